@@ -1,0 +1,1 @@
+"""What every room uses: errors, nodes, passes, dtypes, targets, the calling convention."""

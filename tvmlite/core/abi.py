@@ -1,0 +1,206 @@
+"""The calling convention that both code generators emit and the runtime calls.
+
+A compiled function is ``int32_t NAME(parameters...)``, parameters in the order of its
+``Signature``:
+
+- ``input``, ``output``: a pointer to the first element of a dense row-major array, aligned to
+  its element. Inputs are read-only; no output overlaps another parameter.
+- ``scalar``: a value the caller gives, of the parameter's dtype (halves as their bits).
+- ``size``: an ``int64_t``, the value of a size variable (``h``, ``w``, ``batch``, ...), which the
+  runtime reads off the arrays' shapes.
+- ``workspace``: a pointer to scratch memory, aligned to 64 bytes, of the size that
+  ``NAME_shapes`` (or ``Signature.workspace``, when static) tells; may be null if that is 0.
+- ``threads``: an ``int64_t``, the number of threads the workspace was sized for.
+- ``profile``: a nullable pointer to ``int64_t``; an entry writes the nanoseconds of its k-th
+  kernel to element k.
+
+It returns 0, or a positive code whose message is ``Signature.messages[code - 1]``.
+
+When any shape or the workspace depends on a size, the library also has
+``int32_t NAME_shapes(int64_t *out, int64_t threads, int64_t size0, ...)``
+(sizes are those parameters, of kind scalar or size, that shapes depend on: ``shape_sizes``): it writes
+the extents of all inputs and outputs, in order, one after another, and then the bytes of workspace.
+
+Parallel loops call ``int32_t tvmlite_parallel_for(body, closure, extent)`` with
+``int32_t body(void *closure, int64_t begin, int64_t end, int64_t thread)``, where ``thread`` is in
+``[0, threads)``; the first non-zero return wins. Entries call ``int64_t tvmlite_now(void)``, a
+monotonic clock in nanoseconds, when profiling. Both are part of the thread pool's source.
+
+Constants of a model live in one blob, the external symbol ``NAME_constants``, aligned to 64 bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import LibraryError
+
+VERSION = 1
+WORKSPACE_ALIGNMENT = 64
+PARALLEL_FOR = "tvmlite_parallel_for"
+NOW = "tvmlite_now"
+
+Kind = Literal["input", "output", "scalar", "size", "workspace", "threads", "profile"]
+
+C_TYPES = {
+    "float64": "double",
+    "float32": "float",
+    "float16": "uint16_t",  # passed as bits: C99 has no half type
+    "bfloat16": "uint16_t",
+    "bool": "uint8_t",
+} | {name: f"{name}_t" for name in (*dtypes.SIGNED, *dtypes.UNSIGNED)}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a compiled function.
+
+    ``shape`` (arrays only) holds ints, names of size variables, and ``None`` for an extent that
+    only ``NAME_shapes`` knows.
+    """
+
+    name: str
+    kind: Kind
+    dtype: str = "int64"
+    shape: tuple[int | str | None, ...] = ()
+
+    @property
+    def c_type(self) -> str:
+        """The type in the C prototype."""
+        match self.kind:
+            case "input":
+                return f"const {C_TYPES[self.dtype]} *"
+            case "output":
+                return f"{C_TYPES[self.dtype]} *"
+            case "scalar":
+                return f"{C_TYPES[self.dtype]} "
+            case "workspace":
+                return "void *"
+            case "profile":
+                return "int64_t *"
+            case _:
+                return "int64_t "
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A compiled function: its symbol, its parameters, and what the caller must bring.
+
+    ``workspace`` is in bytes, or None when ``NAME_shapes`` tells it. ``kernels`` are the names of
+    an entry's kernels, in the order of ``profile``; ``constants`` is the size in bytes of the
+    blob the function expects at ``NAME_constants``.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    workspace: int | None = 0
+    messages: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
+    constants: int = 0
+
+    def of_kind(self, kind: Kind) -> tuple[Parameter, ...]:
+        """The parameters of one kind, in order."""
+        return tuple(p for p in self.parameters if p.kind == kind)
+
+    @property
+    def arrays(self) -> tuple[Parameter, ...]:
+        """Inputs and outputs, in order."""
+        return tuple(p for p in self.parameters if p.kind in ("input", "output"))
+
+    @property
+    def shape_sizes(self) -> tuple[Parameter, ...]:
+        """The integers that shapes may depend on: sizes, and int64 or int32 scalars, in order."""
+        return tuple(
+            p
+            for p in self.parameters
+            if p.kind == "size" or (p.kind == "scalar" and p.dtype in ("int32", "int64"))
+        )
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every shape and the workspace are known without ``NAME_shapes``."""
+        return self.workspace is not None and all(isinstance(d, int) for p in self.arrays for d in p.shape)
+
+    def c_prototype(self) -> str:
+        """``int32_t NAME(const float *x, ...)``, without a semicolon."""
+        return f"int32_t {self.name}({', '.join(f'{p.c_type}{p.name}' for p in self.parameters) or 'void'})"
+
+    def c_shapes_prototype(self) -> str:
+        """The prototype of ``NAME_shapes``, without a semicolon."""
+        sizes = "".join(f", int64_t {p.name}" for p in self.shape_sizes)
+        return f"int32_t {self.name}_shapes(int64_t *out, int64_t threads{sizes})"
+
+    def to_json(self) -> str:
+        """One line of JSON; ``from_json`` gives the signature back."""
+        fields: dict[str, Any] = {
+            "abi": VERSION,
+            "name": self.name,
+            "parameters": [[p.name, p.kind, p.dtype, list(p.shape)] for p in self.parameters],
+            "workspace": self.workspace,
+            "messages": list(self.messages),
+            "kernels": list(self.kernels),
+            "constants": self.constants,
+        }
+        return json.dumps(fields, sort_keys=True)
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Signature:
+        """Read ``to_json``'s line; anything else is a LibraryError."""
+        try:
+            fields = json.loads(text)
+            if fields["abi"] != VERSION:
+                raise LibraryError(f"library has ABI version {fields['abi']}, this runtime speaks {VERSION}")
+            parameters = tuple(_parameter(row) for row in fields["parameters"])
+            return Signature(
+                str(fields["name"]),
+                parameters,
+                None if fields["workspace"] is None else int(fields["workspace"]),
+                tuple(map(str, fields["messages"])),
+                tuple(map(str, fields["kernels"])),
+                int(fields["constants"]),
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            if isinstance(error, LibraryError):
+                raise
+            raise LibraryError(f"library metadata cannot be read: {error!r}") from error
+
+
+def _parameter(row: Any) -> Parameter:
+    name, kind, dtype, shape = row
+    if kind not in get_args(Kind):
+        raise ValueError(f"parameter kind {kind!r}")
+    extents = tuple(d if d is None or isinstance(d, int) else str(d) for d in shape)
+    return Parameter(str(name), kind, dtypes.check(dtype), extents)
+
+
+def align(offset: int, alignment: int = WORKSPACE_ALIGNMENT) -> int:
+    """``offset`` rounded up to a multiple of ``alignment``."""
+    return -(-offset // alignment) * alignment
+
+
+def unique_names(wanted: Mapping[Any, str]) -> dict[Any, str]:
+    """C identifiers for ``wanted``, made unique by a suffix, in order."""
+    taken: set[str] = set()
+    names: dict[Any, str] = {}
+    for key, text in wanted.items():
+        base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in text) or "_"
+        if base[0].isdigit():
+            base = "_" + base
+        name, count = base, 0
+        while name in taken or name in C_KEYWORDS:
+            count += 1
+            name = f"{base}_{count}"
+        taken.add(name)
+        names[key] = name
+    return names
+
+
+C_KEYWORDS = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if inline int "
+    "long register restrict return short signed sizeof static struct switch typedef union unsigned void "
+    "volatile while bool true false main and or not xor class new delete this template".split()
+)

@@ -1,0 +1,72 @@
+"""Every ``TVMLITE_*`` environment variable, read here and nowhere else.
+
+=========================  =====================================================================
+``TVMLITE_DUMP=dir``       write the IR after every pass to ``dir/NN_pass.txt``
+``TVMLITE_VERIFY=1``       check the IR between passes
+``TVMLITE_NUM_THREADS=n``  threads of the pool; default: the processors this process may use
+``TVMLITE_CACHE=dir``      where compiled objects are kept; default ``~/.cache/tvmlite``;
+                           ``off`` keeps none
+``TVMLITE_CACHE_MB=n``     the size the cache is trimmed to; default 2048
+``TVMLITE_TARGET=string``  what ``target="native"`` means; default: the machine we run on
+=========================  =====================================================================
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tvmlite.core.errors import ConfigError
+
+
+def dump_dir() -> Path | None:
+    """Where to write the IR after each pass, or None."""
+    value = os.environ.get("TVMLITE_DUMP")
+    return Path(value) if value else None
+
+
+def verify_between_passes() -> bool:
+    """Whether each pass is followed by its IR's verifier."""
+    return _flag("TVMLITE_VERIFY")
+
+
+def num_threads() -> int:
+    """Threads of the pool, the caller's among them."""
+    value = os.environ.get("TVMLITE_NUM_THREADS")
+    if value is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return _positive("TVMLITE_NUM_THREADS", value)
+
+
+def cache_dir() -> Path | None:
+    """Where compiled objects are kept, or None for no cache."""
+    value = os.environ.get("TVMLITE_CACHE")
+    if value in ("off", "0"):
+        return None
+    if value:
+        return Path(value)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "tvmlite"
+
+
+def cache_megabytes() -> int:
+    """The size the cache is trimmed to, in MB."""
+    return _positive("TVMLITE_CACHE_MB", os.environ.get("TVMLITE_CACHE_MB", "2048"))
+
+
+def native_target() -> str | None:
+    """What ``"native"`` means, if the user overrides it."""
+    return os.environ.get("TVMLITE_TARGET") or None
+
+
+def _flag(name: str) -> bool:
+    value = os.environ.get(name, "0")
+    if value not in ("0", "1"):
+        raise ConfigError(f"{name} is {value!r}, expected 0 or 1")
+    return value == "1"
+
+
+def _positive(name: str, value: str) -> int:
+    if not value.isdecimal() or int(value) < 1:
+        raise ConfigError(f"{name} is {value!r}, expected a positive whole number")
+    return int(value)

@@ -1,0 +1,72 @@
+"""The errors a user can meet: each names the thing at fault and ends at the user's own line."""
+
+from __future__ import annotations
+
+from tvmlite.core.span import Span
+
+
+class TvmliteError(Exception):
+    """The user's fault, told in one message: who, what was given, what was expected.
+
+    ``span`` is where the thing at fault was written (a Python line or an ONNX node);
+    ``hint`` says what to do about it. Our own faults are ``assert``s, never this class.
+    """
+
+    def __init__(self, message: str, span: Span | None = None, hint: str | None = None) -> None:
+        self.message = message
+        self.span = span
+        self.hint = hint
+        text = message
+        if span is not None:
+            text += f"\n  at {span}"
+        if hint is not None:
+            text += f"\n  hint: {hint}"
+        super().__init__(text)
+
+
+class UnsupportedError(TvmliteError, NotImplementedError):
+    """A legal request that tvmlite does not carry out (yet): an operator, a dtype, a target."""
+
+
+class TargetError(TvmliteError, ValueError):
+    """A target string that does not describe a machine tvmlite can compile for."""
+
+
+class ConfigError(TvmliteError, ValueError):
+    """A ``TVMLITE_*`` variable or an option with an unusable value."""
+
+
+class ScheduleError(TvmliteError, ValueError):
+    """A schedule primitive applied where it is not legal; names the primitive and the axis."""
+
+
+class TensorExpressionError(TvmliteError, ValueError):
+    """A tensor expression that has no meaning: wrong rank, wrong dtype, an unbound variable."""
+
+
+class VerifyError(TvmliteError, ValueError):
+    """An IR that breaks its own rules; found by a verifier between two passes."""
+
+
+class TypeInferError(TvmliteError, TypeError):
+    """A relay expression whose argument types do not fit its operator."""
+
+
+class ParseError(TvmliteError, ValueError):
+    """Text that is not Relay text (or a record that is not a record); names line and column."""
+
+
+class ModelError(TvmliteError, ValueError):
+    """A model file that cannot be read: truncated, foreign, inconsistent, or unsafe."""
+
+
+class InputError(TvmliteError, ValueError):
+    """An argument of a compiled function with a wrong name, shape, dtype or count."""
+
+
+class LibraryError(TvmliteError, RuntimeError):
+    """A compiled library that cannot be loaded, exported or linked."""
+
+
+class ExecutionError(TvmliteError, RuntimeError):
+    """A compiled function that refused its data while running (an index out of range, say)."""

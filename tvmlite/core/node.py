@@ -1,0 +1,180 @@
+"""IR nodes and the one traversal of them: iterative, memoised, identity-preserving."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+NodeType = TypeVar("NodeType", bound="Node")
+
+
+class Node:
+    """A frozen dataclass, equal only to itself (structural equality is ``alike``).
+
+    ``children_in`` names the fields that hold child nodes: a node, ``None``, or a tuple of
+    nodes. Every other field is data and is compared by value in ``alike``, except those in
+    ``not_compared``. ``binders`` names the fields whose nodes are introduced here (a loop's
+    variable, a function's parameters): ``alike`` matches them by position, not by name.
+    A class with ``identity`` set (a variable) has free nodes that are alike only to themselves.
+    """
+
+    __slots__ = ()
+
+    children_in: ClassVar[tuple[str, ...]] = ()
+    not_compared: ClassVar[frozenset[str]] = frozenset({"span"})
+    binders: ClassVar[tuple[str, ...]] = ()
+    identity: ClassVar[bool] = False
+
+    def children(self) -> Iterator[Node]:
+        """The child nodes, in field order."""
+        for name in self.children_in:
+            value = getattr(self, name)
+            if isinstance(value, tuple):
+                yield from value
+            elif value is not None:
+                yield value
+
+    def map_children(self: NodeType, rule: Callable[[Any], Any]) -> NodeType:
+        """This node with ``rule`` applied to each child; the same object if nothing changed."""
+        changes: dict[str, Any] = {}
+        for name in self.children_in:
+            value = getattr(self, name)
+            if isinstance(value, tuple):
+                new: Any = tuple(rule(child) for child in value)
+                if any(a is not b for a, b in zip(new, value, strict=True)):
+                    changes[name] = new
+            elif value is not None:
+                new = rule(value)
+                if new is not value:
+                    changes[name] = new
+        return dataclasses.replace(self, **changes) if changes else self  # type: ignore[type-var]
+
+
+def postorder(root: Node) -> Iterator[Node]:
+    """Every node reachable from ``root``, once, children before parents."""
+    done: set[Node] = set()
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            yield node
+        elif node not in done:
+            done.add(node)
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(list(node.children())) if child not in done)
+
+
+def rewrite(root: Any, rule: Callable[[Any], Any]) -> Any:
+    """Rebuild ``root`` bottom-up, each node once: what was shared stays shared.
+
+    ``rule`` sees a node whose children are already rewritten and returns it or another.
+    """
+    done: dict[Node, Node] = {}
+    for node in postorder(root):
+        done[node] = rule(node.map_children(done.__getitem__))
+    return done[root]
+
+
+def substitute(root: Any, mapping: dict[Any, Any]) -> Any:
+    """``root`` with each key of ``mapping`` replaced by its value, wherever it is reached."""
+    if not mapping:
+        return root
+    done: dict[Node, Node] = {}
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node in done:
+            continue
+        if node in mapping:
+            done[node] = mapping[node]
+        elif ready:
+            done[node] = node.map_children(done.__getitem__)
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in node.children() if child not in done)
+    return done[root]
+
+
+def alike(left: Any, right: Any) -> bool:
+    """Structural equality: same classes, same data, same shape of sharing of bound nodes.
+
+    Nodes bound on both sides (see ``Node.binders``) match by position; free leaves such as
+    variables match only when they are the same object.
+    """
+    bound: dict[Any, Any] = {}
+    seen: set[tuple[int, int]] = set()
+    stack: list[tuple[Any, Any]] = [(left, right)]
+    while stack:
+        a, b = stack.pop()
+        if isinstance(a, Node):
+            if a in bound:
+                if bound[a] is not b:
+                    return False
+                continue
+            if a is b and not bound:
+                continue
+            if (id(a), id(b)) in seen:
+                continue
+            seen.add((id(a), id(b)))
+            if type(a) is not type(b):
+                return False
+            if a.identity:
+                return False
+            if not _bind(a, b, bound):
+                return False
+            for field in dataclasses.fields(a):  # type: ignore[arg-type]
+                if field.name not in a.not_compared and field.name not in a.binders:
+                    stack.append((getattr(a, field.name), getattr(b, field.name)))
+        elif isinstance(a, tuple) and isinstance(b, tuple):
+            if len(a) != len(b):
+                return False
+            stack.extend(zip(a, b, strict=True))
+        elif not _same_data(a, b):
+            return False
+    return True
+
+
+def _bind(a: Node, b: Node, bound: dict[Any, Any]) -> bool:
+    for name in a.binders:
+        mine, other = getattr(a, name), getattr(b, name)
+        mine = mine if isinstance(mine, tuple) else (mine,)
+        other = other if isinstance(other, tuple) else (other,)
+        if len(mine) != len(other):
+            return False
+        for x, y in zip(mine, other, strict=True):
+            if not _same_binder(x, y, bound):
+                return False
+            bound[x] = y
+    return True
+
+
+def _same_binder(x: Any, y: Any, bound: dict[Any, Any]) -> bool:
+    """Bound nodes agree in all but their names."""
+    if type(x) is not type(y):
+        return False
+    names = [f.name for f in dataclasses.fields(x) if f.name not in ("name", *x.not_compared)]
+    return all(_alike_under(getattr(x, n), getattr(y, n), bound) for n in names)
+
+
+def _alike_under(a: Any, b: Any, bound: dict[Any, Any]) -> bool:
+    if isinstance(a, Node):
+        return bound.get(a, a) is b or alike(a, b)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(_alike_under(x, y, bound) for x, y in zip(a, b, strict=True))
+    return _same_data(a, b)
+
+
+def _same_data(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):
+        return (
+            isinstance(b, np.ndarray)
+            and a.dtype == b.dtype
+            and a.shape == b.shape
+            and a.tobytes() == b.tobytes()
+        )
+    if isinstance(a, float) and isinstance(b, float):
+        return a.hex() == b.hex()
+    return type(a) is type(b) and bool(a == b)

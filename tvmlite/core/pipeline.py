@@ -1,0 +1,60 @@
+"""Named passes run in order: verified between, dumped after, and timed, each when asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from tvmlite.core import config
+from tvmlite.core.errors import TvmliteError, VerifyError
+
+IR = TypeVar("IR")
+
+
+@dataclass
+class PassTimes:
+    """Seconds spent in each pass, in the order they ran; one pass may stand more than once."""
+
+    rows: list[tuple[str, float]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{seconds * 1e3:9.1f} ms  {name}" for name, seconds in self.rows)
+
+
+@dataclass(frozen=True)
+class Pipeline(Generic[IR]):
+    """A sequence of ``passes``, functions from IR to IR that carry their names.
+
+    ``verify`` raises on an ill-formed IR; it runs after each pass under ``TVMLITE_VERIFY=1``.
+    ``show`` prints the IR; it is written to ``TVMLITE_DUMP=dir`` after each pass.
+    """
+
+    passes: Sequence[Callable[[IR], IR]]
+    verify: Callable[[IR], object]
+    show: Callable[[IR], str] = str
+
+    def run(self, ir: IR, times: PassTimes | None = None, prefix: str = "") -> IR:
+        """``ir`` after every pass; ``times`` collects seconds, ``prefix`` starts dump names."""
+        dump, checked = config.dump_dir(), config.verify_between_passes()
+        if dump is not None:
+            dump.mkdir(parents=True, exist_ok=True)
+            (dump / f"{prefix}00_input.txt").write_text(self.show(ir), encoding="utf-8")
+        for number, one in enumerate(self.passes, 1):
+            name = getattr(one, "__name__", repr(one))
+            start = time.perf_counter()
+            ir = one(ir)
+            if times is not None:
+                times.rows.append((name, time.perf_counter() - start))
+            if dump is not None:
+                (dump / f"{prefix}{number:02d}_{name}.txt").write_text(self.show(ir), encoding="utf-8")
+            if checked:
+                self._check(ir, name)
+        return ir
+
+    def _check(self, ir: IR, name: str) -> None:
+        try:
+            self.verify(ir)
+        except TvmliteError as error:
+            raise VerifyError(f"after pass {name!r}: {error.message}", error.span) from error

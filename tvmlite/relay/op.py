@@ -1,0 +1,128 @@
+"""The operator table: everything the compiler knows of an operator, registered in one place.
+
+An operator is its formula, a te compute, decorated with the rest::
+
+    @operator("nn.relu", infer=same_as_first, fuse=Fuse.ELEMWISE, reference=relu_numpy)
+    def relu(call: Call, data: te.Tensor) -> te.Tensor:
+        return te.compute(data.shape, lambda *i: te.max(data[i], 0), name="relu", tag="elemwise")
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from tvmlite.core.errors import TvmliteError, UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.relay.ir import Call, Expr, canonical
+
+
+class Fuse(enum.IntEnum):
+    """How an operator fuses, from the most willing to the least; TVM's classes and order."""
+
+    ELEMWISE = 0
+    """Output element i reads input elements i only."""
+    BROADCAST = 1
+    """Each input is broadcast to the output, then element by element."""
+    INJECTIVE = 2
+    """Each output element reads some input elements, without reducing: reshape, transpose, slice."""
+    COMM_REDUCE = 3
+    """A reduction over axes of its input."""
+    OUT_ELEMWISE_FUSABLE = 4
+    """An anchor such as conv or dense: element-wise tails fuse onto its output."""
+    TUPLE = 7
+    """Several results."""
+    OPAQUE = 8
+    """Never fused."""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One row of the table.
+
+    - ``infer(call, *types)`` gives the type of the call, from its attributes and the types of its
+      arguments (a variadic operator gets the fields of its one tuple argument spread out);
+      raises TypeInferError with ``call.span``.
+    - ``compute(call, *tensors)`` gives a te.Tensor, or a list of them for a tuple type.
+    - ``reference(call, *arrays)`` gives the same in plain numpy; attributes arrive as numbers.
+    - ``attrs`` are the attributes with their defaults (``REQUIRED`` where there is none).
+    - ``schedule`` names the template in ``te.schedules`` for a group with this operator as anchor.
+    - ``num_inputs`` is None for a variadic operator, which takes one relay Tuple.
+    """
+
+    name: str
+    infer: Callable[..., Any]
+    compute: Callable[..., Any]
+    reference: Callable[..., Any]
+    fuse: Fuse
+    attrs: Mapping[str, Any]
+    schedule: str
+    num_inputs: int | None
+    argument_names: tuple[str, ...]
+
+
+REQUIRED = inspect.Parameter.empty
+
+OPERATORS: dict[str, Operator] = {}
+
+
+def operator(
+    name: str,
+    *,
+    infer: Callable[..., Any],
+    reference: Callable[..., Any],
+    fuse: Fuse = Fuse.OPAQUE,
+    attrs: Mapping[str, Any] | None = None,
+    schedule: str = "injective",
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register the decorated te compute as the operator ``name``. A second registration raises."""
+
+    def register(compute: Callable[..., Any]) -> Callable[..., Any]:
+        if name in OPERATORS:
+            raise TvmliteError(f"operator {name!r} is already registered", Span.of_caller())
+        parameters = list(inspect.signature(compute).parameters.values())[1:]
+        variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        OPERATORS[name] = Operator(
+            name,
+            infer,
+            compute,
+            reference,
+            fuse,
+            MappingProxyType(dict(attrs or {})),
+            schedule,
+            None if variadic else len(parameters),
+            tuple(p.name for p in parameters),
+        )
+        return compute
+
+    return register
+
+
+def get(name: str, span: Span | None = None) -> Operator:
+    """The operator ``name``, or an UnsupportedError."""
+    if name not in OPERATORS:
+        raise UnsupportedError(f"operator {name!r} is not in the table", span)
+    return OPERATORS[name]
+
+
+def make(name: str, *args: Expr, span: Span | None = None, **attrs: Any) -> Call:
+    """A call of operator ``name``, its attributes checked and completed with their defaults."""
+    row = get(name, span)
+    span = span or Span.of_caller()
+    unknown = sorted(set(attrs) - set(row.attrs))
+    if unknown:
+        raise TvmliteError(
+            f"{name}: no attribute {unknown[0]!r}; it has {', '.join(row.attrs) or 'none'}", span
+        )
+    full = {**row.attrs, **attrs}
+    missing = sorted(key for key, value in full.items() if value is REQUIRED)
+    if missing:
+        raise TvmliteError(f"{name}: attribute {missing[0]!r} must be given", span)
+    expected = 1 if row.num_inputs is None else row.num_inputs
+    if len(args) != expected:
+        raise TvmliteError(f"{name}: takes {expected} arguments, {len(args)} given", span)
+    return Call(name, args, canonical(full), span)

@@ -1,0 +1,245 @@
+"""The loop IR: explicit loops over buffers, between schedules and code generators.
+
+It comes in two forms, both checked by ``verify`` and run by ``interpret``:
+
+- *structured*, as ``te.lower`` gives it: buffers have their shape, ``Load`` and ``Store`` one index an
+  axis, ``For`` says how it is to be carried out (serial, parallel, vectorize, unroll).
+- *legal*, as code generators take it, after ``passes.legalize``: one flat element index a buffer
+  (a vector one for vectors), only serial and parallel loops, no parallel loop inside another, every
+  ``Allocate`` on the stack and of constant size, larger scratch as views of the workspace parameter.
+
+Loop variables, extents and indices are int64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from tvmlite.core.node import Node
+from tvmlite.te.expr import Expr, Var
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer(Node):
+    """Memory for the elements of one array, dense and row-major unless ``strides`` says otherwise.
+
+    Equal only to itself: the same Buffer object is the same memory. ``scope`` is ``"param"`` (given by
+    the caller), ``"local"`` (an Allocate), ``"view"`` (part of the workspace, bound by a View) or
+    ``"constant"`` (an external symbol of this name). ``strides`` are in elements.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[Expr, ...]
+    scope: str = "local"
+    strides: tuple[Expr, ...] = ()
+    alignment: int = 0
+    identity: ClassVar[bool] = True
+
+    def __repr__(self) -> str:
+        return f"Buffer({self.name}, {self.dtype})"
+
+
+@dataclass(frozen=True, eq=False)
+class Load(Expr):
+    """Elements of ``buffer``; lanes are those of the (flat) index.
+
+    Where ``predicate`` is given and false, nothing is read and the lane is 0.
+    """
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    predicate: Expr | None = None
+    dtype: str = field(init=False)
+    lanes: int = field(init=False)
+    children_in: ClassVar[tuple[str, ...]] = ("indices", "predicate")
+
+    def __post_init__(self) -> None:
+        self._typed(self.buffer.dtype, max((i.lanes for i in self.indices), default=1))
+
+
+class Stmt(Node):
+    """A statement."""
+
+    def __str__(self) -> str:
+        from tvmlite.te.loop.printer import show  # the printer knows the nodes, not they it
+
+        return show(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Store(Stmt):
+    """``buffer[indices] = value``; lanes whose ``predicate`` is false are left as they were."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+    value: Expr
+    predicate: Expr | None = None
+    children_in: ClassVar[tuple[str, ...]] = ("indices", "value", "predicate")
+
+
+SERIAL, PARALLEL, VECTORIZE, UNROLL = "serial", "parallel", "vectorize", "unroll"
+
+
+@dataclass(frozen=True, eq=False)
+class For(Stmt):
+    """``body`` for ``var`` in ``min .. min + extent - 1``; nothing when extent <= 0.
+
+    ``kind`` is serial, parallel (iterations independent, any order, any thread), vectorize or unroll
+    (both need an extent that is constant once simplified). ``annotations`` are pragmas.
+    """
+
+    var: Var
+    min: Expr
+    extent: Expr
+    body: Stmt
+    kind: str = SERIAL
+    annotations: tuple[tuple[str, Any], ...] = ()
+    children_in: ClassVar[tuple[str, ...]] = ("min", "extent", "body")
+    binders: ClassVar[tuple[str, ...]] = ("var",)
+
+
+@dataclass(frozen=True, eq=False)
+class While(Stmt):
+    """``body`` as long as ``condition`` holds, tested before each turn."""
+
+    condition: Expr
+    body: Stmt
+    children_in: ClassVar[tuple[str, ...]] = ("condition", "body")
+
+
+@dataclass(frozen=True, eq=False)
+class Allocate(Stmt):
+    """``buffer`` (scope local) exists, uninitialised, inside ``body``."""
+
+    buffer: Buffer
+    body: Stmt
+    children_in: ClassVar[tuple[str, ...]] = ("body",)
+    binders: ClassVar[tuple[str, ...]] = ("buffer",)
+
+
+@dataclass(frozen=True, eq=False)
+class View(Stmt):
+    """``buffer`` (scope view) is the memory at byte ``offset`` of the workspace, inside ``body``."""
+
+    buffer: Buffer
+    offset: Expr
+    body: Stmt
+    children_in: ClassVar[tuple[str, ...]] = ("offset", "body")
+    binders: ClassVar[tuple[str, ...]] = ("buffer",)
+
+
+@dataclass(frozen=True, eq=False)
+class Let(Stmt):
+    """``var`` stands for ``value`` inside ``body``."""
+
+    var: Var
+    value: Expr
+    body: Stmt
+    children_in: ClassVar[tuple[str, ...]] = ("value", "body")
+    binders: ClassVar[tuple[str, ...]] = ("var",)
+
+
+@dataclass(frozen=True, eq=False)
+class If(Stmt):
+    """``then`` if the scalar ``condition`` holds, else ``otherwise``."""
+
+    condition: Expr
+    then: Stmt
+    otherwise: Stmt | None = None
+    children_in: ClassVar[tuple[str, ...]] = ("condition", "then", "otherwise")
+
+
+@dataclass(frozen=True, eq=False)
+class Seq(Stmt):
+    """Statements in order; an empty one does nothing."""
+
+    body: tuple[Stmt, ...]
+    children_in: ClassVar[tuple[str, ...]] = ("body",)
+
+
+@dataclass(frozen=True, eq=False)
+class Assert(Stmt):
+    """The function stops and returns ``message``'s code unless ``condition`` holds."""
+
+    condition: Expr
+    message: str
+    children_in: ClassVar[tuple[str, ...]] = ("condition",)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluate(Stmt):
+    """``value`` evaluated for its effect: a ``prefetch`` call, say."""
+
+    value: Expr
+    children_in: ClassVar[tuple[str, ...]] = ("value",)
+
+
+@dataclass(frozen=True, eq=False)
+class CallKernel(Stmt):
+    """Call another compiled function; a non-zero return is returned at once.
+
+    The addresses of ``buffers`` are passed, then ``sizes``. ``workspace``, if given, is a byte offset: the
+    address there in our own workspace is passed next, as the callee's workspace, and then ``THREADS``.
+    ``messages_from`` is added to the callee's non-zero codes. ``profile_slot`` >= 0: the nanoseconds taken
+    are written there when the entry's profile pointer is not null. Only in entries.
+    """
+
+    symbol: str
+    buffers: tuple[Buffer, ...]
+    sizes: tuple[Expr, ...]
+    workspace: Expr | None = None
+    messages_from: int = 0
+    profile_slot: int = -1
+    children_in: ClassVar[tuple[str, ...]] = ("sizes", "workspace")
+
+
+@dataclass(frozen=True, eq=False)
+class Function(Node):
+    """A function in loop IR; ``signature.signature_of`` gives its calling convention.
+
+    ``params`` are buffers and scalar variables in the caller's order; ``sizes`` are the further size
+    variables (int64) that shapes mention, passed after them. ``outputs`` are those of the params that are
+    written (and may be read back); the others are only read. ``workspace`` (bytes, over sizes and
+    ``THREADS``) is set by legalisation; where it is not None the function takes a workspace and a threads
+    parameter after the sizes. ``messages`` are the texts of its Asserts, code 1 first, also set by
+    legalisation. An entry has ``kernels``, and a profile parameter last.
+    """
+
+    name: str
+    params: tuple[Buffer | Var, ...]
+    outputs: tuple[Buffer, ...]
+    sizes: tuple[Var, ...]
+    body: Stmt
+    workspace: Expr | None = None
+    messages: tuple[str, ...] = ()
+    kernels: tuple[str, ...] = ()
+    attrs: tuple[tuple[str, Any], ...] = ()
+    children_in: ClassVar[tuple[str, ...]] = ("body", "workspace")
+    binders: ClassVar[tuple[str, ...]] = ("params", "sizes")
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """The array parameters, in order."""
+        return tuple(p for p in self.params if isinstance(p, Buffer))
+
+    def __str__(self) -> str:
+        from tvmlite.te.loop.printer import show
+
+        return show(self)
+
+
+THREADS = Var("threads", "int64")
+"""The number of threads the workspace was sized for: a parameter of functions that use a workspace."""
+
+THREAD = Var("thread", "int64")
+"""Which thread runs, 0 <= thread < threads: bound inside the body of a parallel loop; 0 outside."""
+
+
+def sequence(*statements: Stmt) -> Stmt:
+    """``statements`` in order, flattened; a lone one as it is."""
+    flat: list[Stmt] = []
+    for one in statements:
+        flat.extend(one.body if isinstance(one, Seq) else (one,))
+    return flat[0] if len(flat) == 1 else Seq(tuple(flat))

@@ -1,0 +1,551 @@
+"""Tensors and the operations that make them: placeholder, compute, reduce, extern.
+
+The shape of a tensor holds Python ints where an extent is known and integer expressions over
+size variables where it is not.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.node import Node, postorder
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.expr import Expr, Value
+
+Extent: TypeAlias = int | Expr
+Shape: TypeAlias = tuple[Extent, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Range(Node):
+    """``min, min + 1, ..., min + extent - 1``."""
+
+    min: Expr
+    extent: Expr
+    children_in: ClassVar[tuple[str, ...]] = ("min", "extent")
+
+
+@dataclass(frozen=True, eq=False)
+class IterVar(Node):
+    """An axis: a variable and the range it runs over.
+
+    ``kind`` is ``"data"`` (iterations independent), ``"reduce"`` (iterations combine, in any order),
+    or ``"ordered"`` (a scan). Axes made by split and fuse have ``dom`` None until bounds are inferred.
+    """
+
+    dom: Range | None
+    var: e.Var
+    kind: str = "data"
+
+    def as_expr(self) -> Expr:
+        """The axis used as a value."""
+        return self.var
+
+    def __add__(self, other: Value) -> Expr:
+        return self.var + other
+
+    def __radd__(self, other: Value) -> Expr:
+        return other + self.var
+
+    def __sub__(self, other: Value) -> Expr:
+        return self.var - other
+
+    def __rsub__(self, other: Value) -> Expr:
+        return other - self.var
+
+    def __mul__(self, other: Value) -> Expr:
+        return self.var * other
+
+    def __rmul__(self, other: Value) -> Expr:
+        return other * self.var
+
+    def __floordiv__(self, other: Value) -> Expr:
+        return self.var // other
+
+    def __mod__(self, other: Value) -> Expr:
+        return self.var % other
+
+    def __lt__(self, other: Value) -> Expr:
+        return self.var < other
+
+    def __le__(self, other: Value) -> Expr:
+        return self.var <= other
+
+    def __gt__(self, other: Value) -> Expr:
+        return self.var > other
+
+    def __ge__(self, other: Value) -> Expr:
+        return self.var >= other
+
+    def __eq__(self, other: Any) -> Any:
+        if isinstance(other, IterVar):
+            return self.var == other.var
+        return self.var == other if isinstance(other, (Expr, int)) else NotImplemented
+
+    __hash__ = object.__hash__
+
+    def astype(self, dtype: str) -> Expr:
+        """The axis used as a value of ``dtype``."""
+        return e.cast(dtype, self.var)
+
+    def __repr__(self) -> str:
+        return f"IterVar({self.var.name}, {self.kind})"
+
+
+@dataclass(frozen=True, eq=False)
+class Operation(Node):
+    """What makes one or more tensors; a stage of a schedule is one operation."""
+
+    name: str
+
+    @property
+    def num_outputs(self) -> int:
+        return 1
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The tensors read, each once, in order of first use."""
+        return ()
+
+    def output_shape(self, index: int) -> Shape:
+        raise NotImplementedError
+
+    def output_dtype(self, index: int) -> str:
+        raise NotImplementedError
+
+    def output(self, index: int) -> Tensor:
+        """The ``index``-th result; the same object at each call."""
+        return self.outputs[index]
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        cached = self.__dict__.get("_outputs")
+        if cached is None:
+            cached = tuple(Tensor(self, i) for i in range(self.num_outputs))
+            object.__setattr__(self, "_outputs", cached)
+        return cached
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceholderOp(Operation):
+    """A tensor given from outside."""
+
+    shape: Shape
+    dtype: str
+    span: Span | None = None
+
+    def output_shape(self, index: int) -> Shape:
+        return self.shape
+
+    def output_dtype(self, index: int) -> str:
+        return self.dtype
+
+
+@dataclass(frozen=True, eq=False)
+class ComputeOp(Operation):
+    """``output[axis...] = body``; several outputs share the axes.
+
+    ``reduce_axis`` are those of the body's ``Reduce`` (which is then the whole body). ``tag`` says to
+    schedule templates what this is (``"conv2d"``, ``"injective"``, ...), ``attrs`` tells them more.
+    """
+
+    axis: tuple[IterVar, ...]
+    reduce_axis: tuple[IterVar, ...]
+    body: tuple[Expr, ...]
+    tag: str = ""
+    attrs: tuple[tuple[str, Any], ...] = ()
+    span: Span | None = None
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.body)
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        cached = self.__dict__.get("_inputs")
+        if cached is None:
+            cached = tensors_read(self.body)
+            object.__setattr__(self, "_inputs", cached)
+        return cached
+
+    def output_shape(self, index: int) -> Shape:
+        return tuple(_extent(a.dom.extent) for a in self.axis if a.dom is not None)
+
+    def output_dtype(self, index: int) -> str:
+        return self.body[index].dtype
+
+
+@dataclass(frozen=True, eq=False)
+class ExternOp(Operation):
+    """Tensors written by a loop nest given as it is.
+
+    ``body`` is a ``loop.ir`` statement over ``input_buffers`` and ``output_buffers``, which stand for
+    ``input_tensors`` and the outputs. Such a stage has no axes to schedule.
+    """
+
+    input_tensors: tuple[Tensor, ...]
+    input_buffers: tuple[Any, ...]
+    output_buffers: tuple[Any, ...]
+    body: Any
+    tag: str = ""
+    attrs: tuple[tuple[str, Any], ...] = ()
+    span: Span | None = None
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.output_buffers)
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return tuple(dict.fromkeys(self.input_tensors))
+
+    def output_shape(self, index: int) -> Shape:
+        return self.output_buffers[index].shape
+
+    def output_dtype(self, index: int) -> str:
+        return self.output_buffers[index].dtype
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor(Node):
+    """The ``value_index``-th result of ``op``; index it with as many expressions as it has axes."""
+
+    op: Operation
+    value_index: int = 0
+
+    @property
+    def shape(self) -> Shape:
+        return self.op.output_shape(self.value_index)
+
+    @property
+    def dtype(self) -> str:
+        return self.op.output_dtype(self.value_index)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def name(self) -> str:
+        return self.op.name if self.op.num_outputs == 1 else f"{self.op.name}_{self.value_index}"
+
+    def __call__(self, *indices: Any) -> Expr:
+        return self[indices]
+
+    def __getitem__(self, indices: Any) -> Any:
+        indices = indices if isinstance(indices, tuple) else (indices,)
+        return TensorSlice(self, ())[indices]
+
+    def as_expr(self) -> Expr:
+        """A rank-0 tensor used as a value."""
+        return self[()]
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.name}, shape={self.shape}, dtype={self.dtype})"
+
+
+@dataclass(frozen=True, eq=False)
+class TensorSlice:
+    """A tensor with its first axes indexed, as in ``A[i]`` of ``A[i][j]``."""
+
+    tensor: Tensor
+    indices: tuple[Expr, ...]
+
+    def __getitem__(self, indices: Any) -> Any:
+        more = indices if isinstance(indices, tuple) else (indices,)
+        every = (*self.indices, *(e.convert(i) for i in more))
+        rank = self.tensor.ndim
+        if len(every) > rank:
+            raise TensorExpressionError(
+                f"tensor {self.tensor.name!r} has {rank} axes, indexed with {len(every)}", Span.of_caller()
+            )
+        for index in every:
+            if not dtypes.is_int(index.dtype):
+                raise TensorExpressionError(
+                    f"tensor {self.tensor.name!r} is indexed with a {index.dtype} value, expected an int",
+                    Span.of_caller(),
+                )
+        return TensorRead(self.tensor, every) if len(every) == rank else TensorSlice(self.tensor, every)
+
+    def as_expr(self) -> Expr:
+        raise TensorExpressionError(
+            f"tensor {self.tensor.name!r} has {self.tensor.ndim} axes, indexed with {len(self.indices)}",
+            Span.of_caller(),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TensorRead(Expr):
+    """The element of ``tensor`` at ``indices``; out of bounds is undefined."""
+
+    tensor: Tensor
+    indices: tuple[Expr, ...]
+    dtype: str = field(init=False)
+    lanes: int = field(init=False)
+    children_in: ClassVar[tuple[str, ...]] = ("indices",)
+
+    def __post_init__(self) -> None:
+        self._typed(self.tensor.dtype, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class CommReducer(Node):
+    """A commutative, associative combination of (tuples of) values.
+
+    ``result`` combines ``left`` and ``right``, tuples of variables of equal length; ``identity`` are the
+    values that change nothing. ``name`` is "sum", "min", "max", "prod", "any", "all" or the user's.
+    """
+
+    name: str
+    left: tuple[e.Var, ...]
+    right: tuple[e.Var, ...]
+    result: tuple[Expr, ...]
+    identity: tuple[Expr, ...]
+    children_in: ClassVar[tuple[str, ...]] = ("result", "identity")
+    binders: ClassVar[tuple[str, ...]] = ("left", "right")
+
+
+@dataclass(frozen=True, eq=False)
+class Reduce(Expr):
+    """``combiner`` over ``source`` for all values of ``axis`` where ``condition`` holds.
+
+    Only as the whole body of a compute. ``value_index`` picks one of the combiner's results; ``init``,
+    if not empty, are values combined in once, in place of the identity.
+    """
+
+    combiner: CommReducer
+    source: tuple[Expr, ...]
+    axis: tuple[IterVar, ...]
+    condition: Expr
+    value_index: int = 0
+    init: tuple[Expr, ...] = ()
+    dtype: str = field(init=False)
+    lanes: int = field(init=False)
+    children_in: ClassVar[tuple[str, ...]] = ("source", "condition", "init")
+
+    def __post_init__(self) -> None:
+        self._typed(self.source[self.value_index].dtype, 1)
+
+
+def var(name: str = "n", dtype: str = "int32") -> e.Var:
+    """A symbolic integer, usually an extent. A compiled function takes it from its arrays' shapes."""
+    return e.Var(name, dtype)
+
+
+def size_var(name: str = "n", dtype: str = "int32") -> e.SizeVar:
+    """A symbolic extent, known to be at least 0."""
+    return e.SizeVar(name, dtype)
+
+
+def placeholder(
+    shape: Sequence[Extent] | Extent, dtype: str = "float32", name: str = "placeholder"
+) -> Tensor:
+    """A tensor given from outside."""
+    return PlaceholderOp(name, _shape(shape), dtypes.check(dtype), Span.of_caller()).output(0)
+
+
+def compute(
+    shape: Sequence[Extent] | Extent,
+    fcompute: Callable[..., Any],
+    name: str = "compute",
+    tag: str = "",
+    attrs: dict[str, Any] | None = None,
+) -> Any:
+    """A tensor whose element at ``i, j, ...`` is ``fcompute(i, j, ...)``.
+
+    ``fcompute`` takes one argument an axis, or ``*indices``. It may return a tuple (or a tuple
+    reduction): then a list of tensors is given, all over the same axes.
+    """
+    span = Span.of_caller()
+    extents = _shape(shape)
+    names = _axis_names(fcompute, len(extents), name, span)
+    axis = tuple(
+        IterVar(Range(e.const(0, _index_dtype(n)), e.convert(n)), e.Var(label, _index_dtype(n)))
+        for n, label in zip(extents, names, strict=True)
+    )
+    made = fcompute(*(a.var for a in axis))
+    several = isinstance(made, (tuple, list))
+    body = tuple(e.convert(b) for b in (made if several else (made,)))
+    _check_body(body, name, span)
+    reduce_axis = body[0].axis if isinstance(body[0], Reduce) else ()
+    op = ComputeOp(name, axis, reduce_axis, body, tag, tuple((attrs or {}).items()), span)
+    return list(op.outputs) if several else op.output(0)
+
+
+def reduce_axis(dom: Any, name: str = "rv") -> IterVar:
+    """An axis to reduce over: ``dom`` is ``(begin, end)`` (a Range and a lone extent do too)."""
+    if isinstance(dom, Range):
+        return IterVar(dom, e.Var(name, dom.extent.dtype), "reduce")
+    begin, end = dom if isinstance(dom, (tuple, list)) else (0, dom)
+    extent = e.convert(end) - begin if isinstance(end, Expr) or isinstance(begin, Expr) else end - begin
+    dtype = _index_dtype(extent)
+    return IterVar(Range(e.cast(dtype, begin), e.convert(extent)), e.Var(name, dtype), "reduce")
+
+
+def comm_reducer(
+    fcombine: Callable[[Any, Any], Any], fidentity: Callable[..., Any], name: str = "reduce"
+) -> Callable[..., Any]:
+    """A reducer from its combination and its identity.
+
+    ``fcombine(x, y)`` combines two values (or tuples of values); ``fidentity(dtype, ...)`` gives the
+    identity for the dtypes of the values. The reducer is called as ``reducer(expr, axis, where=None,
+    init=None)``, ``expr`` a value or a tuple, and gives as many.
+    """
+
+    def reducer(expr: Any, axis: Any, where: Value | None = None, init: Any = None) -> Any:
+        several = isinstance(expr, (tuple, list))
+        source = tuple(e.convert(x) for x in (expr if several else (expr,)))
+        combiner = _combiner(fcombine, fidentity, name, tuple(s.dtype for s in source))
+        axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+        for one in axes:
+            if not (isinstance(one, IterVar) and one.kind == "reduce"):
+                raise TensorExpressionError(f"{name}: axis {one!r} is not a te.reduce_axis", Span.of_caller())
+        condition = e.const(True) if where is None else e.convert(where)
+        inits = () if init is None else tuple(init) if isinstance(init, (tuple, list)) else (init,)
+        inits = tuple(e.cast(s.dtype, v) for s, v in zip(source, inits, strict=False))
+        made = tuple(Reduce(combiner, source, axes, condition, i, inits) for i in range(len(source)))
+        return made if several else made[0]
+
+    reducer.__name__ = name
+    return reducer
+
+
+def _combiner(fcombine: Any, fidentity: Any, name: str, kinds: tuple[str, ...]) -> CommReducer:
+    key = (fcombine, fidentity, name, kinds)
+    known = _combiners.get(key)
+    if known is not None:
+        return known
+    left = tuple(e.Var(f"x{i}", t) for i, t in enumerate(kinds))
+    right = tuple(e.Var(f"y{i}", t) for i, t in enumerate(kinds))
+    one = len(kinds) == 1
+    result = fcombine(left[0] if one else left, right[0] if one else right)
+    identity = fidentity(*kinds)
+    results = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+    identities = tuple(identity) if isinstance(identity, (tuple, list)) else (identity,)
+    if len(results) != len(kinds) or len(identities) != len(kinds):
+        raise TensorExpressionError(
+            f"{name}: {len(kinds)} values give {len(results)} results and {len(identities)} identities",
+            Span.of_caller(),
+        )
+    made = CommReducer(
+        name,
+        left,
+        right,
+        tuple(e.cast(t, r) for t, r in zip(kinds, results, strict=True)),
+        tuple(e.cast(t, i) for t, i in zip(kinds, identities, strict=True)),
+    )
+    _combiners[key] = made
+    return made
+
+
+_combiners: dict[Any, CommReducer] = {}
+
+
+def min_value(dtype: str) -> e.Const:
+    """The least value: minus infinity for floats, as the identity of ``max``."""
+    return e.const(float("-inf") if dtypes.is_float(dtype) else dtypes.limits(dtype)[0], dtype)
+
+
+def max_value(dtype: str) -> e.Const:
+    """The greatest value: infinity for floats, as the identity of ``min``."""
+    return e.const(float("inf") if dtypes.is_float(dtype) else dtypes.limits(dtype)[1], dtype)
+
+
+def _zero(dtype: str) -> e.Const:
+    return e.const(0, dtype)
+
+
+def _one(dtype: str) -> e.Const:
+    return e.const(1, dtype)
+
+
+def _add(x: Expr, y: Expr) -> Expr:
+    return x + y
+
+
+def _multiply(x: Expr, y: Expr) -> Expr:
+    return x * y
+
+
+def _maximum(x: Expr, y: Expr) -> Expr:
+    return e.Max(x, y)
+
+
+def _minimum(x: Expr, y: Expr) -> Expr:
+    return e.Min(x, y)
+
+
+sum = comm_reducer(_add, _zero, "sum")
+prod = comm_reducer(_multiply, _one, "prod")
+max_reduce = comm_reducer(_maximum, min_value, "max")
+min_reduce = comm_reducer(_minimum, max_value, "min")
+
+
+def tensors_read(body: Sequence[Node]) -> tuple[Tensor, ...]:
+    """The tensors read anywhere in ``body``, each once, in order of first use."""
+    found: dict[Tensor, None] = {}
+    for root in body:
+        for node in postorder(root):
+            if isinstance(node, TensorRead):
+                found[node.tensor] = None
+    return tuple(found)
+
+
+def _shape(shape: Any) -> Shape:
+    given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    return tuple(_extent(n) for n in given)
+
+
+def _extent(value: Any) -> Extent:
+    if isinstance(value, e.Const):
+        return int(value.value)
+    if isinstance(value, Expr):
+        if not dtypes.is_int(value.dtype):
+            raise TensorExpressionError(f"an extent is {value.dtype}, expected an int", Span.of_caller())
+        return value
+    try:
+        extent = value.__index__()
+    except AttributeError:
+        raise TensorExpressionError(f"{value!r} is not an extent", Span.of_caller()) from None
+    if extent < 0:
+        raise TensorExpressionError(f"an extent is {extent}, expected at least 0", Span.of_caller())
+    return extent
+
+
+def _index_dtype(extent: Extent) -> str:
+    if isinstance(extent, Expr):
+        return extent.dtype
+    return "int32" if extent < 2**31 else "int64"
+
+
+def _axis_names(fcompute: Callable[..., Any], rank: int, name: str, span: Span) -> list[str]:
+    parameters = list(inspect.signature(fcompute).parameters.values())
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        fixed = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]
+        return [*fixed, *(f"i{k}" for k in range(len(fixed), rank))]
+    names = [p.name for p in parameters if p.default is p.empty]
+    if len(names) != rank:
+        raise TensorExpressionError(
+            f"compute {name!r}: the shape has {rank} axes, the function takes {len(names)}", span
+        )
+    return names
+
+
+def _check_body(body: tuple[Expr, ...], name: str, span: Span) -> None:
+    reduces = [b for b in body if isinstance(b, Reduce)]
+    if reduces and (len(reduces) != len(body) or any(r.axis != reduces[0].axis for r in reduces)):
+        raise TensorExpressionError(f"compute {name!r}: all outputs must be of one reduction, or none", span)
+    for root in body:
+        for node in postorder(root):
+            if isinstance(node, Reduce) and node is not root:
+                raise TensorExpressionError(
+                    f"compute {name!r}: a reduction must be the whole body",
+                    span,
+                    hint="compute the reduction in a tensor of its own, then read it",
+                )
