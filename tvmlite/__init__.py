@@ -1,0 +1,60 @@
+"""tvmlite: a two-level deep-learning compiler in pure Python.
+
+    import tvmlite
+    from tvmlite import relay, te, autotune, runtime
+
+    mod = relay.frontend.from_onnx("model.onnx")
+    lib = tvmlite.compile(mod)
+    y = lib(x)
+
+Names are resolved when they are first used, so that importing tvmlite costs next to nothing and a
+program that only runs compiled libraries never loads the compiler.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from tvmlite.core.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from tvmlite import autotune, relay, runtime, te
+    from tvmlite.core.errors import TvmliteError
+    from tvmlite.core.target import Target
+    from tvmlite.driver import build, compile, lower
+
+_ROOMS = ("autotune", "relay", "runtime", "te")
+
+_PLACES = {
+    "Target": "tvmlite.core.target",
+    "TvmliteError": "tvmlite.core.errors",
+    "build": "tvmlite.driver",
+    "compile": "tvmlite.driver",
+    "lower": "tvmlite.driver",
+}
+
+__all__ = [
+    "Target",
+    "TvmliteError",
+    "__version__",
+    "autotune",
+    "build",
+    "compile",
+    "lower",
+    "relay",
+    "runtime",
+    "te",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"tvmlite.{name}")
+    if name in _PLACES:
+        return getattr(importlib.import_module(_PLACES[name]), name)
+    raise AttributeError(f"module 'tvmlite' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,1 @@
+"""Searches schedules with a cost model and real measurements."""

@@ -1,0 +1,107 @@
+"""The house: imports go one way, packages are folders, the reading list exists."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "tvmlite"
+
+RANK = {"core": 0, "runtime": 1, "te": 2, "relay": 3, "autotune": 3, "driver": 4, "cli": 5}
+"""A room may import from itself and from rooms of lower rank; relay and autotune never meet."""
+
+HANDS_OFF = {"core": {"onnx", "xgboost", "rich"}, "runtime": {"onnx", "xgboost", "llvmlite", "rich"}}
+
+LINKS = ("relay", "te", "autotune", "runtime")
+
+
+def room_of(module: str) -> str:
+    """The room of ``tvmlite.x.y``: ``x``; modules beside driver.py belong to the driver."""
+    parts = module.split(".")
+    if len(parts) == 1:
+        return "driver"
+    return parts[1] if parts[1] in RANK else "driver"
+
+
+def imports_of(path: Path) -> list[str]:
+    """Every module imported anywhere in the file, also inside functions."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            if node.module == "tvmlite":
+                found += [f"tvmlite.{alias.name}" for alias in node.names]
+            else:
+                found.append(node.module or "")
+    return found
+
+
+FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.name != "__init__.py" or p.parent != PACKAGE)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_an_import_never_climbs(path: Path) -> None:
+    module = ".".join(("tvmlite", *path.relative_to(PACKAGE).with_suffix("").parts))
+    here = room_of(module)
+    for name in imports_of(path):
+        top = name.split(".")[0]
+        assert top not in HANDS_OFF.get(here, ()), f"{module} imports {name}"
+        if top == "tvmlite":
+            there = room_of(name)
+            assert there == here or RANK[there] < RANK[here], f"{module} imports {name}"
+
+
+def test_every_folder_is_a_package_and_is_installed() -> None:
+    folders = {p.parent for p in PACKAGE.rglob("*.py")}
+    assert all((folder / "__init__.py").exists() for folder in folders)
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert settings["tool"]["setuptools"]["packages"]["find"]["include"] == ["tvmlite*"]
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_the_doors_at_the_top_lead_into_the_package(name: str) -> None:
+    assert (ROOT / name).is_symlink()
+    assert (ROOT / name).resolve() == (PACKAGE / name).resolve()
+
+
+def test_the_reading_list_of_the_readme_exists_in_its_order() -> None:
+    wanted = [
+        "tvmlite/driver.py",
+        "tvmlite/relay/ir.py",
+        "tvmlite/relay/passes/fuse.py",
+        "tvmlite/relay/lower.py",
+        "tvmlite/te/schedule.py",
+        "tvmlite/te/lower.py",
+        "tvmlite/te/codegen/llvm.py",
+    ]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    places = [readme.find(f"]({name})") for name in wanted]
+    assert all((ROOT / name).exists() for name in wanted)
+    assert min(places) >= 0
+    assert places == sorted(places)
+
+
+def test_importing_the_runtime_loads_no_compiler() -> None:
+    program = (
+        "import sys, tvmlite.runtime\n"
+        "print([m for m in ('llvmlite', 'onnx', 'xgboost', 'tvmlite.te', 'tvmlite.relay') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_importing_tvmlite_loads_nothing_heavy() -> None:
+    program = (
+        "import sys, tvmlite\n"
+        "print([m for m in ('llvmlite', 'numpy', 'onnx', 'xgboost', 'rich') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,68 @@
+"""The kernels of a fused module: each distinct group once, by a key that says all it depends on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tvmlite.core.node import postorder
+from tvmlite.core.target import Target
+from tvmlite.core.version import source_digest
+from tvmlite.relay import printer
+from tvmlite.relay.ir import Call, Function, Module
+
+
+@dataclass(frozen=True)
+class KernelTask:
+    """One distinct kernel of a model.
+
+    ``symbol`` is its name in the library, ``key`` what a cached copy of it is found by. ``operators`` are the
+    names of the group's operators; ``calls`` counts the groups that share the kernel.
+    """
+
+    symbol: str
+    key: str
+    group: Function
+    operators: tuple[str, ...]
+    calls: int
+
+
+def kernel_tasks(module: Module, target: Target) -> tuple[list[KernelTask], dict[Function, KernelTask]]:
+    """The distinct kernels of ``module`` in order of first use, and the kernel of each group."""
+    groups = list(fused_groups(module))
+    keys = {group: _key(group, target) for group in groups}
+    calls: dict[str, int] = {}
+    for key in keys.values():
+        calls[key] = calls.get(key, 0) + 1
+    tasks: dict[str, KernelTask] = {}
+    for group, key in keys.items():
+        if key not in tasks:
+            names = operator_names(group)
+            tasks[key] = KernelTask(_symbol(names, key), key, group, names, calls[key])
+    return list(tasks.values()), {group: tasks[key] for group, key in keys.items()}
+
+
+def fused_groups(module: Module) -> Iterator[Function]:
+    """The groups that ``main`` calls, in order."""
+    for node in postorder(module.main.body):
+        if isinstance(node, Call) and isinstance(node.op, Function):
+            yield node.op
+
+
+def operator_names(group: Function) -> tuple[str, ...]:
+    """The operators of a group, in order."""
+    return tuple(n.op for n in postorder(group.body) if isinstance(n, Call) and isinstance(n.op, str))
+
+
+def _symbol(names: tuple[str, ...], key: str) -> str:
+    """``fused_nn_conv2d_add_nn_relu_1a2b3c4d``: what it does, and a hash that makes it unique."""
+    words = "_".join(name.replace(".", "_") for name in names)
+    if len(words) > 80:
+        words = f"{words[:80].rstrip('_')}_and_more"
+    return f"fused_{words}_{key[:10]}"
+
+
+def _key(group: Function, target: Target) -> str:
+    text = "\n".join((source_digest(), str(target), printer.show(group)))
+    return hashlib.sha256(text.encode()).hexdigest()

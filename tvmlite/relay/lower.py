@@ -1,0 +1,123 @@
+"""One fused group becomes one kernel: relay operators to te computes, scheduled, lowered to loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import postorder
+from tvmlite.core.target import Target
+from tvmlite.relay import op as operators
+from tvmlite.relay.infer import type_of
+from tvmlite.relay.ir import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var
+from tvmlite.relay.types import TensorType, TupleType, Type
+from tvmlite.te import expr as e
+from tvmlite.te import schedules
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.lower import lower as lower_schedule
+from tvmlite.te.tensor import PlaceholderOp, Tensor, compute, placeholder
+
+
+def lower_group(group: Function, target: Target, name: str) -> loop.Function:
+    """The kernel of a fused ``group``, in structured loop IR.
+
+    Its parameters are one buffer for each parameter of the group, one for each output, and then the
+    dimensions that the group mentions, in the order of their names (``dimensions``).
+    """
+    inputs = {p: placeholder(p.type.shape, p.type.dtype, p.name) for p in group.params if _is_tensor(p)}
+    outputs = _outputs(_computes(group, inputs))
+    schedule = schedules.apply(anchor(group).schedule, outputs, target)
+    args = [*inputs.values(), *outputs, *dimensions(group)]
+    return lower_schedule(schedule, args, name)
+
+
+def anchor(group: Function) -> operators.Operator:
+    """The operator that decides the group's schedule: the least willing to fuse, the last of those."""
+    rows = [operators.get(n.op) for n in postorder(group.body) if isinstance(n, Call) and isinstance(n.op, str)]
+    best = max(rows, key=lambda row: row.fuse)
+    return [row for row in rows if row.fuse == best.fuse][-1]
+
+
+def dimensions(function: Function) -> tuple[e.SizeVar, ...]:
+    """The named dimensions in types and attributes anywhere in ``function``, sorted by name."""
+    found: set[e.SizeVar] = set()
+    for node in postorder(function.body):
+        assert isinstance(node, Expr)
+        if isinstance(node, Call):
+            found.update(_sizes_in(value for _, value in node.attrs))
+        found.update(_sizes_of_type(type_of(node)))
+    for param in function.params:
+        found.update(_sizes_of_type(param.type))
+    return tuple(sorted(found, key=lambda d: d.name))
+
+
+def _sizes_of_type(type_: Type) -> Iterable[e.SizeVar]:
+    if isinstance(type_, TupleType):
+        return (size for one in type_.fields for size in _sizes_of_type(one))
+    return _sizes_in(type_.shape) if isinstance(type_, TensorType) else ()
+
+
+def _sizes_in(values: Iterable[object]) -> Iterable[e.SizeVar]:
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _sizes_in(value)
+        elif isinstance(value, e.Expr):
+            yield from (n for n in postorder(value) if isinstance(n, e.SizeVar))
+
+
+def _is_tensor(param: Var) -> bool:
+    assert isinstance(param.type, TensorType), f"group parameter {param.name} is not a tensor"
+    return True
+
+
+def _computes(group: Function, inputs: dict[Var, Tensor]) -> tuple[Tensor, ...]:
+    """The te tensors of the group's body."""
+    made: dict[Expr, tuple[Tensor, ...]] = {param: (tensor,) for param, tensor in inputs.items()}
+    for node in postorder(group.body):
+        match node:
+            case Var():
+                pass
+            case Constant(data):
+                made[node] = (constant_tensor(data),)
+            case Tuple(fields):
+                made[node] = tuple(tensor for one in fields for tensor in made[one])
+            case TupleGetItem(value, index):
+                made[node] = (made[value][index],)
+            case Call(op=str() as name):
+                result = operators.get(name).compute(node, *(t for a in node.args for t in made[a]))
+                made[node] = tuple(result) if isinstance(result, (list, tuple)) else (result,)
+            case _:
+                raise AssertionError(f"{type(node).__name__} in a fused group")
+    return made[group.body]
+
+
+def _outputs(tensors: tuple[Tensor, ...]) -> list[Tensor]:
+    """``tensors``, with a copy in place of an input or of a tensor that is already an output."""
+    outputs: list[Tensor] = []
+    for tensor in tensors:
+        if isinstance(tensor.op, PlaceholderOp) or tensor in outputs:
+            source = tensor
+            tensor = compute(source.shape, lambda *i, s=source: s[i], name="copy", tag="injective")
+        outputs.append(tensor)
+    return outputs
+
+
+def constant_tensor(data: np.ndarray) -> Tensor:
+    """A small array as a compute: its elements are written into the code."""
+    dtype = dtypes.check(data.dtype)
+    values = [e.const(v.item(), dtype) for v in np.asarray(data).reshape(-1)]
+
+    def element(*indices: e.Expr) -> e.Expr:
+        if len(values) == 1:
+            return values[0]
+        flat: e.Expr = e.const(0, "int32")
+        for index, extent in zip(indices, data.shape, strict=True):
+            flat = flat * extent + index
+        result: e.Expr = values[-1]
+        for position in range(len(values) - 2, -1, -1):
+            result = e.Select(e.Equal(*e.match(flat, position)), values[position], result)
+        return result
+
+    return compute(data.shape, element, name="constant", tag="injective")

@@ -1,0 +1,65 @@
+"""Constant weights are laid out once, at compile time, as the kernels want to read them.
+
+A convolution's or a dense layer's output channels become the innermost axis, in blocks of one
+vector, so that a kernel multiplies one broadcast input value with a vector of weights.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from tvmlite.core.node import rewrite
+from tvmlite.core.target import Target
+from tvmlite.relay.ir import Call, Constant, Expr, Module, canonical
+from tvmlite.relay.types import TensorType
+from tvmlite.relay.infer import type_of
+
+PACKED_DTYPES = ("float32", "float64")
+
+
+def pack_weights(target: Target) -> Callable[[Module], Module]:
+    """The pass for ``target``: the block is one vector of it."""
+
+    def pack_weights(module: Module) -> Module:
+        main = module.main
+        body = rewrite(main.body, lambda node: _pack(node, target))
+        return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
+
+    return pack_weights
+
+
+def _pack(node: Expr, target: Target) -> Expr:
+    match node:
+        case Call("nn.conv2d", (data, Constant(weight))) if (
+            node["groups"] == 1 and node["kernel_layout"] == "OIHW" and _can_pack(node, weight)
+        ):
+            block = target.lanes(str(weight.dtype))
+            packed = np.ascontiguousarray(_blocks(weight, block).transpose(0, 2, 3, 4, 1))
+            attrs = {**dict(node.attrs), "kernel_layout": f"OIHW{block}o", "channels": weight.shape[0]}
+            attrs["kernel_size"] = tuple(weight.shape[2:])
+            return Call("nn.conv2d", (data, Constant(packed, node.span)), canonical(attrs), node.span)
+        case Call("nn.dense", (data, Constant(weight))) if _can_pack(node, weight):
+            block = target.lanes(str(weight.dtype))
+            packed = np.ascontiguousarray(_blocks(weight, block).transpose(0, 2, 1))
+            attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
+            return Call("nn.contrib_dense_pack", (data, Constant(packed, node.span)), canonical(attrs), node.span)
+        case _:
+            return node
+
+
+def _can_pack(node: Call, weight: np.ndarray) -> bool:
+    """Whether data, weight and result share a dtype for which packed kernels exist."""
+    result = type_of(node)
+    assert isinstance(result, TensorType)
+    return result.dtype in PACKED_DTYPES and str(weight.dtype) == result.dtype and weight.size > 0
+
+
+def _blocks(weight: np.ndarray, block: int) -> np.ndarray:
+    """``(O, ...)`` as ``(ceil(O / block), block, ...)``, zeros filled in."""
+    rows = -(-weight.shape[0] // block) * block
+    padded = np.zeros((rows, *weight.shape[1:]), weight.dtype)
+    padded[: weight.shape[0]] = weight
+    return padded.reshape(rows // block, block, *weight.shape[1:])
