@@ -4,19 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, Union
+from typing import Any, TypeAlias, Union
+
+import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.te.expr import Expr, SizeVar
+from tvmlite.core.errors import InputError
+from tvmlite.core.node import Node, postorder
+from tvmlite.relay.dims import (
+    Binding,
+    Dim,
+    Shape,
+    broadcast_shapes,
+    dim,
+    evaluate_attrs,
+    evaluate_dim,
+    evaluate_shape,
+    is_symbolic,
+    normal_dim,
+    num_elements,
+    same_dim,
+    same_shape,
+    show_dim,
+    show_shape,
+)
+from tvmlite.te import expr as te
 
-Dim: TypeAlias = int | Expr
-"""An extent: an int, or an int64 expression over named dimensions (``SizeVar``s)."""
-
-Shape: TypeAlias = tuple[Dim, ...]
+__all__ = [
+    "Binding", "Dim", "FuncType", "Shape", "TensorType", "TupleType", "Type", "bind_dims",
+    "broadcast_shapes", "dim", "dims_of", "evaluate_attrs", "evaluate_dim", "evaluate_shape",
+    "is_symbolic", "normal_dim", "num_elements", "same_dim", "same_shape", "same_type", "show_dim",
+    "show_shape", "show_type", "tensor_type",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
-class TensorType:
+class TensorType(Node):
     """An array's shape and dtype."""
 
     shape: Shape
@@ -31,39 +54,137 @@ class TensorType:
         """Whether every extent is a number."""
         return all(isinstance(d, int) for d in self.shape)
 
+    def __str__(self) -> str:
+        return show_type(self)
+
 
 @dataclass(frozen=True, eq=False)
-class TupleType:
+class TupleType(Node):
     """Several types as one."""
 
     fields: tuple[Type, ...]
 
+    def __str__(self) -> str:
+        return show_type(self)
+
 
 @dataclass(frozen=True, eq=False)
-class FuncType:
+class FuncType(Node):
     """The type of a function."""
 
     params: tuple[Type, ...]
     result: Type
 
+    def __str__(self) -> str:
+        return show_type(self)
+
 
 Type: TypeAlias = Union[TensorType, TupleType, FuncType]
 
-_dims: dict[str, SizeVar] = {}
 
-
-def dim(name: str) -> SizeVar:
-    """The dimension called ``name``: one object a name in the whole process.
-
-    Two models that both call a dimension ``batch`` share the object and nothing else: its value
-    is bound anew by each call of a compiled function.
-    """
-    if name not in _dims:
-        _dims[name] = SizeVar(name, "int64")
-    return _dims[name]
-
-
-def tensor_type(shape: Sequence[int | str | Expr], dtype: str = "float32") -> TensorType:
+def tensor_type(shape: Sequence[int | str | te.Expr], dtype: str = "float32") -> TensorType:
     """A TensorType; strings in ``shape`` are named dimensions."""
-    extents = tuple(dim(d) if isinstance(d, str) else d if isinstance(d, Expr) else int(d) for d in shape)
+    extents = tuple(dim(d) if isinstance(d, str) else d if isinstance(d, te.Expr) else int(d) for d in shape)
     return TensorType(extents, dtypes.check(dtype))
+
+
+def same_type(a: Type, b: Type) -> bool:
+    """Whether two types are proved equal, dimension by dimension."""
+    match a, b:
+        case TensorType(), TensorType():
+            return a.dtype == b.dtype and same_shape(a.shape, b.shape)
+        case TupleType(), TupleType():
+            return len(a.fields) == len(b.fields) and all(map(same_type, a.fields, b.fields))
+        case FuncType(), FuncType():
+            return (
+                len(a.params) == len(b.params)
+                and all(map(same_type, a.params, b.params))
+                and same_type(a.result, b.result)
+            )
+    return False
+
+
+def dims_of(item: Any) -> list[te.SizeVar]:
+    """The named dimensions in a dimension, shape, type or attribute, each once, in order of appearance."""
+    found: dict[te.SizeVar, None] = {}
+    stack = [item]
+    while stack:
+        match stack.pop():
+            case te.Expr() as extent:
+                found.update((node, None) for node in postorder(extent) if isinstance(node, te.SizeVar))
+            case tuple() | list() as items:
+                stack.extend(reversed(items))
+            case TensorType(shape=shape):
+                stack.extend(reversed(shape))
+            case TupleType(fields=fields):
+                stack.extend(reversed(fields))
+            case FuncType(params=params, result=result):
+                stack.extend((result, *reversed(params)))
+    return list(found)
+
+
+def show_type(type_: Type) -> str:
+    """A type as Relay text: ``Tensor[(1, 3, h, w), float32]``, ``(A, B)``, ``fn (A) -> B``."""
+    match type_:
+        case TensorType():
+            return f"Tensor[{show_shape(type_.shape)}, {type_.dtype}]"
+        case TupleType():
+            items = [show_type(field) for field in type_.fields]
+            return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+        case FuncType():
+            return f"fn ({', '.join(map(show_type, type_.params))}) -> {show_type(type_.result)}"
+
+
+def bind_dims(
+    types: Sequence[Type], arrays: Sequence[Any], names: Sequence[str] | None = None
+) -> dict[te.SizeVar, int]:
+    """The values of the named dimensions of ``types`` given ``arrays`` of those types.
+
+    Tuples match tuples. A dimension on its own binds; one inside an expression is solved for if
+    the expression is linear in it alone; every extent is then checked. A rank or extent that does not
+    fit is an InputError that names the argument (``names``, or its position).
+    """
+    pairs: list[tuple[str, Dim, int]] = []
+    for position, (type_, array) in enumerate(zip(types, arrays, strict=True)):
+        _pair_extents(type_, array, names[position] if names else f"argument {position}", pairs)
+    binding: dict[te.SizeVar, int] = {}
+    for name, extent, value in pairs:
+        if isinstance(extent, te.SizeVar) and binding.setdefault(extent, value) != value:
+            raise InputError(
+                f"{name}: dimension {extent.name!r} is {value}, elsewhere it is {binding[extent]}"
+            )
+    _solve([pair for pair in pairs if isinstance(pair[1], te.Expr)], binding)
+    for name, extent, value in pairs:
+        wanted = evaluate_dim(extent, binding)
+        if wanted != value:
+            told = str(wanted) if isinstance(extent, int) else f"{show_dim(extent)} = {wanted}"
+            raise InputError(f"{name}: an extent is {value}, expected {told}")
+    return binding
+
+
+def _pair_extents(type_: Type, array: Any, name: str, pairs: list[tuple[str, Dim, int]]) -> None:
+    if isinstance(type_, TupleType):
+        if not isinstance(array, (tuple, list)) or len(array) != len(type_.fields):
+            raise InputError(f"{name}: expected a tuple of {len(type_.fields)} values")
+        for index, (field, value) in enumerate(zip(type_.fields, array, strict=True)):
+            _pair_extents(field, value, f"{name}.{index}", pairs)
+    elif isinstance(type_, TensorType):
+        shape = np.shape(array)
+        if len(shape) != type_.ndim:
+            raise InputError(f"{name}: shape is {shape}, expected {show_shape(type_.shape)}")
+        pairs.extend((name, extent, value) for extent, value in zip(type_.shape, shape, strict=True))
+
+
+def _solve(pairs: list[tuple[str, Dim, int]], binding: dict[te.SizeVar, int]) -> None:
+    """Bind dimensions that only occur inside linear expressions of one unknown."""
+    progress = True
+    while progress:
+        progress = False
+        for _, extent, value in pairs:
+            unknown = [v for v in dims_of(extent) if v not in binding]
+            if len(unknown) == 1:
+                at_0, at_1 = (evaluate_dim(extent, {**binding, unknown[0]: x}) for x in (0, 1))
+                slope = at_1 - at_0
+                if slope != 0 and (value - at_0) % slope == 0:
+                    binding[unknown[0]] = (value - at_0) // slope
+                    progress = True
