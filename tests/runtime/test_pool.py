@@ -1,0 +1,181 @@
+"""The thread pool: its texts agree, and its loops cover every index once whoever calls."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import itertools
+import os
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.runtime import pool
+
+BODY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc")
+    folder = tmp_path_factory.mktemp("pool")
+    (folder / "pool.c").write_text(pool.source())
+    flags = "-std=c99 -O2 -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror -shared -fPIC".split()
+    subprocess.run(["gcc", *flags, "pool.c", "-o", "pool.so", "-lpthread"], cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "pool.so"))
+
+
+def run(library: ctypes.CDLL, extent: int, code_at: int = -1) -> tuple[np.ndarray, int, set[int]]:
+    """How often each index was met, what the loop returned, and the thread numbers seen."""
+    met, threads = np.zeros(max(extent, 1), np.int64), set[int]()
+
+    @BODY
+    def body(_: int, begin: int, end: int, thread: int) -> int:
+        met[begin:end] += 1
+        threads.add(thread)
+        return 7 if begin <= code_at < end else 0
+
+    result = library.tvmlite_parallel_for(body, None, ctypes.c_int64(extent))
+    return met[: max(extent, 0)], result, threads
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 16])
+@pytest.mark.parametrize("extent", [-3, 0, 1, 2, 7, 1000, 65537])
+def test_every_index_is_met_once(library: ctypes.CDLL, threads: int, extent: int) -> None:
+    library.tvmlite_set_num_threads(threads)
+
+    met, code, numbers = run(library, extent)
+
+    assert code == 0
+    assert (met == 1).all()
+    assert numbers <= set(range(threads))
+
+
+def test_the_first_code_is_returned(library: ctypes.CDLL) -> None:
+    library.tvmlite_set_num_threads(3)
+
+    assert run(library, 100, code_at=41)[1] == 7
+    assert run(library, 100)[1] == 0
+
+
+def test_a_huge_extent_does_not_overflow(library: ctypes.CDLL) -> None:
+    library.tvmlite_set_num_threads(2)
+    pieces: list[tuple[int, int]] = []
+
+    @BODY
+    def body(_: int, begin: int, end: int, thread: int) -> int:
+        pieces.append((begin, end))
+        return 0
+
+    library.tvmlite_parallel_for(body, None, ctypes.c_int64(2**63 - 1))
+    pieces.sort()
+    assert pieces[0][0] == 0
+    assert pieces[-1][1] == 2**63 - 1
+    assert all(a[1] == b[0] for a, b in itertools.pairwise(pieces))
+
+
+def test_nested_loops_run_serially(library: ctypes.CDLL) -> None:
+    library.tvmlite_set_num_threads(2)
+    counts: list[int] = []
+
+    @BODY
+    def outer(_: int, begin: int, end: int, thread: int) -> int:
+        for _i in range(begin, end):
+            met, _code, threads = run(library, 10)
+            assert threads == {thread}
+            counts.append(int(met.sum()))
+        return 0
+
+    library.tvmlite_parallel_for(outer, None, ctypes.c_int64(8))
+    assert counts == [10] * 8
+
+
+def test_several_callers_at_once_are_safe(library: ctypes.CDLL) -> None:
+    library.tvmlite_set_num_threads(3)
+    wrong: list[int] = []
+
+    def caller() -> None:
+        for extent in range(1, 120):
+            if not (run(library, extent)[0] == 1).all():
+                wrong.append(extent)
+
+    callers = [threading.Thread(target=caller) for _ in range(4)]
+    for one in callers:
+        one.start()
+    for one in callers:
+        one.join()
+    assert wrong == []
+
+
+def test_the_child_of_a_fork_has_a_pool_of_its_own(library: ctypes.CDLL) -> None:
+    library.tvmlite_set_num_threads(2)
+    assert (run(library, 100)[0] == 1).all()
+    child = os.fork()
+    if child == 0:
+        good = all((run(library, 100)[0] == 1).all() for _ in range(20))
+        os._exit(0 if good else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (run(library, 100)[0] == 1).all()
+
+
+def test_the_number_of_threads_is_settable_and_has_a_default(
+    library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.tvmlite_set_num_threads(5)
+    assert library.tvmlite_get_num_threads() == 5
+    library.tvmlite_set_num_threads(0)
+    assert library.tvmlite_get_num_threads() >= 1
+    monkeypatch.setenv("TVMLITE_NUM_THREADS", "3")
+    library.tvmlite_set_num_threads(0)
+    assert library.tvmlite_get_num_threads() == 3
+
+
+def test_the_clock_goes_forward(library: ctypes.CDLL) -> None:
+    library.tvmlite_now.restype = ctypes.c_int64
+    times = [library.tvmlite_now() for _ in range(100)]
+    assert times == sorted(times)
+    assert 0 < times[-1] - times[0] < 10**9
+
+
+@needs_gcc
+def test_the_serial_fallback_compiles_cleanly(tmp_path: Path) -> None:
+    (tmp_path / "pool.c").write_text(pool.source())
+    flags = "-DTVMLITE_SERIAL -std=c99 -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror".split()
+    subprocess.run(["gcc", *flags, "-c", "pool.c", "-o", "pool.o"], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize("architecture", pool.ARCHITECTURES)
+def test_the_llvm_ir_is_of_this_source(architecture: str) -> None:
+    assert pool.source_hash() in pool.llvm_ir(f"{architecture}-unknown-linux-gnu").splitlines()[0]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="no ziglang")
+@pytest.mark.parametrize("architecture", pool.ARCHITECTURES)
+def test_the_llvm_ir_is_what_the_compiler_makes_of_the_source(architecture: str) -> None:
+    assert pool.generate(architecture) == pool.llvm_ir(f"{architecture}-linux-gnu")
+
+
+@pytest.mark.parametrize("architecture", pool.ARCHITECTURES)
+def test_llvmlite_reads_the_ir_and_it_defines_every_symbol(architecture: str) -> None:
+    llvm = pytest.importorskip("llvmlite.binding")
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    triple = f"{architecture}-unknown-linux-gnu"
+    module = llvm.parse_assembly(pool.llvm_ir(triple))
+    module.verify()
+    machine = llvm.Target.from_triple(triple).create_target_machine(reloc="pic")
+    assert machine.emit_object(module)[:4] == b"\x7fELF"
+    defined = {f.name for f in module.functions if not f.is_declaration and f.linkage.name == "external"}
+    assert defined == set(pool.SYMBOLS)
+
+
+def test_an_unknown_triple_is_named() -> None:
+    with pytest.raises(UnsupportedError, match=r"riscv64-linux-gnu.*x86_64-linux"):
+        pool.llvm_ir("riscv64-linux-gnu")

@@ -1,0 +1,350 @@
+/* The thread pool of compiled code: parallel loops, the number of threads, and a clock.
+ *
+ * One job runs at a time. Its chunks are handed out by one 64-bit word, (epoch, chunk count, next chunk),
+ * advanced by compare-and-swap: an idle thread needs nothing else to take part, and a thread that comes
+ * late, with the word of a job that is over, fails to swap and looks again. The caller works too. A caller
+ * that finds the pool busy (another thread's job, or its own when loops are nested) runs its loop itself.
+ * Threads spin for a moment, then sleep; a child of fork starts threads of its own when it first needs them.
+ *
+ * C99 with the atomics of GCC and Clang. Elsewhere, or with TVMLITE_SERIAL defined, loops run serially.
+ */
+#if !defined(_GNU_SOURCE) && !defined(TVMLITE_SERIAL)
+#define _GNU_SOURCE 1
+#endif
+
+#include <stdint.h>
+#include <time.h>
+
+typedef int32_t (*tvmlite_body)(void *closure, int64_t begin, int64_t end, int64_t thread);
+
+/* body(closure, begin, end, thread) over pieces of 0 .. extent - 1, thread in [0, threads);
+ * the first non-zero return is returned, and pieces not begun by then are left out. */
+int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent);
+/* Nanoseconds of a clock that never goes back. */
+int64_t tvmlite_now(void);
+/* How many threads a loop may use, the caller among them; 0 or less: the default. */
+void tvmlite_set_num_threads(int32_t threads);
+/* That number; by default TVMLITE_NUM_THREADS, else the processors this process may use. */
+int32_t tvmlite_get_num_threads(void);
+
+#if !defined(TVMLITE_SERIAL) && defined(__GNUC__) && !defined(_WIN32) && !defined(__wasm__) &&           \
+    (defined(__linux__) || defined(__APPLE__) || defined(__FreeBSD__) || defined(__NetBSD__)) &&         \
+    defined(__GCC_ATOMIC_LLONG_LOCK_FREE) && __GCC_ATOMIC_LLONG_LOCK_FREE == 2
+#define TVMLITE_POOL 1
+#endif
+
+int64_t tvmlite_now(void) {
+#ifdef CLOCK_MONOTONIC
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + (int64_t)now.tv_nsec;
+#else
+    return (int64_t)((double)clock() * (1e9 / (double)CLOCKS_PER_SEC));
+#endif
+}
+
+#ifndef TVMLITE_POOL
+
+int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent) {
+    return extent > 0 ? body(closure, 0, extent, 0) : 0;
+}
+
+void tvmlite_set_num_threads(int32_t threads) { (void)threads; }
+
+int32_t tvmlite_get_num_threads(void) { return 1; }
+
+#else
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sched.h>
+#include <sys/syscall.h>
+#endif
+
+enum { MAX_THREADS = 1024, CHUNKS_A_THREAD = 4, SPINS = 3000, STACK_BYTES = 4 << 20 };
+
+#define LOAD(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
+#define STORE(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
+
+/* Two cache lines: what idle threads watch, and what working threads write. */
+static struct {
+    uint64_t word;       /* epoch << 32 | chunk count << 16 | next chunk */
+    uint32_t generation; /* jobs published; sleeping workers wait for it to change */
+    uint32_t sleepers;
+    tvmlite_body body;
+    void *closure;
+    int64_t extent;
+    int32_t threads; /* of this job: workers numbered above keep out of it */
+    int32_t started; /* workers that exist; changed only by who holds `busy` */
+} job __attribute__((aligned(128)));
+
+static struct {
+    uint32_t done; /* chunks finished; the caller waits for it */
+    uint32_t caller_sleeps;
+    int32_t result;
+    uint32_t busy;
+    int32_t wanted; /* threads; 0: not asked yet */
+    int32_t owner;  /* the process whose threads these are; negative while it is setting up */
+    int32_t has_key;
+} state __attribute__((aligned(128)));
+
+static pthread_key_t thread_key; /* holds a worker's number; none for a caller, whose number is 0 */
+
+#ifdef __has_builtin
+#if defined(__aarch64__) && __has_builtin(__builtin_arm_isb)
+#define PAUSE() __builtin_arm_isb(15)
+#endif
+#endif
+#ifndef PAUSE
+#if defined(__x86_64__) || defined(__i386__)
+#define PAUSE() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define PAUSE() __asm__ volatile("isb" ::: "memory")
+#else
+#define PAUSE() __asm__ volatile("" ::: "memory")
+#endif
+#endif
+
+#if defined(__linux__) && defined(SYS_futex)
+
+/* Sleep while *place is value; may return early. */
+static void wait_while(uint32_t *place, uint32_t value) {
+    (void)syscall(SYS_futex, place, 128 /* FUTEX_WAIT | PRIVATE */, value, (void *)0, (void *)0, 0);
+}
+
+static void wake(uint32_t *place, int32_t count) {
+    (void)syscall(SYS_futex, place, 129 /* FUTEX_WAKE | PRIVATE */, count, (void *)0, (void *)0, 0);
+}
+
+static void renew_waiting(void) {}
+
+#else
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+static void wait_while(uint32_t *place, uint32_t value) {
+    (void)pthread_mutex_lock(&lock);
+    while (LOAD(*place) == value) {
+        (void)pthread_cond_wait(&changed, &lock);
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static void wake(uint32_t *place, int32_t count) {
+    (void)place;
+    (void)count;
+    (void)pthread_mutex_lock(&lock);
+    (void)pthread_cond_broadcast(&changed);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static void renew_waiting(void) {
+    (void)pthread_mutex_init(&lock, 0);
+    (void)pthread_cond_init(&changed, 0);
+}
+
+#endif
+
+static int32_t default_threads(void) {
+    int64_t count = 0;
+    const char *text = getenv("TVMLITE_NUM_THREADS");
+    if (text != 0) {
+        while (*text >= '0' && *text <= '9' && count <= MAX_THREADS) {
+            count = count * 10 + (*text++ - '0');
+        }
+    }
+#ifdef __linux__
+    if (count < 1) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        if (sched_getaffinity(0, sizeof set, &set) == 0) {
+            count = CPU_COUNT(&set);
+        }
+    }
+#endif
+    if (count < 1) {
+        count = (int64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    }
+    return count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : (int32_t)count;
+}
+
+void tvmlite_set_num_threads(int32_t threads) {
+    int32_t count = threads < 1 ? default_threads() : threads > MAX_THREADS ? MAX_THREADS : threads;
+    STORE(state.wanted, count);
+}
+
+int32_t tvmlite_get_num_threads(void) {
+    int32_t count = LOAD(state.wanted);
+    if (count == 0) {
+        count = default_threads();
+        STORE(state.wanted, count);
+    }
+    return count;
+}
+
+static int64_t own_number(void) {
+    return LOAD(state.has_key) ? (int64_t)(intptr_t)pthread_getspecific(thread_key) : 0;
+}
+
+static void run_chunk(uint32_t chunk, uint32_t count, int64_t thread) {
+    int64_t size = job.extent / count, longer = job.extent % count;
+    int64_t begin = chunk * size + (chunk < longer ? chunk : longer);
+    int64_t end = begin + size + (chunk < longer);
+    int32_t none = 0;
+    if (LOAD(state.result) == 0) {
+        int32_t code = job.body(job.closure, begin, end, thread);
+        if (code != 0) {
+            (void)__atomic_compare_exchange_n(&state.result, &none, code, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+        }
+    }
+    if (__atomic_add_fetch(&state.done, 1, __ATOMIC_SEQ_CST) == count &&
+        __atomic_load_n(&state.caller_sleeps, __ATOMIC_SEQ_CST)) {
+        wake(&state.done, 1);
+    }
+}
+
+/* Take chunks until none is left. The swap succeeds only while its job is unfinished, so what is read of the
+ * job between loading the word and swapping it, and until the chunk is done, belongs to that job. */
+static void take_chunks(int64_t thread) {
+    uint64_t word = LOAD(job.word);
+    for (;;) {
+        uint32_t count = (uint32_t)(word >> 16) & 0xffff, next = (uint32_t)word & 0xffff;
+        if (next >= count || thread >= __atomic_load_n(&job.threads, __ATOMIC_RELAXED)) {
+            return;
+        }
+        if (__atomic_compare_exchange_n(&job.word, &word, word + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            run_chunk(next, count, thread);
+            word = LOAD(job.word);
+        }
+    }
+}
+
+static void *worker(void *number) {
+    (void)pthread_setspecific(thread_key, number);
+    for (;;) {
+        uint32_t seen = LOAD(job.generation);
+        int spins = 0;
+        take_chunks((int64_t)(intptr_t)number);
+        while (spins < SPINS && LOAD(job.generation) == seen) {
+            PAUSE();
+            spins++;
+        }
+        if (spins == SPINS) {
+            (void)__atomic_add_fetch(&job.sleepers, 1, __ATOMIC_SEQ_CST);
+            wait_while(&job.generation, seen);
+            (void)__atomic_sub_fetch(&job.sleepers, 1, __ATOMIC_SEQ_CST);
+        }
+    }
+    return 0;
+}
+
+/* Have `count` workers, or as many as the system grants. They take no signals: those are the program's. */
+static void start_workers(int32_t count) {
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (job.started >= count || pthread_attr_init(&attributes) != 0) {
+        return;
+    }
+    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (job.started < count) {
+        pthread_t thread;
+        if (pthread_create(&thread, &attributes, worker, (void *)(intptr_t)(job.started + 1)) != 0) {
+            break;
+        }
+        job.started++;
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, 0);
+    (void)pthread_attr_destroy(&attributes);
+}
+
+/* Whether the pool is set up in this process; after a fork the child sets it up anew. */
+static int is_ready(void) {
+    int32_t self = (int32_t)getpid(), owner = LOAD(state.owner);
+    if (owner == self) {
+        return 1;
+    }
+    if (owner == -self ||
+        !__atomic_compare_exchange_n(&state.owner, &owner, -self, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        return 0; /* another thread is at it */
+    }
+    if (!state.has_key) {
+        if (pthread_key_create(&thread_key, 0) != 0) {
+            STORE(state.owner, 0);
+            return 0;
+        }
+        STORE(state.has_key, 1);
+    }
+    renew_waiting();
+    job.started = 0;
+    job.sleepers = 0;
+    state.caller_sleeps = 0;
+    STORE(job.word, LOAD(job.word) & ~(uint64_t)0xffffffff);
+    STORE(state.busy, 0);
+    STORE(state.owner, self);
+    return 1;
+}
+
+static void publish(uint32_t chunks) {
+    uint64_t epoch = (LOAD(job.word) >> 32) + 1;
+    int32_t sleepers, helpers = (int32_t)chunks - 1;
+    STORE(job.word, epoch << 32 | (uint64_t)chunks << 16);
+    (void)__atomic_add_fetch(&job.generation, 1, __ATOMIC_SEQ_CST);
+    sleepers = (int32_t)__atomic_load_n(&job.sleepers, __ATOMIC_SEQ_CST);
+    if (sleepers > 0) { /* when there are workers who must keep out, any of them might be woken: wake all */
+        wake(&job.generation, job.started < job.threads && helpers < sleepers ? helpers : sleepers);
+    }
+}
+
+static void wait_for_workers(uint32_t chunks) {
+    for (int spins = 0; spins < SPINS && LOAD(state.done) != chunks; spins++) {
+        PAUSE();
+    }
+    if (LOAD(state.done) == chunks) {
+        return;
+    }
+    __atomic_store_n(&state.caller_sleeps, 1, __ATOMIC_SEQ_CST);
+    for (;;) {
+        uint32_t done = __atomic_load_n(&state.done, __ATOMIC_SEQ_CST);
+        if (done == chunks) {
+            break;
+        }
+        wait_while(&state.done, done);
+    }
+    STORE(state.caller_sleeps, 0);
+}
+
+int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent) {
+    int32_t threads = tvmlite_get_num_threads(), result;
+    uint32_t chunks, idle = 0;
+    if (extent <= 0) {
+        return 0;
+    }
+    if (threads == 1 || extent == 1 || !is_ready() ||
+        !__atomic_compare_exchange_n(&state.busy, &idle, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        return body(closure, 0, extent, own_number());
+    }
+    chunks = (uint32_t)threads * CHUNKS_A_THREAD;
+    chunks = extent < (int64_t)chunks ? (uint32_t)extent : chunks;
+    start_workers(threads - 1);
+    job.body = body;
+    job.closure = closure;
+    job.extent = extent;
+    __atomic_store_n(&job.threads, threads, __ATOMIC_RELAXED);
+    STORE(state.done, 0);
+    STORE(state.result, 0);
+    publish(chunks);
+    take_chunks(0);
+    wait_for_workers(chunks);
+    result = LOAD(state.result);
+    STORE(state.busy, 0);
+    return result;
+}
+
+#endif
