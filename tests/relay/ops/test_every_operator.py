@@ -1,0 +1,164 @@
+"""Every operator in the table, on examples: its type, its numpy reference and its te compute must agree.
+
+The examples stand in ``examples_*.py`` beside this file, in ``EXAMPLES``: tuples of
+
+- the operator's name,
+- its attributes (the others have their defaults), which may hold dimensions,
+- its inputs: an array, or a text such as ``"float32(2, n) in 0..5"``: dtype, shape (names are dimensions),
+  and, optionally, the range that the random elements come from (of integers, the end is exclusive),
+- optionally options: ``dims`` (the value of each dimension; 4 unless said), ``tolerance`` (relative to the
+  largest magnitude of the result; of floats 1e-5, 1e-12 or 2e-3 by their width unless said).
+
+A variadic operator gets the fields of its tuple as its inputs.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite.relay.ops  # noqa: F401  (fills the table)
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay import ir, op
+from tvmlite.relay.types import (
+    TensorType,
+    TupleType,
+    dim,
+    dims_of,
+    evaluate_attrs,
+    evaluate_shape,
+    same_shape,
+    tensor_type,
+)
+from tvmlite.te.tensor import placeholder
+
+try:
+    from tvmlite.te.loop.interpret import interpret
+    from tvmlite.te.lower import lower
+    from tvmlite.te.schedule import create_schedule
+except ImportError:
+    lower = None
+
+TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}
+INPUT = re.compile(r"(\w+)\((.*?)\)(?: in (\S+)\.\.(\S+))?")
+
+
+def _every_example() -> list[tuple[str, dict[str, Any], list[Any], dict[str, Any]]]:
+    rows = []
+    for path in sorted(Path(__file__).parent.glob("examples_*.py")):
+        for row in runpy.run_path(str(path))["EXAMPLES"]:
+            rows.append((*row, {}) if len(row) == 3 else row)
+    return rows
+
+
+ROWS = _every_example()
+
+
+def _name_of(row: tuple[Any, ...]) -> str:
+    inputs = ", ".join(i if isinstance(i, str) else f"{i.dtype}{i.shape}" for i in row[2])
+    return f"{row[0]}[{inputs}]"
+
+
+class Example:
+    """One row made concrete: the call, its arguments' types, and arrays for them."""
+
+    def __init__(self, name: str, attrs: dict[str, Any], inputs: list[Any], options: dict[str, Any]) -> None:
+        self.row = op.get(name)
+        self.types = [_type_of(i) for i in inputs]
+        arguments = [ir.Var(f"x{k}", t) for k, t in enumerate(self.types)]
+        variadic = self.row.num_inputs is None
+        self.call = op.make(name, *([ir.Tuple(tuple(arguments))] if variadic else arguments), **attrs)
+        dims = dims_of([t.shape for t in self.types]) + dims_of([v for _, v in self.call.attrs])
+        given = options.get("dims", {})
+        self.binding = {d: given.get(d.name, 4) for d in dict.fromkeys(dims)}
+        random = np.random.default_rng(zlib.crc32(name.encode()))
+        self.arrays = [self._array(i, t, random) for i, t in zip(inputs, self.types, strict=True)]
+        self.tolerance = options.get("tolerance")
+
+    def _array(self, given: Any, type_: TensorType, random: np.random.Generator) -> np.ndarray:
+        if isinstance(given, np.ndarray):
+            return given
+        shape = evaluate_shape(type_.shape, self.binding)
+        matched = INPUT.fullmatch(given)
+        assert matched is not None
+        if type_.dtype == "bool":
+            return random.integers(0, 2, shape).astype(bool)
+        if dtypes.is_float(type_.dtype):
+            low, high = (float(x) if x else d for x, d in zip(matched.groups()[2:], (-3, 3), strict=True))
+            return random.uniform(low, high, shape).astype(dtypes.numpy_of(type_.dtype))
+        least = 0 if dtypes.is_unsigned(type_.dtype) else -9
+        low, high = (int(x) if x else d for x, d in zip(matched.groups()[2:], (least, 10), strict=True))
+        return random.integers(low, high, shape).astype(type_.dtype)
+
+    def inferred(self) -> list[TensorType]:
+        result = self.row.infer(self.call, *self.types)
+        return list(result.fields) if isinstance(result, TupleType) else [result]
+
+    def expected(self) -> list[np.ndarray]:
+        concrete = ir.Call(self.call.op, self.call.args, evaluate_attrs(self.call.attrs, self.binding))
+        result = self.row.reference(concrete, *self.arrays)
+        return list(result) if isinstance(result, (list, tuple)) else [result]
+
+    def computed(self) -> list[np.ndarray]:
+        inputs = [placeholder(t.shape, t.dtype, f"x{k}") for k, t in enumerate(self.types)]
+        made = self.row.compute(self.call, *inputs)
+        outputs = list(made) if isinstance(made, (list, tuple)) else [made]
+        for tensor, type_ in zip(outputs, self.inferred(), strict=True):
+            assert tensor.dtype == type_.dtype
+            assert same_shape(tensor.shape, type_.shape), f"te {tensor.shape}, inferred {type_.shape}"
+        results = [np.zeros(evaluate_shape(t.shape, self.binding), dtypes.numpy_of(t.dtype)) for t in outputs]
+        schedule = create_schedule([t.op for t in outputs])
+        function = lower(schedule, [*inputs, *outputs, *self.binding])
+        interpret(function, [*self.arrays, *results, *self.binding.values()])
+        return results
+
+
+def _type_of(given: Any) -> TensorType:
+    if isinstance(given, np.ndarray):
+        return tensor_type(given.shape, dtypes.check(given.dtype))
+    matched = INPUT.fullmatch(given)
+    assert matched is not None, f"not an input: {given!r}"
+    extents = [part.strip() for part in matched[2].split(",") if part.strip()]
+    return tensor_type([int(p) if p.isdecimal() else dim(p) for p in extents], matched[1])
+
+
+def test_every_operator_has_at_least_two_examples() -> None:
+    counts = Counter(row[0] for row in ROWS)
+
+    assert {name: counts[name] for name in op.OPERATORS if counts[name] < 2} == {}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=_name_of)
+def test_the_inferred_type_is_that_of_the_reference(row: Any) -> None:
+    example = Example(*row)
+
+    for type_, array in zip(example.inferred(), example.expected(), strict=True):
+        assert isinstance(array, np.ndarray)
+        assert evaluate_shape(type_.shape, example.binding) == array.shape
+        assert type_.dtype == dtypes.check(array.dtype)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=_name_of)
+def test_the_compute_agrees_with_the_reference(row: Any) -> None:
+    if lower is None:
+        pytest.skip("te.lower does not stand yet")
+    example = Example(*row)
+
+    for actual, expected in zip(example.computed(), example.expected(), strict=True):
+        kind = dtypes.check(expected.dtype)
+        if not dtypes.is_float(kind):
+            np.testing.assert_array_equal(actual, expected)
+            continue
+        wanted = expected.astype(np.float64)
+        finite = np.abs(wanted[np.isfinite(wanted)])
+        tolerance = example.tolerance or TOLERANCES[kind]
+        np.testing.assert_allclose(
+            actual.astype(np.float64), wanted, rtol=tolerance, atol=tolerance * finite.max(initial=0.0)
+        )

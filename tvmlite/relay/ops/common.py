@@ -1,0 +1,184 @@
+"""What operator families share: their errors, axes, dtype rules, and the edges of arithmetic in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TypeInferError
+from tvmlite.relay.ir import Call
+from tvmlite.relay.types import Dim, Shape, TensorType, Type, same_dim, show_type
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import Tensor, compute
+
+Reference = Callable[..., Any]
+
+
+def fault(call: Call, message: str) -> TypeInferError:
+    """The error of ``call``: ``message`` after the operator's name, and where the call was written."""
+    return TypeInferError(f"{call.op}: {message}", call.span)
+
+
+def tensors(call: Call, *types: Type) -> tuple[TensorType, ...]:
+    """``types``, all of which must be tensors."""
+    for position, given in enumerate(types):
+        if not isinstance(given, TensorType):
+            raise fault(call, f"argument {position} is {show_type(given)}, expected a tensor")
+    return types  # type: ignore[return-value]
+
+
+def same_as_first(call: Call, data: Type, *others: Type) -> TensorType:
+    """The type of the first argument."""
+    return tensors(call, data, *others)[0]
+
+
+def one_dtype(call: Call, *types: Type) -> str:
+    """The dtype that all of ``types`` share."""
+    given = [t.dtype for t in tensors(call, *types)]
+    if len(set(given)) > 1:
+        raise fault(call, f"dtypes are {' and '.join(given)}, expected one dtype")
+    return given[0]
+
+
+def axis_of(call: Call, axis: Any, rank: int, name: str = "axis") -> int:
+    """``axis`` counted from the front, of a tensor with ``rank`` axes."""
+    if not isinstance(axis, int) or not -rank <= axis < rank:
+        raise fault(call, f"{name} is {axis}, expected one of the {rank} axes of the data")
+    return axis % rank
+
+
+def axes_of(call: Call, axes: Any, rank: int, name: str = "axis") -> tuple[int, ...]:
+    """``axes`` (one, several, or None for all) counted from the front, sorted; none may repeat."""
+    if axes is None:
+        return tuple(range(rank))
+    several = axes if isinstance(axes, (tuple, list)) else (axes,)
+    found = sorted(axis_of(call, axis, rank, name) for axis in several)
+    if len(set(found)) != len(found):
+        raise fault(call, f"{name} is {axes}, which names an axis twice")
+    return tuple(found)
+
+
+def expect_integers(call: Call, what: str, given: Type) -> None:
+    """Refuse an argument whose elements are not integers."""
+    (checked,) = tensors(call, given)
+    if not dtypes.is_int(checked.dtype):
+        raise fault(call, f"{what} are {checked.dtype}, expected integers")
+
+
+def is_one(extent: Dim) -> bool:
+    """Whether ``extent`` is the number 1."""
+    return isinstance(extent, int) and extent == 1
+
+
+def broadcast_indices(shape: Sequence[Any], result: Shape, indices: Sequence[e.Expr]) -> tuple[Any, ...]:
+    """Where a tensor of ``shape`` is read for element ``indices`` of the ``result`` it is broadcast to."""
+    skip = len(result) - len(shape)
+    return tuple(
+        0 if is_one(own) and not is_one(extent) else index
+        for own, extent, index in zip(shape, result[skip:], indices[skip:], strict=True)
+    )
+
+
+def elementwise(data: Tensor, formula: Callable[[e.Expr], Any], name: str, tag: str = "elemwise") -> Tensor:
+    """``formula`` of each element of ``data``."""
+
+    def element(*i: e.Expr) -> Any:
+        return formula(data[i])
+
+    return compute(data.shape, element, name=name, tag=tag)
+
+
+def short_name(call: Call) -> str:
+    """The operator's name without its family: what its te stage is called."""
+    return str(call.op).rsplit(".", 1)[-1]
+
+
+def intrinsic(name: str, *args: e.Expr) -> e.Expr:
+    """The intrinsic ``name`` in the dtype of ``args``; 16-bit floats compute in float32."""
+    dtype = args[0].dtype
+    if dtypes.is_float(dtype) and dtypes.bits(dtype) == 16:
+        return e.cast(dtype, e.Call(name, tuple(e.cast("float32", a) for a in args), "float32"))
+    return e.Call(name, args, dtype)
+
+
+def as_bool(value: e.Expr) -> e.Expr:
+    """Whether ``value`` is not zero (NaN is not)."""
+    return value if value.dtype == "bool" else e.NotEqual(*e.match(value, 0))
+
+
+def scalar_of(value: Any, dtype: str) -> e.Expr:
+    """An attribute, a number or a dimension, as a value of ``dtype``."""
+    return e.cast(dtype, value) if isinstance(value, e.Expr) else e.const(value, dtype)
+
+
+def clamp(index: e.Expr, extent: Any) -> e.Expr:
+    """``index``, or the nearest of ``0 .. extent - 1``; never outside a tensor that has elements."""
+    top = e.convert(extent) - 1 if isinstance(extent, e.Expr) else e.const(extent - 1, index.dtype)
+    return e.Max(*e.match(e.Min(*e.match(index, top)), 0))
+
+
+def from_end(index: e.Expr, extent: Any) -> e.Expr:
+    """``index``, negative ones counted from the end."""
+    if dtypes.is_unsigned(index.dtype):
+        return index
+    index = e.cast("int64", index) if isinstance(extent, e.Expr) or dtypes.bits(index.dtype) < 32 else index
+    return e.Select(index < 0, index + extent, index)
+
+
+def agree(call: Call, what: str, given: Dim, expected: Dim) -> None:
+    """Refuse an extent that is not known to be the one ``expected``."""
+    if not same_dim(given, expected):
+        raise fault(call, f"{what} is {given}, expected {expected}")
+
+
+# --- the edges of te's arithmetic (``te/expr.py``), in numpy ----------------------------------------
+
+
+def quietly(function: Callable[..., Any]) -> Reference:
+    """``function`` of the arrays of a call, without numpy's warnings, in the dtype of the first."""
+
+    def reference(call: Call, data: np.ndarray, *others: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(data, *others)).astype(data.dtype, copy=False)
+
+    return reference
+
+
+def truncating_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Integer division rounded towards zero; by zero it gives 0."""
+    quotient = floor_divide(a, b)
+    inexact = quotient * b != a
+    return np.where((b != 0) & inexact & ((a < 0) != (b < 0)), quotient + 1, quotient).astype(a.dtype)
+
+
+def truncating_mod(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The remainder of ``truncating_divide``, with the sign of ``a``; by zero it gives 0."""
+    return np.where(b == 0, 0, a - truncating_divide(a, b) * b).astype(a.dtype)
+
+
+def floor_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Integer division rounded towards minus infinity; by zero it gives 0."""
+    with np.errstate(all="ignore"):
+        return np.where(b == 0, 0, np.floor_divide(a, np.where(b == 0, 1, b).astype(b.dtype))).astype(a.dtype)
+
+
+def floor_mod(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The remainder of ``floor_divide``, with the sign of ``b``; by zero it gives 0."""
+    return np.where(b == 0, 0, a - floor_divide(a, b) * b).astype(a.dtype)
+
+
+def convert_numpy(array: np.ndarray, dtype: str) -> np.ndarray:
+    """``array`` in ``dtype``: from float to int truncating and saturating, NaN to 0; to bool ``!= 0``."""
+    target = dtypes.numpy_of(dtype)
+    source = dtypes.check(array.dtype)
+    with np.errstate(all="ignore"):
+        if not (dtypes.is_float(source) and dtypes.is_int(dtype)):
+            return array.astype(target)
+        low, high = dtypes.limits(dtype)
+        wide = np.trunc(array.astype(np.float64))
+        inside = np.where((wide > float(low)) & (wide < float(high)), wide, 0).astype(target)
+        capped = np.where(wide >= float(high), np.array(high, target), inside)
+        return np.where(wide <= float(low), np.array(low, target), capped).astype(target)

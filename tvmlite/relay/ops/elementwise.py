@@ -1,0 +1,319 @@
+"""Element-wise operators of one tensor: arithmetic, rounding, functions, casts, activations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ops.common import (
+    agree,
+    as_bool,
+    axis_of,
+    convert_numpy,
+    elementwise,
+    fault,
+    intrinsic,
+    one_dtype,
+    quietly,
+    same_as_first,
+    short_name,
+    tensors,
+)
+from tvmlite.relay.types import TensorType, Type
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import Tensor, compute
+
+
+def _floats_only(call: Call, data: Type) -> TensorType:
+    checked = same_as_first(call, data)
+    if not dtypes.is_float(checked.dtype):
+        raise fault(call, f"data is {checked.dtype}, expected a float")
+    return checked
+
+
+def _numbers_only(call: Call, data: Type) -> TensorType:
+    checked = same_as_first(call, data)
+    if checked.dtype == "bool":
+        raise fault(call, "data is bool, expected numbers")
+    return checked
+
+
+def _whole_only(call: Call, data: Type) -> TensorType:
+    checked = same_as_first(call, data)
+    if dtypes.is_float(checked.dtype):
+        raise fault(call, f"data is {checked.dtype}, expected integers or bools")
+    return checked
+
+
+def _bools(call: Call, data: Type) -> TensorType:
+    return TensorType(same_as_first(call, data).shape, "bool")
+
+
+def _register_float(name: str, reference: Callable[..., Any]) -> None:
+    """An operator of floats that is the intrinsic of its own name."""
+
+    @operator(name, infer=_floats_only, reference=quietly(reference), fuse=Fuse.ELEMWISE)
+    def apply(call: Call, data: Tensor) -> Tensor:
+        return elementwise(data, lambda x: intrinsic(name, x), name)
+
+
+def _sigmoid_numpy(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x.astype(np.float64)))
+
+
+def _rsqrt_numpy(x: np.ndarray) -> np.ndarray:
+    return 1 / np.sqrt(x.astype(np.float64))
+
+
+def _erf_numpy(x: np.ndarray) -> np.ndarray:
+    return np.vectorize(math.erf, otypes=[np.float64])(x.astype(np.float64))
+
+
+for _name, _reference in {
+    "exp": np.exp,
+    "log": np.log,
+    "log2": np.log2,
+    "sqrt": np.sqrt,
+    "rsqrt": _rsqrt_numpy,
+    "sigmoid": _sigmoid_numpy,
+    "tanh": np.tanh,
+    "erf": _erf_numpy,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+}.items():
+    _register_float(_name, _reference)
+
+
+def _register_rounding(name: str, reference: Callable[..., Any]) -> None:
+    """A rounding of floats; integers are round already."""
+
+    @operator(name, infer=_numbers_only, reference=quietly(reference), fuse=Fuse.ELEMWISE)
+    def apply(call: Call, data: Tensor) -> Tensor:
+        if dtypes.is_float(data.dtype):
+            return elementwise(data, lambda x: intrinsic(name, x), name)
+        return elementwise(data, lambda x: x, name)
+
+
+for _name, _reference in {"floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc}.items():
+    _register_rounding(_name, _reference)
+
+
+def _register_test(name: str, reference: Callable[..., Any], of_ints: bool) -> None:
+    """A question about floats; ``of_ints`` is its answer for everything else."""
+
+    def answer(call: Call, data: np.ndarray) -> np.ndarray:
+        floats = dtypes.is_float(dtypes.check(data.dtype))
+        return np.asarray(reference(data)) if floats else np.full(data.shape, of_ints)
+
+    @operator(name, infer=_bools, reference=answer, fuse=Fuse.ELEMWISE)
+    def apply(call: Call, data: Tensor) -> Tensor:
+        if not dtypes.is_float(data.dtype):
+            return elementwise(data, lambda x: e.const(of_ints), name)
+        return elementwise(data, lambda x: e.Call(name, (x,), "bool"), name)
+
+
+for _name, _reference, _of_ints in (
+    ("isnan", np.isnan, False),
+    ("isinf", np.isinf, False),
+    ("isfinite", np.isfinite, True),
+):
+    _register_test(_name, _reference, _of_ints)
+
+
+@operator("negative", infer=_numbers_only, reference=quietly(np.negative), fuse=Fuse.ELEMWISE)
+def negative(call: Call, data: Tensor) -> Tensor:
+    """``-x``; the zero's sign changes too."""
+    zero = e.const(-0.0 if dtypes.is_float(data.dtype) else 0, data.dtype)
+    return elementwise(data, lambda x: e.Sub(zero, x), "negative")
+
+
+@operator("abs", infer=_numbers_only, reference=quietly(np.abs), fuse=Fuse.ELEMWISE)
+def absolute(call: Call, data: Tensor) -> Tensor:
+    """The magnitude; the least integer, which has none in its type, stays."""
+    if dtypes.is_unsigned(data.dtype):
+        return elementwise(data, lambda x: x, "abs")
+    return elementwise(data, lambda x: e.Call("abs", (x,), x.dtype), "abs")
+
+
+@operator("sign", infer=_numbers_only, reference=quietly(np.sign), fuse=Fuse.ELEMWISE)
+def sign(call: Call, data: Tensor) -> Tensor:
+    """-1, 0 or 1; NaN of NaN."""
+
+    def formula(x: e.Expr) -> e.Expr:
+        zero, one, minus = (e.const(v, x.dtype) for v in (0, 1, -1))
+        middle = e.Select(e.Equal(x, zero), zero, x) if dtypes.is_float(x.dtype) else zero
+        negative = middle if dtypes.is_unsigned(x.dtype) else e.Select(e.Less(x, zero), minus, middle)
+        return e.Select(e.Less(zero, x), one, negative)
+
+    return elementwise(data, formula, "sign")
+
+
+def _logical_not_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    return np.asarray(data == 0)
+
+
+@operator("logical_not", infer=_bools, reference=_logical_not_numpy, fuse=Fuse.ELEMWISE)
+def logical_not(call: Call, data: Tensor) -> Tensor:
+    """Whether ``x`` is zero or false."""
+    return elementwise(data, lambda x: e.Not(as_bool(x)), "logical_not")
+
+
+@operator("bitwise_not", infer=_whole_only, reference=quietly(np.invert), fuse=Fuse.ELEMWISE)
+def bitwise_not(call: Call, data: Tensor) -> Tensor:
+    """Every bit the other way; of bools, the opposite."""
+    return elementwise(data, lambda x: e.Not(x) if x.dtype == "bool" else ~x, "bitwise_not")
+
+
+@operator("copy", infer=same_as_first, reference=quietly(np.copy), fuse=Fuse.ELEMWISE)
+def copy(call: Call, data: Tensor) -> Tensor:
+    """The same elements."""
+    return elementwise(data, lambda x: x, "copy")
+
+
+def _cast_type(call: Call, data: Type) -> TensorType:
+    return TensorType(same_as_first(call, data).shape, dtypes.check(call["dtype"]))
+
+
+def _cast_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    return convert_numpy(data, call["dtype"])
+
+
+@operator("cast", infer=_cast_type, reference=_cast_numpy, fuse=Fuse.ELEMWISE, attrs={"dtype": REQUIRED})
+def cast(call: Call, data: Tensor) -> Tensor:
+    """``x`` as ``dtype``: floats to ints truncate and saturate, NaN to 0; anything to bool is ``!= 0``."""
+    dtype = dtypes.check(call["dtype"])
+    return elementwise(data, lambda x: as_bool(x) if dtype == "bool" else e.cast(dtype, x), "cast")
+
+
+def _reinterpret_type(call: Call, data: Type) -> TensorType:
+    checked, dtype = same_as_first(call, data), dtypes.check(call["dtype"])
+    if "bool" in (checked.dtype, dtype) or dtypes.bits(checked.dtype) != dtypes.bits(dtype):
+        raise fault(call, f"data is {checked.dtype}, dtype is {dtype}, expected numbers of one width")
+    return TensorType(checked.shape, dtype)
+
+
+def _reinterpret_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(data).view(dtypes.numpy_of(call["dtype"])).reshape(data.shape)
+
+
+@operator(
+    "reinterpret",
+    infer=_reinterpret_type,
+    reference=_reinterpret_numpy,
+    fuse=Fuse.ELEMWISE,
+    attrs={"dtype": REQUIRED},
+)
+def reinterpret(call: Call, data: Tensor) -> Tensor:
+    """The same bits read as ``dtype``, which is as wide."""
+    dtype = dtypes.check(call["dtype"])
+    return elementwise(
+        data, lambda x: x if x.dtype == dtype else e.Call("reinterpret", (x,), dtype), "reinterpret"
+    )
+
+
+def _clip_limits(call: Call, dtype: str) -> tuple[int | float, int | float]:
+    low, high = call["a_min"], call["a_max"]
+    if dtypes.is_float(dtype):
+        return float(low), float(high)
+    least, most = dtypes.limits(dtype)
+    low = least if low <= least else most if low > most else math.ceil(low)
+    high = most if high >= most else least if high < least else math.floor(high)
+    return low, high
+
+
+def _clip_type(call: Call, data: Type) -> TensorType:
+    for name in ("a_min", "a_max"):
+        if not isinstance(call[name], (int, float)) or math.isnan(call[name]):
+            raise fault(call, f"{name} is {call[name]}, expected a number")
+    return _numbers_only(call, data)
+
+
+def _clip_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    low, high = _clip_limits(call, dtypes.check(data.dtype))
+    return np.minimum(np.maximum(data, np.array(low, data.dtype)), np.array(high, data.dtype))
+
+
+@operator(
+    "clip",
+    infer=_clip_type,
+    reference=_clip_numpy,
+    fuse=Fuse.ELEMWISE,
+    attrs={"a_min": REQUIRED, "a_max": REQUIRED},
+)
+def clip(call: Call, data: Tensor) -> Tensor:
+    """``min(max(x, a_min), a_max)``; NaN stays. Of integers, the limits round inwards."""
+    low, high = (e.const(v, data.dtype) for v in _clip_limits(call, data.dtype))
+    return elementwise(data, lambda x: e.Min(e.Max(x, low), high), "clip")
+
+
+def _relu_numpy(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x, np.zeros((), x.dtype))
+
+
+@operator("nn.relu", infer=_numbers_only, reference=quietly(_relu_numpy), fuse=Fuse.ELEMWISE)
+def relu(call: Call, data: Tensor) -> Tensor:
+    """``max(x, 0)``."""
+    return elementwise(data, lambda x: e.Max(x, e.const(0, x.dtype)), "relu")
+
+
+def _leaky_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.where(data > 0, data, data * np.array(call["alpha"], data.dtype))
+
+
+@operator(
+    "nn.leaky_relu",
+    infer=_floats_only,
+    reference=_leaky_numpy,
+    fuse=Fuse.ELEMWISE,
+    attrs={"alpha": 0.25},
+)
+def leaky_relu(call: Call, data: Tensor) -> Tensor:
+    """``x`` where positive, else ``alpha * x``."""
+    alpha = e.const(float(call["alpha"]), data.dtype)
+    return elementwise(data, lambda x: e.Select(x > 0, x, x * alpha), "leaky_relu")
+
+
+def _prelu_type(call: Call, data: Type, alpha: Type) -> TensorType:
+    data, alpha = tensors(call, data, alpha)
+    axis = axis_of(call, call["axis"], data.ndim)
+    one_dtype(call, data, alpha)
+    if alpha.ndim != 1:
+        raise fault(call, f"alpha has {alpha.ndim} axes, expected 1")
+    agree(call, "alpha's extent", alpha.shape[0], data.shape[axis])
+    return data
+
+
+def _along_axis(values: np.ndarray, axis: int, rank: int) -> np.ndarray:
+    """A vector shaped so that it broadcasts along ``axis`` of ``rank``."""
+    return values.reshape([-1 if k == axis % rank else 1 for k in range(rank)])
+
+
+def _prelu_numpy(call: Call, data: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    return np.where(data > 0, data, data * _along_axis(alpha, call["axis"], data.ndim))
+
+
+@operator("nn.prelu", infer=_prelu_type, reference=_prelu_numpy, fuse=Fuse.BROADCAST, attrs={"axis": 1})
+def prelu(call: Call, data: Tensor, alpha: Tensor) -> Tensor:
+    """``x`` where positive, else ``alpha[c] * x``, ``c`` the index along ``axis``."""
+    axis = call["axis"] % data.ndim
+
+    def element(*i: e.Expr) -> e.Expr:
+        return e.Select(data[i] > 0, data[i], data[i] * alpha[i[axis]])
+
+    return compute(data.shape, element, name=short_name(call), tag="broadcast")
