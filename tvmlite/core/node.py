@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -132,6 +132,10 @@ def alike(left: Any, right: Any) -> bool:
             if len(a) != len(b):
                 return False
             stack.extend(zip(a, b, strict=True))
+        elif isinstance(a, Mapping) and isinstance(b, Mapping):
+            if list(a) != list(b):
+                return False
+            stack.extend((a[key], b[key]) for key in a)
         elif not _same_data(a, b):
             return False
     return True

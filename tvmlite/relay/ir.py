@@ -15,6 +15,7 @@ import numpy as np
 from tvmlite.core.node import Node
 from tvmlite.core.span import Span
 from tvmlite.relay.types import Type, tensor_type
+from tvmlite.te import expr as te
 
 Attrs: TypeAlias = tuple[tuple[str, Any], ...]
 
@@ -174,6 +175,8 @@ def _plain(value: Any) -> Any:
         return tuple(_plain(v) for v in value)
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, te.Const):
+        return bool(value.value) if value.dtype == "bool" else value.value
     return value
 
 

@@ -1,0 +1,177 @@
+"""Evaluates relay on numpy arrays, operator by operator, with the operators' references."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, Union
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import InputError, VerifyError
+from tvmlite.relay import op as operators
+from tvmlite.relay.infer import type_of
+from tvmlite.relay.ir import Call, Constant, Expr, Function, If, Let, Module, Tuple, TupleGetItem, Var
+from tvmlite.relay.types import Binding, FuncType, TensorType, TupleType, Type, bind_dims, evaluate_attrs
+
+Value: TypeAlias = Union[np.ndarray, tuple["Value", ...]]
+"""What an expression evaluates to: an array, or a tuple of values."""
+
+
+def interpret(target: Module | Function, args: Sequence[Any] | Mapping[str, Any]) -> Value:
+    """The result of ``target`` (a module's main) on ``args``, in order or by parameter name.
+
+    Named dimensions take their values from the arguments' shapes. An argument of another count,
+    rank, extent or dtype is an InputError that names the parameter.
+    """
+    function = target.main if isinstance(target, Module) else target
+    type_of(function)
+    values = _arguments(function, args)
+    frame = _Frame.of(function, values, names=[p.name for p in function.params])
+    return _run(function.body, frame)
+
+
+def evaluate(expr: Expr, bound: Mapping[Var, Any] | None = None) -> Value:
+    """The value of ``expr`` where ``bound`` gives its free variables."""
+    params = tuple(bound or {})
+    return interpret(Function(params, expr), [(bound or {})[p] for p in params])
+
+
+@dataclass
+class _Frame:
+    """One activation of a function: the values of its nodes, and of its named dimensions."""
+
+    values: dict[Expr, Value]
+    binding: Binding
+    inner: dict[Call, _Frame] = field(default_factory=dict)
+
+    @staticmethod
+    def of(function: Function, args: Sequence[Value], names: Sequence[str] | None = None) -> _Frame:
+        binding = bind_dims([p.type for p in function.params], args, names)
+        return _Frame(dict(zip(function.params, args, strict=True)), binding)
+
+
+def _run(root: Expr, frame: _Frame) -> Value:
+    """Evaluate by need, with a stack of our own: a branch not taken is never looked at."""
+    stack: list[tuple[Expr, _Frame]] = [(root, frame)]
+    while stack:
+        node, where = stack[-1]
+        if node in where.values:
+            stack.pop()
+            continue
+        needed = _step(node, where)
+        if needed:
+            stack.extend(reversed(needed))
+        else:
+            stack.pop()
+    return frame.values[root]
+
+
+def _step(node: Expr, frame: _Frame) -> list[tuple[Expr, _Frame]]:
+    """Give ``node`` its value in ``frame``, or name what must have a value first."""
+    values = frame.values
+    missing = [(child, frame) for child in _needed_first(node, frame) if child not in values]
+    if missing:
+        return missing
+    match node:
+        case Constant(data):
+            values[node] = data
+        case Tuple(fields):
+            values[node] = tuple(values[f] for f in fields)
+        case TupleGetItem(value, index):
+            values[node] = values[value][index]
+        case If():
+            values[node] = values[_taken(node, values)]
+        case Let(body=body):
+            values[node] = values[body]
+        case Call(op=Function() as function, args=args):
+            if node not in frame.inner:
+                frame.inner[node] = _Frame.of(function, [values[a] for a in args])
+            inner = frame.inner[node]
+            if function.body not in inner.values:
+                return [(function.body, inner)]
+            values[node] = frame.inner.pop(node).values[function.body]
+        case Call():
+            values[node] = call_reference(node, [values[a] for a in node.args], frame.binding)
+        case Var(name):
+            raise VerifyError(f"variable %{name} is not bound here", node.span)
+        case _:
+            raise VerifyError(f"a {type(node).__name__} has no value of its own", getattr(node, "span", None))
+    return []
+
+
+def _needed_first(node: Expr, frame: _Frame) -> Sequence[Expr]:
+    """The children whose values ``node`` waits for, the lazy ones only when their turn has come."""
+    values = frame.values
+    match node:
+        case If(condition):
+            return [condition] if condition not in values else [_taken(node, values)]
+        case Let(var, value, body):
+            if value not in values:
+                return [value]
+            values[var] = values[value]
+            return [body]
+        case Function():
+            return ()
+    return list(node.children())  # type: ignore[arg-type]
+
+
+def _taken(node: If, values: Mapping[Expr, Value]) -> Expr:
+    return node.then if bool(values[node.condition]) else node.otherwise
+
+
+def call_reference(call: Call, args: Sequence[Value], binding: Binding | None = None) -> Value:
+    """The operator's numpy reference applied to ``args``; ``binding`` gives symbolic attributes values."""
+    assert isinstance(call.op, str)
+    row = operators.get(call.op, call.span)
+    attrs = evaluate_attrs(call.attrs, binding or {})
+    concrete = call if attrs is call.attrs else dataclasses.replace(call, attrs=attrs)
+    arrays = args[0] if row.num_inputs is None else args
+    return _as_value(row.reference(concrete, *arrays), type_of(call), row.name)
+
+
+def _as_value(result: Any, type_: Type, name: str) -> Value:
+    """``result`` as arrays; the reference must keep the promise of the operator's type."""
+    if isinstance(type_, TupleType):
+        fields = tuple(result)
+        assert len(fields) == len(type_.fields), f"{name}: {len(fields)} results, {len(type_.fields)} typed"
+        return tuple(_as_value(r, t, name) for r, t in zip(fields, type_.fields, strict=True))
+    array = np.asarray(result)
+    assert isinstance(type_, TensorType)
+    assert dtypes.check(array.dtype) == type_.dtype, f"{name}: reference gives {array.dtype}, type is {type_}"
+    assert array.ndim == type_.ndim, f"{name}: reference gives shape {array.shape}, type is {type_}"
+    assert all(a == b for a, b in zip(array.shape, type_.shape, strict=True) if isinstance(b, int)), (
+        f"{name}: reference gives shape {array.shape}, type is {type_}"
+    )
+    return array
+
+
+def _arguments(function: Function, args: Sequence[Any] | Mapping[str, Any]) -> list[Value]:
+    names = [p.name for p in function.params]
+    if isinstance(args, Mapping):
+        wrong = sorted(set(args) ^ set(names))
+        if wrong:
+            verb = "is missing" if wrong[0] in names else "is unknown"
+            raise InputError(f"input {wrong[0]!r} {verb}; the inputs are {', '.join(names) or 'none'}")
+        args = [args[name] for name in names]
+    if len(args) != len(names):
+        raise InputError(f"{len(args)} arguments given, {len(names)} expected: {', '.join(names) or 'none'}")
+    return [_argument(p.type, value, p.name) for p, value in zip(function.params, args, strict=True)]
+
+
+def _argument(type_: Type, value: Any, name: str) -> Value:
+    if isinstance(type_, TupleType):
+        if not isinstance(value, (tuple, list)) or len(value) != len(type_.fields):
+            raise InputError(f"input {name!r}: expected a tuple of {len(type_.fields)} values")
+        pairs = zip(type_.fields, value, strict=True)
+        return tuple(_argument(one, item, f"{name}.{i}") for i, (one, item) in enumerate(pairs))
+    if isinstance(type_, FuncType):
+        raise InputError(f"input {name!r} is a function: only arrays can be given")
+    array = (
+        value if isinstance(value, np.ndarray) else np.asarray(value, getattr(value, "dtype", type_.dtype))
+    )
+    if dtypes.check(array.dtype) != type_.dtype:
+        raise InputError(f"input {name!r}: dtype is {array.dtype}, expected {type_.dtype}")
+    return array
