@@ -1,0 +1,61 @@
+"""The calling convention of a function in loop IR, in the terms of ``core.abi``."""
+
+from __future__ import annotations
+
+from tvmlite.core import abi
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir
+
+
+def signature_of(function: ir.Function) -> abi.Signature:
+    """How ``function`` is called: params, sizes, then workspace, threads and profile if it has them.
+
+    An extent in a parameter's shape is an int, the name of the size or scalar it equals, or None when
+    only ``NAME_shapes`` can tell it. ``workspace`` is None when it depends on a size or on the threads.
+    """
+    wanted: dict[object, str] = {p: p.name for p in (*function.params, *function.sizes)}
+    has_workspace = function.workspace is not None
+    if has_workspace:
+        wanted |= {"workspace": "workspace", "threads": "threads"}
+    if function.kernels:
+        wanted["profile"] = "profile"
+    names = abi.unique_names(wanted)
+    parameters = [_parameter(p, function, names) for p in function.params]
+    parameters += [abi.Parameter(names[v], "size") for v in function.sizes]
+    if has_workspace:
+        parameters.append(abi.Parameter(names["workspace"], "workspace"))
+        parameters.append(abi.Parameter(names["threads"], "threads"))
+    if function.kernels:
+        parameters.append(abi.Parameter(names["profile"], "profile"))
+    return abi.Signature(
+        function.name,
+        tuple(parameters),
+        _static_bytes(function.workspace),
+        function.messages,
+        function.kernels,
+        int(dict(function.attrs).get("constants", 0)),
+    )
+
+
+def _parameter(param: ir.Buffer | e.Var, function: ir.Function, names: dict[object, str]) -> abi.Parameter:
+    if isinstance(param, ir.Buffer):
+        kind: abi.Kind = "output" if param in function.outputs else "input"
+        shape = tuple(_extent(x, function, names) for x in param.shape)
+        return abi.Parameter(names[param], kind, param.dtype, shape)
+    return abi.Parameter(names[param], "scalar", param.dtype)
+
+
+def _extent(extent: e.Expr, function: ir.Function, names: dict[object, str]) -> int | str | None:
+    if isinstance(extent, e.Const):
+        return int(extent.value)
+    if isinstance(extent, e.Cast) and extent.dtype == e.INDEX and extent.value.dtype == "int32":
+        extent = extent.value
+    if isinstance(extent, e.Var) and extent in (*function.sizes, *function.params):
+        return names[extent]
+    return None
+
+
+def _static_bytes(workspace: e.Expr | None) -> int | None:
+    if workspace is None:
+        return 0
+    return int(workspace.value) if isinstance(workspace, e.Const) else None
