@@ -1,0 +1,47 @@
+"""The ``tvmlite`` command: compile, run, bench, show, opt, doctor, demo."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from tvmlite.commands import bench, compile_, demo, doctor, opt, run, show
+from tvmlite.core.errors import TvmliteError
+from tvmlite.core.version import VERSION
+
+COMMANDS = (compile_, run, bench, show, opt, doctor, demo)
+"""Each module has ``NAME``, ``HELP``, ``arguments(parser)`` and ``main(options) -> exit status``."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status is 0 on success, 1 on the user's error, 130 on Ctrl-C."""
+    options = _parser().parse_args(argv)
+    try:
+        return options.command(options)
+    except TvmliteError as error:
+        print(f"tvmlite: {type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"tvmlite: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("tvmlite: interrupted", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tvmlite", description="A two-level deep-learning compiler: ONNX models to fast CPU code."
+    )
+    parser.add_argument("--version", action="version", version=f"tvmlite {VERSION}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for module in COMMANDS:
+        one = commands.add_parser(module.NAME, help=module.HELP, description=module.__doc__)
+        module.arguments(one)
+        one.set_defaults(command=module.main)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""Time a model, alone or interleaved with onnxruntime in one run."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+
+import numpy as np
+
+from tvmlite import runtime
+from tvmlite.commands import common
+from tvmlite.core.errors import UnsupportedError
+
+NAME = "bench"
+HELP = "time a model, also against onnxruntime"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    common.model_options(parser)
+    common.thread_option(parser)
+    parser.add_argument("--against", choices=["onnxruntime"], help="another runtime, timed in turn with ours")
+    parser.add_argument("--dims", nargs="+", default=[], metavar="NAME=N", help="values for open dimensions")
+    parser.add_argument("--rounds", type=int, default=10, help="turns of each runtime (default: 10)")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Carry the command out."""
+    common.set_threads(options)
+    lib = common.compile_model(options)
+    inputs = common.random_inputs(lib, common.parse_dims(options.dims))
+    runs: dict[str, Callable[[], object]] = {"tvmlite": lambda: lib.run(inputs)}
+    if options.against:
+        peer = onnxruntime_session(str(options.model), runtime.get_num_threads())
+        feed = dict(zip((i.name for i in peer.get_inputs()), inputs.values(), strict=False))
+        runs["onnxruntime"] = lambda: peer.run(None, feed)
+        _compare(list(lib.run(inputs).values()), peer.run(None, feed))
+    times = common.interleaved(runs, options.rounds)
+    load = os.getloadavg()[0]
+    print(f"threads {runtime.get_num_threads()}, load {load:.2f}, medians of {options.rounds} interleaved turns")
+    for name, seconds in times.items():
+        ratio = f"  {seconds / times['tvmlite']:.2f}x of ours" if name != "tvmlite" else ""
+        print(f"{name:12} {seconds * 1e3:9.3f} ms{ratio}")
+    return 0
+
+
+def onnxruntime_session(model: str | bytes, threads: int):  # noqa: ANN201 (an optional package's type)
+    """An onnxruntime session on the processor with ``threads`` threads."""
+    try:
+        import onnxruntime  # an optional extra: only comparisons need it
+    except ImportError:
+        raise UnsupportedError("onnxruntime is not installed", hint="pip install onnxruntime") from None
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = threads
+    settings.inter_op_num_threads = 1
+    settings.log_severity_level = 3
+    return onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
+
+
+def _compare(ours: list[np.ndarray], theirs: list[np.ndarray]) -> None:
+    for index, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+        largest = float(np.max(np.abs(b.astype(np.float64)), initial=0)) or 1.0
+        gap = float(np.max(np.abs(a.astype(np.float64) - b.astype(np.float64)), initial=0))
+        print(f"output {index}: largest difference {gap / largest:.1e} of the largest value")

@@ -1,0 +1,157 @@
+"""What several commands share: options, reading inputs, random inputs, a progress line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tvmlite import runtime
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import InputError
+from tvmlite.driver import CompiledModule, compile
+from tvmlite.relay.frontend import from_onnx
+
+
+def model_options(parser: argparse.ArgumentParser) -> None:
+    """The options of every command that compiles a model."""
+    parser.add_argument("model", type=Path, help="an ONNX file")
+    parser.add_argument(
+        "--input-shapes",
+        metavar="NAME:[1,3,224,224]",
+        nargs="+",
+        default=[],
+        help='fix the shape of an input; a string is a dimension that stays open: x:[1,3,"h","w"]',
+    )
+    parser.add_argument("--target", default="native", help='"native", "c", or "llvm -mcpu=..." (default: native)')
+    parser.add_argument("--opt-level", type=int, choices=range(4), default=3, help="0 to 3 (default: 3)")
+
+
+def thread_option(parser: argparse.ArgumentParser) -> None:
+    """``--threads``, for commands that run something."""
+    parser.add_argument("--threads", type=int, help="threads to run on (default: TVMLITE_NUM_THREADS, or all)")
+
+
+def parse_shapes(texts: list[str]) -> dict[str, tuple[int | str, ...]]:
+    """``x:[1,3,"h","w"]`` as a name and a shape; anything else is an InputError."""
+    shapes = {}
+    for text in texts:
+        name, _, shape = text.rpartition(":")
+        try:
+            extents = json.loads(shape)
+        except ValueError:
+            extents = None
+        if not name or not isinstance(extents, list) or not all(type(d) in (int, str) for d in extents):
+            raise InputError(f'--input-shapes {text!r}: expected NAME:[1,3,224,224] or NAME:[1,"h"]')
+        shapes[name] = tuple(extents)
+    return shapes
+
+
+def compile_model(options: argparse.Namespace) -> CompiledModule:
+    """Import and compile ``options.model``, with a progress line."""
+    progress = Progress()
+    progress("importing", 0, 0)
+    module = from_onnx(options.model, parse_shapes(options.input_shapes) or None)
+    lib = compile(
+        module,
+        target=options.target,
+        opt_level=options.opt_level,
+        name=options.model.stem,
+        progress=progress,
+    )
+    progress.close()
+    return lib
+
+
+def library_of(options: argparse.Namespace) -> runtime.Library:
+    """A compiled library (``.so``) loaded, or an ONNX model compiled."""
+    if options.model.suffix == ".onnx":
+        return compile_model(options)
+    return runtime.load(options.model)
+
+
+def set_threads(options: argparse.Namespace) -> None:
+    """Carry out ``--threads``."""
+    if options.threads is not None:
+        if options.threads < 1:
+            raise InputError(f"--threads is {options.threads}, expected at least 1")
+        runtime.set_num_threads(options.threads)
+
+
+def parse_dims(texts: list[str]) -> dict[str, int]:
+    """``h=32`` as a name and an extent."""
+    dims = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        if not name or not value.isdecimal():
+            raise InputError(f"--dims {text!r}: expected NAME=NUMBER")
+        dims[name] = int(value)
+    return dims
+
+
+def random_inputs(lib: runtime.Library, dims: Mapping[str, int], seed: int = 0) -> dict[str, np.ndarray]:
+    """Seeded inputs: normal floats, ints in 0..9; ``dims`` gives named dimensions their values."""
+    rng = np.random.default_rng(seed)
+    made = {}
+    for parameter in lib.signature.of_kind("input"):
+        missing = [d for d in parameter.shape if isinstance(d, str) and d not in dims]
+        if missing:
+            raise InputError(
+                f"input {parameter.name!r} has the open dimension {missing[0]!r}",
+                hint=f"give inputs with --inputs in.npz, or its value with --dims {missing[0]}=N",
+            )
+        shape = [dims[d] if isinstance(d, str) else d for d in parameter.shape]
+        values: Any = rng.standard_normal(shape)
+        if not dtypes.is_float(parameter.dtype):
+            values = rng.integers(0, 2 if parameter.dtype == "bool" else 10, shape)
+        made[parameter.name] = values.astype(dtypes.numpy_of(parameter.dtype))
+    return made
+
+
+class Progress:
+    """One line on a terminal, rewritten, shown only once the work has taken a second."""
+
+    def __init__(self) -> None:
+        self.start = time.perf_counter()
+        self.shown = False
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """``what`` is being done, ``done`` of ``total`` (0: unknown)."""
+        seconds = time.perf_counter() - self.start
+        if seconds > 1 and sys.stderr.isatty():
+            count = f" {done}/{total}" if total else ""
+            print(f"\r\x1b[K{what}{count}  {seconds:.0f} s", end="", file=sys.stderr, flush=True)
+            self.shown = True
+
+    def close(self) -> None:
+        """Wipe the line."""
+        if self.shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def interleaved(runs: Mapping[str, Callable[[], object]], rounds: int, pause: float = 0.2) -> dict[str, float]:
+    """Median seconds of each of ``runs``, timed in turn (A B A B ...), so that drift hits all alike.
+
+    Each turn is one warm-up and as many calls as fill 50 ms; ``pause`` lets the threads of other
+    runtimes, which spin after a run, go to sleep.
+    """
+    samples: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            time.sleep(pause)
+            run()
+            end = time.perf_counter() + 0.05
+            while True:
+                start = time.perf_counter()
+                run()
+                now = time.perf_counter()
+                samples[name].append(now - start)
+                if now > end:
+                    break
+    return {name: float(np.median(times)) for name, times in samples.items()}

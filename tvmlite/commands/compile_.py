@@ -1,0 +1,32 @@
+"""Compile an ONNX model into a library that needs no compiler to run."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from tvmlite.commands import common
+
+NAME = "compile"
+HELP = "compile an ONNX model into a library"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    common.model_options(parser)
+    parser.add_argument("-o", "--output", type=Path, required=True, help="model.so, model.o or model.c")
+    parser.add_argument("--report", action="store_true", help="print a line for each kernel")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Carry the command out."""
+    start = time.perf_counter()
+    lib = common.compile_model(options)
+    lib.export(options.output)
+    seconds = time.perf_counter() - start
+    if options.report:
+        print(lib.report)
+    size = options.output.stat().st_size / 1e6
+    print(f"{options.output}: {len(lib.report.rows)} kernels, {size:.1f} MB, {seconds:.1f} s, for {lib.target}")
+    return 0

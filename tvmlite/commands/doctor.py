@@ -1,0 +1,92 @@
+"""What this machine has, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import os
+import platform
+
+import numpy as np
+
+from tvmlite import runtime, te
+from tvmlite.core import config
+from tvmlite.core.errors import LibraryError
+from tvmlite.core.target import Target
+from tvmlite.core.version import VERSION
+from tvmlite.driver import build
+from tvmlite.runtime import link
+
+NAME = "doctor"
+HELP = "say what this machine has and what is missing"
+
+EXTRAS = (
+    ("onnx", "import ONNX models", "tvmlite[onnx]"),
+    ("xgboost", "tune with a learned cost model", "tvmlite[tune]"),
+    ("rich", "live tables while tuning", "tvmlite[tune]"),
+    ("torch", "import PyTorch models", "tvmlite[torch]"),
+    ("onnxruntime", "compare with onnxruntime", "tvmlite[bench]"),
+)
+
+DISTRIBUTIONS = {"xgboost": ("xgboost-cpu", "xgboost")}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command has no options."""
+
+
+def main(options: argparse.Namespace) -> int:
+    """Print a line for each thing; the status is 1 if a kernel cannot be compiled and run."""
+    target = Target.parse("native")
+    _line("tvmlite", VERSION)
+    _line("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    for name in ("numpy", "llvmlite", "cffi"):
+        _line(name, importlib.metadata.version(name))
+    _line("target", f"{target}: {target.vector_bits}-bit vectors, {target.vector_registers} of them")
+    _line("threads", f"{config.num_threads()} (TVMLITE_NUM_THREADS sets them)")
+    _line("cache", _cache())
+    _line("linker", _linker())
+    for name, use, extra in EXTRAS:
+        version = next(filter(None, map(_version, DISTRIBUTIONS.get(name, (name,)))), None)
+        _line(name, version or f"not installed: needed to {use} (pip install '{extra}')")
+    works = _kernel_works()
+    _line("a kernel", "compiled, run and right" if works else "gives a wrong answer: please report this")
+    return 0 if works else 1
+
+
+def _line(name: str, text: str) -> None:
+    print(f"{name:12} {text}")
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _cache() -> str:
+    directory = config.cache_dir()
+    if directory is None:
+        return "off"
+    existing = next(p for p in (directory, *directory.parents) if p.exists())
+    return f"{directory}" if os.access(existing, os.W_OK) else f"{directory} cannot be written"
+
+
+def _linker() -> str:
+    try:
+        return " ".join(link.find_linker())
+    except LibraryError as error:
+        return str(error)
+
+
+def _kernel_works() -> bool:
+    n = te.var("n")
+    a = te.placeholder((n,), name="a")
+    b = te.compute((n,), lambda i: te.exp(a[i]) + 1, name="b")
+    schedule = te.create_schedule(b.op)
+    kernel = build(schedule, [a, b], name="doctor")
+    x = np.linspace(-2, 2, 1000, dtype=np.float32)
+    y = runtime.empty((1000,), "float32").numpy()
+    kernel(x, y)
+    return bool(np.allclose(y, np.exp(x) + 1, rtol=1e-5))

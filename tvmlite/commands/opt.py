@@ -1,0 +1,40 @@
+"""Run passes by name over a file of Relay text, and print the result."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from tvmlite.core.errors import InputError
+from tvmlite.core.pipeline import PassTimes, Pipeline
+from tvmlite.core.target import Target
+from tvmlite.relay import passes, printer
+from tvmlite.relay.parser import parse
+from tvmlite.relay.verify import verify
+
+NAME = "opt"
+HELP = "run passes over Relay text"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument("graph", type=Path, help="a file of Relay text")
+    parser.add_argument("-p", "--passes", default="", help="names separated by commas, run in order")
+    parser.add_argument("--target", default="native", help="for passes that ask (default: native)")
+    parser.add_argument("--times", action="store_true", help="print the time of each pass")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Carry the command out."""
+    module = parse(options.graph.read_text(encoding="utf-8"), str(options.graph))
+    table = passes.by_name(Target.parse(options.target))
+    wanted = [name for name in options.passes.split(",") if name]
+    for name in wanted:
+        if name not in table:
+            raise InputError(f"no pass {name!r}; there are {', '.join(sorted(table))}")
+    times = PassTimes()
+    module = Pipeline([table[name] for name in wanted], verify, str).run(module, times)
+    print(printer.astext(module, show_meta_data=True))
+    if options.times:
+        print(times)
+    return 0

@@ -1,0 +1,63 @@
+"""Run a compiled library (or compile and run an ONNX model) on given or random inputs."""
+
+from __future__ import annotations
+
+import argparse
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from tvmlite.commands import common
+from tvmlite.core.errors import InputError
+
+NAME = "run"
+HELP = "run a compiled library or a model"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    common.model_options(parser)
+    common.thread_option(parser)
+    parser.add_argument("--inputs", type=Path, help="an .npz with an array for each input; default: random")
+    parser.add_argument("--dims", nargs="+", default=[], metavar="NAME=N", help="open dimensions of random inputs")
+    parser.add_argument("--seed", type=int, default=0, help="of random inputs (default: 0)")
+    parser.add_argument("--outputs", type=Path, help="where to write the outputs, as .npz")
+    parser.add_argument("--print-time", action="store_true", help="print the median time of a run")
+    parser.add_argument("--profile", action="store_true", help="print the time of each kernel")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Carry the command out."""
+    common.set_threads(options)
+    lib = common.library_of(options)
+    if options.inputs is not None:
+        inputs = _read(options.inputs)
+    else:
+        inputs = common.random_inputs(lib, common.parse_dims(options.dims), options.seed)
+        print(f"inputs: random, seed {options.seed}")
+    outputs = lib.run(inputs)
+    for name, array in outputs.items():
+        print(f"{name}: {array.dtype}{list(array.shape)}{_summary(array)}")
+    if options.outputs is not None:
+        np.savez(options.outputs, **outputs)
+    if options.print_time:
+        print(f"time: {lib.time(**inputs)}")
+    if options.profile:
+        print(lib.profile(**inputs))
+    return 0
+
+
+def _read(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            return {name: data[name] for name in data.files}
+    except (ValueError, zipfile.BadZipFile, EOFError, AttributeError) as error:
+        raise InputError(f"--inputs {path}: not an .npz of plain arrays ({error})") from error
+
+
+def _summary(array: np.ndarray) -> str:
+    if array.size == 0:
+        return ""
+    values = array.astype(np.float64)
+    return f", min {values.min():.6g}, max {values.max():.6g}, mean {values.mean():.6g}"
