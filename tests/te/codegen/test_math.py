@@ -1,0 +1,180 @@
+"""The float32 functions as formulas: their errors and limits, evaluated with numpy alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tvmlite.core.node import postorder
+from tvmlite.te import expr as te
+from tvmlite.te.codegen.math import expand as expansion
+from tvmlite.te.loop.ir import Buffer, For, Function, Load, Store
+
+SMALLEST = float(np.float32(1e-45))
+
+
+def evaluate(expr: te.Expr, x: te.Var, values: np.ndarray) -> np.ndarray:
+    """``expr`` with ``values`` for ``x``, one float32 or int32 numpy operation a node."""
+    done: dict[Any, Any] = {x: values}
+    with np.errstate(all="ignore"):
+        for node in postorder(expr):
+            if node not in done:
+                done[node] = _operation(node, [done[c] for c in node.children()])
+    return done[expr]
+
+
+def _operation(node: Any, args: list[Any]) -> Any:
+    match node:
+        case te.Const(value, dtype):
+            return np.dtype(dtype).type(value)
+        case te.Cast(dtype, _):
+            return args[0].astype(dtype)
+        case te.Select():
+            return np.where(args[0], args[1], args[2])
+        case te.Call(name, _, dtype):
+            return {
+                "reinterpret": lambda a: a.view(dtype),
+                "fabs": np.abs,
+                "copysign": np.copysign,
+                "bitwise_and": np.bitwise_and,
+                "shift_left": np.left_shift,
+                "shift_right": np.right_shift,
+            }[name](*args)
+        case _:
+            operation: Callable[..., Any] = {
+                te.Add: np.add,
+                te.Sub: np.subtract,
+                te.Mul: np.multiply,
+                te.Div: np.divide,
+                te.Min: np.minimum,
+                te.Max: np.maximum,
+                te.Less: np.less,
+                te.Equal: np.equal,
+                te.And: np.logical_and,
+            }[type(node)]
+            return operation(*args)
+
+
+def _sigmoid(x: float) -> float:
+    e = math.exp(-abs(x))
+    return (e if x < 0 else 1.0) / (1.0 + e)
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 700 else math.inf
+
+
+REFERENCES: dict[str, Callable[[float], float]] = {
+    "exp": _exp,
+    "log": math.log,
+    "log2": math.log2,
+    "log10": math.log10,
+    "tanh": math.tanh,
+    "sigmoid": _sigmoid,
+    "erf": math.erf,
+}
+BOUNDS = {"exp": 1.0, "log": 1.0, "log2": 2.0, "log10": 2.0, "tanh": 2.1, "sigmoid": 2.5, "erf": 1.0}
+
+
+def samples(name: str) -> np.ndarray:
+    """Finite arguments: dense where the function lives, and random ones of every magnitude."""
+    generator = np.random.default_rng(7)
+    anything = generator.integers(0, 2**32, 20_000, dtype=np.uint32).view(np.float32)
+    subnormal = generator.integers(0, 1 << 23, 500, dtype=np.uint32).view(np.float32)
+    dense = np.concatenate([np.linspace(-110, 110, 20_001), np.linspace(-5, 5, 40_001)])
+    x = np.concatenate([anything[np.isfinite(anything)], subnormal, dense.astype(np.float32)])
+    return np.abs(x[x != 0]) if name.startswith("log") else x
+
+
+def errors_in_ulp(name: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The distance of each float32 ``y`` from the true value, in units of the true value's last place."""
+    true = np.array([REFERENCES[name](float(v)) for v in x])
+    with np.errstate(over="ignore"):
+        rounded = true.astype(np.float32)
+    assert np.array_equal(np.isinf(y), np.isinf(rounded)), "overflows where the true value does not"
+    finite = np.isfinite(rounded)
+    unit = np.spacing(np.maximum(np.abs(rounded[finite]), np.float32(2.0**-126))).astype(np.float64)
+    return np.abs(y[finite].astype(np.float64) - true[finite]) / unit
+
+
+LIMITS: list[tuple[str, float, float]] = [
+    ("exp", math.nan, math.nan),
+    ("exp", math.inf, math.inf),
+    ("exp", -math.inf, 0.0),
+    ("exp", 0.0, 1.0),
+    ("exp", -0.0, 1.0),
+    ("exp", 88.8, math.inf),
+    ("exp", 1e38, math.inf),
+    ("exp", -1e38, 0.0),
+    ("exp", -104.0, 0.0),
+    ("exp", -103.0, SMALLEST),
+    *((name, math.nan, math.nan) for name in ("log", "log2", "log10")),
+    *((name, math.inf, math.inf) for name in ("log", "log2", "log10")),
+    *((name, 0.0, -math.inf) for name in ("log", "log2", "log10")),
+    *((name, -0.0, -math.inf) for name in ("log", "log2", "log10")),
+    *((name, -1.0, math.nan) for name in ("log", "log2", "log10")),
+    *((name, -SMALLEST, math.nan) for name in ("log", "log2", "log10")),
+    *((name, -math.inf, math.nan) for name in ("log", "log2", "log10")),
+    *((name, 1.0, 0.0) for name in ("log", "log2", "log10")),
+    ("log2", SMALLEST, -149.0),
+    *(("log2", 2.0**k, float(k)) for k in (-126, -1, 1, 10, 127)),
+    *((name, math.nan, math.nan) for name in ("tanh", "erf", "sigmoid")),
+    *((name, math.inf, 1.0) for name in ("tanh", "erf", "sigmoid")),
+    *((name, -math.inf, -1.0) for name in ("tanh", "erf")),
+    *((name, 0.0, 0.0) for name in ("tanh", "erf")),
+    *((name, -0.0, -0.0) for name in ("tanh", "erf")),
+    ("tanh", SMALLEST, SMALLEST),
+    ("sigmoid", -math.inf, 0.0),
+    ("sigmoid", 0.0, 0.5),
+    ("sigmoid", -103.0, SMALLEST),
+]
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_the_formula_is_within_its_stated_error(name: str) -> None:
+    x = te.Var("x", "float32")
+    values = samples(name)
+
+    y = evaluate(expansion.expand(te.Call(name, (x,), "float32")), x, values)
+
+    worst = errors_in_ulp(name, values, y)
+    assert worst.max() <= BOUNDS[name], (worst.max(), values[worst.argmax()])
+
+
+@pytest.mark.parametrize(("name", "argument", "wanted"), LIMITS)
+def test_the_formula_is_right_at_its_limits(name: str, argument: float, wanted: float) -> None:
+    x = te.Var("x", "float32")
+
+    y = evaluate(expansion.expand(te.Call(name, (x,), "float32")), x, np.array([argument], "float32"))
+
+    np.testing.assert_array_equal(y, np.array([wanted], "float32"))
+    assert math.isnan(wanted) or np.signbit(y[0]) == np.signbit(wanted)
+
+
+def test_halves_are_computed_in_float32_and_rounded_once() -> None:
+    x = te.Var("x", "float16")
+
+    expanded = expansion.expand(te.Call("sin", (x,), "float16"))
+
+    assert isinstance(expanded, te.Cast)
+    assert isinstance(expanded.value, te.Call)
+    assert (expanded.dtype, expanded.value.name, expanded.value.dtype) == ("float16", "sin", "float32")
+
+
+def test_what_has_no_formula_is_left_as_it_is() -> None:
+    x = te.Var("x", "float64")
+    power = te.Call("pow", (x, x), "float64")
+
+    assert expansion.expand(power) is power
+
+
+def test_a_function_without_intrinsics_is_the_same_object() -> None:
+    i, a = te.Var("i", "int64"), Buffer("a", "float32", (te.const(4, "int64"),), "param")
+    body = For(i, te.const(0, "int64"), te.const(4, "int64"), Store(a, (i,), Load(a, (i,)) + 1.0))
+    function = Function("f", (a,), (a,), (), body)
+
+    assert expansion.expand_intrinsics(function) is function

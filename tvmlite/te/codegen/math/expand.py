@@ -1,0 +1,58 @@
+"""Expand transcendental functions into plain arithmetic before code is generated from a function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite.core.node import rewrite
+from tvmlite.te.codegen.math import functions
+from tvmlite.te.expr import Call, Cast, Expr
+from tvmlite.te.loop.ir import Function
+
+FLOAT32 = {
+    "exp": functions.exp,
+    "log": functions.log,
+    "log2": functions.log2,
+    "log10": functions.log10,
+    "tanh": functions.tanh,
+    "erf": functions.erf,
+}
+"""Those with a float32 formula of their own."""
+
+LIBRARY = frozenset(
+    (
+        "exp log log2 log10 tanh erf sin cos tan asin acos atan sinh cosh asinh acosh atanh atan2 pow fmod"
+    ).split()
+)
+"""Those that, unless expanded, are calls of the C library, in float32 (``sinf``) or float64 (``sin``)."""
+
+_HALVES = ("float16", "bfloat16")
+
+
+def expand_intrinsics(function: Function) -> Function:
+    """``function`` with its float32 exp, log, log2, log10, tanh, sigmoid and erf expanded to arithmetic.
+
+    The same in float16 and bfloat16 is computed in float32 and rounded once. What is left for the C library
+    (see LIBRARY) is in float32 or float64 only; ``rsqrt`` and ``sigmoid`` are always expanded.
+    """
+    return rewrite(function, _expand)
+
+
+def expand(expr: Expr) -> Expr:
+    """The same for one expression."""
+    return rewrite(expr, _expand)
+
+
+def _expand(node: Any) -> Any:
+    if not isinstance(node, Call):
+        return node
+    if node.dtype in _HALVES and (node.name in LIBRARY or node.name in ("sigmoid", "rsqrt")):
+        wide = tuple(Cast("float32", argument) for argument in node.args)
+        return Cast(node.dtype, _expand(Call(node.name, wide, "float32")))
+    if node.name == "rsqrt":
+        return functions.rsqrt(node.args[0])
+    if node.name == "sigmoid":
+        return functions.sigmoid(node.args[0])
+    if node.dtype == "float32" and node.name in FLOAT32:
+        return FLOAT32[node.name](node.args[0])
+    return node
