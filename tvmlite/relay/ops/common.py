@@ -68,6 +68,11 @@ def expect_integers(call: Call, what: str, given: Type) -> None:
         raise fault(call, f"{what} are {checked.dtype}, expected integers")
 
 
+def along_axis(values: np.ndarray, axis: int, rank: int) -> np.ndarray:
+    """A vector shaped so that it broadcasts along ``axis`` of ``rank``."""
+    return values.reshape([-1 if k == axis % rank else 1 for k in range(rank)])
+
+
 def is_one(extent: Dim) -> bool:
     """Whether ``extent`` is the number 1."""
     return isinstance(extent, int) and extent == 1

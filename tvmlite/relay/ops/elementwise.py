@@ -13,6 +13,7 @@ from tvmlite.relay.ir import Call
 from tvmlite.relay.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ops.common import (
     agree,
+    along_axis,
     as_bool,
     axis_of,
     convert_numpy,
@@ -299,13 +300,8 @@ def _prelu_type(call: Call, data: Type, alpha: Type) -> TensorType:
     return data
 
 
-def _along_axis(values: np.ndarray, axis: int, rank: int) -> np.ndarray:
-    """A vector shaped so that it broadcasts along ``axis`` of ``rank``."""
-    return values.reshape([-1 if k == axis % rank else 1 for k in range(rank)])
-
-
 def _prelu_numpy(call: Call, data: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-    return np.where(data > 0, data, data * _along_axis(alpha, call["axis"], data.ndim))
+    return np.where(data > 0, data, data * along_axis(alpha, call["axis"], data.ndim))
 
 
 @operator("nn.prelu", infer=_prelu_type, reference=_prelu_numpy, fuse=Fuse.BROADCAST, attrs={"axis": 1})

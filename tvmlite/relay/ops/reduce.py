@@ -1,0 +1,297 @@
+"""Reductions over axes: sum, prod, max, min, mean, all, any, argmax, argmin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ops.common import axes_of, elementwise, fault, tensors, truncating_divide
+from tvmlite.relay.types import Dim, Shape, TensorType, Type, num_elements
+from tvmlite.te import expr as e
+from tvmlite.te import tensor as te
+from tvmlite.te.tensor import Tensor, compute
+
+AXES: dict[str, Any] = {"axis": None, "keepdims": False, "exclude": False}
+"""Attributes of every reduction: ``axis`` an int, several, or None for all; with ``exclude``, the others."""
+
+_all = te.comm_reducer(e.And, lambda dtype: e.const(True), "all")
+_any = te.comm_reducer(e.Or, lambda dtype: e.const(False), "any")
+
+
+def reduced_axes(call: Call, rank: int) -> tuple[int, ...]:
+    """The axes that ``call`` reduces, of data with ``rank`` axes."""
+    axes = axes_of(call, call["axis"], rank)
+    if not call["exclude"]:
+        return axes
+    return tuple(k for k in range(rank) if k not in axes) if call["axis"] is not None else ()
+
+
+def reduced_shape(call: Call, shape: Shape) -> Shape:
+    """The shape of ``call``'s result on data of ``shape``."""
+    axes = reduced_axes(call, len(shape))
+    kept = [1 if k in axes else extent for k, extent in enumerate(shape)]
+    return tuple(extent for k, extent in enumerate(kept) if call["keepdims"] or k not in axes)
+
+
+def _numbers(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    if checked.dtype == "bool":
+        raise fault(call, "data is bool, expected numbers")
+    return TensorType(reduced_shape(call, checked.shape), checked.dtype)
+
+
+def _anything(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    return TensorType(reduced_shape(call, checked.shape), checked.dtype)
+
+
+def _bools(call: Call, data: Type) -> TensorType:
+    result = _anything(call, data)
+    if result.dtype != "bool":
+        raise fault(call, f"data is {result.dtype}, expected bool")
+    return result
+
+
+def reduce_tensor(
+    call: Call, data: Tensor, reducer: Callable[..., Any], name: str, source: Callable[..., Any] | None = None
+) -> Any:
+    """``reducer`` over the axes ``call`` names.
+
+    ``source(element, *reduce_indices)`` is what is reduced, the element itself unless given.
+    """
+    axes = reduced_axes(call, data.ndim)
+    over = [te.reduce_axis((0, data.shape[k]), name=f"k{k}") for k in axes]
+    tag = "comm_reduce" if source is None else "comm_reduce_idx"
+
+    def element(*i: e.Expr) -> Any:
+        kept = [index for k, index in enumerate(i) if not (call["keepdims"] and k in axes)]
+        reduced = iter(over)
+        remaining = iter(kept)
+        at = tuple(next(reduced).var if k in axes else next(remaining) for k in range(data.ndim))
+        value = data[at]
+        made = value if source is None else source(value, *(axis.var for axis in over))
+        return reducer(made, axis=over) if over else made
+
+    return compute(reduced_shape(call, data.shape), element, name=name, tag=tag)
+
+
+def _widened(data: Tensor) -> Tensor:
+    """``data``, 16-bit floats in float32: sums must not lose what they add."""
+    if dtypes.is_float(data.dtype) and dtypes.bits(data.dtype) == 16:
+        return elementwise(data, lambda x: e.cast("float32", x), "widen")
+    return data
+
+
+def _narrowed(result: Tensor, dtype: str) -> Tensor:
+    return result if result.dtype == dtype else elementwise(result, lambda x: e.cast(dtype, x), "narrow")
+
+
+def _numpy(function: Callable[..., Any], wide: bool = False, **options: Any) -> Callable[..., np.ndarray]:
+    """``function`` over the call's axes; ``wide``: floats in float64, integers in their own dtype."""
+
+    def reference(call: Call, data: np.ndarray) -> np.ndarray:
+        axes = reduced_axes(call, data.ndim)
+        is_float = dtypes.is_float(dtypes.check(data.dtype))
+        more = {"dtype": np.float64 if is_float else data.dtype} if wide else options
+        with np.errstate(all="ignore"):
+            result = np.asarray(function(data, axis=axes, keepdims=bool(call["keepdims"]), **more))
+        return result.astype(data.dtype)
+
+    return reference
+
+
+@operator(
+    "sum",
+    infer=_numbers,
+    reference=_numpy(np.sum, wide=True),
+    fuse=Fuse.COMM_REDUCE,
+    attrs=AXES,
+    schedule="reduction",
+)
+def sum_(call: Call, data: Tensor) -> Tensor:
+    """The sum, in the data's dtype; 16-bit floats add up in float32."""
+    return _narrowed(reduce_tensor(call, _widened(data), te.sum, "sum"), data.dtype)
+
+
+@operator(
+    "prod",
+    infer=_numbers,
+    reference=_numpy(np.prod, wide=True),
+    fuse=Fuse.COMM_REDUCE,
+    attrs=AXES,
+    schedule="reduction",
+)
+def prod(call: Call, data: Tensor) -> Tensor:
+    """The product, in the data's dtype; 16-bit floats multiply in float32."""
+    return _narrowed(reduce_tensor(call, _widened(data), te.prod, "prod"), data.dtype)
+
+
+def _extreme_numpy(function: Callable[..., Any], greatest: bool) -> Callable[..., np.ndarray]:
+    def reference(call: Call, data: np.ndarray) -> np.ndarray:
+        dtype = dtypes.check(data.dtype)
+        limit = (te.min_value if greatest else te.max_value)(dtype).value
+        return _numpy(function, initial=np.array(limit, data.dtype))(call, data)
+
+    return reference
+
+
+@operator(
+    "max",
+    infer=_anything,
+    reference=_extreme_numpy(np.max, greatest=True),
+    fuse=Fuse.COMM_REDUCE,
+    attrs=AXES,
+    schedule="reduction",
+)
+def max_(call: Call, data: Tensor) -> Tensor:
+    """The greatest; NaN if any is NaN; the least of the dtype (minus infinity) of none."""
+    return reduce_tensor(call, data, te.max_reduce, "max")
+
+
+@operator(
+    "min",
+    infer=_anything,
+    reference=_extreme_numpy(np.min, greatest=False),
+    fuse=Fuse.COMM_REDUCE,
+    attrs=AXES,
+    schedule="reduction",
+)
+def min_(call: Call, data: Tensor) -> Tensor:
+    """The least; NaN if any is NaN; the greatest of the dtype (infinity) of none."""
+    return reduce_tensor(call, data, te.min_reduce, "min")
+
+
+def _mean_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    axes = reduced_axes(call, data.ndim)
+    total = _numpy(np.sum, wide=True)(call, data.astype(np.float64) if data.dtype.kind not in "iu" else data)
+    count = int(np.prod([data.shape[k] for k in axes], dtype=np.int64))
+    with np.errstate(all="ignore"):
+        if data.dtype.kind in "iu":
+            return truncating_divide(total, np.array(count).astype(data.dtype))
+        return np.asarray(total / np.float64(count)).astype(data.dtype)
+
+
+@operator(
+    "mean",
+    infer=_numbers,
+    reference=_mean_numpy,
+    fuse=Fuse.COMM_REDUCE,
+    attrs=AXES,
+    schedule="reduction",
+)
+def mean(call: Call, data: Tensor) -> Tensor:
+    """The sum divided by the count; of integers, rounded towards zero."""
+    count: Dim = num_elements([data.shape[k] for k in reduced_axes(call, data.ndim)])
+    total = reduce_tensor(call, _widened(data), te.sum, "mean_sum")
+
+    def quotient(x: e.Expr) -> e.Expr:
+        divisor = e.cast(total.dtype, e.convert(count))
+        return e.cast(data.dtype, e.Div(x, divisor) if dtypes.is_float(x.dtype) else e.TruncDiv(x, divisor))
+
+    return elementwise(total, quotient, "mean")
+
+
+@operator(
+    "all", infer=_bools, reference=_numpy(np.all), fuse=Fuse.COMM_REDUCE, attrs=AXES, schedule="reduction"
+)
+def all_(call: Call, data: Tensor) -> Tensor:
+    """Whether every bool is true."""
+    return reduce_tensor(call, data, _all, "all")
+
+
+@operator(
+    "any", infer=_bools, reference=_numpy(np.any), fuse=Fuse.COMM_REDUCE, attrs=AXES, schedule="reduction"
+)
+def any_(call: Call, data: Tensor) -> Tensor:
+    """Whether some bool is true."""
+    return reduce_tensor(call, data, _any, "any")
+
+
+# --- the index of the extreme -----------------------------------------------------------------------
+
+
+def _arg_type(call: Call, data: Type) -> TensorType:
+    return TensorType(_anything(call, data).shape, "int32")
+
+
+def _arg_reducer(greatest: bool, last: bool) -> Callable[..., Any]:
+    """Pairs (index, value): the extreme value, NaN before all, and of equals the first or last index."""
+
+    def prefers(x: e.Expr, y: e.Expr) -> e.Expr:
+        better = e.Less(y, x) if greatest else e.Less(x, y)
+        return e.Or(better, e.NotEqual(x, x)) if dtypes.is_float(x.dtype) else better
+
+    def combine(x: tuple[e.Expr, e.Expr], y: tuple[e.Expr, e.Expr]) -> tuple[e.Expr, e.Expr]:
+        mine, other = prefers(x[1], y[1]), prefers(y[1], x[1])
+        earlier = e.Less(y[0], x[0]) if last else e.Less(x[0], y[0])
+        keep = e.Or(e.And(mine, e.Not(other)), e.And(e.Equal(mine, other), earlier))
+        return e.Select(keep, x[0], y[0]), e.Select(keep, x[1], y[1])
+
+    def identity(index: str, value: str) -> tuple[e.Expr, e.Expr]:
+        worst = te.min_value(value) if greatest else te.max_value(value)
+        return e.const(-1 if last else dtypes.limits(index)[1], index), worst
+
+    return te.comm_reducer(combine, identity, "argmax" if greatest else "argmin")
+
+
+_arg_reducers = {(g, last): _arg_reducer(g, last) for g in (False, True) for last in (False, True)}
+
+
+def _arg_tensor(call: Call, data: Tensor, greatest: bool, name: str) -> Tensor:
+    axes = reduced_axes(call, data.ndim)
+
+    def pair(value: e.Expr, *indices: e.Expr) -> tuple[e.Expr, e.Expr]:
+        flat: Any = e.const(0, "int32")
+        for k, index in zip(axes, indices, strict=True):
+            flat = flat * data.shape[k] + index
+        return e.cast("int32", flat), e.cast("int32", value) if value.dtype == "bool" else value
+
+    reducer = _arg_reducers[greatest, bool(call["select_last_index"])]
+    index, _ = reduce_tensor(call, data, reducer, f"{name}_pair", pair)
+    return elementwise(index, lambda x: x, name)
+
+
+def _arg_numpy(greatest: bool) -> Callable[..., np.ndarray]:
+    def reference(call: Call, data: np.ndarray) -> np.ndarray:
+        axes = reduced_axes(call, data.ndim)
+        moved = np.moveaxis(data, axes, range(data.ndim - len(axes), data.ndim))
+        flat = moved.reshape(*moved.shape[: data.ndim - len(axes)], -1)
+        find = np.argmax if greatest else np.argmin
+        if call["select_last_index"]:
+            found = flat.shape[-1] - 1 - find(flat[..., ::-1], axis=-1)
+        else:
+            found = find(flat, axis=-1)
+        return np.asarray(found, np.int32).reshape(reduced_shape(call, data.shape))
+
+    return reference
+
+
+@operator(
+    "argmax",
+    infer=_arg_type,
+    reference=_arg_numpy(greatest=True),
+    fuse=Fuse.COMM_REDUCE,
+    attrs={**AXES, "select_last_index": False},
+    schedule="reduction",
+)
+def argmax(call: Call, data: Tensor) -> Tensor:
+    """Where the greatest is, counted in row-major order over the reduced axes; NaN is above all."""
+    return _arg_tensor(call, data, True, "argmax")
+
+
+@operator(
+    "argmin",
+    infer=_arg_type,
+    reference=_arg_numpy(greatest=False),
+    fuse=Fuse.COMM_REDUCE,
+    attrs={**AXES, "select_last_index": False},
+    schedule="reduction",
+)
+def argmin(call: Call, data: Tensor) -> Tensor:
+    """Where the least is, counted in row-major order over the reduced axes; NaN is below all."""
+    return _arg_tensor(call, data, False, "argmin")
