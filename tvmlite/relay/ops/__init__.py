@@ -1,5 +1,5 @@
 """The operator families: importing this package fills the table in ``relay.op``."""
 
-from tvmlite.relay.ops import binary, comparison, elementwise, reduce
+from tvmlite.relay.ops import binary, comparison, elementwise, reduce, reshape, shape
 
-__all__ = ["binary", "comparison", "elementwise", "reduce"]
+__all__ = ["binary", "comparison", "elementwise", "reduce", "reshape", "shape"]

@@ -266,7 +266,7 @@ def _arg_numpy(greatest: bool) -> Callable[..., np.ndarray]:
             found = flat.shape[-1] - 1 - find(flat[..., ::-1], axis=-1)
         else:
             found = find(flat, axis=-1)
-        return np.asarray(found, np.int32).reshape(reduced_shape(call, data.shape))
+        return np.asarray(np.expand_dims(found, axes) if call["keepdims"] else found, np.int32)
 
     return reference
 

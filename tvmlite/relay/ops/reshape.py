@@ -1,0 +1,192 @@
+"""Reshape, with index arithmetic no wider than the axes that really merge or split."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ops.common import fault, is_one, tensors
+from tvmlite.relay.types import (
+    Dim,
+    Shape,
+    TensorType,
+    Type,
+    normal_dim,
+    num_elements,
+    same_dim,
+    show_shape,
+)
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import Tensor, compute
+
+
+def resolve_shape(call: Call, shape: Shape, wanted: Sequence[Any]) -> Shape:
+    """``wanted`` with its codes replaced: 0 copies the extent of ``shape`` there, one -1 takes what is left.
+
+    With the attribute ``allowzero``, 0 is an extent of zero.
+    """
+    found: list[Dim] = []
+    for position, extent in enumerate(wanted):
+        if not isinstance(extent, int):
+            found.append(normal_dim(extent))
+        elif extent < -1:
+            raise fault(call, f"newshape is {show_shape(wanted)}: {extent} is no extent and no code (0, -1)")
+        elif extent == 0 and not call.get("allowzero"):
+            if position >= len(shape):
+                raise fault(
+                    call, f"newshape is {show_shape(wanted)}: data {show_shape(shape)} has no such axis"
+                )
+            found.append(shape[position])
+        else:
+            found.append(extent)
+    open_axes = [k for k, extent in enumerate(found) if isinstance(extent, int) and extent == -1]
+    if len(open_axes) > 1:
+        raise fault(call, f"newshape is {show_shape(wanted)}, expected at most one -1")
+    if open_axes:
+        rest = [extent for k, extent in enumerate(found) if k != open_axes[0]]
+        found[open_axes[0]] = _quotient(call, shape, rest, wanted)
+    elif not _as_many(shape, found):
+        raise fault(
+            call,
+            f"data is {show_shape(shape)}, newshape is {show_shape(wanted)}, expected as many elements",
+        )
+    return tuple(found)
+
+
+def _quotient(call: Call, shape: Shape, rest: Sequence[Dim], wanted: Sequence[Any]) -> Dim:
+    """The extent that, with those of ``rest``, makes as many elements as ``shape`` has."""
+    number, symbols, divisor, divisor_symbols = _cancelled(shape, rest)
+    if divisor == 0:
+        raise fault(call, f"newshape is {show_shape(wanted)}: -1 is ambiguous beside an extent of 0")
+    quotient = num_elements([number, *symbols])
+    if divisor == 1 and not divisor_symbols:
+        return quotient
+    below = num_elements([divisor, *divisor_symbols])
+    if isinstance(quotient, int) and isinstance(below, int) and quotient % below:
+        raise fault(
+            call,
+            f"data is {show_shape(shape)}, newshape is {show_shape(wanted)}: "
+            f"{quotient} elements do not divide by {below}",
+        )
+    return normal_dim(quotient // below)
+
+
+def _as_many(shape: Sequence[Dim], other: Sequence[Dim]) -> bool:
+    """Whether two shapes are proved to have equally many elements."""
+    number, symbols, other_number, other_symbols = _cancelled(shape, other)
+    return same_dim(num_elements([number, *symbols]), num_elements([other_number, *other_symbols]))
+
+
+def _factors(shape: Sequence[Dim]) -> tuple[int, list[e.Expr]]:
+    """The number and the symbolic factors whose product is that of ``shape``."""
+    number, symbols = 1, []
+    stack = list(reversed(shape))
+    while stack:
+        one = stack.pop()
+        if isinstance(one, e.Mul):
+            stack.extend((one.b, one.a))
+        elif isinstance(one, e.Const):
+            number *= int(one.value)
+        elif isinstance(one, e.Expr):
+            symbols.append(one)
+        else:
+            number *= int(one)
+    return number, symbols
+
+
+def _cancelled(left: Sequence[Dim], right: Sequence[Dim]) -> tuple[int, list[e.Expr], int, list[e.Expr]]:
+    """The factors of two products without those they share."""
+    number, symbols = _factors(left)
+    other_number, others = _factors(right)
+    kept = []
+    for symbol in symbols:
+        match = next((k for k, other in enumerate(others) if same_dim(symbol, other)), None)
+        if match is None:
+            kept.append(symbol)
+        else:
+            del others[match]
+    common = math.gcd(number, other_number) or 1
+    return number // common, kept, other_number // common, others
+
+
+def regroup(shape: Shape, result: Shape) -> list[tuple[list[int], list[int]]]:
+    """Axes of ``shape`` and of ``result`` in the smallest groups, in order, that hold equally many elements.
+
+    Axes of extent 1 belong to no group.
+    """
+    left = [k for k, extent in enumerate(shape) if not is_one(extent)]
+    right = [k for k, extent in enumerate(result) if not is_one(extent)]
+    groups: list[tuple[list[int], list[int]]] = []
+    while left and right:
+        ours, theirs = [left.pop(0)], [right.pop(0)]
+        while True:
+            a, a_symbols, b, b_symbols = _cancelled([shape[k] for k in ours], [result[k] for k in theirs])
+            if (a, b) == (1, 1) and not a_symbols and not b_symbols:
+                break
+            a_left, b_left = a > 1 or bool(a_symbols), b > 1 or bool(b_symbols)
+            grow_ours = b_left and (not a_left or a < b)
+            if left and (grow_ours or not right):
+                ours.append(left.pop(0))
+            elif right:
+                theirs.append(right.pop(0))
+            else:
+                break
+        groups.append((ours, theirs))
+    if groups:
+        groups[-1][0].extend(left)
+        groups[-1][1].extend(right)
+    return groups
+
+
+def reshaped_indices(shape: Shape, result: Shape, indices: Sequence[e.Expr]) -> tuple[Any, ...]:
+    """Where data of ``shape`` holds the element that is at ``indices`` once it has the shape ``result``."""
+    found: list[Any] = [0] * len(shape)
+    if any(isinstance(extent, int) and extent == 0 for extent in (*shape, *result)):
+        return tuple(found)
+    for ours, theirs in regroup(shape, result):
+        flat: Any = indices[theirs[0]]
+        for k in theirs[1:]:
+            flat = flat * result[k] + indices[k]
+        for k in reversed(ours[1:]):
+            found[k] = flat % shape[k]
+            flat = flat // shape[k]
+        found[ours[0]] = flat
+    return tuple(found)
+
+
+def reshaped(data: Tensor, shape: Shape, name: str) -> Tensor:
+    """``data``'s elements, in row-major order, in another shape with as many elements."""
+
+    def element(*i: e.Expr) -> e.Expr:
+        return data[reshaped_indices(data.shape, shape, i)]
+
+    return compute(shape, element, name=name, tag="injective")
+
+
+def _reshape_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    return TensorType(resolve_shape(call, checked.shape, call["newshape"]), checked.dtype)
+
+
+def _reshape_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    wanted = call["newshape"]
+    if not call["allowzero"]:
+        wanted = tuple(data.shape[k] if extent == 0 else extent for k, extent in enumerate(wanted))
+    return data.reshape(wanted)
+
+
+@operator(
+    "reshape",
+    infer=_reshape_type,
+    reference=_reshape_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"newshape": REQUIRED, "allowzero": False},
+)
+def reshape(call: Call, data: Tensor) -> Tensor:
+    """The elements, in row-major order, in the shape ``newshape``; 0 and -1 are codes (``resolve_shape``)."""
+    return reshaped(data, resolve_shape(call, data.shape, call["newshape"]), "reshape")

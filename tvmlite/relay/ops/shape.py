@@ -1,0 +1,259 @@
+"""Operators that move axes: expand_dims, squeeze, transpose, reverse, broadcast_to, tile, repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ops.common import (
+    axes_of,
+    axis_of,
+    broadcast_indices,
+    fault,
+    is_one,
+    same_as_first,
+    tensors,
+)
+from tvmlite.relay.types import Shape, TensorType, Type, broadcast_shapes, normal_dim, same_shape, show_shape
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import Tensor, compute
+
+
+def _expanded(call: Call, shape: Shape) -> tuple[int, Shape]:
+    """Where the new axes go, and the shape with them."""
+    count = call["num_newaxis"]
+    if not isinstance(count, int) or count < 0:
+        raise fault(call, f"num_newaxis is {count}, expected at least 0")
+    axis = axis_of(call, call["axis"], len(shape) + 1)
+    return axis, (*shape[:axis], *(1,) * count, *shape[axis:])
+
+
+def _expand_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    return TensorType(_expanded(call, checked.shape)[1], checked.dtype)
+
+
+def _expand_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    axis = call["axis"] % (data.ndim + 1)
+    return data.reshape((*data.shape[:axis], *(1,) * call["num_newaxis"], *data.shape[axis:]))
+
+
+@operator(
+    "expand_dims",
+    infer=_expand_type,
+    reference=_expand_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"axis": REQUIRED, "num_newaxis": 1},
+)
+def expand_dims(call: Call, data: Tensor) -> Tensor:
+    """``num_newaxis`` axes of extent 1 put in at ``axis`` (counted in the result's axes of one more)."""
+    axis, shape = _expanded(call, data.shape)
+    skip = axis + call["num_newaxis"]
+
+    def element(*i: e.Expr) -> e.Expr:
+        return data[(*i[:axis], *i[skip:])]
+
+    return compute(shape, element, name="expand_dims", tag="injective")
+
+
+def _squeezed(call: Call, shape: Shape) -> tuple[int, ...]:
+    """The axes that go."""
+    if call["axis"] is None:
+        return tuple(k for k, extent in enumerate(shape) if is_one(extent))
+    axes = axes_of(call, call["axis"], len(shape))
+    for k in axes:
+        if not is_one(shape[k]):
+            raise fault(call, f"axis is {call['axis']}, data is {show_shape(shape)}, expected extents of 1")
+    return axes
+
+
+def _squeeze_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    gone = _squeezed(call, checked.shape)
+    return TensorType(tuple(n for k, n in enumerate(checked.shape) if k not in gone), checked.dtype)
+
+
+def _squeeze_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    return np.squeeze(data, call["axis"])
+
+
+@operator(
+    "squeeze",
+    infer=_squeeze_type,
+    reference=_squeeze_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"axis": None},
+)
+def squeeze(call: Call, data: Tensor) -> Tensor:
+    """Without the axes of extent 1 that ``axis`` names, or, without it, all that are known to be 1."""
+    gone = _squeezed(call, data.shape)
+
+    def element(*i: e.Expr) -> e.Expr:
+        kept = iter(i)
+        return data[tuple(0 if k in gone else next(kept) for k in range(data.ndim))]
+
+    shape = tuple(n for k, n in enumerate(data.shape) if k not in gone)
+    return compute(shape, element, name="squeeze", tag="injective")
+
+
+def _permutation(call: Call, rank: int) -> tuple[int, ...]:
+    axes = call["axes"]
+    if not axes and rank:
+        return tuple(reversed(range(rank)))
+    order = tuple(axis_of(call, axis, rank, "axes") for axis in axes or ())
+    if sorted(order) != list(range(rank)):
+        raise fault(call, f"axes are {axes}, expected each of the data's {rank} axes once")
+    return order
+
+
+def _transpose_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    order = _permutation(call, checked.ndim)
+    return TensorType(tuple(checked.shape[k] for k in order), checked.dtype)
+
+
+def _transpose_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    return np.transpose(data, call["axes"] or None)
+
+
+@operator(
+    "transpose",
+    infer=_transpose_type,
+    reference=_transpose_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"axes": None},
+)
+def transpose(call: Call, data: Tensor) -> Tensor:
+    """Axis ``k`` of the result is axis ``axes[k]`` of the data; without ``axes``, all in reverse."""
+    order = _permutation(call, data.ndim)
+
+    def element(*i: e.Expr) -> e.Expr:
+        return data[tuple(i[order.index(k)] for k in range(data.ndim))]
+
+    return compute(tuple(data.shape[k] for k in order), element, name="transpose", tag="injective")
+
+
+def _reverse_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    axis_of(call, call["axis"], checked.ndim)
+    return checked
+
+
+def _reverse_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    return np.flip(data, call["axis"])
+
+
+@operator(
+    "reverse", infer=_reverse_type, reference=_reverse_numpy, fuse=Fuse.INJECTIVE, attrs={"axis": REQUIRED}
+)
+def reverse(call: Call, data: Tensor) -> Tensor:
+    """The last first, along ``axis``."""
+    axis = call["axis"] % data.ndim
+
+    def element(*i: e.Expr) -> e.Expr:
+        return data[(*i[:axis], data.shape[axis] - 1 - i[axis], *i[axis + 1 :])]
+
+    return compute(data.shape, element, name="reverse", tag="injective")
+
+
+def _broadcast_type(call: Call, data: Type) -> TensorType:
+    checked = same_as_first(call, data)
+    shape = tuple(normal_dim(extent) for extent in call["shape"])
+    if not same_shape(broadcast_shapes(checked.shape, shape, str(call.op), call.span), shape):
+        raise fault(
+            call, f"data is {show_shape(checked.shape)}, which does not broadcast to {show_shape(shape)}"
+        )
+    return TensorType(shape, checked.dtype)
+
+
+def _broadcast_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(data, call["shape"]).copy()
+
+
+@operator(
+    "broadcast_to",
+    infer=_broadcast_type,
+    reference=_broadcast_numpy,
+    fuse=Fuse.BROADCAST,
+    attrs={"shape": REQUIRED},
+)
+def broadcast_to(call: Call, data: Tensor) -> Tensor:
+    """The data repeated along new axes and axes of extent 1 until it has ``shape``."""
+    shape = tuple(normal_dim(extent) for extent in call["shape"])
+
+    def element(*i: e.Expr) -> e.Expr:
+        return data[broadcast_indices(data.shape, shape, i)]
+
+    return compute(shape, element, name="broadcast_to", tag="broadcast")
+
+
+def _tiled(call: Call, shape: Sequence[Any]) -> tuple[Shape, Shape]:
+    """Shape and repetitions, both with the longer one's rank."""
+    reps = call["reps"] if isinstance(call["reps"], tuple) else (call["reps"],)
+    if any(isinstance(r, int) and r < 0 for r in reps):
+        raise fault(call, f"reps are {reps}, expected at least 0")
+    rank = max(len(shape), len(reps))
+    return (1,) * (rank - len(shape)) + tuple(shape), (1,) * (rank - len(reps)) + reps
+
+
+def _tile_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    shape, reps = _tiled(call, checked.shape)
+    return TensorType(tuple(normal_dim(n * r) for n, r in zip(shape, reps, strict=True)), checked.dtype)
+
+
+def _tile_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    return np.tile(data, call["reps"])
+
+
+@operator("tile", infer=_tile_type, reference=_tile_numpy, fuse=Fuse.INJECTIVE, attrs={"reps": REQUIRED})
+def tile(call: Call, data: Tensor) -> Tensor:
+    """The data laid out ``reps`` times along each axis, as ``numpy.tile``."""
+    shape, reps = _tiled(call, data.shape)
+    skip = len(shape) - data.ndim
+
+    def element(*i: e.Expr) -> e.Expr:
+        at = [
+            0 if is_one(n) else index if is_one(r) else index % n
+            for index, n, r in zip(i, shape, reps, strict=True)
+        ]
+        return data[tuple(at[skip:])]
+
+    result = tuple(normal_dim(n * r) for n, r in zip(shape, reps, strict=True))
+    return compute(result, element, name="tile", tag="injective")
+
+
+def _repeat_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    axis, repeats = axis_of(call, call["axis"], checked.ndim), call["repeats"]
+    if isinstance(repeats, int) and repeats < 0:
+        raise fault(call, f"repeats is {repeats}, expected at least 0")
+    longer = normal_dim(checked.shape[axis] * repeats)
+    return TensorType((*checked.shape[:axis], longer, *checked.shape[axis + 1 :]), checked.dtype)
+
+
+def _repeat_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    return np.repeat(data, call["repeats"], call["axis"])
+
+
+@operator(
+    "repeat",
+    infer=_repeat_type,
+    reference=_repeat_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"repeats": REQUIRED, "axis": REQUIRED},
+)
+def repeat(call: Call, data: Tensor) -> Tensor:
+    """Each slice along ``axis`` ``repeats`` times in a row."""
+    axis, repeats = call["axis"] % data.ndim, call["repeats"]
+
+    def element(*i: e.Expr) -> e.Expr:
+        return data[(*i[:axis], i[axis] // repeats, *i[axis + 1 :])]
+
+    longer = normal_dim(data.shape[axis] * repeats)
+    shape = (*data.shape[:axis], longer, *data.shape[axis + 1 :])
+    return compute(shape, element, name="repeat", tag="injective")
