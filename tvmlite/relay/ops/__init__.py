@@ -1,5 +1,37 @@
 """The operator families: importing this package fills the table in ``relay.op``."""
 
-from tvmlite.relay.ops import binary, comparison, elementwise, reduce, reshape, shape
+from tvmlite.relay.ops import (
+    batch_norm,
+    binary,
+    comparison,
+    conv,
+    conv_transpose,
+    elementwise,
+    matmul,
+    normalize,
+    pool,
+    pool_whole,
+    quant,
+    reduce,
+    reshape,
+    resize,
+    shape,
+)
 
-__all__ = ["binary", "comparison", "elementwise", "reduce", "reshape", "shape"]
+__all__ = [
+    "batch_norm",
+    "binary",
+    "comparison",
+    "conv",
+    "conv_transpose",
+    "elementwise",
+    "matmul",
+    "normalize",
+    "pool",
+    "pool_whole",
+    "quant",
+    "reduce",
+    "reshape",
+    "resize",
+    "shape",
+]

@@ -1,0 +1,68 @@
+"""Examples of convolutions: strides, padding, dilation, groups, packed weights, symbolic extents."""
+
+SAME = {"padding": (1, 1, 1, 1)}
+
+EXAMPLES = [
+    ("nn.conv1d", {}, ["float32(2, 3, 9)", "float32(4, 3, 3)"]),
+    ("nn.conv1d", {"strides": (2,), "padding": (2, 1)}, ["float32(1, 3, n)", "float32(4, 3, 3)"]),
+    ("nn.conv1d", {"kernel_layout": "OIW4o"}, ["float32(1, 3, n)", "float32(2, 3, 3, 4)"]),
+    ("nn.conv2d", {}, ["float32(1, 3, 6, 7)", "float32(5, 3, 3, 2)"]),
+    ("nn.conv2d", {"strides": 2, "padding": 1}, ["float32(2, 3, h, w)", "float32(4, 3, 3, 3)"]),
+    (
+        "nn.conv2d",
+        {"padding": (0, 2, 1, 0), "dilation": (2, 1)},
+        ["float32(1, 2, 7, w)", "float32(3, 2, 2, 3)"],
+    ),
+    ("nn.conv2d", {"padding": (-1, 1)}, ["float32(1, 2, 7, 4)", "float32(3, 2, 2, 3)"]),
+    ("nn.conv2d", {"groups": 2, **SAME}, ["float32(1, 4, 5, 4)", "float32(6, 2, 3, 3)"]),
+    ("nn.conv2d", {"groups": 4, "strides": (2, 1), **SAME}, ["float32(1, 4, 5, w)", "float32(4, 1, 3, 3)"]),
+    ("nn.conv2d", {"groups": 3}, ["float32(1, 3, 5, 4)", "float32(6, 1, 3, 3)"]),
+    ("nn.conv2d", {"kernel_layout": "OIHW4o", **SAME}, ["float32(1, 3, h, w)", "float32(2, 3, 3, 3, 4)"]),
+    (
+        "nn.conv2d",
+        {"kernel_layout": "OIHW4o", "channels": 7, "kernel_size": (3, 3), "strides": (2, 2)},
+        ["float32(n, 3, 7, 6)", "float32(2, 3, 3, 3, 4)"],
+    ),
+    ("nn.conv2d", {"kernel_layout": "OIHW4o"}, ["float32(1, 3, h, w)", "float32(2, 3, 1, 1, 4)"]),
+    (
+        "nn.conv2d",
+        {"kernel_layout": "OIHW4o", "channels": 5},
+        ["float32(2, 3, 3, 5)", "float32(2, 3, 1, 1, 4)"],
+    ),
+    (
+        "nn.conv2d",
+        {"kernel_layout": "OIHW4o", "strides": 2},
+        ["float32(1, 3, 5, 4)", "float32(1, 3, 1, 1, 4)"],
+    ),
+    ("nn.conv2d", SAME, ["float16(1, 3, 4, 5)", "float16(2, 3, 3, 3)"]),
+    (
+        "nn.conv2d",
+        {"out_dtype": "int32", **SAME},
+        ["uint8(1, 3, 4, 5) in 0..255", "int8(2, 3, 3, 3) in -128..127"],
+    ),
+    ("nn.conv2d", {}, ["float64(1, 2, 4, 5)", "float64(2, 2, 3, 3)"]),
+    ("nn.conv3d", {"padding": (1, 0, 1, 0, 1, 1)}, ["float32(1, 2, 4, 5, w)", "float32(3, 2, 2, 3, 2)"]),
+    ("nn.conv3d", {"groups": 2, "strides": (1, 2, 1)}, ["float32(1, 2, 4, 5, 3)", "float32(2, 1, 2, 3, 2)"]),
+    ("nn.conv3d", {"kernel_layout": "OIDHW2o"}, ["float32(1, 2, 3, 2, 3)", "float32(2, 2, 1, 1, 1, 2)"]),
+    ("nn.conv1d_transpose", {"strides": (2,)}, ["float32(1, 3, 5)", "float32(3, 2, 4)"]),
+    ("nn.conv1d_transpose", {"padding": (1, 2)}, ["float32(2, 3, n)", "float32(3, 2, 3)"]),
+    ("nn.conv2d_transpose", {}, ["float32(1, 2, h, w)", "float32(2, 3, 3, 2)"]),
+    (
+        "nn.conv2d_transpose",
+        {"strides": (2, 2), "padding": (1, 1, 1, 1), "output_padding": (1, 1)},
+        ["float32(1, 2, h, 3)", "float32(2, 3, 3, 3)"],
+    ),
+    (
+        "nn.conv2d_transpose",
+        {"strides": (3, 2), "output_padding": (2, 0), "dilation": (2, 1), "groups": 2},
+        ["float32(2, 4, 3, 4)", "float32(4, 3, 2, 1)"],
+    ),
+    ("nn.conv2d_transpose", {"strides": (2, 2)}, ["float32(1, 3, 4, 4)", "float32(3, 2, 2, 2)"]),
+    ("nn.conv2d_transpose", {"strides": (2, 1)}, ["float16(1, 3, 2, 3)", "float16(3, 2, 2, 3)"]),
+    ("nn.conv3d_transpose", {"strides": (1, 2, 1)}, ["float32(1, 2, 2, 3, 2)", "float32(2, 1, 2, 3, 2)"]),
+    (
+        "nn.conv3d_transpose",
+        {"padding": (0, 1, 1), "groups": 2},
+        ["float32(1, 2, 2, 3, w)", "float32(2, 2, 2, 3, 3)"],
+    ),
+]

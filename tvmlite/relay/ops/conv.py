@@ -1,0 +1,329 @@
+"""Convolutions of one, two and three spatial axes: plain, grouped, depthwise, and over packed weights."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TypeInferError, UnsupportedError
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ops import windows
+from tvmlite.relay.types import Dim, Shape, TensorType, same_dim, show_shape
+from tvmlite.te import expr as e
+from tvmlite.te import tensor as te
+
+WEIGHT_LAYOUTS = {1: "OIW", 2: "OIHW", 3: "OIDHW"}
+"""Layouts of weights by number of spatial axes; packed ones have a suffix such as ``16o``."""
+
+
+def conv_attrs(rank: int) -> dict[str, Any]:
+    """The attributes of a convolution with their defaults; TVM's."""
+    return {
+        "strides": (1,) * rank,
+        "padding": (0,) * (2 * rank),
+        "dilation": (1,) * rank,
+        "groups": 1,
+        "channels": None,
+        "kernel_size": None,
+        "data_layout": windows.LAYOUTS[rank],
+        "kernel_layout": WEIGHT_LAYOUTS[rank],
+        "out_layout": "",
+        "out_dtype": "",
+    }
+
+
+def packed_by(call: Call, rank: int) -> int:
+    """The block of output channels the weight is packed in (``OIHW16o``: 16); 0 if it is not packed."""
+    layout, plain = call["kernel_layout"], WEIGHT_LAYOUTS[rank]
+    if layout == plain:
+        return 0
+    found = re.fullmatch(plain + r"([1-9]\d*)o", layout)
+    if found is None:
+        raise UnsupportedError(
+            f"{call.op}: kernel_layout {layout!r} is not supported; supported are {plain!r} and '{plain}16o'",
+            call.span,
+        )
+    if call["groups"] != 1:
+        raise UnsupportedError(f"{call.op}: kernel_layout {layout!r} needs groups=1", call.span)
+    return int(found[1])
+
+
+def result_dtype(call: Call, data: str) -> str:
+    """``out_dtype``, or that of the data."""
+    return dtypes.check(call["out_dtype"]) if call["out_dtype"] else data
+
+
+def sum_dtype(dtype: str) -> str:
+    """What sums that end in ``dtype`` are computed in: halves are summed as float32."""
+    return "float32" if dtype in ("float16", "bfloat16") else dtype
+
+
+def conv_type(rank: int) -> Callable[..., TensorType]:
+    """The type relation of convolutions of ``rank`` spatial axes."""
+
+    def infer(call: Call, data: TensorType, weight: TensorType) -> TensorType:
+        windows.check_layout(call, "data_layout", rank)
+        block = packed_by(call, rank)
+        windows.check_rank(call, "data", data, rank + 2)
+        windows.check_rank(call, "weight", weight, rank + 2 + (block > 0))
+        channels = _check_channels(call, data, weight, block)
+        kernel = weight.shape[2 : 2 + rank]
+        _check_kernel_size(call, kernel, rank)
+        strides = windows.spatial(call, "strides", rank)
+        dilation = windows.spatial(call, "dilation", rank)
+        begins, ends = windows.padding_of(call, rank)
+        shape = tuple(
+            windows.window_extent(size, k, s, d, b, f)
+            for size, k, s, d, b, f in zip(
+                data.shape[2:], kernel, strides, dilation, begins, ends, strict=True
+            )
+        )
+        windows.check_extents(call, shape, data)
+        return TensorType((data.shape[0], channels, *shape), result_dtype(call, data.dtype))
+
+    return infer
+
+
+def _check_kernel_size(call: Call, kernel: Shape, rank: int) -> None:
+    if call["kernel_size"] is None:
+        return
+    stated = windows.spatial(call, "kernel_size", rank)
+    if any(not same_dim(a, b) for a, b in zip(stated, kernel, strict=True)):
+        raise TypeInferError(
+            f"{call.op}: kernel_size is {stated}, the weight's is {show_shape(kernel)}", call.span
+        )
+
+
+def _check_channels(call: Call, data: TensorType, weight: TensorType, block: int) -> Dim:
+    """The number of output channels, once the channels of data and weight are seen to fit."""
+    groups, stated = call["groups"], call["channels"]
+    made = weight.shape[0] * (block or 1)
+    channels = made if stated is None else stated
+    crops = block and isinstance(channels, int) and isinstance(made, int) and made - block < channels <= made
+    if not crops and not same_dim(channels, made):
+        raise TypeInferError(
+            f"{call.op}: channels is {channels}, weight is {show_shape(weight.shape)}", call.span
+        )
+    if not isinstance(groups, int) or groups < 1 or (isinstance(channels, int) and channels % groups):
+        raise TypeInferError(f"{call.op}: groups is {groups}, output channels are {channels}", call.span)
+    if not same_dim(data.shape[1], weight.shape[1] * groups):
+        raise TypeInferError(
+            f"{call.op}: data is {show_shape(data.shape)}, weight is {show_shape(weight.shape)}, "
+            f"groups is {groups}: the channels do not fit",
+            call.span,
+        )
+    return channels
+
+
+def conv_compute(rank: int) -> Callable[..., te.Tensor]:
+    """The tensor expression of convolutions of ``rank`` spatial axes."""
+
+    def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
+        block = packed_by(call, rank)
+        dtype = result_dtype(call, data.dtype)
+        begins, ends = windows.padding_of(call, rank)
+        source = windows.padded(data, begins, ends, 0)
+        strides = windows.spatial(call, "strides", rank)
+        dilation = windows.spatial(call, "dilation", rank)
+        shape = tuple(
+            windows.window_extent(size, k, s, d, 0, 0)
+            for size, k, s, d in zip(
+                source.shape[2:], weight.shape[2 : 2 + rank], strides, dilation, strict=True
+            )
+        )
+        if block == 0:
+            result = _plain(source, weight, shape, strides, dilation, call["groups"], sum_dtype(dtype))
+        else:
+            channels = call["channels"] if call["channels"] is not None else weight.shape[0] * block
+            pointwise = rank > 1 and source is data and _is_one(*weight.shape[2:-1], *strides)
+            if pointwise:
+                result = _packed_pointwise(data, weight, channels, sum_dtype(dtype))
+            else:
+                result = _packed(source, weight, channels, shape, strides, dilation, sum_dtype(dtype))
+        return converted(result, dtype)
+
+    return compute
+
+
+def converted(value: te.Tensor, dtype: str) -> te.Tensor:
+    """``value`` converted to ``dtype`` in a stage of its own; itself if it is of that dtype."""
+    if value.dtype == dtype:
+        return value
+    return te.compute(value.shape, lambda *i: e.cast(dtype, value[i]), name="converted", tag="elemwise")
+
+
+def _is_one(*extents: Dim) -> bool:
+    return all(isinstance(n, int) and n == 1 for n in extents)
+
+
+def _plain(
+    data: te.Tensor,
+    weight: te.Tensor,
+    shape: Shape,
+    strides: tuple[int, ...],
+    dilation: tuple[int, ...],
+    groups: int,
+    dtype: str,
+) -> te.Tensor:
+    """``conv[n, o, y..] = sum(i, k..) data[n, group(o) * I + i, y * s + k * d..] * weight[o, i, k..]``"""
+    inputs = weight.shape[1]
+    per_group = weight.shape[0] // groups
+    channel = te.reduce_axis(inputs, name="ic")
+    taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(weight.shape[2:])]
+
+    def element(n: Any, o: Any, *at: Any) -> e.Expr:
+        places = [y * s + k * d for y, k, s, d in zip(at, taps, strides, dilation, strict=True)]
+        read = o if per_group == 1 and inputs == 1 else o // per_group * inputs + channel
+        if groups == 1:
+            read = channel
+        return te.sum(
+            data[(n, read, *places)].astype(dtype) * weight[(o, channel, *taps)].astype(dtype),
+            [channel, *taps],
+        )
+
+    depthwise = groups > 1 and _is_one(inputs)
+    return te.compute(
+        (data.shape[0], weight.shape[0], *shape),
+        element,
+        name="conv",
+        tag="depthwise_conv2d" if depthwise else "conv2d",
+        attrs={"strides": strides, "dilation": dilation, "groups": groups},
+    )
+
+
+def _packed(
+    data: te.Tensor,
+    weight: te.Tensor,
+    channels: Dim,
+    shape: Shape,
+    strides: tuple[int, ...],
+    dilation: tuple[int, ...],
+    dtype: str,
+) -> te.Tensor:
+    """Scalars of data against vectors of output channels: any stride, channels-first in and out."""
+    block = weight.shape[-1]
+    channel = te.reduce_axis(weight.shape[1], name="ic")
+    taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(weight.shape[2:-1])]
+
+    def element(n: Any, oo: Any, *rest: Any) -> e.Expr:
+        at, oi = rest[:-1], rest[-1]
+        places = [y * s + k * d for y, k, s, d in zip(at, taps, strides, dilation, strict=True)]
+        return te.sum(
+            data[(n, channel, *places)].astype(dtype) * weight[(oo, channel, *taps, oi)].astype(dtype),
+            [channel, *taps],
+        )
+
+    conv = te.compute(
+        (data.shape[0], weight.shape[0], *shape, block),
+        element,
+        name="conv",
+        tag="conv2d_packed",
+        attrs={"strides": strides, "dilation": dilation},
+    )
+    return te.compute(
+        (data.shape[0], channels, *shape),
+        lambda n, c, *at: conv[(n, c // block, *at, c % block)],
+        name="conv_unpacked",
+        tag="conv2d_unpack",
+    )
+
+
+def _packed_pointwise(data: te.Tensor, weight: te.Tensor, channels: Dim, dtype: str) -> te.Tensor:
+    """A 1x1 convolution with stride 1: all pixels of a plane are one axis, as in a matrix product."""
+    block = weight.shape[-1]
+    extents = data.shape[2:]
+    zeros = (0,) * len(extents)
+    channel = te.reduce_axis(weight.shape[1], name="ic")
+    conv = te.compute(
+        (data.shape[0], weight.shape[0], _product(extents), block),
+        lambda n, oo, p, oi: te.sum(
+            data[(n, channel, *_unravelled(p, extents))].astype(dtype)
+            * weight[(oo, channel, *zeros, oi)].astype(dtype),
+            channel,
+        ),
+        name="conv",
+        tag="conv2d_packed",
+        attrs={"strides": (1,), "dilation": (1,)},
+    )
+    return te.compute(
+        (data.shape[0], channels, *extents),
+        lambda n, c, *at: conv[n, c // block, _ravelled(at, extents), c % block],
+        name="conv_unpacked",
+        tag="conv2d_unpack",
+    )
+
+
+def _product(extents: Shape) -> Dim:
+    total: Dim = 1
+    for extent in extents:
+        total = total * extent
+    return total
+
+
+def _ravelled(at: tuple[Any, ...], extents: Shape) -> Any:
+    flat = at[0]
+    for index, extent in zip(at[1:], extents[1:], strict=True):
+        flat = flat * extent + index
+    return flat
+
+
+def _unravelled(flat: Any, extents: Shape) -> list[Any]:
+    places: list[Any] = []
+    for extent in reversed(extents[1:]):
+        places.append(flat % extent)
+        flat = flat // extent
+    return [flat, *reversed(places)]
+
+
+def unpacked_numpy(weight: np.ndarray, channels: int | None) -> np.ndarray:
+    """A weight packed as ``(O/n, I, k..., n)`` as ``(O, I, k...)``, its padding cropped."""
+    plain = np.moveaxis(weight, -1, 1)
+    return plain.reshape(-1, *plain.shape[2:])[:channels]
+
+
+def conv_numpy(rank: int) -> Callable[..., np.ndarray]:
+    """Convolutions of ``rank`` spatial axes in numpy: one matrix product a kernel position."""
+
+    def reference(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        dtype = result_dtype(call, data.dtype.name)
+        if packed_by(call, rank):
+            weight = unpacked_numpy(weight, call["channels"])
+        groups = call["groups"]
+        begins, ends = windows.padding_of(call, rank)
+        strides = windows.spatial(call, "strides", rank)
+        dilation = windows.spatial(call, "dilation", rank)
+        source = windows.padded_numpy(data, begins, ends, 0)
+        kernel = weight.shape[2:]
+        shape = [
+            (n - (k - 1) * d - 1) // s + 1
+            for n, k, s, d in zip(source.shape[2:], kernel, strides, dilation, strict=True)
+        ]
+        work = np.dtype(sum_dtype(dtype))
+        source = source.reshape(data.shape[0], groups, -1, *source.shape[2:]).astype(work)
+        filters = weight.reshape(groups, -1, *weight.shape[1:]).astype(work)
+        total = np.zeros((data.shape[0], groups, filters.shape[1], math.prod(shape)), work)
+        for tap in product(*(range(k) for k in kernel)):
+            position = [k * d for k, d in zip(tap, dilation, strict=True)]
+            view = windows.strided_windows(source, position, shape, strides)
+            total += filters[(..., *tap)] @ view.reshape(*view.shape[:3], -1)
+        return total.reshape(data.shape[0], -1, *shape).astype(dtypes.numpy_of(dtype))
+
+    return reference
+
+
+for _rank in (1, 2, 3):
+    operator(
+        f"nn.conv{_rank}d",
+        infer=conv_type(_rank),
+        reference=conv_numpy(_rank),
+        fuse=Fuse.OUT_ELEMWISE_FUSABLE,
+        attrs=conv_attrs(_rank),
+        schedule="conv2d",
+    )(conv_compute(_rank))

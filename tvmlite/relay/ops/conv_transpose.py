@@ -1,0 +1,231 @@
+"""Transposed convolutions of one, two and three spatial axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TypeInferError, UnsupportedError
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ops import windows
+from tvmlite.relay.ops.conv import conv_attrs, converted, result_dtype, sum_dtype
+from tvmlite.relay.types import TensorType, same_dim, show_shape
+from tvmlite.te import expr as e
+from tvmlite.te import tensor as te
+
+WEIGHT_LAYOUTS = {1: "IOW", 2: "IOHW", 3: "IODHW"}
+"""Layouts of the weights of transposed convolutions: input channels first."""
+
+
+def transposed_type(rank: int) -> Callable[..., TensorType]:
+    """The type relation: ``(size - 1) * stride - padding + (kernel - 1) * dilation + 1 + output_padding``."""
+
+    def infer(call: Call, data: TensorType, weight: TensorType) -> TensorType:
+        windows.check_layout(call, "data_layout", rank)
+        if call["kernel_layout"] != WEIGHT_LAYOUTS[rank]:
+            raise UnsupportedError(
+                f"{call.op}: kernel_layout {call['kernel_layout']!r} is not supported; "
+                f"supported is {WEIGHT_LAYOUTS[rank]!r}",
+                call.span,
+            )
+        windows.check_rank(call, "data", data, rank + 2)
+        windows.check_rank(call, "weight", weight, rank + 2)
+        if any(not isinstance(k, int) for k in weight.shape[2:]):
+            raise UnsupportedError(
+                f"{call.op}: weight is {show_shape(weight.shape)}: its kernel must be numbers", call.span
+            )
+        groups, channels = call["groups"], weight.shape[1] * call["groups"]
+        fits = same_dim(data.shape[1], weight.shape[0])
+        if not fits or (isinstance(data.shape[1], int) and data.shape[1] % groups):
+            raise TypeInferError(
+                f"{call.op}: data is {show_shape(data.shape)}, weight is {show_shape(weight.shape)}, "
+                f"groups is {groups}: the channels do not fit",
+                call.span,
+            )
+        if call["channels"] is not None and not same_dim(call["channels"], channels):
+            raise TypeInferError(
+                f"{call.op}: channels is {call['channels']}, weight is {show_shape(weight.shape)}", call.span
+            )
+        shape = _extents(call, data.shape[2:], weight.shape[2:], rank)
+        windows.check_extents(call, shape, data)
+        return TensorType((data.shape[0], channels, *shape), result_dtype(call, data.dtype))
+
+    return infer
+
+
+def _extents(call: Call, sizes: Any, kernel: Any, rank: int) -> tuple[Any, ...]:
+    strides = windows.spatial(call, "strides", rank)
+    dilation = windows.spatial(call, "dilation", rank)
+    begins, ends = windows.padding_of(call, rank)
+    return tuple(
+        (size - 1) * s + (1 + more - b - f) + (k - 1) * d
+        for size, k, s, d, b, f, more in zip(
+            sizes, kernel, strides, dilation, begins, ends, _output_padding(call, rank), strict=True
+        )
+    )
+
+
+def _output_padding(call: Call, rank: int) -> tuple[int, ...]:
+    value = call["output_padding"]
+    values = value if isinstance(value, tuple) else (value,) * rank
+    values = values * rank if len(values) == 1 else values
+    if len(values) != rank:
+        raise TypeInferError(f"{call.op}: output_padding is {value}, expected {rank} values", call.span)
+    return values
+
+
+def transposed_compute(rank: int) -> Callable[..., te.Tensor]:
+    """One small dense convolution for each phase of the output, then the phases interleaved.
+
+    With stride ``s``, the outputs ``y = q * s + r`` of one phase ``r`` use only the kernel positions
+    ``r + j * s``: nothing is multiplied by the zeros between the strided inputs.
+    """
+
+    def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
+        dtype = result_dtype(call, data.dtype)
+        strides = windows.spatial(call, "strides", rank)
+        begins, _ = windows.padding_of(call, rank)
+        shape = _extents(call, data.shape[2:], weight.shape[2:], rank)
+        phases = _phases(call, data, weight, shape, strides, sum_dtype(dtype))
+        result = te.compute(
+            (data.shape[0], weight.shape[1] * call["groups"], *shape),
+            lambda n, o, *y: phases[
+                (
+                    n,
+                    o,
+                    *((i + b) % s for i, b, s in zip(y, begins, strides, strict=True)),
+                    *((i + b) // s for i, b, s in zip(y, begins, strides, strict=True)),
+                )
+            ],
+            name="conv_transpose",
+            tag="injective",
+        )
+        return converted(result, dtype)
+
+    return compute
+
+
+def _phases(
+    call: Call, data: te.Tensor, weight: te.Tensor, shape: Any, strides: tuple[int, ...], dtype: str
+) -> te.Tensor:
+    """``phases[n, o, r.., q..] = sum(i, j..) data[n, i, q - j..] * filters[o, i, r.., j..]``"""
+    rank, groups = len(strides), call["groups"]
+    begins, _ = windows.padding_of(call, rank)
+    filters = _phase_filters(call, weight, strides)
+    taps = windows.known(filters.shape[2 + rank :])
+    steps = tuple((y + (b - 1)) // s + 1 for y, b, s in zip(shape, begins, strides, strict=True))
+    before = [t - 1 for t in taps]
+    after = [q - n for q, n in zip(steps, data.shape[2:], strict=True)]
+    source = _margins(data, before, after, steps)
+    inputs, per_group = data.shape[1] // groups, weight.shape[1]
+    channel = te.reduce_axis(inputs, name="ic")
+    axes = [te.reduce_axis(t, name=f"k{n}") for n, t in enumerate(taps)]
+
+    def element(n: Any, o: Any, *rest: Any) -> e.Expr:
+        phase, step = rest[:rank], rest[rank:]
+        read = channel if groups == 1 else o // per_group * inputs + channel
+        places = [q + b - j for q, b, j in zip(step, before, axes, strict=True)]
+        return te.sum(
+            source[(n, read, *places)].astype(dtype) * filters[(o, channel, *phase, *axes)].astype(dtype),
+            [channel, *axes],
+        )
+
+    return te.compute(
+        (data.shape[0], weight.shape[1] * groups, *strides, *steps), element, name="phases", tag="conv2d"
+    )
+
+
+def _margins(data: te.Tensor, before: list[int], after: list[Any], steps: tuple[Any, ...]) -> te.Tensor:
+    """``data`` moved by ``before`` and filled up with zeros to ``steps`` places."""
+    if not any(before) and all(isinstance(a, int) and a <= 0 for a in after):
+        return data
+
+    def element(n: Any, c: Any, *at: Any) -> e.Expr:
+        inside = []
+        for i, b, a, size in zip(at, before, after, data.shape[2:], strict=True):
+            if b:
+                inside.append(i >= b)
+            if not isinstance(a, int) or a > 0:
+                inside.append(i < size + b)
+        read = data[(n, c, *(i - b for i, b in zip(at, before, strict=True)))]
+        return e.Call("if_then_else", (e.all_of(inside), read, e.const(0, data.dtype)), data.dtype)
+
+    extents = (q + b for q, b in zip(steps, before, strict=True))
+    return te.compute((*data.shape[:2], *extents), element, name="pad", tag="pad")
+
+
+def _phase_filters(call: Call, weight: te.Tensor, strides: tuple[int, ...]) -> te.Tensor:
+    """``filters[o, i, r.., j..]``: kernel position ``r + j * s`` of the dilated kernel, zero past its end."""
+    rank, groups = len(strides), call["groups"]
+    dilation = windows.spatial(call, "dilation", rank)
+    kernel = windows.known(weight.shape[2:])
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    taps = [-(-n // s) for n, s in zip(spans, strides, strict=True)]
+    per_group, inputs = weight.shape[1], weight.shape[0] // groups
+
+    def element(o: Any, i: Any, *rest: Any) -> e.Expr:
+        places, real = [], []
+        for r, j, s, d, span in zip(rest[:rank], rest[rank:], strides, dilation, spans, strict=True):
+            place = r + j * s
+            if span % s:
+                real.append(place < span)
+            if d > 1:
+                real.append((place % d).__eq__(0))
+            places.append(place // d if d > 1 else place)
+        row = i if groups == 1 else o // per_group * inputs + i
+        read = weight[(row, o if groups == 1 else o % per_group, *places)]
+        if not real:
+            return read
+        return e.Call("if_then_else", (e.all_of(real), read, e.const(0, weight.dtype)), weight.dtype)
+
+    return te.compute(
+        (weight.shape[1] * groups, inputs, *strides, *taps), element, name="filters", tag="pack"
+    )
+
+
+def transposed_numpy(rank: int) -> Callable[..., np.ndarray]:
+    """Each input spread over the outputs it touches, one kernel position at a time."""
+
+    def reference(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        dtype = result_dtype(call, data.dtype.name)
+        work, groups = np.dtype(sum_dtype(dtype)), call["groups"]
+        strides = windows.spatial(call, "strides", rank)
+        dilation = windows.spatial(call, "dilation", rank)
+        begins, _ = windows.padding_of(call, rank)
+        shape = _extents(call, data.shape[2:], weight.shape[2:], rank)
+        sizes, kernel = data.shape[2:], weight.shape[2:]
+        whole = [
+            max((n - 1) * s + (k - 1) * d + 1, b + y)
+            for n, k, s, d, b, y in zip(sizes, kernel, strides, dilation, begins, shape, strict=True)
+        ]
+        source = data.reshape(data.shape[0], groups, -1, math.prod(sizes)).astype(work)
+        filters = weight.reshape(groups, -1, *weight.shape[1:]).astype(work)
+        total = np.zeros((data.shape[0], groups, weight.shape[1], *whole), work)
+        for tap in product(*(range(k) for k in kernel)):
+            position = [k * d for k, d in zip(tap, dilation, strict=True)]
+            part = np.swapaxes(filters[(..., *tap)], 1, 2) @ source
+            windows.strided_windows(total, position, sizes, strides)[...] += part.reshape(
+                *part.shape[:3], *sizes
+            )
+        crop = tuple(slice(b, b + y) for b, y in zip(begins, shape, strict=True))
+        total = total[(..., *crop)].reshape(data.shape[0], -1, *shape)
+        return total.astype(dtypes.numpy_of(dtype))
+
+    return reference
+
+
+for _rank in (1, 2, 3):
+    operator(
+        f"nn.conv{_rank}d_transpose",
+        infer=transposed_type(_rank),
+        reference=transposed_numpy(_rank),
+        fuse=Fuse.OUT_ELEMWISE_FUSABLE,
+        attrs={**conv_attrs(_rank), "kernel_layout": WEIGHT_LAYOUTS[_rank], "output_padding": (0,) * _rank},
+        schedule="conv2d",
+    )(transposed_compute(_rank))

@@ -1,0 +1,225 @@
+"""Matrix products: dense layers over plain and packed weights, matmul, batches of products."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TypeInferError, UnsupportedError
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ops.common import is_one, tensors
+from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
+from tvmlite.relay.types import Dim, TensorType, same_dim, show_shape
+from tvmlite.te import expr as e
+from tvmlite.te import tensor as te
+
+
+def _misfit(
+    call: Call, a: TensorType, b: TensorType, names: Sequence[str] = ("data", "weight")
+) -> TypeInferError:
+    return TypeInferError(
+        f"{call.op}: {names[0]} is {show_shape(a.shape)}, {names[1]} is {show_shape(b.shape)}", call.span
+    )
+
+
+def dense_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
+    """``(..., k)`` by ``(n, k)`` gives ``(..., n)``."""
+    data, weight = tensors(call, data, weight)
+    if data.ndim < 1 or weight.ndim != 2 or not same_dim(data.shape[-1], weight.shape[1]):
+        raise _misfit(call, data, weight)
+    if call["units"] is not None and not same_dim(call["units"], weight.shape[0]):
+        raise TypeInferError(
+            f"{call.op}: units is {call['units']}, weight is {show_shape(weight.shape)}", call.span
+        )
+    return TensorType((*data.shape[:-1], weight.shape[0]), result_dtype(call, data.dtype))
+
+
+def dense_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    return _product_numpy(call, data, weight.T)
+
+
+def _product_numpy(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    dtype = result_dtype(call, a.dtype.name)
+    work = np.dtype(sum_dtype(dtype))
+    return (a.astype(work) @ b.astype(work)).astype(dtypes.numpy_of(dtype))
+
+
+@operator(
+    "nn.dense",
+    infer=dense_type,
+    reference=dense_numpy,
+    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
+    attrs={"units": None, "out_dtype": ""},
+    schedule="dense",
+)
+def dense(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
+    """Rows of ``data`` times rows of ``weight``."""
+    dtype = result_dtype(call, data.dtype)
+    work = sum_dtype(dtype)
+    k = te.reduce_axis(data.shape[-1], name="k")
+
+    def element(*at: Any) -> e.Expr:
+        return te.sum(data[(*at[:-1], k)].astype(work) * weight[at[-1], k].astype(work), k)
+
+    shape = (*data.shape[:-1], weight.shape[0])
+    result = te.compute(shape, element, name="dense", tag="dense", attrs={"transpose_b": True})
+    return converted(result, dtype)
+
+
+def packed_columns(call: Call) -> int:
+    """How many columns one block of a packed weight has: 16 of ``NC16n``."""
+    found = re.fullmatch(r"NC([1-9]\d*)n", call["weight_layout"])
+    if found is None:
+        raise UnsupportedError(
+            f"{call.op}: weight_layout {call['weight_layout']!r} is not supported; one such as 'NC16n' is",
+            call.span,
+        )
+    return int(found[1])
+
+
+def dense_pack_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
+    """``(..., k)`` by ``(units / n, k, n)`` gives ``(..., units)``."""
+    data, weight = tensors(call, data, weight)
+    block = packed_columns(call)
+    if data.ndim < 1 or weight.ndim != 3 or not same_dim(weight.shape[2], block):
+        raise _misfit(call, data, weight)
+    if not same_dim(data.shape[-1], weight.shape[1]):
+        raise _misfit(call, data, weight)
+    return TensorType((*data.shape[:-1], _units(call, weight)), result_dtype(call, data.dtype))
+
+
+def _units(call: Call, weight: Any) -> Dim:
+    """The columns of the result; those that packing added are cropped."""
+    block, held = packed_columns(call), weight.shape[0] * packed_columns(call)
+    units = held if call["units"] is None else call["units"]
+    if not same_dim(units, held):
+        if not (isinstance(units, int) and isinstance(held, int) and held - block < units <= held):
+            raise TypeInferError(
+                f"{call.op}: units is {units}, weight is {show_shape(weight.shape)}", call.span
+            )
+    return units
+
+
+def dense_pack_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    plain = np.moveaxis(weight, 1, 0).reshape(weight.shape[1], -1)
+    return _product_numpy(call, data, plain[:, : call["units"]])
+
+
+@operator(
+    "nn.contrib_dense_pack",
+    infer=dense_pack_type,
+    reference=dense_pack_numpy,
+    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
+    attrs={"units": None, "out_dtype": "", "weight_layout": "NC16n"},
+    schedule="dense",
+)
+def dense_pack(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
+    """Rows of ``data`` times a weight whose columns are packed in blocks."""
+    dtype, block = result_dtype(call, data.dtype), packed_columns(call)
+    work = sum_dtype(dtype)
+    k = te.reduce_axis(data.shape[-1], name="k")
+
+    def element(*at: Any) -> e.Expr:
+        rows, outer, inner = at[:-2], at[-2], at[-1]
+        return te.sum(data[(*rows, k)].astype(work) * weight[outer, k, inner].astype(work), k)
+
+    blocks = te.compute((*data.shape[:-1], weight.shape[0], block), element, name="dense", tag="dense_packed")
+    result = te.compute(
+        (*data.shape[:-1], _units(call, weight)),
+        lambda *at: blocks[(*at[:-1], at[-1] // block, at[-1] % block)],
+        name="dense_unpacked",
+        tag="dense_unpack",
+    )
+    return converted(result, dtype)
+
+
+def _oriented(shape: Sequence[Dim], transposed: bool) -> tuple[Dim, Dim]:
+    """Rows and columns of the matrices in the last two axes."""
+    rows, columns = shape[-2:]
+    return (columns, rows) if transposed else (rows, columns)
+
+
+def matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
+    """``(m, k)`` by ``(k, n)`` gives ``(m, n)``, each transposed on request."""
+    a, b = tensors(call, a, b)
+    if a.ndim != 2 or b.ndim != 2:
+        raise _misfit(call, a, b, ("tensor_a", "tensor_b"))
+    m, k = _oriented(a.shape, call["transpose_a"])
+    inner, n = _oriented(b.shape, call["transpose_b"])
+    if not same_dim(k, inner):
+        raise _misfit(call, a, b, ("tensor_a", "tensor_b"))
+    if call["units"] is not None and not same_dim(call["units"], n):
+        raise TypeInferError(
+            f"{call.op}: units is {call['units']}, tensor_b is {show_shape(b.shape)}", call.span
+        )
+    return TensorType((m, n), result_dtype(call, a.dtype))
+
+
+def matmul_numpy(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    a = a.swapaxes(-1, -2) if call["transpose_a"] else a
+    b = b.swapaxes(-1, -2) if call["transpose_b"] else b
+    return _product_numpy(call, a, b)
+
+
+@operator(
+    "nn.matmul",
+    infer=matmul_type,
+    reference=matmul_numpy,
+    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
+    attrs={"units": None, "out_dtype": "", "transpose_a": False, "transpose_b": False},
+    schedule="dense",
+)
+def matmul(call: Call, tensor_a: te.Tensor, tensor_b: te.Tensor) -> te.Tensor:
+    """The product of two matrices."""
+    return _product(call, tensor_a, tensor_b, "dense")
+
+
+def batch_matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
+    """``(b, m, k)`` by ``(b, k, n)`` gives ``(b, m, n)``; a batch of 1 meets every batch."""
+    a, b = tensors(call, a, b)
+    if a.ndim != 3 or b.ndim != 3:
+        raise _misfit(call, a, b, ("tensor_a", "tensor_b"))
+    m, k = _oriented(a.shape, call["transpose_a"])
+    inner, n = _oriented(b.shape, call["transpose_b"])
+    batch = b.shape[0] if is_one(a.shape[0]) else a.shape[0]
+    if not same_dim(k, inner) or not (is_one(b.shape[0]) or same_dim(b.shape[0], batch)):
+        raise _misfit(call, a, b, ("tensor_a", "tensor_b"))
+    return TensorType((batch, m, n), result_dtype(call, a.dtype))
+
+
+@operator(
+    "nn.batch_matmul",
+    infer=batch_matmul_type,
+    reference=matmul_numpy,
+    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
+    attrs={"out_dtype": "", "transpose_a": False, "transpose_b": True},
+    schedule="batch_matmul",
+)
+def batch_matmul(call: Call, tensor_a: te.Tensor, tensor_b: te.Tensor) -> te.Tensor:
+    """One product a batch."""
+    return _product(call, tensor_a, tensor_b, "batch_matmul")
+
+
+def _product(call: Call, a: te.Tensor, b: te.Tensor, tag: str) -> te.Tensor:
+    dtype = result_dtype(call, a.dtype)
+    work = sum_dtype(dtype)
+    swap_a, swap_b = bool(call["transpose_a"]), bool(call["transpose_b"])
+    (m, inner), (_, n) = _oriented(a.shape, swap_a), _oriented(b.shape, swap_b)
+    k = te.reduce_axis(inner, name="k")
+    lead = () if a.ndim == 2 else (b.shape[0] if is_one(a.shape[0]) else a.shape[0],)
+
+    def element(*at: Any) -> e.Expr:
+        i, j = at[-2:]
+        left = (0,) if lead and is_one(a.shape[0]) else at[:-2]
+        right = (0,) if lead and is_one(b.shape[0]) else at[:-2]
+        x = a[(*left, k, i)] if swap_a else a[(*left, i, k)]
+        y = b[(*right, j, k)] if swap_b else b[(*right, k, j)]
+        return te.sum(x.astype(work) * y.astype(work), k)
+
+    attrs = {"transpose_a": swap_a, "transpose_b": swap_b}
+    return converted(te.compute((*lead, m, n), element, name="matmul", tag=tag, attrs=attrs), dtype)

@@ -1,0 +1,228 @@
+"""Poolings: the maximum or the mean of each window, of a whole plane, or of evenly cut regions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ops import windows
+from tvmlite.relay.ops.conv import converted
+from tvmlite.relay.types import Shape, TensorType
+from tvmlite.te import expr as e
+from tvmlite.te import tensor as te
+
+
+def pool_attrs(rank: int, mean: bool) -> dict[str, Any]:
+    """The attributes of a pooling with their defaults; TVM's."""
+    attrs: dict[str, Any] = {
+        "pool_size": REQUIRED,
+        "strides": (1,) * rank,
+        "dilation": (1,) * rank,
+        "padding": (0,) * (2 * rank),
+        "layout": windows.LAYOUTS[rank],
+        "out_layout": "",
+        "ceil_mode": False,
+    }
+    return {**attrs, "count_include_pad": False} if mean else attrs
+
+
+def pool_type(rank: int) -> Callable[..., TensorType]:
+    """The type relation of poolings over ``rank`` spatial axes."""
+
+    def infer(call: Call, data: TensorType) -> TensorType:
+        windows.check_layout(call, "layout", rank)
+        windows.check_rank(call, "data", data, rank + 2)
+        shape = pooled_extents(call, data.shape[2:], rank)
+        windows.check_extents(call, shape, data)
+        return TensorType((*data.shape[:2], *shape), data.dtype)
+
+    return infer
+
+
+def pooled_extents(call: Call, sizes: Shape, rank: int) -> Shape:
+    """The spatial extents of a pooling's output."""
+    kernel, strides = windows.spatial(call, "pool_size", rank), windows.spatial(call, "strides", rank)
+    dilation, (begins, ends) = windows.spatial(call, "dilation", rank), windows.padding_of(call, rank)
+    count = windows.ceil_window_extent if call["ceil_mode"] else windows.window_extent
+    return tuple(
+        count(size, k, s, d, b, f)
+        for size, k, s, d, b, f in zip(sizes, kernel, strides, dilation, begins, ends, strict=True)
+    )
+
+
+def _overhang(call: Call, sizes: Shape, shape: Shape, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Padding that covers every window, also those that hang over in ceil mode."""
+    begins, ends = windows.padding_of(call, rank)
+    if not call["ceil_mode"]:
+        return begins, ends
+    kernel, strides = windows.spatial(call, "pool_size", rank), windows.spatial(call, "strides", rank)
+    dilation = windows.spatial(call, "dilation", rank)
+    more = []
+    for size, n, k, s, d, b, f in zip(sizes, shape, kernel, strides, dilation, begins, ends, strict=True):
+        reach = (n - 1) * s + (k - 1) * d + 1 - b - size
+        more.append(max(f, reach) if isinstance(reach, int) else f + s - 1)
+    return begins, tuple(more)
+
+
+def _windows_of(
+    call: Call, data: te.Tensor, fill: float | int | e.Expr, rank: int
+) -> tuple[Shape, list[te.IterVar], Callable[..., e.Expr]]:
+    """The pooled extents, the reduce axes, and the element of the padded data at (n, c, window)."""
+    kernel, strides = windows.spatial(call, "pool_size", rank), windows.spatial(call, "strides", rank)
+    dilation = windows.spatial(call, "dilation", rank)
+    shape = pooled_extents(call, data.shape[2:], rank)
+    begins, ends = _overhang(call, data.shape[2:], shape, rank)
+    source = windows.padded(data, begins, ends, fill)
+    axes = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(kernel)]
+
+    def read(n: Any, c: Any, *at: Any) -> e.Expr:
+        places = [y * s + k * d for y, k, s, d in zip(at, axes, strides, dilation, strict=True)]
+        return source[(n, c, *places)]
+
+    return shape, axes, read
+
+
+def max_pool_compute(rank: int) -> Callable[..., te.Tensor]:
+    """The greatest of each window; padding never wins."""
+
+    def compute(call: Call, data: te.Tensor) -> te.Tensor:
+        shape, axes, read = _windows_of(call, data, te.min_value(data.dtype), rank)
+        return te.compute(
+            (*data.shape[:2], *shape),
+            lambda n, c, *at: te.max_reduce(read(n, c, *at), axes),
+            name="max_pool",
+            tag="pool",
+        )
+
+    return compute
+
+
+def avg_pool_compute(rank: int) -> Callable[..., te.Tensor]:
+    """The mean of each window, with or without the padding counted."""
+
+    def compute(call: Call, data: te.Tensor) -> te.Tensor:
+        work = _mean_dtype(data.dtype)
+        shape, axes, read = _windows_of(call, data, 0, rank)
+        total = te.compute(
+            (*data.shape[:2], *shape),
+            lambda n, c, *at: te.sum(read(n, c, *at).astype(work), axes),
+            name="window_sum",
+            tag="pool",
+        )
+        mean = te.compute(
+            total.shape,
+            lambda n, c, *at: _divide(total[(n, c, *at)], _count(call, data.shape[2:], at, rank)),
+            name="avg_pool",
+            tag="elemwise",
+        )
+        return converted(mean, data.dtype)
+
+    return compute
+
+
+def _mean_dtype(dtype: str) -> str:
+    """What a mean is summed and divided in."""
+    if dtypes.is_float(dtype):
+        return "float32" if dtypes.bits(dtype) == 16 else dtype
+    return dtype if dtypes.bits(dtype) >= 32 else "int32"
+
+
+def _divide(total: e.Expr, count: Any) -> e.Expr:
+    divisor = e.cast(total.dtype, count)
+    return total / divisor if dtypes.is_float(total.dtype) else e.TruncDiv(total, divisor)
+
+
+def _count(call: Call, sizes: Shape, at: tuple[Any, ...], rank: int) -> Any:
+    """How many elements of the window at ``at`` count: those inside the data, or the padded data."""
+    kernel, strides = windows.spatial(call, "pool_size", rank), windows.spatial(call, "strides", rank)
+    dilation, (begins, ends) = windows.spatial(call, "dilation", rank), windows.padding_of(call, rank)
+    whole = call["count_include_pad"]
+    count: Any = 1
+    for size, y, k, s, d, b, f in zip(sizes, at, kernel, strides, dilation, begins, ends, strict=True):
+        start = y * s - b
+        if whole and not call["ceil_mode"]:
+            count = count * k
+            continue
+        low, high = (-b, size + f) if whole else (0, size)
+        if not whole and b == 0 and f == 0 and not call["ceil_mode"]:
+            count = count * k
+            continue
+        first = e.Max(*e.match((low - start + (d - 1)) // d, 0))
+        last = e.Min(*e.match((high - 1 - start) // d, k - 1))
+        count = count * e.Max(*e.match(last - first + 1, 1))
+    return count
+
+
+def pool_numpy(rank: int, mean: bool) -> Callable[..., np.ndarray]:
+    """Poolings in numpy, all windows at once, one kernel position at a time."""
+
+    def reference(call: Call, data: np.ndarray) -> np.ndarray:
+        shape = windows.known(pooled_extents(call, data.shape[2:], rank))
+        kernel, strides = windows.spatial(call, "pool_size", rank), windows.spatial(call, "strides", rank)
+        dilation, (begins, ends) = windows.spatial(call, "dilation", rank), windows.padding_of(call, rank)
+        _, more = _overhang(call, data.shape[2:], tuple(shape), rank)
+        work = np.dtype(_mean_dtype(data.dtype.name)) if mean else data.dtype
+        fill = 0 if mean else te.min_value(data.dtype.name).value
+        source = windows.padded_numpy(data.astype(work), begins, more, fill)
+        whole = mean and call["count_include_pad"]
+        counted = _counted(source.shape[2:], data.shape[2:], begins, ends, whole)
+        result, count = None, np.zeros(shape, np.int64)
+        for tap in product(*(range(k) for k in kernel)):
+            position = [k * d for k, d in zip(tap, dilation, strict=True)]
+            view = windows.strided_windows(source, position, shape, strides)
+            count += windows.strided_windows(counted, position, shape, strides)
+            if result is None:
+                result = view.copy()
+            else:
+                result = result + view if mean else np.maximum(result, view)
+        assert result is not None
+        if mean:
+            result = _mean_numpy(result, np.maximum(count, 1))
+        return result.astype(data.dtype)
+
+    return reference
+
+
+def _mean_numpy(total: np.ndarray, count: np.ndarray) -> np.ndarray:
+    if total.dtype.kind == "f":
+        return total / count.astype(total.dtype)
+    return np.trunc(total / count).astype(total.dtype)
+
+
+def _counted(
+    canvas: Sequence[int], sizes: Sequence[int], begins: Sequence[int], ends: Sequence[int], whole: bool
+) -> np.ndarray:
+    """1 where an element counts: inside the data, or (``whole``) inside the padded data; else 0."""
+    plane = np.zeros(canvas, np.int64)
+    plane[
+        tuple(
+            slice(0, b + n + f) if whole else slice(b, b + n)
+            for n, b, f in zip(sizes, begins, ends, strict=True)
+        )
+    ] = 1
+    return plane
+
+
+for _rank in (1, 2, 3):
+    operator(
+        f"nn.max_pool{_rank}d",
+        infer=pool_type(_rank),
+        reference=pool_numpy(_rank, mean=False),
+        fuse=Fuse.OUT_ELEMWISE_FUSABLE,
+        attrs=pool_attrs(_rank, mean=False),
+        schedule="pool",
+    )(max_pool_compute(_rank))
+    operator(
+        f"nn.avg_pool{_rank}d",
+        infer=pool_type(_rank),
+        reference=pool_numpy(_rank, mean=True),
+        fuse=Fuse.OUT_ELEMWISE_FUSABLE,
+        attrs=pool_attrs(_rank, mean=True),
+        schedule="pool",
+    )(avg_pool_compute(_rank))

@@ -1,0 +1,152 @@
+"""Resizing of images, signals and volumes: nearest neighbour, linear and cubic interpolation.
+
+Each output place has a source coordinate along each axis (``coordinate_transformation_mode``), and from
+it a few taps: source places and their weights. The element is the weighted sum over the taps of all axes.
+The same formulas make te expressions and, on numpy arrays, the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ops import windows
+from tvmlite.relay.ops.common import clamp, fault
+from tvmlite.relay.ops.resize_taps import METHODS, MODES, ROUNDINGS, NumpyNumbers, Tap, TeNumbers, taps_of
+from tvmlite.relay.types import Shape, TensorType
+from tvmlite.te import expr as e
+from tvmlite.te import tensor as te
+
+
+def resize_type(rank: int) -> Callable[..., TensorType]:
+    """The type relation: the spatial extents become ``size``."""
+
+    def infer(call: Call, data: TensorType) -> TensorType:
+        windows.check_layout(call, "layout", rank)
+        windows.check_rank(call, "data", data, rank + 2)
+        for name, known in (
+            ("method", METHODS),
+            ("coordinate_transformation_mode", MODES),
+            ("rounding_method", ROUNDINGS),
+        ):
+            if call[name] not in known:
+                raise UnsupportedError(
+                    f"{call.op}: {name} {call[name]!r} is not supported; supported are {', '.join(known)}",
+                    call.span,
+                )
+        size = _size(call, rank)
+        if call["scales"] is not None and len(call["scales"]) != rank:
+            raise fault(call, f"scales is {call['scales']}, expected {rank} values")
+        if call["roi"] and len(call["roi"]) != 2 * rank:
+            raise fault(call, f"roi is {call['roi']}, expected {2 * rank} values")
+        if not dtypes.is_float(data.dtype) and call["method"] != "nearest_neighbor":
+            raise fault(call, f"data is {data.dtype}, method {call['method']!r} expects a float")
+        return TensorType((*data.shape[:2], *size), call["out_dtype"] or data.dtype)
+
+    return infer
+
+
+def _size(call: Call, rank: int) -> Shape:
+    size = call["size"] if isinstance(call["size"], tuple) else (call["size"],) * rank
+    if len(size) != rank:
+        raise fault(call, f"size is {size}, expected {rank} values")
+    return size
+
+
+def resize_compute(rank: int) -> Callable[..., te.Tensor]:
+    """The tensor expression: a sum over the taps, written out."""
+
+    def compute(call: Call, data: te.Tensor) -> te.Tensor:
+        size = _size(call, rank)
+        work = "float64" if data.dtype == "float64" else "float32"
+        numbers = TeNumbers(work)
+
+        def element(n: Any, c: Any, *at: Any) -> e.Expr:
+            taps = [
+                taps_of(call, numbers, i, x.astype(work), (data.shape[i + 2], size[i]))
+                for i, x in enumerate(at)
+            ]
+            value = _sum_of_taps(data, n, c, [t for t, _ in taps], work)
+            outside = [o for _, o in taps if o is not None]
+            if outside:
+                fill = e.const(call["extrapolation_value"], value.dtype)
+                value = e.Select(e.any_of(outside), fill, value)
+            return e.cast(call["out_dtype"] or data.dtype, value)
+
+        return te.compute((*data.shape[:2], *size), element, name=f"resize{rank}d", tag="injective")
+
+    return compute
+
+
+def _sum_of_taps(data: te.Tensor, n: Any, c: Any, taps: list[list[Tap]], work: str) -> e.Expr:
+    total: e.Expr | None = None
+    for combination in product(*taps):
+        places = [clamp(tap.place, extent) for tap, extent in zip(combination, data.shape[2:], strict=True)]
+        value = data[(n, c, *places)]
+        weights = [tap.weight for tap in combination if tap.weight is not None]
+        for weight in weights:
+            value = value.astype(work) * weight
+        total = value if total is None else total + value
+    assert total is not None
+    return total
+
+
+def resize_numpy(rank: int) -> Callable[..., np.ndarray]:
+    """The reference: one axis after the other, whole arrays at a time."""
+
+    def reference(call: Call, data: np.ndarray) -> np.ndarray:
+        size = windows.known(_size(call, rank))
+        numbers = NumpyNumbers(np.dtype("float64" if data.dtype == np.float64 else "float32"))
+        result, masks = data, []
+        for i in range(rank):
+            axis, sizes = i + 2, (data.shape[i + 2], size[i])
+            x = np.arange(sizes[1]).astype(numbers.dtype)
+            taps, outside = taps_of(call, numbers, i, x, sizes)
+            result = _along(result, axis, taps, numbers.dtype)
+            if outside is not None:
+                masks.append(outside.reshape([-1 if a == axis else 1 for a in range(data.ndim)]))
+        for mask in masks:
+            result = np.where(mask, np.asarray(call["extrapolation_value"], result.dtype), result)
+        return result.astype(dtypes.numpy_of(call["out_dtype"] or data.dtype.name))
+
+    return reference
+
+
+def _along(data: np.ndarray, axis: int, taps: list[Tap], work: np.dtype) -> np.ndarray:
+    shape = [-1 if a == axis else 1 for a in range(data.ndim)]
+    total: Any = None
+    for tap in taps:
+        value = np.take(data, np.clip(tap.place, 0, data.shape[axis] - 1), axis=axis)
+        if tap.weight is not None:
+            value = value.astype(work) * np.broadcast_to(tap.weight, tap.place.shape).reshape(shape)
+        total = value if total is None else total + value
+    return total
+
+
+for _rank in (1, 2, 3):
+    operator(
+        f"image.resize{_rank}d",
+        infer=resize_type(_rank),
+        reference=resize_numpy(_rank),
+        fuse=Fuse.INJECTIVE,
+        attrs={
+            "size": REQUIRED,
+            "roi": (),
+            "layout": windows.LAYOUTS[_rank],
+            "method": "linear",
+            "coordinate_transformation_mode": "half_pixel",
+            "rounding_method": "",
+            "cubic_alpha": -0.5,
+            "cubic_exclude": 0,
+            "extrapolation_value": 0.0,
+            "out_dtype": None,
+            "scales": None,
+        },
+    )(resize_compute(_rank))

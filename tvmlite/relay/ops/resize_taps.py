@@ -1,0 +1,191 @@
+"""Where a resized element comes from: source coordinates, taps and weights along one axis.
+
+Written once over an arithmetic (``TeNumbers`` for expressions, ``NumpyNumbers`` for arrays), in float32
+in the order of operations that ONNX Runtime uses, since nearest neighbours hang on the last bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tvmlite.relay.ir import Call
+from tvmlite.te import expr as e
+
+METHODS = ("nearest_neighbor", "linear", "cubic")
+
+MODES = (
+    "half_pixel",
+    "half_pixel_symmetric",
+    "pytorch_half_pixel",
+    "tf_half_pixel_for_nn",
+    "align_corners",
+    "asymmetric",
+    "tf_crop_and_resize",
+)
+
+ROUNDINGS = ("", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
+
+
+class Tap(NamedTuple):
+    """A source place, perhaps outside, and its weight (None: 1)."""
+
+    place: Any
+    weight: Any = None
+
+
+@dataclass(frozen=True)
+class TeNumbers:
+    """Arithmetic on te expressions of a float ``dtype``."""
+
+    dtype: str
+
+    def number(self, value: Any) -> Any:
+        return e.cast(self.dtype, value) if isinstance(value, e.Expr) else e.const(float(value), self.dtype)
+
+    def floor(self, x: e.Expr) -> e.Expr:
+        return e.Call("floor", (x,), self.dtype)
+
+    def ceil(self, x: e.Expr) -> e.Expr:
+        return e.Call("ceil", (x,), self.dtype)
+
+    def place(self, x: e.Expr) -> e.Expr:
+        return e.cast("int32", x)
+
+    def either(self, condition: Any, a: Any, b: Any) -> Any:
+        return e.Select(condition, a, b)
+
+    def both(self, a: Any, b: Any) -> Any:
+        return e.And(a, b)
+
+    def one_of(self, a: Any, b: Any) -> Any:
+        return e.Or(a, b)
+
+    def absolute(self, x: e.Expr) -> e.Expr:
+        return e.Call("abs", (x,), self.dtype)
+
+
+@dataclass(frozen=True)
+class NumpyNumbers:
+    """Arithmetic on numpy arrays of a float ``dtype``."""
+
+    dtype: np.dtype
+
+    def number(self, value: Any) -> Any:
+        return self.dtype.type(value)
+
+    def floor(self, x: Any) -> Any:
+        return np.floor(x)
+
+    def ceil(self, x: Any) -> Any:
+        return np.ceil(x)
+
+    def place(self, x: Any) -> Any:
+        return np.asarray(x).astype(np.int32)
+
+    def either(self, condition: Any, a: Any, b: Any) -> Any:
+        return np.where(condition, a, b)
+
+    def both(self, a: Any, b: Any) -> Any:
+        return a & b
+
+    def one_of(self, a: Any, b: Any) -> Any:
+        return a | b
+
+    def absolute(self, x: Any) -> Any:
+        return np.abs(x)
+
+
+def taps_of(call: Call, numbers: Any, axis: int, x: Any, sizes: tuple[Any, Any]) -> tuple[list[Tap], Any]:
+    """The taps of output place ``x`` (a float) along spatial ``axis``, and where it lies outside (or None).
+
+    ``sizes`` are the extents of input and output along the axis.
+    """
+    source = _coordinate(call, numbers, axis, x, sizes)
+    outside = None
+    if call["coordinate_transformation_mode"] == "tf_crop_and_resize":
+        last = numbers.number(sizes[0] - 1)
+        outside = numbers.one_of(source < numbers.number(0), source > last)
+    if call["method"] == "nearest_neighbor":
+        return [Tap(numbers.place(_rounded(call, numbers, source)))], outside
+    below = numbers.floor(source)
+    part, first = source - below, numbers.place(below)
+    if call["method"] == "linear":
+        return [Tap(first, numbers.number(1) - part), Tap(first + 1, part)], outside
+    return _cubic(call, numbers, part, first, sizes[0]), outside
+
+
+def _coordinate(call: Call, numbers: Any, axis: int, x: Any, sizes: tuple[Any, Any]) -> Any:
+    """The source coordinate of output place ``x``."""
+    mode, number, (size, made) = call["coordinate_transformation_mode"], numbers.number, sizes
+    half, zero, one = number(0.5), number(0), number(1)
+    if mode == "align_corners":
+        return _if_several(numbers, made, x * (number(size) - one) / number(_at_least_one(made)), zero)
+    if mode == "tf_crop_and_resize":
+        rank = len(call["roi"]) // 2
+        start, end = (number(call["roi"][axis]), number(call["roi"][axis + rank])) if rank else (zero, one)
+        span = number(size) - one
+        several = start * span + x * (end - start) * span / number(_at_least_one(made))
+        return _if_several(numbers, made, several, half * (start + end) * span)
+    scale = number(made) / number(size) if call["scales"] is None else number(call["scales"][axis])
+    if mode == "asymmetric":
+        return x / scale
+    if mode == "tf_half_pixel_for_nn":
+        return (x + half) / scale
+    centred = (x + half) / scale - half
+    if mode == "pytorch_half_pixel":
+        return _if_several(numbers, made, centred, zero)
+    if mode == "half_pixel_symmetric":
+        adjustment = number(made) / (scale * number(size))
+        return number(size) / number(2) * (one - adjustment) + centred
+    return centred
+
+
+def _at_least_one(made: Any) -> Any:
+    """``made - 1``, or 1: a divisor."""
+    if isinstance(made, e.Expr):
+        return e.Max(*e.match(made - 1, 1))
+    return max(made - 1, 1)
+
+
+def _if_several(numbers: Any, made: Any, several: Any, lone: Any) -> Any:
+    """``several`` if the output has more than one place, else ``lone``."""
+    if isinstance(made, e.Expr):
+        return numbers.either(made > 1, several, lone)
+    return several if made > 1 else several * numbers.number(0) + lone
+
+
+def _rounded(call: Call, numbers: Any, source: Any) -> Any:
+    rounding, half = call["rounding_method"], numbers.number(0.5)
+    if rounding == "":
+        rounding = "round" if call["coordinate_transformation_mode"] == "align_corners" else "floor"
+    if rounding == "floor":
+        return numbers.floor(source)
+    if rounding == "ceil":
+        return numbers.ceil(source)
+    if rounding == "round_prefer_floor":
+        return numbers.ceil(source - half)
+    return numbers.floor(source + half)
+
+
+def _cubic(call: Call, numbers: Any, part: Any, first: Any, size: Any) -> list[Tap]:
+    """Four taps with Keys' weights; those outside may be left out and the rest scaled up."""
+    a = numbers.number(call["cubic_alpha"])
+    one, two, three = numbers.number(1), numbers.number(2), numbers.number(3)
+    four, five, eight = numbers.number(4), numbers.number(5), numbers.number(8)
+    taps = []
+    for step in (-1, 0, 1, 2):
+        t = numbers.absolute(part - numbers.number(step))
+        if step in (0, 1):
+            weight = ((a + two) * t - (a + three)) * t * t + one
+        else:
+            weight = ((a * t - five * a) * t + eight * a) * t - four * a
+        taps.append(Tap(first + step, weight))
+    if not call["cubic_exclude"]:
+        return taps
+    zero = numbers.number(0)
+    kept = [numbers.either(numbers.both(tap.place >= 0, tap.place < size), tap.weight, zero) for tap in taps]
+    total = kept[0] + kept[1] + kept[2] + kept[3]
+    return [Tap(tap.place, weight / total) for tap, weight in zip(taps, kept, strict=True)]

@@ -1,0 +1,147 @@
+"""The geometry of sliding windows, shared by convolutions and poolings: extents, padding, padded copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import TypeInferError, UnsupportedError
+from tvmlite.relay.ir import Call
+from tvmlite.relay.types import Dim, TensorType, show_shape
+from tvmlite.te import expr as e
+from tvmlite.te import tensor as te
+
+LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+"""Data layouts by number of spatial axes."""
+
+
+def spatial(call: Call, name: str, rank: int) -> tuple[Any, ...]:
+    """The attribute ``name`` with one value a spatial axis; a lone int stands for all of them."""
+    value = call[name]
+    values = value if isinstance(value, tuple) else (value,) * rank
+    if len(values) == 1 and rank > 1:
+        values = values * rank
+    if len(values) != rank:
+        raise TypeInferError(f"{call.op}: {name} is {value}, expected {rank} values", call.span)
+    if any(isinstance(v, int) and v < 1 for v in values):
+        raise TypeInferError(f"{call.op}: {name} is {value}, expected at least 1", call.span)
+    return values
+
+
+def padding_of(call: Call, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The attribute ``padding`` as begins and ends: from one value, one an axis, or begins then ends."""
+    value = call["padding"]
+    values = value if isinstance(value, tuple) else (value,)
+    if len(values) == 1:
+        values = values * (2 * rank)
+    elif len(values) == rank:
+        values = values * 2
+    if len(values) != 2 * rank:
+        raise TypeInferError(f"{call.op}: padding is {value}, expected {2 * rank} values", call.span)
+    return values[:rank], values[rank:]
+
+
+def check_layout(call: Call, attribute: str, rank: int) -> None:
+    """Refuse data layouts other than channels-first."""
+    if call[attribute] != LAYOUTS[rank]:
+        raise UnsupportedError(
+            f"{call.op}: {attribute} {call[attribute]!r} is not supported; supported is {LAYOUTS[rank]!r}",
+            call.span,
+        )
+
+
+def check_rank(call: Call, what: str, given: TensorType, rank: int) -> None:
+    """Refuse an argument without exactly ``rank`` axes."""
+    if not isinstance(given, TensorType) or given.ndim != rank:
+        shape = show_shape(given.shape) if isinstance(given, TensorType) else "a tuple"
+        raise TypeInferError(f"{call.op}: {what} is {shape}, expected {rank} axes", call.span)
+
+
+def window_extent(size: Dim, kernel: Dim, stride: int, dilation: int, begin: int, end: int) -> Dim:
+    """How many windows fit along an axis."""
+    return (size + (begin + end - 1) - (kernel - 1) * dilation) // stride + 1
+
+
+def ceil_window_extent(size: Dim, kernel: int, stride: int, dilation: int, begin: int, end: int) -> Dim:
+    """How many windows start along an axis if the last may hang over the end.
+
+    None may start in the end padding: PyTorch's rule, and ONNX's.
+    """
+    fitting = (size + (begin + end - 1 + stride - 1) - (kernel - 1) * dilation) // stride
+    starting = (size + (begin - 1)) // stride
+    if isinstance(fitting, int) and isinstance(starting, int):
+        return min(fitting, starting) + 1
+    return e.Min(*e.match(fitting, starting)) + 1
+
+
+def known(extents: Sequence[Dim]) -> list[int]:
+    """Extents that are numbers, as such; for what a reference is given, and for kernels."""
+    assert all(isinstance(n, int) for n in extents), "an extent is symbolic"
+    return [n for n in extents if isinstance(n, int)]
+
+
+def check_extents(call: Call, shape: Sequence[Dim], data: TensorType) -> None:
+    """Refuse windows that do not fit into the padded data."""
+    if any(isinstance(d, int) and d < 1 for d in shape):
+        raise TypeInferError(
+            f"{call.op}: the window does not fit into data {show_shape(data.shape)}: "
+            f"the output would be {show_shape(shape)}",
+            call.span,
+        )
+
+
+def padded(
+    data: te.Tensor,
+    begins: Sequence[int],
+    ends: Sequence[int],
+    value: float | int | e.Expr,
+    name: str = "pad",
+) -> te.Tensor:
+    """``data`` with its last axes padded with ``value``; itself if there is nothing to pad.
+
+    The copy is a stage of its own tagged ``pad``: whether it is made or inlined is the schedule's choice.
+    """
+    if not any(begins) and not any(ends):
+        return data
+    lead = data.ndim - len(begins)
+    extents = tuple(d + (b + f) for d, b, f in zip(data.shape[lead:], begins, ends, strict=True))
+
+    def element(*i: Any) -> e.Expr:
+        index, inside = list(i), []
+        for axis, (begin, end) in enumerate(zip(begins, ends, strict=True), start=lead):
+            index[axis] = i[axis] - begin if begin else i[axis]
+            if begin > 0:
+                inside.append(i[axis] >= begin)
+            if end > 0:
+                inside.append(i[axis] < data.shape[axis] + begin)
+        read = data[tuple(index)]
+        if not inside:
+            return read
+        return e.Call("if_then_else", (e.all_of(inside), read, e.convert(value, data.dtype)), data.dtype)
+
+    return te.compute((*data.shape[:lead], *extents), element, name=name, tag="pad")
+
+
+def padded_numpy(data: np.ndarray, begins: Sequence[int], ends: Sequence[int], value: Any) -> np.ndarray:
+    """``padded`` in numpy; negative padding crops."""
+    lead = data.ndim - len(begins)
+    shape = [*data.shape[:lead]]
+    shape += [d + b + f for d, b, f in zip(data.shape[lead:], begins, ends, strict=True)]
+    result = np.full(shape, value, dtype=data.dtype)
+    source, target = [slice(None)] * lead, [slice(None)] * lead
+    for size, begin, end in zip(data.shape[lead:], begins, ends, strict=True):
+        source.append(slice(max(0, -begin), size - max(0, -end)))
+        target.append(slice(max(0, begin), max(0, begin) + size - max(0, -begin) - max(0, -end)))
+    result[tuple(target)] = data[tuple(source)]
+    return result
+
+
+def strided_windows(
+    data: np.ndarray, position: Sequence[int], extents: Sequence[int], strides: Sequence[int]
+) -> np.ndarray:
+    """The elements of padded ``data`` at one ``position`` of every window (a view of the last axes)."""
+    lead = (slice(None),) * (data.ndim - len(position))
+    window = (slice(p, p + (n - 1) * s + 1, s) for p, n, s in zip(position, extents, strides, strict=True))
+    return data[(*lead, *window)]
