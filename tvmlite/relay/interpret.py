@@ -29,7 +29,7 @@ def interpret(target: Module | Function, args: Sequence[Any] | Mapping[str, Any]
     function = target.main if isinstance(target, Module) else target
     type_of(function)
     values = _arguments(function, args)
-    frame = _Frame.of(function, values, names=[p.name for p in function.params])
+    frame = _Frame.of(function, values)
     return _run(function.body, frame)
 
 
@@ -48,8 +48,9 @@ class _Frame:
     inner: dict[Call, _Frame] = field(default_factory=dict)
 
     @staticmethod
-    def of(function: Function, args: Sequence[Value], names: Sequence[str] | None = None) -> _Frame:
-        binding = bind_dims([p.type for p in function.params], args, names)
+    def of(function: Function, args: Sequence[Value], outer: Binding | None = None) -> _Frame:
+        names = [p.name for p in function.params]
+        binding = bind_dims([p.type for p in function.params], args, names, outer)
         return _Frame(dict(zip(function.params, args, strict=True)), binding)
 
 
@@ -88,7 +89,7 @@ def _step(node: Expr, frame: _Frame) -> list[tuple[Expr, _Frame]]:
             values[node] = values[body]
         case Call(op=Function() as function, args=args):
             if node not in frame.inner:
-                frame.inner[node] = _Frame.of(function, [values[a] for a in args])
+                frame.inner[node] = _Frame.of(function, [values[a] for a in args], frame.binding)
             inner = frame.inner[node]
             if function.body not in inner.values:
                 return [(function.body, inner)]

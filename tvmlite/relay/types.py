@@ -136,13 +136,16 @@ def show_type(type_: Type) -> str:
 
 
 def bind_dims(
-    types: Sequence[Type], arrays: Sequence[Any], names: Sequence[str] | None = None
+    types: Sequence[Type],
+    arrays: Sequence[Any],
+    names: Sequence[str] | None = None,
+    outer: Binding | None = None,
 ) -> dict[te.SizeVar, int]:
     """The values of the named dimensions of ``types`` given ``arrays`` of those types.
 
     Tuples match tuples. A dimension on its own binds; one inside an expression is solved for if
-    the expression is linear in it alone; every extent is then checked. A rank or extent that does not
-    fit is an InputError that names the argument (``names``, or its position).
+    the expression is linear in it alone; ``outer`` gives those left over; every extent is then checked.
+    A rank or extent that does not fit is an InputError that names the argument (``names``, or its position).
     """
     pairs: list[tuple[str, Dim, int]] = []
     for position, (type_, array) in enumerate(zip(types, arrays, strict=True)):
@@ -154,6 +157,7 @@ def bind_dims(
                 f"{name}: dimension {extent.name!r} is {value}, elsewhere it is {binding[extent]}"
             )
     _solve([pair for pair in pairs if isinstance(pair[1], te.Expr)], binding)
+    binding = {**(outer or {}), **binding}
     for name, extent, value in pairs:
         wanted = evaluate_dim(extent, binding)
         if wanted != value:

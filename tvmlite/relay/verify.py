@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from tvmlite.core.errors import VerifyError
 from tvmlite.core.node import postorder
 from tvmlite.relay import op as operators
-from tvmlite.relay.infer import dependencies, type_of
+from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Function, Let, Module, Tuple, TupleGetItem, Var
 
 

@@ -1,0 +1,232 @@
+"""Gathers operators into groups that become one kernel each: TVM's FuseOps.
+
+An operator joins its immediate post-dominator, the first operator that all its results flow into, if
+every operator on the paths between is willing, by the fusion classes of the operator table:
+
+- an anchor (conv, dense) or a reduction takes the element-wise tail of its output;
+- element-wise and broadcasting operators join consumers of their own kind, injective ones,
+  reductions, and the tails of anchors;
+- injective operators join injective consumers and reductions, after all of the above.
+
+Each operator ends in exactly one group, so nothing is computed twice. A group has one result. Operators
+with tuples for results, and the arguments of operators that take a tuple, stay apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tvmlite.core.node import postorder
+from tvmlite.relay import op as operators
+from tvmlite.relay.infer import same_type, type_of
+from tvmlite.relay.ir import Call, Constant, Expr, Function, Tuple, Var, canonical
+from tvmlite.relay.op import Fuse
+from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.types import TupleType
+
+MAX_GROUP_SIZE = 64
+"""The most operators in one group: larger ones compile slowly and spill registers."""
+
+SMALL_CONSTANT = 4
+"""A constant of at most so many elements is written into the kernel; others are its arguments."""
+
+
+@graph_pass
+def fuse(body: Expr) -> Expr:
+    """Wrap every operator call in a ``Primitive`` function, together with those that fuse with it."""
+    nodes = _graph(body)
+    if not nodes:
+        return body
+    groups = _Groups(nodes)
+    for phase in range(2):
+        for node in nodes:
+            _try(node, groups, phase)
+    return _rebuild(body, groups)
+
+
+@dataclass(eq=False)
+class _Node:
+    """An operator call, who reads its result, and where the readings meet again."""
+
+    call: Call
+    kind: Fuse
+    index: int
+    readers: list[tuple[_Node, Fuse]] = field(default_factory=list)
+    escapes: bool = False
+    meeting: _Node | None = None
+    depth: int = 1
+    path: Fuse = Fuse.ELEMWISE
+    """The least willing kind of reading between here and ``meeting``."""
+
+
+def _graph(body: Expr) -> list[_Node]:
+    """The operator calls of ``body``, producers first, with readers and post-dominators filled in."""
+    by_expr: dict[Expr, _Node] = {}
+    for expr in postorder(body):
+        assert isinstance(expr, Expr)
+        if isinstance(expr, Call) and isinstance(expr.op, str):
+            node = by_expr[expr] = _Node(expr, _kind(expr), len(by_expr))
+            for arg in expr.args:
+                if arg in by_expr:
+                    by_expr[arg].readers.append((node, _reading(node, arg)))
+        else:
+            for child in expr.children():
+                if child in by_expr:
+                    by_expr[child].escapes = True  # type: ignore[index]
+    if body in by_expr:
+        by_expr[body].escapes = True
+    nodes = list(by_expr.values())
+    for node in reversed(nodes):
+        _find_meeting(node)
+    return nodes
+
+
+def _kind(call: Call) -> Fuse:
+    assert isinstance(call.op, str)
+    return Fuse.TUPLE if isinstance(type_of(call), TupleType) else operators.get(call.op, call.span).fuse
+
+
+def _reading(reader: _Node, arg: Expr) -> Fuse:
+    """A broadcasting operator reads an argument of its result's own shape element by element."""
+    if reader.kind is Fuse.BROADCAST and same_type(type_of(arg), type_of(reader.call)):
+        return Fuse.ELEMWISE
+    return reader.kind
+
+
+def _find_meeting(node: _Node) -> None:
+    """The immediate post-dominator: the least common ancestor of all readers in the tree of meetings."""
+    if node.escapes or not node.readers:
+        node.path = Fuse.OPAQUE
+        return
+    meeting: _Node | None = node.readers[0][0]
+    path = Fuse.ELEMWISE
+    for reader, reading in node.readers:
+        other: _Node | None = reader
+        path = max(path, reading)
+        while meeting is not other:
+            if meeting is None or other is None:
+                node.path = Fuse.OPAQUE
+                return
+            if meeting.depth >= other.depth:
+                deeper, meeting = meeting, meeting.meeting
+            else:
+                deeper, other = other, other.meeting
+            path = max(path, deeper.path)
+    assert meeting is not None
+    node.meeting, node.path, node.depth = meeting, path, meeting.depth + 1
+
+
+class _Groups:
+    """A partition of the nodes: each group's sink (its one result), kind and size."""
+
+    def __init__(self, nodes: list[_Node]) -> None:
+        self._into: dict[_Node, _Node] = {node: node for node in nodes}
+        self._kind = {node: node.kind for node in nodes}
+        self._size = dict.fromkeys(nodes, 1)
+
+    def sink(self, node: _Node) -> _Node:
+        while self._into[node] is not node:
+            self._into[node] = node = self._into[self._into[node]]
+        return node
+
+    def kind(self, node: _Node) -> Fuse:
+        return self._kind[self.sink(node)]
+
+    def size(self, nodes: set[_Node]) -> int:
+        """The number of operators if the groups of ``nodes`` were one."""
+        return sum(self._size[sink] for sink in {self.sink(node) for node in nodes})
+
+    def merge(self, nodes: set[_Node], into: _Node) -> None:
+        """Make one group of the groups of ``nodes``; the sink of ``into`` stays its sink."""
+        target = self.sink(into)
+        for node in sorted(nodes, key=lambda one: one.index):
+            source = self.sink(node)
+            if source is not target:
+                self._into[source] = target
+                self._kind[target] = max(self._kind[source], self._kind[target])
+                self._size[target] += self._size[source]
+
+    def members(self) -> dict[Expr, list[_Node]]:
+        """The nodes of each group, producers first, by the call that gives the group's result."""
+        result: dict[Expr, list[_Node]] = {}
+        for node in self._into:
+            result.setdefault(self.sink(node).call, []).append(node)
+        return result
+
+
+def _try(node: _Node, groups: _Groups, phase: int) -> None:
+    """Merge ``node`` with its post-dominator, and all between, if its group's kind allows it in ``phase``."""
+    sink = node.meeting
+    if sink is None or groups.sink(node) is groups.sink(sink):
+        return
+    kind = groups.kind(node)
+    if kind in (Fuse.OUT_ELEMWISE_FUSABLE, Fuse.COMM_REDUCE):
+        if phase == 0 and node.path is Fuse.ELEMWISE:
+            _merge_paths(node, sink, groups, lambda other, last: other <= Fuse.BROADCAST)
+    elif kind <= Fuse.BROADCAST:
+        if node.path <= Fuse.COMM_REDUCE:
+            _merge_paths(node, sink, groups, _willing_sink)
+    elif kind is Fuse.INJECTIVE and phase == 1 and node.path <= Fuse.COMM_REDUCE:
+        _merge_paths(
+            node, sink, groups, lambda other, last: other <= (Fuse.COMM_REDUCE if last else Fuse.INJECTIVE)
+        )
+
+
+def _willing_sink(kind: Fuse, last: bool) -> bool:
+    return kind <= (Fuse.OUT_ELEMWISE_FUSABLE if last else Fuse.INJECTIVE)
+
+
+def _merge_paths(start: _Node, sink: _Node, groups: _Groups, willing: Callable[[Fuse, bool], bool]) -> None:
+    """Merge all that lies on paths from ``start`` to ``sink`` if each group on them is ``willing``."""
+    between: set[_Node] = set()
+    stack = [start]
+    while stack:
+        for reader, _ in stack.pop().readers:
+            if reader not in between:
+                if not willing(groups.kind(reader), reader is sink):
+                    return
+                between.add(reader)
+                if reader is not sink:
+                    stack.append(reader)
+    between.add(start)
+    if groups.size(between) <= MAX_GROUP_SIZE:
+        groups.merge(between, sink)
+
+
+def _rebuild(body: Expr, groups: _Groups) -> Expr:
+    """``body`` with each group in a function of its own."""
+    members = groups.members()
+    inside = {node.call for group in members.values() for node in group}
+    done: dict[Expr, Expr] = {}
+    for expr in postorder(body):
+        assert isinstance(expr, Expr)
+        if expr in members:
+            function, arguments = _function([node.call for node in members[expr]])
+            done[expr] = Call(function, tuple(done[a] for a in arguments), span=expr.span)  # type: ignore[union-attr]
+        elif expr not in inside:
+            done[expr] = expr.map_children(done.__getitem__)
+    return done[body]
+
+
+def _function(calls: list[Call]) -> tuple[Function, list[Expr]]:
+    """A group's function, and the expressions outside it that it is applied to."""
+    params: dict[Expr, Var] = {}
+    made: dict[Expr, Expr] = {}
+
+    def argument(value: Expr) -> Expr:
+        if value in made:
+            return made[value]
+        if isinstance(value, Constant) and value.data.size <= SMALL_CONSTANT:
+            return value
+        if isinstance(value, Tuple):
+            return value.map_children(argument)
+        if value not in params:
+            params[value] = Var(f"p{len(params)}", type_of(value), getattr(value, "span", None))
+        return params[value]
+
+    for call in calls:
+        made[call] = call.map_children(argument)
+    sink = calls[-1]
+    function = Function(tuple(params.values()), made[sink], canonical({"Primitive": 1}), sink.span)
+    return function, list(params)
