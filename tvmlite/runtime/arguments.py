@@ -1,0 +1,167 @@
+"""What a caller gives, checked against a signature: a clear error, or memory compiled code may use."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi import Parameter
+from tvmlite.core.errors import ExecutionError, InputError
+from tvmlite.runtime.tensor import as_array, empty_array
+
+
+class ArrayParameter:
+    """An input or output, with what a call needs of it at hand.
+
+    ``shape`` is the whole shape where it is known, else None. ``unread`` says that an extent is told by
+    ``NAME_shapes`` alone.
+    """
+
+    __slots__ = ("dims", "dtype", "is_output", "name", "parameter", "shape", "unread")
+
+    def __init__(self, parameter: Parameter) -> None:
+        self.parameter = parameter
+        self.name = parameter.name
+        self.dtype = dtypes.numpy_of(parameter.dtype)
+        self.dims = parameter.shape
+        known = tuple(d for d in parameter.shape if isinstance(d, int))
+        self.shape = known if len(known) == len(parameter.shape) else None
+        self.unread = None in parameter.shape
+        self.is_output = parameter.kind == "output"
+
+    def describe(self) -> str:
+        """``float32 (n, 3)``: what is expected."""
+        dims = ", ".join("?" if d is None else str(d) for d in self.dims)
+        return f"{self.parameter.dtype} ({dims}{',' if len(self.dims) == 1 else ''})"
+
+
+def accept(function: str, expected: ArrayParameter, value: Any) -> np.ndarray:
+    """``value`` as an array of the expected dtype and rank, without a copy where it can do without.
+
+    Inputs may be strided, read-only or of the other byte order: those are copied to a dense array.
+    Outputs must be dense, native and writable, as results are written to the caller's own memory.
+    """
+    array = as_array(value)
+    if array is None:
+        if isinstance(value, (bool, int, float)) and not expected.dims and not expected.is_output:
+            return np.asarray(value, expected.dtype)
+        raise _refused(function, expected, f"is a {type(value).__name__}, expected an array")
+    if array.dtype != expected.dtype:
+        native = array.dtype.newbyteorder("=")
+        if native != expected.dtype:
+            raise _refused(
+                function, expected, f"has dtype {array.dtype}, expected {expected.parameter.dtype}"
+            )
+        if expected.is_output:
+            raise _refused(function, expected, f"has dtype {array.dtype!s}, expected the native byte order")
+    if array.ndim != len(expected.dims):
+        raise wrong_shape(function, expected, array.shape)
+    if not expected.is_output:
+        if not array.flags.c_contiguous:
+            check_memory(function, [(f"a dense copy of input {expected.name!r}", array.nbytes)])
+        return np.require(array, expected.dtype, ["C", "A"]).view(np.ndarray)
+    if not array.flags.writeable:
+        raise _refused(function, expected, "is read-only, expected a writable array")
+    if not array.flags.c_contiguous or not array.flags.aligned:
+        raise _refused(function, expected, f"has strides {array.strides}, expected a dense array")
+    return array
+
+
+def read_sizes(
+    function: str, expected: ArrayParameter, shape: tuple[int, ...], sizes: dict[str, int]
+) -> None:
+    """Check ``shape`` against the expected one, and put the sizes it tells in ``sizes``."""
+    if len(shape) != len(expected.dims):
+        raise wrong_shape(function, expected, shape)
+    for given, wanted in zip(shape, expected.dims, strict=True):
+        if isinstance(wanted, int):
+            if given != wanted:
+                raise wrong_shape(function, expected, shape)
+        elif wanted is not None and sizes.setdefault(wanted, given) != given:
+            error = wrong_shape(function, expected, shape)
+            raise InputError(f"{error.message}, where {wanted} is {sizes[wanted]} already")
+
+
+def wrong_shape(
+    function: str, expected: ArrayParameter, given: tuple[int, ...], wanted: tuple[int, ...] | None = None
+) -> InputError:
+    """The error for a shape that does not fit."""
+    expectation = expected.describe() if wanted is None else f"{expected.parameter.dtype} {wanted}"
+    return _refused(function, expected, f"has shape {given}, expected {expectation}")
+
+
+def _refused(function: str, expected: ArrayParameter, what: str) -> InputError:
+    kind = "output" if expected.is_output else "input"
+    return InputError(f"{function}: {kind} {expected.name!r} {what}")
+
+
+def scalar(function: str, parameter: Parameter, value: Any) -> int | float:
+    """``value`` as the number that is passed for a scalar parameter (halves as their bits)."""
+    name, dtype = parameter.name, parameter.dtype
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    try:
+        if dtypes.is_float(dtype):
+            number = float(value)
+            return number if dtypes.bits(dtype) > 16 else _half_bits(number, dtype)
+        whole = int(bool(value)) if dtype == "bool" else operator.index(value)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{function}: scalar {name!r} is a {type(value).__name__}, expected a {dtype} number"
+        ) from None
+    low, high = dtypes.limits(dtype)
+    if not low <= whole <= high:
+        raise InputError(f"{function}: scalar {name!r} is {whole}, expected {dtype}: {low} to {high}")
+    return whole
+
+
+def _half_bits(number: float, dtype: str) -> int:
+    with np.errstate(over="ignore"):
+        return int(np.asarray(number, dtypes.numpy_of(dtype)).view(np.uint16))
+
+
+def check_memory(function: str, wanted: Sequence[tuple[str, int]]) -> None:
+    """An InputError if what is ``wanted``, (for what, bytes), is more than this machine has."""
+    total = sum(count for _, count in wanted)
+    most = _physical_memory()
+    if total > most:
+        parts = ", ".join(f"{count:,} for {what}" for what, count in wanted if count)
+        raise InputError(f"{function}: needs {total:,} bytes ({parts}), this machine has {most:,}")
+
+
+def _physical_memory() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 2**47  # not told: what a processor can address
+
+
+def bytes_of(expected: ArrayParameter, shape: tuple[int, ...]) -> int:
+    """The bytes of an array of this shape."""
+    return math.prod(shape) * expected.dtype.itemsize
+
+
+def allocate(function: str, expected: ArrayParameter, shape: tuple[int, ...]) -> np.ndarray:
+    """Memory for an output; ExecutionError if the machine has none left."""
+    try:
+        return empty_array(shape, expected.dtype)
+    except (MemoryError, ValueError) as error:
+        count = bytes_of(expected, shape)
+        raise ExecutionError(
+            f"{function}: no memory for output {expected.name!r} of {count:,} bytes"
+        ) from error
+
+
+def refuse_overlap(function: str, arrays: Sequence[tuple[ArrayParameter, np.ndarray]]) -> None:
+    """An InputError if an output shares memory with another array."""
+    for position, (expected, array) in enumerate(arrays):
+        if expected.is_output:
+            for other_position, (other, memory) in enumerate(arrays):
+                if other_position != position and np.may_share_memory(array, memory):
+                    raise _refused(function, expected, f"overlaps {other.name!r}, expected memory of its own")

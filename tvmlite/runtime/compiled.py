@@ -1,0 +1,273 @@
+"""A compiled function as a Python callable: arguments checked, outputs allocated, codes made errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import cffi
+import numpy as np
+
+from tvmlite.core.abi import C_TYPES, Parameter, Signature
+from tvmlite.core.errors import InputError
+from tvmlite.runtime import arguments
+from tvmlite.runtime.arguments import ArrayParameter
+from tvmlite.runtime.plan import Plan, Planner, check_code
+from tvmlite.runtime.scratch import Scratch, ScratchPool
+from tvmlite.runtime.timing import Timing, measure
+
+_ffi: Any = cffi.FFI()
+_CHARS = _ffi.typeof("char[]")
+_from_buffer = _ffi.from_buffer
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """A parameter the caller gives: its place in the C call, and what is expected there.
+
+    ``array`` is None for a scalar; ``number`` is the array's number among arrays.
+    """
+
+    place: int
+    parameter: Parameter
+    array: ArrayParameter | None
+    number: int = -1
+
+
+class CompiledFunction:
+    """The function ``signature`` at ``address``; ``keep`` is held so that its code stays loaded.
+
+    Call it with every array and scalar in the signature's order, and outputs are written in place; or
+    leave the outputs out, and they are made and returned: one array, or a tuple of several. Arguments are
+    numpy arrays, objects with ``__dlpack__`` (torch tensors), and numbers for scalars, by position or by
+    name. Inputs may be strided, read-only or byte-swapped; outputs may not, nor may they share memory.
+
+    What does not fit is an InputError that names the parameter; a function that refuses its data raises
+    ExecutionError. Calls release the GIL and are safe from several threads.
+    """
+
+    def __init__(
+        self, signature: Signature, address: int, shapes_address: int = 0, keep: object = None
+    ) -> None:
+        self.signature = signature
+        self.name = signature.name
+        self._keep = keep
+        self._function = _ffi.cast(_c_type(signature), address)
+        self._row = [_ffi.NULL if p.kind in ("workspace", "profile") else 0 for p in signature.parameters]
+        self._slots = _slots(signature)
+        self._input_slots = tuple(s for s in self._slots if s.array is None or not s.array.is_output)
+        arrays = [s.array for s in self._slots if s.array is not None]
+        self._planner = Planner(signature, arrays, shapes_address)
+        place_of = {p.name: i for i, p in enumerate(signature.parameters)}
+        self._size_places = [(place_of[p.name], p.name) for p in signature.shape_sizes]
+        self._kinds = {p.kind: i for i, p in enumerate(signature.parameters)}
+        static = signature.is_static and "size" not in self._kinds
+        self._static_key = (0,) * len(self._size_places) if static else None
+        self._scratch = ScratchPool() if {"workspace", "threads"} & self._kinds.keys() else None
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        row, outputs = self._bind(args, named)
+        self._call(row)
+        return outputs[0] if len(outputs) == 1 else outputs or None
+
+    def time(
+        self,
+        *args: Any,
+        number: int | None = None,
+        repeat: int | None = None,
+        budget: float = 0.5,
+        **named: Any,
+    ) -> Timing:
+        """Seconds of one call with these arguments, checks not counted; see ``timing.measure``."""
+        row, _outputs = self._bind(args, named)
+        scratch = self._take_scratch(row)
+        try:
+            function = self._function
+            check_code(self.signature, function(*row))
+            return measure(lambda: function(*row), number, repeat, budget)
+        finally:
+            self._put_scratch(scratch)
+
+    def profile(self, *args: Any, **named: Any) -> tuple[Any, tuple[int, ...]]:
+        """As a call; and the nanoseconds of each of ``signature.kernels``."""
+        row, outputs = self._bind(args, named)
+        kernels = len(self.signature.kernels)
+        times = _ffi.new("int64_t[]", kernels + 1)
+        if "profile" in self._kinds:
+            row[self._kinds["profile"]] = times
+        self._call(row)
+        return outputs[0] if len(outputs) == 1 else outputs or None, tuple(times)[:kernels]
+
+    def _call(self, row: list[Any]) -> None:
+        scratch = self._take_scratch(row)
+        try:
+            code = self._function(*row)
+        finally:
+            self._put_scratch(scratch)
+        if code:
+            check_code(self.signature, code)
+
+    def _bind(
+        self, args: tuple[Any, ...], named: Mapping[str, Any]
+    ) -> tuple[list[Any], tuple[np.ndarray, ...]]:
+        """The C arguments but for workspace and threads, and the outputs made here."""
+        if named:
+            args = self._in_order(args, named)
+        complete = len(args) == len(self._slots)
+        slots = self._slots if complete else self._input_slots
+        if len(args) != len(slots):
+            raise self._wrong_count(len(args))
+        row: list[Any] = self._row.copy()
+        sizes: dict[str, int] = {}
+        given = self._check(row, slots, args, sizes)
+        if complete and (len(set(map(id, given))) != len(given) or any(a.base is not None for a in given)):
+            # arrays that own their memory overlap only when they are one and the same
+            arguments.refuse_overlap(
+                self.name, [(s.array, a) for s, a in zip(_with_array(slots), given, strict=True)]
+            )
+        if complete and self._static_key is not None:
+            return row, ()
+        plan = self._fit(row, sizes, slots, given)
+        return row, () if complete else self._make_outputs(row, plan)
+
+    def _check(
+        self, row: list[Any], slots: tuple[_Slot, ...], args: tuple[Any, ...], sizes: dict[str, int]
+    ) -> list[np.ndarray]:
+        """Put the arguments in ``row``, the sizes they tell in ``sizes``; the arrays, as they are passed."""
+        given: list[np.ndarray] = []
+        for slot, value in zip(slots, args, strict=True):
+            expected = slot.array
+            if expected is None:
+                row[slot.place] = self._scalar(slot.parameter, value, sizes)
+                continue
+            if value.__class__ is not np.ndarray or value.dtype is not expected.dtype:
+                value = arguments.accept(self.name, expected, value)
+            if value.shape != expected.shape:
+                arguments.read_sizes(self.name, expected, value.shape, sizes)
+            try:
+                row[slot.place] = _from_buffer(_CHARS, value, expected.is_output)
+            except (ValueError, BufferError):  # strided or read-only
+                value = arguments.accept(self.name, expected, value)
+                row[slot.place] = _from_buffer(_CHARS, value, expected.is_output)
+            given.append(value)
+        return given
+
+    def _scalar(self, parameter: Parameter, value: Any, sizes: dict[str, int]) -> int | float:
+        number = arguments.scalar(self.name, parameter, value)
+        known = sizes.setdefault(parameter.name, number) if isinstance(number, int) else number
+        if known != number:
+            raise InputError(
+                f"{self.name}: size {parameter.name!r} is {known} by an array's shape, and {number} as given"
+            )
+        return number
+
+    def _fit(
+        self, row: list[Any], sizes: dict[str, int], slots: tuple[_Slot, ...], given: Sequence[np.ndarray]
+    ) -> Plan:
+        """The plan for these sizes, which are put in ``row``; the arrays given must agree with it."""
+        if self._static_key is not None:
+            return self._planner.plan(self._static_key)
+        for place, name in self._size_places:
+            if name not in sizes:
+                raise InputError(
+                    f"{self.name}: size {name!r} cannot be read off the shape of any array given"
+                )
+            row[place] = sizes[name]
+        plan = self._planner.plan(tuple([row[place] for place, _ in self._size_places]))
+        for slot, array in zip(_with_array(slots), given, strict=True):
+            wanted = plan.shapes[slot.number]
+            if array.shape != wanted:
+                raise arguments.wrong_shape(self.name, slot.array, array.shape, wanted)
+        return plan
+
+    def _make_outputs(self, row: list[Any], plan: Plan) -> tuple[np.ndarray, ...]:
+        outputs = []
+        for slot in self._slots:
+            if slot.array is not None and slot.array.is_output:
+                made = arguments.allocate(self.name, slot.array, plan.shapes[slot.number])
+                row[slot.place] = _from_buffer(_CHARS, made, True)
+                outputs.append(made)
+        return tuple(outputs)
+
+    def _take_scratch(self, row: list[Any]) -> Scratch | None:
+        """Put workspace and threads in ``row``; what is returned must be put back."""
+        if self._scratch is None:
+            return None
+        scratch = self._scratch.take()
+        try:
+            workspace = self.signature.workspace
+            if workspace is None:
+                sizes = tuple([row[place] for place, _ in self._size_places])
+                workspace = self._planner.plan(sizes, scratch.threads).workspace
+            scratch.grow(workspace, self.name)
+        except BaseException:
+            self._scratch.put(scratch)
+            raise
+        if "workspace" in self._kinds:
+            row[self._kinds["workspace"]] = scratch.address
+        if "threads" in self._kinds:
+            row[self._kinds["threads"]] = scratch.threads
+        return scratch
+
+    def _put_scratch(self, scratch: Scratch | None) -> None:
+        if scratch is not None and self._scratch is not None:
+            self._scratch.put(scratch)
+
+    def _in_order(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Arguments by position and name, all by position."""
+        known = [s.parameter.name for s in self._slots]
+        for name in named:
+            if name not in known:
+                raise InputError(f"{self.name}: there is no parameter {name!r}; there are {', '.join(known)}")
+        inputs = [s.parameter.name for s in self._input_slots]
+        complete = not set(known) - set(inputs) <= set(known) - named.keys()
+        names = known if complete or len(args) + len(named) == len(known) else inputs
+        for name in names[: len(args)]:
+            if name in named:
+                raise InputError(f"{self.name}: parameter {name!r} is given twice")
+        missing = [n for n in names[len(args) :] if n not in named]
+        if missing:
+            raise InputError(f"{self.name}: parameter {', '.join(map(repr, missing))} is not given")
+        return (*args, *(named[n] for n in names[len(args) :]))
+
+    def _wrong_count(self, count: int) -> InputError:
+        every = ", ".join(s.parameter.name for s in self._slots)
+        inputs = ", ".join(s.parameter.name for s in self._input_slots) or "none"
+        return InputError(
+            f"{self.name}: {count} arguments, expected {len(self._slots)} ({every}), "
+            f"or {len(self._input_slots)} without the outputs ({inputs})"
+        )
+
+    def __repr__(self) -> str:
+        return f"CompiledFunction({self.signature.c_prototype()})"
+
+
+def _slots(signature: Signature) -> tuple[_Slot, ...]:
+    slots: list[_Slot] = []
+    arrays = 0
+    for place, parameter in enumerate(signature.parameters):
+        if parameter.kind in ("input", "output"):
+            slots.append(_Slot(place, parameter, ArrayParameter(parameter), arrays))
+            arrays += 1
+        elif parameter.kind == "scalar":
+            slots.append(_Slot(place, parameter, None))
+    return tuple(slots)
+
+
+def _with_array(slots: Sequence[_Slot]) -> list[Any]:
+    return [slot for slot in slots if slot.array is not None]
+
+
+def _c_type(signature: Signature) -> str:
+    """The function's type with every pointer a ``void *``: what cffi converts with least ado."""
+    types = []
+    for parameter in signature.parameters:
+        match parameter.kind:
+            case "input" | "output" | "workspace" | "profile":
+                types.append("void *")
+            case "scalar":
+                types.append(C_TYPES[parameter.dtype])
+            case _:
+                types.append("int64_t")
+    return f"int32_t(*)({', '.join(types) or 'void'})"

@@ -1,0 +1,115 @@
+"""Arrays as compiled code wants them: aligned memory, bfloat16, numpy and DLPack without a copy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi import WORKSPACE_ALIGNMENT
+from tvmlite.core.errors import InputError
+from tvmlite.runtime import dlpack
+
+
+class Tensor:
+    """A dense or strided array in main memory, shared with whoever gave or takes it.
+
+    ``dtype`` is one of our names. ``np.asarray(tensor)``, ``tensor.numpy()`` and
+    ``torch.from_dlpack(tensor)`` are the same memory.
+    """
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: np.ndarray) -> None:
+        dtypes.check(array.dtype)
+        self._array = array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._array.shape
+
+    @property
+    def dtype(self) -> str:
+        return dtypes.check(self._array.dtype)
+
+    @property
+    def nbytes(self) -> int:
+        return self._array.nbytes
+
+    def numpy(self) -> np.ndarray:
+        """The same memory as a numpy array."""
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if dtype is not None and np.dtype(dtype) != self._array.dtype:
+            if copy is False:
+                raise ValueError(f"a {self.dtype} tensor cannot be seen as {np.dtype(dtype)} without a copy")
+            return self._array.astype(dtype)
+        return self._array.copy() if copy else self._array
+
+    def __dlpack__(self, *, stream: Any = None, **_wishes: Any) -> Any:
+        return dlpack.give(self._array)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return dlpack.CPU
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._array[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._array[key] = value
+
+    def __repr__(self) -> str:
+        return f"Tensor({self._array!r})"
+
+
+def tensor(source: Any, dtype: str | None = None) -> Tensor:
+    """``source`` (a Tensor, numpy array, DLPack object, or nested numbers) as a Tensor.
+
+    Without a copy where there is memory to share and ``dtype`` is None or its own.
+    """
+    array = as_array(source)
+    if array is None:
+        array = np.asarray(source, None if dtype is None else dtypes.numpy_of(dtypes.check(dtype)))
+    if dtype is not None and dtypes.check(array.dtype) != dtypes.check(dtype):
+        array = array.astype(dtypes.numpy_of(dtype))
+    return Tensor(array)
+
+
+def as_array(source: Any) -> np.ndarray | None:
+    """The memory of ``source`` as a numpy array, or None if it is no array."""
+    if isinstance(source, np.ndarray):
+        return source
+    if isinstance(source, Tensor):
+        return source.numpy()
+    if isinstance(source, np.generic):
+        return np.asarray(source)
+    if hasattr(source, "__dlpack__"):
+        return dlpack.take(source)
+    if hasattr(source, "__array__"):
+        return np.asarray(source)
+    return None
+
+
+def empty(shape: Sequence[int], dtype: str = "float32", alignment: int = WORKSPACE_ALIGNMENT) -> Tensor:
+    """An uninitialised dense tensor whose first element is at a multiple of ``alignment`` bytes."""
+    extents = tuple(int(n) for n in shape)
+    if any(n < 0 for n in extents):
+        raise InputError(f"empty: shape is {extents}, expected no negative extent")
+    if alignment < 1 or alignment & (alignment - 1):
+        raise InputError(f"empty: alignment is {alignment}, expected a power of two")
+    return Tensor(empty_array(extents, dtypes.numpy_of(dtypes.check(dtype)), alignment))
+
+
+def empty_array(shape: tuple[int, ...], dtype: np.dtype, alignment: int = WORKSPACE_ALIGNMENT) -> np.ndarray:
+    """As ``empty``, as a numpy array."""
+    bytes_wanted = math.prod(shape) * dtype.itemsize
+    memory = np.empty(bytes_wanted + alignment, np.uint8)
+    start = -memory.__array_interface__["data"][0] % alignment
+    return np.ndarray(shape, dtype, memory.data, start)

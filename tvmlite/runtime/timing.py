@@ -1,0 +1,114 @@
+"""How long a call takes: a median, how sure of it we are, and whether the machine was quiet."""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tvmlite.core.errors import InputError
+
+_SHORTEST = 2e-4
+"""Seconds a run must last for the clock and the loop around the call not to matter."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one call.
+
+    ``interval`` holds the true median with 95% confidence, if runs are independent. ``runs`` are the
+    measured times, each the mean of ``number`` calls. ``busy`` is the share of the machine's processors
+    that other processes used meanwhile: 0 on a quiet machine, NaN where the system does not tell.
+    """
+
+    median: float
+    interval: tuple[float, float]
+    runs: tuple[float, ...]
+    number: int
+    busy: float
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        text = f"{self.median * 1e6:.2f} us [{low * 1e6:.2f}, {high * 1e6:.2f}], {len(self.runs)} runs"
+        return f"{text} of {self.number}" + (f", machine {self.busy:.0%} busy" if self.busy >= 0.05 else "")
+
+
+def measure(
+    call: Callable[[], object], number: int | None = None, repeat: int | None = None, budget: float = 0.5
+) -> Timing:
+    """Time ``call``: ``repeat`` runs of ``number`` calls each, after a warm-up.
+
+    Without ``number``, so many that a run lasts 0.2 ms; without ``repeat``, as many runs as fit in
+    ``budget`` seconds, at least 3 and at most 1000.
+    """
+    for name, value in (("number", number), ("repeat", repeat)):
+        if value is not None and value < 1:
+            raise InputError(f"time: {name} is {value}, expected at least 1")
+    if not budget > 0:
+        raise InputError(f"time: budget is {budget} seconds, expected more than 0")
+    _run(call, 1)
+    number = number or _calls_per_run(call)
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        start, others = time.perf_counter(), _others_seconds()
+        runs = [_run(call, number)]
+        while not _enough(len(runs), repeat, time.perf_counter() - start, budget):
+            runs.append(_run(call, number))
+        elapsed = time.perf_counter() - start
+        busy = (_others_seconds() - others) / (elapsed * (os.cpu_count() or 1))
+    finally:
+        if was_collecting:
+            gc.enable()
+    ordered = sorted(runs)
+    return Timing(
+        _median(ordered), _interval(ordered), tuple(runs), number, max(busy, 0.0) if busy == busy else busy
+    )
+
+
+def _enough(runs: int, repeat: int | None, elapsed: float, budget: float) -> bool:
+    if repeat is not None:
+        return runs >= repeat
+    return runs >= 1000 or (runs >= 3 and elapsed >= budget)
+
+
+def _run(call: Callable[[], object], number: int) -> float:
+    steps = range(number)
+    start = time.perf_counter()
+    for _ in steps:
+        call()
+    return (time.perf_counter() - start) / number
+
+
+def _calls_per_run(call: Callable[[], object]) -> int:
+    number = 1
+    while (seconds := _run(call, number) * number) < _SHORTEST:
+        number = max(number + 1, min(number * 10, round(number * _SHORTEST / max(seconds, 1e-9) * 1.1)))
+    return number
+
+
+def _median(ordered: list[float]) -> float:
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def _interval(ordered: list[float]) -> tuple[float, float]:
+    """Order statistics around the median that hold it with 95% confidence."""
+    count = len(ordered)
+    reach = 0.98 * count**0.5
+    low = max(int(count / 2 - reach), 0)
+    high = min(int(count / 2 + reach) + 1, count - 1)
+    return ordered[low], ordered[high]
+
+
+def _others_seconds() -> float:
+    """Processor seconds used so far by all other processes, and stolen from a virtual machine."""
+    try:
+        with open("/proc/stat", encoding="ascii") as file:
+            user, nice, system, _idle, _wait, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    except (OSError, ValueError):
+        return float("nan")
+    used = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+    return used - time.process_time()
