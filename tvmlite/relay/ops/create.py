@@ -1,0 +1,235 @@
+"""Operators that make tensors from attributes: full, zeros, ones, arange, shape_of, shape_value, one_hot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ops.common import (
+    axis_of,
+    expect_integers,
+    fault,
+    one_dtype,
+    scalar_of,
+    tensors,
+)
+from tvmlite.relay.types import Dim, Shape, TensorType, Type, normal_dim, show_shape
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import Tensor, compute
+
+
+def _shape_of(call: Call) -> Shape:
+    shape = tuple(normal_dim(extent) for extent in call["shape"])
+    if any(isinstance(extent, int) and extent < 0 for extent in shape):
+        raise fault(call, f"shape is {show_shape(shape)}, expected extents of at least 0")
+    return shape
+
+
+def _full_type(call: Call, fill_value: Type) -> TensorType:
+    (fill,) = tensors(call, fill_value)
+    if fill.ndim:
+        raise fault(call, f"fill_value has the shape {show_shape(fill.shape)}, expected a scalar")
+    return TensorType(_shape_of(call), dtypes.check(call["dtype"] or fill.dtype))
+
+
+def _full_numpy(call: Call, fill_value: np.ndarray) -> np.ndarray:
+    dtype = call["dtype"] or dtypes.check(fill_value.dtype)
+    return np.full(call["shape"], fill_value.astype(dtypes.numpy_of(dtype)))
+
+
+@operator(
+    "full",
+    infer=_full_type,
+    reference=_full_numpy,
+    fuse=Fuse.ELEMWISE,
+    attrs={"shape": REQUIRED, "dtype": None},
+)
+def full(call: Call, fill_value: Tensor) -> Tensor:
+    """A tensor of ``shape`` all of whose elements are the scalar ``fill_value``."""
+    dtype = dtypes.check(call["dtype"] or fill_value.dtype)
+
+    def element(*i: e.Expr) -> e.Expr:
+        return e.cast(dtype, fill_value[()])
+
+    return compute(_shape_of(call), element, name="full", tag="elemwise")
+
+
+def _register_filled(name: str, value: int) -> None:
+    def infer(call: Call) -> TensorType:
+        return TensorType(_shape_of(call), dtypes.check(call["dtype"]))
+
+    def reference(call: Call) -> np.ndarray:
+        return np.full(call["shape"], value, dtypes.numpy_of(call["dtype"]))
+
+    @operator(
+        name,
+        infer=infer,
+        reference=reference,
+        fuse=Fuse.ELEMWISE,
+        attrs={"shape": REQUIRED, "dtype": "float32"},
+    )
+    def filled(call: Call) -> Tensor:
+        constant = e.const(value, dtypes.check(call["dtype"]))
+        return compute(_shape_of(call), lambda *i: constant, name=name, tag="elemwise")
+
+
+_register_filled("zeros", 0)
+_register_filled("ones", 1)
+
+
+def _arange_length(call: Call) -> Dim:
+    start, stop, step = call["start"], call["stop"], call["step"]
+    if not isinstance(step, (int, float)) or step == 0:
+        raise fault(call, f"step is {step}, expected a number other than 0")
+    if isinstance(start, e.Expr) or isinstance(stop, e.Expr):
+        if not all(isinstance(v, (int, e.Expr)) for v in (start, stop, step)):
+            raise fault(call, f"start, stop and step are {start}, {stop}, {step}, expected whole numbers")
+        distance = stop - start if step > 0 else start - stop
+        count = (distance + (abs(step) - 1)) // abs(int(step))
+        return normal_dim(e.Max(*e.match(count, 0)))
+    return max(0, math.ceil((stop - start) / step))
+
+
+def _arange_type(call: Call) -> TensorType:
+    return TensorType((_arange_length(call),), dtypes.check(call["dtype"]))
+
+
+def _arange_numpy(call: Call) -> np.ndarray:
+    start, stop, step = call["start"], call["stop"], call["step"]
+    count = max(0, math.ceil((stop - start) / step))
+    return (start + np.arange(count) * step).astype(dtypes.numpy_of(call["dtype"]))
+
+
+@operator(
+    "arange",
+    infer=_arange_type,
+    reference=_arange_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"start": 0, "stop": REQUIRED, "step": 1, "dtype": "float32"},
+)
+def arange(call: Call) -> Tensor:
+    """``start, start + step, ...`` as long as it is before ``stop``; start and stop may be dimensions.
+
+    Elements are computed in the dtype of the attributes (float64 of floats) and then converted to ``dtype``.
+    """
+    start, step, dtype = call["start"], call["step"], dtypes.check(call["dtype"])
+    inner = "float64" if isinstance(start, float) or isinstance(step, float) else "int64"
+
+    def element(i: e.Expr) -> e.Expr:
+        value = scalar_of(start, inner) + e.cast(inner, i) * scalar_of(step, inner)
+        return e.cast(dtype, value)
+
+    return compute((_arange_length(call),), element, name="arange", tag="injective")
+
+
+# --- shapes as values -------------------------------------------------------------------------------
+
+
+def vector_of(values: Sequence[Any], dtype: str, name: str) -> Tensor:
+    """A vector with these elements: numbers and dimensions."""
+
+    def element(i: e.Expr) -> e.Expr:
+        if not values:
+            return e.const(0, dtype)
+        value = scalar_of(values[0], dtype)
+        for position, later in enumerate(values[1:], start=1):
+            value = e.Select(i >= position, scalar_of(later, dtype), value)
+        return value
+
+    return compute((len(values),), element, name=name, tag="injective")
+
+
+def _shape_of_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    return TensorType((checked.ndim,), dtypes.check(call["dtype"]))
+
+
+def _shape_of_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    return np.array(data.shape, dtypes.numpy_of(call["dtype"]))
+
+
+@operator(
+    "shape_of",
+    infer=_shape_of_type,
+    reference=_shape_of_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"dtype": "int32"},
+)
+def shape_of(call: Call, data: Tensor) -> Tensor:
+    """The extents of the data as a vector; its elements are not read."""
+    return vector_of(data.shape, dtypes.check(call["dtype"]), "shape_of")
+
+
+def _shape_value_type(call: Call) -> TensorType:
+    values = call["values"]
+    if not isinstance(values, tuple) or any(not isinstance(v, (int, e.Expr)) for v in values):
+        raise fault(call, f"values are {values}, expected whole numbers and dimensions")
+    return TensorType((len(values),), dtypes.check(call["dtype"]))
+
+
+def _shape_value_numpy(call: Call) -> np.ndarray:
+    return np.array(call["values"], np.int64).astype(dtypes.numpy_of(call["dtype"]))
+
+
+@operator(
+    "shape_value",
+    infer=_shape_value_type,
+    reference=_shape_value_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"values": REQUIRED, "dtype": "int64"},
+)
+def shape_value(call: Call) -> Tensor:
+    """The vector of ``values``, numbers and expressions over dimensions."""
+    return vector_of(call["values"], dtypes.check(call["dtype"]), "shape_value")
+
+
+# --- one_hot ----------------------------------------------------------------------------------------
+
+
+def _one_hot_type(call: Call, indices: Type, on_value: Type, off_value: Type) -> TensorType:
+    where, on, off = tensors(call, indices, on_value, off_value)
+    expect_integers(call, "indices", where)
+    one_dtype(call, on, off)
+    dtype = dtypes.check(call["dtype"] or on.dtype)
+    if on.ndim or off.ndim or on.dtype != dtype:
+        raise fault(call, f"on_value and off_value are {on} and {off}, expected scalars of {dtype}")
+    axis = axis_of(call, call["axis"], where.ndim + 1)
+    depth = normal_dim(call["depth"])
+    if isinstance(depth, int) and depth < 0:
+        raise fault(call, f"depth is {depth}, expected at least 0")
+    return TensorType((*where.shape[:axis], depth, *where.shape[axis:]), dtype)
+
+
+def _one_hot_numpy(
+    call: Call, indices: np.ndarray, on_value: np.ndarray, off_value: np.ndarray
+) -> np.ndarray:
+    axis = call["axis"] % (indices.ndim + 1)
+    extents = [1] * (indices.ndim + 1)
+    extents[axis] = -1
+    hot = np.expand_dims(indices, axis) == np.arange(call["depth"]).reshape(extents)
+    return np.where(hot, on_value, off_value)
+
+
+@operator(
+    "one_hot",
+    infer=_one_hot_type,
+    reference=_one_hot_numpy,
+    fuse=Fuse.BROADCAST,
+    attrs={"depth": REQUIRED, "axis": -1, "dtype": None},
+)
+def one_hot(call: Call, indices: Tensor, on_value: Tensor, off_value: Tensor) -> Tensor:
+    """``on_value`` where the index along a new axis is the element, else ``off_value``."""
+    axis = call["axis"] % (indices.ndim + 1)
+
+    def element(*i: e.Expr) -> e.Expr:
+        chosen = indices[(*i[:axis], *i[axis + 1 :])]
+        return e.Select(e.Equal(*e.match(chosen, i[axis])), on_value[()], off_value[()])
+
+    shape = (*indices.shape[:axis], normal_dim(call["depth"]), *indices.shape[axis:])
+    return compute(shape, element, name="one_hot", tag="broadcast")

@@ -1,0 +1,120 @@
+"""Padding: with a constant, the edge, a mirror image, or the data over again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ops.common import clamp, fault, scalar_of, tensors
+from tvmlite.relay.types import Dim, Shape, TensorType, Type, normal_dim, show_shape
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import Tensor, compute
+
+MODES = ("constant", "edge", "reflect", "wrap")
+
+
+def _widths(call: Call, shape: Shape) -> tuple[tuple[Dim, Dim], ...]:
+    """How much before and after, for each axis of ``shape``."""
+    widths = call["pad_width"]
+    if len(widths) != len(shape) or any(not isinstance(w, tuple) or len(w) != 2 for w in widths):
+        raise fault(
+            call, f"data is {show_shape(shape)}, pad_width is {widths}, expected a (before, after) an axis"
+        )
+    return widths
+
+
+def _padded_shape(call: Call, shape: Shape) -> Shape:
+    widths = _widths(call, shape)
+    return tuple(normal_dim(n + before + after) for n, (before, after) in zip(shape, widths, strict=True))
+
+
+def _pad_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    if call["pad_mode"] not in MODES:
+        raise fault(call, f"pad_mode is {call['pad_mode']!r}, expected one of {', '.join(MODES)}")
+    shape = _padded_shape(call, checked.shape)
+    if any(isinstance(n, int) and n < 0 for n in shape):
+        raise fault(
+            call,
+            f"data is {show_shape(checked.shape)}, pad_width is {call['pad_width']}, "
+            "which crops more than there is",
+        )
+    grows = [n for n, m in zip(checked.shape, shape, strict=True) if isinstance(n, int) and n == 0 != m]
+    if call["pad_mode"] != "constant" and grows:
+        raise fault(call, f"data is {show_shape(checked.shape)}: nothing to repeat on an axis of extent 0")
+    return TensorType(shape, checked.dtype)
+
+
+def _pad_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    widths = call["pad_width"]
+    mode, options = call["pad_mode"], {}
+    if mode == "constant":
+        options["constant_values"] = np.array(call["pad_value"]).astype(data.dtype)
+    wider = np.pad(data, [(max(b, 0), max(a, 0)) for b, a in widths], mode, **options)
+    crop = tuple(slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(wider.shape, widths, strict=True))
+    return wider[crop].copy()
+
+
+@operator(
+    "nn.pad",
+    infer=_pad_type,
+    reference=_pad_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"pad_width": REQUIRED, "pad_value": 0.0, "pad_mode": "constant"},
+)
+def pad(call: Call, data: Tensor) -> Tensor:
+    """``data`` with ``pad_width``, a (before, after) an axis, more elements; negative widths crop.
+
+    ``pad_mode`` says which: "constant" ``pad_value``, "edge" the nearest, "reflect" a mirror image about the
+    edge element, "wrap" the data from its other end.
+    """
+    widths = _widths(call, data.shape)
+    shape = _padded_shape(call, data.shape)
+    if call["pad_mode"] == "constant":
+        return _constant_pad(call, data, widths, shape)
+
+    def element(*i: e.Expr) -> e.Expr:
+        at = zip(i, data.shape, widths, strict=True)
+        return data[tuple(_source(call["pad_mode"], index, n, *width) for index, n, width in at)]
+
+    return compute(shape, element, name="pad", tag="injective")
+
+
+def _constant_pad(call: Call, data: Tensor, widths: Any, shape: Shape) -> Tensor:
+    value = scalar_of(call["pad_value"], data.dtype)
+
+    def element(*i: e.Expr) -> e.Expr:
+        at, inside = [], []
+        for index, n, (before, after) in zip(i, data.shape, widths, strict=True):
+            source = _shifted(index, before)
+            at.append(source)
+            if not (isinstance(before, int) and before <= 0):
+                inside.append(source >= 0)
+            if not (isinstance(after, int) and after <= 0):
+                inside.append(source < n)
+        if not inside:
+            return data[tuple(at)]
+        return e.Call("if_then_else", (e.all_of(inside), data[tuple(at)], value), data.dtype)
+
+    return compute(shape, element, name="pad", tag="injective,pad")
+
+
+def _shifted(index: e.Expr, before: Dim) -> e.Expr:
+    return index if isinstance(before, int) and before == 0 else index - before
+
+
+def _source(mode: str, index: e.Expr, extent: Dim, before: Dim, after: Dim) -> e.Expr:
+    """Which element of an axis of ``extent`` stands at ``index`` of the padded one."""
+    position = _shifted(index, before)
+    if isinstance(before, int) and isinstance(after, int) and before <= 0 and after <= 0:
+        return position
+    if mode == "edge":
+        return clamp(position, extent)
+    if mode == "wrap":
+        return position % extent
+    period = 2 * (extent - 1)
+    turned = position % period
+    return e.Min(*e.match(turned, period - turned))

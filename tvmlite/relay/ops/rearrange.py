@@ -1,0 +1,248 @@
+"""Operators that rearrange or mask by position: depth_to_space, reverse_sequence, sequence_mask, trilu."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ops.common import agree, axis_of, expect_integers, fault, scalar_of, tensors
+from tvmlite.relay.types import Dim, Shape, TensorType, Type, normal_dim, same_dim, show_shape
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import Tensor, compute
+
+
+def _image(call: Call, data: Type) -> tuple[TensorType, tuple[Dim, Dim, Dim, Dim]]:
+    """The data and its extents (batch, channels, height, width), whatever the layout."""
+    (checked,) = tensors(call, data)
+    if call["layout"] not in ("NCHW", "NHWC"):
+        raise fault(call, f"layout is {call['layout']!r}, expected NCHW or NHWC")
+    if checked.ndim != 4:
+        raise fault(call, f"data is {show_shape(checked.shape)}, expected 4 axes")
+    block = call["block_size"]
+    if not isinstance(block, int) or block < 1:
+        raise fault(call, f"block_size is {block}, expected at least 1")
+    return checked, _unlaid(call, checked.shape)
+
+
+def _unlaid(call: Call, shape: Any) -> Any:
+    """``shape`` (or indices) as batch, channels, height, width."""
+    batch, *rest = shape
+    return (batch, *rest) if call["layout"] == "NCHW" else (batch, rest[2], rest[0], rest[1])
+
+
+def _laid(call: Call, batch: Any, channels: Any, height: Any, width: Any) -> tuple[Any, ...]:
+    """Four extents (or indices) in the call's layout."""
+    if call["layout"] == "NCHW":
+        return batch, channels, height, width
+    return batch, height, width, channels
+
+
+def _divided(call: Call, what: str, extent: Dim, by: int) -> Dim:
+    if not same_dim(normal_dim(extent // by * by), extent):
+        raise fault(call, f"the {what} is {extent}, expected a multiple of {by}")
+    return normal_dim(extent // by)
+
+
+def _depth_to_space_shape(call: Call, data: Type) -> tuple[TensorType, Shape]:
+    checked, (batch, channels, height, width) = _image(call, data)
+    if call["mode"] not in ("DCR", "CRD"):
+        raise fault(call, f"mode is {call['mode']!r}, expected DCR or CRD")
+    block = call["block_size"]
+    fewer = _divided(call, "number of channels", channels, block * block)
+    return checked, _laid(call, batch, fewer, normal_dim(height * block), normal_dim(width * block))
+
+
+def _depth_to_space_type(call: Call, data: Type) -> TensorType:
+    checked, shape = _depth_to_space_shape(call, data)
+    return TensorType(shape, checked.dtype)
+
+
+def _channels_first(call: Call, data: np.ndarray) -> np.ndarray:
+    return data if call["layout"] == "NCHW" else data.transpose(0, 3, 1, 2)
+
+
+def _as_laid(call: Call, data: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(data if call["layout"] == "NCHW" else data.transpose(0, 2, 3, 1))
+
+
+def _depth_to_space_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    data, b = _channels_first(call, data), call["block_size"]
+    n, c, h, w = data.shape
+    if call["mode"] == "DCR":
+        blocks = data.reshape(n, b, b, c // (b * b), h, w).transpose(0, 3, 4, 1, 5, 2)
+    else:
+        blocks = data.reshape(n, c // (b * b), b, b, h, w).transpose(0, 1, 4, 2, 5, 3)
+    return _as_laid(call, blocks.reshape(n, c // (b * b), h * b, w * b))
+
+
+@operator(
+    "nn.depth_to_space",
+    infer=_depth_to_space_type,
+    reference=_depth_to_space_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"block_size": REQUIRED, "layout": "NCHW", "mode": "DCR"},
+)
+def depth_to_space(call: Call, data: Tensor) -> Tensor:
+    """Blocks of channels spread over ``block_size`` x ``block_size`` pixels; "DCR": block before channel."""
+    block = call["block_size"]
+    checked = TensorType(data.shape, data.dtype)
+    shape = _depth_to_space_shape(call, checked)[1]
+    fewer = _unlaid(call, shape)[1]
+
+    def element(*i: e.Expr) -> e.Expr:
+        n, c, y, x = _unlaid(call, i)
+        within = y % block * block + x % block
+        channel = within * fewer + c if call["mode"] == "DCR" else c * (block * block) + within
+        return data[_laid(call, n, channel, y // block, x // block)]
+
+    return compute(shape, element, name="depth_to_space", tag="injective")
+
+
+def _space_to_depth_type(call: Call, data: Type) -> TensorType:
+    checked, (batch, channels, height, width) = _image(call, data)
+    block = call["block_size"]
+    low, narrow = _divided(call, "height", height, block), _divided(call, "width", width, block)
+    return TensorType(_laid(call, batch, normal_dim(channels * block * block), low, narrow), checked.dtype)
+
+
+def _space_to_depth_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    data, b = _channels_first(call, data), call["block_size"]
+    n, c, h, w = data.shape
+    blocks = data.reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4)
+    return _as_laid(call, blocks.reshape(n, c * b * b, h // b, w // b))
+
+
+@operator(
+    "nn.space_to_depth",
+    infer=_space_to_depth_type,
+    reference=_space_to_depth_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"block_size": REQUIRED, "layout": "NCHW"},
+)
+def space_to_depth(call: Call, data: Tensor) -> Tensor:
+    """Each block of ``block_size`` x ``block_size`` pixels as channels, block before channel."""
+    block = call["block_size"]
+    shape = _space_to_depth_type(call, TensorType(data.shape, data.dtype)).shape
+    channels = _unlaid(call, data.shape)[1]
+
+    def element(*i: e.Expr) -> e.Expr:
+        n, c, y, x = _unlaid(call, i)
+        within = c // channels
+        return data[_laid(call, n, c % channels, y * block + within // block, x * block + within % block)]
+
+    return compute(shape, element, name="space_to_depth", tag="injective")
+
+
+# --- sequences --------------------------------------------------------------------------------------
+
+
+def _reverse_type(call: Call, data: Type, seq_lengths: Type) -> TensorType:
+    checked, lengths = tensors(call, data, seq_lengths)
+    seq_axis = axis_of(call, call["seq_axis"], checked.ndim, "seq_axis")
+    batch_axis = axis_of(call, call["batch_axis"], checked.ndim, "batch_axis")
+    expect_integers(call, "seq_lengths", lengths)
+    if seq_axis == batch_axis:
+        raise fault(call, f"seq_axis and batch_axis are both {seq_axis}, expected two axes")
+    if lengths.ndim != 1:
+        raise fault(call, f"seq_lengths have the shape {show_shape(lengths.shape)}, expected one axis")
+    agree(call, "the number of seq_lengths", lengths.shape[0], checked.shape[batch_axis])
+    return checked
+
+
+def _reverse_numpy(call: Call, data: np.ndarray, seq_lengths: np.ndarray) -> np.ndarray:
+    result = data.copy()
+    out = np.moveaxis(result, (call["batch_axis"], call["seq_axis"]), (0, 1))
+    source = np.moveaxis(data, (call["batch_axis"], call["seq_axis"]), (0, 1))
+    for row, length in enumerate(np.clip(seq_lengths, 0, source.shape[1])):
+        out[row, :length] = source[row, :length][::-1]
+    return result
+
+
+@operator(
+    "reverse_sequence",
+    infer=_reverse_type,
+    reference=_reverse_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"seq_axis": 1, "batch_axis": 0},
+)
+def reverse_sequence(call: Call, data: Tensor, seq_lengths: Tensor) -> Tensor:
+    """The first ``seq_lengths[b]`` elements along ``seq_axis`` in reverse, the others as they are."""
+    seq_axis, batch_axis = call["seq_axis"] % data.ndim, call["batch_axis"] % data.ndim
+
+    def element(*i: e.Expr) -> e.Expr:
+        length = e.Min(*e.match(e.cast("int64", seq_lengths[i[batch_axis]]), data.shape[seq_axis]))
+        position = e.cast("int64", i[seq_axis])
+        source = e.Select(position < length, length - 1 - position, position)
+        return data[(*i[:seq_axis], source, *i[seq_axis + 1 :])]
+
+    return compute(data.shape, element, name="reverse_sequence", tag="injective")
+
+
+def _mask_type(call: Call, data: Type, valid_length: Type) -> TensorType:
+    checked, lengths = tensors(call, data, valid_length)
+    if checked.ndim < 2 or call["axis"] not in (0, 1):
+        raise fault(
+            call, f"data is {show_shape(checked.shape)}, axis is {call['axis']}, expected 0 or 1 of two axes"
+        )
+    if lengths.ndim != 1:
+        raise fault(call, f"valid_length has the shape {show_shape(lengths.shape)}, expected one axis")
+    agree(call, "the number of lengths", lengths.shape[0], checked.shape[1 - call["axis"]])
+    return checked
+
+
+def _mask_numpy(call: Call, data: np.ndarray, valid_length: np.ndarray) -> np.ndarray:
+    steps = np.arange(data.shape[call["axis"]])
+    inside = steps[:, None] < valid_length[None] if call["axis"] == 0 else steps[None] < valid_length[:, None]
+    inside = inside.reshape(inside.shape + (1,) * (data.ndim - 2))
+    return np.where(inside, data, np.array(call["mask_value"]).astype(data.dtype))
+
+
+@operator(
+    "sequence_mask",
+    infer=_mask_type,
+    reference=_mask_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"mask_value": 0.0, "axis": 0},
+)
+def sequence_mask(call: Call, data: Tensor, valid_length: Tensor) -> Tensor:
+    """``mask_value`` from ``valid_length[b]`` on along ``axis``; the batch is the other of the first two."""
+    axis = call["axis"]
+    value = scalar_of(call["mask_value"], data.dtype)
+
+    def element(*i: e.Expr) -> e.Expr:
+        inside = e.Less(*e.match(i[axis], valid_length[i[1 - axis]]))
+        return e.Select(inside, data[i], value)
+
+    return compute(data.shape, element, name="sequence_mask", tag="injective")
+
+
+# --- triangles --------------------------------------------------------------------------------------
+
+
+def _trilu_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    if checked.ndim < 2:
+        raise fault(call, f"data is {show_shape(checked.shape)}, expected at least 2 axes")
+    return checked
+
+
+def _trilu_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    return np.triu(data, call["k"]) if call["upper"] else np.tril(data, call["k"])
+
+
+@operator(
+    "trilu", infer=_trilu_type, reference=_trilu_numpy, fuse=Fuse.INJECTIVE, attrs={"k": 0, "upper": True}
+)
+def trilu(call: Call, data: Tensor) -> Tensor:
+    """The triangle on and above (``upper``) or on and below the ``k``-th diagonal of each matrix, else 0."""
+    zero, k = e.const(0, data.dtype), call["k"]
+
+    def element(*i: e.Expr) -> e.Expr:
+        row, column = e.cast("int64", i[-2]), e.cast("int64", i[-1])
+        kept = column - row >= k if call["upper"] else column - row <= k
+        return e.Select(kept, data[i], zero)
+
+    return compute(data.shape, element, name="trilu", tag="injective")

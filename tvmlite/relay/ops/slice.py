@@ -1,0 +1,294 @@
+"""Operators that cut and join: strided_slice, split, concatenate, stack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ops.common import axes_of, axis_of, fault, one_dtype, tensors
+from tvmlite.relay.types import (
+    Dim,
+    Shape,
+    TensorType,
+    TupleType,
+    Type,
+    normal_dim,
+    same_dim,
+    same_shape,
+    show_dim,
+    show_shape,
+)
+from tvmlite.te import arith
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import Tensor, compute
+
+_FAR = 2**31 - 1
+"""A bound from here on means "as far as it goes", whatever a named dimension is."""
+
+
+def sliced_axis(begin: Any, end: Any, stride: int, extent: Dim) -> tuple[Dim, Dim]:
+    """Where ``begin:end:stride`` starts on an axis of ``extent``, and how many elements it takes.
+
+    As in numpy: negative bounds count from the end, bounds outside are clamped, None is the far end.
+    Bounds and ``extent`` may be expressions over dimensions.
+    """
+    if all(bound is None or isinstance(bound, int) for bound in (begin, end)) and isinstance(extent, int):
+        static = range(*slice(begin, end, stride).indices(extent))
+        return static.start, len(static)
+    low, high = (0, extent) if stride > 0 else (-1, extent - 1)
+    start = _bound(low if stride > 0 else high, begin, low, high, extent)
+    stop = _bound(high if stride > 0 else low, end, low, high, extent)
+    distance = stop - start if stride > 0 else start - stop
+    step = abs(stride)
+    count = distance if step == 1 else (distance + (step - 1)) // step
+    return normal_dim(start), _greater(normal_dim(count), 0)
+
+
+def _bound(default: Dim, bound: Any, low: Dim, high: Dim, extent: Dim) -> Dim:
+    """``bound`` counted from the front and clamped to ``low .. high``."""
+    if bound is None:
+        return default
+    if isinstance(bound, int) and abs(bound) >= _FAR:
+        return high if bound > 0 else low
+    if isinstance(bound, int):
+        bound = bound if bound >= 0 else bound + extent
+    elif not _proved(bound >= 0):
+        bound = bound + extent if _proved(bound < 0) else e.Select(bound < 0, bound + extent, bound)
+    return _lesser(_greater(bound, low), high)
+
+
+def _proved(condition: Any) -> bool:
+    return condition if isinstance(condition, bool) else arith.Analyzer().prove(condition)
+
+
+def _greater(a: Dim, b: Dim) -> Dim:
+    if isinstance(a, int) and isinstance(b, int):
+        return max(a, b)
+    if _proved(a >= b):
+        return a
+    return b if _proved(b >= a) else e.Max(*e.match(a, b))
+
+
+def _lesser(a: Dim, b: Dim) -> Dim:
+    if isinstance(a, int) and isinstance(b, int):
+        return min(a, b)
+    if _proved(a <= b):
+        return a
+    return b if _proved(b <= a) else e.Min(*e.match(a, b))
+
+
+def _several(value: Any, count: int | None = None) -> tuple[Any, ...]:
+    values = value if isinstance(value, tuple) else (value,)
+    return values * count if count is not None and len(values) == 1 else values
+
+
+def _cuts(call: Call, shape: Shape) -> list[tuple[Dim, int, Dim]]:
+    """Start, stride and count on each axis of ``shape``."""
+    begin, end = _several(call["begin"]), _several(call["end"])
+    strides = _several(1 if call["strides"] is None else call["strides"], len(begin))
+    if not len(begin) == len(end) == len(strides) or (call["axes"] is None and len(begin) > len(shape)):
+        raise fault(
+            call,
+            f"data is {show_shape(shape)}, begin is {show_shape(begin)}, end is {show_shape(end)}, "
+            f"strides are {show_shape(strides)}, expected one of each an axis",
+        )
+    if any(not isinstance(stride, int) or stride == 0 for stride in strides):
+        raise fault(call, f"strides are {show_shape(strides)}, expected numbers other than 0")
+    axes = range(len(begin)) if call["axes"] is None else _several(call["axes"])
+    axes = [axis_of(call, axis, len(shape), "axes") for axis in axes]
+    axes_of(call, tuple(axes), len(shape), "axes")
+    if len(axes) != len(begin):
+        raise fault(call, f"axes are {show_shape(axes)}, begin is {show_shape(begin)}, expected as many")
+    cuts: list[tuple[Dim, int, Dim]] = [(0, 1, extent) for extent in shape]
+    for axis, first, last, stride in zip(axes, begin, end, strides, strict=True):
+        if call["slice_mode"] == "size":
+            last = None if isinstance(last, int) and last < 0 else first + last
+        start, count = sliced_axis(first, last, stride, shape[axis])
+        cuts[axis] = (start, stride, count)
+    return cuts
+
+
+def _slice_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    if call["slice_mode"] not in ("end", "size"):
+        raise fault(call, f"slice_mode is {call['slice_mode']!r}, expected 'end' or 'size'")
+    return TensorType(tuple(count for _, _, count in _cuts(call, checked.shape)), checked.dtype)
+
+
+def _slice_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    begin, end = _several(call["begin"]), _several(call["end"])
+    strides = _several(1 if call["strides"] is None else call["strides"], len(begin))
+    axes = range(len(begin)) if call["axes"] is None else _several(call["axes"])
+    at = [slice(None)] * data.ndim
+    for axis, first, last, stride in zip(axes, begin, end, strides, strict=True):
+        if call["slice_mode"] == "size":
+            last = None if last < 0 else first + last
+        at[axis] = slice(first, last, stride)
+    return data[tuple(at)].copy()
+
+
+@operator(
+    "strided_slice",
+    infer=_slice_type,
+    reference=_slice_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"begin": REQUIRED, "end": REQUIRED, "strides": None, "axes": None, "slice_mode": "end"},
+)
+def strided_slice(call: Call, data: Tensor) -> Tensor:
+    """``data[begin:end:strides]`` along ``axes`` (the first ones unless given), clamped as in numpy.
+
+    With ``slice_mode`` "size", ``end`` is a number of elements, and a negative one means up to the end.
+    """
+    cuts = _cuts(call, data.shape)
+
+    def element(*i: e.Expr) -> e.Expr:
+        return data[tuple(start + index * stride for index, (start, stride, _) in zip(i, cuts, strict=True))]
+
+    return compute(tuple(count for _, _, count in cuts), element, name="strided_slice", tag="injective")
+
+
+# --- split ------------------------------------------------------------------------------------------
+
+
+def _pieces(call: Call, shape: Shape) -> tuple[int, list[tuple[Dim, Dim]]]:
+    """The axis that is split, and start and extent of each piece."""
+    axis = axis_of(call, call["axis"], len(shape))
+    extent, sections = shape[axis], call["indices_or_sections"]
+    if isinstance(sections, int):
+        if sections < 1 or not same_dim(normal_dim(extent // sections * sections), extent):
+            raise fault(
+                call,
+                f"data is {show_shape(shape)}, whose extent {show_dim(extent)} on axis {axis} "
+                f"is not known to split into {sections} equal sections",
+            )
+        each = normal_dim(extent // sections)
+        return axis, [(normal_dim(each * k), each) for k in range(sections)]
+    bounds = [0, *sections, None]
+    return axis, [sliced_axis(a, b, 1, extent) for a, b in pairwise(bounds)]
+
+
+def _split_type(call: Call, data: Type) -> TupleType:
+    (checked,) = tensors(call, data)
+    axis, pieces = _pieces(call, checked.shape)
+    before, after = checked.shape[:axis], checked.shape[axis + 1 :]
+    return TupleType(tuple(TensorType((*before, n, *after), checked.dtype) for _, n in pieces))
+
+
+def _split_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, ...]:
+    sections = call["indices_or_sections"]
+    parts = np.split(data, sections if isinstance(sections, int) else list(sections), call["axis"])
+    return tuple(part.copy() for part in parts)
+
+
+@operator(
+    "split",
+    infer=_split_type,
+    reference=_split_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"indices_or_sections": REQUIRED, "axis": 0},
+)
+def split(call: Call, data: Tensor) -> list[Tensor]:
+    """Equal sections, or the pieces between indices, along ``axis``: a tuple."""
+    axis, pieces = _pieces(call, data.shape)
+    return [_piece(data, axis, start, extent) for start, extent in pieces]
+
+
+def _piece(data: Tensor, axis: int, start: Dim, extent: Dim) -> Tensor:
+    def element(*i: e.Expr) -> e.Expr:
+        return data[(*i[:axis], i[axis] + start, *i[axis + 1 :])]
+
+    shape = (*data.shape[:axis], extent, *data.shape[axis + 1 :])
+    return compute(shape, element, name="split", tag="injective")
+
+
+# --- concatenate and stack --------------------------------------------------------------------------
+
+
+def _concatenate_type(call: Call, *types: Type) -> TensorType:
+    fields = tensors(call, *types)
+    if not fields:
+        raise fault(call, "nothing to join, expected at least one tensor")
+    dtype, axis = one_dtype(call, *fields), axis_of(call, call["axis"], fields[0].ndim)
+    first = fields[0].shape
+    for other in fields[1:]:
+        rest = other.shape[:axis] + other.shape[axis + 1 :]
+        if other.ndim != len(first) or not same_shape(rest, first[:axis] + first[axis + 1 :]):
+            raise fault(
+                call,
+                f"shapes are {' and '.join(show_shape(f.shape) for f in fields)}, "
+                f"expected them to differ on axis {axis} only",
+            )
+    total = _total([f.shape[axis] for f in fields])
+    return TensorType((*first[:axis], total, *first[axis + 1 :]), dtype)
+
+
+def _total(extents: Sequence[Dim]) -> Dim:
+    total: Any = 0
+    for extent in extents:
+        total = extent + total
+    return normal_dim(total)
+
+
+def _concatenate_numpy(call: Call, *arrays: np.ndarray) -> np.ndarray:
+    return np.concatenate(arrays, call["axis"])
+
+
+@operator(
+    "concatenate",
+    infer=_concatenate_type,
+    reference=_concatenate_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"axis": 0},
+)
+def concatenate(call: Call, *data: Tensor) -> Tensor:
+    """The tensors one after the other along ``axis``."""
+    axis = call["axis"] % data[0].ndim
+    starts = [_total([t.shape[axis] for t in data[:k]]) for k in range(len(data))]
+
+    def element(*i: e.Expr) -> e.Expr:
+        value = data[0][i]
+        for tensor, start in zip(data[1:], starts[1:], strict=True):
+            shifted = tensor[(*i[:axis], i[axis] - start, *i[axis + 1 :])]
+            value = e.Call("if_then_else", (i[axis] >= start, shifted, value), value.dtype)
+        return value
+
+    shape = (*data[0].shape[:axis], _total([t.shape[axis] for t in data]), *data[0].shape[axis + 1 :])
+    return compute(shape, element, name="concatenate", tag="injective")
+
+
+def _stack_type(call: Call, *types: Type) -> TensorType:
+    fields = tensors(call, *types)
+    if not fields:
+        raise fault(call, "nothing to stack, expected at least one tensor")
+    dtype, first = one_dtype(call, *fields), fields[0].shape
+    if not all(same_shape(f.shape, first) for f in fields):
+        raise fault(
+            call, f"shapes are {' and '.join(show_shape(f.shape) for f in fields)}, expected one shape"
+        )
+    axis = axis_of(call, call["axis"], len(first) + 1)
+    return TensorType((*first[:axis], len(fields), *first[axis:]), dtype)
+
+
+def _stack_numpy(call: Call, *arrays: np.ndarray) -> np.ndarray:
+    return np.stack(arrays, call["axis"])
+
+
+@operator("stack", infer=_stack_type, reference=_stack_numpy, fuse=Fuse.INJECTIVE, attrs={"axis": 0})
+def stack(call: Call, *data: Tensor) -> Tensor:
+    """The tensors, of one shape, along a new axis ``axis``."""
+    axis = call["axis"] % (data[0].ndim + 1)
+
+    def element(*i: e.Expr) -> e.Expr:
+        at = (*i[:axis], *i[axis + 1 :])
+        value = data[0][at]
+        for position, tensor in enumerate(data[1:], start=1):
+            value = e.Call("if_then_else", (i[axis] >= position, tensor[at], value), value.dtype)
+        return value
+
+    shape = (*data[0].shape[:axis], len(data), *data[0].shape[axis:])
+    return compute(shape, element, name="stack", tag="injective")
