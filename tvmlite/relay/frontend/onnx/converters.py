@@ -1,0 +1,38 @@
+"""All converters, by importing every family: each registers itself."""
+
+from types import ModuleType
+
+from tvmlite.relay import ops
+from tvmlite.relay.frontend.onnx import (
+    activation,
+    control,
+    elementwise,
+    index,
+    matmul,
+    nn,
+    normalize,
+    quant,
+    recurrent,
+    reduce,
+    resize,
+    shape,
+)
+
+
+def load() -> tuple[ModuleType, ...]:
+    """The families, and the operators they are converted to: all registered by now."""
+    return (
+        ops,
+        activation,
+        control,
+        elementwise,
+        index,
+        matmul,
+        nn,
+        normalize,
+        quant,
+        recurrent,
+        reduce,
+        resize,
+        shape,
+    )

@@ -1,0 +1,194 @@
+"""Operators that are made of others: a model's own functions, and those ONNX defines by a function body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.relay.frontend.onnx import loader, registry
+from tvmlite.relay.ir import Expr
+from tvmlite.te.expr import Expr as ScalarExpr
+
+if TYPE_CHECKING:
+    from tvmlite.relay.frontend.onnx.importer import Importer
+    from tvmlite.relay.frontend.onnx.node import OnnxNode
+
+DEEPEST_FUNCTION = 16
+
+
+def label(proto: onnx.NodeProto, index: int | None = None) -> str:
+    """How errors name a node: by its name, else by its first output, else by its place."""
+    if proto.name:
+        return f'node "{proto.name}" ({proto.op_type})'
+    named = next((name for name in proto.output if name), None)
+    return f'node of output "{named}" ({proto.op_type})' if named else f"node {index} ({proto.op_type})"
+
+
+def check_operators(importer: Importer, graph: onnx.GraphProto) -> None:
+    """Raise one UnsupportedError with every operator that has no converter, and its nodes."""
+    missing: dict[str, list[str]] = {}
+    for proto in loader.nodes_of(graph):
+        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        local = (proto.domain, proto.op_type) in importer.local_functions
+        if domain not in importer.opsets and not local:
+            raise ModelError(
+                f"{importer.source}: {label(proto)} is of the operator set {domain or 'ai.onnx'!r}, "
+                f"which the model does not import"
+            )
+        if not local and not _is_known(domain, proto.op_type, importer.opsets.get(domain, 0)):
+            name = f"{domain}.{proto.op_type}" if domain else proto.op_type
+            missing.setdefault(name, []).append(proto.name or next(iter(proto.output), "?"))
+    if not missing:
+        return
+    rows = []
+    for name, nodes in sorted(missing.items()):
+        shown = ", ".join(repr(n) for n in nodes[:5]) + (", ..." if len(nodes) > 5 else "")
+        rows.append(f"  {name}: {len(nodes)} node{'s' if len(nodes) > 1 else ''} ({shown})")
+    text = "\n".join(rows)
+    raise UnsupportedError(f"{importer.source}: operators that are not supported:\n{text}")
+
+
+@lru_cache(maxsize=4096)
+def _is_known(domain: str, op_type: str, opset: int, depth: int = 0) -> bool:
+    if registry.find(domain, op_type, opset) is not None:
+        return True
+    schema = _schema(domain, op_type, opset)
+    if schema is None or depth > DEEPEST_FUNCTION:
+        return False
+    body = _plain_body(schema, opset)
+    if body is None:
+        return schema.has_context_dependent_function
+    versions = {o.domain: o.version for o in body.opset_import}
+    return all(
+        _is_known(n.domain, n.op_type, versions.get(n.domain, opset), depth + 1)
+        for n in loader.nodes_of(body)  # type: ignore[arg-type]
+    )
+
+
+@lru_cache(maxsize=4096)
+def _schema(domain: str, op_type: str, opset: int) -> Any:  # an OpSchema: its stub lacks the functions
+    try:
+        return onnx.defs.get_schema(op_type, opset, domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _plain_body(schema: Any, opset: int) -> onnx.FunctionProto | None:
+    """The function body that depends on nothing but the opset, if there is one."""
+    if not schema.has_function:
+        return None
+    versions = [v for v in schema.function_opset_versions if v <= opset]
+    data = schema.get_function_with_opset_version(max(versions)) if versions else b""
+    return onnx.FunctionProto.FromString(data) if data else None
+
+
+def check_arity(node: OnnxNode, domain: str, inputs: Sequence[Expr | None]) -> None:
+    """Hold a node of ONNX's own domain to its schema: inputs, outputs, attributes that must be there."""
+    schema = _schema(domain, node.op_type, node.opset)
+    if schema is None or (node.proto.domain, node.op_type) in node.importer.local_functions:
+        return
+    given = len(node.proto.input)
+    if not schema.min_input <= given <= schema.max_input:
+        most = "" if schema.max_input > 1000 else f" to {schema.max_input}"
+        node.bad(f"has {given} inputs, expected {schema.min_input}{most}")
+    single = onnx.defs.OpSchema.FormalParameterOption.Single
+    for formal, value in zip(schema.inputs, inputs, strict=False):
+        if value is None and formal.option == single:
+            node.bad(f"input {formal.name!r} is missing")
+    if not node.num_outputs <= schema.max_output:
+        node.bad(f"has {node.num_outputs} outputs, at most {schema.max_output} are defined")
+    for name, attribute in schema.attributes.items():
+        if attribute.required and not node.has(name):
+            node.bad(f"attribute {name!r} is missing")
+
+
+def expand(importer: Importer, node: OnnxNode, inputs: Sequence[Expr | None]) -> list[Expr]:
+    """The outputs of a node whose operator is a function, by importing its body in a scope of its own."""
+    body = importer.local_functions.get((node.proto.domain, node.op_type)) or _body(node, inputs)
+    if importer.depth >= DEEPEST_FUNCTION:
+        node.bad("functions call each other too deeply, or themselves")
+    scope = importer.new_scope()
+    for name, value in zip(body.input, inputs, strict=False):
+        if value is not None:
+            scope.values[name] = value
+    given = {a.name: a for a in node.proto.attribute}
+    defaults = {a.name: a for a in body.attribute_proto}
+    opsets = {"" if o.domain == "ai.onnx" else o.domain: o.version for o in body.opset_import}
+    absent = {name for name in body.input if name not in scope.values}
+    nodes = [_bound(n, {**defaults, **_schema_defaults(node), **given}, absent) for n in body.node]
+    importer.depth += 1
+    importer.nodes(nodes, scope, {**importer.opsets, **opsets}, inside=node.label)
+    importer.depth -= 1
+    wanted = list(body.output)[: node.num_outputs]
+    return [importer.value(scope, name, f"output of function {node.op_type!r}") for name in wanted]
+
+
+def _schema_defaults(node: OnnxNode) -> dict[str, onnx.AttributeProto]:
+    schema = _schema("" if node.proto.domain == "ai.onnx" else node.proto.domain, node.op_type, node.opset)
+    rows = {} if schema is None else schema.attributes
+    return {name: a.default_value for name, a in rows.items() if a.default_value.name}
+
+
+def _body(node: OnnxNode, inputs: Sequence[Expr | None]) -> onnx.FunctionProto:
+    domain = "" if node.proto.domain == "ai.onnx" else node.proto.domain
+    schema = _schema(domain, node.op_type, node.opset)
+    if schema is None:
+        node.unsupported(f"no converter for opset {node.opset}")
+    plain = _plain_body(schema, node.opset)
+    if plain is not None:
+        return plain
+    versions = [v for v in schema.context_dependent_function_opset_versions if v <= node.opset]
+    types = [_type_bytes(node, value) for value in inputs]
+    for version in sorted(versions, reverse=True):
+        data = schema.get_context_dependent_function_with_opset_version(
+            version, node.proto.SerializeToString(), types
+        )
+        if data:
+            return onnx.FunctionProto.FromString(data)
+    return node.unsupported("has no function body for these inputs and attributes")
+
+
+def _type_bytes(node: OnnxNode, value: Expr | None) -> bytes:
+    if value is None:
+        return onnx.TypeProto().SerializeToString()
+    made = node.type(value)
+    elem = next(k for k, name in loader.DTYPES.items() if name == made.dtype)
+    shape = [str(d) if isinstance(d, ScalarExpr) else d for d in made.shape]
+    return onnx.helper.make_tensor_type_proto(elem, shape).SerializeToString()
+
+
+def _bound(
+    proto: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], absent: set[str]
+) -> onnx.NodeProto:
+    """A copy of a body's node: references to the function's attributes replaced, left-out inputs emptied."""
+    made = onnx.NodeProto()
+    made.CopyFrom(proto)
+    _bind_node(made, attributes, absent)
+    return made
+
+
+def _bind_node(node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], absent: set[str]) -> None:
+    for i, name in enumerate(node.input):
+        if name in absent:
+            node.input[i] = ""
+    kept: list[onnx.AttributeProto] = []
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            if attribute.ref_attr_name not in attributes:
+                continue
+            made = onnx.AttributeProto()
+            made.CopyFrom(attributes[attribute.ref_attr_name])
+            made.name = attribute.name
+            attribute = made
+        for inner in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
+            for one in inner.node:
+                _bind_node(one, attributes, absent)
+        kept.append(attribute)
+    copies = [onnx.AttributeProto.FromString(a.SerializeToString()) for a in kept]
+    del node.attribute[:]
+    node.attribute.extend(copies)

@@ -1,0 +1,255 @@
+"""ONNX model in, relay module out: names become expressions, nodes are converted one by one in order."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.relay import infer
+from tvmlite.relay.frontend.onnx import converters, functions, loader, registry, shapes
+from tvmlite.relay.frontend.onnx.node import OnnxNode
+from tvmlite.relay.ir import Constant, Expr, Function, Module, Tuple, TupleGetItem, Var
+from tvmlite.relay.types import TensorType, TupleType, dim
+from tvmlite.te.expr import Expr as ScalarExpr
+
+ShapeOverride = Mapping[str, Sequence[int | str]]
+
+converters.load()
+
+
+def from_onnx(
+    model: str | os.PathLike[str] | bytes | onnx.ModelProto, shape: ShapeOverride | None = None
+) -> Module:
+    """A relay module that computes what ``model`` (a path, a file's bytes, a ModelProto) computes.
+
+    ``shape`` gives inputs other shapes than the model declares: ints, or names of dynamic dimensions.
+    Dimensions the model names stay dynamic under that name; unnamed ones are called ``input_dim0``, ...
+
+    Raises ModelError for a file that is damaged, inconsistent or unsafe, and UnsupportedError for a
+    legal model that tvmlite does not carry out, with all its missing operators at once.
+    """
+    proto, folder, source = loader.load(model)
+    return Importer(proto, folder, source).run(shape or {})
+
+
+class Scope:
+    """The names visible in a graph; those of the graphs around it are visible too."""
+
+    def __init__(self, parent: Scope | None = None) -> None:
+        self.parent = parent
+        self.values: dict[str, Expr] = {}
+
+    def find(self, name: str) -> Expr | None:
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.values:
+                return scope.values[name]
+            scope = scope.parent
+        return None
+
+
+class Importer:
+    """One import: the model, its operator set, and what is known of its small tensors."""
+
+    def __init__(self, proto: onnx.ModelProto, folder: Path | None, source: str) -> None:
+        self.proto = proto
+        self.folder = folder
+        self.source = source
+        self.opsets = loader.opset_versions(proto, source)
+        self.known: dict[Expr, np.ndarray] = {}
+        self.depth = 0
+        self.local_functions = {(f.domain, f.name): f for f in proto.functions}
+
+    def run(self, shape: ShapeOverride) -> Module:
+        """The module of the whole model."""
+        graph = self.proto.graph
+        functions.check_operators(self, graph)
+        scope = Scope()
+        self.initializers(graph, scope)
+        params = self._inputs(graph, scope, shape)
+        self.nodes(graph.node, scope, self.opsets)
+        results = tuple(self.value(scope, output.name, "graph output") for output in graph.output)
+        names = tuple(output.name for output in graph.output)
+        body = results[0] if len(results) == 1 else Tuple(results)
+        return Module({"main": Function(params, body)}, names)
+
+    def value(self, scope: Scope, name: str, what: str) -> Expr:
+        found = scope.find(name)
+        if found is None:
+            raise ModelError(f"{self.source}: {what} {name!r} is not the name of any value computed before")
+        return found
+
+    # Inputs
+
+    def initializers(self, graph: onnx.GraphProto, scope: Scope) -> None:
+        if graph.sparse_initializer:
+            name = graph.sparse_initializer[0].values.name
+            raise UnsupportedError(f"{self.source}: initializer {name!r} is sparse")
+        for tensor in graph.initializer:
+            what = f"{self.source}: initializer {tensor.name!r}"
+            if not tensor.name:
+                raise ModelError(f"{self.source}: an initializer has no name")
+            if tensor.name in scope.values:
+                raise ModelError(f"{what} is given twice")
+            scope.values[tensor.name] = Constant(loader.array_of(tensor, self.folder, what))
+
+    def _inputs(self, graph: onnx.GraphProto, scope: Scope, shape: ShapeOverride) -> tuple[Var, ...]:
+        wanted = [i for i in graph.input if i.name not in scope.values]
+        unknown = sorted(set(shape) - {i.name for i in wanted})
+        if unknown:
+            raise ModelError(
+                f"{self.source}: shape is given for {unknown[0]!r}; the inputs are "
+                f"{', '.join(repr(i.name) for i in wanted) or 'none'}"
+            )
+        params: list[Var] = []
+        for one in wanted:
+            if not one.name or one.name in scope.values:
+                raise ModelError(f"{self.source}: input {one.name!r} has no name of its own")
+            made = Var(one.name, self._input_type(one, shape.get(one.name)))
+            scope.values[one.name] = made
+            params.append(made)
+        return tuple(params)
+
+    def _input_type(self, one: onnx.ValueInfoProto, override: Sequence[int | str] | None) -> TensorType:
+        what = f"{self.source}: input {one.name!r}"
+        if one.type.WhichOneof("value") != "tensor_type":
+            kind = one.type.WhichOneof("value") or "no type"
+            raise UnsupportedError(f"{what} is a {kind.removesuffix('_type')}, expected a tensor")
+        declared = one.type.tensor_type
+        dtype = loader.dtype_of(declared.elem_type, what)
+        if not declared.HasField("shape") and override is None:
+            raise UnsupportedError(f"{what} has no rank", hint=f"give shape={{{one.name!r}: (...)}}")
+        rows = list(declared.shape.dim) if declared.HasField("shape") else None
+        if override is not None:
+            extents = _overridden(rows, override, what)
+        else:
+            extents = [_declared(d, one.name, i, what) for i, d in enumerate(rows or [])]
+        made = tuple(dim(d) if isinstance(d, str) else d for d in extents)
+        loader.checked_bytes(tuple(d for d in made if isinstance(d, int)), dtype, what)
+        return TensorType(made, dtype)
+
+    # Nodes
+
+    def new_scope(self, parent: Scope | None = None) -> Scope:
+        """A scope for a subgraph (inside ``parent``) or for a function's body (inside nothing)."""
+        return Scope(parent)
+
+    def nodes(
+        self, nodes: Sequence[onnx.NodeProto], scope: Scope, opsets: Mapping[str, int], inside: str = ""
+    ) -> None:
+        """Convert ``nodes`` in order; their outputs are named in ``scope``.
+
+        ``inside`` is the label of the node whose function body they are: errors name that one.
+        """
+        for index, proto in enumerate(nodes):
+            label = functions.label(proto, index)
+            label = f"{inside}: {proto.op_type}" if inside else label
+            self._node(proto, scope, opsets, label)
+
+    def _node(self, proto: onnx.NodeProto, scope: Scope, opsets: Mapping[str, int], label: str) -> None:
+        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        node = OnnxNode(proto, opsets, self, scope, label)
+        inputs = self._arguments(node, proto, scope)
+        functions.check_arity(node, domain, inputs)
+        outputs = self._known_outputs(node, inputs) or self._converted(node, domain, inputs)
+        if len(outputs) < sum(1 for name in proto.output if name) and len(outputs) < len(proto.output):
+            node.unsupported(f"its output {proto.output[len(outputs)]!r} is not computed")
+        for name, value in zip(proto.output, outputs, strict=False):
+            if name:
+                if name in scope.values:
+                    node.bad(f"its output {name!r} is the name of another value")
+                self._check_size(node, value)
+                scope.values[name] = value
+
+    def _arguments(self, node: OnnxNode, proto: onnx.NodeProto, scope: Scope) -> list[Expr | None]:
+        inputs: list[Expr | None] = []
+        for name in proto.input:
+            found = scope.find(name) if name else None
+            if name and found is None:
+                if any(name in other.output for other in loader.nodes_of(self.proto.graph)):
+                    node.bad(
+                        f"its input {name!r} is computed after it: the nodes are not in order, or in a cycle"
+                    )
+                node.bad(f"its input {name!r} is the name of nothing in the graph")
+            inputs.append(found)
+        return inputs
+
+    def _known_outputs(self, node: OnnxNode, inputs: Sequence[Expr | None]) -> list[Expr] | None:
+        """Outputs whose elements are all known at import, if so."""
+        followed = shapes.follow(node, inputs)
+        if followed is None:
+            return None
+        outputs: list[Expr] = []
+        dtype = shapes.result_dtype(node, inputs)
+        for elements in followed:
+            value = shapes.materialise(node, elements, dtype)
+            if not isinstance(value, Constant):
+                self.known[value] = elements
+            outputs.append(value)
+        return outputs
+
+    def _converted(self, node: OnnxNode, domain: str, inputs: list[Expr | None]) -> list[Expr]:
+        function = registry.find(domain, node.op_type, node.opset)
+        while inputs and inputs[-1] is None:
+            inputs.pop()
+        made = functions.expand(self, node, inputs) if function is None else function(node, *inputs)
+        return list(made) if isinstance(made, list | tuple) else [made]
+
+    def _check_size(self, node: OnnxNode, value: Expr) -> None:
+        made = infer.type_of(value)
+        if isinstance(made, TensorType):
+            known = tuple(d for d in made.shape if isinstance(d, int))
+            loader.checked_bytes(known, made.dtype, node.op_type, node.span)
+
+
+def fields(value: Expr) -> list[Expr]:
+    """The fields of a tuple-typed expression."""
+    made = infer.type_of(value)
+    assert isinstance(made, TupleType)
+    return [TupleGetItem(value, i, getattr(value, "span", None)) for i in range(len(made.fields))]
+
+
+def _declared(declared: Any, name: str, index: int, what: str) -> int | str:
+    """One declared extent: a number, or the name of a dynamic dimension."""
+    if declared.HasField("dim_value") and declared.dim_value != -1:  # older exporters write -1 for "any"
+        if declared.dim_value < 0:
+            raise ModelError(f"{what}: dimension {index} is {declared.dim_value}")
+        return int(declared.dim_value)
+    given = declared.dim_param
+    if not any(c.isalnum() for c in given):  # "" and "?" name nothing
+        given = f"{name}_dim{index}"
+    return _identifier(given)
+
+
+def _identifier(name: str) -> str:
+    made = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return f"d{made}" if made[:1].isdigit() else made
+
+
+def _overridden(rows: list[Any] | None, override: Sequence[int | str], what: str) -> list[int | str]:
+    if isinstance(override, str) or not isinstance(override, Sequence):
+        raise ModelError(f"{what}: shape is {override!r}, expected a tuple of numbers and names")
+    if rows is not None and len(rows) != len(override):
+        raise ModelError(f"{what} has {len(rows)} dimensions, shape gives {len(override)}: {tuple(override)}")
+    made: list[int | str] = []
+    for index, extent in enumerate(override):
+        if isinstance(extent, str):
+            if not extent.isidentifier():
+                raise ModelError(f"{what}: {extent!r} is not a name for dimension {index}")
+        elif isinstance(extent, bool) or not isinstance(extent, int | np.integer) or extent < 0:
+            raise ModelError(f"{what}: dimension {index} is {extent!r}, expected a number or a name")
+        declared = rows[index].dim_value if rows is not None and rows[index].HasField("dim_value") else -1
+        if declared >= 0 and not isinstance(extent, str) and extent != declared:
+            raise ModelError(f"{what}: dimension {index} is {declared} in the model, shape gives {extent}")
+        made.append(extent if isinstance(extent, str) else int(extent))
+    return made
+
+
+__all__ = ["Importer", "Scope", "ScalarExpr", "fields", "from_onnx"]

@@ -1,0 +1,166 @@
+"""ONNX's operators that pick and place elements by index, sort, and accumulate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.frontend.onnx import dims
+from tvmlite.relay.frontend.onnx.node import OnnxNode
+from tvmlite.relay.frontend.onnx.registry import converter
+from tvmlite.relay.frontend.onnx.shape import slice_axes
+from tvmlite.relay.ir import Constant, Expr
+from tvmlite.relay.types import Dim
+
+
+def from_front(node: OnnxNode, indices: Expr, extent: Dim) -> Expr:
+    """Indices of one axis with negative ones counted from its end."""
+    if isinstance(indices, Constant) and isinstance(extent, int):
+        data = indices.data.astype(np.int64)
+        outside = data[(data < -extent) | (data >= extent)]
+        if outside.size:
+            node.bad(f"index {int(outside[0])} is outside [{-extent}, {extent - 1}]")
+        return Constant(np.where(data < 0, data + extent, data).astype(indices.data.dtype), node.span)
+    dtype = node.dtype(indices)
+    if dtypes.is_unsigned(dtype):
+        return indices
+    if isinstance(extent, int):
+        wide = node.const(extent, dtype)
+    else:
+        wide = node.cast(node.reshape(node.make("shape_value", values=(extent,), dtype="int64"), ()), dtype)
+    negative = node.make("less", indices, 0)
+    return node.make("where", negative, node.make("add", indices, wide), indices)
+
+
+@converter("Gather")
+def gather(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
+    shape = node.shape(data)
+    axis = node.axis(node.attr("axis", 0), len(shape))
+    return node.make("take", data, from_front(node, indices, shape[axis]), axis=axis)
+
+
+@converter("GatherElements", since=11)
+def gather_elements(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
+    shape = node.shape(data)
+    axis = node.axis(node.attr("axis", 0), len(shape))
+    return node.make("gather", data, from_front(node, indices, shape[axis]), axis=axis)
+
+
+def _tuples(node: OnnxNode, data: Expr, indices: Expr, skip: int = 0) -> Expr:
+    """Index tuples counted from the front, their parts along the first axis (as gather_nd wants them)."""
+    shape, extents = node.shape(indices), node.shape(data)
+    length = shape[-1]
+    if not isinstance(length, int):
+        node.unsupported(f"index tuples of dynamic length {length}")
+    if not skip + length <= len(extents) or len(shape) - 1 < skip:
+        node.bad(f"index tuples of {length} for data of rank {len(extents)}")
+    limits = extents[skip : skip + length]
+    if all(isinstance(d, int) for d in limits):
+        wide: Expr = node.const(np.array(limits, np.int64), node.dtype(indices))
+    else:
+        wide = node.cast(node.make("shape_value", values=tuple(limits), dtype="int64"), node.dtype(indices))
+    negative = node.make("less", indices, 0)
+    made = node.make("where", negative, node.make("add", indices, wide), indices)
+    return node.transpose(made, [len(shape) - 1, *range(len(shape) - 1)])
+
+
+@converter("GatherND", since=11)
+def gather_nd(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
+    skip = node.attr("batch_dims", 0)
+    return node.make("gather_nd", data, _tuples(node, data, indices, skip), batch_dims=skip)
+
+
+_REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "max": "max", "min": "min"}
+
+
+def _reduction(node: OnnxNode) -> str:
+    kind = node.attr("reduction", "none")
+    if kind not in _REDUCTIONS:
+        node.bad(f"reduction is {kind!r}")
+    return _REDUCTIONS[kind]
+
+
+@converter("Scatter", "ScatterElements", since=9)
+def scatter_elements(node: OnnxNode, data: Expr, indices: Expr, updates: Expr) -> Expr:
+    shape = node.shape(data)
+    axis = node.axis(node.attr("axis", 0), len(shape))
+    where = from_front(node, indices, shape[axis])
+    return node.make("scatter_elements", data, where, updates, axis=axis, reduction=_reduction(node))
+
+
+@converter("ScatterND", since=11)
+def scatter_nd(node: OnnxNode, data: Expr, indices: Expr, updates: Expr) -> Expr:
+    return node.make("scatter_nd", data, _tuples(node, data, indices), updates, mode=_reduction(node))
+
+
+@converter("OneHot", since=9)
+def one_hot(node: OnnxNode, indices: Expr, depth: Expr, values: Expr) -> Expr:
+    """``values`` are (off, on); indices outside the depth give a row of offs."""
+    known = node.known(depth)
+    if known is None or known.size != 1:
+        node.unsupported("input 'depth' depends on the data; it must follow from the input shapes")
+    count = dims.whole(known.reshape(-1)[0] if known.dtype == object else known.reshape(-1)[0].item())
+    if not isinstance(count, int):
+        node.unsupported(f"a depth of {count}")
+    rank = node.rank(indices)
+    whole = node.cast(indices, "int64")
+    whole = node.make("where", node.make("less", whole, 0), node.make("add", whole, count), whole)
+    off, on = (node.reshape(slice_axes(node, values, [0], [i], [i + 1]), ()) for i in (0, 1))
+    axis = node.axis(node.attr("axis", -1), rank + 1)
+    return node.make("one_hot", whole, on, off, depth=count, axis=axis, dtype=node.dtype(values))
+
+
+@converter("TopK")
+def top_k_by_attribute(node: OnnxNode, data: Expr) -> list[Expr]:
+    return _top_k(node, data, node.required("k"))
+
+
+@converter("TopK", since=10)
+def top_k(node: OnnxNode, data: Expr, k: Expr) -> list[Expr]:
+    (count,) = node.ints(k, "K")
+    if not isinstance(count, int):
+        node.unsupported(f"K of {count}")
+    return _top_k(node, data, count)
+
+
+def _top_k(node: OnnxNode, data: Expr, count: int) -> list[Expr]:
+    rank = node.rank(data)
+    axis = node.axis(node.attr("axis", -1), rank)
+    extent = node.shape(data)[axis]
+    if count < 0 or (isinstance(extent, int) and count > extent):
+        node.bad(f"K is {count} on an axis of {extent}")
+    made = node.make(
+        "topk",
+        data,
+        k=count,
+        axis=axis,
+        ret_type="both",
+        is_ascend=not node.attr("largest", 1),
+        dtype="int64",
+    )
+    return [node.field(made, 0), node.field(made, 1)]
+
+
+@converter("CumSum", "CumProd", since=11)
+def cumulative(node: OnnxNode, data: Expr, axis: Expr) -> Expr:
+    """Sums or products so far along an axis; ``reverse`` counts from the end."""
+    along = node.axis(int(node.number(axis, "axis")), node.rank(data))
+    name = "cumsum" if node.op_type == "CumSum" else "cumprod"
+    backwards = bool(node.attr("reverse", 0))
+    if backwards:
+        data = node.make("reverse", data, axis=along)
+    made = node.make(
+        name, data, axis=along, dtype=node.dtype(data), exclusive=bool(node.attr("exclusive", 0))
+    )
+    return node.make("reverse", made, axis=along) if backwards else made
+
+
+@converter("ReverseSequence", since=10)
+def reverse_sequence(node: OnnxNode, data: Expr, lengths: Expr) -> Expr:
+    return node.make(
+        "reverse_sequence",
+        data,
+        lengths,
+        seq_axis=node.attr("time_axis", 0),
+        batch_axis=node.attr("batch_axis", 1),
+    )

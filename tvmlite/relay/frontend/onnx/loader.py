@@ -1,0 +1,214 @@
+"""Reading an ONNX file without trusting it: every size, offset and path is checked before it is used."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.core.span import Span
+
+OLDEST_OPSET = 7
+LARGEST_FILE = 2**31
+LARGEST_TENSOR = 2**36
+"""Bytes of one tensor; a graph that asks for more is refused rather than tried."""
+
+DTYPES = {
+    onnx.TensorProto.FLOAT: "float32",
+    onnx.TensorProto.DOUBLE: "float64",
+    onnx.TensorProto.FLOAT16: "float16",
+    onnx.TensorProto.BFLOAT16: "bfloat16",
+    onnx.TensorProto.INT8: "int8",
+    onnx.TensorProto.INT16: "int16",
+    onnx.TensorProto.INT32: "int32",
+    onnx.TensorProto.INT64: "int64",
+    onnx.TensorProto.UINT8: "uint8",
+    onnx.TensorProto.UINT16: "uint16",
+    onnx.TensorProto.UINT32: "uint32",
+    onnx.TensorProto.UINT64: "uint64",
+    onnx.TensorProto.BOOL: "bool",
+}
+
+
+def load(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> tuple[onnx.ModelProto, Path | None, str]:
+    """The model, the folder its external data may lie in (None: none may), and its name for errors.
+
+    Raises ModelError for a file that is missing, truncated, foreign or empty.
+    """
+    if isinstance(model, onnx.ModelProto):
+        folder, name, proto = None, model.graph.name or "model", model
+    elif isinstance(model, bytes | bytearray | memoryview):
+        folder, name = None, "model"
+        proto = _parse(bytes(model), name)
+        name = proto.graph.name or name
+    else:
+        path = Path(model)
+        folder, name = path.parent, str(path)
+        proto = _parse(_read(path), name)
+    _check_whole(proto, name)
+    return proto, folder, name
+
+
+def _read(path: Path) -> bytes:
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise ModelError(f"model file {str(path)!r} {what}")
+    size = path.stat().st_size
+    if size >= LARGEST_FILE:
+        raise ModelError(
+            f"model file {str(path)!r} has {size} bytes, protobuf reads less than {LARGEST_FILE}",
+            hint="save it with external data: onnx.save(model, path, save_as_external_data=True)",
+        )
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"model file {str(path)!r} cannot be read: {error.strerror}") from error
+
+
+def _parse(data: bytes, name: str) -> onnx.ModelProto:
+    if not data:
+        raise ModelError(f"{name}: the file is empty, expected an ONNX model")
+    proto = onnx.ModelProto()
+    try:
+        proto.ParseFromString(data)
+    except Exception as error:  # protobuf's implementations share no public exception class
+        if type(error).__name__ not in ("DecodeError", "RuntimeError", "ValueError"):
+            raise
+        raise ModelError(f"{name}: not an ONNX model, or a truncated one ({error})") from error
+    return proto
+
+
+def _check_whole(proto: onnx.ModelProto, name: str) -> None:
+    if not proto.HasField("graph") or proto.ir_version <= 0:
+        raise ModelError(f"{name}: not an ONNX model: it has no graph or no ir_version")
+    if not proto.graph.output:
+        raise ModelError(f"{name}: the graph has no outputs")
+    opset_versions(proto, name)
+
+
+def opset_versions(proto: onnx.ModelProto, name: str) -> dict[str, int]:
+    """Opset version by domain ("" for ONNX's own); checks that ours is one the onnx package knows."""
+    versions = {_domain(o.domain): o.version for o in proto.opset_import}
+    newest = onnx.defs.onnx_opset_version()
+    if "" not in versions:
+        if versions:
+            return versions
+        raise ModelError(f"{name}: the model imports no operator set")
+    if not OLDEST_OPSET <= versions[""] <= newest:
+        raise UnsupportedError(
+            f"{name}: the model is of opset {versions['']}, supported are {OLDEST_OPSET} to {newest}",
+            hint="convert it with onnx.version_converter, or install a newer onnx package",
+        )
+    return versions
+
+
+def _domain(domain: str) -> str:
+    return "" if domain == "ai.onnx" else domain
+
+
+def nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    """Every node of ``graph`` and of the graphs inside its nodes."""
+    stack: list[Any] = [graph]
+    while stack:
+        for node in stack.pop().node:
+            yield node
+            for attribute in node.attribute:
+                if attribute.type == onnx.AttributeProto.GRAPH:
+                    stack.append(attribute.g)
+                stack.extend(attribute.graphs)
+
+
+def dtype_of(elem_type: int, what: str, span: Span | None = None) -> str:
+    """Our name of an ONNX element type; UnsupportedError for strings, 4-bit types and the like."""
+    if elem_type not in DTYPES:
+        try:
+            kind = onnx.TensorProto.DataType.Name(elem_type)
+        except ValueError:
+            raise ModelError(f"{what}: unknown element type {elem_type}", span) from None
+        raise UnsupportedError(
+            f"{what}: element type {kind} is not supported; supported are {', '.join(dtypes.ALL)}", span
+        )
+    return next(name for kind, name in DTYPES.items() if kind == elem_type)
+
+
+def array_of(
+    tensor: onnx.TensorProto, folder: Path | None, what: str, span: Span | None = None
+) -> np.ndarray:
+    """The array of a TensorProto, its dimensions, data length and external file checked first."""
+    dtype = dtype_of(tensor.data_type, what, span)
+    shape = tuple(tensor.dims)
+    size = checked_bytes(shape, dtype, what, span)
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        raw = _external(tensor, folder, size, what, span)
+        return np.frombuffer(raw, dtypes.numpy_of(dtype).newbyteorder("<")).reshape(shape)
+    if tensor.HasField("raw_data") and len(tensor.raw_data) != size:
+        raise ModelError(
+            f"{what}: shape {shape} of {dtype} needs {size} bytes, the file holds {len(tensor.raw_data)}",
+            span,
+        )
+    try:
+        return np.ascontiguousarray(numpy_helper.to_array(tensor)).reshape(shape)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ModelError(f"{what}: its data does not fit shape {shape} of {dtype} ({error})", span) from error
+
+
+def checked_bytes(shape: tuple[int, ...], dtype: str, what: str, span: Span | None = None) -> int:
+    """The bytes of an array; ModelError for a negative dimension or more than ``LARGEST_TENSOR``."""
+    if any(d < 0 for d in shape):
+        raise ModelError(f"{what}: negative dimension in shape {shape}", span)
+    size = math.prod(shape) * dtypes.bytes_of(dtype)
+    if size > LARGEST_TENSOR:
+        raise ModelError(
+            f"{what}: shape {shape} of {dtype} needs {size} bytes, at most {LARGEST_TENSOR} are supported",
+            span,
+        )
+    return size
+
+
+def _external(
+    tensor: onnx.TensorProto, folder: Path | None, size: int, what: str, span: Span | None
+) -> memoryview | np.ndarray:
+    entries = {e.key: e.value for e in tensor.external_data}
+    location = entries.get("location", "")
+    if folder is None:
+        raise ModelError(f"{what}: its data is in the file {location!r}; give the model's path", span)
+    path = _inside(folder, location, what, span)
+    offset = _count(entries.get("offset", "0"), "offset", what, span)
+    length = _count(entries.get("length", str(size)), "length", what, span)
+    if length != size:
+        raise ModelError(f"{what}: its shape needs {size} bytes, the external data has {length}", span)
+    have = path.stat().st_size
+    if offset + length > have:
+        raise ModelError(
+            f"{what}: bytes {offset} to {offset + length} of {location!r}, which has only {have}", span
+        )
+    if size == 0:
+        return np.empty(0, np.uint8)
+    return np.memmap(path, np.uint8, "r", offset, (length,))
+
+
+def _inside(folder: Path, location: str, what: str, span: Span | None) -> Path:
+    """The file ``location`` names, refused unless it lies, links followed, inside ``folder``."""
+    parts = location.replace("\\", "/").split("/")
+    if not location or "\0" in location or Path(location).is_absolute() or parts[0] == "" or ".." in parts:
+        raise ModelError(f"{what}: external data at {location!r} leaves the model's folder", span)
+    path = (folder / location).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise ModelError(f"{what}: external data at {location!r} leads out of the model's folder", span)
+    if not path.is_file():
+        raise ModelError(f"{what}: external data file {str(folder / location)!r} does not exist", span)
+    return path
+
+
+def _count(text: str, key: str, what: str, span: Span | None) -> int:
+    if not text.isdecimal():
+        raise ModelError(f"{what}: external data {key} is {text!r}, expected a whole number", span)
+    return int(text)

@@ -1,0 +1,231 @@
+"""ONNX's matrix products: Gemm, MatMul of any rank, products of integers, Einsum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.frontend.onnx import dims
+from tvmlite.relay.frontend.onnx.broadcast import assume_shape, broadcast_all
+from tvmlite.relay.frontend.onnx.node import OnnxNode
+from tvmlite.relay.frontend.onnx.registry import converter
+from tvmlite.relay.ir import Constant, Expr
+from tvmlite.relay.types import show_shape
+
+
+@converter("MatMul")
+def matmul_converter(node: OnnxNode, a: Expr, b: Expr) -> Expr:
+    if node.dtype(a) != node.dtype(b):
+        node.bad(f"inputs of types {node.dtype(a)} and {node.dtype(b)}, expected one type")
+    return matmul(node, a, b)
+
+
+def matmul(node: OnnxNode, a: Expr, b: Expr, out_dtype: str = "") -> Expr:
+    """numpy's ``a @ b``: vectors, matrices, and batches that broadcast."""
+    left, right = node.shape(a), node.shape(b)
+    if not left or not right:
+        node.bad("of a scalar")
+    if len(left) == 1:
+        made = matmul(node, node.reshape(a, (1, left[0])), b, out_dtype)
+        shape = node.shape(made)
+        return node.reshape(made, (*shape[:-2], shape[-1]))
+    if len(right) == 1:
+        made = matmul(node, a, node.reshape(b, (right[0], 1)), out_dtype)
+        return node.reshape(made, node.shape(made)[:-1])
+    inner, expected = left[-1], right[-2]
+    if isinstance(inner, int) and isinstance(expected, int) and inner != expected:
+        node.bad(f"shapes {show_shape(left)} and {show_shape(right)} do not multiply")
+    if not dims.equal(inner, expected):
+        a = assume_shape(node, a, (*left[:-1], expected))
+    if len(right) == 2:
+        return _by_matrix(node, a, b, out_dtype)
+    return _batched(node, a, b, out_dtype)
+
+
+def _by_matrix(node: OnnxNode, a: Expr, b: Expr, out_dtype: str) -> Expr:
+    """One matrix for every row of ``a``: a dense layer when it is a constant."""
+    if isinstance(b, Constant):
+        weight = Constant(np.ascontiguousarray(b.data.T), node.span)
+        return node.make("nn.dense", a, weight, out_dtype=out_dtype)
+    lead, k = node.shape(a)[:-1], node.shape(a)[-1]
+    flat = node.reshape(a, (node.product(lead), k))
+    made = node.make("nn.matmul", flat, b, out_dtype=out_dtype)
+    return node.reshape(made, (*lead, node.shape(b)[1]))
+
+
+def _batched(node: OnnxNode, a: Expr, b: Expr, out_dtype: str) -> Expr:
+    """Batches of matrices, their leading axes broadcast and taken as one."""
+    left, right = node.shape(a), node.shape(b)
+    rank = max(len(left), len(right))
+    a, b = node.expand_to_rank(a, rank), node.expand_to_rank(b, rank)
+    left, right = node.shape(a), node.shape(b)
+    batch = []
+    for x, y in zip(left[:-2], right[:-2], strict=True):
+        if isinstance(x, int) and isinstance(y, int) and 1 not in (x, y) and x != y:
+            node.bad(f"shapes {show_shape(left)} and {show_shape(right)} do not multiply")
+        batch.append(y if dims.equal(x, 1) else x)
+    flat = [_one_batch(node, v, batch) for v in (a, b)]
+    made = node.make("nn.batch_matmul", *flat, transpose_a=False, transpose_b=False, out_dtype=out_dtype)
+    return node.reshape(made, (*batch, left[-2], right[-1]))
+
+
+def _one_batch(node: OnnxNode, value: Expr, batch: Sequence[object]) -> Expr:
+    """``value`` of rank 3: its batch axes as one, of 1 if they are all 1."""
+    shape = node.shape(value)
+    if all(dims.equal(d, 1) for d in shape[:-2]):
+        return node.reshape(value, (1, *shape[-2:]))
+    wanted = tuple(batch)
+    if not any(
+        dims.equal(have, 1) and not dims.equal(want, 1) for have, want in zip(shape, wanted, strict=False)
+    ):
+        value = assume_shape(node, value, (*wanted, *shape[-2:]))  # type: ignore[arg-type]
+    else:
+        fitted = tuple(
+            have if dims.equal(have, 1) else want for have, want in zip(shape, wanted, strict=False)
+        )
+        value = assume_shape(node, value, (*fitted, *shape[-2:]))  # type: ignore[arg-type]
+        value = node.broadcast_to(value, (*wanted, *shape[-2:]))  # type: ignore[arg-type]
+    return node.reshape(value, (node.product(wanted), *shape[-2:]))  # type: ignore[arg-type]
+
+
+@converter("Gemm")
+def gemm(node: OnnxNode, a: Expr, b: Expr, c: Expr | None = None) -> Expr:
+    """``alpha * a @ b + beta * c``."""
+    if node.rank(a) != 2 or node.rank(b) != 2:
+        node.bad(f"of shapes {show_shape(node.shape(a))} and {show_shape(node.shape(b))}, expected matrices")
+    alpha, beta = node.attr("alpha", 1.0), node.attr("beta", 1.0)
+    trans_a, trans_b = bool(node.attr("transA", 0)), bool(node.attr("transB", 0))
+    dtype = node.dtype(a)
+    if isinstance(b, Constant):
+        weight = b if trans_b else Constant(np.ascontiguousarray(b.data.T), node.span)
+        data = node.transpose(a, (1, 0)) if trans_a else a
+        if not dims.equal(node.shape(data)[1], weight.data.shape[1]):
+            _check_inner(node, data, weight)
+            data = assume_shape(node, data, (node.shape(data)[0], weight.data.shape[1]))
+        made = node.make("nn.dense", data, weight)
+    else:
+        made = node.make("nn.matmul", a, b, transpose_a=trans_a, transpose_b=trans_b)
+    if alpha != 1.0:
+        made = node.make("multiply", made, node.const(_factor(node, alpha, dtype), dtype))
+    if c is None or beta == 0.0:
+        return made
+    if beta != 1.0:
+        c = node.make("multiply", c, node.const(_factor(node, beta, dtype), dtype))
+    return node.make("add", *broadcast_all(node, made, c))
+
+
+def _factor(node: OnnxNode, value: float, dtype: str) -> float:
+    if not dtypes.is_float(dtype) and not float(value).is_integer():
+        node.unsupported(f"a factor of {value} for {dtype}")
+    return value
+
+
+def _check_inner(node: OnnxNode, data: Expr, weight: Constant) -> None:
+    inner = node.shape(data)[1]
+    if isinstance(inner, int):
+        node.bad(f"{inner} columns meet {weight.data.shape[1]} rows")
+
+
+@converter("MatMulInteger")
+def matmul_integer(
+    node: OnnxNode, a: Expr, b: Expr, a_zero: Expr | None = None, b_zero: Expr | None = None
+) -> Expr:
+    """The product of integers less their zero points, in int32."""
+    if a_zero is None and b_zero is None:
+        return matmul(node, a, b, "int32")
+    left = centred(node, a, a_zero, rows=True)
+    right = centred(node, b, b_zero, rows=False)
+    return matmul(node, left, right, "int32")
+
+
+def centred(node: OnnxNode, data: Expr, zero: Expr | None, rows: bool) -> Expr:
+    """``data - zero`` in int32; a vector of zero points belongs to rows, or to columns."""
+    made = node.cast(data, "int32")
+    if zero is None:
+        return made
+    shape = node.shape(zero)
+    zero = node.cast(zero, "int32")
+    if len(shape) == 1 and not dims.equal(shape[0], 1) and rows:
+        zero = node.reshape(zero, (shape[0], 1))
+    elif len(shape) == 1 and dims.equal(shape[0], 1):
+        zero = node.reshape(zero, ())
+    return node.make("subtract", *broadcast_all(node, made, zero))
+
+
+@converter("Einsum", since=12)
+def einsum(node: OnnxNode, *inputs: Expr) -> Expr:
+    """Sums of products by index letters: pairs are multiplied in order, as batches of matrices."""
+    terms, result = _equation(node, inputs)
+    terms = [(_diagonal_free(node, letters), value) for letters, value in terms]
+    while len(terms) > 1:
+        (left, a), (right, b), *rest = terms
+        kept = "".join(dict.fromkeys(result + "".join(letters for letters, _ in rest)))
+        terms = [_contract(node, (left, a), (right, b), kept), *rest]
+    letters, value = _summed(node, terms[0][0], terms[0][1], keep=result)
+    return node.transpose(value, [letters.index(c) for c in result])
+
+
+def _diagonal_free(node: OnnxNode, letters: str) -> str:
+    if len(set(letters)) != len(letters):
+        node.unsupported(f"a diagonal: {letters!r} names an axis twice")
+    return letters
+
+
+def _equation(node: OnnxNode, inputs: Sequence[Expr]) -> tuple[list[tuple[str, Expr]], str]:
+    """Letters of each input and of the result; an ellipsis becomes capital-free letters of its own."""
+    text = node.required("equation").replace(" ", "")
+    left, arrow, right = text.partition("->")
+    names = left.split(",")
+    if len(names) != len(inputs):
+        node.bad(f"equation {text!r} names {len(names)} inputs, {len(inputs)} are given")
+    hidden = [
+        node.rank(v) - len(n.replace("...", "")) if "..." in n else 0
+        for n, v in zip(names, inputs, strict=True)
+    ]
+    extra = "".join(chr(0x100 + i) for i in range(max(hidden)))
+    terms: list[tuple[str, Expr]] = []
+    for name, value, count in zip(names, inputs, hidden, strict=True):
+        letters = name.replace("...", extra[len(extra) - count :]) if count >= 0 else name
+        if len(letters) != node.rank(value):
+            node.bad(f"equation {text!r}: {name!r} does not fit shape {show_shape(node.shape(value))}")
+        terms.append((letters, value))
+    if arrow:
+        return terms, right.replace("...", extra)
+    every = "".join(letters for letters, _ in terms)
+    return terms, extra + "".join(sorted(c for c in set(every) - set(extra) if every.count(c) == 1))
+
+
+def _summed(node: OnnxNode, letters: str, value: Expr, keep: str) -> tuple[str, Expr]:
+    """``value`` summed over the letters that are not in ``keep``."""
+    axes = tuple(i for i, c in enumerate(letters) if c not in keep)
+    if not axes:
+        return letters, value
+    return "".join(c for c in letters if c in keep), node.make("sum", value, axis=axes, keepdims=False)
+
+
+def _contract(node: OnnxNode, left: tuple[str, Expr], right: tuple[str, Expr], kept: str) -> tuple[str, Expr]:
+    """Two terms as one: shared kept letters are batches, shared other letters are summed."""
+    one, a = _summed(node, *left, keep=kept + right[0])
+    two, b = _summed(node, *right, keep=kept + left[0])
+    batch = [c for c in one if c in two and c in kept]
+    inner = [c for c in one if c in two and c not in kept]
+    rows = [c for c in one if c not in two]
+    columns = [c for c in two if c not in one]
+    extents = {
+        c: d
+        for letters, v in ((two, b), (one, a))
+        for c, d in zip(letters, node.shape(v), strict=True)
+        if not dims.equal(d, 1)
+    }
+    size = {c: extents.get(c, 1) for c in one + two}
+    a = node.transpose(a, [one.index(c) for c in batch + rows + inner])
+    b = node.transpose(b, [two.index(c) for c in batch + inner + columns])
+    a = node.broadcast_to(a, [size[c] for c in batch + rows + inner])
+    b = node.broadcast_to(b, [size[c] for c in batch + inner + columns])
+    flat = [node.product([size[c] for c in group]) for group in (batch, rows, inner, columns)]
+    a, b = node.reshape(a, (flat[0], flat[1], flat[2])), node.reshape(b, (flat[0], flat[2], flat[3]))
+    made = node.make("nn.batch_matmul", a, b, transpose_a=False, transpose_b=False)
+    letters = "".join(batch + rows + columns)
+    return letters, node.reshape(made, [size[c] for c in letters])

@@ -1,0 +1,226 @@
+"""What a converter sees of its ONNX node: attributes, input types, known values, and a way to make calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import onnx
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.relay import infer, op
+from tvmlite.relay.frontend.onnx import dims, loader
+from tvmlite.relay.ir import Constant, Expr, Tuple, TupleGetItem
+from tvmlite.relay.types import Dim, Shape, TensorType
+from tvmlite.te import expr as e
+
+if TYPE_CHECKING:
+    from tvmlite.relay.frontend.onnx.importer import Importer, Scope
+
+KNOWN_LIMIT = 4096
+"""Elements up to which a value is followed at import."""
+
+
+class OnnxNode:
+    """One node being converted. Its calls carry its name, so that later errors do too."""
+
+    def __init__(
+        self,
+        proto: onnx.NodeProto,
+        opsets: Mapping[str, int],
+        importer: Importer,
+        scope: Scope,
+        label: str,
+    ) -> None:
+        self.proto = proto
+        self.opsets = opsets
+        self.opset = opsets.get("" if proto.domain == "ai.onnx" else proto.domain, 0)
+        self.importer = importer
+        self.scope = scope
+        self.label = label
+        self.span = Span(importer.source, note=label)
+        self._attributes = {a.name: a for a in proto.attribute}
+
+    @property
+    def op_type(self) -> str:
+        return self.proto.op_type
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.proto.output)
+
+    def wants(self, index: int) -> bool:
+        """Whether the node's output ``index`` has a name."""
+        return index < len(self.proto.output) and bool(self.proto.output[index])
+
+    def unsupported(self, reason: str, hint: str | None = None) -> NoReturn:
+        """Refuse the node: legal ONNX that tvmlite does not carry out."""
+        raise UnsupportedError(f"{self.op_type}: {reason}", self.span, hint)
+
+    def bad(self, reason: str) -> NoReturn:
+        """Refuse the node: not legal ONNX."""
+        raise ModelError(f"{self.op_type}: {reason}", self.span)
+
+    # Attributes
+
+    def has(self, name: str) -> bool:
+        return name in self._attributes
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        """An attribute as a Python value: int, float, str, list of those, ndarray, or a GraphProto."""
+        found = self._attributes.get(name)
+        if found is None:
+            return default
+        kinds = onnx.AttributeProto
+        match found.type:
+            case kinds.TENSOR:
+                return loader.array_of(found.t, None, f"attribute {name!r}", self.span)
+            case kinds.STRING:
+                return found.s.decode("utf-8", "replace")
+            case kinds.STRINGS:
+                return [s.decode("utf-8", "replace") for s in found.strings]
+            case kinds.INT | kinds.INTS | kinds.FLOAT | kinds.FLOATS | kinds.GRAPH | kinds.GRAPHS:
+                value = onnx.helper.get_attribute_value(found)
+                return list(value) if found.type in (kinds.INTS, kinds.FLOATS, kinds.GRAPHS) else value
+            case _:
+                return self.unsupported(f"attribute {name!r} of kind {kinds.AttributeType.Name(found.type)}")
+
+    def required(self, name: str) -> Any:
+        """An attribute that must be there."""
+        value = self.attr(name)
+        if value is None:
+            self.bad(f"attribute {name!r} is missing")
+        return value
+
+    def dtype_attr(self, name: str, default: str | None = None) -> str:
+        """An attribute that holds an element type."""
+        value = self.attr(name)
+        if value is None or (value == 0 and default is not None):
+            if default is None:
+                self.bad(f"attribute {name!r} is missing")
+            return default
+        return loader.dtype_of(int(value), f"attribute {name!r}", self.span)
+
+    # Types
+
+    def type(self, value: Expr) -> TensorType:
+        made = infer.type_of(value)
+        assert isinstance(made, TensorType), made
+        return made
+
+    def shape(self, value: Expr) -> Shape:
+        return self.type(value).shape
+
+    def dtype(self, value: Expr) -> str:
+        return self.type(value).dtype
+
+    def rank(self, value: Expr) -> int:
+        return len(self.shape(value))
+
+    def axis(self, axis: int, rank: int, what: str = "axis") -> int:
+        """``axis`` counted from the front; an error when outside ``[-rank, rank)``."""
+        if not -rank <= axis < max(rank, 1):
+            self.bad(f"{what} {axis} is outside [{-rank}, {rank - 1}]")
+        return axis + rank if axis < 0 else axis
+
+    def axes(self, axes: Sequence[Any], rank: int) -> list[int]:
+        """``axes`` counted from the front, no two alike."""
+        made = [self.axis(int(a), rank, "axes: axis") for a in axes]
+        if len(set(made)) != len(made):
+            self.bad(f"axes {list(axes)} name one axis twice")
+        return made
+
+    # Values known at import
+
+    def known(self, value: Expr | None) -> np.ndarray | None:
+        """The elements of ``value`` (numbers or expressions over dimensions), if known and not many."""
+        if value is None:
+            return None
+        if isinstance(value, Constant):
+            return value.data if value.data.size <= KNOWN_LIMIT else None
+        return self.importer.known.get(value)
+
+    def ints(self, value: Expr, what: str) -> list[Dim]:
+        """The elements of an integer tensor of rank 0 or 1; UnsupportedError when data-dependent."""
+        found = self.known(value)
+        if found is None:
+            self.unsupported(f"input {what!r} depends on the data; it must follow from the input shapes")
+        flat = [dims.whole(x) for x in found.ravel().tolist()]
+        if any(x is None for x in flat):
+            self.unsupported(f"input {what!r} is not made of whole numbers")
+        return [x for x in flat if x is not None]
+
+    def static_ints(self, value: Expr, what: str) -> list[int]:
+        """The elements of an integer tensor that must be plain numbers."""
+        made: list[int] = []
+        for item in self.ints(value, what):
+            if not isinstance(item, int):
+                self.unsupported(f"input {what!r} depends on a dynamic dimension: {item}")
+            made.append(item)
+        return made
+
+    def number(self, value: Expr | None, what: str, default: Any = None) -> Any:
+        """The one element of a constant input, as a Python number; ``default`` if left out."""
+        if value is None:
+            return default
+        found = self.known(value)
+        if found is None or found.size != 1 or isinstance(found.reshape(()).item(), e.Expr | dims.Ratio):
+            self.unsupported(f"input {what!r} must be a constant of one element")
+        return found.reshape(()).item()
+
+    # Making calls
+
+    def make(self, name: str, *args: Any, **attrs: Any) -> Expr:
+        """A call of a relay operator; Python numbers become constants of the first tensor's dtype."""
+        tensors = [a for a in args if isinstance(a, Expr)]
+        made = [a if isinstance(a, Expr) else self.const(a, self.dtype(tensors[0])) for a in args]
+        return op.make(name, *made, span=self.span, **attrs)
+
+    def const(self, value: Any, dtype: str) -> Constant:
+        """A constant, its value converted (never out of range: that is our own fault)."""
+        return Constant(np.asarray(value).astype(dtypes.numpy_of(dtype)), self.span)
+
+    def many(self, name: str, args: Sequence[Expr], **attrs: Any) -> Expr:
+        """A call of a variadic operator."""
+        return op.make(name, Tuple(tuple(args), self.span), span=self.span, **attrs)
+
+    def field(self, value: Expr, index: int) -> Expr:
+        return TupleGetItem(value, index, self.span)
+
+    def cast(self, value: Expr, dtype: str) -> Expr:
+        return value if self.dtype(value) == dtype else self.make("cast", value, dtype=dtype)
+
+    def reshape(self, value: Expr, shape: Sequence[Dim]) -> Expr:
+        """``value`` with ``shape``; itself when that is its shape already."""
+        if dims.same(self.shape(value), shape):
+            return value
+        return self.make("reshape", value, newshape=tuple(shape))
+
+    def transpose(self, value: Expr, axes: Sequence[int]) -> Expr:
+        """``value`` with its axes permuted; a constant is permuted at once."""
+        if list(axes) == list(range(len(axes))):
+            return value
+        if isinstance(value, Constant):
+            return Constant(np.ascontiguousarray(value.data.transpose(axes)), self.span)
+        return self.make("transpose", value, axes=tuple(axes))
+
+    def broadcast_to(self, value: Expr, shape: Sequence[Dim]) -> Expr:
+        if dims.same(self.shape(value), shape):
+            return value
+        return self.make("broadcast_to", value, shape=tuple(shape))
+
+    def full(self, value: Any, shape: Sequence[Dim], dtype: str) -> Expr:
+        """A tensor of one value."""
+        return self.make("full", self.const(value, dtype), shape=tuple(shape), dtype=dtype)
+
+    def expand_to_rank(self, value: Expr, rank: int) -> Expr:
+        """``value`` with 1s put before its shape until it has ``rank`` axes."""
+        shape = self.shape(value)
+        return self.reshape(value, (1,) * (rank - len(shape)) + tuple(shape))
+
+    def product(self, shape: Sequence[Dim]) -> Dim:
+        return dims.simplify(math.prod(shape, start=1))

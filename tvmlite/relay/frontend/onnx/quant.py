@@ -1,0 +1,164 @@
+"""ONNX's quantised operators, on qnn.quantize and qnn.dequantize or integer products."""
+
+from __future__ import annotations
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.frontend.onnx import dims, nn
+from tvmlite.relay.frontend.onnx.matmul import centred, matmul
+from tvmlite.relay.frontend.onnx.node import OnnxNode
+from tvmlite.relay.frontend.onnx.registry import converter
+from tvmlite.relay.ir import Expr
+
+_TYPES = ("int8", "uint8", "int16", "uint16", "int32")
+
+
+def _parameters(
+    node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, kind: str
+) -> tuple[Expr, Expr, int]:
+    """Scale and zero point as scalars, or vectors along the axis given back."""
+    rank = node.rank(data)
+    if node.attr("block_size", 0):
+        node.unsupported("block_size")
+    if node.rank(scale) > 1:
+        node.unsupported(f"a scale of rank {node.rank(scale)}")
+    zero = node.full(0, node.shape(scale), kind) if zero is None else zero
+    if node.rank(scale) == 0 or dims.equal(node.shape(scale)[0], 1):
+        return node.reshape(scale, ()), node.reshape(zero, ()), -1
+    return scale, zero, node.axis(node.attr("axis", 1), rank)
+
+
+@converter("QuantizeLinear", since=10)
+def quantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None) -> Expr:
+    kind = node.dtype_attr("output_dtype", "uint8") if zero is None else node.dtype(zero)
+    if kind not in _TYPES:
+        node.unsupported(f"to {kind}")
+    return quantize(node, data, scale, zero, kind)
+
+
+def quantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, kind: str) -> Expr:
+    """``saturate(round(data / scale) + zero)``."""
+    factor, offset, axis = _parameters(node, data, scale, zero, kind)
+    work = (
+        "float32"
+        if dtypes.bits(node.dtype(data)) < 32 or not dtypes.is_float(node.dtype(data))
+        else node.dtype(data)
+    )
+    return node.make(
+        "qnn.quantize",
+        node.cast(data, work),
+        node.cast(factor, work),
+        node.cast(offset, "int32"),
+        axis=axis,
+        out_dtype=kind,
+    )
+
+
+@converter("DequantizeLinear", since=10)
+def dequantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None) -> Expr:
+    return dequantize(node, data, scale, zero)
+
+
+def dequantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None) -> Expr:
+    kind, out = node.dtype(data), node.dtype_attr("output_dtype", node.dtype(scale))
+    if kind not in _TYPES:
+        node.unsupported(f"of {kind}")
+    factor, offset, axis = _parameters(node, data, scale, zero, kind)
+    made = node.make(
+        "qnn.dequantize",
+        data,
+        node.cast(factor, "float32"),
+        node.cast(offset, "int32"),
+        axis=axis,
+        out_dtype="float32",
+    )
+    return node.cast(made, out)
+
+
+@converter("DynamicQuantizeLinear", since=11)
+def dynamic_quantize(node: OnnxNode, data: Expr) -> list[Expr]:
+    """uint8 over the range of the data, widened to hold 0."""
+    axes = tuple(range(node.rank(data)))
+    high = node.make("maximum", node.make("max", data, axis=axes, keepdims=False), 0)
+    low = node.make("minimum", node.make("min", data, axis=axes, keepdims=False), 0)
+    scale = node.make("divide", node.make("subtract", high, low), 255)
+    safe = node.make("where", node.make("equal", scale, 0), node.const(1, "float32"), scale)
+    zero = node.make("round", node.make("divide", node.make("subtract", node.const(0, "float32"), low), safe))
+    zero = node.cast(node.make("clip", zero, a_min=0.0, a_max=255.0), "uint8")
+    return [quantize(node, data, safe, zero, "uint8"), scale, zero]
+
+
+@converter("ConvInteger", since=10)
+def conv_integer(
+    node: OnnxNode, data: Expr, weight: Expr, data_zero: Expr | None = None, weight_zero: Expr | None = None
+) -> Expr:
+    """The convolution, in int32, of integers less their zero points (so that padding adds nothing)."""
+    if data_zero is not None and not all(dims.equal(d, 1) for d in node.shape(data_zero)):
+        node.unsupported("a zero point of the data that is not one number")
+    left = centred(node, data, None if data_zero is None else node.reshape(data_zero, ()), rows=True)
+    right = _centred_weight(node, weight, weight_zero)
+    return nn.convolution(node, left, right, "int32")
+
+
+def _centred_weight(node: OnnxNode, weight: Expr, zero: Expr | None) -> Expr:
+    if zero is None or node.rank(zero) == 0 or dims.equal(node.shape(zero)[0], 1):
+        return centred(node, weight, None if zero is None else node.reshape(zero, ()), rows=True)
+    shape = (node.shape(zero)[0], *(1,) * (node.rank(weight) - 1))
+    return centred(node, weight, node.reshape(zero, shape), rows=True)
+
+
+@converter("QLinearConv", since=10)
+def qlinear_conv(
+    node: OnnxNode,
+    data: Expr,
+    data_scale: Expr,
+    data_zero: Expr,
+    weight: Expr,
+    weight_scale: Expr,
+    weight_zero: Expr,
+    out_scale: Expr,
+    out_zero: Expr,
+    bias: Expr | None = None,
+) -> Expr:
+    """An integer convolution, rescaled and rounded to the output's type."""
+    made = conv_integer(node, data, weight, data_zero, weight_zero)
+    made = nn.with_bias(node, made, bias)
+    factor = node.make("divide", node.make("multiply", data_scale, weight_scale), out_scale)
+    if node.rank(factor) == 1 and not dims.equal(node.shape(factor)[0], 1):
+        factor = node.reshape(factor, (*node.shape(factor), *(1,) * (node.rank(made) - 2)))
+    else:
+        factor = node.reshape(factor, ())
+    return _requantized(node, made, factor, out_zero)
+
+
+def _requantized(node: OnnxNode, data: Expr, factor: Expr, zero: Expr) -> Expr:
+    wide = node.make("multiply", node.cast(data, "float32"), node.cast(factor, "float32"))
+    return quantize(node, wide, node.const(1, "float32"), node.reshape(zero, ()), node.dtype(zero))
+
+
+@converter("QLinearMatMul", since=10)
+def qlinear_matmul(
+    node: OnnxNode,
+    a: Expr,
+    a_scale: Expr,
+    a_zero: Expr,
+    b: Expr,
+    b_scale: Expr,
+    b_zero: Expr,
+    out_scale: Expr,
+    out_zero: Expr,
+) -> Expr:
+    """An integer product, rescaled and rounded to the output's type; scales may be by row or column."""
+    product = matmul(node, centred(node, a, a_zero, rows=True), centred(node, b, b_zero, rows=False), "int32")
+    left = _rows(node, node.cast(a_scale, "float32"))
+    right = node.cast(b_scale, "float32")
+    factor = node.make(
+        "divide", node.make("multiply", left, right), node.reshape(node.cast(out_scale, "float32"), ())
+    )
+    if all(dims.equal(d, 1) for d in node.shape(factor)):
+        factor = node.reshape(factor, ())
+    return _requantized(node, product, factor, out_zero)
+
+
+def _rows(node: OnnxNode, scale: Expr) -> Expr:
+    shape = node.shape(scale)
+    return node.reshape(scale, (shape[0], 1)) if len(shape) == 1 and not dims.equal(shape[0], 1) else scale

@@ -1,0 +1,307 @@
+"""ONNX's LSTM, GRU and RNN, unrolled step by step over a sequence of known length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tvmlite.relay.frontend.onnx.node import OnnxNode
+from tvmlite.relay.frontend.onnx.registry import converter
+from tvmlite.relay.frontend.onnx.shape import slice_axes
+from tvmlite.relay.ir import Expr
+from tvmlite.relay.types import Dim
+
+LONGEST = 512
+"""Steps up to which a sequence is unrolled."""
+
+Activation = Callable[[Expr], Expr]
+
+
+@dataclass(frozen=True)
+class _Direction:
+    """One pass over the sequence: its number, its weights, its activations."""
+
+    number: int
+    reverse: bool
+    weight: Expr
+    recurrence: Expr
+    bias: tuple[Expr, Expr] | None
+    activations: tuple[Activation, ...]
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """What the three operators share: the sequence as (steps, batch, input), sizes, states."""
+
+    node: OnnxNode
+    data: Expr
+    steps: int
+    batch: Dim
+    hidden: int
+    lengths: Expr | None
+    directions: tuple[_Direction, ...]
+
+    def state(self, given: Expr | None, number: int) -> Expr:
+        """The initial state of one direction, ``(batch, hidden)``."""
+        node = self.node
+        if given is None:
+            return node.full(0, (self.batch, self.hidden), node.dtype(self.data))
+        return _pick(node, given, 1 if node.attr("layout", 0) else 0, number)
+
+
+def _pick(node: OnnxNode, data: Expr, axis: int, index: int) -> Expr:
+    """One slice, its axis gone."""
+    shape = node.shape(data)
+    part = slice_axes(node, data, [axis], [index], [index + 1])
+    return node.reshape(part, [d for i, d in enumerate(shape) if i != axis])
+
+
+def _parts(node: OnnxNode, data: Expr, count: int, hidden: int, axis: int) -> list[Expr]:
+    return [slice_axes(node, data, [axis], [i * hidden], [(i + 1) * hidden]) for i in range(count)]
+
+
+def _layer(node: OnnxNode, gates: int, defaults: Sequence[str], inputs: Sequence[Expr | None]) -> _Layer:
+    data, weight, recurrence, bias, lengths = inputs
+    assert data is not None
+    assert weight is not None
+    assert recurrence is not None
+    if node.attr("layout", 0):
+        data = node.transpose(data, (1, 0, 2))
+    steps, batch, _ = node.shape(data)
+    if not isinstance(steps, int):
+        node.unsupported(f"a sequence of dynamic length {steps}")
+    if steps > LONGEST:
+        node.unsupported(f"a sequence of {steps} steps; at most {LONGEST} are unrolled")
+    hidden = node.shape(recurrence)[-1]
+    if not isinstance(hidden, int):
+        node.unsupported(f"a dynamic hidden size {hidden}")
+    kind = node.attr("direction", "forward")
+    reverses = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}.get(kind)
+    if reverses is None:
+        node.bad(f"direction is {kind!r}")
+    names = node.attr("activations") or list(defaults) * len(reverses)
+    if len(names) != len(defaults) * len(reverses):
+        node.bad(f"activations are {names}, expected {len(defaults) * len(reverses)}")
+    functions = _activations(node, names)
+    directions = []
+    for i, reverse in enumerate(reverses):
+        own = tuple(functions[i * len(defaults) : (i + 1) * len(defaults)])
+        pair = None
+        if bias is not None:
+            both = _pick(node, bias, 0, i)
+            pair = tuple(_parts(node, both, 2, gates * hidden, 0))
+        directions.append(
+            _Direction(i, reverse, _pick(node, weight, 0, i), _pick(node, recurrence, 0, i), pair, own)  # type: ignore[arg-type]
+        )
+    return _Layer(node, data, steps, batch, hidden, lengths, tuple(directions))
+
+
+def _activations(node: OnnxNode, names: Sequence[str]) -> list[Activation]:
+    """Functions by name; alphas and betas are handed out in order to those that take them."""
+    alphas, betas = list(node.attr("activation_alpha") or []), list(node.attr("activation_beta") or [])
+    limit = node.attr("clip")
+    made: list[Activation] = []
+    for name in names:
+        function = _activation(node, name.lower(), alphas, betas)
+        made.append(function if limit is None else _clipped(node, function, limit))
+    return made
+
+
+def _clipped(node: OnnxNode, function: Activation, limit: float) -> Activation:
+    return lambda x: function(node.make("clip", x, a_min=-limit, a_max=limit))
+
+
+def _activation(node: OnnxNode, name: str, alphas: list[float], betas: list[float]) -> Activation:
+    def take(values: list[float], default: float) -> float:
+        return values.pop(0) if values else default
+
+    if name in ("sigmoid", "tanh"):
+        return lambda x: node.make(name, x)
+    if name == "relu":
+        return lambda x: node.make("nn.relu", x)
+    if name == "softsign":
+        return lambda x: node.make("divide", x, node.make("add", node.make("abs", x), 1))
+    if name == "affine":
+        alpha, beta = take(alphas, 1.0), take(betas, 0.0)
+        return lambda x: node.make("add", node.make("multiply", x, alpha), beta)
+    if name == "leakyrelu":
+        slope = take(alphas, 0.01)
+        return lambda x: node.make("nn.leaky_relu", x, alpha=slope)
+    if name == "scaledtanh":
+        a, b = take(alphas, 1.0), take(betas, 1.0)
+        return lambda x: node.make("multiply", node.make("tanh", node.make("multiply", x, b)), a)
+    if name == "hardsigmoid":
+        a, b = take(alphas, 0.2), take(betas, 0.5)
+        return lambda x: node.make(
+            "clip", node.make("add", node.make("multiply", x, a), b), a_min=0.0, a_max=1.0
+        )
+    return node.unsupported(f"activation {name!r}")
+
+
+Step = Callable[[Expr, tuple[Expr, ...]], tuple[Expr, ...]]
+
+
+def _run(
+    layer: _Layer, direction: _Direction, step: Step, states: tuple[Expr, ...]
+) -> tuple[list[Expr], tuple[Expr, ...]]:
+    """The hidden states in order of time, and the last states; past its length a sample stands still."""
+    node = layer.node
+    order = range(layer.steps - 1, -1, -1) if direction.reverse else range(layer.steps)
+    outputs: dict[int, Expr] = {}
+    for time in order:
+        new = step(_pick(node, layer.data, 0, time), states)
+        if layer.lengths is None:
+            states = new
+            outputs[time] = states[0]
+            continue
+        limit = node.reshape(layer.lengths, (layer.batch, 1))
+        inside = node.make("greater", limit, node.const(time, node.dtype(limit)))
+        states = tuple(node.make("where", inside, n, old) for n, old in zip(new, states, strict=True))
+        outputs[time] = node.make("where", inside, new[0], node.const(0, node.dtype(new[0])))
+    return [outputs[time] for time in range(layer.steps)], states
+
+
+def _results(layer: _Layer, runs: Sequence[tuple[list[Expr], tuple[Expr, ...]]]) -> list[Expr]:
+    """Y ``(steps, directions, batch, hidden)``, then each last state; ``layout`` puts the batch first."""
+    node, hidden, batch = layer.node, layer.hidden, layer.batch
+    every = []
+    for time in range(layer.steps):
+        every += [node.reshape(outputs[time], (1, 1, batch, hidden)) for outputs, _ in runs]
+    count = len(runs)
+    whole = node.many("concatenate", every, axis=0) if len(every) > 1 else every[0]
+    made = [node.reshape(whole, (layer.steps, count, batch, hidden))]
+    for k in range(len(runs[0][1])):
+        parts = [node.reshape(states[k], (1, batch, hidden)) for _, states in runs]
+        made.append(node.many("concatenate", parts, axis=0) if count > 1 else parts[0])
+    if node.attr("layout", 0):
+        made = [node.transpose(made[0], (2, 0, 1, 3)), *(node.transpose(m, (1, 0, 2)) for m in made[1:])]
+    return made
+
+
+def _linear(node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None) -> Expr:
+    made = node.make("nn.dense", data, weight)
+    return made if bias is None else node.make("add", made, bias)
+
+
+@converter("RNN", since=7)
+def rnn(
+    node: OnnxNode,
+    data: Expr,
+    weight: Expr,
+    recurrence: Expr,
+    bias: Expr | None = None,
+    lengths: Expr | None = None,
+    initial: Expr | None = None,
+) -> list[Expr]:
+    layer = _layer(node, 1, ["Tanh"], (data, weight, recurrence, bias, lengths))
+    runs = []
+    for one in layer.directions:
+
+        def step(x: Expr, states: tuple[Expr, ...], one: _Direction = one) -> tuple[Expr, ...]:
+            given, kept = one.bias or (None, None)
+            total = node.make(
+                "add", _linear(node, x, one.weight, given), _linear(node, states[0], one.recurrence, kept)
+            )
+            return (one.activations[0](total),)
+
+        runs.append(_run(layer, one, step, (layer.state(initial, one.number),)))
+    return _results(layer, runs)
+
+
+@converter("GRU", since=7)
+def gru(
+    node: OnnxNode,
+    data: Expr,
+    weight: Expr,
+    recurrence: Expr,
+    bias: Expr | None = None,
+    lengths: Expr | None = None,
+    initial: Expr | None = None,
+) -> list[Expr]:
+    layer = _layer(node, 3, ["Sigmoid", "Tanh"], (data, weight, recurrence, bias, lengths))
+    runs = []
+    for one in layer.directions:
+
+        def step(x: Expr, states: tuple[Expr, ...], one: _Direction = one) -> tuple[Expr, ...]:
+            return (_gru_step(layer, one, x, states[0]),)
+
+        runs.append(_run(layer, one, step, (layer.state(initial, one.number),)))
+    return _results(layer, runs)
+
+
+def _gru_step(layer: _Layer, one: _Direction, x: Expr, state: Expr) -> Expr:
+    """Gates update, reset, new; ``linear_before_reset`` says what the reset gate multiplies."""
+    node, hidden = layer.node, layer.hidden
+    given, kept = one.bias or (None, None)
+    gate, candidate = one.activations
+    new = _parts(node, _linear(node, x, one.weight, given), 3, hidden, 1)
+    if node.attr("linear_before_reset", 0):
+        old = _parts(node, _linear(node, state, one.recurrence, kept), 3, hidden, 1)
+        update, reset = (gate(node.make("add", a, b)) for a, b in zip(new[:2], old[:2], strict=True))
+        proposal = candidate(node.make("add", new[2], node.make("multiply", reset, old[2])))
+    else:
+        weights = _parts(node, one.recurrence, 3, hidden, 0)
+        biases = [None] * 3 if kept is None else _parts(node, kept, 3, hidden, 0)
+        update, reset = (
+            gate(node.make("add", a, _linear(node, state, w, b)))
+            for a, w, b in zip(new[:2], weights[:2], biases[:2], strict=True)
+        )
+        masked = node.make("multiply", reset, state)
+        proposal = candidate(node.make("add", new[2], _linear(node, masked, weights[2], biases[2])))
+    rest = node.make("subtract", node.const(1, node.dtype(update)), update)
+    return node.make("add", node.make("multiply", rest, proposal), node.make("multiply", update, state))
+
+
+@converter("LSTM", since=7)
+def lstm(
+    node: OnnxNode,
+    data: Expr,
+    weight: Expr,
+    recurrence: Expr,
+    bias: Expr | None = None,
+    lengths: Expr | None = None,
+    initial: Expr | None = None,
+    cell: Expr | None = None,
+    peephole: Expr | None = None,
+) -> list[Expr]:
+    layer = _layer(node, 4, ["Sigmoid", "Tanh", "Tanh"], (data, weight, recurrence, bias, lengths))
+    runs = []
+    for one in layer.directions:
+        windows = None
+        if peephole is not None:
+            windows = _parts(node, _pick(node, peephole, 0, one.number), 3, layer.hidden, 0)
+
+        def step(
+            x: Expr, states: tuple[Expr, ...], one: _Direction = one, windows: list[Expr] | None = windows
+        ) -> tuple[Expr, ...]:
+            return _lstm_step(layer, one, x, states, windows)
+
+        states = (layer.state(initial, one.number), layer.state(cell, one.number))
+        runs.append(_run(layer, one, step, states))
+    return _results(layer, runs)
+
+
+def _lstm_step(
+    layer: _Layer, one: _Direction, x: Expr, states: tuple[Expr, ...], windows: list[Expr] | None
+) -> tuple[Expr, ...]:
+    """Gates input, output, forget, cell (ONNX's order); peepholes look at the cell."""
+    node = layer.node
+    given, kept = one.bias or (None, None)
+    hidden, cell = states
+    total = node.make("add", _linear(node, x, one.weight, given), _linear(node, hidden, one.recurrence, kept))
+    i, o, f, c = _parts(node, total, 4, layer.hidden, 1)
+    gate, inner, outer = one.activations
+
+    def looking(value: Expr, at: Expr, which: int) -> Expr:
+        if windows is None:
+            return value
+        return node.make("add", value, node.make("multiply", at, windows[which]))
+
+    i = gate(looking(i, cell, 0))
+    if node.attr("input_forget", 0):
+        f = node.make("subtract", node.const(1, node.dtype(i)), i)
+    else:
+        f = gate(looking(f, cell, 2))
+    new = node.make("add", node.make("multiply", f, cell), node.make("multiply", i, inner(c)))
+    o = gate(looking(o, new, 1))
+    return node.make("multiply", o, outer(new)), new

@@ -1,0 +1,39 @@
+"""The table of ONNX converters: by operator, the newest version not above the model's opset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Converter = Callable[..., Any]
+"""``converter(node, *inputs)``: an OnnxNode, relay expressions (None: input left out) -> outputs."""
+
+_converters: dict[tuple[str, str], list[tuple[int, Converter]]] = {}
+
+
+def converter(*op_types: str, since: int = 1, domain: str = "") -> Callable[[Converter], Converter]:
+    """Register the decorated function for ``op_types`` from opset ``since`` on, until a newer one."""
+
+    def register(function: Converter) -> Converter:
+        for op_type in op_types:
+            versions = _converters.setdefault((domain, op_type), [])
+            assert since not in [version for version, _ in versions], (op_type, since)
+            versions.append((since, function))
+            versions.sort(key=lambda pair: pair[0])
+        return function
+
+    return register
+
+
+def find(domain: str, op_type: str, opset: int) -> Converter | None:
+    """The converter for an operator of ``opset``, or None."""
+    best = None
+    for since, function in _converters.get((domain, op_type), ()):
+        if since <= opset:
+            best = function
+    return best
+
+
+def operators() -> list[tuple[str, str, tuple[int, ...]]]:
+    """Every (domain, operator, opsets at which a converter begins), sorted."""
+    return sorted((d, name, tuple(v for v, _ in rows)) for (d, name), rows in _converters.items())

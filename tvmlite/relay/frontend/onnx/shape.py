@@ -1,0 +1,433 @@
+"""ONNX's operators that move elements about: reshape, slice, join, pad, and tensors made from nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.frontend.onnx import dims
+from tvmlite.relay.frontend.onnx.broadcast import assume_shape
+from tvmlite.relay.frontend.onnx.node import OnnxNode
+from tvmlite.relay.frontend.onnx.registry import converter
+from tvmlite.relay.ir import Constant, Expr
+from tvmlite.relay.types import Dim, show_shape
+
+FARTHEST = 2**31 - 1
+"""Bounds of a slice from here on mean its end, however long the axis."""
+
+
+@converter("Reshape")
+def reshape(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
+    """-1 is what is left over; 0 keeps the input's extent unless ``allowzero``."""
+    wanted = node.ints(shape, "shape")
+    return node.reshape(data, resolve_shape(node, node.shape(data), wanted, bool(node.attr("allowzero", 0))))
+
+
+def resolve_shape(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim], allowzero: bool) -> list[Dim]:
+    """``wanted`` with its codes 0 and -1 replaced by extents."""
+    made: list[Dim | None] = []
+    for i, extent in enumerate(wanted):
+        if isinstance(extent, int) and extent == 0 and not allowzero:
+            if i >= len(have):
+                node.bad(f"shape {show_shape(tuple(wanted))} copies axis {i} of {show_shape(have)}")
+            made.append(have[i])
+        elif isinstance(extent, int) and extent < 0:
+            if extent != -1 or None in made:
+                node.bad(f"shape {show_shape(tuple(wanted))} is not valid")
+            made.append(None)
+        else:
+            made.append(extent)
+    others = [d for d in made if d is not None]
+    if None not in made:
+        _check_count(node, have, others)
+        return others
+    rest = dims.quotient(have, others)
+    if rest is None:
+        node.bad(f"{show_shape(have)} does not reshape to {show_shape(tuple(wanted))}")
+    return [rest if d is None else d for d in made]
+
+
+def _check_count(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim]) -> None:
+    a, b = node.product(have), node.product(wanted)
+    if isinstance(a, int) and isinstance(b, int) and a != b:
+        node.bad(f"{show_shape(have)} does not reshape to {show_shape(tuple(wanted))}")
+
+
+@converter("Flatten")
+def flatten(node: OnnxNode, data: Expr) -> Expr:
+    shape = node.shape(data)
+    axis = node.attr("axis", 1)
+    if not -len(shape) <= axis <= len(shape):
+        node.bad(f"axis {axis} is outside [{-len(shape)}, {len(shape)}]")
+    axis = axis + len(shape) if axis < 0 else axis
+    return node.reshape(data, (node.product(shape[:axis]), node.product(shape[axis:])))
+
+
+@converter("Unsqueeze")
+def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
+    given = node.required("axes") if axes is None else node.static_ints(axes, "axes")
+    shape = list(node.shape(data))
+    for axis in sorted(node.axes(given, len(shape) + len(given))):
+        shape.insert(axis, 1)
+    return node.reshape(data, shape)
+
+
+@converter("Squeeze")
+def squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
+    shape = node.shape(data)
+    given = node.attr("axes") if axes is None else node.static_ints(axes, "axes")
+    if given is None:
+        over = [i for i, d in enumerate(shape) if dims.equal(d, 1)]
+    else:
+        over = node.axes(given, len(shape))
+    for axis in over:
+        if isinstance(shape[axis], int) and shape[axis] != 1:
+            node.bad(f"axis {axis} of {show_shape(shape)} is not 1")
+    data = assume_shape(node, data, tuple(1 if i in over else d for i, d in enumerate(shape)))
+    return node.reshape(data, [d for i, d in enumerate(shape) if i not in over])
+
+
+@converter("Transpose")
+def transpose(node: OnnxNode, data: Expr) -> Expr:
+    rank = node.rank(data)
+    perm = node.attr("perm", list(range(rank))[::-1])
+    if sorted(perm) != list(range(rank)):
+        node.bad(f"perm {perm} does not permute {rank} axes")
+    return node.transpose(data, perm)
+
+
+@converter("Concat")
+def concat(node: OnnxNode, *inputs: Expr) -> Expr:
+    """Inputs joined along an axis; their other extents are taken to be equal."""
+    first = node.shape(inputs[0])
+    axis = node.axis(node.attr("axis", 1) if node.opset < 4 else node.required("axis"), len(first))
+    fitted: list[Expr] = []
+    for value in inputs:
+        shape = node.shape(value)
+        if len(shape) != len(first):
+            node.bad(f"inputs of shapes {show_shape(first)} and {show_shape(shape)}")
+        wanted = tuple(own if i == axis else d for i, (own, d) in enumerate(zip(shape, first, strict=True)))
+        clash = [
+            i
+            for i, (a, b) in enumerate(zip(shape, wanted, strict=True))
+            if isinstance(a, int) and isinstance(b, int) and a != b
+        ]
+        if clash:
+            node.bad(
+                f"inputs of shapes {show_shape(first)} and {show_shape(shape)}, joined along axis {axis}"
+            )
+        fitted.append(assume_shape(node, value, wanted))
+    if len({node.dtype(v) for v in inputs}) > 1:
+        node.bad(f"inputs of types {', '.join(node.dtype(v) for v in inputs)}")
+    return fitted[0] if len(fitted) == 1 else node.many("concatenate", fitted, axis=axis)
+
+
+@converter("Split")
+def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[Expr]:
+    """Parts of the sizes given, else of ``num_outputs`` equal ones (the last may be smaller)."""
+    shape = node.shape(data)
+    axis = node.axis(node.attr("axis", 0), len(shape))
+    extent = shape[axis]
+    given: list[Dim] = (node.attr("split") or []) if sizes is None else node.ints(sizes, "split")
+    count = node.attr("num_outputs", node.num_outputs)
+    if not given:
+        part = dims.ceil_div(extent, count)
+        if not isinstance(part, int) and node.opset < 18:
+            node.unsupported(f"of a dynamic extent {extent} into {count} equal parts")
+        given = [part] * (count - 1) + [dims.simplify(extent - part * (count - 1))]
+    total = dims.simplify(sum(given[1:], start=given[0]))
+    if isinstance(total, int) and isinstance(extent, int) and total != extent:
+        node.bad(f"sizes {given} do not add up to {extent}")
+    if any(isinstance(d, int) and d < 0 for d in given):
+        node.bad(f"sizes {given}: negative")
+    begin: Dim = 0
+    parts: list[Expr] = []
+    for size in given:
+        end = dims.simplify(begin + size)
+        parts.append(slice_axes(node, data, [axis], [begin], [end]))
+        begin = end
+    return parts
+
+
+def slice_axes(
+    node: OnnxNode,
+    data: Expr,
+    axes: list[int],
+    begin: list[Any],
+    end: list[Any],
+    strides: list[int] | None = None,
+) -> Expr:
+    """A part of ``data`` along some axes."""
+    return node.make(
+        "strided_slice",
+        data,
+        begin=tuple(begin),
+        end=tuple(end),
+        strides=tuple(strides or [1] * len(axes)),
+        axes=tuple(axes),
+    )
+
+
+@converter("Slice")
+def slice_by_attributes(node: OnnxNode, data: Expr) -> Expr:
+    starts, ends = node.required("starts"), node.required("ends")
+    return _slice(node, data, starts, ends, node.attr("axes"), None)
+
+
+@converter("Slice", since=10)
+def slice_by_inputs(
+    node: OnnxNode,
+    data: Expr,
+    starts: Expr,
+    ends: Expr,
+    axes: Expr | None = None,
+    steps: Expr | None = None,
+) -> Expr:
+    return _slice(
+        node,
+        data,
+        node.ints(starts, "starts"),
+        node.ints(ends, "ends"),
+        None if axes is None else node.static_ints(axes, "axes"),
+        None if steps is None else node.static_ints(steps, "steps"),
+    )
+
+
+def _slice(
+    node: OnnxNode,
+    data: Expr,
+    starts: list[Dim],
+    ends: list[Dim],
+    axes: list[int] | None,
+    steps: list[int] | None,
+) -> Expr:
+    shape = node.shape(data)
+    along = node.axes(list(range(len(starts))) if axes is None else axes, len(shape))
+    steps = [1] * len(starts) if steps is None else steps
+    if not len(starts) == len(ends) == len(along) == len(steps) or 0 in steps:
+        node.bad(f"starts, ends, axes and steps of {len(starts)}, {len(ends)}, {len(along)}, {len(steps)}")
+    return slice_axes(node, data, along, [_bounded(b) for b in starts], [_bounded(b) for b in ends], steps)
+
+
+def _bounded(bound: Dim) -> Dim:
+    """A bound far outside as one that is certainly understood so."""
+    return max(-FARTHEST, min(bound, FARTHEST)) if isinstance(bound, int) else bound
+
+
+@converter("Expand", since=8)
+def expand(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
+    """Broadcast in both directions: an extent of 1 on either side takes the other's."""
+    have, wanted = list(node.shape(data)), node.ints(shape, "shape")
+    rank = max(len(have), len(wanted))
+    have = [1] * (rank - len(have)) + have
+    wanted = [1] * (rank - len(wanted)) + wanted
+    made: list[Dim] = []
+    for own, other in zip(have, wanted, strict=True):
+        if isinstance(own, int) and isinstance(other, int) and 1 not in (own, other) and own != other:
+            node.bad(f"{show_shape(node.shape(data))} does not expand to {show_shape(tuple(wanted))}")
+        made.append(own if dims.equal(other, 1) else other)
+    fitted = [own if dims.equal(own, 1) else new for own, new in zip(have, made, strict=True)]
+    data = assume_shape(node, node.expand_to_rank(data, rank), tuple(fitted))
+    return node.broadcast_to(data, made)
+
+
+@converter("Tile")
+def tile(node: OnnxNode, data: Expr, repeats: Expr) -> Expr:
+    counts = node.ints(repeats, "repeats")
+    if len(counts) != node.rank(data) or any(isinstance(c, int) and c < 0 for c in counts):
+        node.bad(f"repeats {counts} for data of rank {node.rank(data)}")
+    return node.make("tile", data, reps=tuple(counts))
+
+
+@converter("Pad")
+def pad_by_attributes(node: OnnxNode, data: Expr) -> Expr:
+    return _pad(node, data, node.required("pads"), float(node.attr("value", 0.0)), None)
+
+
+@converter("Pad", since=11)
+def pad_by_inputs(
+    node: OnnxNode, data: Expr, pads: Expr, value: Expr | None = None, axes: Expr | None = None
+) -> Expr:
+    along = None if axes is None else node.static_ints(axes, "axes")
+    return _pad(node, data, node.ints(pads, "pads"), 0 if value is None else value, along)
+
+
+def _pad(node: OnnxNode, data: Expr, pads: list[Dim], value: Expr | float, axes: list[int] | None) -> Expr:
+    """Negative pads crop; ``edge``, ``reflect`` and ``wrap`` repeat what is there."""
+    rank = node.rank(data)
+    along = list(range(rank)) if axes is None else node.axes(axes, rank)
+    if len(pads) != 2 * len(along):
+        node.bad(f"pads {pads} for {len(along)} axes")
+    width: list[list[Dim]] = [[0, 0] for _ in range(rank)]
+    for axis, before, after in zip(along, pads[: len(along)], pads[len(along) :], strict=True):
+        width[axis] = [before, after]
+    for axis, (before, after) in enumerate(width):
+        crop = [max(-p, 0) if isinstance(p, int) else 0 for p in (before, after)]
+        if any(crop):
+            end = dims.simplify(node.shape(data)[axis] - crop[1])
+            data = slice_axes(node, data, [axis], [crop[0]], [end])
+    width = [[max(p, 0) if isinstance(p, int) else p for p in pair] for pair in width]
+    mode = node.attr("mode", "constant")
+    if all(dims.equal(p, 0) for pair in width for p in pair):
+        return data
+    if mode == "wrap":
+        return _wrapped(node, data, width)
+    if mode not in ("constant", "edge", "reflect"):
+        node.bad(f"mode is {mode!r}")
+    if mode == "reflect":
+        _check_reflection(node, node.shape(data), width)
+    pairs = tuple(map(tuple, width))
+    if mode != "constant" or not isinstance(value, Expr) or isinstance(value, Constant):
+        fill = value.data.reshape(-1)[0].item() if isinstance(value, Constant) else value
+        fill = 0 if isinstance(fill, Expr) else fill
+        return node.make("nn.pad", data, pad_width=pairs, pad_value=fill, pad_mode=mode)
+    inside = node.make("nn.pad", node.full(True, node.shape(data), "bool"), pad_width=pairs, pad_value=0)
+    made = node.make("nn.pad", data, pad_width=pairs, pad_value=0)
+    return node.make("where", inside, made, node.reshape(value, ()))
+
+
+def _check_reflection(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> None:
+    for extent, pair in zip(shape, width, strict=True):
+        if isinstance(extent, int) and any(isinstance(p, int) and p >= max(extent, 1) for p in pair):
+            node.unsupported(f"reflection by {pair} of an extent of {extent}")
+
+
+def _wrapped(node: OnnxNode, data: Expr, width: list[list[Dim]]) -> Expr:
+    """Each axis with its end before it and its beginning after it."""
+    for axis, (before, after) in enumerate(width):
+        extent = node.shape(data)[axis]
+        if not (isinstance(before, int) and isinstance(after, int) and isinstance(extent, int)):
+            node.unsupported("mode 'wrap' of a dynamic size")
+        if max(before, after) > extent:
+            node.unsupported(f"mode 'wrap' by more than the extent {extent}")
+        parts = [data]
+        if before:
+            parts.insert(0, slice_axes(node, data, [axis], [extent - before], [extent]))
+        if after:
+            parts.append(slice_axes(node, data, [axis], [0], [after]))
+        data = node.many("concatenate", parts, axis=axis) if len(parts) > 1 else data
+    return data
+
+
+@converter("DepthToSpace")
+def depth_to_space(node: OnnxNode, data: Expr) -> Expr:
+    mode = node.attr("mode", "DCR")
+    return node.make("nn.depth_to_space", data, block_size=node.required("blocksize"), mode=mode)
+
+
+@converter("SpaceToDepth")
+def space_to_depth(node: OnnxNode, data: Expr) -> Expr:
+    block = node.required("blocksize")
+    if node.attr("mode", "DCR") != "DCR":
+        return _channel_major(node, data, block)
+    return node.make("nn.space_to_depth", data, block_size=block)
+
+
+def _channel_major(node: OnnxNode, data: Expr, block: int) -> Expr:
+    """Channels outermost (CRD): the block's place varies fastest."""
+    n, c, h, w = node.shape(data)
+    rows, columns = dims.simplify(h // block), dims.simplify(w // block)
+    parts = node.reshape(data, (n, c, rows, block, columns, block))
+    return node.reshape(
+        node.transpose(parts, (0, 1, 3, 5, 2, 4)), (n, dims.simplify(c * block**2), rows, columns)
+    )
+
+
+@converter("Constant")
+def constant(node: OnnxNode) -> Expr:
+    """A tensor, or a number or list of numbers by attribute."""
+    if node.has("value"):
+        return Constant(node.attr("value"), node.span)
+    for name, dtype in (
+        ("value_float", "float32"),
+        ("value_floats", "float32"),
+        ("value_int", "int64"),
+        ("value_ints", "int64"),
+    ):
+        if node.has(name):
+            return Constant(np.asarray(node.attr(name), dtypes.numpy_of(dtype)), node.span)
+    return node.unsupported(f"of {', '.join(a.name for a in node.proto.attribute) or 'no value'}")
+
+
+@converter("ConstantOfShape", since=9)
+def constant_of_shape(node: OnnxNode, shape: Expr) -> Expr:
+    value = node.attr("value")
+    extents = node.ints(shape, "shape")
+    if any(isinstance(d, int) and d < 0 for d in extents):
+        node.bad(f"negative extent in shape {show_shape(tuple(extents))}")
+    value = np.zeros(1, np.float32) if value is None else value
+    if value.size != 1:
+        node.bad(f"value has {value.size} elements, expected 1")
+    return node.full(value.reshape(()), extents, dtypes.check(value.dtype))
+
+
+@converter("Shape")
+def shape_of(node: OnnxNode, data: Expr) -> Expr:
+    """A shape of more elements than are followed cannot be: ranks are small."""
+    return node.make("shape_value", values=tuple(node.shape(data)), dtype="int64")
+
+
+@converter("Size")
+def size_of(node: OnnxNode, data: Expr) -> Expr:
+    return node.reshape(node.make("shape_value", values=(node.product(node.shape(data)),), dtype="int64"), ())
+
+
+@converter("Range", since=11)
+def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
+    """``arange``; its bounds follow from constants or dimensions."""
+    dtype = node.dtype(start)
+    if dtypes.is_float(dtype):
+        first, last, step = (
+            node.number(v, n) for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))
+        )
+        if step == 0:
+            node.bad("delta is 0")
+        count = max(int(np.ceil((np.float64(last) - np.float64(first)) / np.float64(step))), 0)
+        steps = node.make("arange", start=0, stop=count, step=1, dtype="int32")
+        return node.make("add", node.make("multiply", node.cast(steps, dtype), step), first)
+    (first,), (last,), (step,) = (
+        node.ints(v, n) for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))
+    )
+    if not isinstance(step, int):
+        node.unsupported(f"delta depends on a dynamic dimension: {step}")
+    if step == 0:
+        node.bad("delta is 0")
+    return node.make("arange", start=first, stop=last, step=step, dtype=dtype)
+
+
+@converter("EyeLike", since=9)
+def eye_like(node: OnnxNode, data: Expr) -> Expr:
+    rows, columns = node.shape(data)
+    dtype = node.dtype_attr("dtype", node.dtype(data))
+    across = node.make("arange", start=0, stop=columns, step=1, dtype="int64")
+    down = node.make("arange", start=0, stop=rows, step=1, dtype="int64")
+    down = node.reshape(node.make("add", down, node.attr("k", 0)), (rows, 1))
+    return node.cast(node.make("equal", down, node.reshape(across, (1, columns))), dtype)
+
+
+@converter("Trilu", since=14)
+def trilu(node: OnnxNode, data: Expr, k: Expr | None = None) -> Expr:
+    offset = 0 if k is None else int(node.number(k, "k"))
+    return node.make("trilu", data, k=offset, upper=bool(node.attr("upper", 1)))
+
+
+@converter("CenterCropPad", since=18)
+def center_crop_pad(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
+    wanted = node.static_ints(shape, "shape")
+    rank = node.rank(data)
+    axes = node.axes(node.attr("axes", list(range(rank))), rank)
+    for axis, extent in zip(axes, wanted, strict=True):
+        have = node.shape(data)[axis]
+        if not isinstance(have, int):
+            node.unsupported(f"of a dynamic extent {have}")
+        if have > extent:
+            start = (have - extent) // 2
+            data = slice_axes(node, data, [axis], [start], [start + extent])
+        elif have < extent:
+            before = (extent - have) // 2
+            width = [(0, 0)] * rank
+            width[axis] = (before, extent - have - before)
+            data = node.make("nn.pad", data, pad_width=tuple(width), pad_value=0)
+    return data
