@@ -206,7 +206,7 @@ class ExternOp(Operation):
         return tuple(dict.fromkeys(self.input_tensors))
 
     def output_shape(self, index: int) -> Shape:
-        return self.output_buffers[index].shape
+        return tuple(_extent(n) for n in self.output_buffers[index].shape)
 
     def output_dtype(self, index: int) -> str:
         return self.output_buffers[index].dtype

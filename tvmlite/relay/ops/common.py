@@ -125,12 +125,16 @@ def clamp(index: e.Expr, extent: Any) -> e.Expr:
     return e.Max(*e.match(e.Min(*e.match(index, top)), 0))
 
 
+def as_index(value: e.Expr, extent: Any) -> e.Expr:
+    """``value``, an integer of any width, as one that can be compared with ``extent`` without wrapping."""
+    small = isinstance(extent, int) and extent < 2**31 and dtypes.bits(value.dtype) <= 32
+    return e.cast("int32" if small and value.dtype != "uint32" else "int64", value)
+
+
 def from_end(index: e.Expr, extent: Any) -> e.Expr:
-    """``index``, negative ones counted from the end."""
-    if dtypes.is_unsigned(index.dtype):
-        return index
-    index = e.cast("int64", index) if isinstance(extent, e.Expr) or dtypes.bits(index.dtype) < 32 else index
-    return e.Select(index < 0, index + extent, index)
+    """``index`` into an axis of ``extent``, negative ones counted from the end."""
+    wide = as_index(index, extent)
+    return wide if dtypes.is_unsigned(index.dtype) else e.Select(wide < 0, wide + extent, wide)
 
 
 def agree(call: Call, what: str, given: Dim, expected: Dim) -> None:

@@ -1,0 +1,266 @@
+"""Operators that read where indices say: take, gather, gather_nd, unravel_index.
+
+Unless said otherwise, negative indices count from the end, and those outside are clamped: no index reads
+outside its tensor.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ops.common import (
+    agree,
+    as_index,
+    axis_of,
+    clamp,
+    expect_integers,
+    fault,
+    from_end,
+    tensors,
+)
+from tvmlite.relay.ops.reshape import reshaped_indices
+from tvmlite.relay.types import Dim, Shape, TensorType, Type, num_elements, same_dim, show_shape
+from tvmlite.te import arith
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import Tensor, compute
+
+
+def safe_index(index: e.Expr, extent: Dim) -> e.Expr:
+    """``index`` counted from the end if negative, then clamped to the axis."""
+    return clamp(from_end(index, extent), extent)
+
+
+def safe_numpy(indices: np.ndarray, extent: int) -> np.ndarray:
+    """``safe_index`` of an array."""
+    wide = indices.astype(np.int64)
+    return np.clip(np.where(wide < 0, wide + extent, wide), 0, max(extent - 1, 0))
+
+
+def at_most(call: Call, what: str, given: Dim, limit: Dim) -> None:
+    """Refuse an extent that is not known to be at most ``limit``."""
+    fits = given <= limit
+    if not (fits if isinstance(fits, bool) else same_dim(given, limit) or arith.Analyzer().prove(fits)):
+        raise fault(call, f"{what} is {given}, expected at most {limit}")
+
+
+# --- take -------------------------------------------------------------------------------------------
+
+TAKE_MODES = ("clip", "wrap", "fast")
+
+
+def _take_axis(call: Call, rank: int) -> tuple[int, int]:
+    axis, batch = axis_of(call, call["axis"], rank), call["batch_dims"]
+    if not isinstance(batch, int) or not 0 <= batch <= axis:
+        raise fault(call, f"batch_dims is {batch}, axis is {call['axis']}, expected at most the axis")
+    return axis, batch
+
+
+def _take_shape(call: Call, shape: Shape, indices: Shape) -> Shape:
+    if call["axis"] is None:
+        return indices
+    axis, batch = _take_axis(call, len(shape))
+    return (*shape[:axis], *indices[batch:], *shape[axis + 1 :])
+
+
+def _take_type(call: Call, data: Type, indices: Type) -> TensorType:
+    source, where = tensors(call, data, indices)
+    expect_integers(call, "indices", where)
+    if call["mode"] not in TAKE_MODES:
+        raise fault(call, f"mode is {call['mode']!r}, expected one of {', '.join(TAKE_MODES)}")
+    if call["axis"] is not None:
+        _, batch = _take_axis(call, source.ndim)
+        if batch > where.ndim:
+            raise fault(call, f"batch_dims is {batch}, indices are {show_shape(where.shape)}")
+        for k in range(batch):
+            agree(call, f"the indices' extent {k}", where.shape[k], source.shape[k])
+    return TensorType(_take_shape(call, source.shape, where.shape), source.dtype)
+
+
+def _take_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    if call["axis"] is None:
+        return np.asarray(data.reshape(-1)[_moded(call["mode"], indices, data.size)])
+    axis, batch = call["axis"] % data.ndim, call["batch_dims"]
+    found = _moded(call["mode"], indices, data.shape[axis])
+    if not batch:
+        return np.asarray(np.take(data, found, axis))
+    rows = [np.take(data[k], found[k], axis - batch) for k in np.ndindex(*data.shape[:batch])]
+    return np.stack(rows).reshape(_take_shape(call, data.shape, indices.shape))
+
+
+def _moded(mode: str, indices: np.ndarray, extent: int) -> np.ndarray:
+    wide = indices.astype(np.int64)
+    if mode == "wrap":
+        return wide % max(extent, 1)
+    return np.clip(wide, 0, max(extent - 1, 0)) if mode == "clip" else np.where(wide < 0, wide + extent, wide)
+
+
+@operator(
+    "take",
+    infer=_take_type,
+    reference=_take_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"axis": None, "mode": "clip", "batch_dims": 0},
+)
+def take(call: Call, data: Tensor, indices: Tensor) -> Tensor:
+    """The slices of ``data`` along ``axis`` (of all elements in a row, without it) that ``indices`` name.
+
+    ``mode`` says what an index outside means: "clip" the nearest (so a negative one is the first), "wrap"
+    modulo the extent, "fast" that there is none (then a negative one counts from the end).
+    """
+    flat = call["axis"] is None
+    axis, batch = (0, 0) if flat else _take_axis(call, data.ndim)
+    extent = num_elements(data.shape) if flat else data.shape[axis]
+    count = indices.ndim - batch
+
+    def element(*i: e.Expr) -> e.Expr:
+        index = as_index(indices[(*i[:batch], *i[axis : axis + count])], extent)
+        if call["mode"] == "fast":
+            index = from_end(index, extent)
+        else:
+            index = index % extent if call["mode"] == "wrap" else clamp(index, extent)
+        at: Any = reshaped_indices(data.shape, (extent,), (index,)) if flat else None
+        return data[at if flat else (*i[:axis], index, *i[axis + count :])]
+
+    return compute(_take_shape(call, data.shape, indices.shape), element, name="take", tag="injective")
+
+
+# --- gather -----------------------------------------------------------------------------------------
+
+
+def check_along(call: Call, data: TensorType, indices: TensorType) -> int:
+    """The axis of a gather or scatter along it; the indices must fit into the data on every other axis."""
+    expect_integers(call, "indices", indices)
+    axis = axis_of(call, call["axis"], data.ndim)
+    if indices.ndim != data.ndim:
+        raise fault(
+            call,
+            f"data is {show_shape(data.shape)}, indices are {show_shape(indices.shape)}, "
+            "expected as many axes",
+        )
+    for k in range(data.ndim):
+        if k != axis:
+            at_most(call, f"the indices' extent {k}", indices.shape[k], data.shape[k])
+    return axis
+
+
+def _gather_type(call: Call, data: Type, indices: Type) -> TensorType:
+    source, where = tensors(call, data, indices)
+    check_along(call, source, where)
+    return TensorType(where.shape, source.dtype)
+
+
+def _gather_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    axis = call["axis"] % data.ndim
+    at = list(np.indices(indices.shape, sparse=True))
+    at[axis] = safe_numpy(indices, data.shape[axis])
+    return data[tuple(at)]
+
+
+@operator(
+    "gather", infer=_gather_type, reference=_gather_numpy, fuse=Fuse.INJECTIVE, attrs={"axis": REQUIRED}
+)
+def gather(call: Call, data: Tensor, indices: Tensor) -> Tensor:
+    """``data`` at each position of ``indices``, but along ``axis`` at the index that stands there."""
+    axis = call["axis"] % data.ndim
+
+    def element(*i: e.Expr) -> e.Expr:
+        return data[(*i[:axis], safe_index(indices[i], data.shape[axis]), *i[axis + 1 :])]
+
+    return compute(indices.shape, element, name="gather", tag="injective")
+
+
+# --- gather_nd --------------------------------------------------------------------------------------
+
+
+def index_length(call: Call, indices: TensorType, rank: int, batch: int = 0) -> int:
+    """How many axes each index of ``indices``, whose first axis holds its parts, names of ``rank``."""
+    expect_integers(call, "indices", indices)
+    length = indices.shape[0] if indices.ndim else None
+    if not isinstance(length, int) or batch + length > rank:
+        raise fault(
+            call,
+            f"indices are {show_shape(indices.shape)}, expected a first axis of at most {rank - batch}, "
+            "the axes of the data",
+        )
+    return length
+
+
+def _gather_nd_type(call: Call, data: Type, indices: Type) -> TensorType:
+    source, where = tensors(call, data, indices)
+    batch = call["batch_dims"]
+    if not isinstance(batch, int) or not 0 <= batch < max(where.ndim, 1):
+        raise fault(call, f"batch_dims is {batch}, indices are {show_shape(where.shape)}")
+    length = index_length(call, where, source.ndim, batch)
+    for k in range(batch):
+        agree(call, f"the indices' extent {k + 1}", where.shape[k + 1], source.shape[k])
+    return TensorType((*where.shape[1:], *source.shape[batch + length :]), source.dtype)
+
+
+def _gather_nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    batch = call["batch_dims"]
+    grid = np.indices(indices.shape[1:], sparse=True)[:batch]
+    parts = [safe_numpy(part, data.shape[batch + k]) for k, part in enumerate(indices)]
+    return np.array(data[(*grid, *parts)])
+
+
+@operator(
+    "gather_nd",
+    infer=_gather_nd_type,
+    reference=_gather_nd_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"batch_dims": 0, "index_rank": None},
+)
+def gather_nd(call: Call, data: Tensor, indices: Tensor) -> Tensor:
+    """The slices of ``data`` at ``indices[:, y...]``; the first ``batch_dims`` axes of both go together."""
+    batch, length, rank = call["batch_dims"], indices.shape[0], indices.ndim - 1
+    assert isinstance(length, int)
+
+    def element(*i: e.Expr) -> e.Expr:
+        parts = [safe_index(indices[(k, *i[:rank])], data.shape[batch + k]) for k in range(length)]
+        return data[(*i[:batch], *parts, *i[rank:])]
+
+    shape = (*indices.shape[1:], *data.shape[batch + length :])
+    return compute(shape, element, name="gather_nd", tag="injective")
+
+
+# --- unravel_index ----------------------------------------------------------------------------------
+
+
+def _unravel_type(call: Call, indices: Type, shape: Type) -> TensorType:
+    where, extents = tensors(call, indices, shape)
+    expect_integers(call, "indices", where)
+    expect_integers(call, "extents", extents)
+    if extents.ndim != 1 or not isinstance(extents.shape[0], int):
+        raise fault(call, f"shape is {extents}, expected a vector of known length")
+    return TensorType((extents.shape[0], *where.shape), where.dtype)
+
+
+def _unravel_numpy(call: Call, indices: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    rest, parts = indices.astype(np.int64), []
+    for extent in shape[::-1]:
+        parts.append(rest % extent)
+        rest = rest // extent
+    return (
+        np.stack(parts[::-1]).astype(indices.dtype) if parts else np.zeros((0, *indices.shape), indices.dtype)
+    )
+
+
+@operator("unravel_index", infer=_unravel_type, reference=_unravel_numpy, fuse=Fuse.INJECTIVE)
+def unravel_index(call: Call, indices: Tensor, shape: Tensor) -> Tensor:
+    """The position, one row an axis, of each flat index into a tensor of ``shape``."""
+    rank = shape.shape[0]
+    assert isinstance(rank, int)
+
+    def element(axis: e.Expr, *i: e.Expr) -> e.Expr:
+        rest, result = e.cast("int64", indices[i]), e.const(0, "int64")
+        for k in reversed(range(rank)):
+            extent = e.cast("int64", shape[k])
+            result = e.Select(e.Equal(*e.match(axis, k)), rest % extent, result)
+            rest = rest // extent
+        return e.cast(indices.dtype, result)
+
+    return compute((rank, *indices.shape), element, name="unravel_index", tag="injective")
