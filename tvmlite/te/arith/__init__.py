@@ -1,0 +1,6 @@
+"""Index arithmetic: canonical forms, intervals and proofs."""
+
+from tvmlite.te.arith.analyzer import Analyzer, equal, mentions, simplify
+from tvmlite.te.arith.interval import Interval
+
+__all__ = ["Analyzer", "Interval", "equal", "mentions", "simplify"]

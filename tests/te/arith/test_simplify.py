@@ -1,0 +1,200 @@
+"""Canonical forms, against brute force and by example."""
+
+import itertools
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from tvmlite.te import expr as e
+from tvmlite.te.arith import Analyzer, equal, simplify
+from tvmlite.te.loop import ir
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from reference import conditions, evaluate, numbers
+
+X, Y, N = e.Var("x", "int64"), e.Var("y", "int64"), e.SizeVar("n", "int64")
+F, K = e.Var("f", "int64"), e.Var("k", "int64")
+H, W = e.SizeVar("h", "int64"), e.SizeVar("w", "int64")
+POINTS = [{X: x, Y: y, N: n} for x, y, n in itertools.product(range(-5, 6), range(8), (0, 1, 2, 5, 16, 33))]
+
+
+def index(value: int) -> e.Const:
+    return e.const(value, "int64")
+
+
+def analyzer() -> Analyzer:
+    made = Analyzer()
+    made.bind(X, -5, 11)
+    made.bind(Y, 0, 8)
+    return made
+
+
+@settings(max_examples=400, deadline=None)
+@given(numbers([X, Y, N]))
+def test_a_simplified_number_has_the_value_it_had(expr: e.Expr) -> None:
+    found = analyzer()
+    simple, interval = found.simplify(expr), found.interval(expr)
+
+    for point in POINTS[::3]:
+        wanted = evaluate(expr, point)
+        assert evaluate(simple, point) == wanted, f"{expr}  ->  {simple} at {point}"
+        assert interval.contains(wanted), f"{expr} in {interval} at {point}"
+
+
+@settings(max_examples=250, deadline=None)
+@given(conditions([X, Y, N]))
+def test_a_simplified_condition_has_the_value_it_had(expr: e.Expr) -> None:
+    simple = analyzer().simplify(expr)
+
+    for point in POINTS[::3]:
+        assert evaluate(simple, point) == evaluate(expr, point), f"{expr}  ->  {simple} at {point}"
+
+
+@settings(max_examples=250, deadline=None)
+@given(conditions([X, Y, N]), numbers([X, Y, N], 6))
+def test_what_was_assumed_is_used_only_where_it_holds(condition: e.Expr, expr: e.Expr) -> None:
+    found = analyzer()
+    with found.constraint(condition):
+        simple = found.simplify(expr)
+        test = found.simplify(expr < 3)
+    after = found.simplify(expr)
+
+    for point in POINTS[::3]:
+        wanted = evaluate(expr, point)
+        if evaluate(condition, point):
+            assert evaluate(simple, point) == wanted, f"{expr}  ->  {simple} at {point} if {condition}"
+            assert evaluate(test, point) == (wanted < 3)
+        assert evaluate(after, point) == wanted
+
+
+@settings(max_examples=100, deadline=None)
+@given(numbers([X, Y, N]))
+def test_simplifying_again_changes_nothing(expr: e.Expr) -> None:
+    once = analyzer().simplify(expr)
+    twice = analyzer().simplify(once)
+
+    assert str(analyzer().simplify(expr)) == str(once)
+    assert all(evaluate(once, p) == evaluate(twice, p) for p in POINTS[::7])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((X * 8 + Y) // 8, "x"),
+        ((X * 8 + Y) % 8, "y"),
+        ((X * 8 + Y) // 16, "x // 2"),
+        ((X * 8 + Y) % 16, "x % 2 * 8 + y"),
+        ((X * 8 + Y) // 4, "x * 2 + y // 4"),
+        ((X * 64 + Y * 8 + 7) // 8 % 8, "y"),
+        (F // 16 * 16 + F % 16, "f"),
+        (F // 64 * 64 + F % 64 // 16 * 16 + F % 16, "f"),
+        (F // 4 // 8, "f // 32"),
+        (F % 64 % 16, "f % 16"),
+        (F % 64 // 16, "f // 16 % 4"),
+        (F // -3, "f * -1 // 3"),
+        ((F + 17) // 4 - 4, "(f + 1) // 4"),
+        (3 - F - 1, "2 - f"),
+        (F * W + K + W * 2 - F * W, "w * 2 + k"),
+        (e.Min(F, e.Min(F + 1, K)), "min(f, k)"),
+        (e.Min(F * 16 + 16, N) - F * 16, "min(n - f * 16, 16)"),
+        (N - e.Min(N, K), "max(n - k, 0)"),
+        (e.Max(Y, index(9)), "9"),
+        (e.TruncDiv(Y, index(4)), "y // 4"),
+        (e.TruncDiv(F * 4, index(4)), "f"),
+        (e.TruncMod(Y + 8, index(8)), "y"),
+        (e.TruncDiv(F, index(4)), "truncdiv(f, 4)"),
+        (Y < 8, "True"),
+        (e.LessEqual(index(0), N), "True"),
+        (N < 0, "False"),
+        (e.LessEqual(F * 4 + 1, K * 4), "f < k"),
+        (e.Less(index(3), F), "3 < f"),
+        (e.Equal(Y, index(9)), "False"),
+        (e.NotEqual(F * 2 + 1, K * 2), "True"),
+        (e.And(F < 4, F < 8), "f < 4"),
+        (e.Or(F < 4, F < 8), "f < 8"),
+        (e.Not(F < 4), "3 < f"),
+        (e.Select(Y < 9, F, K), "f"),
+        (e.Call("likely", (F < 4,), "bool"), "f < 4"),
+        (e.Cast("int64", e.Cast("int32", Y)) * 2, "y * 2"),
+        (e.Cast("int64", e.Cast("int32", F)) * 2, "int64(int32(f)) * 2"),
+    ],
+)
+def test_by_example(before: e.Expr, after: str) -> None:
+    assert str(analyzer().simplify(before)) == after
+
+
+def test_floats_and_data_keep_their_shape() -> None:
+    f = e.Var("f", "float32")
+    a = ir.Buffer("A", "int32", (index(8),))
+    load = ir.Load(a, (Y,))
+    product = (load - 3) * (load - 5)
+
+    assert analyzer().simplify(f * 0.0 + 0.0) is not f
+    assert str(analyzer().simplify(product + Y.astype("int32") * 0)) == "(A[y] - 3) * (A[y] - 5)"
+    assert analyzer().simplify(product) is product
+
+
+def test_unchanged_is_the_same_object() -> None:
+    for expr in ((F + K) // 3, F * 16 + K, F * W + K, F < K, e.Ramp(F * 16, index(1), 16)):
+        assert analyzer().simplify(expr) is expr
+
+
+def ramp(base: e.Expr, stride: int = 1) -> e.Ramp:
+    return e.Ramp(base, index(stride), 16)
+
+
+def splat(value: e.Expr | int) -> e.Expr:
+    return e.broadcast(e.convert(value, "int64"), 16)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (splat(F) * 2 + ramp(K), "ramp(f * 2 + k, 1, 16)"),
+        (ramp(F) * splat(W), "ramp(f * w, w, 16)"),
+        (ramp(F * 16) // splat(64), "broadcast(f // 4, 16)"),
+        (ramp(F * 16) % splat(64), "ramp(f % 4 * 16, 1, 16)"),
+        (ramp(F) // splat(64), "ramp(f, 1, 16) // broadcast(64, 16)"),
+        (ramp(F, 64) // splat(16), "ramp(f // 16, 4, 16)"),
+        (ramp(F, 64) % splat(16), "broadcast(f % 16, 16)"),
+        (e.Less(ramp(Y), splat(23)), "broadcast(True, 16)"),
+        (e.Less(ramp(Y), splat(22)), "ramp(y, 1, 16) < broadcast(22, 16)"),
+        (e.Less(ramp(Y + 30), splat(22)), "broadcast(False, 16)"),
+        (e.Min(ramp(Y), splat(40)), "ramp(y, 1, 16)"),
+        (e.Not(e.Less(ramp(F), splat(W))), "broadcast(w, 16) <= ramp(f, 1, 16)"),
+        (e.cast("int32", ramp(Y)), "ramp(int32(y), 1, 16)"),
+    ],
+)
+def test_vectors_become_ramps(before: e.Expr, after: str) -> None:
+    assert str(analyzer().simplify(before)) == after
+
+
+def test_equal_compares_symbolic_shapes() -> None:
+    assert equal((H + 2 - 3) // 2 + 1, (H - 1) // 2 + 1)
+    assert equal((H * 2) // 2, H)
+    assert equal((H + 1) * (W + 2), H * W + 2 * H + W + 2)
+    assert equal(e.Max(H, index(0)), H)
+    assert equal(3, 3)
+    assert not equal((H + 1) // 2 * 2, H)
+    assert not equal(H, W)
+    assert not equal(H * W // W, H)  # w may be 0
+
+
+def test_division_by_zero_is_zero() -> None:
+    assert e.is_const(simplify(F // (W - W)), 0)
+    assert e.is_const(simplify(F % (W - W)), 0)
+
+
+def test_deep_and_shared_expressions_are_no_trouble() -> None:
+    deep: e.Expr = X
+    for _ in range(3000):
+        deep = e.Add(deep, index(1))
+    shared: e.Expr = e.Var("f", "float32")
+    for _ in range(200):
+        shared = e.Add(shared, shared)
+
+    assert str(simplify(deep)) == "x + 3000"
+    assert simplify(shared) is shared

@@ -1,0 +1,164 @@
+"""Simplification and proof under what is known of variables: the face of ``te.arith``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from tvmlite.te import expr as e
+from tvmlite.te.arith import polynomial as p
+from tvmlite.te.arith.interval import Interval
+from tvmlite.te.arith.simplify import INDEX_DTYPES, Simplifier
+
+
+class Analyzer:
+    """Knows ranges of variables and conditions that hold; simplifies and proves with them.
+
+    A ``SizeVar`` is at least 0; nothing is known of other variables until they are bound. Index
+    arithmetic (int32 and int64 that read no memory) is taken not to overflow.
+    """
+
+    def __init__(self) -> None:
+        self._core = Simplifier()
+        self._bound: set[e.Var] = set()
+
+    def bind(self, var: e.Var, low: int | e.Expr, extent: int | e.Expr) -> None:
+        """``var`` is in ``[low, low + extent)``; that range is taken to be not empty."""
+        if var in self._bound:
+            self._core.memo = {}
+        self._bound.add(var)
+        begin, count = self._core.poly(low), self._core.poly(extent)
+        self._core.bounds.bind(self._core.atoms.var(var), begin, count)
+        if p.value_of(count) is None or p.value_of(count) == 1:
+            self._core.memo = {}
+
+    def assume(self, condition: e.Expr) -> None:
+        """``condition``, a bool, holds from here on (to the end of the scope we are in)."""
+        core = self._core
+        condition = core.simplify(condition)
+        core.memo = {}
+        match condition:
+            case e.And(a, b):
+                self.assume(a)
+                self.assume(b)
+            case e.Equal(a, b) if a.dtype in INDEX_DTYPES and a.lanes == 1:
+                gap = p.add(core.poly(a), core.poly(b), -1)
+                core.bounds.assume(gap)
+                core.bounds.assume(p.scale(gap, -1))
+            case e.NotEqual(a, b) if a.dtype in INDEX_DTYPES and a.lanes == 1:
+                gap = p.add(core.poly(a), core.poly(b), -1)
+                for side in (gap, p.scale(gap, -1)):
+                    if core.bounds.prove_nonnegative(side):
+                        core.bounds.assume(p.add(side, p.constant(-1)))
+            case e.Not(e.Or(a, b)):
+                self.assume(e.Not(a))
+                self.assume(e.Not(b))
+            case _:
+                gap = core.difference(condition)
+                if gap is None and isinstance(condition, e.Less) and condition.a.dtype in INDEX_DTYPES:
+                    if condition.lanes == 1:
+                        gap = p.add(core.poly(condition.b), core.poly(condition.a), -1)
+                if gap is not None:
+                    core.bounds.assume(p.add(gap, p.constant(-1)))
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Bindings and assumptions made inside are forgotten after."""
+        outer = self._core.memo
+        self._core.memo = {}
+        with self._core.bounds.scope():
+            try:
+                yield
+            finally:
+                self._core.memo = outer
+
+    @contextmanager
+    def constraint(self, condition: e.Expr) -> Iterator[None]:
+        """``condition`` holds inside."""
+        with self.scope():
+            self.assume(condition)
+            yield
+
+    def simplify(self, expr: e.Expr) -> e.Expr:
+        """``expr`` in canonical form; the same object if it is in it already."""
+        return self._core.simplify(expr)
+
+    def prove(self, condition: e.Expr | bool) -> bool:
+        """Whether ``condition`` certainly holds."""
+        if isinstance(condition, bool):
+            return condition
+        return e.is_const(self._core.simplify(condition), 1)
+
+    def interval(self, expr: e.Expr | int) -> Interval:
+        """Constants that ``expr``, of index arithmetic, stays between."""
+        return self._core.bounds.interval(self._core.poly(expr))
+
+    def equal(self, a: int | e.Expr, b: int | e.Expr) -> bool:
+        """Whether ``a`` and ``b`` are certainly equal."""
+        gap = self._core.rules.add(self._core.poly(a), self._core.poly(b), -1)
+        if not gap:
+            return True
+        bounds = self._core.bounds
+        return bounds.prove_nonnegative(gap) and bounds.prove_nonnegative(p.scale(gap, -1))
+
+    def linear(self, expr: e.Expr, var: e.Var) -> tuple[int, e.Expr] | None:
+        """``(c, rest)`` with ``expr = c * var + rest``, ``rest`` free of ``var``; None if not linear."""
+        atom = self._core.atoms.var(var)
+        parts = p.split(self._core.poly(expr), atom)
+        if parts is None:
+            return None
+        factor = p.value_of(parts[0])
+        if factor is None or any(atom in self._core.atoms[a].needs for m in parts[1] for a in m):
+            return None
+        if any(self._hidden(a, var) for m in parts[1] for a in m):
+            return None
+        return factor, self._core.atoms.build(parts[1], expr.dtype)
+
+    def _hidden(self, atom: int, var: e.Var) -> bool:
+        """Whether an opaque atom mentions ``var``."""
+        row = self._core.atoms[atom]
+        inside = [self._core.atoms[a].expr for a in row.needs] + [row.expr]
+        return any(x is not None and not isinstance(x, e.Var) and mentions(x, (var,)) for x in inside)
+
+    def least(self, expr: e.Expr, variables: Sequence[e.Var]) -> e.Expr | None:
+        """A lower bound of ``expr`` free of ``variables`` (inner ones last), tight where ``expr`` is linear.
+
+        None if there is none to be found.
+        """
+        core = self._core
+        poly = core.poly(expr)
+        for var in reversed(variables):
+            poly = core.bounds.put_least(poly, core.atoms.var(var))
+            if poly is None:
+                return None
+        result = core.atoms.build(poly, expr.dtype)
+        return None if mentions(result, variables) else result
+
+
+def mentions(expr: e.Expr, variables: Sequence[e.Var]) -> bool:
+    """Whether one of ``variables`` is in ``expr``."""
+    wanted = set(variables)
+    seen: set[e.Expr] = set()
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        if node in wanted:
+            return True
+        if node not in seen:
+            seen.add(node)
+            stack.extend(c for c in node.children() if isinstance(c, e.Expr))
+    return False
+
+
+def simplify(expr: e.Expr) -> e.Expr:
+    """``expr`` in canonical form, with nothing known but that sizes are not negative."""
+    return Analyzer().simplify(expr)
+
+
+def equal(a: int | e.Expr, b: int | e.Expr) -> bool:
+    """Whether ``a`` and ``b`` are certainly equal, whatever the values of their variables."""
+    if a is b:
+        return True
+    if isinstance(a, int) and isinstance(b, int):
+        return a == b
+    return Analyzer().equal(a, b)

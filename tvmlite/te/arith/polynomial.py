@@ -1,0 +1,114 @@
+"""Polynomials with integer coefficients over numbered atoms: the canonical form of index arithmetic."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+Monomial: TypeAlias = tuple[int, ...]
+"""A product of atoms: their numbers, ascending, repeated for powers; the empty one is the number 1."""
+
+Poly: TypeAlias = dict[Monomial, int]
+"""Coefficients by monomial, none of them 0. A Poly is never changed once it is made."""
+
+Key: TypeAlias = tuple[tuple[Monomial, int], ...]
+
+
+def constant(value: int) -> Poly:
+    """The polynomial that is ``value`` everywhere."""
+    return {(): value} if value else {}
+
+
+def value_of(poly: Poly) -> int | None:
+    """The number ``poly`` is everywhere, or None."""
+    if not poly:
+        return 0
+    return poly.get(()) if len(poly) == 1 else None
+
+
+def key_of(poly: Poly) -> Key:
+    """What two equal polynomials share."""
+    return tuple(sorted(poly.items()))
+
+
+def add(a: Poly, b: Poly, factor: int = 1) -> Poly:
+    """``a + factor * b``"""
+    if not b or not factor:
+        return a
+    out = dict(a)
+    for monomial, coefficient in b.items():
+        total = out.get(monomial, 0) + factor * coefficient
+        if total:
+            out[monomial] = total
+        else:
+            del out[monomial]
+    return out
+
+
+def scale(a: Poly, factor: int) -> Poly:
+    """``factor * a``"""
+    if factor == 1:
+        return a
+    return {m: c * factor for m, c in a.items()} if factor else {}
+
+
+def times(a: Monomial, b: Monomial) -> Monomial:
+    """The product of two monomials."""
+    return tuple(sorted(a + b)) if a and b else a or b
+
+
+def multiply(a: Poly, b: Poly) -> Poly:
+    """``a * b``, multiplied out."""
+    out: Poly = {}
+    for left, x in a.items():
+        for right, y in b.items():
+            monomial = times(left, right)
+            total = out.get(monomial, 0) + x * y
+            if total:
+                out[monomial] = total
+            else:
+                del out[monomial]
+    return out
+
+
+def without(monomial: Monomial, part: Monomial) -> Monomial | None:
+    """``monomial`` divided by ``part``, or None if ``part`` is no factor of it."""
+    rest = list(monomial)
+    for atom in part:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    return tuple(rest)
+
+
+def split(poly: Poly, atom: int) -> tuple[Poly, Poly] | None:
+    """``(c, r)`` with ``poly = c * atom + r``, both free of ``atom``; None if it has a power of it."""
+    cofactor: Poly = {}
+    rest: Poly = {}
+    for monomial, coefficient in poly.items():
+        count = monomial.count(atom)
+        if count > 1:
+            return None
+        if count:
+            cofactor[tuple(a for a in monomial if a != atom)] = coefficient
+        else:
+            rest[monomial] = coefficient
+    return cofactor, rest
+
+
+def divide(a: Poly, b: Poly) -> tuple[Poly, Poly]:
+    """``(q, r)`` with ``a = q * b + r``, as much as possible in ``q``: exact where ``b`` divides ``a``."""
+    lead = max(b, key=lambda m: (len(m), m))
+    unit = b[lead]
+    quotient: Poly = {}
+    rest = a
+    for _ in range(32):
+        for monomial, coefficient in rest.items():
+            part = without(monomial, lead)
+            if part is not None and coefficient % unit == 0:
+                term = {part: coefficient // unit}
+                break
+        else:
+            break
+        quotient = add(quotient, term)
+        rest = add(rest, multiply(term, b), -1)
+    return quotient, rest
