@@ -1,0 +1,112 @@
+"""Compiled objects kept on disk, shared by every process of a user."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+from tvmlite.core import config
+
+_MAGIC = b"tvmlite object 1\n"
+_TEMPORARY = ".writing-"
+_STALE_SECONDS = 3600
+_warned: set[Path] = set()
+
+
+def key_of(*parts: str | bytes) -> str:
+    """A key that no other sequence of ``parts`` has: a hash of them and of their lengths, in hex."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+class ObjectCache:
+    """Bytes by key in ``directory``, made when first needed.
+
+    An entry is written under another name and then renamed, and starts with its checksum: whatever happens
+    to a writer or to the disk, a reader gets the whole entry or none. The entries used longest ago go
+    when all together exceed ``config.cache_megabytes()``. Where the directory cannot be written nothing is
+    kept, and a RuntimeWarning says so once.
+    """
+
+    def __init__(self, directory: Path | str) -> None:
+        self.directory = Path(directory)
+        self._until_trim = 0
+
+    def get(self, key: str) -> bytes | None:
+        """The bytes put under ``key``, or None; a broken entry is None and is replaced by the next put."""
+        path = self._path(key)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        content = data[len(_MAGIC) + 32 :]
+        if data[: len(_MAGIC) + 32] != _MAGIC + hashlib.sha256(content).digest():
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)  # its last use, for trimming
+        return content
+
+    def put(self, key: str, content: bytes) -> None:
+        """Keep ``content`` under ``key``."""
+        path = self._path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._write(path, _MAGIC + hashlib.sha256(content).digest() + content)
+        except OSError as error:
+            self._warn(error)
+            return
+        self._until_trim -= len(content)
+        if self._until_trim < 0:
+            self._trim()
+
+    def _path(self, key: str) -> Path:
+        return self.directory / key[:2] / key[2:]
+
+    def _write(self, path: Path, data: bytes) -> None:
+        handle, temporary = tempfile.mkstemp(prefix=_TEMPORARY, dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+    def _trim(self) -> None:
+        """Remove what was used longest ago, and what writers that were killed left behind."""
+        limit = config.cache_megabytes() * 1_000_000
+        entries: list[tuple[float, int, Path]] = []
+        for path in self.directory.glob("??/*"):
+            with contextlib.suppress(OSError):  # another process may trim too
+                status = path.stat()
+                if not path.name.startswith(_TEMPORARY):
+                    entries.append((status.st_mtime, status.st_size, path))
+                elif status.st_mtime < time.time() - _STALE_SECONDS:
+                    path.unlink()
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
+            if total <= limit:
+                break
+            with contextlib.suppress(OSError):
+                path.unlink()
+            total -= size
+        self._until_trim = max(limit - total, limit // 16)
+
+    def _warn(self, error: OSError) -> None:
+        if self.directory not in _warned:
+            _warned.add(self.directory)
+            warnings.warn(
+                f"compiled code is not kept: {self.directory} cannot be written ({error.strerror or error}); "
+                "set TVMLITE_CACHE to another directory, or to off",
+                RuntimeWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,170 @@
+"""From LLVM IR text to object code, and from object code to addresses in this process.
+
+Run as a module (``python -m tvmlite.te.codegen.jit kind triple cpu features < ir``) it writes the object code
+or the text to standard output: so are machines of another kind compiled for, since a back end of LLVM that
+cannot select an instruction ends its process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import itertools
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Literal, get_args
+
+import llvmlite.binding as llvm
+
+from tvmlite.core import config, processor
+from tvmlite.core.errors import LibraryError, UnsupportedError
+from tvmlite.core.target import Target
+from tvmlite.te.codegen.cache import ObjectCache, key_of
+
+Kind = Literal["object", "assembly", "ir"]
+_PIPELINE = "O3"
+_library_numbers = itertools.count()
+_lock = threading.Lock()
+
+
+def compile_object(ir_text: str, target: Target) -> bytes:
+    """The object code of a module: optimised, position-independent, from the cache if it is there.
+
+    The same text gives the same bytes in every process. UnsupportedError if LLVM cannot generate code
+    for a target of another kind than this machine.
+    """
+    directory = config.cache_dir()
+    if directory is None:
+        return _compile(ir_text, target, "object")
+    kept = _cache_in(str(directory))
+    version = ".".join(map(str, llvm.llvm_version_info))
+    features = ",".join(target.features)
+    key = key_of("object", ir_text, version, target.triple, target.cpu, features, _PIPELINE)
+    found = kept.get(key)
+    if found is None:
+        found = _compile(ir_text, target, "object")
+        kept.put(key, found)
+    return found
+
+
+def assembly(ir_text: str, target: Target) -> str:
+    """The assembly of a module, with LLVM's comments (spills are marked ``-byte Spill``)."""
+    return _compile(ir_text, target, "assembly").decode()
+
+
+def optimized_ir(ir_text: str, target: Target) -> str:
+    """The module after LLVM's optimisations, as text."""
+    return _compile(ir_text, target, "ir").decode()
+
+
+class Loaded:
+    """Object code in this process; its addresses hold as long as this object lives."""
+
+    def __init__(self, engine: llvm.orcjit.LLJIT, name: str, tracker: llvm.orcjit.ResourceTracker) -> None:
+        self._engine = engine
+        self._name = name
+        self._trackers = {"": tracker}
+
+    def address(self, name: str) -> int:
+        """The address of the function or data ``name``; LibraryError if there is none, or if it needs a
+        symbol that is nowhere."""
+        if name not in self._trackers:
+            try:
+                self._trackers[name] = self._engine.lookup(self._name, name)
+            except RuntimeError as error:
+                raise LibraryError(f"cannot find {name!r} in the code just compiled: {error}") from error
+        return self._trackers[name][name]
+
+
+def load(objects: Sequence[bytes], symbols: Mapping[str, int]) -> Loaded:
+    """Link ``objects`` into this process; ``symbols`` are addresses of what they need besides the C library.
+
+    LibraryError if they cannot be linked.
+    """
+    engine = _engine()
+    builder = llvm.JITLibraryBuilder()
+    for one in objects:
+        builder.add_object_img(one)
+    for name in sorted(symbols):
+        builder.import_symbol(name, symbols[name])
+    builder.add_current_process()
+    name = f"tvmlite.{next(_library_numbers)}"
+    try:
+        return Loaded(engine, name, builder.link(engine, name))
+    except RuntimeError as error:
+        raise LibraryError(f"compiled code cannot be linked: {error}") from error
+
+
+@cache
+def _cache_in(directory: str) -> ObjectCache:
+    return ObjectCache(directory)
+
+
+@cache
+def _engine() -> llvm.orcjit.LLJIT:
+    """The process's one linker of compiled code; the C library's mathematics are made visible to it."""
+    with _lock:
+        if not hasattr(ctypes.CDLL(None), "erff"):
+            ctypes.CDLL(ctypes.util.find_library("m"), mode=ctypes.RTLD_GLOBAL)
+        triple, cpu, features = processor.host()
+        return llvm.create_lljit_compiler(_machine(triple, cpu, ",".join(features)))
+
+
+def _machine(triple: str, cpu: str, features: str) -> llvm.TargetMachine:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    found = llvm.Target.from_triple(triple)
+    return found.create_target_machine(cpu, features, opt=3, reloc="pic", codemodel="small")
+
+
+def _compile(ir_text: str, target: Target, kind: Kind) -> bytes:
+    features = ",".join(target.features)
+    if processor.family(target.triple) == processor.family(processor.host()[0]):
+        return _compile_here(ir_text, target.triple, target.cpu, features, kind)
+    command = [sys.executable, "-m", "tvmlite.te.codegen.jit", kind, target.triple, target.cpu, features]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    run = subprocess.run(command, env=environment, input=ir_text.encode(), capture_output=True, check=False)
+    if run.returncode != 0:
+        complaint = run.stderr.decode(errors="replace").strip().splitlines()
+        reason = complaint[-1] if complaint else f"exit code {run.returncode}"
+        raise UnsupportedError(f"LLVM cannot generate code for {target}: {reason}")
+    return run.stdout
+
+
+def _compile_here(ir_text: str, triple: str, cpu: str, features: str, kind: Kind) -> bytes:
+    """Optimise a fresh module and emit it once: emitting changes it, so that a second time is worse code."""
+    with _lock:
+        machine = _machine(triple, cpu, features)
+        module = llvm.parse_assembly(ir_text)
+        module.triple = triple
+        module.data_layout = str(machine.target_data)
+        _optimize(module, machine)
+        if kind == "object":
+            return machine.emit_object(module)
+        if kind == "ir":
+            return str(module).encode()
+        machine.set_asm_verbosity(True)
+        return machine.emit_assembly(module).encode()
+
+
+def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.loop_interleaving = options.slp_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Compile the module on standard input; write the result to standard output."""
+    kind, triple, cpu, features = arguments
+    assert kind in get_args(Kind), kind
+    result = _compile_here(sys.stdin.buffer.read().decode(), triple, cpu, features, kind)  # type: ignore[arg-type]
+    sys.stdout.buffer.write(result)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

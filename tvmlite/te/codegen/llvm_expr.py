@@ -1,0 +1,299 @@
+"""The values of expressions as LLVM IR, each shared node computed once where its value still holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tvmlite.core.node import postorder
+from tvmlite.te import expr as e
+from tvmlite.te.codegen import llvm_arith, llvm_calls, llvm_cast, llvm_memory
+from tvmlite.te.codegen.llvm_text import Writer, literal, register_type, vector
+from tvmlite.te.codegen.math.expand import LIBRARY
+from tvmlite.te.loop.ir import Buffer, Load, Store
+
+
+class Expressions:
+    """Values already computed, by node: ``known`` holds in the block being written and those it leads to."""
+
+    def __init__(self, writer: Writer, pointer_of: Callable[[Buffer], str]) -> None:
+        self.w = writer
+        self._pointer_of = pointer_of
+        self._known: dict[e.Expr, str] = {}
+        self._order: list[e.Expr] = []
+        self._from_memory: set[e.Expr] = set()
+        self._mask: str | None = None
+        self._mask_lanes = 1
+
+    def bind(self, var: e.Var, value: str) -> None:
+        """Let ``var`` stand for ``value`` in the current region."""
+        self._order.append(var)
+        self._known[var] = value
+
+    @contextmanager
+    def region(self) -> Iterator[None]:
+        """What is computed inside is forgotten at the end: its blocks do not lead everywhere."""
+        mark = len(self._order)
+        yield
+        for node in self._order[mark:]:
+            self._known.pop(node, None)
+            self._from_memory.discard(node)
+        del self._order[mark:]
+
+    def forget_loads(self) -> None:
+        """Memory may have changed: values that were read from it must be read again."""
+        for node in self._from_memory:
+            del self._known[node]
+        self._from_memory.clear()
+
+    def value(self, root: e.Expr) -> str:
+        """The operand that holds ``root``."""
+        known = self._known
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            if node in known:
+                stack.pop()
+                continue
+            todo = [operand for operand in _operands(node) if operand not in known]
+            if todo:
+                stack.extend(reversed(todo))
+                continue
+            stack.pop()
+            self._remember(node, self._compute(node))
+        return known[root]
+
+    def store(self, stmt: Store) -> None:
+        """Carry out a store."""
+        value = self.value(stmt.value)
+        (index,) = stmt.indices
+        if index.lanes == 1 and stmt.predicate is not None:
+            with self._guarded(self.value(stmt.predicate)):
+                llvm_memory.store(self.w, self._place(stmt.buffer, index, None), value)
+            return
+        value = self._widened(value, stmt.value, index.lanes)
+        mask = self._mask_of(stmt.predicate, index.lanes)
+        llvm_memory.store(self.w, self._place(stmt.buffer, index, mask), value)
+
+    def _remember(self, node: e.Expr, value: str) -> None:
+        self._known[node] = value
+        self._order.append(node)
+        if _reads_memory(node) or any(operand in self._from_memory for operand in _operands(node)):
+            self._from_memory.add(node)
+
+    def _compute(self, node: e.Expr) -> str:
+        w, known, lanes = self.w, self._known, node.lanes
+        match node:
+            case e.Const(value, dtype):
+                return literal(value, dtype, lanes)
+            case e.Compare() if _is_range_test(node):
+                return self._range_test(node)
+            case e.Binary():
+                return llvm_arith.binary(w, node, known[node.a], known[node.b])
+            case Load():
+                return self._load(node)
+            case e.Cast(dtype, value):
+                return llvm_cast.convert(w, known[value], value.dtype, dtype, lanes)
+            case e.Select():
+                return self._select(node, known[node.condition], known[node.a], known[node.b])
+            case e.Not(a):
+                return w.emit(f"xor {register_type('bool', lanes)} {known[a]}, {literal(1, 'bool', lanes)}")
+            case e.Ramp():
+                return self._ramp(node)
+            case e.Broadcast(value):
+                return w.splat(register_type(node.dtype), known[value], lanes)
+            case e.Call("if_then_else", (condition, a, b)):
+                return self._if_then_else(node, condition, a, b)
+            case e.Call("prefetch", (Load() as load,)):
+                llvm_memory.prefetch(w, self._place(load.buffer, load.indices[0], None))
+                return literal(0, node.dtype, lanes)
+            case e.Call():
+                return llvm_calls.call(w, node, [known[a] for a in node.args])
+            case _:
+                raise AssertionError(f"no value for {type(node).__name__} {getattr(node, 'name', '')}")
+
+    def _place(self, buffer: Buffer, index: e.Expr, mask: str | None) -> llvm_memory.Place:
+        return llvm_memory.place(buffer, index, self._pointer_of(buffer), self.value, mask)
+
+    def _load(self, node: Load) -> str:
+        (index,) = node.indices
+        mask = self._mask_of(node.predicate, index.lanes)
+        if mask is None or index.lanes > 1:
+            return llvm_memory.load(self.w, self._place(node.buffer, index, mask))
+        before = self.w.block
+        zero, type_ = literal(0, node.dtype), register_type(node.dtype)
+        with self._guarded(mask) as after:
+            value = llvm_memory.load(self.w, self._place(node.buffer, index, None))
+            read = self.w.block
+        assert self.w.block == after
+        return self.w.emit(f"phi {type_} [ {value}, %{read} ], [ {zero}, %{before} ]")
+
+    def _mask_of(self, predicate: e.Expr | None, lanes: int) -> str | None:
+        """Which lanes to touch: the predicate's, and those of the vector branch we are in; None: all."""
+        mask = None
+        if predicate is not None and not e.is_const(predicate, 1):
+            mask = self._widened(self.value(predicate), predicate, lanes)
+        if self._mask is None:
+            return mask
+        branch, count = self._mask, self._mask_lanes
+        if lanes == 1 and count > 1:  # one element for all lanes: read if any lane wants it
+            wide = vector("i1", count)
+            branch = self.w.call(f"llvm.vector.reduce.or.v{count}i1", "i1", [(wide, branch)])
+        return branch if mask is None else self.w.emit(f"and {vector('i1', lanes)} {mask}, {branch}")
+
+    def _widened(self, value: str, expr: e.Expr, lanes: int) -> str:
+        if expr.lanes == lanes:
+            return value
+        return self.w.splat(register_type(expr.dtype), value, lanes)
+
+    @contextmanager
+    def _guarded(self, condition: str) -> Iterator[str]:
+        """What is written inside runs only if the i1 ``condition`` holds; gives the label behind it."""
+        inside, after = self.w.new_block(), self.w.new_block()
+        self.w.branch(condition, inside, after)
+        self.w.enter(inside)
+        with self.region():
+            yield after
+        self.w.jump(after)
+        self.w.enter(after)
+
+    def _select(self, node: e.Select, condition: str, a: str, b: str) -> str:
+        type_ = register_type(node.dtype, node.lanes)
+        mask = vector("i1", node.condition.lanes)
+        return self.w.emit(f"select {mask} {condition}, {type_} {a}, {type_} {b}")
+
+    def _ramp(self, node: e.Ramp) -> str:
+        lanes, type_ = node.lanes, register_type(node.dtype)
+        wide = vector(type_, lanes)
+        first = self.w.splat(type_, self._known[node.base], lanes)
+        if isinstance(node.stride, e.Const):
+            steps = (literal(node.stride.value * lane, node.dtype) for lane in range(lanes))
+            return self.w.emit(f"add {wide} {first}, <{', '.join(f'{type_} {s}' for s in steps)}>")
+        stride = self.w.splat(type_, self._known[node.stride], lanes)
+        counts = ", ".join(f"{type_} {lane}" for lane in range(lanes))
+        steps = self.w.emit(f"mul {wide} {stride}, <{counts}>")
+        return self.w.emit(f"add {wide} {first}, {steps}")
+
+    def _range_test(self, node: e.Compare) -> str:
+        """``base + lane < bound`` for every lane: a count, clamped, against the lanes' numbers."""
+        ramp, bound = node.a, node.b
+        assert isinstance(ramp, e.Ramp)
+        limit = (
+            self._known[bound.value] if isinstance(bound, e.Broadcast) else literal(bound.value, bound.dtype)
+        )  # type: ignore[attr-defined]
+        left = self.w.emit(f"sub i64 {limit}, {self._known[ramp.base]}")
+        if isinstance(node, e.LessEqual):
+            left = self.w.emit(f"add i64 {left}, 1")
+        least = self.w.intrinsic("smax", "i64", left, "0")
+        count = self.w.intrinsic("smin", "i64", least, str(node.lanes))
+        narrow = self.w.splat("i32", self.w.emit(f"trunc i64 {count} to i32"), node.lanes)
+        numbers = ", ".join(f"i32 {lane}" for lane in range(node.lanes))
+        return self.w.emit(f"icmp sgt {vector('i32', node.lanes)} {narrow}, <{numbers}>")
+
+    def _if_then_else(self, node: e.Call, condition: e.Expr, a: e.Expr, b: e.Expr) -> str:
+        type_ = register_type(node.dtype, node.lanes)
+        holds = self._known[condition]
+        if condition.lanes > 1:
+            then = self._masked(a, holds, condition.lanes, node.lanes)
+            negated = self.w.emit(
+                f"xor {vector('i1', condition.lanes)} {holds}, {literal(1, 'bool', condition.lanes)}"
+            )
+            otherwise = self._masked(b, negated, condition.lanes, node.lanes)
+            return self.w.emit(
+                f"select {vector('i1', node.lanes)} {holds}, {type_} {then}, {type_} {otherwise}"
+            )
+        if _is_cheap(a) and _is_cheap(b):
+            then, otherwise = self._side(a, node.lanes), self._side(b, node.lanes)
+            return self.w.emit(f"select i1 {holds}, {type_} {then}, {type_} {otherwise}")
+        labels = [self.w.new_block() for _ in range(3)]
+        self.w.branch(holds, labels[0], labels[1])
+        arms = []
+        for label, side in zip(labels, (a, b), strict=False):
+            self.w.enter(label)
+            with self.region():
+                value = self._side(side, node.lanes)
+            arms.append(f"[ {value}, %{self.w.block} ]")
+            self.w.jump(labels[2])
+        self.w.enter(labels[2])
+        return self.w.emit(f"phi {type_} {', '.join(arms)}")
+
+    def _side(self, expr: e.Expr, lanes: int) -> str:
+        return self._widened(self.value(expr), expr, lanes)
+
+    def _masked(self, expr: e.Expr, condition: str, count: int, lanes: int) -> str:
+        """``expr`` with its loads confined to the lanes where ``condition`` holds."""
+        saved = self._mask, self._mask_lanes
+        both = condition
+        if self._mask is not None:
+            both = self.w.emit(f"and {vector('i1', count)} {self._mask}, {condition}")
+        self._mask, self._mask_lanes = both, count
+        try:
+            with self.region():
+                return self._side(expr, lanes)
+        finally:
+            self._mask, self._mask_lanes = saved
+
+
+def _reads_memory(node: e.Expr) -> bool:
+    """Whether the value holds only until memory changes, or (a prefetch) computing it is the point."""
+    match node:
+        case Load() | e.Call("prefetch"):
+            return True
+        case e.Call("if_then_else", (_, *sides)):
+            return any(isinstance(inner, Load) for side in sides for inner in postorder(side))
+        case _:
+            return False
+
+
+def _operands(node: e.Expr) -> Iterator[e.Expr]:
+    """The children whose values ``node`` needs before it can be computed."""
+    match node:
+        case Load():
+            return _index_operands(node)
+        case e.Call("prefetch"):
+            return iter(())
+        case e.Call("if_then_else"):
+            return iter(node.args[:1])
+        case e.Ramp(base, e.Const()):
+            return iter((base,))
+        case e.Compare() if _is_range_test(node):
+            base = node.a.base  # type: ignore[attr-defined]
+            return iter((base, node.b.value) if isinstance(node.b, e.Broadcast) else (base,))
+        case _:
+            return node.children()  # type: ignore[return-value]
+
+
+def _index_operands(node: Load) -> Iterator[e.Expr]:
+    """The part of a load's index that is computed; places know what to do with the rest."""
+    (index,) = node.indices
+    match index:
+        case e.Ramp(base, e.Const()):
+            yield base
+        case e.Broadcast(value):
+            yield value
+        case e.Const():
+            return
+        case _:
+            yield index
+    if node.predicate is not None:
+        yield node.predicate
+
+
+def _is_range_test(node: e.Expr) -> bool:
+    """Whether a comparison is ``ramp of stride 1 < the same for all lanes``, of indices."""
+    match node:
+        case e.Less(e.Ramp(_, e.Const(1)) as ramp, e.Broadcast() | e.Const()) | e.LessEqual(
+            e.Ramp(_, e.Const(1)) as ramp, e.Broadcast() | e.Const()
+        ):
+            return ramp.dtype == e.INDEX
+        case _:
+            return False
+
+
+def _is_cheap(expr: e.Expr) -> bool:
+    """Whether evaluating in vain does no harm: no memory is read, no library called, not much done."""
+    for count, node in enumerate(postorder(expr)):
+        slow = isinstance(node, e.Call) and (node.name in LIBRARY or node.name == "if_then_else")
+        if slow or isinstance(node, Load) or count > 16:
+            return False
+    return True

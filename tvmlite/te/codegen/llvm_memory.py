@@ -1,0 +1,199 @@
+"""Loads and stores as LLVM IR: whole vectors, masked ones, strided ones, and element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.te import expr as e
+from tvmlite.te.codegen.llvm_cast import from_memory, memory_type, to_memory
+from tvmlite.te.codegen.llvm_text import Writer, mangled, register_type, vector
+from tvmlite.te.loop.ir import Buffer
+
+_WINDOWS = range(2, 5)
+"""Strides that are loaded as that many whole vectors and shuffled."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an access goes: ``index`` is the flat index of lane 0 (of every lane, if ``stride`` is None)."""
+
+    buffer: Buffer
+    pointer: str
+    index: str
+    index_type: str
+    lanes: int
+    stride: int | None = 1
+    mask: str | None = None
+
+    @property
+    def alignment(self) -> int:
+        return dtypes.bytes_of(self.buffer.dtype)
+
+
+def place(
+    buffer: Buffer, index: e.Expr, pointer: str, value: Callable[[e.Expr], str], mask: str | None
+) -> Place:
+    """The place that ``buffer[index]`` is; ``value`` gives the values of expressions."""
+    lanes, stride, base = index.lanes, 1, index
+    match index:
+        case e.Ramp(first, e.Const(step)):
+            stride, base = int(step), first
+        case e.Broadcast(inner):
+            stride, base = 0, inner
+        case e.Const(number) if lanes > 1:
+            stride, base = 0, e.Const(number, index.dtype)
+        case _ if lanes > 1:
+            return Place(buffer, pointer, value(index), register_type(index.dtype, lanes), lanes, None, mask)
+    return Place(buffer, pointer, value(base), register_type(base.dtype), lanes, stride, mask)
+
+
+def load(w: Writer, where: Place) -> str:
+    """The value at work of the elements at ``where``; 0 where the mask is false."""
+    if where.mask is not None:
+        return _load_masked(w, where)
+    if where.lanes == 1 or where.stride == 0:
+        one = _load_whole(w, where, 0, 1)
+        return w.splat(register_type(where.buffer.dtype), one, where.lanes)
+    if where.stride == 1:
+        return _load_whole(w, where, 0, where.lanes)
+    if where.stride == -1:
+        return _reversed(w, _load_whole(w, where, 1 - where.lanes, where.lanes), where)
+    if where.stride in _WINDOWS:
+        return _load_windows(w, where, where.stride)
+    return _load_each(w, where)
+
+
+def store(w: Writer, where: Place, value: str) -> None:
+    """Store the value at work at ``where``, except where the mask is false; later lanes win."""
+    dtype, lanes = where.buffer.dtype, where.lanes
+    if where.stride == -1 and where.mask is None:
+        value = _reversed(w, value, where)
+    raw = to_memory(w, value, dtype, lanes)
+    type_ = memory_type(w, dtype, lanes)
+    if where.mask is not None:
+        _store_masked(w, where, raw, type_)
+    elif lanes == 1 or where.stride in (1, -1):
+        address = _address(w, where, 1 - lanes if where.stride == -1 else 0)
+        w.do(f"store {type_} {raw}, ptr {address}, align {where.alignment}")
+    else:
+        element = memory_type(w, dtype)
+        for lane in range(lanes):
+            one = w.emit(f"extractelement {type_} {raw}, i64 {lane}")
+            w.do(f"store {element} {one}, ptr {_lane_address(w, where, lane)}, align {where.alignment}")
+
+
+def prefetch(w: Writer, where: Place) -> None:
+    """Ask for the cache line of the first element to be brought near."""
+    address = _address(w, where, 0, "")
+    target = w.module.declare("llvm.prefetch.p0", "void", "ptr, i32 immarg, i32 immarg, i32 immarg")
+    w.do(f"call void {target}(ptr {address}, i32 0, i32 3, i32 1)")
+
+
+def _address(w: Writer, where: Place, offset: int, inbounds: str = "inbounds ") -> str:
+    element = memory_type(w, where.buffer.dtype)
+    index = where.index
+    if offset:
+        index = w.emit(f"add {where.index_type} {index}, {offset}")
+    return w.emit(f"getelementptr {inbounds}{element}, ptr {where.pointer}, {where.index_type} {index}")
+
+
+def _lane_address(w: Writer, where: Place, lane: int) -> str:
+    if where.stride is not None:
+        return _address(w, where, where.stride * lane)
+    scalar = where.index_type.split(" x ")[1].rstrip(">")
+    index = w.emit(f"extractelement {where.index_type} {where.index}, i64 {lane}")
+    element = memory_type(w, where.buffer.dtype)
+    return w.emit(f"getelementptr inbounds {element}, ptr {where.pointer}, {scalar} {index}")
+
+
+def _load_whole(w: Writer, where: Place, offset: int, lanes: int) -> str:
+    type_ = memory_type(w, where.buffer.dtype, lanes)
+    raw = w.emit(f"load {type_}, ptr {_address(w, where, offset)}, align {where.alignment}")
+    return from_memory(w, raw, where.buffer.dtype, lanes)
+
+
+def _load_windows(w: Writer, where: Place, stride: int) -> str:
+    """Every ``stride``-th element of as many vectors side by side; the last ends at the last element."""
+    lanes, dtype = where.lanes, where.buffer.dtype
+    raw_type = memory_type(w, dtype, lanes)
+    offsets = [lanes * k for k in range(stride - 1)] + [(lanes - 1) * (stride - 1)]
+    home = [min(stride * lane // lanes, stride - 1) for lane in range(lanes)]
+    result = ""
+    for window, offset in enumerate(offsets):
+        address = _address(w, where, offset)
+        loaded = w.emit(f"load {raw_type}, ptr {address}, align {where.alignment}")
+        picks = [
+            lanes + stride * lane - offset if home[lane] == window else lane if home[lane] < window else -1
+            for lane in range(lanes)
+        ]
+        if window == 0:
+            result, picks = loaded, [pick - lanes if pick >= 0 else -1 for pick in picks]
+        result = _shuffle(w, raw_type, result, loaded, picks)
+    return from_memory(w, result, dtype, lanes)
+
+
+def _load_each(w: Writer, where: Place) -> str:
+    dtype, lanes = where.buffer.dtype, where.lanes
+    element, whole = memory_type(w, dtype), memory_type(w, dtype, lanes)
+    result = "poison"
+    for lane in range(lanes):
+        one = w.emit(f"load {element}, ptr {_lane_address(w, where, lane)}, align {where.alignment}")
+        result = w.emit(f"insertelement {whole} {result}, {element} {one}, i64 {lane}")
+    return from_memory(w, result, dtype, lanes)
+
+
+def _load_masked(w: Writer, where: Place) -> str:
+    dtype, lanes, mask = where.buffer.dtype, where.lanes, where.mask
+    type_, masks = memory_type(w, dtype, lanes), vector("i1", lanes)
+    if where.stride == 1:
+        address = _address(w, where, 0, "")
+        name = f"llvm.masked.load.{mangled(type_)}.p0"
+        target = w.module.declare(name, type_, f"ptr, i32 immarg, {masks}, {type_}")
+        arguments = f"ptr {address}, i32 {where.alignment}, {masks} {mask}, {type_} zeroinitializer"
+    else:
+        addresses, pointers = _addresses(w, where)
+        name = f"llvm.masked.gather.{mangled(type_)}.{mangled(pointers)}"
+        target = w.module.declare(name, type_, f"{pointers}, i32 immarg, {masks}, {type_}")
+        arguments = f"{pointers} {addresses}, i32 {where.alignment}, {masks} {mask}, {type_} zeroinitializer"
+    return from_memory(w, w.emit(f"call {type_} {target}({arguments})"), dtype, lanes)
+
+
+def _store_masked(w: Writer, where: Place, raw: str, type_: str) -> None:
+    masks, mask = vector("i1", where.lanes), where.mask
+    if where.stride == 1:
+        address = _address(w, where, 0, "")
+        target = w.module.declare(
+            f"llvm.masked.store.{mangled(type_)}.p0", "void", f"{type_}, ptr, i32 immarg, {masks}"
+        )
+        arguments = f"{type_} {raw}, ptr {address}, i32 {where.alignment}, {masks} {mask}"
+    else:
+        addresses, pointers = _addresses(w, where)
+        name = f"llvm.masked.scatter.{mangled(type_)}.{mangled(pointers)}"
+        target = w.module.declare(name, "void", f"{type_}, {pointers}, i32 immarg, {masks}")
+        arguments = f"{type_} {raw}, {pointers} {addresses}, i32 {where.alignment}, {masks} {mask}"
+    w.do(f"call void {target}({arguments})")
+
+
+def _addresses(w: Writer, where: Place) -> tuple[str, str]:
+    """The address of every lane, none of which need be valid, and the type of such a vector."""
+    index, index_type = where.index, where.index_type
+    if where.stride is not None:
+        steps = ", ".join(f"{index_type} {where.stride * lane}" for lane in range(where.lanes))
+        many = vector(index_type, where.lanes)
+        first = w.splat(index_type, index, where.lanes)
+        index, index_type = w.emit(f"add {many} {first}, <{steps}>"), many
+    element = memory_type(w, where.buffer.dtype)
+    addresses = w.emit(f"getelementptr {element}, ptr {where.pointer}, {index_type} {index}")
+    return addresses, vector("ptr", where.lanes)
+
+
+def _reversed(w: Writer, value: str, where: Place) -> str:
+    type_ = register_type(where.buffer.dtype, where.lanes)
+    return _shuffle(w, type_, value, value, list(range(where.lanes))[::-1])
+
+
+def _shuffle(w: Writer, type_: str, a: str, b: str, picks: list[int]) -> str:
+    mask = ", ".join("i32 poison" if pick < 0 else f"i32 {pick}" for pick in picks)
+    return w.emit(f"shufflevector {type_} {a}, {type_} {b}, <{len(picks)} x i32> <{mask}>")
