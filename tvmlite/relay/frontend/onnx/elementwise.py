@@ -87,12 +87,10 @@ def divide(node: OnnxNode, a: Expr, b: Expr) -> Expr:
 
 @converter("Mod")
 def mod(node: OnnxNode, a: Expr, b: Expr) -> Expr:
-    """With ``fmod`` the sign of the dividend, else of the divisor (integers only)."""
+    """With ``fmod`` the sign of the dividend, else of the divisor."""
     a, b = broadcast_all(node, *same_dtype(node, a, b))
     if node.attr("fmod", 0):
         return node.make("mod", a, b)
-    if dtypes.is_float(node.dtype(a)):
-        node.bad("of floats needs fmod=1")
     return node.make("floor_mod", a, b)
 
 

@@ -107,7 +107,7 @@ def check_arity(node: OnnxNode, domain: str, inputs: Sequence[Expr | None]) -> N
             node.bad(f"attribute {name!r} is missing")
 
 
-def expand(importer: Importer, node: OnnxNode, inputs: Sequence[Expr | None]) -> list[Expr]:
+def expand(importer: Importer, node: OnnxNode, inputs: Sequence[Expr | None]) -> list[Expr | None]:
     """The outputs of a node whose operator is a function, by importing its body in a scope of its own."""
     body = importer.local_functions.get((node.proto.domain, node.op_type)) or _body(node, inputs)
     if importer.depth >= DEEPEST_FUNCTION:
@@ -124,8 +124,11 @@ def expand(importer: Importer, node: OnnxNode, inputs: Sequence[Expr | None]) ->
     importer.depth += 1
     importer.nodes(nodes, scope, {**importer.opsets, **opsets}, inside=node.label)
     importer.depth -= 1
-    wanted = list(body.output)[: node.num_outputs]
-    return [importer.value(scope, name, f"output of function {node.op_type!r}") for name in wanted]
+    what = f"output of function {node.op_type!r}"
+    return [
+        importer.value(scope, name, what) if node.wants(i) else None
+        for i, name in enumerate(list(body.output)[: node.num_outputs])
+    ]
 
 
 def _schema_defaults(node: OnnxNode) -> dict[str, onnx.AttributeProto]:

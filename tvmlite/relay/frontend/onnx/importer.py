@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import onnx
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.relay import infer
 from tvmlite.relay.frontend.onnx import converters, functions, loader, registry, shapes
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.ir import Constant, Expr, Function, Module, Tuple, TupleGetItem, Var
-from tvmlite.relay.types import TensorType, TupleType, dim
+from tvmlite.relay.types import TensorType, TupleType, dim, show_shape
 from tvmlite.te.expr import Expr as ScalarExpr
 
 ShapeOverride = Mapping[str, Sequence[int | str]]
@@ -25,18 +26,22 @@ converters.load()
 
 
 def from_onnx(
-    model: str | os.PathLike[str] | bytes | onnx.ModelProto, shape: ShapeOverride | None = None
+    model: str | os.PathLike[str] | bytes | onnx.ModelProto,
+    shape: ShapeOverride | None = None,
+    constants: Mapping[str, Any] | None = None,
 ) -> Module:
     """A relay module that computes what ``model`` (a path, a file's bytes, a ModelProto) computes.
 
     ``shape`` gives inputs other shapes than the model declares: ints, or names of dynamic dimensions.
     Dimensions the model names stay dynamic under that name; unnamed ones are called ``input_dim0``, ...
+    ``constants`` fixes inputs to arrays: the module is specialised to them and takes them no more, which
+    lets inputs that decide shapes (``axes``, ``k``, ``repeats``, ...) be used where they come from outside.
 
     Raises ModelError for a file that is damaged, inconsistent or unsafe, and UnsupportedError for a
     legal model that tvmlite does not carry out, with all its missing operators at once.
     """
     proto, folder, source = loader.load(model)
-    return Importer(proto, folder, source).run(shape or {})
+    return Importer(proto, folder, source).run(shape or {}, constants or {})
 
 
 class Scope:
@@ -67,12 +72,13 @@ class Importer:
         self.depth = 0
         self.local_functions = {(f.domain, f.name): f for f in proto.functions}
 
-    def run(self, shape: ShapeOverride) -> Module:
+    def run(self, shape: ShapeOverride, constants: Mapping[str, Any]) -> Module:
         """The module of the whole model."""
         graph = self.proto.graph
         functions.check_operators(self, graph)
         scope = Scope()
         self.initializers(graph, scope)
+        self._fixed(graph, scope, constants)
         params = self._inputs(graph, scope, shape)
         self.nodes(graph.node, scope, self.opsets)
         results = tuple(self.value(scope, output.name, "graph output") for output in graph.output)
@@ -99,6 +105,27 @@ class Importer:
             if tensor.name in scope.values:
                 raise ModelError(f"{what} is given twice")
             scope.values[tensor.name] = Constant(loader.array_of(tensor, self.folder, what))
+
+    def _fixed(self, graph: onnx.GraphProto, scope: Scope, constants: Mapping[str, Any]) -> None:
+        """Inputs that the caller has given values."""
+        inputs = {i.name: i for i in graph.input}
+        for name, value in constants.items():
+            what = f"{self.source}: input {name!r}"
+            if name not in inputs:
+                raise ModelError(
+                    f"{self.source}: a constant is given for {name!r}; the inputs are "
+                    f"{', '.join(map(repr, inputs)) or 'none'}"
+                )
+            array, declared = np.array(value), self._input_type(inputs[name], None)
+            fits = len(declared.shape) == array.ndim and all(
+                not isinstance(d, int) or d == n for d, n in zip(declared.shape, array.shape, strict=True)
+            )
+            if dtypes.check(array.dtype) != declared.dtype or not fits:
+                raise ModelError(
+                    f"{what} is {declared.dtype} of shape {show_shape(declared.shape)}, "
+                    f"the constant is {array.dtype} of shape {array.shape}"
+                )
+            scope.values[name] = Constant(array)
 
     def _inputs(self, graph: onnx.GraphProto, scope: Scope, shape: ShapeOverride) -> tuple[Var, ...]:
         wanted = [i for i in graph.input if i.name not in scope.values]
@@ -159,10 +186,11 @@ class Importer:
         inputs = self._arguments(node, proto, scope)
         functions.check_arity(node, domain, inputs)
         outputs = self._known_outputs(node, inputs) or self._converted(node, domain, inputs)
-        if len(outputs) < sum(1 for name in proto.output if name) and len(outputs) < len(proto.output):
-            node.unsupported(f"its output {proto.output[len(outputs)]!r} is not computed")
+        for extra in list(proto.output)[len(outputs) :]:
+            if extra:
+                node.unsupported(f"its output {extra!r} is not computed")
         for name, value in zip(proto.output, outputs, strict=False):
-            if name:
+            if name and value is not None:
                 if name in scope.values:
                     node.bad(f"its output {name!r} is the name of another value")
                 self._check_size(node, value)
@@ -195,7 +223,7 @@ class Importer:
             outputs.append(value)
         return outputs
 
-    def _converted(self, node: OnnxNode, domain: str, inputs: list[Expr | None]) -> list[Expr]:
+    def _converted(self, node: OnnxNode, domain: str, inputs: list[Expr | None]) -> list[Expr | None]:
         function = registry.find(domain, node.op_type, node.opset)
         while inputs and inputs[-1] is None:
             inputs.pop()

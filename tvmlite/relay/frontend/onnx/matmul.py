@@ -29,8 +29,9 @@ def matmul(node: OnnxNode, a: Expr, b: Expr, out_dtype: str = "") -> Expr:
         node.bad("of a scalar")
     if len(left) == 1:
         made = matmul(node, node.reshape(a, (1, left[0])), b, out_dtype)
-        shape = node.shape(made)
-        return node.reshape(made, (*shape[:-2], shape[-1]))
+        shape, rows = list(node.shape(made)), -1 if len(right) == 1 else -2
+        del shape[rows]
+        return node.reshape(made, shape)
     if len(right) == 1:
         made = matmul(node, a, node.reshape(b, (right[0], 1)), out_dtype)
         return node.reshape(made, node.shape(made)[:-1])

@@ -142,7 +142,15 @@ class OnnxNode:
             return None
         if isinstance(value, Constant):
             return value.data if value.data.size <= KNOWN_LIMIT else None
-        return self.importer.known.get(value)
+        followed = self.importer.known.get(value)
+        if followed is None and any(isinstance(d, int) and d == 0 for d in self.shape(value)):
+            shape = self.shape(value)
+            return np.empty([d for d in shape if isinstance(d, int)], object) if self._static(shape) else None
+        return followed
+
+    @staticmethod
+    def _static(shape: Shape) -> bool:
+        return all(isinstance(d, int) for d in shape)
 
     def ints(self, value: Expr, what: str) -> list[Dim]:
         """The elements of an integer tensor of rank 0 or 1; UnsupportedError when data-dependent."""

@@ -138,6 +138,25 @@ def _spatial_axes(node: OnnxNode, rank: int, changed: list[int]) -> list[int]:
     return list(range(first, rank)) if first >= 2 else sorted(changed)
 
 
+def _aligned(
+    node: OnnxNode, have: list[Dim], size: list[Dim], factors: list[Any]
+) -> tuple[str, tuple[float, ...]]:
+    """The specification aligns with the *unrounded* resized length: a crop whose end lies short of the corner."""
+    ends: list[float] = []
+    for extent, new, factor in zip(have, size, factors, strict=True):
+        if not isinstance(factor, float) or (isinstance(extent, int) and float(extent * factor).is_integer()):
+            ends.append(1.0)
+        elif factor.is_integer():
+            ends.append(1.0)
+        elif isinstance(extent, int) and isinstance(new, int):
+            ends.append((new - 1) / (extent * factor - 1) if new > 1 else 0.0)
+        else:
+            node.unsupported(f"align_corners with a scale of {factor} of the dynamic extent {extent}")
+    if all(end == 1.0 for end in ends):
+        return "align_corners", ()
+    return "tf_crop_and_resize", (*(0.0,) * len(ends), *ends)
+
+
 def _resized(
     node: OnnxNode,
     data: Expr,
@@ -162,6 +181,8 @@ def _resized(
     if roi is not None:
         rows = {axis: (roi[i], roi[i + len(axes)]) for i, axis in enumerate(axes)}
         region = tuple(rows.get(a, (0.0, 1.0))[side] for side in (0, 1) for a in spatial)
+    if mode == "align_corners":
+        mode, region = _aligned(node, [shape[a] for a in spatial], size, factors)
     plain = all(isinstance(f, float) for f in factors)
     made = node.make(
         f"image.resize{count}d",
