@@ -347,7 +347,7 @@ def placeholder(
     shape: Sequence[Extent] | Extent, dtype: str = "float32", name: str = "placeholder"
 ) -> Tensor:
     """A tensor given from outside."""
-    return PlaceholderOp(name, _shape(shape), dtypes.check(dtype), Span.of_caller()).output(0)
+    return PlaceholderOp(name, shape_of(shape), dtypes.check(dtype), Span.of_caller()).output(0)
 
 
 def compute(
@@ -363,7 +363,7 @@ def compute(
     reduction): then a list of tensors is given, all over the same axes.
     """
     span = Span.of_caller()
-    extents = _shape(shape)
+    extents = shape_of(shape)
     names = _axis_names(fcompute, len(extents), name, span)
     axis = tuple(
         IterVar(Range(e.const(0, _index_dtype(n)), e.convert(n)), e.Var(label, _index_dtype(n)))
@@ -497,7 +497,7 @@ def tensors_read(body: Sequence[Node]) -> tuple[Tensor, ...]:
     return tuple(found)
 
 
-def _shape(shape: Any) -> Shape:
+def shape_of(shape: Any) -> Shape:
     given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     return tuple(_extent(n) for n in given)
 

@@ -1,0 +1,183 @@
+"""From a schedule to loops: the story of lowering, top to bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tvmlite.core.errors import ScheduleError, TensorExpressionError
+from tvmlite.core.node import postorder
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te import tensor as t
+from tvmlite.te.arith import Analyzer
+from tvmlite.te.bounds import Bounds, Formula, formula_of, infer
+from tvmlite.te.loop import ir
+from tvmlite.te.nest import Building, attach, index_of
+from tvmlite.te.schedule import Schedule
+from tvmlite.te.stage import AT, INLINE, Stage
+from tvmlite.te.tensor import IterVar, Operation, Tensor
+from tvmlite.te.widen import Widening
+
+
+def lower(schedule: Schedule, args: Sequence[Any], name: str = "main") -> ir.Function:
+    """The structured loop IR of ``schedule`` as a function of ``args``, tensors and ``te.var``s in the
+    caller's order.
+
+    Tensors that are computed are outputs; all outputs of the schedule and all placeholders it reads must be
+    among ``args``. A size variable found in a shape need not be: it is the extent of an array argument.
+    Raises TensorExpressionError for arguments or variables that do not fit, ScheduleError for a schedule
+    that cannot be carried out.
+    """
+    tensors = _arguments(schedule, args)
+    normal = schedule.normalize()
+    params = {arg: normal.current(x) if x.op in normal.stage_map else x for arg, x in tensors.items()}
+    given = frozenset(tensor.op for tensor in params.values())
+    _check_whole(schedule, tensors)
+    _check_complete(normal, given, params)
+
+    widening = Widening(_whole_extents(params.values()))
+    formulas: dict[Operation, Formula] = {
+        stage.op: formula_of(stage.op, widening)
+        for stage in normal.stages
+        if isinstance(stage.op, t.ComputeOp)
+    }
+    analyzer = Analyzer()
+    bounds = infer(normal, formulas, given, analyzer, widening)
+
+    buffers = _buffers(normal, params, bounds)
+    building = Building(bounds, formulas, buffers, given, _attached(normal))
+    roots = [s for s in normal.stages if s.attach_type != AT and not isinstance(s.op, t.PlaceholderOp)]
+    body = attach(building, roots, ir.Seq(()))
+
+    order = [buffers[params[a]] if isinstance(a, Tensor) else widening.variable(a) for a in args]
+    outputs = [buffers[x] for x in params.values() if not isinstance(x.op, t.PlaceholderOp)]
+    sizes = _sizes(args, params, widening)
+    function = ir.Function(name, tuple(order), tuple(outputs), sizes, body)
+    _check_bound(function)
+    return function
+
+
+def _arguments(schedule: Schedule, args: Sequence[Any]) -> dict[Tensor, Tensor]:
+    """The tensors among ``args``, each with what stands for it in ``schedule`` now."""
+    found: dict[Tensor, Tensor] = {}
+    seen: set[Any] = set()
+    for arg in args:
+        if isinstance(arg, Tensor):
+            found[arg] = schedule.current(arg) if arg.op in schedule.stage_map else arg
+        elif not isinstance(arg, e.Var):
+            raise TensorExpressionError(
+                f"lower: argument {arg!r} is neither a tensor nor a te.var", Span.of_caller()
+            )
+        key = found[arg] if isinstance(arg, Tensor) else arg
+        if key in seen:
+            raise TensorExpressionError(f"lower: argument {arg.name} is given twice", Span.of_caller())
+        seen.add(key)
+    return found
+
+
+def _check_whole(schedule: Schedule, tensors: dict[Tensor, Tensor]) -> None:
+    """A tensor that is an argument is computed whole, in loops of its own."""
+    for tensor in tensors:
+        stage = schedule.stage_map.get(tensor.op)
+        if stage is not None and stage.attach_type in (AT, INLINE):
+            primitive = "compute_at" if stage.attach_type == AT else "compute_inline"
+            raise ScheduleError(
+                f"{primitive}: {tensor.name} is an argument of the function, so it is computed at the root",
+                stage.attach_span,
+            )
+
+
+def _check_complete(normal: Schedule, given: frozenset[Operation], params: dict[Tensor, Tensor]) -> None:
+    """Outputs and placeholders must be among the arguments, with all the results of an operation."""
+    for stage in normal.stages:
+        op = stage.op
+        if op not in given and (stage.is_output or isinstance(op, t.PlaceholderOp)):
+            what = "an output of the schedule" if stage.is_output else "read"
+            raise TensorExpressionError(
+                f"lower: {op.name} is {what}, but not among the arguments", Span.of_caller()
+            )
+        if op in given and stage.is_output:
+            missing = [o.name for o in op.outputs if o not in params.values()]
+            if missing:
+                raise TensorExpressionError(
+                    f"lower: {missing[0]} is an output of the schedule, but not among the arguments",
+                    Span.of_caller(),
+                )
+
+
+def _whole_extents(params: Iterable[Tensor]) -> list[e.Var]:
+    """The variables that are an extent of an array argument: known to be at least 0."""
+    return list(dict.fromkeys(n for tensor in params for n in tensor.shape if isinstance(n, e.Var)))
+
+
+def _buffers(normal: Schedule, params: dict[Tensor, Tensor], bounds: Bounds) -> dict[Tensor, ir.Buffer]:
+    """A buffer for each tensor: of its shape for arguments, of what its stage computes for others."""
+    made: dict[Tensor, ir.Buffer] = {}
+    taken: set[str] = set()
+    widen = bounds.widening.extent
+
+    def add(tensor: Tensor, shape: Iterable[Any], scope: str) -> None:
+        name, count = tensor.name, 0
+        while name in taken:
+            count += 1
+            name = f"{tensor.name}_{count}"
+        taken.add(name)
+        made[tensor] = ir.Buffer(name, tensor.dtype, tuple(index_of(n) for n in shape), scope)
+
+    for tensor in params.values():
+        add(tensor, (widen(n) for n in tensor.shape), "param")
+    for stage in normal.stages:
+        region = None if isinstance(stage.op, t.PlaceholderOp) else bounds.region(stage.op)
+        for tensor in stage.op.outputs:
+            if tensor not in made:
+                shape = [widen(n) for n in tensor.shape] if region is None else [x.extent for x in region]
+                add(tensor, shape, "local")
+    return made
+
+
+def _attached(normal: Schedule) -> dict[IterVar, list[Stage]]:
+    """The stages that stand in each loop, producers first."""
+    attached: dict[IterVar, list[Stage]] = {}
+    for stage in normal.stages:
+        if stage.attach_type == AT and stage.attach_ivar is not None:
+            attached.setdefault(stage.attach_ivar, []).append(stage)
+    return attached
+
+
+def _sizes(args: Sequence[Any], params: dict[Tensor, Tensor], widening: Widening) -> tuple[e.Var, ...]:
+    """The size variables of the arguments' shapes, in order of first appearance, but for those that are
+    arguments themselves. An error if one is nowhere an extent by itself."""
+    known = {arg for arg in args if isinstance(arg, e.Var)}
+    whole = {widening.variable(v) for v in _whole_extents(params.values())}
+    found: dict[e.Var, None] = {}
+    for tensor in params.values():
+        for extent in tensor.shape:
+            for node in postorder(extent) if isinstance(extent, e.Expr) else ():
+                if not isinstance(node, e.Var) or node in known:
+                    continue
+                found[widening.variable(node)] = None
+                if widening.variable(node) not in whole:
+                    raise TensorExpressionError(
+                        f"lower: the size variable {node.name} of {tensor.name}'s shape cannot be told: no "
+                        f"argument has an axis of just that extent",
+                        getattr(tensor.op, "span", None),
+                        hint=f"give {node.name} as an argument",
+                    )
+    return tuple(found)
+
+
+def _check_bound(function: ir.Function) -> None:
+    """Every variable is a loop's, a parameter or a size."""
+    known: set[Any] = {*function.params, *function.sizes, ir.THREAD, ir.THREADS}
+    nodes = list(postorder(function.body))
+    shapes = [n for node in nodes if isinstance(node, ir.Allocate) for n in node.buffer.shape]
+    nodes += [node for shape in shapes for node in postorder(shape)]
+    known.update(node.var for node in nodes if isinstance(node, (ir.For, ir.Let)))
+    for node in nodes:
+        if isinstance(node, e.Var) and node not in known:
+            raise TensorExpressionError(
+                f"lower: the variable {node.name} has no value: it is neither an argument nor the extent "
+                "of one",
+                Span.of_caller(),
+            )

@@ -1,0 +1,263 @@
+"""The loop nest of one stage: loops, guards, the initialisation of a reduction, attached stages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.node import Node, postorder, rewrite, substitute
+from tvmlite.te import expr as e
+from tvmlite.te import tensor as t
+from tvmlite.te.bounds import Bounds, Formula
+from tvmlite.te.expr import Expr
+from tvmlite.te.inline import Bodies
+from tvmlite.te.intervals import at_least, simplify
+from tvmlite.te.loop import ir
+from tvmlite.te.relations import Number, overruns, values_up
+from tvmlite.te.stage import Fuse, Split, Stage
+from tvmlite.te.tensor import IterVar, Operation, Tensor, TensorRead
+
+
+@dataclass
+class Guard:
+    """A condition under which a stage computes, and whether the initialisation of a reduction needs it."""
+
+    condition: Expr
+    for_init: bool
+
+
+@dataclass
+class Building:
+    """What the loop nests are built from, and where they go: ``attached`` are the stages that stand in a
+    loop, ``nest`` makes theirs."""
+
+    bounds: Bounds
+    formulas: dict[Operation, Formula]
+    buffers: dict[Tensor, ir.Buffer]
+    given: frozenset[Operation]
+    attached: dict[IterVar, list[Stage]]
+
+    def first(self, op: Operation) -> tuple[Number, ...]:
+        """The element of ``op``'s tensors that stands first in their buffers."""
+        region = None if op in self.given else self.bounds.region(op)
+        return () if region is None else tuple(extent.min for extent in region)
+
+    def place(self, tensor: Tensor, indices: Sequence[Number]) -> tuple[Expr, ...]:
+        """Where in its buffer the element of ``tensor`` at ``indices`` is."""
+        first = self.first(tensor.op) or (0,) * len(indices)
+        return tuple(index_of(i - f) for i, f in zip(indices, first, strict=True))
+
+
+def index_of(value: Number) -> Expr:
+    """``value`` as an int64 expression."""
+    return e.const(value, e.INDEX) if isinstance(value, int) else value
+
+
+def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
+    """The loops that compute ``stage``, with the stages attached to them."""
+    if isinstance(stage.op, t.ExternOp):
+        return _extern(stage.op, building)
+    bounds, op = building.bounds, stage.op
+    assert isinstance(op, t.ComputeOp)
+    values = {leaf: bounds.position(leaf) for leaf in stage.leaf_iter_vars}
+    values_up(stage.relations, bounds.ranges, values)
+    mapping = {bounds.variable(axis): index_of(values[axis]) for axis in (*op.axis, *op.reduce_axis)}
+    mapping = {var: value for var, value in mapping.items() if var is not value}
+    guards = _guards(stage, op, values, bounds)
+    places = [building.place(tensor, [values[axis] for axis in op.axis]) for tensor in op.outputs]
+    reduces = [node for node in building.formulas[op].body if isinstance(node, t.Reduce)]
+    if not reduces:
+        body = _in_buffers(building.formulas[op].body, mapping, building)
+        stores = [
+            ir.Store(building.buffers[o], p, v) for o, p, v in zip(op.outputs, places, body, strict=True)
+        ]
+        return _loops(stage, building, ir.sequence(*stores), guards)
+    init, update = _reduction(op, reduces, places, mapping, building)
+    return _loops(stage, building, update, guards, init)
+
+
+def _loops(
+    stage: Stage, building: Building, body: ir.Stmt, guards: list[Guard], init: ir.Stmt | None = None
+) -> ir.Stmt:
+    """``body`` in the loops of ``stage``. Each guard stands as far out as the loops it speaks of allow;
+    ``init``, if any, just outside the outermost loop that reduces."""
+    bounds, leaves = building.bounds, stage.leaf_iter_vars
+    parts = _parts(stage)
+    begin = next((n for n, leaf in enumerate(leaves) if "reduce" in parts[leaf]), len(leaves))
+    depths = [_depth(guard.condition, leaves, bounds) for guard in guards]
+    if init is not None:
+        inner = [g for g, depth in zip(guards, depths, strict=True) if depth >= begin and g.for_init]
+        init = _init_loops(stage, bounds, [n for n in leaves[begin:] if "data" in parts[n]], init, inner)
+    for depth in range(len(leaves) - 1, -2, -1):
+        if init is not None and depth == begin - 1:
+            body = ir.sequence(init, body)
+        if depth >= 0:
+            body = attach(building, building.attached.get(leaves[depth], ()), body)
+        body = _guarded([g for g, d in zip(guards, depths, strict=True) if d == depth], body)
+        if depth >= 0:
+            body = _loop(stage, leaves[depth], bounds.loops[leaves[depth]], bounds, body)
+    return body
+
+
+def attach(building: Building, stages: Sequence[Stage], body: ir.Stmt) -> ir.Stmt:
+    """``stages``, producers first, and then ``body``; their buffers exist just here."""
+    for stage in reversed(stages):
+        body = ir.sequence(loop_nest(stage, building), body)
+        for tensor in reversed(stage.op.outputs):
+            if building.buffers[tensor].scope == "local":
+                body = ir.Allocate(building.buffers[tensor], body)
+    return body
+
+
+def _loop(stage: Stage, leaf: IterVar, var: e.Var, bounds: Bounds, body: ir.Stmt) -> ir.Stmt:
+    """One loop; none if it runs once."""
+    extent = bounds.ranges[leaf].extent
+    if e.is_const(extent, 1):
+        return body
+    kind = stage.loop_kinds.get(leaf, ir.SERIAL)
+    pragmas = tuple(stage.pragmas.get(leaf, ()))
+    return ir.For(var, index_of(0), index_of(extent), body, kind, pragmas)
+
+
+def _init_loops(
+    stage: Stage, bounds: Bounds, leaves: list[IterVar], init: ir.Stmt, guards: list[Guard]
+) -> ir.Stmt:
+    """``init`` in loops of its own over those ``leaves`` that stand inside the reduction."""
+    fresh = {leaf: e.Var(f"{leaf.var.name}.init", e.INDEX) for leaf in leaves}
+    body = _guarded(guards, init)
+    for leaf in reversed(leaves):
+        body = _loop(stage, leaf, fresh[leaf], bounds, body)
+    return substitute(body, {bounds.loops[leaf]: var for leaf, var in fresh.items()})
+
+
+def _guarded(guards: list[Guard], body: ir.Stmt) -> ir.Stmt:
+    return ir.If(e.all_of([g.condition for g in guards]), body) if guards else body
+
+
+def _depth(condition: Expr, leaves: Sequence[IterVar], bounds: Bounds) -> int:
+    """The innermost of the loops that ``condition`` speaks of; -1 if of none."""
+    used = set(postorder(condition))
+    return max((n for n, leaf in enumerate(leaves) if bounds.loops[leaf] in used), default=-1)
+
+
+def _parts(stage: Stage) -> dict[IterVar, frozenset[str]]:
+    """Of each axis, whether it comes from data axes, reduce axes, or both."""
+    op = stage.op
+    assert isinstance(op, t.ComputeOp)
+    parts = {axis: frozenset([axis.kind]) for axis in (*op.axis, *op.reduce_axis)}
+    for relation in stage.relations:
+        match relation:
+            case Split(parent, outer, inner):
+                parts[outer] = parts[inner] = parts[parent]
+            case Fuse(outer, inner, fused):
+                parts[fused] = parts[outer] | parts[inner]
+            case _:
+                parts[relation.iter] = frozenset(["data"])
+    return parts
+
+
+def _guards(stage: Stage, op: t.ComputeOp, values: dict[IterVar, Number], bounds: Bounds) -> list[Guard]:
+    """What must hold for an iteration to count: splits may overrun their axis, and the part of a tensor
+    that a consumer needs may stick out of the tensor."""
+    analyzer, parts = bounds.analyzer, _parts(stage)
+
+    def equal(a: Number, b: Number) -> bool:
+        return simplify(analyzer, a - b) == 0 if not (isinstance(a, int) and isinstance(b, int)) else a == b
+
+    guards: list[Guard] = []
+
+    def require(axis: IterVar, room: Number) -> None:
+        if not at_least(room, 0, analyzer):
+            condition = analyzer.simplify(room >= 0) if isinstance(room, e.Expr) else e.const(False)
+            guards.append(Guard(condition, "data" in parts[axis]))
+
+    risky = overruns(stage.relations, stage.leaf_iter_vars, bounds.ranges, equal)
+    for axis in stage.all_iter_vars:
+        if axis in risky:
+            first, extent = bounds.ranges[axis]
+            require(axis, first + extent - 1 - values[axis])
+    for axis in (*op.axis, *op.reduce_axis):
+        part, whole = bounds.ranges[axis], bounds.whole[axis]
+        if part is not whole:
+            require(axis, values[axis] - whole.min)
+            require(axis, whole.min + whole.extent - 1 - values[axis])
+    return guards
+
+
+def _in_buffers(body: Sequence[Expr], mapping: dict[e.Var, Expr], building: Building) -> tuple[Expr, ...]:
+    """``body`` with axes replaced by ``mapping`` and reads of tensors by loads from their buffers."""
+
+    def rule(node: Node) -> Any:
+        if isinstance(node, e.Var):
+            return mapping.get(node, node)
+        if isinstance(node, TensorRead):
+            return ir.Load(building.buffers[node.tensor], building.place(node.tensor, node.indices))
+        return node
+
+    return rewrite(Bodies(tuple(body)), rule).body
+
+
+def _reduction(
+    op: t.ComputeOp,
+    reduces: Sequence[t.Reduce],
+    places: Sequence[tuple[Expr, ...]],
+    mapping: dict[e.Var, Expr],
+    building: Building,
+) -> tuple[ir.Stmt, ir.Stmt]:
+    """The statement that sets the result to the identity (or to ``init``), and the one that combines one
+    more value."""
+    one = reduces[0]
+    picked = [r.value_index for r in reduces]
+    if sorted(picked) != list(range(len(one.source))):
+        raise TensorExpressionError(
+            f"compute {op.name!r}: the reduction gives {len(one.source)} values, each must be one output",
+            op.span,
+        )
+    source = _in_buffers((*one.source, one.condition, *one.init), mapping, building)
+    count = len(one.source)
+    values, condition, starts = source[:count], source[count], source[count + 1 :]
+    buffers = [building.buffers[o] for o in op.outputs]
+    targets = {k: (buffers[n], places[n]) for n, k in enumerate(picked)}
+    init = [ir.Store(*targets[k], value) for k, value in enumerate(starts or one.combiner.identity)]
+    arguments = {left: ir.Load(*targets[k]) for k, left in enumerate(one.combiner.left)}
+    arguments.update(zip(one.combiner.right, values, strict=True))  # type: ignore[arg-type]
+    results = substitute(Bodies(one.combiner.result), arguments).body
+    update = _store_all([targets[k] for k in range(count)], results)
+    if not e.is_const(condition, 1):
+        update = ir.If(condition, update)
+    return ir.sequence(*init), update
+
+
+def _store_all(targets: Sequence[tuple[ir.Buffer, tuple[Expr, ...]]], values: Sequence[Expr]) -> ir.Stmt:
+    """Store ``values``; all are computed before the first is stored, as they may read what is there."""
+    if len(values) == 1:
+        return ir.Store(*targets[0], values[0])
+    names = [e.Var(f"combined{n}", value.dtype) for n, value in enumerate(values)]
+    body: ir.Stmt = ir.sequence(
+        *(ir.Store(*target, name) for target, name in zip(targets, names, strict=True))
+    )
+    for name, value in reversed(list(zip(names, values, strict=True))):
+        body = ir.Let(name, value, body)
+    return body
+
+
+def _extern(op: t.ExternOp, building: Building) -> ir.Stmt:
+    """An extern's own statement, over our buffers and with int64 indices."""
+    twins = dict(zip(op.output_buffers, (building.buffers[o] for o in op.outputs), strict=True))
+    twins |= dict(zip(op.input_buffers, (building.buffers[i] for i in op.input_tensors), strict=True))
+    widening = building.bounds.widening
+
+    def widen(node: Any) -> Any:
+        return widening.value(node) if isinstance(node, Expr) else node
+
+    def rule(node: Node) -> Any:
+        match node:
+            case ir.Store() if node.buffer in twins:
+                node = ir.Store(twins[node.buffer], node.indices, node.value, node.predicate)
+            case ir.Load() if node.buffer in twins:
+                node = ir.Load(twins[node.buffer], node.indices, node.predicate)
+        return node.map_children(widen) if isinstance(node, ir.Stmt) else node
+
+    return rewrite(op.body, rule)

@@ -1,0 +1,349 @@
+"""A stage: how one operation's loops are arranged. The schedule primitives that touch one stage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias, Union
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te import tensor as t
+from tvmlite.te.tensor import Extent, IterVar
+
+PARALLEL, VECTORIZE, UNROLL = "parallel", "vectorize", "unroll"
+ROOT, INLINE, AT = "root", "inline", "at"
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """``parent = outer * extent(inner) + inner``; one of ``factor`` and ``nparts`` is given."""
+
+    parent: IterVar
+    outer: IterVar
+    inner: IterVar
+    factor: Extent | None
+    nparts: Extent | None
+
+
+@dataclass(frozen=True, eq=False)
+class Fuse:
+    """``fused = outer * extent(inner) + inner``"""
+
+    outer: IterVar
+    inner: IterVar
+    fused: IterVar
+
+
+@dataclass(frozen=True, eq=False)
+class Singleton:
+    """``iter`` runs once: the fusion of no axes at all."""
+
+    iter: IterVar
+
+
+Relation: TypeAlias = Union[Split, Fuse, Singleton]
+
+
+class Stage:
+    """One operation of a schedule and the loops chosen for it; made by ``te.create_schedule``.
+
+    ``leaf_iter_vars`` are the loops, outermost first. They come from the operation's axes by
+    ``relations``. Where the stage's loops stand is ``attach_type``: "root", "inline", or "at", that is in
+    the loop ``attach_ivar`` of ``attach_stage``. In the rewrites below, loops before and after are shown.
+    """
+
+    def __init__(self, op: t.Operation, is_output: bool = False) -> None:
+        self.op = op
+        self.origin_op = op
+        self.is_output = is_output
+        axes = [*op.axis, *op.reduce_axis] if isinstance(op, t.ComputeOp) else []
+        self.all_iter_vars: list[IterVar] = list(axes)
+        self.leaf_iter_vars: list[IterVar] = list(axes)
+        self.relations: list[Relation] = []
+        self.loop_kinds: dict[IterVar, str] = {}
+        self.pragmas: dict[IterVar, list[tuple[str, Any]]] = {}
+        self.attach_type = ROOT
+        self.attach_stage: Stage | None = None
+        self.attach_ivar: IterVar | None = None
+        self.attach_span: Span | None = None
+        self.scope = "global"
+
+    def copy(self) -> Stage:
+        """A stage that can be changed without changing this one; attached where this one is."""
+        made = Stage.__new__(Stage)
+        made.__dict__.update(self.__dict__)
+        for name in ("all_iter_vars", "leaf_iter_vars", "relations", "loop_kinds"):
+            setattr(made, name, getattr(self, name).copy())
+        made.pragmas = {axis: list(pairs) for axis, pairs in self.pragmas.items()}
+        return made
+
+    @property
+    def name(self) -> str:
+        return self.op.name
+
+    def split(
+        self, parent: IterVar, factor: Extent | None = None, nparts: Extent | None = None
+    ) -> tuple[IterVar, IterVar]:
+        """One loop becomes two: ``factor`` is the inner's extent, or ``nparts`` the outer's.
+
+        ::
+
+            for i in range(n):       -->    for i.outer in range(ceil(n / 4)):
+                C[i] = ...                      for i.inner in range(4):
+                                                    if i.outer * 4 + i.inner < n:
+                                                        C[i.outer * 4 + i.inner] = ...
+
+        The guard is there only where 4 is not known to divide n. Gives ``(outer, inner)``.
+        """
+        position = self.require_leaf("split", parent)
+        if (factor is None) == (nparts is None):
+            raise self._error("split", "needs either factor= or nparts=", parent)
+        for label, value in (("factor", factor), ("nparts", nparts)):
+            if value is not None and not _is_extent(value):
+                raise self._error("split", f"by {label} {value!r}: expected an int of at least 1", parent)
+        outer = IterVar(None, e.Var(f"{parent.var.name}.outer", parent.var.dtype), parent.kind)
+        inner = IterVar(None, e.Var(f"{parent.var.name}.inner", parent.var.dtype), parent.kind)
+        self.relations.append(Split(parent, outer, inner, factor, nparts))
+        self._replace(position, position + 1, [outer, inner])
+        return outer, inner
+
+    def fuse(self, *axes: IterVar) -> IterVar:
+        """Neighbouring loops become one; of no axes, a loop that runs once.
+
+        ::
+
+            for i in range(n):          -->    for i.j.fused in range(n * m):
+                for j in range(m):                 C[i.j.fused // m, i.j.fused % m] = ...
+                    C[i, j] = ...
+        """
+        if not axes:
+            return self._fuse_nothing()
+        fused = axes[0]
+        self.require_leaf("fuse", fused)
+        for one in axes[1:]:
+            fused = self._fuse_two(fused, one)
+        return fused
+
+    def _fuse_nothing(self) -> IterVar:
+        single = IterVar(None, e.Var("singleton", "int32"))
+        self.relations.append(Singleton(single))
+        self._replace(0, 0, [single])
+        return single
+
+    def _fuse_two(self, outer: IterVar, inner: IterVar) -> IterVar:
+        first, second = self.require_leaf("fuse", outer), self.require_leaf("fuse", inner)
+        if second + 1 == first:
+            outer, inner, first, second = inner, outer, second, first
+        if first + 1 != second:
+            raise self._error("fuse", f"is not next to {outer.var.name}: only neighbouring loops fuse", inner)
+        kind = "reduce" if "reduce" in (outer.kind, inner.kind) else outer.kind
+        wide = "int64" if "int64" in (outer.var.dtype, inner.var.dtype) else "int32"
+        fused = IterVar(None, e.Var(f"{outer.var.name}.{inner.var.name}.fused", wide), kind)
+        self.relations.append(Fuse(outer, inner, fused))
+        self._replace(first, second + 1, [fused])
+        return fused
+
+    def tile(
+        self, x_parent: IterVar, y_parent: IterVar, x_factor: Extent, y_factor: Extent
+    ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
+        """Two splits and a reorder: blocks of ``x_factor`` by ``y_factor``.
+
+        ::
+
+            for x in range(n):          -->    for x.outer in range(n / x_factor):
+                for y in range(m):                 for y.outer in range(m / y_factor):
+                    C[x, y] = ...                      for x.inner in range(x_factor):
+                                                           for y.inner in range(y_factor):
+                                                               C[...] = ...
+
+        Gives ``(x_outer, y_outer, x_inner, y_inner)``.
+        """
+        x_outer, x_inner = self.split(x_parent, factor=x_factor)
+        y_outer, y_inner = self.split(y_parent, factor=y_factor)
+        self.reorder(x_outer, y_outer, x_inner, y_inner)
+        return x_outer, y_outer, x_inner, y_inner
+
+    def reorder(self, *axes: IterVar) -> None:
+        """The loops named stand in the given order, in the places they take together.
+
+        ::
+
+            for i in range(n):          -->    for j in range(m):
+                for j in range(m):                 for i in range(n):
+                    C[i, j] = ...                      C[i, j] = ...
+        """
+        positions = [self.require_leaf("reorder", axis) for axis in axes]
+        for axis, position in zip(axes, positions, strict=True):
+            if positions.count(position) > 1:
+                raise self._error("reorder", "is given twice", axis)
+        for axis, position in zip(axes, sorted(positions), strict=True):
+            self.leaf_iter_vars[position] = axis
+
+    def vectorize(self, axis: IterVar) -> None:
+        """The loop's iterations become the lanes of vectors; its extent must be a constant.
+
+        ::
+
+            for i in range(16):      -->    C[0:16] = A[0:16] + B[0:16]
+                C[i] = A[i] + B[i]
+
+        A reduce axis cannot be: its iterations depend on each other.
+        """
+        self._annotate("vectorize", axis, VECTORIZE)
+
+    def unroll(self, axis: IterVar) -> None:
+        """The loop's body is repeated once an iteration; its extent must be a constant.
+
+        ::
+
+            for i in range(2):       -->    C[0] = ...
+                C[i] = ...                  C[1] = ...
+        """
+        self._annotate("unroll", axis, UNROLL)
+
+    def parallel(self, axis: IterVar) -> None:
+        """The loop's iterations are shared out among the threads.
+
+        ::
+
+            for i in range(n):       -->    for i in parallel(n):
+                C[i] = ...                      C[i] = ...
+
+        A reduce axis cannot be: all iterations would write the same elements.
+        """
+        self._annotate("parallel", axis, PARALLEL)
+
+    def pragma(self, axis: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
+        """A note to later passes on the loop ``axis``, such as ``"auto_unroll_max_step", 16``."""
+        self.require_leaf("pragma", axis)
+        self.pragmas.setdefault(axis, []).append((str(pragma_type), pragma_value))
+
+    def set_scope(self, scope: str) -> None:
+        """Where the stage's buffer lives: ``"global"`` or ``"local"``. A hint; small ones are local anyhow."""
+        self.scope = scope
+
+    def compute_at(self, parent: Stage, scope: IterVar) -> None:
+        """This stage's loops move into the loop ``scope`` of the stage ``parent``, which reads its result.
+        There they compute what one iteration needs, in a buffer of just that size.
+
+        ::
+
+            for j in range(n):          -->    for i in range(n):
+                B[j] = A[j] * 2                    B[0] = A[i] * 2
+            for i in range(n):                     C[i] = B[0] + 1
+                C[i] = B[i] + 1
+        """
+        self._movable("compute_at")
+        if parent is self:
+            raise ScheduleError(f"compute_at: stage {self.name} cannot be in its own loop", Span.of_caller())
+        if not isinstance(parent, Stage):
+            raise ScheduleError(f"compute_at: {parent!r} is not a stage", Span.of_caller(), "pass s[tensor]")
+        parent.require_leaf("compute_at", scope)
+        if not _reads(parent, self):
+            raise ScheduleError(
+                f"compute_at: stage {parent.name} does not read {self.name}, so {self.name} cannot be "
+                f"computed at its axis {scope.var.name}",
+                Span.of_caller(),
+            )
+        self.attach_type, self.attach_stage, self.attach_ivar = AT, parent, scope
+        self.attach_span = Span.of_caller()
+
+    def compute_inline(self) -> None:
+        """The stage vanishes: where its elements are read, its formula stands.
+
+        ::
+
+            for i in range(n):          -->    for i in range(n):
+                B[i] = A[i] * 2                    C[i] = A[i] * 2 + 1
+            for i in range(n):
+                C[i] = B[i] + 1
+        """
+        self._movable("compute_inline")
+        if not isinstance(self.op, t.ComputeOp):
+            raise ScheduleError(
+                f"compute_inline: stage {self.name} has no formula to inline", Span.of_caller()
+            )
+        if self.op.reduce_axis:
+            raise ScheduleError(
+                f"compute_inline: stage {self.name} is a reduction over "
+                f"{', '.join(a.var.name for a in self.op.reduce_axis)}, which cannot be inlined",
+                Span.of_caller(),
+            )
+        self.attach_type, self.attach_stage, self.attach_ivar = INLINE, None, None
+        self.attach_span = Span.of_caller()
+
+    def compute_root(self) -> None:
+        """The stage's loops stand on their own, before those of the stages that read it; so they start."""
+        self.attach_type, self.attach_stage, self.attach_ivar = ROOT, None, None
+
+    def _movable(self, primitive: str) -> None:
+        if isinstance(self.op, t.PlaceholderOp):
+            raise ScheduleError(f"{primitive}: {self.name} is a placeholder", Span.of_caller())
+        if self.is_output:
+            raise ScheduleError(f"{primitive}: {self.name} is an output of the schedule", Span.of_caller())
+
+    def _annotate(self, primitive: str, axis: IterVar, kind: str) -> None:
+        self.require_leaf(primitive, axis)
+        if kind != UNROLL and axis.kind != "data":
+            raise self._error(
+                primitive,
+                f"is a {axis.kind} axis, expected a data axis",
+                axis,
+                "s.rfactor turns a reduce axis into a data axis",
+            )
+        self.loop_kinds[axis] = kind
+
+    def require_leaf(self, primitive: str, axis: Any) -> int:
+        """The position of ``axis`` among the leaves; an error naming ``primitive`` if it is none."""
+        for position, leaf in enumerate(self.leaf_iter_vars):
+            if leaf is axis:
+                return position
+        if not isinstance(axis, IterVar):
+            raise ScheduleError(f"{primitive}: {axis!r} is not an axis", Span.of_caller())
+        raise self._error(primitive, self._whereabouts(axis), axis)
+
+    def _whereabouts(self, axis: IterVar) -> str:
+        """What became of an axis that is no leaf."""
+        for relation in self.relations:
+            match relation:
+                case Split(parent, outer, inner) if parent is axis:
+                    return f"is no loop any more: it was split into {outer.var.name} and {inner.var.name}"
+                case Fuse(outer, inner, fused) if axis is outer or axis is inner:
+                    return f"is no loop any more: it was fused into {fused.var.name}"
+        leaves = ", ".join(leaf.var.name for leaf in self.leaf_iter_vars) or "none"
+        return f"is not a loop of that stage, whose loops are: {leaves}"
+
+    def _error(self, primitive: str, what: str, axis: IterVar, hint: str | None = None) -> ScheduleError:
+        text = f"{primitive}: axis {axis.var.name} of stage {self.name} {what}"
+        return ScheduleError(text, Span.of_caller(), hint)
+
+    def _replace(self, begin: int, end: int, new: list[IterVar]) -> None:
+        for axis in self.leaf_iter_vars[begin:end]:
+            self.loop_kinds.pop(axis, None)
+        self.leaf_iter_vars[begin:end] = new
+        self.all_iter_vars.extend(new)
+
+
+def _is_extent(value: Any) -> bool:
+    """Whether this is a whole number of at least 1, or an expression that may be one."""
+    if isinstance(value, e.Expr):
+        return dtypes.is_int(value.dtype) and not (isinstance(value, e.Const) and value.value < 1)
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
+
+
+def _reads(consumer: Stage, producer: Stage) -> bool:
+    """Whether ``consumer`` reads ``producer``, itself or through other stages."""
+    seen: set[t.Operation] = set()
+    todo = [consumer.op]
+    while todo:
+        for tensor in todo.pop().inputs:
+            if tensor.op is producer.op:
+                return True
+            if tensor.op not in seen:
+                seen.add(tensor.op)
+                todo.append(tensor.op)
+    return False
