@@ -93,6 +93,12 @@ class Analyzer:
         """Constants that ``expr``, of index arithmetic, stays between."""
         return self._core.bounds.interval(self._core.poly(expr))
 
+    def is_index(self, expr: e.Expr) -> bool:
+        """Whether ``expr`` is index arithmetic: a scalar int32 or int64 that reads no memory."""
+        return (
+            expr.lanes == 1 and expr.dtype in INDEX_DTYPES and not isinstance(self._core.visit(expr), e.Expr)
+        )
+
     def equal(self, a: int | e.Expr, b: int | e.Expr) -> bool:
         """Whether ``a`` and ``b`` are certainly equal."""
         gap = self._core.rules.add(self._core.poly(a), self._core.poly(b), -1)

@@ -1,0 +1,155 @@
+"""Simplify all expressions by what loops and conditions tell, and drop what has no effect."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tvmlite.core.node import rewrite
+from tvmlite.te import expr as e
+from tvmlite.te.arith import Analyzer
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.walk import NOTHING, Walker, is_nothing, loads, with_body
+
+
+def simplify(function: ir.Function) -> ir.Function:
+    """Index arithmetic in canonical form, guards that always hold gone, loops of one turn unrolled."""
+    analyzer = analyzer_of_function()
+    body = _Simplify(analyzer).stmt(function.body)
+    workspace = function.workspace
+    if workspace is not None and (simpler := analyzer.simplify(workspace)) is not workspace:
+        return replace(function, body=body, workspace=simpler)
+    return with_body(function, body)
+
+
+def analyzer_of_function() -> Analyzer:
+    """What is known at the start of every function: of threads."""
+    analyzer = Analyzer()
+    analyzer.assume(ir.THREADS >= 1)
+    analyzer.assume(ir.THREAD >= 0)
+    analyzer.assume(ir.THREAD < ir.THREADS)
+    return analyzer
+
+
+class _Simplify(Walker):
+    """Values of Lets that are index arithmetic, and of variables of loops of one turn, are put in by the
+    analyzer, which knows them to be exact."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.analyzer = analyzer
+        self.renamed: dict[ir.Buffer, ir.Buffer] = {}
+
+    def expr(self, expr: e.Expr) -> e.Expr:
+        return self.analyzer.simplify(self._in_renamed(expr))
+
+    def _in_renamed(self, expr: e.Expr) -> e.Expr:
+        if not self.renamed or not any(one.buffer in self.renamed for one in loads(expr)):
+            return expr
+
+        def rule(node: Any) -> Any:
+            if isinstance(node, ir.Load) and node.buffer in self.renamed:
+                return ir.Load(self.renamed[node.buffer], node.indices, node.predicate)
+            return node
+
+        return rewrite(expr, rule)
+
+    # -- statements that introduce names
+
+    def enter(self, head: ir.Let | ir.Allocate | ir.View) -> list[Any]:
+        if isinstance(head, ir.Let):
+            value = self.expr(head.value)
+            if self.analyzer.is_index(value):
+                self.analyzer.bind(head.var, value, 1)
+                return []
+            return [head if value is head.value else replace(head, value=value)]
+        if isinstance(head, ir.Allocate):
+            return [self._allocate(head)]
+        return super().enter(head)
+
+    def _allocate(self, head: ir.Allocate) -> ir.Allocate:
+        """A buffer whose extents have a simpler form is another buffer."""
+        buffer = head.buffer
+        shape = tuple(map(self.analyzer.simplify, buffer.shape))
+        strides = tuple(map(self.analyzer.simplify, buffer.strides))
+        every = zip((*shape, *strides), (*buffer.shape, *buffer.strides), strict=True)
+        if all(a is b for a, b in every):
+            return head
+        self.renamed[buffer] = replace(buffer, shape=shape, strides=strides)
+        return replace(head, buffer=self.renamed[buffer])
+
+    def leave(self, head: Any, body: ir.Stmt) -> ir.Stmt:
+        return NOTHING if is_nothing(body) else super().leave(head, body)
+
+    # -- statements
+
+    def loop(self, loop: ir.For) -> ir.Stmt:
+        begin, extent = self.expr(loop.min), self.expr(loop.extent)
+        if self.analyzer.prove(e.LessEqual(extent, e.const(0, extent.dtype))):
+            return NOTHING
+        with self.analyzer.scope():
+            self.analyzer.bind(loop.var, begin, extent)
+            body = self.stmt(loop.body)
+        if is_nothing(body) or e.is_const(extent, 1):
+            return body
+        if begin is loop.min and extent is loop.extent and body is loop.body:
+            return loop
+        return replace(loop, min=begin, extent=extent, body=body)
+
+    def branch(self, branch: ir.If) -> ir.Stmt:
+        condition, otherwise = self.expr(branch.condition), branch.otherwise
+        if isinstance(condition, e.Const):
+            taken = branch.then if condition.value else branch.otherwise
+            return NOTHING if taken is None else self.stmt(taken)
+        with self.analyzer.constraint(condition):
+            then = self.stmt(branch.then)
+        if otherwise is not None:
+            with self.analyzer.constraint(e.Not(condition)):
+                otherwise = self.stmt(otherwise)
+        if is_nothing(otherwise):
+            otherwise = None
+        if is_nothing(then):
+            if otherwise is None:
+                return NOTHING
+            condition, then, otherwise = self.analyzer.simplify(e.Not(condition)), otherwise, None
+        if otherwise is None and isinstance(then, ir.If) and then.otherwise is None:
+            if not loads(then.condition):  # which may not be safe to evaluate
+                condition, then = self.analyzer.simplify(e.And(condition, then.condition)), then.then
+        if condition is branch.condition and then is branch.then and otherwise is branch.otherwise:
+            return branch
+        return ir.If(condition, then, otherwise)
+
+    def seq(self, seq: ir.Seq) -> ir.Stmt:
+        if not any(isinstance(one, ir.Assert) for one in seq.body):
+            return super().seq(seq)
+        with self.analyzer.scope():
+            return super().seq(seq)
+
+    def store(self, store: ir.Store) -> ir.Stmt:
+        indices = tuple(map(self.expr, store.indices))
+        value = self.expr(store.value)
+        predicate = None if store.predicate is None else self.expr(store.predicate)
+        if isinstance(predicate, e.Const):
+            if not predicate.value:
+                return NOTHING
+            predicate = None
+        buffer = self.renamed.get(store.buffer, store.buffer)
+        same = buffer is store.buffer and value is store.value and predicate is store.predicate
+        if same and all(a is b for a, b in zip(indices, store.indices, strict=True)):
+            return store
+        return ir.Store(buffer, indices, value, predicate)
+
+    def plain(self, stmt: ir.Stmt) -> ir.Stmt:
+        match stmt:
+            case ir.Assert(condition):
+                simpler = self.expr(condition)
+                if e.is_const(simpler, 1):
+                    return NOTHING
+                self.analyzer.assume(simpler)
+                return stmt if simpler is condition else replace(stmt, condition=simpler)
+            case ir.Evaluate(value):
+                return NOTHING if isinstance(self.expr(value), e.Const) else super().plain(stmt)
+            case ir.CallKernel(_, buffers) if any(b in self.renamed for b in buffers):
+                renamed = tuple(self.renamed.get(b, b) for b in buffers)
+                return super().plain(replace(stmt, buffers=renamed))
+            case _:
+                return super().plain(stmt)

@@ -1,0 +1,151 @@
+"""The one way passes go through statements: from the outside in, unchanged in, same object out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir
+
+NOTHING = ir.Seq(())
+"""The statement that does nothing."""
+
+
+class Walker:
+    """Rebuilds statements; subclasses override the methods of the nodes they change.
+
+    ``enter`` handles Let, Allocate and View, of which there are long chains, and so sees them without their
+    body: it gives a list of such statements to stand in its place, bodies ignored (usually just one).
+    ``leave`` may change each when its new body is known.
+    """
+
+    def stmt(self, stmt: ir.Stmt) -> ir.Stmt:
+        chain: list[tuple[Any, Any]] = []
+        while isinstance(stmt, (ir.Let, ir.Allocate, ir.View)):
+            for head in self.enter(stmt):
+                chain.append((stmt, head))
+            stmt = stmt.body
+        body = self.inner(stmt)
+        for _, head in reversed(chain):
+            body = self.leave(head, body)
+        return body
+
+    def inner(self, stmt: ir.Stmt) -> ir.Stmt:
+        """Any statement but Let, Allocate and View."""
+        match stmt:
+            case ir.For():
+                return self.loop(stmt)
+            case ir.If():
+                return self.branch(stmt)
+            case ir.Seq():
+                return self.seq(stmt)
+            case ir.Store():
+                return self.store(stmt)
+            case _:
+                return self.plain(stmt)
+
+    def enter(self, head: ir.Let | ir.Allocate | ir.View) -> list[Any]:
+        match head:
+            case ir.Let(_, value):
+                new = self.expr(value)
+                return [head if new is value else replace(head, value=new)]
+            case ir.View(_, offset):
+                new = self.expr(offset)
+                return [head if new is offset else replace(head, offset=new)]
+        return [head]
+
+    def leave(self, head: Any, body: ir.Stmt) -> ir.Stmt:
+        return head if body is head.body else replace(head, body=body)
+
+    def loop(self, loop: ir.For) -> ir.Stmt:
+        return self.plain(loop)
+
+    def branch(self, branch: ir.If) -> ir.Stmt:
+        return self.plain(branch)
+
+    def seq(self, seq: ir.Seq) -> ir.Stmt:
+        body = [self.stmt(s) for s in seq.body]
+        if all(a is b for a, b in zip(body, seq.body, strict=True)):
+            return seq
+        return ir.sequence(*body)
+
+    def store(self, store: ir.Store) -> ir.Stmt:
+        return self.plain(store)
+
+    def plain(self, stmt: ir.Stmt) -> ir.Stmt:
+        """Any statement: its statements and expressions rebuilt."""
+        return stmt.map_children(self._child)
+
+    def expr(self, expr: e.Expr) -> e.Expr:
+        return expr
+
+    def _child(self, node: Any) -> Any:
+        return self.stmt(node) if isinstance(node, ir.Stmt) else self.expr(node)
+
+
+def with_body(function: ir.Function, body: ir.Stmt, **changes: Any) -> ir.Function:
+    """``function`` with another body; the same object if it is the same and nothing else changes."""
+    if body is function.body and not changes:
+        return function
+    return replace(function, body=body, **changes)
+
+
+def is_nothing(stmt: ir.Stmt | None) -> bool:
+    """Whether ``stmt`` does nothing at all."""
+    return stmt is None or (isinstance(stmt, ir.Seq) and not stmt.body)
+
+
+def expressions(stmt: ir.Stmt) -> list[e.Expr]:
+    """The expressions that stand in ``stmt`` and the statements inside it, in order."""
+    found: list[e.Expr] = []
+    stack: list[ir.Stmt] = [stmt]
+    while stack:
+        node = stack.pop()
+        children = list(node.children())
+        found.extend(c for c in children if isinstance(c, e.Expr))
+        stack.extend(c for c in reversed(children) if isinstance(c, ir.Stmt))
+    return found
+
+
+def statements(root: ir.Stmt) -> list[ir.Stmt]:
+    """``root`` and the statements inside it, outer before inner, in order."""
+    found: list[ir.Stmt] = []
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        found.append(node)
+        stack.extend(c for c in reversed(list(node.children())) if isinstance(c, ir.Stmt))
+    return found
+
+
+def loads(root: e.Expr) -> list[ir.Load]:
+    """The loads in ``root``, each once."""
+    seen: set[e.Expr] = set()
+    found: list[ir.Load] = []
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, ir.Load):
+            found.append(node)
+        stack.extend(c for c in node.children() if isinstance(c, e.Expr))
+    return found
+
+
+def buffers_read(stmt: ir.Stmt) -> set[ir.Buffer]:
+    """The buffers that ``stmt`` loads from."""
+    return {load.buffer for expr in expressions(stmt) for load in loads(expr)}
+
+
+def buffers_written(stmt: ir.Stmt) -> set[ir.Buffer]:
+    """The buffers that ``stmt`` stores to (or hands to a kernel)."""
+    found: set[ir.Buffer] = set()
+    for one in statements(stmt):
+        if isinstance(one, ir.Store):
+            found.add(one.buffer)
+        elif isinstance(one, ir.CallKernel):
+            found.update(one.buffers)
+    return found
