@@ -1,6 +1,7 @@
 """The operator families: importing this package fills the table in ``relay.op``."""
 
 from tvmlite.relay.ops import (
+    assume,
     batch_norm,
     binary,
     comparison,
@@ -19,11 +20,15 @@ from tvmlite.relay.ops import (
     reduce,
     reshape,
     resize,
+    scan,
+    scatter,
     shape,
     slice,
+    sort,
 )
 
 __all__ = [
+    "assume",
     "batch_norm",
     "binary",
     "comparison",
@@ -42,6 +47,9 @@ __all__ = [
     "reduce",
     "reshape",
     "resize",
+    "scan",
+    "scatter",
     "shape",
     "slice",
+    "sort",
 ]

@@ -85,10 +85,9 @@ def _take_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarray
         return np.asarray(data.reshape(-1)[_moded(call["mode"], indices, data.size)])
     axis, batch = call["axis"] % data.ndim, call["batch_dims"]
     found = _moded(call["mode"], indices, data.shape[axis])
-    if not batch:
-        return np.asarray(np.take(data, found, axis))
-    rows = [np.take(data[k], found[k], axis - batch) for k in np.ndindex(*data.shape[:batch])]
-    return np.stack(rows).reshape(_take_shape(call, data.shape, indices.shape))
+    rows = np.moveaxis(data, axis, batch)[(*np.indices(indices.shape, sparse=True)[:batch], found)]
+    picked, to = range(batch, indices.ndim), range(axis, axis + indices.ndim - batch)
+    return np.asarray(np.moveaxis(rows, picked, to))
 
 
 def _moded(mode: str, indices: np.ndarray, extent: int) -> np.ndarray:

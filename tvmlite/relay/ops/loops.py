@@ -1,0 +1,101 @@
+"""Loop nests written by hand, for operators that no formula of one element describes: sorts, scans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tvmlite.relay.types import Shape
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor import ExternOp, Tensor
+
+INT = "int64"
+
+
+def index(value: Any) -> e.Expr:
+    """An extent or an index as loops use it."""
+    return e.cast(INT, value) if isinstance(value, e.Expr) else e.const(value, INT)
+
+
+def buffer(name: str, shape: Sequence[Any], dtype: str, scope: str = "local") -> loop.Buffer:
+    """Memory for an array of ``shape``."""
+    return loop.Buffer(name, dtype, tuple(index(n) for n in shape), scope)
+
+
+def extern(
+    name: str,
+    inputs: Sequence[Tensor],
+    outputs: Sequence[tuple[Shape, str]],
+    body: Callable[..., loop.Stmt],
+) -> list[Tensor]:
+    """Tensors of the shapes and dtypes ``outputs``, written by ``body(*input buffers, *output buffers)``."""
+    read = tuple(buffer(f"in{k}", t.shape, t.dtype, "param") for k, t in enumerate(inputs))
+    written = tuple(buffer(f"out{k}", shape, dtype, "param") for k, (shape, dtype) in enumerate(outputs))
+    op = ExternOp(name, tuple(inputs), read, written, body(*read, *written), tag="extern")
+    return list(op.outputs)
+
+
+def over(
+    extent: Any, body: Callable[[e.Expr], loop.Stmt], name: str = "i", start: Any = 0, kind: str = loop.SERIAL
+) -> loop.Stmt:
+    """``body`` of each of ``start, start + 1, ..., start + extent - 1``."""
+    var = e.Var(name, INT)
+    return loop.For(var, index(start), index(extent), body(var), kind)
+
+
+def nest(
+    shape: Sequence[Any], body: Callable[..., loop.Stmt], parallel: bool = False, name: str = "i"
+) -> loop.Stmt:
+    """``body`` of every index into ``shape``; the outermost axis in parallel, if asked."""
+
+    def inner(axis: int, indices: tuple[e.Expr, ...]) -> loop.Stmt:
+        if axis == len(shape):
+            return body(*indices)
+        kind = loop.PARALLEL if parallel and axis == 0 else loop.SERIAL
+        return over(shape[axis], lambda i: inner(axis + 1, (*indices, i)), f"{name}{axis}", kind=kind)
+
+    return inner(0, ())
+
+
+def load(source: loop.Buffer, *indices: Any) -> e.Expr:
+    """The element of ``source`` at ``indices``."""
+    return loop.Load(source, tuple(index(i) for i in indices))
+
+
+def store(target: loop.Buffer, indices: Sequence[Any], value: e.Expr) -> loop.Stmt:
+    """``target[indices] = value``."""
+    return loop.Store(target, tuple(index(i) for i in indices), e.cast(target.dtype, value))
+
+
+def copied(source: loop.Buffer, target: loop.Buffer) -> loop.Stmt:
+    """Every element of ``source`` written to ``target``, which has its shape."""
+    return nest(source.shape, lambda *i: store(target, i, load(source, *i)), parallel=True, name="c")
+
+
+class Cell:
+    """A variable that loops may change: a buffer of one element."""
+
+    def __init__(self, name: str, dtype: str = INT) -> None:
+        self.buffer = buffer(name, (1,), dtype)
+
+    @property
+    def value(self) -> e.Expr:
+        return load(self.buffer, 0)
+
+    def set(self, value: Any) -> loop.Stmt:
+        """The cell becomes ``value``."""
+        return store(self.buffer, (0,), e.convert(value, self.buffer.dtype))
+
+
+def allocated(body: loop.Stmt, *memory: Cell | loop.Buffer) -> loop.Stmt:
+    """``body`` with its own local memory."""
+    for one in reversed(memory):
+        body = loop.Allocate(one.buffer if isinstance(one, Cell) else one, body)
+    return body
+
+
+def let(name: str, value: e.Expr, body: Callable[[e.Expr], loop.Stmt]) -> loop.Stmt:
+    """``body`` of a variable that stands for ``value``."""
+    var = e.Var(name, value.dtype)
+    return loop.Let(var, value, body(var))

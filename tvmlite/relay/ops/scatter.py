@@ -1,0 +1,170 @@
+"""Operators that write where indices say: scatter_elements, scatter_nd.
+
+Negative indices count from the end; those outside write nothing. Where indices repeat, updates combine in
+row-major order, so the last one wins if they replace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ops import loops
+from tvmlite.relay.ops.common import fault, from_end, one_dtype, tensors
+from tvmlite.relay.ops.index import check_along, index_length
+from tvmlite.relay.types import Dim, TensorType, Type, same_shape, show_shape
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor import Tensor
+
+COMBINE: dict[str, tuple[Callable[[e.Expr, e.Expr], e.Expr], Any]] = {
+    "update": (lambda old, new: new, None),
+    "add": (lambda old, new: old + new, np.add),
+    "mul": (lambda old, new: old * new, np.multiply),
+    "min": (e.Min, np.minimum),
+    "max": (e.Max, np.maximum),
+}
+"""How an update meets what is there: in te, and as a numpy ufunc."""
+
+
+def _check_mode(call: Call, attribute: str, dtype: str) -> None:
+    if call[attribute] not in COMBINE:
+        raise fault(call, f"{attribute} is {call[attribute]!r}, expected one of {', '.join(COMBINE)}")
+    if dtype == "bool" and call[attribute] in ("add", "mul"):
+        raise fault(call, f"{attribute} is {call[attribute]!r}, data is bool, expected numbers")
+
+
+def _combined_numpy(mode: str, result: np.ndarray, at: tuple[np.ndarray, ...], updates: np.ndarray) -> None:
+    """Combine ``updates`` into ``result`` at the index arrays ``at``, leaving out those outside."""
+    wide = [
+        np.broadcast_to(part, np.broadcast_shapes(*(p.shape for p in at))).astype(np.int64) for part in at
+    ]
+    wide = [np.where(part < 0, part + n, part) for part, n in zip(wide, result.shape, strict=False)]
+    inside = np.ones(wide[0].shape, bool)
+    for part, n in zip(wide, result.shape, strict=False):
+        inside &= (part >= 0) & (part < n)
+    places, values = tuple(part[inside] for part in wide), updates[inside]
+    with np.errstate(all="ignore"):
+        if COMBINE[mode][1] is None:
+            for k, place in enumerate(zip(*places, strict=True)):
+                result[place] = values[k]
+        else:
+            COMBINE[mode][1].at(result, places, values)
+
+
+def _guarded(parts: list[e.Expr], extents: list[Dim], write: Callable[..., loop.Stmt]) -> loop.Stmt:
+    """``write`` at the indices ``parts`` counted from the end if negative, unless one is outside."""
+    found = [e.cast("int64", from_end(part, n)) for part, n in zip(parts, extents, strict=True)]
+    inside = [c for part, n in zip(found, extents, strict=True) for c in (part >= 0, part < n)]
+    return loop.If(e.all_of(inside), write(*found)) if inside else write()
+
+
+def _meet(mode: str, target: loop.Buffer, at: tuple[e.Expr, ...], update: e.Expr) -> loop.Stmt:
+    return loops.store(target, at, COMBINE[mode][0](loops.load(target, *at), update))
+
+
+def _elements_type(call: Call, data: Type, indices: Type, updates: Type) -> TensorType:
+    target, where, new = tensors(call, data, indices, updates)
+    check_along(call, target, where)
+    _check_mode(call, "reduction", one_dtype(call, target, new))
+    if not same_shape(where.shape, new.shape):
+        raise fault(
+            call,
+            f"indices are {show_shape(where.shape)}, updates are {show_shape(new.shape)}, expected one shape",
+        )
+    return target
+
+
+def _elements_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
+    result = data.copy()
+    if indices.size:
+        at = list(np.indices(indices.shape))
+        at[call["axis"] % data.ndim] = indices
+        _combined_numpy(call["reduction"], result, tuple(at), updates)
+    return result
+
+
+@operator(
+    "scatter_elements",
+    infer=_elements_type,
+    reference=_elements_numpy,
+    fuse=Fuse.OPAQUE,
+    attrs={"axis": 0, "reduction": "update"},
+    schedule="extern",
+)
+def scatter_elements(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """``data`` with each update combined in at its own position, along ``axis`` at the index given."""
+    axis, extent = call["axis"] % data.ndim, data.shape[call["axis"]]
+
+    def body(old: loop.Buffer, where: loop.Buffer, new: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
+        rest = [n for k, n in enumerate(indices.shape) if k != axis]
+
+        def column(*others: e.Expr) -> loop.Stmt:
+            def one(k: e.Expr) -> loop.Stmt:
+                at = (*others[:axis], k, *others[axis:])
+
+                def write(place: e.Expr) -> loop.Stmt:
+                    target = (*others[:axis], place, *others[axis:])
+                    return _meet(call["reduction"], out, target, loops.load(new, *at))
+
+                return _guarded([loops.load(where, *at)], [extent], write)
+
+            return loops.over(indices.shape[axis], one, "k")
+
+        return loop.sequence(loops.copied(old, out), loops.nest(rest, column, parallel=True))
+
+    return loops.extern("scatter_elements", [data, indices, updates], [(data.shape, data.dtype)], body)[0]
+
+
+def _nd_type(call: Call, data: Type, indices: Type, updates: Type) -> TensorType:
+    target, where, new = tensors(call, data, indices, updates)
+    length = index_length(call, where, target.ndim)
+    _check_mode(call, "mode", one_dtype(call, target, new))
+    expected = (*where.shape[1:], *target.shape[length:])
+    if not same_shape(new.shape, expected):
+        raise fault(call, f"updates are {show_shape(new.shape)}, expected {show_shape(expected)}")
+    return target
+
+
+def _nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
+    result = data.copy()
+    if updates.size and not len(indices):
+        flat = updates.reshape(-1, *data.shape)
+        _combined_numpy(call["mode"], result[None], (np.zeros(len(flat), np.int64),), flat)
+    elif updates.size:
+        _combined_numpy(call["mode"], result, tuple(indices), updates)
+    return result
+
+
+@operator(
+    "scatter_nd",
+    infer=_nd_type,
+    reference=_nd_numpy,
+    fuse=Fuse.OPAQUE,
+    attrs={"mode": "update"},
+    schedule="extern",
+)
+def scatter_nd(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """``data`` with the slice ``updates[y...]`` combined in at the index ``indices[:, y...]``."""
+    length = indices.shape[0]
+    assert isinstance(length, int)
+    extents, tail = list(data.shape[:length]), data.shape[length:]
+
+    def body(old: loop.Buffer, where: loop.Buffer, new: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
+        def slices(*y: e.Expr) -> loop.Stmt:
+            def write(*place: e.Expr) -> loop.Stmt:
+                return loops.nest(
+                    tail,
+                    lambda *x: _meet(call["mode"], out, (*place, *x), loops.load(new, *y, *x)),
+                    name="x",
+                )
+
+            return _guarded([loops.load(where, k, *y) for k in range(length)], extents, write)
+
+        return loop.sequence(loops.copied(old, out), loops.nest(indices.shape[1:], slices, name="y"))
+
+    return loops.extern("scatter_nd", [data, indices, updates], [(data.shape, data.dtype)], body)[0]

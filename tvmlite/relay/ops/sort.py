@@ -1,0 +1,263 @@
+"""Orders along an axis: sort, argsort, topk; stable, and NaN above all numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ops import loops
+from tvmlite.relay.ops.common import axis_of, fault, tensors
+from tvmlite.relay.types import Dim, Shape, TensorType, TupleType, Type, normal_dim
+from tvmlite.te import arith
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor import Tensor
+
+
+def _precedes(x: e.Expr, y: e.Expr, ascending: bool) -> e.Expr:
+    """Whether ``x`` must stand before ``y``, its left neighbour."""
+    if x.dtype == "bool":
+        x, y = e.cast("int32", x), e.cast("int32", y)
+    before = e.Less(x, y) if ascending else e.Less(y, x)
+    if not dtypes.is_float(x.dtype):
+        return before
+    low, high = (x, y) if ascending else (y, x)
+    return e.Or(before, e.And(e.NotEqual(high, high), e.Equal(low, low)))
+
+
+class _MergeSort:
+    """The order of one row by a bottom-up merge sort of its indices.
+
+    ``order[side]`` holds sorted runs of ``width`` indices; a turn merges them in pairs into the other side.
+    """
+
+    def __init__(self, key: Callable[[e.Expr], e.Expr], extent: Dim, ascending: bool) -> None:
+        self.key, self.extent, self.ascending = key, loops.index(extent), ascending
+        self.order = loops.buffer("order", (2, extent), "int64")
+        self.side, self.width = loops.Cell("side"), loops.Cell("width")
+        self.left, self.right = loops.Cell("left"), loops.Cell("right")
+
+    def then(self, use: Callable[[Callable[[e.Expr], e.Expr]], loop.Stmt]) -> loop.Stmt:
+        """The sort, then ``use(place)``: ``place(k)`` is the index of the ``k``-th in order."""
+        start = loops.over(self.extent, lambda k: loops.store(self.order, (0, k), k), "k")
+        turns = loop.While(self.width.value < self.extent, self._turn())
+        done = use(lambda k: loops.load(self.order, self.side.value, k))
+        body = loop.sequence(start, self.side.set(0), self.width.set(1), turns, done)
+        return loops.allocated(body, self.order, self.side, self.width, self.left, self.right)
+
+    def _turn(self) -> loop.Stmt:
+        def merges(width: e.Expr) -> loop.Stmt:
+            pairs = (self.extent + width * 2 - 1) // (width * 2)
+            return loops.over(pairs, lambda pair: self._merge(pair * width * 2, width), "pair")
+
+        return loop.sequence(
+            loops.let("run", self.width.value, merges),
+            self.side.set(1 - self.side.value),
+            self.width.set(self.width.value * 2),
+        )
+
+    def _merge(self, begin: e.Expr, width: e.Expr) -> loop.Stmt:
+        """The runs at ``begin`` and ``begin + width`` into one."""
+
+        def of_bounds(middle: e.Expr, end: e.Expr) -> loop.Stmt:
+            step = loops.over(end - begin, lambda k: self._step(k, middle, end), "k", start=begin)
+            return loop.sequence(self.left.set(begin), self.right.set(middle), step)
+
+        return loops.let(
+            "middle",
+            e.Min(begin + width, self.extent),
+            lambda middle: loops.let(
+                "end", e.Min(begin + width * 2, self.extent), lambda end: of_bounds(middle, end)
+            ),
+        )
+
+    def _step(self, k: e.Expr, middle: e.Expr, end: e.Expr) -> loop.Stmt:
+        """The lesser of the two runs' first goes to ``k``; of equals, the left one's."""
+        last = self.extent - 1
+
+        def choose(left: e.Expr, right: e.Expr) -> loop.Stmt:
+            better = _precedes(self.key(right), self.key(left), self.ascending)
+            from_right = e.And(self.right.value < end, e.Or(self.left.value >= middle, better))
+            target = (1 - self.side.value, k)
+            return loop.If(
+                from_right,
+                loop.sequence(loops.store(self.order, target, right), self.right.set(self.right.value + 1)),
+                loop.sequence(loops.store(self.order, target, left), self.left.set(self.left.value + 1)),
+            )
+
+        def first(cell: loops.Cell) -> e.Expr:
+            return loops.load(self.order, self.side.value, e.Min(cell.value, last))
+
+        return loops.let(
+            "a", first(self.left), lambda a: loops.let("b", first(self.right), lambda b: choose(a, b))
+        )
+
+
+def _sorted_rows(
+    data: Tensor,
+    axis: int,
+    ascending: bool,
+    outputs: list[tuple[Shape, str]],
+    write: Callable[..., loop.Stmt],
+    name: str,
+) -> list[Tensor]:
+    """Sort each row of ``data`` along ``axis``; ``write(place, at, buffers)`` puts it out.
+
+    ``at(k)`` is the full index of position ``k`` of the row.
+    """
+    rest = [n for k, n in enumerate(data.shape) if k != axis]
+
+    def body(*buffers: loop.Buffer) -> loop.Stmt:
+        def row(*others: e.Expr) -> loop.Stmt:
+            def at(k: e.Expr) -> tuple[e.Expr, ...]:
+                return (*others[:axis], k, *others[axis:])
+
+            order = _MergeSort(lambda k: loops.load(buffers[0], *at(k)), data.shape[axis], ascending)
+            return order.then(lambda place: write(place, at, buffers))
+
+        return loops.nest(rest, row, parallel=True)
+
+    return loops.extern(name, [data], outputs, body)
+
+
+def _order_numpy(data: np.ndarray, axis: int, ascending: bool) -> np.ndarray:
+    """The stable order along ``axis``: numpy puts NaN last, and last becomes first when descending."""
+    if ascending:
+        return np.argsort(data, axis, kind="stable")
+    flipped = np.argsort(np.flip(data, axis), axis, kind="stable")
+    return np.flip(data.shape[axis] - 1 - flipped, axis)
+
+
+# --- sort and argsort -------------------------------------------------------------------------------
+
+
+def _sort_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    axis_of(call, call["axis"], checked.ndim)
+    return checked
+
+
+def _sort_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    order = _order_numpy(data, call["axis"], call["is_ascend"])
+    return np.take_along_axis(data, order, call["axis"])
+
+
+@operator(
+    "sort",
+    infer=_sort_type,
+    reference=_sort_numpy,
+    fuse=Fuse.OPAQUE,
+    attrs={"axis": -1, "is_ascend": True},
+    schedule="extern",
+)
+def sort(call: Call, data: Tensor) -> Tensor:
+    """The elements of each row along ``axis`` in order."""
+    axis = call["axis"] % data.ndim
+
+    def write(place: Any, at: Any, buffers: Any) -> loop.Stmt:
+        source, out = buffers
+        return loops.over(
+            data.shape[axis], lambda k: loops.store(out, at(k), loops.load(source, *at(place(k)))), "k"
+        )
+
+    return _sorted_rows(data, axis, call["is_ascend"], [(data.shape, data.dtype)], write, "sort")[0]
+
+
+def _index_dtype(call: Call) -> str:
+    dtype = dtypes.check(call["dtype"])
+    if dtype == "bool":
+        raise fault(call, "dtype is bool, expected a dtype of numbers")
+    return dtype
+
+
+def _argsort_type(call: Call, data: Type) -> TensorType:
+    return TensorType(_sort_type(call, data).shape, _index_dtype(call))
+
+
+def _argsort_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    return _order_numpy(data, call["axis"], call["is_ascend"]).astype(dtypes.numpy_of(call["dtype"]))
+
+
+@operator(
+    "argsort",
+    infer=_argsort_type,
+    reference=_argsort_numpy,
+    fuse=Fuse.OPAQUE,
+    attrs={"axis": -1, "is_ascend": True, "dtype": "int32"},
+    schedule="extern",
+)
+def argsort(call: Call, data: Tensor) -> Tensor:
+    """Where each row's elements along ``axis`` stand, in order; equals in the order they stand."""
+    axis = call["axis"] % data.ndim
+
+    def write(place: Any, at: Any, buffers: Any) -> loop.Stmt:
+        return loops.over(data.shape[axis], lambda k: loops.store(buffers[1], at(k), place(k)), "k")
+
+    outputs: list[tuple[Shape, str]] = [(data.shape, _index_dtype(call))]
+    return _sorted_rows(data, axis, call["is_ascend"], outputs, write, "argsort")[0]
+
+
+# --- topk -------------------------------------------------------------------------------------------
+
+RESULTS = ("both", "values", "indices")
+
+
+def _topk_shape(call: Call, shape: Shape) -> Shape:
+    axis, k = axis_of(call, call["axis"], len(shape)), normal_dim(call["k"])
+    if isinstance(k, int) and k < 0:
+        raise fault(call, f"k is {k}, expected at least 0")
+    fits = k <= shape[axis]
+    if not (fits if isinstance(fits, bool) else k is shape[axis] or arith.Analyzer().prove(fits)):
+        raise fault(call, f"k is {k}, the data's extent is {shape[axis]}, expected k to be at most that")
+    return (*shape[:axis], k, *shape[axis + 1 :])
+
+
+def _topk_type(call: Call, data: Type) -> Type:
+    (checked,) = tensors(call, data)
+    shape = _topk_shape(call, checked.shape)
+    values, indices = TensorType(shape, checked.dtype), TensorType(shape, _index_dtype(call))
+    if call["ret_type"] not in RESULTS:
+        raise fault(call, f"ret_type is {call['ret_type']!r}, expected one of {', '.join(RESULTS)}")
+    return {"both": TupleType((values, indices)), "values": values, "indices": indices}[call["ret_type"]]
+
+
+def _topk_numpy(call: Call, data: np.ndarray) -> Any:
+    axis = call["axis"]
+    order = np.take(_order_numpy(data, axis, call["is_ascend"]), range(call["k"]), axis)
+    values, indices = np.take_along_axis(data, order, axis), order.astype(dtypes.numpy_of(call["dtype"]))
+    return {"both": (values, indices), "values": values, "indices": indices}[call["ret_type"]]
+
+
+@operator(
+    "topk",
+    infer=_topk_type,
+    reference=_topk_numpy,
+    fuse=Fuse.OPAQUE,
+    attrs={"k": 1, "axis": -1, "ret_type": "both", "is_ascend": False, "dtype": "int32"},
+    schedule="extern",
+)
+def topk(call: Call, data: Tensor) -> Any:
+    """The first ``k`` of each row along ``axis`` in descending order (ascending if asked), and their indices.
+
+    ``ret_type`` says which of the two is given; of equals the one of the least index comes first.
+    """
+    axis, shape, kind = call["axis"] % data.ndim, _topk_shape(call, data.shape), call["ret_type"]
+    wanted = RESULTS[1:] if kind == "both" else (kind,)
+    dtype_of = {"values": data.dtype, "indices": _index_dtype(call)}
+
+    def write(place: Any, at: Any, buffers: Any) -> loop.Stmt:
+        def one(k: e.Expr) -> loop.Stmt:
+            sources = {"values": loops.load(buffers[0], *at(place(k))), "indices": place(k)}
+            puts = [loops.store(out, at(k), sources[w]) for w, out in zip(wanted, buffers[1:], strict=True)]
+            return loop.sequence(*puts)
+
+        return loops.over(shape[axis], one, "k")
+
+    outputs = [(shape, dtype_of[w]) for w in wanted]
+    made = _sorted_rows(data, axis, call["is_ascend"], outputs, write, "topk")
+    return made if kind == "both" else made[0]
