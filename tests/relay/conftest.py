@@ -23,6 +23,8 @@ def _never(call, *tensors):
 
 
 def _register() -> None:
+    """Fill the operator table with toys."""
+
     def toy(name, infer, reference, fuse, inputs=1, **attrs):
         compute = {
             1: lambda call, a: _never(call, a),
@@ -65,8 +67,14 @@ def _register() -> None:
     toy("test.attrs", same, lambda c, a: a, Fuse.ELEMWISE, value=None, other="x")
 
 
-if "test.add" not in operators.OPERATORS:
+@pytest.fixture
+def toys():
+    """The operators ``test.*``, while a test runs."""
+    before = dict(operators.OPERATORS)
     _register()
+    yield
+    operators.OPERATORS.clear()
+    operators.OPERATORS.update(before)
 
 
 def make_random_graph(seed: int, nodes: int = 30, shape=(2, 3), params: int = 2) -> Module:

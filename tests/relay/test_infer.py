@@ -9,6 +9,8 @@ from tvmlite.relay.ir import Call, Function, If, Let, Module, Tuple, TupleGetIte
 from tvmlite.relay.op import make
 from tvmlite.relay.types import TensorType, TupleType, dim, show_type
 
+pytestmark = pytest.mark.usefixtures("toys")
+
 h, w = dim("h"), dim("w")
 x = var("x", (1, "h"))
 y = var("y", (4, 1))

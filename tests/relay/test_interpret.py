@@ -6,6 +6,8 @@ from tvmlite.relay.interpret import evaluate, interpret
 from tvmlite.relay.ir import Call, Function, If, Let, Module, Tuple, TupleGetItem, constant, var
 from tvmlite.relay.op import make
 
+pytestmark = pytest.mark.usefixtures("toys")
+
 x = var("x", (2, "h"))
 array = np.arange(6, dtype="float32").reshape(2, 3) - 2
 

@@ -10,6 +10,8 @@ from tvmlite.relay.op import make
 from tvmlite.relay.passes.fuse import fuse
 from tvmlite.relay.types import TupleType, evaluate_dim, evaluate_shape
 
+pytestmark = pytest.mark.usefixtures("toys")
+
 x = var("x", (4, 64))
 
 

@@ -105,6 +105,7 @@ def alike(left: Any, right: Any) -> bool:
     variables match only when they are the same object.
     """
     bound: dict[Any, Any] = {}
+    taken: set[Any] = set()
     seen: set[tuple[int, int]] = set()
     stack: list[tuple[Any, Any]] = [(left, right)]
     while stack:
@@ -122,8 +123,10 @@ def alike(left: Any, right: Any) -> bool:
             if type(a) is not type(b):
                 return False
             if a.identity:
-                return False
-            if not _bind(a, b, bound):
+                if a is not b or b in taken:
+                    return False
+                continue
+            if not _bind(a, b, bound, taken):
                 return False
             for field in dataclasses.fields(a):  # type: ignore[arg-type]
                 if field.name not in a.not_compared and field.name not in a.binders:
@@ -141,7 +144,7 @@ def alike(left: Any, right: Any) -> bool:
     return True
 
 
-def _bind(a: Node, b: Node, bound: dict[Any, Any]) -> bool:
+def _bind(a: Node, b: Node, bound: dict[Any, Any], taken: set[Any]) -> bool:
     for name in a.binders:
         mine, other = getattr(a, name), getattr(b, name)
         mine = mine if isinstance(mine, tuple) else (mine,)
@@ -152,6 +155,7 @@ def _bind(a: Node, b: Node, bound: dict[Any, Any]) -> bool:
             if not _same_binder(x, y, bound):
                 return False
             bound[x] = y
+            taken.add(y)
     return True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -198,12 +199,12 @@ NAMED_BINARY: dict[str, type[te.Binary]] = {
 }  # fmt: skip
 """The binary operators of a printed dimension that are written as functions."""
 
-RESERVED = frozenset(
-    (*NAMED_BINARY, "or", "and", "not", "select", "cast", "dim", "inf", "nan", "None", "True", "False")
-)
+RESERVED = frozenset((*NAMED_BINARY, "or", "and", "not", "select", "cast", "dim", "None", "True", "False"))
 """Words that a dimension of that name must be quoted for, as in ``dim("min")``."""
 
 _ATOM = 9
+
+_BARE_NAME = re.compile(r"(?!inf|nan)[A-Za-z_][A-Za-z0-9_]*")
 
 
 def show_dim(extent: Dim) -> str:
@@ -231,8 +232,11 @@ def _show(node: Node, texts: Mapping[Node, tuple[str, int]]) -> tuple[str, int]:
 
     match node:
         case te.Var():
-            bare = node.name.isidentifier() and node.name.isascii() and node.name not in RESERVED
-            return (node.name if bare else f"dim({json.dumps(node.name)})"), _ATOM
+            return (
+                node.name
+                if _BARE_NAME.fullmatch(node.name) and node.name not in RESERVED
+                else f"dim({json.dumps(node.name)})"
+            ), _ATOM
         case te.Const():
             return _show_const(node)
         case te.Binary(symbol=symbol) if symbol in NAMED_BINARY:

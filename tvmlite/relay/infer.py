@@ -29,8 +29,8 @@ from tvmlite.relay.types import (
 from tvmlite.te import expr as te
 
 __all__ = [
-    "broadcast_shapes", "dependencies", "infer", "is_scalar", "num_elements", "same_dim", "same_shape",
-    "same_type", "show_type", "tensor_type_of", "type_of",
+    "broadcast_shapes", "dependencies", "infer", "is_scalar", "known_type", "num_elements", "same_dim",
+    "same_shape", "same_type", "show_type", "tensor_type_of", "type_of", "walk",
 ]  # fmt: skip
 
 _types: WeakKeyDictionary[Expr, Type] = WeakKeyDictionary()
@@ -63,6 +63,25 @@ def tensor_type_of(expr: Expr) -> TensorType:
     if not isinstance(type_, TensorType):
         raise TypeInferError(f"a tensor is needed here, this is {show_type(type_)}", _span(expr))
     return type_
+
+
+def known_type(expr: Expr) -> Type | None:
+    """The type of ``expr`` if it has been inferred already."""
+    return _types.get(expr)
+
+
+def walk(root: Expr) -> Iterator[Expr]:
+    """Every node reachable from ``root``, those in called functions too, once, dependencies first."""
+    done: set[Expr] = set()
+    stack: list[tuple[Expr, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            yield node
+        elif node not in done:
+            done.add(node)
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(list(dependencies(node))) if child not in done)
 
 
 def infer(module: Module) -> Module:

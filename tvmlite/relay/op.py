@@ -18,7 +18,7 @@ from typing import Any
 
 from tvmlite.core.errors import TvmliteError, UnsupportedError
 from tvmlite.core.span import Span
-from tvmlite.relay.ir import Call, Expr, canonical
+from tvmlite.relay.ir import Attrs, Call, Expr, canonical
 
 
 class Fuse(enum.IntEnum):
@@ -107,6 +107,11 @@ def get(name: str, span: Span | None = None) -> Operator:
     if name not in OPERATORS:
         raise UnsupportedError(f"operator {name!r} is not in the table", span)
     return OPERATORS[name]
+
+
+def defaults(row: Operator) -> Attrs:
+    """The attributes of an operator that have defaults, as a Call holds them."""
+    return canonical({name: value for name, value in row.attrs.items() if value is not REQUIRED})
 
 
 def make(name: str, *args: Expr, span: Span | None = None, **attrs: Any) -> Call:

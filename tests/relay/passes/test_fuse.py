@@ -8,6 +8,8 @@ from tvmlite.relay.op import make
 from tvmlite.relay.passes.fuse import MAX_GROUP_SIZE, fuse
 from tvmlite.relay.verify import verify
 
+pytestmark = pytest.mark.usefixtures("toys")
+
 x = var("x", (4, 8))
 y = var("y", (4, 8))
 weight = var("w", (8, 8))

@@ -1,0 +1,132 @@
+"""Relay text cut into tokens, with the place of each for errors."""
+
+from __future__ import annotations
+
+import bisect
+import json
+import re
+from dataclasses import dataclass
+from typing import NoReturn
+
+from tvmlite.core.errors import ParseError
+from tvmlite.core.span import Span
+
+_PATTERN = re.compile(
+    r"""
+      (?P<space>\s+|/\*.*?\*/)
+    | (?P<number>(?:\d+\.?\d*(?:[eE][+-]?\d+)?|(?:inf|nan)(?=f|bf|\b))
+        (?:bf16|f16|f32|f64|f|[iu](?:8|16|32|64))?(?![\w]))
+    | (?P<local>%(?:[A-Za-z_]\w*|\d+|"(?:[^"\\]|\\.)*"))
+    | (?P<global>@(?:[A-Za-z_]\w*|"(?:[^"\\]|\\.)*"))
+    | (?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)
+    | (?P<string>"(?:[^"\\]|\\.)*")
+    | (?P<field>\.\d+)
+    | (?P<sign>->|//|==|!=|<=|\#\[|[()\[\]{}<=+\-*%,:;?])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Token:
+    """A piece of the text: what kind it is, its characters, and where they begin."""
+
+    kind: str
+    text: str
+    offset: int
+
+
+class Lexer:
+    """The tokens of ``text`` one by one; ``source`` names it in errors."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self.text, self.source = text, source
+        self._line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
+        self._tokens = self._cut()
+        self._next = 0
+
+    @property
+    def token(self) -> Token:
+        """The token at hand; kind ``end`` after the last."""
+        return self._tokens[self._next]
+
+    def peek(self, ahead: int = 1) -> Token:
+        """The token ``ahead`` of the one at hand."""
+        return self._tokens[min(self._next + ahead, len(self._tokens) - 1)]
+
+    def take(self) -> Token:
+        """The token at hand, and on to the next."""
+        token = self.token
+        self._next = min(self._next + 1, len(self._tokens) - 1)
+        return token
+
+    def at(self, *texts: str) -> bool:
+        """Whether the token at hand is one of ``texts`` (a sign or a word, not a string)."""
+        return self.token.text in texts and self.token.kind in ("sign", "name")
+
+    def accept(self, text: str) -> bool:
+        """Take the token at hand if it is ``text``."""
+        if self.at(text):
+            self.take()
+            return True
+        return False
+
+    def expect(self, text: str) -> Token:
+        """Take the token at hand, which must be ``text``."""
+        if not self.at(text):
+            self.fail(f"expected {text!r}, found {self._found()}")
+        return self.take()
+
+    def expect_kind(self, kind: str, what: str) -> Token:
+        """Take the token at hand, which must be of ``kind``; ``what`` says that to the user."""
+        if self.token.kind != kind:
+            self.fail(f"expected {what}, found {self._found()}")
+        return self.take()
+
+    def unexpected(self, wanted: str) -> NoReturn:
+        """Raise: the token at hand is not what was ``wanted``."""
+        self.fail(f"expected {wanted}, found {self._found()}")
+
+    def fail(self, message: str, token: Token | None = None) -> NoReturn:
+        """Raise a ParseError at ``token``, or the one at hand: line, column, and the line itself."""
+        offset = (token or self.token).offset
+        line, column, content = self._place(offset)
+        shown = content.expandtabs(1)
+        raise ParseError(f"{self.source}:{line}:{column}: {message}\n  {shown}\n  {' ' * (column - 1)}^")
+
+    def span(self, token: Token) -> Span:
+        """The line of ``token``."""
+        line, _, content = self._place(token.offset)
+        return Span(self.source, line, content.strip())
+
+    def unquote(self, token: Token) -> str:
+        """The name in ``%x``, ``@main``, ``%"odd name"``, or the content of a string."""
+        bare = token.text[1:] if token.text[0] in "%@" else token.text
+        if not bare.startswith('"'):
+            return bare
+        try:
+            return json.loads(bare, strict=False)
+        except ValueError as error:
+            self.fail(f"a string that cannot be read: {error}", token)
+
+    def _place(self, offset: int) -> tuple[int, int, str]:
+        line = bisect.bisect_right(self._line_starts, offset)
+        start = self._line_starts[line - 1]
+        end = self.text.find("\n", start)
+        return line, offset - start + 1, self.text[start : end if end >= 0 else len(self.text)]
+
+    def _found(self) -> str:
+        return "the end of the text" if self.token.kind == "end" else repr(self.token.text)
+
+    def _cut(self) -> list[Token]:
+        tokens: list[Token] = []
+        offset = 0
+        while offset < len(self.text):
+            match = _PATTERN.match(self.text, offset)
+            if match is None:
+                self.fail(f"unexpected character {self.text[offset]!r}", Token("", "", offset))
+            if match.lastgroup != "space":
+                assert match.lastgroup is not None
+                tokens.append(Token(match.lastgroup, match.group(), offset))
+            offset = match.end()
+        return [*tokens, Token("end", "", len(self.text))]
