@@ -159,15 +159,16 @@ def _running(stage: Stage, consumer: Stage, bounds: Bounds) -> dict[e.Var, Inter
     intervals_up(consumer.relations, bounds.ranges, found)
     op = consumer.op
     axes = (*op.axis, *op.reduce_axis) if isinstance(op, t.ComputeOp) else ()
-    return {bounds.variable(axis): _relax(found[axis], outside, bounds) for axis in axes}
+    return {bounds.variable(axis): _relax(axis, found[axis], outside, bounds) for axis in axes}
 
 
-def _relax(interval: Interval, outside: dict[e.Var, Interval], bounds: Bounds) -> Interval:
-    """``interval`` while the loops ``outside``, on which its low end may depend, run too."""
+def _relax(axis: IterVar, interval: Interval, outside: dict[e.Var, Interval], bounds: Bounds) -> Interval:
+    """``interval`` of ``axis`` while the loops ``outside``, on which its low end may depend, run too."""
     if not outside or isinstance(interval.low, int):
         return interval
     low = evaluate(interval.low, outside, bounds.analyzer)
-    assert low is not None, "loop variables are in plain arithmetic"
+    if low is None:
+        return Interval(bounds.whole[axis].min, bounds.whole[axis].extent - 1)
     return Interval(low.low, low.width + interval.width)
 
 

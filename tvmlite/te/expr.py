@@ -83,6 +83,8 @@ class Expr(Node):
         return _arith(FloorMod, other, self)
 
     def __neg__(self) -> Expr:
+        if dtypes.is_float(self.dtype):
+            return _arith(Mul, self, const(-1, self.dtype))  # 0 - x would make 0 of 0, not -0
         return _arith(Sub, const(0, self.dtype), self)
 
     def __lt__(self, other: Value) -> Expr:

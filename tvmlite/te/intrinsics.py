@@ -280,7 +280,7 @@ def likely(x: Value) -> Expr:
 
 
 def if_then_else(condition: Value, a: Value, b: Value) -> Expr:
-    """``a`` where ``condition`` holds, else ``b``; the other side is not evaluated: it may be out of bounds."""
+    """``a`` where ``condition`` holds, else ``b``; the other side is not evaluated and may be unsafe."""
     test, (x, y) = _condition("if_then_else", condition), e.match(a, b)
     if isinstance(test, e.Const):
         return x if test.value else y

@@ -13,6 +13,7 @@ from tvmlite.te import tensor as t
 from tvmlite.te.arith import Analyzer
 from tvmlite.te.bounds import Bounds, Formula, formula_of, infer
 from tvmlite.te.loop import ir
+from tvmlite.te.loop.passes.simplify import simplify
 from tvmlite.te.nest import Building, attach, index_of
 from tvmlite.te.schedule import Schedule
 from tvmlite.te.stage import AT, INLINE, Stage
@@ -55,7 +56,7 @@ def lower(schedule: Schedule, args: Sequence[Any], name: str = "main") -> ir.Fun
     sizes = _sizes(args, params, widening)
     function = ir.Function(name, tuple(order), tuple(outputs), sizes, body)
     _check_bound(function)
-    return function
+    return simplify(function)
 
 
 def _arguments(schedule: Schedule, args: Sequence[Any]) -> dict[Tensor, Tensor]:

@@ -126,9 +126,12 @@ def _init_loops(
 ) -> ir.Stmt:
     """``init`` in loops of its own over those ``leaves`` that stand inside the reduction."""
     fresh = {leaf: e.Var(f"{leaf.var.name}.init", e.INDEX) for leaf in leaves}
-    body = _guarded(guards, init)
-    for leaf in reversed(leaves):
-        body = _loop(stage, leaf, fresh[leaf], bounds, body)
+    depths = [_depth(guard.condition, leaves, bounds) for guard in guards]
+    body = init
+    for depth in range(len(leaves) - 1, -2, -1):
+        body = _guarded([g for g, d in zip(guards, depths, strict=True) if d == depth], body)
+        if depth >= 0:
+            body = _loop(stage, leaves[depth], fresh[leaves[depth]], bounds, body)
     return substitute(body, {bounds.loops[leaf]: var for leaf, var in fresh.items()})
 
 
