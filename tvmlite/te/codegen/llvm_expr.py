@@ -178,9 +178,11 @@ class Expressions:
         """``base + lane < bound`` for every lane: a count, clamped, against the lanes' numbers."""
         ramp, bound = node.a, node.b
         assert isinstance(ramp, e.Ramp)
-        limit = (
-            self._known[bound.value] if isinstance(bound, e.Broadcast) else literal(bound.value, bound.dtype)
-        )  # type: ignore[attr-defined]
+        if isinstance(bound, e.Broadcast):
+            limit = self._known[bound.value]
+        else:
+            assert isinstance(bound, e.Const)
+            limit = literal(bound.value, bound.dtype)
         left = self.w.emit(f"sub i64 {limit}, {self._known[ramp.base]}")
         if isinstance(node, e.LessEqual):
             left = self.w.emit(f"add i64 {left}, 1")

@@ -60,7 +60,7 @@ def load(w: Writer, where: Place) -> str:
         return _load_whole(w, where, 0, where.lanes)
     if where.stride == -1:
         return _reversed(w, _load_whole(w, where, 1 - where.lanes, where.lanes), where)
-    if where.stride in _WINDOWS:
+    if where.stride is not None and where.stride in _WINDOWS:
         return _load_windows(w, where, where.stride)
     return _load_each(w, where)
 

@@ -1,0 +1,92 @@
+"""Running functions of legal loop IR through LLVM, straight from ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tvmlite.core.target import Target
+from tvmlite.te import expr as te
+from tvmlite.te.codegen import jit, llvm
+from tvmlite.te.loop import ir
+
+Run = Callable[..., int]
+Elementwise = Callable[..., np.ndarray]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TVMLITE_CACHE", str(_cache(tmp_path_factory)))
+    monkeypatch.delenv("TVMLITE_TARGET", raising=False)
+
+
+def _cache(factory: pytest.TempPathFactory) -> Path:
+    return factory.getbasetemp() / "objects"
+
+
+@pytest.fixture
+def native() -> Target:
+    return Target.parse("native")
+
+
+@pytest.fixture
+def run() -> Run:
+    """``run(function, *arguments, symbols={}, target="native")``: arrays and ints in, the code out.
+
+    Python ints are int64, floats are float32.
+    """
+
+    def runner(
+        function: ir.Function,
+        *arguments: Any,
+        symbols: Mapping[str, int] | None = None,
+        target: str = "native",
+    ) -> int:
+        code = jit.compile_object(llvm.generate(function, Target.parse(target)), Target.parse(target))
+        loaded = jit.load([code], symbols or {})
+        kinds = [_ctype(argument) for argument in arguments]
+        call = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(loaded.address(function.name))
+        return call(*(a.ctypes.data if isinstance(a, np.ndarray) else a for a in arguments))
+
+    return runner
+
+
+def _ctype(argument: Any) -> Any:
+    if isinstance(argument, np.ndarray) or argument is None:
+        return ctypes.c_void_p
+    return ctypes.c_float if isinstance(argument, float) else ctypes.c_int64
+
+
+@pytest.fixture
+def elementwise(run: Run) -> Elementwise:
+    """``elementwise(formula, *arrays, dtype="", lanes=1)``: ``formula`` of the arrays' elements, one by one.
+
+    All arrays have one length, a multiple of ``lanes``; the result has the formula's dtype. bfloat16 arrays
+    are given as uint16, with the dtype's name: ``(array, "bfloat16")``.
+    """
+
+    def runner(
+        formula: Callable[..., te.Expr], *arrays: Any, lanes: int = 1, target: str = "native"
+    ) -> np.ndarray:
+        pairs = [a if isinstance(a, tuple) else (a, a.dtype.name) for a in arrays]
+        length = len(pairs[0][0])
+        assert length % lanes == 0
+        i = te.Var("i", "int64")
+        index: te.Expr = i if lanes == 1 else te.Ramp(i * lanes, te.const(1, "int64"), lanes)
+        shape = (te.const(length, "int64"),)
+        inputs = [ir.Buffer(f"x{k}", name, shape, "param") for k, (_, name) in enumerate(pairs)]
+        value = formula(*(ir.Load(b, (index,)) for b in inputs))
+        result = ir.Buffer("y", value.dtype, shape, "param")
+        extent = te.const(length // lanes, "int64")
+        body = ir.For(i, te.const(0, "int64"), extent, ir.Store(result, (index,), value))
+        function = ir.Function("elementwise", (*inputs, result), (result,), (), body)
+        out = np.zeros(length, "uint16" if value.dtype == "bfloat16" else value.dtype)
+        assert run(function, *(a for a, _ in pairs), out, target=target) == 0
+        return out
+
+    return runner
