@@ -225,10 +225,8 @@ def where(node: OnnxNode, condition: Expr, a: Expr, b: Expr) -> Expr:
 
 @converter("Identity", "Dropout")
 def identity(node: OnnxNode, data: Expr, *_: Expr | None) -> Expr | list[Expr]:
-    """The input; Dropout's mask, of an inference, is all true."""
-    if node.op_type == "Dropout" and node.wants(1):
-        if node.opset < 10:  # the mask was of the data's type
-            node.unsupported("the mask of a Dropout before opset 10")
+    """The input; Dropout's mask, of an inference, is all true (before opset 10 it is not defined)."""
+    if node.op_type == "Dropout" and node.wants(1) and node.opset >= 10:
         return [data, node.full(True, node.shape(data), "bool")]
     return data
 

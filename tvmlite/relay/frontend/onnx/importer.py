@@ -70,6 +70,7 @@ class Importer:
         self.opsets = loader.opset_versions(proto, source)
         self.known: dict[Expr, np.ndarray] = {}
         self.depth = 0
+        self.uncomputed: dict[str, str] = {}
         self.local_functions = {(f.domain, f.name): f for f in proto.functions}
 
     def run(self, shape: ShapeOverride, constants: Mapping[str, Any]) -> Module:
@@ -88,6 +89,10 @@ class Importer:
 
     def value(self, scope: Scope, name: str, what: str) -> Expr:
         found = scope.find(name)
+        if found is None and name in self.uncomputed:
+            raise UnsupportedError(
+                f"{self.source}: {what} {name!r}: {self.uncomputed[name]} does not compute it"
+            )
         if found is None:
             raise ModelError(f"{self.source}: {what} {name!r} is not the name of any value computed before")
         return found
@@ -185,11 +190,13 @@ class Importer:
         node = OnnxNode(proto, opsets, self, scope, label)
         inputs = self._arguments(node, proto, scope)
         functions.check_arity(node, domain, inputs)
-        outputs = self._known_outputs(node, inputs) or self._converted(node, domain, inputs)
-        for extra in list(proto.output)[len(outputs) :]:
-            if extra:
-                node.unsupported(f"its output {extra!r} is not computed")
+        outputs: list[Expr | None] = self._known_outputs(node, inputs) or self._converted(
+            node, domain, inputs
+        )
+        outputs += [None] * (len(proto.output) - len(outputs))
         for name, value in zip(proto.output, outputs, strict=False):
+            if value is None:
+                self.uncomputed[name] = node.label
             if name and value is not None:
                 if name in scope.values:
                     node.bad(f"its output {name!r} is the name of another value")
@@ -201,6 +208,10 @@ class Importer:
         for name in proto.input:
             found = scope.find(name) if name else None
             if name and found is None:
+                if name in self.uncomputed:
+                    node.unsupported(
+                        f"its input {name!r} is an output that {self.uncomputed[name]} leaves out"
+                    )
                 if any(name in other.output for other in loader.nodes_of(self.proto.graph)):
                     node.bad(
                         f"its input {name!r} is computed after it: the nodes are not in order, or in a cycle"
@@ -209,12 +220,12 @@ class Importer:
             inputs.append(found)
         return inputs
 
-    def _known_outputs(self, node: OnnxNode, inputs: Sequence[Expr | None]) -> list[Expr] | None:
+    def _known_outputs(self, node: OnnxNode, inputs: Sequence[Expr | None]) -> list[Expr | None] | None:
         """Outputs whose elements are all known at import, if so."""
         followed = shapes.follow(node, inputs)
         if followed is None:
             return None
-        outputs: list[Expr] = []
+        outputs: list[Expr | None] = []
         dtype = shapes.result_dtype(node, inputs)
         for elements in followed:
             value = shapes.materialise(node, elements, dtype)

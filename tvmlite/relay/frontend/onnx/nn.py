@@ -188,8 +188,7 @@ def _cropped(node: OnnxNode, data: Expr, padding: Padding, extra: Sequence[int])
 
 @converter("MaxPool")
 def max_pool(node: OnnxNode, data: Expr) -> Expr:
-    if node.wants(1):
-        node.unsupported("the second output, the indices")
+    """The greatest of each window; the second output, where it was, is not computed."""
     dtype = node.dtype(data)
     low = -math.inf if dtypes.is_float(dtype) else dtypes.limits(dtype)[0]
     return _pool(node, data, "max", low)

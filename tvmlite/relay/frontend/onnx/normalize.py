@@ -54,8 +54,6 @@ def batch_norm(
         return _training_norm(node, data, scale, bias, mean, var)
     if node.opset < 9 and not node.attr("spatial", 1):
         node.unsupported("spatial=0")
-    if any(node.wants(i) for i in range(1, node.num_outputs)):
-        node.unsupported("the outputs of a training step")
     dtype = node.dtype(data)
     values = [node.cast(v, dtype) for v in (scale, bias, mean, var)]
     made = node.make("nn.batch_norm", data, *values, axis=1, epsilon=node.attr("epsilon", 1e-5))

@@ -141,12 +141,11 @@ def _spatial_axes(node: OnnxNode, rank: int, changed: list[int]) -> list[int]:
 def _aligned(
     node: OnnxNode, have: list[Dim], size: list[Dim], factors: list[Any]
 ) -> tuple[str, tuple[float, ...]]:
-    """The specification aligns with the *unrounded* resized length: a crop whose end lies short of the corner."""
+    """The specification aligns with the *unrounded* length: a crop whose end lies short of the corner."""
     ends: list[float] = []
     for extent, new, factor in zip(have, size, factors, strict=True):
-        if not isinstance(factor, float) or (isinstance(extent, int) and float(extent * factor).is_integer()):
-            ends.append(1.0)
-        elif factor.is_integer():
+        exact = factor * extent if isinstance(factor, float) and isinstance(extent, int) else factor
+        if not isinstance(exact, float) or exact.is_integer():
             ends.append(1.0)
         elif isinstance(extent, int) and isinstance(new, int):
             ends.append((new - 1) / (extent * factor - 1) if new > 1 else 0.0)

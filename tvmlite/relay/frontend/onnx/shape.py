@@ -21,8 +21,12 @@ FARTHEST = 2**31 - 1
 @converter("Reshape")
 def reshape(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
     """-1 is what is left over; 0 keeps the input's extent unless ``allowzero``."""
-    wanted = node.ints(shape, "shape")
-    return node.reshape(data, resolve_shape(node, node.shape(data), wanted, bool(node.attr("allowzero", 0))))
+    have, wanted = node.shape(data), node.ints(shape, "shape")
+    made = resolve_shape(node, have, wanted, bool(node.attr("allowzero", 0)))
+    count, expected = node.product(have), node.product(made)
+    if not dims.equal(count, expected):  # the model's promise
+        data = assume_shape(node, node.reshape(data, (count,)), (expected,))
+    return node.reshape(data, made)
 
 
 def resolve_shape(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim], allowzero: bool) -> list[Dim]:
