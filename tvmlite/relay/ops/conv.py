@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
@@ -242,9 +242,9 @@ def _packed_pointwise(data: te.Tensor, weight: te.Tensor, channels: Dim, dtype: 
     zeros = (0,) * len(extents)
     channel = te.reduce_axis(weight.shape[1], name="ic")
     conv = te.compute(
-        (data.shape[0], weight.shape[0], _product(extents), block),
+        (data.shape[0], weight.shape[0], product_of(extents), block),
         lambda n, oo, p, oi: te.sum(
-            data[(n, channel, *_unravelled(p, extents))].astype(dtype)
+            data[(n, channel, *unravelled(p, extents))].astype(dtype)
             * weight[(oo, channel, *zeros, oi)].astype(dtype),
             channel,
         ),
@@ -254,27 +254,32 @@ def _packed_pointwise(data: te.Tensor, weight: te.Tensor, channels: Dim, dtype: 
     )
     return te.compute(
         (data.shape[0], channels, *extents),
-        lambda n, c, *at: conv[n, c // block, _ravelled(at, extents), c % block],
+        lambda n, c, *at: conv[n, c // block, ravelled(at, extents), c % block],
         name="conv_unpacked",
         tag="conv2d_unpack",
     )
 
 
-def _product(extents: Shape) -> Dim:
+def product_of(extents: Shape) -> Dim:
+    """How many elements an array of ``extents`` has."""
     total: Dim = 1
     for extent in extents:
         total = total * extent
     return total
 
 
-def _ravelled(at: tuple[Any, ...], extents: Shape) -> Any:
-    flat = at[0]
-    for index, extent in zip(at[1:], extents[1:], strict=True):
+def ravelled(at: Sequence[Any], extents: Shape) -> Any:
+    """The number of the element at ``at`` in an array of ``extents``."""
+    flat: Any = 0
+    for index, extent in zip(at, extents, strict=True):
         flat = flat * extent + index
     return flat
 
 
-def _unravelled(flat: Any, extents: Shape) -> list[Any]:
+def unravelled(flat: Any, extents: Shape) -> list[Any]:
+    """The place in an array of ``extents`` of its element number ``flat``."""
+    if not extents:
+        return []
     places: list[Any] = []
     for extent in reversed(extents[1:]):
         places.append(flat % extent)

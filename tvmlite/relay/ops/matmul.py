@@ -13,10 +13,13 @@ from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
 from tvmlite.relay.ops.common import is_one, tensors
-from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
+from tvmlite.relay.ops.conv import converted, product_of, ravelled, result_dtype, sum_dtype, unravelled
 from tvmlite.relay.types import Dim, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as te
+
+PANEL = 16
+"""Columns in a panel of a matrix that the kernel packs itself."""
 
 
 def _misfit(
@@ -59,16 +62,8 @@ def _product_numpy(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 )
 def dense(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
     """Rows of ``data`` times rows of ``weight``."""
-    dtype = result_dtype(call, data.dtype)
-    work = sum_dtype(dtype)
-    k = te.reduce_axis(data.shape[-1], name="k")
-
-    def element(*at: Any) -> e.Expr:
-        return te.sum(data[(*at[:-1], k)].astype(work) * weight[at[-1], k].astype(work), k)
-
-    shape = (*data.shape[:-1], weight.shape[0])
-    result = te.compute(shape, element, name="dense", tag="dense", attrs={"transpose_b": True})
-    return converted(result, dtype)
+    panels = packed_panels(weight, transposed=True)
+    return _panel_product(call, data, panels, weight.shape[0])
 
 
 def packed_columns(call: Call) -> int:
@@ -120,22 +115,7 @@ def dense_pack_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.nda
 )
 def dense_pack(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
     """Rows of ``data`` times a weight whose columns are packed in blocks."""
-    dtype, block = result_dtype(call, data.dtype), packed_columns(call)
-    work = sum_dtype(dtype)
-    k = te.reduce_axis(data.shape[-1], name="k")
-
-    def element(*at: Any) -> e.Expr:
-        rows, outer, inner = at[:-2], at[-2], at[-1]
-        return te.sum(data[(*rows, k)].astype(work) * weight[outer, k, inner].astype(work), k)
-
-    blocks = te.compute((*data.shape[:-1], weight.shape[0], block), element, name="dense", tag="dense_packed")
-    result = te.compute(
-        (*data.shape[:-1], _units(call, weight)),
-        lambda *at: blocks[(*at[:-1], at[-1] // block, at[-1] % block)],
-        name="dense_unpacked",
-        tag="dense_unpack",
-    )
-    return converted(result, dtype)
+    return _panel_product(call, data, weight, _units(call, weight))
 
 
 def _oriented(shape: Sequence[Dim], transposed: bool) -> tuple[Dim, Dim]:
@@ -176,7 +156,7 @@ def matmul_numpy(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 )
 def matmul(call: Call, tensor_a: te.Tensor, tensor_b: te.Tensor) -> te.Tensor:
     """The product of two matrices."""
-    return _product(call, tensor_a, tensor_b, "dense")
+    return _product(call, tensor_a, tensor_b)
 
 
 def batch_matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
@@ -202,24 +182,77 @@ def batch_matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
 )
 def batch_matmul(call: Call, tensor_a: te.Tensor, tensor_b: te.Tensor) -> te.Tensor:
     """One product a batch."""
-    return _product(call, tensor_a, tensor_b, "batch_matmul")
+    return _product(call, tensor_a, tensor_b)
 
 
-def _product(call: Call, a: te.Tensor, b: te.Tensor, tag: str) -> te.Tensor:
+def packed_panels(b: te.Tensor, transposed: bool) -> te.Tensor:
+    """The columns of ``b`` in panels of PANEL: ``panels[.., j, k, i] = b[.., k, j * PANEL + i]``.
+
+    Zero past the last column. A stage of its own, tagged ``pack``: whether the copy is made or inlined is
+    the schedule's choice.
+    """
+    lead = b.shape[:-2]
+    k, n = _oriented(b.shape, transposed)
+    whole = isinstance(n, int) and n % PANEL == 0
+
+    def element(*at: Any) -> e.Expr:
+        column = at[-3] * PANEL + at[-1]
+        read = b[(*at[:-3], column, at[-2])] if transposed else b[(*at[:-3], at[-2], column)]
+        if whole:
+            return read
+        return e.Call("if_then_else", (column < n, read, e.const(0, b.dtype)), b.dtype)
+
+    return te.compute(
+        (*lead, (n + (PANEL - 1)) // PANEL, k, PANEL),
+        element,
+        name="panels",
+        tag="pack",
+        attrs={"transposed": transposed},
+    )
+
+
+def _panel_product(call: Call, data: te.Tensor, panels: te.Tensor, columns: Dim) -> te.Tensor:
+    """``data[.., k]`` times ``panels[j, k, i]``: all leading axes of the data are rows of one matrix."""
+    dtype, block = result_dtype(call, data.dtype), panels.shape[-1]
+    work, lead = sum_dtype(dtype), data.shape[:-1]
+    k = te.reduce_axis(data.shape[-1], name="k")
+
+    def element(row: Any, outer: Any, inner: Any) -> e.Expr:
+        read = data[(*unravelled(row, lead), k)]
+        return te.sum(read.astype(work) * panels[outer, k, inner].astype(work), k)
+
+    shape = (product_of(lead), panels.shape[0], block)
+    product = te.compute(shape, element, name="dense", tag="matmul_packed")
+    result = te.compute(
+        (*lead, columns),
+        lambda *at: product[ravelled(at[:-1], lead), at[-1] // block, at[-1] % block],
+        name="dense_unpacked",
+        tag="matmul_unpack",
+    )
+    return converted(result, dtype)
+
+
+def _product(call: Call, a: te.Tensor, b: te.Tensor) -> te.Tensor:
+    """Matrices in the last two axes of ``a`` and ``b``, after at most one axis of batches."""
     dtype = result_dtype(call, a.dtype)
-    work = sum_dtype(dtype)
-    swap_a, swap_b = bool(call["transpose_a"]), bool(call["transpose_b"])
-    (m, inner), (_, n) = _oriented(a.shape, swap_a), _oriented(b.shape, swap_b)
+    work, swap = sum_dtype(dtype), bool(call["transpose_a"])
+    (m, inner), (_, n) = _oriented(a.shape, swap), _oriented(b.shape, call["transpose_b"])
+    panels = packed_panels(b, bool(call["transpose_b"]))
     k = te.reduce_axis(inner, name="k")
     lead = () if a.ndim == 2 else (b.shape[0] if is_one(a.shape[0]) else a.shape[0],)
 
     def element(*at: Any) -> e.Expr:
-        i, j = at[-2:]
-        left = (0,) if lead and is_one(a.shape[0]) else at[:-2]
-        right = (0,) if lead and is_one(b.shape[0]) else at[:-2]
-        x = a[(*left, k, i)] if swap_a else a[(*left, i, k)]
-        y = b[(*right, j, k)] if swap_b else b[(*right, k, j)]
-        return te.sum(x.astype(work) * y.astype(work), k)
+        row, outer, column = at[-3:]
+        left = (0,) if lead and is_one(a.shape[0]) else at[:-3]
+        right = (0,) if lead and is_one(b.shape[0]) else at[:-3]
+        x = a[(*left, k, row)] if swap else a[(*left, row, k)]
+        return te.sum(x.astype(work) * panels[(*right, outer, k, column)].astype(work), k)
 
-    attrs = {"transpose_a": swap_a, "transpose_b": swap_b}
-    return converted(te.compute((*lead, m, n), element, name="matmul", tag=tag, attrs=attrs), dtype)
+    product = te.compute((*lead, m, panels.shape[-3], PANEL), element, name="matmul", tag="matmul_packed")
+    result = te.compute(
+        (*lead, m, n),
+        lambda *at: product[(*at[:-1], at[-1] // PANEL, at[-1] % PANEL)],
+        name="matmul_unpacked",
+        tag="matmul_unpack",
+    )
+    return converted(result, dtype)

@@ -10,7 +10,16 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
-from tvmlite.relay.ops.common import agree, axes_of, axis_of, fault, intrinsic, one_dtype, same_as_first
+from tvmlite.relay.ops.common import (
+    agree,
+    axes_of,
+    axis_of,
+    fault,
+    intrinsic,
+    one_dtype,
+    same_as_first,
+    short_name,
+)
 from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.relay.types import Dim, TensorType
 from tvmlite.te import expr as e
@@ -58,7 +67,9 @@ def rows_reduced(
         index = tuple(reduced[a] if a in reduced else where[a] for a in range(data.ndim))
         return reducer(value(index), list(reduced.values()))
 
-    return te.compute(tuple(data.shape[a] for a in kept), element, name=name, tag="row_reduce")
+    return te.compute(
+        tuple(data.shape[a] for a in kept), element, name=name, tag="row_reduce", attrs={"axes": tuple(axes)}
+    )
 
 
 def kept_of(index: Sequence[Any], axes: Sequence[int]) -> tuple[Any, ...]:
@@ -102,8 +113,13 @@ def softmax(call: Call, data: te.Tensor) -> te.Tensor:
         tag="row_powers",
     )
     total = rows_reduced(powers, axes, te.sum, lambda at: powers[at], "row_sum")
+    share = te.compute(total.shape, lambda *at: 1.0 / total[at], name="row_share", tag="row_scalar")
     result = te.compute(
-        data.shape, lambda *at: powers[at] / total[kept_of(at, axes)], name="softmax", tag="row_output"
+        data.shape,
+        lambda *at: powers[at] * share[kept_of(at, axes)],
+        name="softmax",
+        tag="row_output",
+        attrs={"axes": axes},
     )
     return converted(result, data.dtype)
 
@@ -133,6 +149,7 @@ def log_softmax(call: Call, data: te.Tensor) -> te.Tensor:
         lambda *at: moved(at) - logarithm[kept_of(at, axes)],
         name="log_softmax",
         tag="row_output",
+        attrs={"axes": axes},
     )
     return converted(result, data.dtype)
 
@@ -184,7 +201,9 @@ def _centred(
             value = value * gamma[place(at)].astype(work)
         return value + beta[place(at)].astype(work) if call["center"] else value
 
-    result = te.compute(data.shape, element, name=str(call.op).rsplit(".", 1)[-1], tag="row_output")
+    result = te.compute(
+        data.shape, element, name=short_name(call), tag="row_output", attrs={"axes": tuple(axes)}
+    )
     return converted(result, data.dtype)
 
 
@@ -265,7 +284,8 @@ def rms_norm(call: Call, data: te.Tensor, gamma: te.Tensor) -> te.Tensor:
     def element(*at: Any) -> e.Expr:
         return data[at].astype(work) * scale[kept_of(at, axes)] * gamma[at[axes[0]]].astype(work)
 
-    return converted(te.compute(data.shape, element, name="rms_norm", tag="row_output"), data.dtype)
+    result = te.compute(data.shape, element, name="rms_norm", tag="row_output", attrs={"axes": axes})
+    return converted(result, data.dtype)
 
 
 def _instance_type(call: Call, data: TensorType, gamma: TensorType, beta: TensorType) -> TensorType:
@@ -339,7 +359,8 @@ def group_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -
         data.shape,
         lambda n, c, *at: result[(n, c // members, c % members, *at)],
         name="ungrouped",
-        tag="injective",
+        tag="row_ungroup",
+        attrs={"members": members},
     )
 
 
@@ -385,5 +406,6 @@ def l2_normalize(call: Call, data: te.Tensor) -> te.Tensor:
         lambda *at: data[at].astype(work) * scale[kept_of(at, axes)],
         name="l2_normalize",
         tag="row_output",
+        attrs={"axes": axes},
     )
     return converted(result, data.dtype)

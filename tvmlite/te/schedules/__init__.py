@@ -1,0 +1,28 @@
+"""CPU schedule templates: reusable loop arrangements for fused groups, found by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.target import Target
+from tvmlite.te.schedule import Schedule, create_schedule
+from tvmlite.te.schedules import convolution, extern, injective, matrix, reduction, rows, sliding
+from tvmlite.te.schedules.group import TEMPLATES, Group
+from tvmlite.te.tensor import Tensor
+
+__all__ = ["apply", "convolution", "extern", "injective", "matrix", "reduction", "rows", "sliding"]
+
+
+def apply(name: str, outputs: Sequence[Tensor], target: Target) -> Schedule:
+    """The schedule of the group that computes ``outputs``, by the template ``name``, for ``target``.
+
+    Templates find the group's anchor by the tags of its operations and take in whatever is fused before
+    and behind it. The result is valid for every shape, symbolic ones too. An unknown name is a ScheduleError.
+    """
+    if name not in TEMPLATES:
+        known = ", ".join(sorted(TEMPLATES))
+        raise ScheduleError(f"there is no schedule template {name!r}; there are {known}")
+    schedule = create_schedule([tensor.op for tensor in outputs])
+    TEMPLATES[name](Group(schedule, tuple(outputs), target))
+    return schedule

@@ -1,0 +1,166 @@
+"""Convolutions: a tile of accumulators in registers; the element-wise tail is computed as it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvmlite.te.schedules.group import (
+    Group,
+    extent_of,
+    number,
+    product,
+    template,
+    work_of,
+    worth_threads,
+)
+from tvmlite.te.schedules.injective import elementwise_loops
+from tvmlite.te.schedules.sliding import sliding
+from tvmlite.te.schedules.tile import tile_for
+from tvmlite.te.stage import Stage
+from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
+
+UNROLLED_TAPS = 8
+"""A kernel's last axis of at most this many places is unrolled."""
+
+ENOUGH_ROWS = 8
+"""A parallel loop of fewer iterations takes in the loop over tiles as well."""
+
+
+@template("conv2d", "depthwise_conv2d")
+def convolution(group: Group) -> None:
+    """By the form of the anchor: packed weights, depthwise, or plain."""
+    if group.tagged("conv2d_packed"):
+        packed(group, group.tagged("conv2d_packed")[-1])
+    elif group.tagged("depthwise_conv2d"):
+        sliding(group, group.tagged("depthwise_conv2d")[-1])
+    else:
+        plain(group, group.tagged("conv2d")[-1])
+
+
+def packed(group: Group, anchor: ComputeOp) -> None:
+    """Scalars of the data against vectors of output channels.
+
+    A tile is some pixels of one row by some blocks of channels; all its accumulators are in registers. The
+    host copies it out, channel by channel, with whatever is fused behind.
+    """
+    unpack = group.readers(anchor.output(0))[0].output(0)
+    host = group.host(unpack)
+    pads = group.tagged("pad")
+    group.inline_all_but({host.op, *pads})
+    for pad in pads:
+        elementwise_loops(group, pad.output(0))
+    block, blocks = number(anchor.output(0).shape[-1]), number(anchor.output(0).shape[1])
+    assert block is not None
+    stage = group.stage(host)
+    batch, channel, *pixels = group.axes(host)
+    pixelwise = len(anchor.axis) == 4
+    along_extent = product(extent_of(a) for a in pixels) if pixelwise else extent_of(pixels[-1])
+    tile = tile_for(group.target, anchor.output(0).dtype, block, along_extent, blocks)
+    rows, along = ([], stage.fuse(*pixels)) if pixelwise else (pixels[:-1], pixels[-1])
+    outer_block, lane = stage.split(channel, factor=block)
+    outer_block, inner_block = stage.split(outer_block, factor=tile.blocks)
+    tiles, pixel = stage.split(along, factor=tile.rows)
+    stage.reorder(batch, outer_block, *rows, tiles, inner_block, lane, pixel)
+    stage.vectorize(pixel)
+    place = _spread(stage, [batch, outer_block, *rows], tiles, anchor)
+    accumulate(group.stage(anchor), stage, place)
+    finish(group, host)
+
+
+def _spread(stage: Stage, outer: Sequence[IterVar], tiles: IterVar, anchor: ComputeOp) -> IterVar:
+    """Share the outer loops out among the threads; gives the loop in which a tile is computed."""
+    if not worth_threads(work_of(anchor)):
+        return tiles
+    batch, _, *rows = (extent_of(a) for a in anchor.axis[:-1])
+    known = product([batch, *rows[:-1]])
+    if known is not None and known < ENOUGH_ROWS:
+        tiles = stage.fuse(*outer, tiles)
+        stage.parallel(tiles)
+    else:
+        stage.parallel(stage.fuse(*outer))
+    return tiles
+
+
+def accumulate(stage: Stage, host: Stage, place: IterVar) -> None:
+    """Compute a packed anchor at ``place`` of ``host``: reduce axes outside, the tile unrolled inside."""
+    op = stage.op
+    assert isinstance(op, ComputeOp)
+    *outer, block, along, lane = _tile_axes(op)
+    stage.compute_at(host, place)
+    stage.reorder(*outer, *op.reduce_axis, block, along, lane)
+    stage.unroll(block)
+    stage.unroll(along)
+    stage.vectorize(lane)
+    if len(op.reduce_axis) > 1:
+        unroll_taps(stage, op.reduce_axis[-1])
+
+
+def _tile_axes(op: ComputeOp) -> list[IterVar]:
+    """The data axes of a packed anchor with those of its tile last: block, pixel, lane."""
+    batch, block, *pixels, lane = op.axis
+    return [batch, *pixels[:-1], block, pixels[-1], lane]
+
+
+def unroll_taps(stage: Stage, axis: IterVar) -> None:
+    """Unroll a short kernel axis."""
+    extent = extent_of(axis)
+    if extent is not None and extent <= UNROLLED_TAPS:
+        stage.unroll(axis)
+
+
+def finish(group: Group, host: Tensor) -> None:
+    """The outputs besides the host read it, or other outputs: loops of their own."""
+    for tensor in group.outputs:
+        if tensor is not host:
+            elementwise_loops(group, tensor)
+
+
+def plain(group: Group, anchor: ComputeOp) -> None:
+    """Vectors along the last axis of the output against scalars of the weight, for some channels at once."""
+    result = anchor.output(0)
+    host = group.host(result)
+    copies = [*group.tagged("pad"), *group.tagged("pack")]
+    group.inline_all_but({host.op, *copies})
+    for copy in copies:
+        elementwise_loops(group, copy.output(0))
+    sums = group.schedule.cache_write(result, "local") if host is result else result
+    stage = group.stage(host)
+    lanes = group.target.lanes(result.dtype)
+    batch, channel, *rest = group.axes(host)
+    width, channels = extent_of(rest[-1]), _channels_at_once(anchor)
+    outer, inner = stage.split(channel, factor=channels)
+    if width is not None and width <= lanes:
+        vector = rest[-1]
+        stage.reorder(batch, outer, *rest[:-1], inner, vector)
+        place = stage.fuse(batch, outer, *rest[:-1])
+    else:
+        tiles, vector = stage.split(rest[-1], factor=lanes)
+        stage.reorder(batch, outer, *rest[:-1], tiles, inner, vector)
+        place = stage.fuse(batch, outer, *rest[:-1], tiles)
+    stage.unroll(inner)
+    stage.vectorize(vector)
+    if worth_threads(work_of(anchor)):
+        stage.parallel(place)
+    _accumulate_plain(group.stage(sums), stage, place)
+    finish(group, host)
+
+
+def _channels_at_once(anchor: ComputeOp) -> int:
+    """How many output channels share the vectors of data: of one group, and as good as all of them."""
+    groups = dict(anchor.attrs).get("groups", 1)
+    channels = extent_of(anchor.axis[1])
+    if channels is None:
+        return 1
+    per_group = channels // groups
+    return next(n for n in (8, 7, 6, 5, 4, 3, 2, 1) if per_group % n == 0)
+
+
+def _accumulate_plain(stage: Stage, host: Stage, place: IterVar) -> None:
+    op = stage.op
+    assert isinstance(op, ComputeOp)
+    batch, channel, *rest = op.axis
+    stage.compute_at(host, place)
+    stage.reorder(batch, *rest[:-1], *op.reduce_axis, channel, rest[-1])
+    stage.unroll(channel)
+    stage.vectorize(rest[-1])
+    unroll_taps(stage, op.reduce_axis[-1])

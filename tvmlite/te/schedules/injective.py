@@ -1,0 +1,110 @@
+"""Element-wise groups: everything inlined, outer loops in parallel, the contiguous axis in vectors."""
+
+from __future__ import annotations
+
+from tvmlite.te.schedules.group import (
+    Group,
+    extent_of,
+    lanes_of,
+    nodes_of,
+    number,
+    product,
+    same_extent,
+    template,
+    work_of,
+    worth_threads,
+)
+from tvmlite.te.stage import Stage
+from tvmlite.te.tensor import ComputeOp, IterVar, Tensor, TensorRead
+
+ENOUGH_CHUNKS = 16
+"""This many iterations of a parallel loop keep the threads busy; with fewer, inner loops are cut as well."""
+
+CHUNK_VECTORS = 64
+"""How many vectors one iteration of a parallel loop over a long axis takes."""
+
+
+@template("injective")
+def injective(group: Group) -> None:
+    """Every stage inlined into the outputs, each of which is one loop nest."""
+    group.inline_all_but(())
+    for tensor in group.outputs:
+        elementwise_loops(group, tensor)
+
+
+def elementwise_loops(group: Group, tensor: Tensor) -> None:
+    """Loops for a stage without a reduction that stands on its own."""
+    stage = group.stage(tensor)
+    if not isinstance(stage.op, ComputeOp) or not stage.op.axis:
+        return
+    formula = group.formula(tensor)
+    parallel = worth_threads(work_of(formula))
+    axes = group.axes(tensor)
+    cut = contiguous_from(formula)
+    inner_extent = product(extent_of(a) for a in axes[cut:])
+    outer_extent = product(extent_of(a) for a in axes[:cut])
+    inner = stage.fuse(*axes[cut:])
+    outer = stage.fuse(*axes[:cut]) if cut else None
+    few = outer is None or (outer_extent is not None and outer_extent < ENOUGH_CHUNKS)
+    chunk = split_for_threads(stage, inner, inner_extent, lanes_of(formula, group.target), parallel and few)
+    if not parallel:
+        return
+    if outer is None and chunk is not None:
+        stage.parallel(chunk)
+    elif outer is not None:
+        stage.parallel(stage.fuse(outer, chunk) if chunk is not None else outer)
+
+
+def split_for_threads(
+    stage: Stage, axis: IterVar, extent: int | None, lanes: int, chunked: bool
+) -> IterVar | None:
+    """Cut ``axis`` into vectors and, if ``chunked``, into chunks of many; gives the loop over chunks."""
+    long = extent is None or extent > lanes * CHUNK_VECTORS
+    chunk = None
+    if chunked and long:
+        chunk, axis = stage.split(axis, factor=lanes * CHUNK_VECTORS)
+    elif chunked:
+        chunk, axis = stage.split(axis, nparts=1)
+    vectorize(stage, axis, extent, lanes)
+    return chunk
+
+
+def vectorize(stage: Stage, axis: IterVar, extent: int | None, lanes: int) -> IterVar | None:
+    """The iterations of ``axis`` as lanes of vectors; gives the loop over vectors, if any."""
+    if lanes < 2 or (extent is not None and extent < 2):
+        return axis
+    if extent is not None and extent <= lanes:
+        stage.vectorize(axis)
+        return None
+    outer, inner = stage.split(axis, factor=lanes)
+    stage.vectorize(inner)
+    return outer
+
+
+def contiguous_from(op: ComputeOp) -> int:
+    """The first of the last axes that can be one loop: every read walks along them without a jump."""
+    first = len(op.axis) - 1
+    while first > 0 and walk_together(op, op.axis[first - 1], op.axis[first]):
+        first -= 1
+    return first
+
+
+def walk_together(op: ComputeOp, outer: IterVar, inner: IterVar) -> bool:
+    """Whether each read of ``op`` has the two axes as neighbouring, whole dimensions, or not at all."""
+    assert inner.dom is not None
+    extent = number(inner.dom.extent) or inner.dom.extent
+    pair = {outer.var, inner.var}
+    if not pair.isdisjoint(op.body):
+        return False
+    for node in nodes_of(op):
+        if not isinstance(node, TensorRead):
+            if not pair.isdisjoint(node.children()):
+                return False
+            continue
+        places = [p for p, index in enumerate(node.indices) if index in pair]
+        if not places:
+            continue
+        whole = len(places) == 2 and places[1] == places[0] + 1 and node.indices[places[0]] is outer.var
+        if not whole or not same_extent(node.tensor.shape[places[1]], extent):
+            return False
+    return True

@@ -1,0 +1,143 @@
+"""Reductions: outer axes in parallel; vectors of partial results, or vectors of neighbouring results."""
+
+from __future__ import annotations
+
+from tvmlite.te.schedules.group import (
+    Group,
+    extent_of,
+    lanes_of,
+    nodes_of,
+    product,
+    template,
+    work_of,
+    worth_threads,
+)
+from tvmlite.te.schedules.injective import elementwise_loops, walk_together
+from tvmlite.te.stage import Stage
+from tvmlite.te.tensor import ComputeOp, IterVar, Tensor, TensorRead
+
+PARTIAL_VECTORS = 4
+"""Vectors of partial results of a long contiguous reduction: additions that need not wait for each other."""
+
+
+@template("reduce", "reduction")
+def reduce(group: Group) -> None:
+    """The last reduction is computed within the loops of its tail; others stand on their own."""
+    anchors = [
+        stage.op
+        for stage in group.schedule.stages
+        if isinstance(stage.op, ComputeOp) and stage.op.reduce_axis
+    ]
+    hosts = {op: op.output(0) for op in anchors}
+    if anchors and len(anchors[-1].body) == 1:
+        hosts[anchors[-1]] = group.host(anchors[-1].output(0))
+    group.inline_all_but(host.op for host in hosts.values())
+    for op, host in hosts.items():
+        _loops(group, op, host)
+    for tensor in group.outputs:
+        if tensor.op not in hosts and tensor not in hosts.values():
+            elementwise_loops(group, tensor)
+
+
+def _loops(group: Group, op: ComputeOp, host: Tensor) -> None:
+    formula = group.formula(op)
+    parallel = worth_threads(work_of(formula))
+    if len(op.body) > 1:
+        _several_results(group.stage(op), op, parallel)
+    elif reads_along_reduction(formula):
+        _rows(group, op, host, formula, parallel)
+    else:
+        _columns(group, op, host, lanes_of(formula, group.target), parallel)
+
+
+def reads_along_reduction(op: ComputeOp) -> bool:
+    """Whether the innermost reduce axis walks the last dimension of what is read, and no data axis does."""
+    innermost = op.reduce_axis[-1].var
+    reads = [node for node in nodes_of(op) if isinstance(node, TensorRead) and node.indices]
+    along = [read for read in reads if read.indices[-1] is innermost]
+    last = op.axis[-1].var if op.axis else None
+    return bool(along) and not any(read.indices[-1] is last for read in reads)
+
+
+def _several_results(stage: Stage, op: ComputeOp, parallel: bool) -> None:
+    """A reduction of tuples: plain loops."""
+    if parallel and op.axis:
+        stage.parallel(stage.fuse(*op.axis))
+
+
+def _rows(group: Group, op: ComputeOp, host: Tensor, formula: ComputeOp, parallel: bool) -> None:
+    """Each result from a row of its own, read in vectors."""
+    stage = group.stage(host)
+    axes = group.axes(host)
+    place = stage.fuse(*axes) if axes else None
+    if parallel and place is not None:
+        stage.parallel(place)
+    if host.op is not op and place is not None:
+        group.stage(op).compute_at(stage, place)
+    reduce_row(group, op, formula, stage, place)
+
+
+def reduce_row(group: Group, op: ComputeOp, formula: ComputeOp, host: Stage, place: IterVar | None) -> None:
+    """Reduce along contiguous rows in vectors of partial results, which are combined at the end.
+
+    Partial results are computed at ``place`` of ``host`` (None: where they are).
+    """
+    stage = group.stage(op)
+    lanes = lanes_of(formula, group.target)
+    row, extent = _contiguous_row(stage, formula)
+    if lanes < 2 or (extent is not None and extent < 2 * lanes):
+        return
+    several = PARTIAL_VECTORS if extent is None or extent >= 4 * PARTIAL_VECTORS * lanes else 1
+    _, lane = stage.split(row, factor=lanes * several)
+    partial = group.schedule.rfactor(op.output(0), lane, factor_axis=len(op.axis))
+    part = group.stage(partial)
+    if place is not None:
+        part.compute_at(host, place)
+    *kept, lane_axis = group.axes(partial)
+    steps = [leaf for leaf in part.leaf_iter_vars if leaf.kind == "reduce"]
+    part.reorder(*kept, *steps, lane_axis)
+    if several > 1:
+        vectors, lane_axis = part.split(lane_axis, factor=lanes)
+        part.unroll(vectors)
+    part.vectorize(lane_axis)
+
+
+def _contiguous_row(stage: Stage, formula: ComputeOp) -> tuple[IterVar, int | None]:
+    """The last reduce axes that can be one loop, fused, and their extent."""
+    axes = list(formula.reduce_axis)
+    first = len(axes) - 1
+    while first > 0 and walk_together(formula, axes[first - 1], axes[first]):
+        first -= 1
+    row = axes[first]
+    for axis in axes[first + 1 :]:
+        row = stage.fuse(row, axis)
+    return row, product(extent_of(a) for a in axes[first:])
+
+
+def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, parallel: bool) -> None:
+    """Neighbouring results are computed side by side, as the lanes of a vector."""
+    if not op.axis:
+        return
+    result = op.output(0)
+    sums = group.schedule.cache_write(result, "local") if host is result else result
+    stage = group.stage(host)
+    axes = group.axes(host)
+    width = extent_of(axes[-1])
+    if width is None or width > lanes:
+        tiles, vector = stage.split(axes[-1], factor=lanes)
+    else:
+        tiles, vector = stage.split(axes[-1], nparts=1)
+    place = stage.fuse(*axes[:-1], tiles)
+    stage.vectorize(vector)
+    if parallel:
+        stage.parallel(place)
+    reduce_columns(group.stage(sums), stage, place)
+
+
+def reduce_columns(stage: Stage, host: Stage, place: IterVar) -> None:
+    """Reduce a vector of neighbouring results at ``place`` of ``host``."""
+    op = stage.op
+    assert isinstance(op, ComputeOp)
+    stage.compute_at(host, place)
+    stage.reorder(*op.axis[:-1], *op.reduce_axis, op.axis[-1])
+    stage.vectorize(op.axis[-1])

@@ -1,0 +1,70 @@
+"""Register tiles: how many accumulators a loop nest of multiply-adds keeps in vector registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from tvmlite.core.target import Target
+
+FMA_PER_CYCLE = 2
+LOADS_PER_CYCLE = 2
+LATENCY = 4
+"""Cycles from a multiply-add to the next on the same accumulator."""
+
+LOAD_WEIGHT = 0.05
+"""Cycles that a load from the nearest cache costs even where it hides behind multiply-adds."""
+
+FAR = 4
+"""How much dearer a vector is than a scalar: the vectors of a step often come from the second cache."""
+
+MANY = 1 << 20
+"""Stands for an extent that is not known: tails weigh nothing."""
+
+TAIL_PENALTY = 2.0
+"""How much longer a tile takes that hangs over the end, and is guarded element by element."""
+
+
+@dataclass(frozen=True)
+class RegisterTile:
+    """``rows`` scalars times ``blocks`` of vectors a step."""
+
+    rows: int
+    blocks: int
+
+
+@cache
+def register_tile(rows: int | None, blocks: int | None, vectors: int, registers: int) -> RegisterTile:
+    """The quickest tile for ``rows`` by ``blocks`` (None: unknown), each block ``vectors`` vectors wide.
+
+    Accumulators, the vectors of one step and one broadcast scalar must fit into ``registers``.
+    """
+    best, best_time = RegisterTile(1, 1), float("inf")
+    total_rows, total_blocks = rows or MANY, blocks or MANY
+    for wide in range(1, min(total_blocks, registers) + 1):
+        for high in range(1, min(total_rows, registers) + 1):
+            if (high + 1) * wide * vectors + 1 > registers:
+                break
+            time = _tiles(total_rows, high) * _tiles(total_blocks, wide) * _step(high, wide * vectors)
+            if time < best_time * 0.999:
+                best, best_time = RegisterTile(high, wide), time
+    return best
+
+
+def _tiles(extent: int, size: int) -> float:
+    """How many whole tiles' time covering ``extent`` takes."""
+    whole, rest = divmod(extent, size)
+    return whole + (TAIL_PENALTY if rest else 0.0)
+
+
+def _step(rows: int, vectors: int) -> float:
+    """Cycles of one step of the reduction in one tile."""
+    work = rows * vectors / FMA_PER_CYCLE
+    loads = (rows + vectors) / LOADS_PER_CYCLE
+    return max(work, loads, LATENCY) + LOAD_WEIGHT * (rows + FAR * vectors)
+
+
+def tile_for(target: Target, dtype: str, block: int, rows: int | None, blocks: int | None) -> RegisterTile:
+    """The tile for blocks of ``block`` elements of ``dtype`` on ``target``."""
+    vectors = max(1, block // target.lanes(dtype))
+    return register_tile(rows, blocks, vectors, target.vector_registers)
