@@ -37,14 +37,10 @@ from tvmlite.relay.types import (
     same_shape,
     tensor_type,
 )
+from tvmlite.te.loop.interpret import interpret
+from tvmlite.te.lower import lower
+from tvmlite.te.schedule import create_schedule
 from tvmlite.te.tensor import placeholder
-
-try:
-    from tvmlite.te.loop.interpret import interpret
-    from tvmlite.te.lower import lower
-    from tvmlite.te.schedule import create_schedule
-except ImportError:
-    lower = None
 
 TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}
 INPUT = re.compile(r"(\w+)\((.*?)\)(?: in (\S+)\.\.(\S+))?")
@@ -147,8 +143,6 @@ def test_the_inferred_type_is_that_of_the_reference(row: Any) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=_name_of)
 def test_the_compute_agrees_with_the_reference(row: Any) -> None:
-    if lower is None:
-        pytest.skip("te.lower does not stand yet")
     example = Example(*row)
 
     for actual, expected in zip(example.computed(), example.expected(), strict=True):

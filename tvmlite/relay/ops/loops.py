@@ -7,8 +7,9 @@ from typing import Any
 
 from tvmlite.relay.types import Shape
 from tvmlite.te import expr as e
+from tvmlite.te import ir_builder
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.tensor import ExternOp, Tensor
+from tvmlite.te.tensor import Tensor
 
 INT = "int64"
 
@@ -30,10 +31,8 @@ def extern(
     body: Callable[..., loop.Stmt],
 ) -> list[Tensor]:
     """Tensors of the shapes and dtypes ``outputs``, written by ``body(*input buffers, *output buffers)``."""
-    read = tuple(buffer(f"in{k}", t.shape, t.dtype, "param") for k, t in enumerate(inputs))
-    written = tuple(buffer(f"out{k}", shape, dtype, "param") for k, (shape, dtype) in enumerate(outputs))
-    op = ExternOp(name, tuple(inputs), read, written, body(*read, *written), tag="extern")
-    return list(op.outputs)
+    shapes, kinds = [shape for shape, _ in outputs], [dtype for _, dtype in outputs]
+    return ir_builder.extern(shapes, inputs, lambda ins, outs: body(*ins, *outs), name, kinds, tag="extern")
 
 
 def over(

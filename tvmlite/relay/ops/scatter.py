@@ -82,7 +82,7 @@ def _elements_type(call: Call, data: Type, indices: Type, updates: Type) -> Tens
 def _elements_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
     result = data.copy()
     if indices.size:
-        at = list(np.indices(indices.shape))
+        at: list[Any] = list(np.indices(indices.shape))
         at[call["axis"] % data.ndim] = indices
         _combined_numpy(call["reduction"], result, tuple(at), updates)
     return result
