@@ -38,14 +38,16 @@ def main(options: argparse.Namespace) -> int:
         _compare(list(lib.run(inputs).values()), peer.run(None, feed))
     times = common.interleaved(runs, options.rounds)
     load = os.getloadavg()[0]
-    print(f"threads {runtime.get_num_threads()}, load {load:.2f}, medians of {options.rounds} interleaved turns")
+    print(
+        f"threads {runtime.get_num_threads()}, load {load:.2f}, medians of {options.rounds} interleaved turns"
+    )
     for name, seconds in times.items():
         ratio = f"  {seconds / times['tvmlite']:.2f}x of ours" if name != "tvmlite" else ""
         print(f"{name:12} {seconds * 1e3:9.3f} ms{ratio}")
     return 0
 
 
-def onnxruntime_session(model: str | bytes, threads: int):  # noqa: ANN201 (an optional package's type)
+def onnxruntime_session(model: str | bytes, threads: int):
     """An onnxruntime session on the processor with ``threads`` threads."""
     try:
         import onnxruntime  # an optional extra: only comparisons need it

@@ -29,13 +29,17 @@ def model_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help='fix the shape of an input; a string is a dimension that stays open: x:[1,3,"h","w"]',
     )
-    parser.add_argument("--target", default="native", help='"native", "c", or "llvm -mcpu=..." (default: native)')
+    parser.add_argument(
+        "--target", default="native", help='"native", "c", or "llvm -mcpu=..." (default: native)'
+    )
     parser.add_argument("--opt-level", type=int, choices=range(4), default=3, help="0 to 3 (default: 3)")
 
 
 def thread_option(parser: argparse.ArgumentParser) -> None:
     """``--threads``, for commands that run something."""
-    parser.add_argument("--threads", type=int, help="threads to run on (default: TVMLITE_NUM_THREADS, or all)")
+    parser.add_argument(
+        "--threads", type=int, help="threads to run on (default: TVMLITE_NUM_THREADS, or all)"
+    )
 
 
 def parse_shapes(texts: list[str]) -> dict[str, tuple[int | str, ...]]:
@@ -135,7 +139,9 @@ class Progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def interleaved(runs: Mapping[str, Callable[[], object]], rounds: int, pause: float = 0.2) -> dict[str, float]:
+def interleaved(
+    runs: Mapping[str, Callable[[], object]], rounds: int, pause: float = 0.2
+) -> dict[str, float]:
     """Median seconds of each of ``runs``, timed in turn (A B A B ...), so that drift hits all alike.
 
     Each turn is one warm-up and as many calls as fill 50 ms; ``pause`` lets the threads of other

@@ -28,5 +28,7 @@ def main(options: argparse.Namespace) -> int:
     if options.report:
         print(lib.report)
     size = options.output.stat().st_size / 1e6
-    print(f"{options.output}: {len(lib.report.rows)} kernels, {size:.1f} MB, {seconds:.1f} s, for {lib.target}")
+    print(
+        f"{options.output}: {len(lib.report.rows)} kernels, {size:.1f} MB, {seconds:.1f} s, for {lib.target}"
+    )
     return 0

@@ -20,7 +20,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.model_options(parser)
     common.thread_option(parser)
     parser.add_argument("--inputs", type=Path, help="an .npz with an array for each input; default: random")
-    parser.add_argument("--dims", nargs="+", default=[], metavar="NAME=N", help="open dimensions of random inputs")
+    parser.add_argument(
+        "--dims", nargs="+", default=[], metavar="NAME=N", help="open dimensions of random inputs"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of random inputs (default: 0)")
     parser.add_argument("--outputs", type=Path, help="where to write the outputs, as .npz")
     parser.add_argument("--print-time", action="store_true", help="print the median time of a run")

@@ -20,9 +20,13 @@ FORMS = ("relay", "loops", "llvm", "asm", "c")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     common.model_options(parser)
-    parser.add_argument("--pass", dest="last_pass", metavar="PASS", help="stop after this pass; 'none': as imported")
+    parser.add_argument(
+        "--pass", dest="last_pass", metavar="PASS", help="stop after this pass; 'none': as imported"
+    )
     parser.add_argument("--kernel", help="a kernel by (part of) its name; 'all' for every one")
-    parser.add_argument("--form", choices=FORMS, default="loops", help="how to print kernels (default: loops)")
+    parser.add_argument(
+        "--form", choices=FORMS, default="loops", help="how to print kernels (default: loops)"
+    )
 
 
 def main(options: argparse.Namespace) -> int:

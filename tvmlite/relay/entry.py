@@ -17,8 +17,8 @@ from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.relay import memory
 from tvmlite.relay.infer import type_of
+from tvmlite.relay.ir import Call, Constant, Expr, Function, Module, Tuple, TupleGetItem
 from tvmlite.relay.lower import dimensions
-from tvmlite.relay.ir import Call, Constant, Expr, Function, Module, Tuple, TupleGetItem, Var
 from tvmlite.relay.types import TensorType, TupleType, Type
 from tvmlite.te import arith
 from tvmlite.te import expr as e
@@ -164,7 +164,9 @@ class _EntryBuilder:
         source = key[0]
         if isinstance(source, Constant):
             if key not in self.buffers:
-                self.buffers[key] = _buffer(f"constant{len(self.constants.offsets)}", type_of(source), "constant")
+                self.buffers[key] = _buffer(
+                    f"constant{len(self.constants.offsets)}", type_of(source), "constant"
+                )
             places.append((self.buffers[key], e.const(self.constants.offset(source), e.INDEX)))
         else:
             places.append((self.buffers[key], e.convert(self.plan.offsets[key], e.INDEX)))
@@ -222,7 +224,11 @@ def _fresh(wanted: str, taken: set[str]) -> str:
 def _bound_sizes(main: Function) -> tuple[e.Var, ...]:
     """The dimensions that are a whole extent of an input, in order; an unbound one is an error."""
     bound = dict.fromkeys(
-        d for p in main.params if isinstance(p.type, TensorType) for d in p.type.shape if isinstance(d, e.SizeVar)
+        d
+        for p in main.params
+        if isinstance(p.type, TensorType)
+        for d in p.type.shape
+        if isinstance(d, e.SizeVar)
     )
     for size in dimensions(main):
         if size not in bound:

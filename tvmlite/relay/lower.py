@@ -35,7 +35,9 @@ def lower_group(group: Function, target: Target, name: str) -> loop.Function:
 
 def anchor(group: Function) -> operators.Operator:
     """The operator that decides the group's schedule: the least willing to fuse, the last of those."""
-    rows = [operators.get(n.op) for n in postorder(group.body) if isinstance(n, Call) and isinstance(n.op, str)]
+    rows = [
+        operators.get(n.op) for n in postorder(group.body) if isinstance(n, Call) and isinstance(n.op, str)
+    ]
     best = max(rows, key=lambda row: row.fuse)
     return [row for row in rows if row.fuse == best.fuse][-1]
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from tvmlite.core.node import rewrite
 from tvmlite.core.target import Target
+from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Module, canonical
 from tvmlite.relay.types import TensorType
-from tvmlite.relay.infer import type_of
 
 PACKED_DTYPES = ("float32", "float64")
 
@@ -45,7 +45,9 @@ def _pack(node: Expr, target: Target) -> Expr:
             block = target.lanes(str(weight.dtype))
             packed = np.ascontiguousarray(_blocks(weight, block).transpose(0, 2, 1))
             attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
-            return Call("nn.contrib_dense_pack", (data, Constant(packed, node.span)), canonical(attrs), node.span)
+            return Call(
+                "nn.contrib_dense_pack", (data, Constant(packed, node.span)), canonical(attrs), node.span
+            )
         case _:
             return node
 

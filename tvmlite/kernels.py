@@ -1,0 +1,112 @@
+"""Compiled kernels: lowered, legalised and turned into an object once, then found in the cache on disk."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from tvmlite.core.errors import TvmliteError
+from tvmlite.core.target import Target
+from tvmlite.relay.dims import dim
+from tvmlite.relay.entry import KernelInterface
+from tvmlite.relay.kernels import KernelTask
+from tvmlite.relay.lower import dimensions, lower_group
+from tvmlite.te import expr as e
+from tvmlite.te.codegen import jit, llvm
+from tvmlite.te.codegen.cache import ObjectCache
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop.passes import legalize
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """A kernel as machine code: what to call, the relocatable object, and whether the cache had it."""
+
+    task: KernelTask
+    interface: KernelInterface
+    object: bytes
+    from_cache: bool
+
+
+def compile_kernel(task: KernelTask, target: Target, cache: ObjectCache | None) -> CompiledKernel:
+    """The kernel of ``task`` for an LLVM ``target``, from the cache where it is there."""
+    stored = cache.get(task.key) if cache is not None else None
+    if stored is not None:
+        header, _, machine_code = stored.partition(b"\n")
+        return CompiledKernel(task, _decode(json.loads(header)), machine_code, True)
+    function = legal_kernel(task, target)
+    interface = interface_of(task, function)
+    machine_code = jit.compile_object(llvm.generate(function, target), target)
+    if cache is not None:
+        cache.put(task.key, json.dumps(_encode(interface)).encode() + b"\n" + machine_code)
+    return CompiledKernel(task, interface, machine_code, False)
+
+
+def lowered_kernel(task: KernelTask, target: Target) -> loop.Function:
+    """The kernel of ``task`` in structured loop IR."""
+    try:
+        return lower_group(task.group, target, task.symbol)
+    except TvmliteError as error:
+        error.add_note(f"while lowering the kernel {task.symbol}")
+        raise
+
+
+def legal_kernel(task: KernelTask, target: Target) -> loop.Function:
+    """The kernel of ``task`` in legal loop IR, as the code generators take it."""
+    return legalize(lowered_kernel(task, target), target)
+
+
+def interface_of(task: KernelTask, function: loop.Function) -> KernelInterface:
+    """What a caller of the kernel must know."""
+    return KernelInterface(task.symbol, dimensions(task.group), function.workspace, function.messages)
+
+
+_OPERATIONS = {c.__name__: c for c in (e.Add, e.Sub, e.Mul, e.FloorDiv, e.FloorMod, e.Min, e.Max)}
+"""What the number of bytes of a workspace is computed with."""
+
+
+def _encode(interface: KernelInterface) -> dict[str, Any]:
+    return {
+        "symbol": interface.symbol,
+        "sizes": [size.name for size in interface.sizes],
+        "workspace": None if interface.workspace is None else _encode_expr(interface.workspace),
+        "messages": list(interface.messages),
+    }
+
+
+def _decode(fields: dict[str, Any]) -> KernelInterface:
+    workspace = fields["workspace"]
+    return KernelInterface(
+        fields["symbol"],
+        tuple(dim(name) for name in fields["sizes"]),
+        None if workspace is None else _decode_expr(workspace),
+        tuple(fields["messages"]),
+    )
+
+
+def _encode_expr(expr: e.Expr) -> Any:
+    match expr:
+        case e.Const(value):
+            return value
+        case e.Var(name):
+            return ["threads"] if expr is loop.THREADS else name
+        case e.Binary(a, b):
+            assert type(expr).__name__ in _OPERATIONS, f"{type(expr).__name__} in a workspace's size"
+            return [type(expr).__name__, _encode_expr(a), _encode_expr(b)]
+        case _:
+            raise AssertionError(f"{type(expr).__name__} in a workspace's size")
+
+
+def _decode_expr(fields: Any) -> e.Expr:
+    match fields:
+        case int():
+            return e.const(fields, e.INDEX)
+        case str():
+            return dim(fields)
+        case ["threads"]:
+            return loop.THREADS
+        case [name, a, b]:
+            return _OPERATIONS[name](_decode_expr(a), _decode_expr(b))
+        case _:
+            raise AssertionError(f"{fields!r} in a cached kernel")
