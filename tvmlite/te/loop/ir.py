@@ -26,7 +26,8 @@ class Buffer(Node):
 
     Equal only to itself: the same Buffer object is the same memory. ``scope`` is ``"param"`` (given by
     the caller), ``"local"`` (an Allocate), ``"view"`` (part of the workspace, bound by a View) or
-    ``"constant"`` (an external symbol of this name). ``strides`` are in elements.
+    ``"constant"`` (an external symbol of this name or, bound by a View, part of ``NAME_constants``).
+    ``strides`` are in elements.
     """
 
     name: str
@@ -121,7 +122,10 @@ class Allocate(Stmt):
 
 @dataclass(frozen=True, eq=False)
 class View(Stmt):
-    """``buffer`` (scope view) is the memory at byte ``offset`` of the workspace, inside ``body``."""
+    """``buffer`` (scope view) is the memory at byte ``offset`` of the workspace, inside ``body``.
+
+    A buffer of scope constant is that of the function's constants instead, the symbol ``NAME_constants``.
+    """
 
     buffer: Buffer
     offset: Expr
