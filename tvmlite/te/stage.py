@@ -223,7 +223,7 @@ class Stage:
         self.pragmas.setdefault(axis, []).append((str(pragma_type), pragma_value))
 
     def set_scope(self, scope: str) -> None:
-        """Where the stage's buffer lives: ``"global"`` or ``"local"``. A hint: small ones are local anyway."""
+        """Where the stage's buffer lives: ``"global"`` or ``"local"``. A hint: small ones stay local."""
         self.scope = scope
 
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
