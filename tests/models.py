@@ -76,13 +76,16 @@ _ROLES: dict[str, tuple[str, ...]] = {
 
 
 def _roles(graph: onnx.GraphProto) -> dict[str, str]:
-    """What each weight is to the node that reads it, looking through Unsqueeze."""
+    """What each weight is to the node that reads it, looking through Unsqueeze and Reshape."""
     roles: dict[str, str] = {}
     aliases: dict[str, str] = {}
+    summed = {name for node in graph.node if node.op_type == "Sum" for name in node.input}
     for node in graph.node:
-        if node.op_type == "Unsqueeze":
+        if node.op_type in ("Unsqueeze", "Reshape"):
             aliases[node.output[0]] = node.input[0]
         for name, role in zip(node.input, _ROLES.get(node.op_type, ()), strict=False):
+            if role == "scale" and set(node.output) & summed:
+                role = "branch"
             if role:
                 roles[aliases.get(name, name)] = role
     return roles
@@ -97,6 +100,8 @@ def _weight(role: str, shape: tuple[int, ...], random: np.random.Generator) -> n
             value = random.standard_normal(shape) * np.sqrt(2 / max(shape))
         case "scale":
             value = random.uniform(0.8, 1.2, shape)
+        case "branch":  # what residual sums add is small, so that they do not grow
+            value = random.uniform(0.1, 0.3, shape)
         case "variance":
             value = random.uniform(0.8, 1.2, shape)
         case _:

@@ -34,6 +34,8 @@ def softmax(node: OnnxNode, data: Expr) -> Expr:
 
 
 def _softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
+    if node.op_type == "Softmax" and node.dtype(data) == "float16":
+        return _half_softmax(node, data, axis)
     if node.op_type == "Softmax":
         return node.make("nn.softmax", data, axis=axis)
     if node.op_type == "LogSoftmax":
@@ -43,6 +45,13 @@ def _softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
     places = node.make("arange", start=0, stop=shape[axis], step=1, dtype=node.dtype(largest))
     places = node.reshape(places, [shape[axis] if i == axis else 1 for i in range(len(shape))])
     return node.cast(node.make("equal", largest, places), node.dtype(data))
+
+
+def _half_softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
+    """Of halves, every step rounded to a half: what ONNX's own results are, to the last bit."""
+    top = node.make("max", data, axis=(axis,), keepdims=True)
+    powers = node.make("exp", node.make("subtract", data, top))
+    return node.make("divide", powers, node.make("sum", powers, axis=(axis,), keepdims=True))
 
 
 @converter("BatchNormalization")
