@@ -17,7 +17,7 @@ from tvmlite.te import tensor as te
 from tvmlite.te.tensor import Tensor, compute
 
 AXES: dict[str, Any] = {"axis": None, "keepdims": False, "exclude": False}
-"""Attributes of every reduction: ``axis`` an int, several, or None for all; with ``exclude``, the others."""
+"""Of every reduction: ``axis`` is one or several, None or () for all; with ``exclude``, the others."""
 
 _all = te.comm_reducer(e.And, lambda dtype: e.const(True), "all")
 _any = te.comm_reducer(e.Or, lambda dtype: e.const(False), "any")
@@ -25,10 +25,10 @@ _any = te.comm_reducer(e.Or, lambda dtype: e.const(False), "any")
 
 def reduced_axes(call: Call, rank: int) -> tuple[int, ...]:
     """The axes that ``call`` reduces, of data with ``rank`` axes."""
+    if call["axis"] is None or call["axis"] == ():
+        return tuple(range(rank))
     axes = axes_of(call, call["axis"], rank)
-    if not call["exclude"]:
-        return axes
-    return tuple(k for k in range(rank) if k not in axes) if call["axis"] is not None else ()
+    return tuple(k for k in range(rank) if k not in axes) if call["exclude"] else axes
 
 
 def reduced_shape(call: Call, shape: Shape) -> Shape:
