@@ -67,32 +67,34 @@ def _several_results(stage: Stage, op: ComputeOp, parallel: bool) -> None:
 
 def _rows(group: Group, op: ComputeOp, host: Tensor, formula: ComputeOp, parallel: bool) -> None:
     """Each result from a row of its own, read in vectors."""
-    stage = group.stage(host)
-    axes = group.axes(host)
-    place = stage.fuse(*axes) if axes else None
-    if parallel and place is not None:
+    partial = reduce_row(group, op, formula)
+    axes, stage = group.axes(host), group.stage(host)
+    if not axes:
+        return
+    place = stage.fuse(*axes)
+    if parallel:
         stage.parallel(place)
-    if host.op is not op and place is not None:
+    if host.op is not op:
         group.stage(op).compute_at(stage, place)
-    reduce_row(group, op, formula, stage, place)
+    if partial is not None:
+        group.stage(partial).compute_at(stage, place)
 
 
-def reduce_row(group: Group, op: ComputeOp, formula: ComputeOp, host: Stage, place: IterVar | None) -> None:
+def reduce_row(group: Group, op: ComputeOp, formula: ComputeOp) -> Tensor | None:
     """Reduce along contiguous rows in vectors of partial results, which are combined at the end.
 
-    Partial results are computed at ``place`` of ``host`` (None: where they are).
+    Gives the partial results, to be computed where the reduction is; None where rows are too short for it.
+    The stage's data axes are not to be split or fused before.
     """
     stage = group.stage(op)
     lanes = lanes_of(formula, group.target)
     row, extent = _contiguous_row(stage, formula)
     if lanes < 2 or (extent is not None and extent < 2 * lanes):
-        return
+        return None
     several = PARTIAL_VECTORS if extent is None or extent >= 4 * PARTIAL_VECTORS * lanes else 1
     _, lane = stage.split(row, factor=lanes * several)
     partial = group.schedule.rfactor(op.output(0), lane, factor_axis=len(op.axis))
     part = group.stage(partial)
-    if place is not None:
-        part.compute_at(host, place)
     *kept, lane_axis = group.axes(partial)
     steps = [leaf for leaf in part.leaf_iter_vars if leaf.kind == "reduce"]
     part.reorder(*kept, *steps, lane_axis)
@@ -100,6 +102,7 @@ def reduce_row(group: Group, op: ComputeOp, formula: ComputeOp, host: Stage, pla
         vectors, lane_axis = part.split(lane_axis, factor=lanes)
         part.unroll(vectors)
     part.vectorize(lane_axis)
+    return partial
 
 
 def _contiguous_row(stage: Stage, formula: ComputeOp) -> tuple[IterVar, int | None]:
