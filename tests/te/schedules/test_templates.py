@@ -1,0 +1,220 @@
+"""Every template on odd shapes: fused tails, several outputs, symbolic extents, all against numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite.relay.ops  # noqa: F401  (fills the table)
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.target import Target
+from tvmlite.relay import ir, op
+from tvmlite.relay.types import dim, dims_of, evaluate_attrs, evaluate_shape, tensor_type
+from tvmlite.te import expr as e
+from tvmlite.te import schedules
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop.interpret import interpret
+from tvmlite.te.loop.verify import verify
+from tvmlite.te.lower import lower
+from tvmlite.te.tensor import Tensor, compute, placeholder
+
+TARGETS = ("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4", "c -vector-bits=128")
+DIMS = {"n": 2, "h": 9, "w": 19, "m": 37, "k": 21}
+
+Tail = Callable[[list[Any], Any], tuple[list[Any], list[Any]]]
+"""Given tensors and arrays of a result, what is fused behind: the outputs, and what they must be."""
+
+
+def no_tail(tensors: list[Tensor], arrays: Any) -> tuple[list[Tensor], list[np.ndarray]]:
+    return tensors, list(arrays)
+
+
+def relu_tail(tensors: list[Tensor], arrays: Any) -> tuple[list[Tensor], list[np.ndarray]]:
+    last = tensors[0]
+    doubled = compute(last.shape, lambda *i: last[i] * 2.0 - 1.0, name="doubled", tag="elemwise")
+    zero = e.const(0, last.dtype)
+    made = compute(last.shape, lambda *i: e.Max(doubled[i], zero), name="relu", tag="elemwise")
+    return [made], [np.maximum(arrays[0] * 2 - 1, 0)]
+
+
+def two_tails(tensors: list[Tensor], arrays: Any) -> tuple[list[Tensor], list[np.ndarray]]:
+    last = tensors[0]
+    plus = compute(last.shape, lambda *i: last[i] + 1.0, name="plus", tag="elemwise")
+    minus = compute(last.shape, lambda *i: last[i] - 1.0, name="minus", tag="elemwise")
+    return [plus, minus], [arrays[0] + 1, arrays[0] - 1]
+
+
+def result_too(tensors: list[Tensor], arrays: Any) -> tuple[list[Tensor], list[np.ndarray]]:
+    made, expected = relu_tail(tensors, arrays)
+    return [*tensors, *made], [*arrays, *expected]
+
+
+def turned_round(tensors: list[Tensor], arrays: Any) -> tuple[list[Tensor], list[np.ndarray]]:
+    """A tail of another shape than the anchor's."""
+    last = tensors[0]
+    shape = tuple(reversed(last.shape))
+    made = compute(shape, lambda *i: last[tuple(reversed(i))], name="turned", tag="injective")
+    return [made], [arrays[0].T]
+
+
+TAILS = (no_tail, relu_tail, two_tails, result_too, turned_round)
+
+
+def run(
+    name: str,
+    attrs: dict[str, Any],
+    shapes: Sequence[Sequence[Any]],
+    tail: Tail,
+    target: str,
+    dtype: str = "float32",
+) -> loop.Function:
+    """Schedule the operator ``name`` with ``tail`` behind it and check the results; gives the loops."""
+    row = op.get(name)
+    types = [tensor_type(shape, dtype) for shape in shapes]
+    call = op.make(name, *(ir.Var(f"x{k}", t) for k, t in enumerate(types)), **attrs)
+    row.infer(call, *types)
+    sizes = {d: DIMS[d.name] for d in dict.fromkeys(dims_of([t.shape for t in types]))}
+    random = np.random.default_rng(0)
+    arrays = [random.uniform(-1, 1, evaluate_shape(t.shape, sizes)).astype(dtype) for t in types]
+    expected: Any = row.reference(ir.Call(name, call.args, evaluate_attrs(call.attrs, sizes)), *arrays)
+    inputs = [placeholder(t.shape, dtype, f"x{k}") for k, t in enumerate(types)]
+    outputs, wanted = tail([row.compute(call, *inputs)], [expected])
+    schedule = schedules.apply(row.schedule, outputs, Target.parse(target))
+    function = lower(schedule, [*inputs, *outputs, *sizes])
+    verify(function)
+    results = [np.full(evaluate_shape(t.shape, sizes), np.nan, dtype) for t in outputs]
+    interpret(function, [*arrays, *results, *sizes.values()])
+    for result, want in zip(results, wanted, strict=True):
+        np.testing.assert_allclose(result, want, rtol=2e-5, atol=2e-5)
+    return function
+
+
+CASES = [
+    (
+        "nn.conv2d",
+        {"kernel_layout": "OIHW16o", "channels": 20, "padding": 1},
+        [(1, 2, 5, 9), (2, 2, 3, 3, 16)],
+    ),
+    ("nn.conv2d", {"kernel_layout": "OIHW16o", "strides": 2}, [("n", 2, "h", 7), (1, 2, 3, 3, 16)]),
+    ("nn.conv2d", {"kernel_layout": "OIHW4o", "channels": 6}, [(1, 3, "h", 5), (2, 3, 1, 1, 4)]),
+    ("nn.conv2d", {"padding": 1, "groups": 4}, [("n", 4, 5, 18), (4, 1, 3, 3)]),
+    ("nn.conv2d", {"groups": 2}, [(1, 4, 4, 18), (6, 2, 3, 2)]),
+    ("nn.conv2d_transpose", {"strides": 2, "padding": 1}, [(1, 2, 3, "h"), (2, 3, 3, 3)]),
+    ("nn.dense", {}, [(7, 5), (35, 5)]),
+    ("nn.dense", {}, [("n", 3, "k"), (18, "k")]),
+    ("nn.contrib_dense_pack", {"units": 35}, [(1, 5), (3, 5, 16)]),
+    ("nn.matmul", {}, [(3, 5), (5, 32)]),
+    ("nn.matmul", {"transpose_a": True}, [("k", 9), ("k", "m")]),
+    ("nn.batch_matmul", {}, [("n", 5, 4), ("n", 18, 4)]),
+    ("nn.batch_matmul", {"transpose_b": False}, [(2, 15, 3), (1, 3, 7)]),
+    ("nn.max_pool2d", {"pool_size": 3, "strides": 2, "padding": 1}, [("n", 3, 6, "w")]),
+    ("nn.avg_pool2d", {"pool_size": (2, 3), "padding": 1}, [(2, 8, 4, 21)]),
+    ("nn.max_pool1d", {"pool_size": 2}, [(1, 3, 5)]),
+    ("nn.global_avg_pool2d", {}, [(2, 5, 9, 11)]),
+    ("nn.softmax", {}, [(3, "m")]),
+    ("nn.softmax", {"axis": 1}, [(2, 5, 21)]),
+    ("nn.softmax", {"axis": 0}, [("m",)]),
+    ("nn.log_softmax", {}, [(2, 70)]),
+    ("nn.layer_norm", {}, [(2, 3, 37), (37,), (37,)]),
+    ("nn.layer_norm", {"axis": 1}, [("n", 5, 19), (5,), (5,)]),
+    ("nn.instance_norm", {}, [(2, 3, 5, "w"), (3,), (3,)]),
+    ("nn.group_norm", {"num_groups": 2}, [(1, 4, 5, 9), (4,), (4,)]),
+    ("nn.lrn", {}, [(1, 6, 3, 18)]),
+    ("sum", {"axis": -1}, [(3, "m")]),
+    ("sum", {"axis": (1, 2)}, [(3, 70, 5)]),
+    ("mean", {"axis": 0, "keepdims": True}, [(7, "m")]),
+    ("max", {}, [(300,)]),
+    ("tanh", {}, [(3, 5, 7)]),
+    ("tanh", {}, [("n", 3, "w")]),
+    ("transpose", {"axes": (2, 0, 1)}, [(2, 3, 18)]),
+    ("image.resize2d", {"size": (5, 40)}, [(1, 2, 4, "w")]),
+]
+
+
+def _name_of(case: Any) -> str:
+    return (
+        f"{case[0]}{case[1] or ''}{case[2]}"
+        if isinstance(case, tuple)
+        else getattr(case, "__name__", str(case))
+    )
+
+
+@pytest.mark.parametrize("tail", TAILS, ids=_name_of)
+@pytest.mark.parametrize("case", CASES, ids=_name_of)
+def test_the_loops_compute_what_the_operator_means(case: Any, tail: Tail) -> None:
+    name, attrs, shapes = case
+
+    run(name, attrs, shapes, tail, TARGETS[0])
+
+
+@pytest.mark.parametrize("case", CASES, ids=_name_of)
+def test_so_they_do_for_a_machine_of_short_vectors(case: Any) -> None:
+    name, attrs, shapes = case
+
+    run(name, attrs, shapes, relu_tail, TARGETS[1])
+
+
+@pytest.mark.parametrize("name", ["nn.softmax", "sum", "nn.global_max_pool2d", "tanh", "copy"])
+def test_half_precision_and_integers_go_through_the_templates(name: str) -> None:
+    rank = 4 if "2d" in name else 2
+    shapes = [(2, 3, 5, 7)] if rank == 4 else [(3, 40)]
+
+    function = run_dtype(name, shapes, "float16" if name != "copy" else "int64")
+
+    assert function.outputs
+
+
+def run_dtype(name: str, shapes: Sequence[Any], dtype: str) -> loop.Function:
+    row = op.get(name)
+    types = [tensor_type(shape, dtype) for shape in shapes]
+    call = op.make(name, *(ir.Var(f"x{k}", t) for k, t in enumerate(types)))
+    arrays = [np.random.default_rng(1).uniform(-4, 4, t.shape).astype(dtype) for t in types]
+    inputs = [placeholder(t.shape, dtype, f"x{k}") for k, t in enumerate(types)]
+    output = row.compute(call, *inputs)
+    function = lower(schedules.apply(row.schedule, [output], Target.parse(TARGETS[0])), [*inputs, output])
+    result = np.zeros(output.shape, dtype)
+    interpret(function, [*arrays, result])
+    np.testing.assert_allclose(result, row.reference(call, *arrays), rtol=4e-3, atol=4e-3)
+    return function
+
+
+def test_a_tile_of_a_convolution_is_small_and_its_loops_are_unrolled() -> None:
+    shapes = [(1, 2, 4, 14), (2, 2, 1, 3, 16)]
+
+    text = str(
+        run("nn.conv2d", {"kernel_layout": "OIHW16o", "padding": (0, 1)}, shapes, relu_tail, TARGETS[0])
+    )
+
+    assert "allocate conv[1, 2, 1, 14, 16] float32:" in text
+    assert "in unroll(0, 14):" in text
+    assert "in vectorize(0, 16):" in text
+
+
+def test_work_worth_it_is_shared_out_and_little_work_is_not() -> None:
+    little = str(run("tanh", {}, [(3, 40)], no_tail, TARGETS[0]))
+    wide = placeholder((64, 4096), "float32", "x")
+    row = op.get("tanh")
+    output = row.compute(op.make("tanh", ir.Var("x", tensor_type(wide.shape))), wide)
+    much = str(lower(schedules.apply("injective", [output], Target.parse(TARGETS[0])), [wide, output]))
+
+    assert "parallel" not in little
+    assert much.count("in parallel(") == 1
+
+
+def test_a_symbolic_extent_is_shared_out() -> None:
+    wide = placeholder((dim("n"), 8), "float32", "x")
+    output = compute(wide.shape, lambda i, j: wide[i, j] + 1.0, name="y", tag="elemwise")
+
+    text = str(lower(schedules.apply("injective", [output], Target.parse(TARGETS[0])), [wide, output]))
+
+    assert "in parallel(" in text
+
+
+def test_an_unknown_template_is_an_error_that_names_the_known() -> None:
+    with pytest.raises(
+        ScheduleError, match="no schedule template 'winograd'; there are batch_matmul, conv2d"
+    ):
+        schedules.apply("winograd", [], Target.parse("c"))
