@@ -78,12 +78,15 @@ class _Verifier:
             self.require(same, f"{stmt.var.name!r} and its value differ in dtype or lanes")
             return [self.bind(stmt.var)]
         buffer = stmt.buffer
-        wanted = "local" if isinstance(stmt, ir.Allocate) else "view"
-        self.require(buffer.scope == wanted, f"buffer {buffer.name!r} has scope {buffer.scope!r}")
+        wanted = ("local",) if isinstance(stmt, ir.Allocate) else ("view", "constant")
+        self.require(buffer.scope in wanted, f"buffer {buffer.name!r} has scope {buffer.scope!r}")
         self.require(buffer not in self.buffers, f"buffer {buffer.name!r} exists already")
         self.shape(buffer)
         if isinstance(stmt, ir.View):
             self.index(stmt.offset, "a view's offset")
+            if buffer.scope == "constant":  # part of NAME_constants: only read
+                self.buffers.add(buffer)
+                return [(self.buffers, buffer)]
             self.require(self.function.workspace is not None, "a view in a function without workspace")
         elif self.legal:
             static = all(isinstance(x, e.Const) for x in buffer.shape)

@@ -1,0 +1,33 @@
+"""Leave one level of parallel loops, and no parallel loop of at most one turn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tvmlite.te import expr as e
+from tvmlite.te.arith import Analyzer
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.passes.simplify import analyzer_of_function
+from tvmlite.te.loop.walk import Walker, with_body
+
+
+def parallel(function: ir.Function) -> ir.Function:
+    """A parallel loop inside another, or with an extent of at most 1, becomes serial."""
+    return with_body(function, _Parallel(analyzer_of_function()).stmt(function.body))
+
+
+class _Parallel(Walker):
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.analyzer, self.inside = analyzer, False
+
+    def loop(self, loop: ir.For) -> ir.Stmt:
+        if loop.kind == ir.PARALLEL:
+            short = e.LessEqual(loop.extent, e.const(1, loop.extent.dtype))
+            if self.inside or self.analyzer.prove(short):
+                loop = replace(loop, kind=ir.SERIAL)
+        outer, self.inside = self.inside, self.inside or loop.kind == ir.PARALLEL
+        with self.analyzer.scope():
+            self.analyzer.bind(loop.var, loop.min, loop.extent)
+            new = self.plain(loop)
+        self.inside = outer
+        return new

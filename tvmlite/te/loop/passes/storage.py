@@ -1,0 +1,121 @@
+"""Decide where local buffers live: small ones on the stack, the others in the workspace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi import WORKSPACE_ALIGNMENT
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import rewrite
+from tvmlite.te import expr as e
+from tvmlite.te.arith import Analyzer, mentions
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.passes.simplify import analyzer_of_function
+from tvmlite.te.loop.walk import Walker, loads
+
+STACK_BYTES = 16 << 10
+"""The largest buffer on the stack of the calling thread."""
+
+THREAD_STACK_BYTES = 64 << 10
+"""The largest buffer on the stack inside a parallel loop, where it is each thread's own."""
+
+
+def storage(function: ir.Function) -> ir.Function:
+    """Every Allocate that is too large for the stack, or not of constant size, becomes a View.
+
+    The function's ``workspace`` grows by what is needed. Buffers inside a parallel loop get one place a
+    thread. The size of a buffer may depend on sizes and scalars, and on loop variables only as far as a
+    greatest value over them can be found: else a ScheduleError names the buffer.
+    """
+    planner = _Storage(function, analyzer_of_function())
+    body = planner.stmt(function.body)
+    if body is function.body:
+        return function
+    return replace(function, body=body, workspace=planner.workspace)
+
+
+class _Storage(Walker):
+    def __init__(self, function: ir.Function, analyzer: Analyzer) -> None:
+        self.analyzer, self.function = analyzer, function
+        self.workspace = function.workspace
+        self.loops: list[e.Var] = []
+        self.parallel = False
+        self.renamed: dict[ir.Buffer, ir.Buffer] = {}
+        self.places: dict[tuple[ir.Buffer, bool], tuple[e.Expr, ir.View]] = {}
+
+    def enter(self, head: ir.Let | ir.Allocate | ir.View) -> list[Any]:
+        if isinstance(head, ir.Let):
+            self.loops.append(head.var)
+        if not isinstance(head, ir.Allocate):
+            return super().enter(head)
+        size = self.bytes(head.buffer)
+        limit = THREAD_STACK_BYTES if self.parallel else STACK_BYTES
+        if isinstance(size, e.Const) and int(size.value) <= limit:
+            return [head]
+        known = self.places.get((head.buffer, self.parallel))
+        if known is None or known[0] is not size:  # a buffer that exists twice, not at once, has one place
+            view = ir.View(replace(head.buffer, scope="view"), self.place(size), ir.Seq(()))
+            known = self.places[(head.buffer, self.parallel)] = (size, view)
+        self.renamed[head.buffer] = known[1].buffer
+        return [known[1]]
+
+    def bytes(self, buffer: ir.Buffer) -> e.Expr:
+        """The size of ``buffer``, an upper bound free of loop variables."""
+        total: e.Expr = e.const(dtypes.bytes_of(buffer.dtype), e.INDEX)
+        for extent in buffer.shape:
+            total = total * extent
+        total = self.analyzer.simplify(total)
+        if mentions(total, self.loops):
+            least = self.analyzer.least(self.analyzer.simplify(0 - total), self.loops)
+            if least is None:
+                raise ScheduleError(
+                    f"function {self.function.name!r}: the size of buffer {buffer.name!r}, {total} bytes, "
+                    "has no bound that is known before its loops run"
+                )
+            total = self.analyzer.simplify(0 - least)
+        return total
+
+    def place(self, size: e.Expr) -> e.Expr:
+        """Reserve ``size`` bytes, for each thread inside a parallel loop; the offset of ours."""
+        align = WORKSPACE_ALIGNMENT
+        slot = self.analyzer.simplify((size + (align - 1)) // align * align)
+        begin = self.workspace if self.workspace is not None else e.const(0, e.INDEX)
+        begin = self.analyzer.simplify((begin + (align - 1)) // align * align)
+        if not self.parallel:
+            self.workspace = self.analyzer.simplify(begin + slot)
+            return begin
+        self.workspace = self.analyzer.simplify(begin + slot * ir.THREADS)
+        return self.analyzer.simplify(begin + slot * ir.THREAD)
+
+    def loop(self, loop: ir.For) -> ir.Stmt:
+        outer = self.parallel
+        self.parallel = outer or loop.kind == ir.PARALLEL
+        self.loops.append(loop.var)
+        with self.analyzer.scope():
+            self.analyzer.bind(loop.var, loop.min, loop.extent)
+            new = self.plain(loop)
+        self.loops.pop()
+        self.parallel = outer
+        return new
+
+    def store(self, store: ir.Store) -> ir.Stmt:
+        new = store.map_children(self.expr)
+        buffer = self.renamed.get(store.buffer)
+        return new if buffer is None else replace(new, buffer=buffer)
+
+    def expr(self, expr: e.Expr) -> e.Expr:
+        if not self.renamed or not any(one.buffer in self.renamed for one in loads(expr)):
+            return expr
+        return rewrite(expr, self.rule)
+
+    def rule(self, node: Any) -> Any:
+        if isinstance(node, ir.Load) and node.buffer in self.renamed:
+            return ir.Load(self.renamed[node.buffer], node.indices, node.predicate)
+        return node
+
+    def plain(self, stmt: ir.Stmt) -> ir.Stmt:
+        if isinstance(stmt, ir.CallKernel) and any(b in self.renamed for b in stmt.buffers):
+            stmt = replace(stmt, buffers=tuple(self.renamed.get(b, b) for b in stmt.buffers))
+        return super().plain(stmt)

@@ -1,0 +1,83 @@
+"""Turn loops marked for it into statements on vectors: one lane a turn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tvmlite.core.node import substitute
+from tvmlite.te import expr as e
+from tvmlite.te.arith import Analyzer
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.passes.lanes import Lanes
+from tvmlite.te.loop.passes.simplify import analyzer_of_function
+from tvmlite.te.loop.walk import Walker, statements, with_body
+
+MOST_LANES = 64
+"""A longer loop becomes a loop of vectors, and one vector for the rest."""
+
+
+def vectorize(function: ir.Function, lanes: int = 16) -> ir.Function:
+    """``For`` of kind vectorize with a constant extent becomes statements on vectors.
+
+    Inner serial loops become loops of vectors, guards become predicates. What cannot be done in lanes (a
+    While, say, or a store to one place) stays a serial loop over them, as does a loop of symbolic extent or
+    one around another vectorised loop. More than ``MOST_LANES`` lanes are done ``lanes`` at a time.
+    """
+    return with_body(function, _Vectorize(analyzer_of_function(), lanes).stmt(function.body))
+
+
+class _Vectorize(Walker):
+    def __init__(self, analyzer: Analyzer, lanes: int) -> None:
+        self.analyzer, self.lanes = analyzer, lanes
+
+    def loop(self, loop: ir.For) -> ir.Stmt:
+        with self.analyzer.scope():
+            if loop.kind != ir.VECTORIZE:
+                self.analyzer.bind(loop.var, loop.min, loop.extent)
+                return self.plain(loop)
+            if not isinstance(loop.extent, e.Const) or _has_vectors(loop.body):
+                self.analyzer.bind(loop.var, loop.min, loop.extent)
+                return self.plain(replace(loop, kind=ir.SERIAL))
+            extent = int(loop.extent.value)
+            if extent > MOST_LANES:
+                return self.in_pieces(loop, extent)
+            return self.vector(loop.var, loop.min, extent, loop.body)
+
+    def branch(self, branch: ir.If) -> ir.Stmt:
+        with self.analyzer.constraint(branch.condition):
+            then = self.stmt(branch.then)
+        otherwise = branch.otherwise
+        if otherwise is not None:
+            with self.analyzer.constraint(e.Not(branch.condition)):
+                otherwise = self.stmt(otherwise)
+        if then is branch.then and otherwise is branch.otherwise:
+            return branch
+        return ir.If(branch.condition, then, otherwise)
+
+    def vector(self, var: e.Var, begin: e.Expr, extent: int, body: ir.Stmt) -> ir.Stmt:
+        if extent == 1:
+            return substitute(body, {var: begin})
+        return Lanes(self.analyzer, var, begin, extent).run(body)
+
+    def in_pieces(self, loop: ir.For, extent: int) -> ir.Stmt:
+        whole, rest = divmod(extent, self.lanes)
+        piece = e.Var(f"{loop.var.name}.v", e.INDEX)
+        with self.analyzer.scope():
+            self.analyzer.bind(piece, 0, whole)
+            begin = self.analyzer.simplify(loop.min + piece * self.lanes)
+            body = self.vector(loop.var, begin, self.lanes, loop.body)
+        zero, turns = e.const(0, e.INDEX), e.const(whole, e.INDEX)
+        many = ir.For(piece, zero, turns, body, ir.SERIAL, loop.annotations)
+        if not rest:
+            return many
+        tail = self.vector(loop.var, self.analyzer.simplify(loop.min + whole * self.lanes), rest, loop.body)
+        return ir.sequence(many, tail)
+
+
+def _has_vectors(body: ir.Stmt) -> bool:
+    """Whether ``body`` is vectorised, or is to be, further in."""
+    return any(
+        (isinstance(one, ir.For) and one.kind == ir.VECTORIZE)
+        or (isinstance(one, ir.Store) and one.value.lanes > 1)
+        for one in statements(body)
+    )
