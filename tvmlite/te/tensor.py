@@ -88,6 +88,20 @@ class IterVar(Node):
             return self.var == other.var
         return self.var == other if isinstance(other, (Expr, int)) else NotImplemented
 
+    def __ne__(self, other: Any) -> Any:
+        if isinstance(other, IterVar):
+            return self.var != other.var
+        return self.var != other if isinstance(other, (Expr, int)) else NotImplemented
+
+    def __rfloordiv__(self, other: Value) -> Expr:
+        return other // self.var
+
+    def __rmod__(self, other: Value) -> Expr:
+        return other % self.var
+
+    def __neg__(self) -> Expr:
+        return -self.var
+
     __hash__ = object.__hash__
 
     def astype(self, dtype: str) -> Expr:
