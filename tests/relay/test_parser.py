@@ -104,8 +104,8 @@ def test_a_nan_with_a_payload_is_kept_by_hash() -> None:
     [
         None, True, False, 0, -3, 2**40, 0.0, -0.0, 1.5, 1e-7, -1e30, float("inf"), float("-inf"),
         float("nan"), "", 'a "quoted"\nline\\', "é", (), (1,), (1, (2.0, None), "x", True), h,
-        dim("odd name"), dim("min"), dim("nanf"), (h + 1) // 2, -h, 3 - (h - 1), h % 4 * 2, h - (1 - w), h * -1,
-        (1, h + -2, -1), te.Min(h, te.const(3, "int64")), te.TruncDiv(h, w), te.cast("int32", h),
+        dim("odd name"), dim("min"), dim("nanf"), (h + 1) // 2, -h, 3 - (h - 1), h % 4 * 2, h - (1 - w),
+        h * -1, (1, h + -2, -1), te.Min(h, te.const(3, "int64")), te.TruncDiv(h, w), te.cast("int32", h),
         te.Select(h < w, h, te.const(-1, "int64")), te.Not(te.Not(h < 2)), te.Equal(h < 2, w < 2),
         te.And(h == 1, te.Not(te.Or(w <= 2, w != h))),
     ],

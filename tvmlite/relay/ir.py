@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from tvmlite.core.node import Node
+from tvmlite.core.node import Node, postorder
 from tvmlite.core.span import Span
 from tvmlite.relay.types import Type, tensor_type
 from tvmlite.te import expr as te
@@ -63,12 +63,19 @@ class Call(Expr):
     span: Span | None = None
     children_in: ClassVar[tuple[str, ...]] = ("args",)
 
-    def __getitem__(self, name: str) -> Any:
-        """The attribute ``name``."""
+    def __post_init__(self) -> None:
+        _as_tuples(self, "args")
+
+    def __getitem__(self, name: str | int) -> Any:
+        """The attribute ``name``; or, for a number, that one of several results."""
+        if isinstance(name, int):
+            return TupleGetItem(self, name, self.span)
         for key, value in self.attrs:
             if key == name:
                 return value
         raise KeyError(name)
+
+    __iter__: ClassVar[None] = None  # a call knows no end of its results: it is not to be unpacked
 
     def get(self, name: str, default: Any = None) -> Any:
         """The attribute ``name``, or ``default``."""
@@ -88,6 +95,9 @@ class Function(Expr):
     span: Span | None = None
     children_in: ClassVar[tuple[str, ...]] = ("body",)
     binders: ClassVar[tuple[str, ...]] = ("params",)
+
+    def __post_init__(self) -> None:
+        _as_tuples(self, "params")
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +131,13 @@ class Tuple(Expr):
     span: Span | None = None
     children_in: ClassVar[tuple[str, ...]] = ("fields",)
 
+    def __post_init__(self) -> None:
+        _as_tuples(self, "fields")
+
+    def __getitem__(self, index: int) -> Expr:
+        """The field at ``index``."""
+        return self.fields[index]
+
 
 @dataclass(frozen=True, eq=False)
 class TupleGetItem(Expr):
@@ -140,6 +157,16 @@ class Module(Node):
     output_names: tuple[str, ...] = ()
     attrs: Attrs = field(default=())
 
+    @staticmethod
+    def from_expr(expr: Expr) -> Module:
+        """The module whose ``main`` is ``expr``, or a function of the variables that are free in it."""
+        if isinstance(expr, Function):
+            return Module({"main": expr})
+        nodes = list(postorder(expr))
+        bound = {node.var for node in nodes if isinstance(node, Let)}
+        free = tuple(node for node in nodes if isinstance(node, Var) and node not in bound)
+        return Module({"main": Function(free, expr)})
+
     @property
     def main(self) -> Function:
         """The model's function."""
@@ -154,10 +181,22 @@ class Module(Node):
     def __getitem__(self, name: str) -> Function:
         return self.functions[name]
 
+    def astext(self, show_meta_data: bool = True) -> str:
+        """This module as text; with ``show_meta_data`` it can be read back anywhere (``relay.parse``)."""
+        from tvmlite.relay.printer import astext
+
+        return astext(self, show_meta_data)
+
     def __str__(self) -> str:
         from tvmlite.relay.printer import show
 
         return show(self)
+
+
+def _as_tuples(node: Node, name: str) -> None:
+    """Let users write lists where nodes hold tuples."""
+    if not isinstance(getattr(node, name), tuple):
+        object.__setattr__(node, name, tuple(getattr(node, name)))
 
 
 def call(op: str | Function, *args: Expr, span: Span | None = None, **attrs: Any) -> Call:

@@ -1,0 +1,70 @@
+"""The graph passes and the order they run in.
+
+======  ===========================================================================================
+level   what is done to a graph
+======  ===========================================================================================
+0       types are checked, lets go, outputs get calls of their own; every operator is one kernel
+1       training leftovers are taken apart, constants folded, operators fused into groups
+2       scales move into weights, equal expressions are one, small algebra
+3       constant weights are laid out for the target (the default)
+======  ===========================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from tvmlite.core.errors import ConfigError
+from tvmlite.core.pipeline import Pipeline
+from tvmlite.core.target import Target
+from tvmlite.relay.ir import Module
+from tvmlite.relay.passes.dead_code import dead_code
+from tvmlite.relay.passes.eliminate_common_subexpr import eliminate_common_subexpr
+from tvmlite.relay.passes.fold_constant import fold_constant
+from tvmlite.relay.passes.fold_scale_axis import fold_scale_axis
+from tvmlite.relay.passes.fuse import fuse, separate
+from tvmlite.relay.passes.infer_types import infer_types
+from tvmlite.relay.passes.materialize_outputs import materialize_outputs
+from tvmlite.relay.passes.pack_weights import pack_weights
+from tvmlite.relay.passes.simplify_expr import simplify_expr
+from tvmlite.relay.passes.simplify_inference import simplify_inference
+from tvmlite.relay.verify import verify
+
+Pass: TypeAlias = Callable[[Module], Module]
+
+MAX_LEVEL = 3
+
+
+def pipeline(opt_level: int = MAX_LEVEL, target: Target | None = None) -> Pipeline[Module]:
+    """The passes of a level, 0 to 3, in order; without a ``target`` weights keep their layout."""
+    if opt_level not in range(MAX_LEVEL + 1):
+        raise ConfigError(f"opt_level is {opt_level!r}, expected 0 to {MAX_LEVEL}")
+    passes: list[Pass] = [infer_types, dead_code]
+    if opt_level >= 1:
+        passes += [simplify_inference, fold_constant]
+    if opt_level >= 2:
+        passes += [simplify_expr, eliminate_common_subexpr, fold_scale_axis, fold_constant]
+    if opt_level >= 3 and target is not None:
+        passes.append(pack_weights(target))
+    passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
+    return Pipeline(passes, verify)
+
+
+def by_name(target: Target | None = None) -> dict[str, Pass]:
+    """Every pass by its name; those that lay out data need a ``target``."""
+    passes: list[Pass] = [
+        dead_code,
+        eliminate_common_subexpr,
+        fold_constant,
+        fold_scale_axis,
+        fuse,
+        infer_types,
+        materialize_outputs,
+        separate,
+        simplify_expr,
+        simplify_inference,
+    ]
+    if target is not None:
+        passes.append(pack_weights(target))
+    return {one.__name__: one for one in passes}

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 
 from tvmlite.core.node import postorder
 from tvmlite.relay import op as operators
-from tvmlite.relay.infer import same_type, type_of
+from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Function, Tuple, Var, canonical
 from tvmlite.relay.op import Fuse
 from tvmlite.relay.passes.graph_pass import graph_pass
-from tvmlite.relay.types import TupleType
+from tvmlite.relay.types import TensorType, TupleType, same_shape
 
 MAX_GROUP_SIZE = 64
 """The most operators in one group: larger ones compile slowly and spill registers."""
@@ -36,13 +36,18 @@ SMALL_CONSTANT = 4
 def fuse(body: Expr) -> Expr:
     """Wrap every operator call in a ``Primitive`` function, together with those that fuse with it."""
     nodes = _graph(body)
-    if not nodes:
-        return body
     groups = _Groups(nodes)
     for phase in range(2):
         for node in nodes:
             _try(node, groups, phase)
-    return _rebuild(body, groups)
+    return _rebuild(body, groups) if nodes else body
+
+
+@graph_pass
+def separate(body: Expr) -> Expr:
+    """Wrap every operator call in a ``Primitive`` function of its own: one kernel an operator."""
+    nodes = _graph(body)
+    return _rebuild(body, _Groups(nodes)) if nodes else body
 
 
 @dataclass(eq=False)
@@ -88,10 +93,13 @@ def _kind(call: Call) -> Fuse:
 
 
 def _reading(reader: _Node, arg: Expr) -> Fuse:
-    """A broadcasting operator reads an argument of its result's own shape element by element."""
-    if reader.kind is Fuse.BROADCAST and same_type(type_of(arg), type_of(reader.call)):
-        return Fuse.ELEMWISE
-    return reader.kind
+    """Element-wise and broadcasting operators read arguments of their result's shape element by element."""
+    if reader.kind > Fuse.BROADCAST:
+        return reader.kind
+    given, result = type_of(arg), type_of(reader.call)
+    assert isinstance(given, TensorType)
+    assert isinstance(result, TensorType)
+    return Fuse.ELEMWISE if same_shape(given.shape, result.shape) else Fuse.BROADCAST
 
 
 def _find_meeting(node: _Node) -> None:

@@ -1,0 +1,97 @@
+"""Evaluates at compile time what depends on constants only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import ExecutionError
+from tvmlite.core.node import rewrite
+from tvmlite.core.span import Span
+from tvmlite.relay.infer import type_of
+from tvmlite.relay.interpret import Value, call_reference
+from tvmlite.relay.ir import Call, Constant, Expr, If, Tuple, TupleGetItem
+from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.types import TensorType, TupleType, Type, is_symbolic
+
+LARGE_BYTES = 1 << 20
+GROWTH = 16
+"""A result of more than ``LARGE_BYTES`` that is over ``GROWTH`` times its inputs is left to be computed."""
+
+
+@graph_pass
+def fold_constant(body: Expr) -> Expr:
+    """Replace calls of operators on constants by their results, branches on a constant by the one taken."""
+    return rewrite(body, _fold)
+
+
+def _fold(node: Expr) -> Expr:
+    match node:
+        case Call(op="shape_of", args=(data,)):
+            return _static_shape(node, type_of(data))
+        case Call(op=str(), args=args):
+            inputs = [_constant_value(arg) for arg in args]
+            return node if any(value is None for value in inputs) else _evaluate(node, inputs)  # type: ignore[arg-type]
+        case TupleGetItem(Tuple(fields), index):
+            return fields[index]
+        case If(Constant(data), then, otherwise):
+            return then if bool(data) else otherwise
+    return node
+
+
+def _constant_value(arg: Expr) -> Value | None:
+    if isinstance(arg, Constant):
+        return arg.data
+    if isinstance(arg, Tuple) and all(isinstance(field, Constant) for field in arg.fields):
+        return tuple(field.data for field in arg.fields)  # type: ignore[union-attr]
+    return None
+
+
+def _evaluate(node: Call, inputs: Sequence[Value]) -> Expr:
+    if any(is_symbolic(value) for _, value in node.attrs) or not _worth_keeping(type_of(node), inputs):
+        return node
+    try:
+        return _as_constant(call_reference(node, inputs), node.span)
+    except ExecutionError:
+        return node  # the fault is the data's: it is reported when, and if, the call is run
+
+
+def _worth_keeping(type_: Type, inputs: Sequence[Value]) -> bool:
+    size = _type_bytes(type_)
+    if size is None:
+        return False
+    return size <= LARGE_BYTES or size <= GROWTH * sum(map(_value_bytes, inputs))
+
+
+def _type_bytes(type_: Type) -> int | None:
+    """The bytes of a value of ``type_``; None where a dimension is symbolic."""
+    if isinstance(type_, TupleType):
+        sizes = [_type_bytes(field) for field in type_.fields]
+        return None if any(size is None for size in sizes) else sum(sizes)  # type: ignore[arg-type]
+    if not isinstance(type_, TensorType):
+        return None
+    total = dtypes.bytes_of(type_.dtype)
+    for extent in type_.shape:
+        if not isinstance(extent, int):
+            return None
+        total *= extent
+    return total
+
+
+def _value_bytes(value: Value) -> int:
+    return sum(map(_value_bytes, value)) if isinstance(value, tuple) else value.nbytes
+
+
+def _as_constant(value: Value, span: Span | None) -> Expr:
+    if isinstance(value, tuple):
+        return Tuple(tuple(_as_constant(field, span) for field in value), span)
+    return Constant(np.asarray(value, order="C"), span)
+
+
+def _static_shape(node: Call, type_: Type) -> Expr:
+    """``shape_of`` needs the shape of its argument, not the argument."""
+    if isinstance(type_, TensorType) and type_.is_static:
+        return Constant(np.array(type_.shape, node["dtype"]), node.span)
+    return node

@@ -1,0 +1,99 @@
+"""Small algebra that never changes a type: neutral elements, views of views, conversions to what is."""
+
+from __future__ import annotations
+
+from tvmlite.core.errors import TypeInferError
+from tvmlite.core.node import rewrite
+from tvmlite.relay.infer import same_type, tensor_type_of, type_of
+from tvmlite.relay.ir import Call, Constant, Expr, Tuple, TupleGetItem
+from tvmlite.relay.op import make
+from tvmlite.relay.passes.graph_pass import graph_pass
+
+SMALL_ELEMENTS = 1 << 16
+"""Larger constants are not searched for zeros and ones."""
+
+RESHAPES = ("reshape", "expand_dims", "squeeze")
+"""Operators that only give the elements another shape."""
+
+NO_OPS = ("copy", "cast", "reshape", "expand_dims", "squeeze", "broadcast_to")
+"""Operators that do nothing if their result has the type of their argument."""
+
+
+@graph_pass
+def simplify_expr(body: Expr) -> Expr:
+    """Apply the rules bottom-up, each node once.
+
+    ``x * 1``, ``x / 1``, ``x + 0``, ``x - 0`` are ``x`` where its type is theirs; so are copies, casts and
+    reshapes to the type at hand. A reshape of a reshape, a transpose of a transpose are one.
+    """
+    return rewrite(body, _simplify)
+
+
+def _simplify(node: Expr) -> Expr:
+    match node:
+        case TupleGetItem(Tuple(fields), index):
+            return fields[index]
+        case Call(op="multiply", args=(x, Constant() as c)) | Call(op="multiply", args=(Constant() as c, x)):
+            return _kept(node, x, c, 1)
+        case Call(op="add", args=(x, Constant() as c)) | Call(op="add", args=(Constant() as c, x)):
+            return _kept(node, x, c, 0)
+        case Call(op="subtract", args=(x, Constant() as c)):
+            return _kept(node, x, c, 0)
+        case Call(op="divide", args=(x, Constant() as c)):
+            return _kept(node, x, c, 1)
+        case Call(op="transpose"):
+            return _transpose(node)
+        case Call(op=str() as name, args=(x, *_)) if name in NO_OPS and same_type(type_of(node), type_of(x)):
+            return x
+        case Call(op=str() as name, args=(Call(op=str() as inner),)) if (
+            name in RESHAPES and inner in RESHAPES
+        ):
+            return _reshape_of_reshape(node)
+        case Call(op="nn.pad", args=(x, *_)) if same_type(type_of(node), type_of(x)) and _pads_nothing(node):
+            return x
+    return node
+
+
+def _kept(node: Call, x: Expr, c: Constant, neutral: int) -> Expr:
+    """``x`` if every element of ``c`` is ``neutral`` and ``x`` has the type of ``node``; else ``node``."""
+    if c.data.size > SMALL_ELEMENTS or not (c.data == neutral).all():
+        return node
+    return x if same_type(type_of(x), type_of(node)) else node
+
+
+def _reshape_of_reshape(node: Call) -> Expr:
+    (inner,) = node.args
+    assert isinstance(inner, Call)
+    source = inner.args[0]
+    if same_type(type_of(source), type_of(node)):
+        return source
+    merged = make("reshape", source, newshape=tensor_type_of(node).shape, allowzero=True, span=node.span)
+    try:
+        return merged if same_type(type_of(merged), type_of(node)) else node
+    except TypeInferError:
+        return node  # the two steps were provable one by one, their sum is not
+
+
+def _transpose(node: Call) -> Expr:
+    (x,) = node.args
+    axes = _axes(node)
+    if isinstance(x, Call) and x.op == "transpose":
+        inner = _axes(x)
+        axes = tuple(inner[axis] for axis in axes)
+        source = x.args[0]
+    else:
+        source = x
+    if axes == tuple(range(len(axes))):
+        return source
+    return node if source is x else make("transpose", source, axes=axes, span=node.span)
+
+
+def _axes(node: Call) -> tuple[int, ...]:
+    """The permutation of a transpose, in full."""
+    rank = tensor_type_of(node).ndim
+    given = node["axes"]
+    return tuple(axis % rank for axis in given) if given else tuple(reversed(range(rank)))
+
+
+def _pads_nothing(node: Call) -> bool:
+    return all(isinstance(width, int) and width == 0 for pair in node["pad_width"] for width in pair)

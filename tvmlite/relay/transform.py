@@ -1,0 +1,61 @@
+"""The passes under TVM's names: ``relay.transform.FoldConstant()(mod)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tvmlite.relay import passes
+from tvmlite.relay.ir import Module
+
+Pass = Callable[[Module], Module]
+
+
+def InferType() -> Pass:
+    """Checks that every expression has a type."""
+    return passes.infer_types
+
+
+def FoldConstant() -> Pass:
+    """Evaluates what depends on constants only."""
+    return passes.fold_constant
+
+
+def SimplifyInference() -> Pass:
+    """Takes batch normalisation and dropout apart."""
+    return passes.simplify_inference
+
+
+def FoldScaleAxis() -> Pass:
+    """Moves scales into the weights of convolutions and dense layers."""
+    return passes.fold_scale_axis
+
+
+def EliminateCommonSubexpr() -> Pass:
+    """Computes equal expressions once."""
+    return passes.eliminate_common_subexpr
+
+
+def DeadCodeElimination() -> Pass:
+    """Drops what no result needs."""
+    return passes.dead_code
+
+
+def SimplifyExpr() -> Pass:
+    """Small algebra."""
+    return passes.simplify_expr
+
+
+def FuseOps(fuse_opt_level: int = 1) -> Pass:
+    """Gathers operators into groups; at level 0 each is a group of its own."""
+    return passes.fuse if fuse_opt_level != 0 else passes.separate
+
+
+def Sequential(transforms: Sequence[Pass]) -> Pass:
+    """One pass that carries out ``transforms`` in order."""
+
+    def sequential(module: Module) -> Module:
+        for transform in transforms:
+            module = transform(module)
+        return module
+
+    return sequential
