@@ -45,7 +45,8 @@ def main() -> None:
     options = parser.parse_args()
     print(f"load before: {os.getloadavg()[0]:.2f}; processors: {len(os.sched_getaffinity(0))}")
     print(
-        f"{'model':20} {'cold s':>7} {'cached s':>8} {'peak GB':>7}  {'threads':>7} {'ours ms':>8} {'ort ms':>8} ratio"
+        f"{'model':20} {'cold s':>7} {'cached s':>8} {'peak GB':>7}  "
+        f"{'threads':>7} {'ours ms':>8} {'ort ms':>8} ratio"
     )
     for name in options.models:
         with tempfile.TemporaryDirectory() as folder:

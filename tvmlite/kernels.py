@@ -21,26 +21,34 @@ from tvmlite.te.loop.passes import legalize
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """A kernel as machine code: what to call, the relocatable object, and whether the cache had it."""
+    """A kernel ready to link: what to call, and its code.
+
+    For LLVM targets that is the relocatable ``object``, perhaps from the cache. For C it is ``legal``, the
+    loop IR: all functions of a library go into one source.
+    """
 
     task: KernelTask
     interface: KernelInterface
-    object: bytes
-    from_cache: bool
+    object: bytes = b""
+    legal: loop.Function | None = None
+    from_cache: bool = False
 
 
 def compile_kernel(task: KernelTask, target: Target, cache: ObjectCache | None) -> CompiledKernel:
-    """The kernel of ``task`` for an LLVM ``target``, from the cache where it is there."""
+    """The kernel of ``task`` for ``target``, from the cache where it is there."""
+    if target.kind == "c":
+        legal = legal_kernel(task, target)
+        return CompiledKernel(task, interface_of(task, legal), legal=legal)
     stored = cache.get(task.key) if cache is not None else None
     if stored is not None:
         header, _, machine_code = stored.partition(b"\n")
-        return CompiledKernel(task, _decode(json.loads(header)), machine_code, True)
+        return CompiledKernel(task, _decode(json.loads(header)), machine_code, from_cache=True)
     function = legal_kernel(task, target)
     interface = interface_of(task, function)
     machine_code = jit.compile_object(llvm.generate(function, target), target)
     if cache is not None:
         cache.put(task.key, json.dumps(_encode(interface)).encode() + b"\n" + machine_code)
-    return CompiledKernel(task, interface, machine_code, False)
+    return CompiledKernel(task, interface, machine_code)
 
 
 def lowered_kernel(task: KernelTask, target: Target) -> loop.Function:

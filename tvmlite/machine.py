@@ -1,38 +1,70 @@
-"""Machine code in this process: objects linked with the thread pool, functions found by name."""
+"""Code in this process: kernels and entries linked with the thread pool, functions found by name."""
 
 from __future__ import annotations
 
+import ctypes
+import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
+from typing import Protocol
 
-import cffi
+import numpy as np
 
+from tvmlite.core.errors import LibraryError
 from tvmlite.core.target import Target
+from tvmlite.kernels import CompiledKernel
 from tvmlite.runtime import pool, threads
-from tvmlite.te.codegen import jit, llvm
+from tvmlite.te.codegen import bundle, c, c_build, jit, llvm
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.shapes import shapes_function
 
 
-def objects_of(functions: Sequence[loop.Function], target: Target) -> list[bytes]:
-    """The object code of legal ``functions``, and of the ``NAME_shapes`` of those that need one."""
-    every = [
-        one for function in functions for one in (function, shapes_function(function)) if one is not None
-    ]
-    return [jit.compile_object(llvm.generate(one, target), target) for one in every]
+class Loaded(Protocol):
+    """Code in this process; addresses hold as long as the object lives."""
+
+    def address(self, name: str) -> int:
+        """The address of the function ``name``."""
+        ...
 
 
-def link(objects: Sequence[bytes], symbols: Mapping[str, int] | None = None) -> jit.Loaded:
-    """``objects`` in this process, with the thread pool; ``symbols`` are further addresses they need."""
-    return jit.load(objects, {**pool_symbols(), **(symbols or {})})
+def load(
+    functions: Sequence[loop.Function],
+    target: Target,
+    kernels: Sequence[CompiledKernel] = (),
+    constants: Mapping[str, np.ndarray] | None = None,
+) -> Loaded:
+    """The legal ``functions``, with the ``NAME_shapes`` of those that need one, and the ``kernels`` they call.
+
+    ``constants`` are the blobs that ``functions`` refer to, by symbol; they are not copied for LLVM targets,
+    so the caller keeps them.
+    """
+    every = with_shapes(functions)
+    blobs = constants or {}
+    if target.kind == "c":
+        source = c.generate([*(k.legal for k in kernels if k.legal is not None), *every], target)
+        return _CLibrary(source, [constants_object(name, blob) for name, blob in blobs.items()])
+    objects = [k.object for k in kernels]
+    objects += [jit.compile_object(llvm.generate(one, target), target) for one in every]
+    return jit.load(objects, {**pool_symbols(), **{name: b.ctypes.data for name, b in blobs.items()}})
+
+
+def with_shapes(functions: Sequence[loop.Function]) -> list[loop.Function]:
+    """``functions``, each followed by its ``NAME_shapes`` if it needs one."""
+    return [one for f in functions for one in (f, shapes_function(f)) if one is not None]
+
+
+def shapes_address(loaded: Loaded, function: loop.Function) -> int:
+    """The address of ``function``'s ``NAME_shapes``; 0 if it needs none."""
+    return loaded.address(f"{function.name}_shapes") if shapes_function(function) is not None else 0
 
 
 @cache
 def pool_symbols() -> dict[str, int]:
     """The addresses of this process's one thread pool for compiled code."""
-    loaded = jit.load([pool_object(Target.parse("native"))], {})
+    loaded = jit.load([pool_object(Target.parse("native"))], {}, forever=True)
     addresses = {name: loaded.address(name) for name in pool.SYMBOLS}
-    setter = cffi.FFI().cast("void(*)(int32_t)", addresses["tvmlite_set_num_threads"])
+    setter = ctypes.CFUNCTYPE(None, ctypes.c_int32)(addresses["tvmlite_set_num_threads"])
 
     def set_threads(number: int, keep: object = loaded) -> None:
         setter(number)
@@ -44,3 +76,31 @@ def pool_symbols() -> dict[str, int]:
 def pool_object(target: Target) -> bytes:
     """The thread pool compiled for ``target``."""
     return jit.compile_object(pool.llvm_ir(target.triple), target)
+
+
+def constants_object(symbol: str, blob: np.ndarray, target: Target | None = None) -> bytes:
+    """An object file that holds the bytes of ``blob`` under ``symbol``."""
+    target = target if target is not None and target.kind == "llvm" else Target.parse("native")
+    with tempfile.NamedTemporaryFile(prefix="tvmlite-") as file:
+        blob.tofile(file)
+        file.flush()
+        return jit.compile_object(bundle.constants_ir(symbol, file.name), target)
+
+
+class _CLibrary:
+    """C source compiled by the machine's compiler and loaded, with a thread pool of its own."""
+
+    def __init__(self, source: str, objects: Sequence[bytes]) -> None:
+        with tempfile.TemporaryDirectory(prefix="tvmlite-c-") as folder:
+            path = c_build.compile_shared(source, Path(folder) / "code.so", [pool.source()], objects)
+            self._library = ctypes.CDLL(str(path))  # mapped now: the file is not needed any more
+        setter = self._library.tvmlite_set_num_threads
+        setter.argtypes, setter.restype = [ctypes.c_int32], None
+        threads.register_pool(ctypes.cast(setter, ctypes.c_void_p).value, setter)
+
+    def address(self, name: str) -> int:
+        """The address of the function ``name``."""
+        try:
+            return ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value or 0
+        except AttributeError:
+            raise LibraryError(f"cannot find {name!r} in the code just compiled") from None

@@ -14,8 +14,8 @@ from tvmlite.relay.types import show_type
 
 @dataclass(frozen=True)
 class KernelRow:
-    """One kernel: its symbol and operators, how often it is called, its result, where its schedule comes from,
-    and whether its code came from the cache."""
+    """One kernel: its symbol and operators, how often it is called, its result, where its schedule comes
+    from, and whether its code came from the cache."""
 
     symbol: str
     operators: tuple[str, ...]

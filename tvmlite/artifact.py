@@ -1,0 +1,126 @@
+"""What compiling gives: functions to call, with their sources at every level, reports, and exports."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from tvmlite import export, machine
+from tvmlite.core.errors import InputError
+from tvmlite.core.target import Target
+from tvmlite.kernels import CompiledKernel, legal_kernel, lowered_kernel
+from tvmlite.relay.entry import Constants
+from tvmlite.relay.ir import Module
+from tvmlite.report import Report
+from tvmlite.runtime.compiled import CompiledFunction
+from tvmlite.runtime.library import Library
+from tvmlite.te.codegen import c, jit, llvm
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop.signature import signature_of
+
+FORMS = ("loops", "legal", "llvm", "optimized", "asm", "c")
+"""How a kernel can be shown: structured loops, legal loops, LLVM IR before and after LLVM's passes, assembly, C."""
+
+
+class CompiledKernelFunction(CompiledFunction):
+    """A scheduled computation, compiled: call it, time it, read it."""
+
+    lowered: loop.Function
+    legal: loop.Function
+    target: Target
+
+    @staticmethod
+    def link(lowered: loop.Function, legal: loop.Function, target: Target) -> CompiledKernelFunction:
+        """``legal``, the legal form of ``lowered``, as a function in this process."""
+        loaded = machine.load([legal], target)
+        made = CompiledKernelFunction(
+            signature_of(legal), loaded.address(legal.name), machine.shapes_address(loaded, legal), loaded
+        )
+        made.lowered, made.legal, made.target = lowered, legal, target
+        return made
+
+    def source(self, form: str = "loops") -> str:
+        """The function as text; ``form`` is one of ``FORMS``."""
+        return source_of(form, self.lowered, self.legal, self.target)
+
+
+class CompiledModule(Library):
+    """A model, compiled: call it, profile it, read its kernels, export it.
+
+    ``module`` is the graph after all passes, ``report`` the table of its kernels, ``kernel_names`` their names.
+    """
+
+    module: Module
+    target: Target
+    report: Report
+    entry: loop.Function
+    constants: Constants
+    kernels: tuple[CompiledKernel, ...]
+
+    @staticmethod
+    def link(
+        module: Module,
+        target: Target,
+        entry: loop.Function,
+        constants: Constants,
+        kernels: Sequence[CompiledKernel],
+        report: Report,
+    ) -> CompiledModule:
+        """The compiled ``kernels`` and the ``entry`` that calls them, as a library in this process."""
+        blob = constants.blob()
+        blobs = {f"{entry.name}_constants": blob} if blob.size else {}
+        loaded = machine.load([entry], target, kernels, blobs)
+        signature = dataclasses.replace(signature_of(entry), constants=constants.size)
+        made = CompiledModule(
+            CompiledFunction(
+                signature, loaded.address(entry.name), machine.shapes_address(loaded, entry), (loaded, blob)
+            )
+        )
+        made.module, made.target, made.report = module, target, report
+        made.entry, made.constants, made.kernels = entry, constants, tuple(kernels)
+        return made
+
+    @property
+    def kernel_names(self) -> tuple[str, ...]:
+        """The symbols of the kernels, in order of first use."""
+        return tuple(one.task.symbol for one in self.kernels)
+
+    def source(self, form: str = "loops", kernel: str | None = None) -> str:
+        """A kernel, or all kernels and the entry, as text; ``form`` is one of ``FORMS``."""
+        if kernel is not None and kernel not in self.kernel_names:
+            raise InputError(f"no kernel {kernel!r}; there are {', '.join(self.kernel_names)}")
+        chosen = [one.task for one in self.kernels if kernel in (None, one.task.symbol)]
+        if form == "c" and kernel is None:
+            return export.c_source(self)
+        texts = [
+            source_of(form, lowered_kernel(task, self.target), legal_kernel(task, self.target), self.target)
+            for task in chosen
+        ]
+        if kernel is None:
+            texts.append(source_of(form, self.entry, self.entry, self.target))
+        return "\n".join(texts)
+
+    def export(self, path: str | Path) -> None:
+        """Write the model as a library: ``.so`` (complete), ``.o`` (without the thread pool), or ``.c`` with a
+        ``.h`` and the constants beside it. Another ending is an InputError."""
+        export.export(self, Path(path))
+
+
+def source_of(form: str, lowered: loop.Function, legal: loop.Function, target: Target) -> str:
+    """A function as text, in one of ``FORMS``."""
+    match form:
+        case "loops":
+            return str(lowered)
+        case "legal":
+            return str(legal)
+        case "llvm":
+            return llvm.generate(legal, target)
+        case "optimized":
+            return jit.optimized_ir(llvm.generate(legal, target), target)
+        case "asm":
+            return jit.assembly(llvm.generate(legal, target), target)
+        case "c":
+            return c.generate([legal], target)
+        case _:
+            raise InputError(f"no form {form!r}; there are {', '.join(FORMS)}")

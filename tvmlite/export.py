@@ -1,0 +1,72 @@
+"""Compiled models on disk: one shared library, one object file, or C source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tvmlite import machine
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.core.target import Target
+from tvmlite.core.version import VERSION
+from tvmlite.kernels import legal_kernel
+from tvmlite.runtime import library, link, pool
+from tvmlite.te.codegen import bundle, c, c_build, jit, llvm
+from tvmlite.te.loop.shapes import shapes_function
+
+if TYPE_CHECKING:
+    from tvmlite.artifact import CompiledModule
+
+ENDINGS = (".so", ".c")
+
+
+def export(lib: CompiledModule, path: Path) -> None:
+    """Write ``lib`` to ``path``; the ending says as what. A file appears whole or not at all."""
+    match path.suffix:
+        case ".so":
+            _shared(lib, path)
+        case ".c":
+            _write(path.with_suffix(".h"), c.header(lib.signature))
+            _write(path, "\n\n".join((c_source(lib), constants_in_c(lib))))
+            _write(path.with_name("tvmlite_pool.c"), pool.source())
+        case _:
+            raise InputError(f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}")
+
+
+def c_source(lib: CompiledModule) -> str:
+    """The kernels and the entry as one C99 source, without the constants."""
+    kernels = [legal_kernel(one.task, lib.target) for one in lib.kernels]
+    return c.generate([*kernels, *machine.with_shapes([lib.entry])], lib.target)
+
+
+def constants_in_c(lib: CompiledModule) -> str:
+    """The blob of constants as a C array, in 64-bit words so that it is aligned to them at least."""
+    if not lib.constants.size:
+        return ""
+    words = lib.constants.blob().view(np.uint64)
+    rows = (", ".join(f"0x{w:x}u" for w in words[i : i + 8]) for i in range(0, words.size, 8))
+    return ",\n".join(rows)
+
+
+def _shared(lib: CompiledModule, path: Path) -> None:
+    name = lib.entry.name
+    shapes = [f"{name}_shapes"] if shapes_function(lib.entry) is not None else []
+    exports = [name, *shapes, library.METADATA, *pool.SYMBOLS]
+    native = Target.parse("native")
+    text = library.metadata(lib.signature, str(lib.target), _features(lib.target), version=VERSION)
+    objects = [
+        jit.compile_object(bundle.metadata_ir(text), lib.target if lib.target.kind == "llvm" else native)
+    ]
+    if lib.constants.size:
+        objects.append(machine.constants_object(f"{name}_constants", lib.constants.blob(), lib.target))
+    if lib.target.kind == "c":
+        c_build.compile_shared(c_source(lib), path, [pool.source()], objects)
+        return
+    objects += [one.object for one in lib.kernels]
+    objects += [
+        jit.compile_object(llvm.generate(one, lib.target), lib.target)
+        for one in machine.with_shapes([lib.entry])
+    ]
+    link.shared([*objects, machine.pool_object(lib.target)], path, exports, lib.target.triple)
