@@ -35,6 +35,20 @@ def native() -> Target:
 
 
 @pytest.fixture
+def aligned() -> Callable[[Any], np.ndarray]:
+    """``aligned(values)``: float32 values at an address as workspaces and constants must have."""
+
+    def make(values: Any) -> np.ndarray:
+        given = np.asarray(values, "float32")
+        room = np.zeros(given.size + 16, "float32")
+        start = -room.ctypes.data % 64 // 4
+        room[start : start + given.size] = given
+        return room[start : start + given.size]
+
+    return make
+
+
+@pytest.fixture
 def run() -> Run:
     """``run(function, *arguments, symbols={}, target="native")``: arrays and ints in, the code out.
 

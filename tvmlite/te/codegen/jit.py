@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import llvmlite.binding as llvm
 
@@ -64,26 +64,31 @@ def optimized_ir(ir_text: str, target: Target) -> str:
 class Loaded:
     """Object code in this process; its addresses hold as long as this object lives."""
 
-    def __init__(self, engine: llvm.orcjit.LLJIT, name: str, tracker: llvm.orcjit.ResourceTracker) -> None:
+    def __init__(
+        self, engine: llvm.orcjit.LLJIT, name: str, tracker: llvm.orcjit.ResourceTracker, forever: bool
+    ) -> None:
         self._engine = engine
         self._name = name
-        self._trackers = {"": tracker}
+        self._forever = forever
+        self._trackers = {"": _kept(tracker) if forever else tracker}
 
     def address(self, name: str) -> int:
         """The address of the function or data ``name``; LibraryError if there is none, or if it needs a
         symbol that is nowhere."""
         if name not in self._trackers:
             try:
-                self._trackers[name] = self._engine.lookup(self._name, name)
+                tracker = self._engine.lookup(self._name, name)
             except RuntimeError as error:
                 raise LibraryError(f"cannot find {name!r} in the code just compiled: {error}") from error
+            self._trackers[name] = _kept(tracker) if self._forever else tracker
         return self._trackers[name][name]
 
 
-def load(objects: Sequence[bytes], symbols: Mapping[str, int]) -> Loaded:
+def load(objects: Sequence[bytes], symbols: Mapping[str, int], forever: bool = False) -> Loaded:
     """Link ``objects`` into this process; ``symbols`` are addresses of what they need besides the C library.
 
-    LibraryError if they cannot be linked.
+    ``forever`` is for code that threads may be running whenever it would be unloaded (the thread pool): it
+    stays until the process has ended. LibraryError if the objects cannot be linked.
     """
     engine = _engine()
     builder = llvm.JITLibraryBuilder()
@@ -94,9 +99,16 @@ def load(objects: Sequence[bytes], symbols: Mapping[str, int]) -> Loaded:
     builder.add_current_process()
     name = f"tvmlite.{next(_library_numbers)}"
     try:
-        return Loaded(engine, name, builder.link(engine, name))
+        tracker = builder.link(engine, name)
     except RuntimeError as error:
         raise LibraryError(f"compiled code cannot be linked: {error}") from error
+    return Loaded(engine, name, tracker, forever)
+
+
+def _kept(owner: Any) -> Any:
+    """``owner`` of something of LLVM's, which is told that it is another's to dispose of: nobody's."""
+    owner._owned = True
+    return owner
 
 
 @cache
@@ -104,14 +116,21 @@ def _cache_in(directory: str) -> ObjectCache:
     return ObjectCache(directory)
 
 
-@cache
 def _engine() -> llvm.orcjit.LLJIT:
-    """The process's one linker of compiled code; the C library's mathematics are made visible to it."""
     with _lock:
-        if not hasattr(ctypes.CDLL(None), "erff"):
-            ctypes.CDLL(ctypes.util.find_library("m"), mode=ctypes.RTLD_GLOBAL)
-        triple, cpu, features = processor.host()
-        return llvm.create_lljit_compiler(_machine(triple, cpu, ",".join(features)))
+        return _the_engine()
+
+
+@cache
+def _the_engine() -> llvm.orcjit.LLJIT:
+    """The process's one linker of compiled code; the C library's mathematics are made visible to it.
+
+    It is never disposed of: code of the thread pool may run until the very end of the process.
+    """
+    if not hasattr(ctypes.CDLL(None), "erff"):
+        ctypes.CDLL(ctypes.util.find_library("m"), mode=ctypes.RTLD_GLOBAL)
+    triple, cpu, features = processor.host()
+    return _kept(llvm.create_lljit_compiler(_machine(triple, cpu, ",".join(features))))
 
 
 def _machine(triple: str, cpu: str, features: str) -> llvm.TargetMachine:

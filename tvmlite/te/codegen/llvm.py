@@ -226,7 +226,7 @@ class _Body:
         w.enter(after)
 
     def _parallel(self, loop: ir.For) -> None:
-        w, taken = self.w, captured(loop)
+        w, taken = self.w, captured(loop, self.pointers)
         if not isinstance(loop.min, e.Const):  # computed once, out here, and taken along
             loop, taken = self._with_first(loop, taken)
         body = self.owner.parallel_body(loop, taken)

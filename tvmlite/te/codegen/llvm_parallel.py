@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from tvmlite.core.node import postorder
@@ -28,8 +29,11 @@ class Captured:
         return [register_type(v.dtype, v.lanes) for v in self.variables] + ["ptr"] * pointers
 
 
-def captured(loop: ir.For) -> Captured:
-    """What the body of ``loop`` uses and does not bind itself; ``THREAD`` is given to it."""
+def captured(loop: ir.For, here: Container[ir.Buffer]) -> Captured:
+    """What the body of ``loop`` uses and does not bind itself; ``THREAD`` is given to it.
+
+    Buffers that are ``here`` have an address in the code around; constants that are not are symbols.
+    """
     bound: set[object] = {loop.var, ir.THREAD}
     variables: dict[e.Var, None] = {}
     buffers: dict[ir.Buffer, None] = {}
@@ -44,6 +48,6 @@ def captured(loop: ir.For) -> Captured:
             variables.setdefault(node)
         used = (node.buffer,) if isinstance(node, (ir.Load, ir.Store)) else ()
         for buffer in used:
-            if buffer not in bound and buffer.scope != "constant":
+            if buffer not in bound and (buffer in here or buffer.scope != "constant"):
                 buffers.setdefault(buffer)
     return Captured(tuple(variables), tuple(buffers), workspace)

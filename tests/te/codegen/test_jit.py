@@ -1,0 +1,155 @@
+"""Compiling LLVM IR text to object code, and loading that."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tvmlite.core.errors import LibraryError, UnsupportedError
+from tvmlite.core.target import Target
+from tvmlite.te.codegen import jit
+
+TWICE = "define i32 @twice(i32 %x) {\n  %y = add i32 %x, %x\n  ret i32 %y\n}\n"
+ASKS = """@data = external constant i32
+declare i32 @twice(i32)
+define i32 @asks() {
+  %x = load i32, ptr @data
+  %y = call i32 @twice(i32 %x)
+  ret i32 %y
+}
+"""
+
+
+def function(loaded: jit.Loaded, name: str, arguments: int = 0) -> object:
+    return ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int32] * arguments)(loaded.address(name))
+
+
+def test_objects_call_each_other_and_read_what_they_are_given(native: Target) -> None:
+    data = ctypes.c_int32(21)
+    objects = [jit.compile_object(text, native) for text in (TWICE, ASKS)]
+    loaded = jit.load(objects, {"data": ctypes.addressof(data)})
+
+    assert function(loaded, "asks")() == 42  # type: ignore[operator]
+    data.value = 5
+    assert function(loaded, "asks")() == 10  # type: ignore[operator]
+
+
+def test_the_c_library_is_there(native: Target) -> None:
+    text = "declare double @cbrt(double)\ndefine double @root(double %x) {\n"
+    text += "  %y = call double @cbrt(double %x)\n  ret double %y\n}\n"
+    loaded = jit.load([jit.compile_object(text, native)], {})
+
+    assert ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(loaded.address("root"))(27.0) == pytest.approx(
+        3.0
+    )
+
+
+def test_a_missing_symbol_is_an_error(native: Target, capfd: pytest.CaptureFixture[str]) -> None:
+    code = jit.compile_object(ASKS, native)
+
+    with pytest.raises(LibraryError, match="asks"):
+        jit.load([code], {}).address("asks")
+    assert "data, twice" in capfd.readouterr().err, "LLVM says which"
+
+
+def test_a_function_that_is_not_there_is_an_error_naming_it(native: Target) -> None:
+    with pytest.raises(LibraryError, match="thrice"):
+        jit.load([jit.compile_object(TWICE, native)], {}).address("thrice")
+
+
+def test_one_name_may_be_loaded_many_times(native: Target) -> None:
+    code = jit.compile_object(TWICE, native)
+    many = [jit.load([code], {}) for _ in range(5)]
+
+    assert len({one.address("twice") for one in many}) == 5
+    del many[1:4]
+    assert [function(one, "twice", 1)(4) for one in many] == [8, 8]  # type: ignore[operator]
+
+
+def test_the_object_is_the_same_bytes_in_another_process(
+    native: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TVMLITE_CACHE", "off")
+    command = [sys.executable, "-m", "tvmlite.te.codegen.jit", "object", native.triple, native.cpu, ""]
+    other = subprocess.run(command, input=TWICE.encode(), capture_output=True, check=True).stdout
+
+    assert jit.compile_object(TWICE, native) == other or native.features
+
+
+def test_compiled_code_is_kept_on_disk(
+    native: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TVMLITE_CACHE", str(tmp_path / "kept"))
+    first = jit.compile_object(TWICE, native)
+    assert len(list((tmp_path / "kept").glob("??/*"))) == 1
+
+    monkeypatch.setattr(jit, "_compile", None)  # not compiled again
+
+    assert jit.compile_object(TWICE, native) == first
+
+
+def test_another_processor_is_another_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TVMLITE_CACHE", str(tmp_path))
+    for text in ("llvm -mtriple=x86_64-linux-gnu", "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell"):
+        jit.compile_object(TWICE, Target.parse(text))
+
+    assert len(list(tmp_path.glob("??/*"))) == 2
+
+
+def test_without_a_cache_nothing_is_written(
+    native: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TVMLITE_CACHE", "off")
+
+    jit.compile_object(TWICE, native)
+
+    assert not list(tmp_path.iterdir())
+
+
+def test_assembly_and_optimized_ir_can_be_read() -> None:
+    target = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell")
+
+    assert "twice:" in jit.assembly(TWICE, target)
+    assert "shl nsw i32" in jit.optimized_ir(TWICE.replace("add i32", "add nsw i32"), target)
+
+
+@pytest.mark.parametrize(
+    ("triple", "machine"),
+    [("aarch64-linux-gnu", 183), ("riscv64-linux-gnu", 243), ("armv7-linux-gnueabihf", 40)],
+)
+def test_other_machines_code_is_made_in_a_child_process(triple: str, machine: int) -> None:
+    code = jit.compile_object(TWICE, Target.parse(f"llvm -mtriple={triple}"))
+
+    assert code[:4] == b"\x7fELF"
+    assert int.from_bytes(code[18:20], "little") == machine
+
+
+def test_a_back_end_that_cannot_select_does_not_end_this_process() -> None:
+    text = "declare i32 @llvm.x86.sse42.crc32.32.32(i32, i32)\ndefine i32 @f(i32 %x) {\n"
+    text += "  %y = call i32 @llvm.x86.sse42.crc32.32.32(i32 %x, i32 %x)\n  ret i32 %y\n}\n"
+
+    with pytest.raises(UnsupportedError, match="cannot generate code for llvm -mtriple=aarch64-linux-gnu"):
+        jit.compile_object(text, Target.parse("llvm -mtriple=aarch64-linux-gnu"))
+
+
+def test_threads_may_compile_and_load_at_once(native: Target) -> None:
+    results: list[int] = []
+
+    def work(number: int) -> None:
+        text = f"define i32 @number() {{\n  ret i32 {number}\n}}\n"
+        loaded = jit.load([jit.compile_object(text, native)], {})
+        results.append(function(loaded, "number")())  # type: ignore[operator]
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(results) == list(range(12))
