@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tvmlite.core import dtype as dtypes
@@ -59,6 +58,22 @@ class BufferVar:
         return (rest, *reversed(places))
 
 
+class Scope:
+    """What is written inside ``with`` becomes the body of one statement."""
+
+    def __init__(self, builder: IRBuilder, value: Any, make: Callable[[ir.Stmt], ir.Stmt]) -> None:
+        self._builder, self._value, self._make = builder, value, make
+
+    def __enter__(self) -> Any:
+        self._builder.begin()
+        return self._value
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        body = self._builder.close()
+        if error is None:
+            self._builder.emit(self._make(body))
+
+
 class IRBuilder:
     """Collects statements; ``get`` gives them as one. TVM's names, loop variables int64.
 
@@ -76,7 +91,7 @@ class IRBuilder:
 
     def __init__(self) -> None:
         self._open: list[list[ir.Stmt]] = [[]]
-        self._allocated: list[list[tuple[int, ir.Buffer]]] = [[]]
+        self._made: list[list[tuple[int, ir.Buffer | tuple[e.Var, Expr]]]] = [[]]
 
     def emit(self, stmt: ir.Stmt) -> None:
         """Add a statement."""
@@ -86,49 +101,39 @@ class IRBuilder:
         """All that was written. An error while a scope is open."""
         if len(self._open) != 1:
             raise TensorExpressionError("ir_builder: get() inside an open scope", Span.of_caller())
-        body = self._close()
-        self._begin()
+        body = self.close()
+        self.begin()
         return body
 
-    @contextmanager
     def for_range(
         self, begin: Value, end: Value, name: str = "i", dtype: str = e.INDEX, kind: str = "serial"
-    ) -> Iterator[Expr]:
+    ) -> Scope:
         """A loop over ``begin ... end - 1``; gives its variable (cast to ``dtype``)."""
         kind = {"unrolled": ir.UNROLL, "vectorized": ir.VECTORIZE}.get(kind, kind)
         if kind not in (ir.SERIAL, ir.PARALLEL, ir.UNROLL, ir.VECTORIZE):
             raise TensorExpressionError(f"for_range: unknown kind of loop {kind!r}", Span.of_caller())
         var = e.Var(name, e.INDEX)
         first, last = _index(begin, name), _index(end, name)
-        self._begin()
-        yield e.cast(dtype, var)
-        self.emit_after(lambda body: ir.For(var, first, last - first, body, kind))
+        value = e.cast(dtype, var)
+        return Scope(self, value, lambda body: ir.For(var, first, last - first, body, kind))
 
-    @contextmanager
-    def while_loop(self, condition: Value) -> Iterator[None]:
+    def while_loop(self, condition: Value) -> Scope:
         """A loop that goes on while ``condition``, read anew each turn, holds."""
         test = _bool("while_loop", condition)
-        self._begin()
-        yield
-        self.emit_after(lambda body: ir.While(test, body))
+        return Scope(self, None, lambda body: ir.While(test, body))
 
-    @contextmanager
-    def if_scope(self, condition: Value) -> Iterator[None]:
+    def if_scope(self, condition: Value) -> Scope:
         """What is written inside happens if ``condition`` holds."""
         test = _bool("if_scope", condition)
-        self._begin()
-        yield
-        self.emit_after(lambda body: ir.If(test, body))
+        return Scope(self, None, lambda body: ir.If(test, body))
 
-    @contextmanager
-    def else_scope(self) -> Iterator[None]:
+    def else_scope(self) -> Scope:
         """What is written inside happens if the condition of the ``if_scope`` just closed does not hold."""
-        last = self._open[-1].pop() if self._open[-1] else None
+        last = self._open[-1][-1] if self._open[-1] else None
         if not isinstance(last, ir.If) or last.otherwise is not None:
             raise TensorExpressionError("else_scope: no if_scope stands just before it", Span.of_caller())
-        self._begin()
-        yield
-        self.emit_after(lambda body: ir.If(last.condition, last.then, body))
+        self._open[-1].pop()
+        return Scope(self, None, lambda body: ir.If(last.condition, last.then, body))
 
     def allocate(
         self, dtype: str, shape: Value | Sequence[Value], name: str = "buf", scope: str = "local"
@@ -137,14 +142,14 @@ class IRBuilder:
         extents = shape if isinstance(shape, (tuple, list)) else (shape,)
         whole = tuple(_index(n, name) for n in extents)  # type: ignore[arg-type]
         buffer = ir.Buffer(name, dtypes.check(dtype), whole)
-        self._allocated[-1].append((len(self._open[-1]), buffer))
+        self._made[-1].append((len(self._open[-1]), buffer))
         return BufferVar(self, buffer)
 
     def let(self, name: str, value: Value) -> e.Var:
         """``value``, evaluated here once, by a name; good until the scope it is made in closes."""
         expr = e.convert(value)
         var = e.Var(name, expr.dtype)
-        self._allocated[-1].append((len(self._open[-1]), (var, expr)))  # type: ignore[arg-type]
+        self._made[-1].append((len(self._open[-1]), (var, expr)))
         return var
 
     def buffer_ptr(self, buffer: ir.Buffer) -> BufferVar:
@@ -155,18 +160,14 @@ class IRBuilder:
         """``condition``, which mostly holds."""
         return e.Call("likely", (_bool("likely", condition),), "bool")
 
-    def emit_after(self, make: Callable[[ir.Stmt], ir.Stmt]) -> None:
-        """Close the innermost scope and emit what ``make`` makes of its statements."""
-        body = self._close()
-        self.emit(make(body))
-
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Open a scope: what is emitted from here on is inside."""
         self._open.append([])
-        self._allocated.append([])
+        self._made.append([])
 
-    def _close(self) -> ir.Stmt:
-        """The statements of the innermost scope; what was allocated or named there holds to its end."""
-        statements, made = self._open.pop(), self._allocated.pop()
+    def close(self) -> ir.Stmt:
+        """Close the innermost scope and give its statements, under what was allocated and named there."""
+        statements, made = self._open.pop(), self._made.pop()
         for position, one in reversed(made):
             rest = ir.sequence(*statements[position:])
             inner = ir.Allocate(one, rest) if isinstance(one, ir.Buffer) else ir.Let(one[0], one[1], rest)

@@ -251,6 +251,9 @@ def _extern(op: t.ExternOp, building: Building) -> ir.Stmt:
     twins = dict(zip(op.output_buffers, (building.buffers[o] for o in op.outputs), strict=True))
     twins |= dict(zip(op.input_buffers, (building.buffers[i] for i in op.input_tensors), strict=True))
     widening = building.bounds.widening
+    for one in postorder(op.body):
+        if isinstance(one, ir.Let):
+            widening.keep(one.var)
 
     def widen(node: Any) -> Any:
         return widening.value(node) if isinstance(node, Expr) else node

@@ -25,12 +25,17 @@ class Widening:
     def __init__(self, extents: Iterable[e.Var] = ()) -> None:
         self._extents = frozenset(extents)
         self._variables: dict[e.Var, e.Var] = {}
+        self._kept: set[e.Var] = set()
         self._values: dict[Expr, Expr] = {}
         self._indices: dict[Expr, Expr | None] = {}
 
+    def keep(self, var: e.Var) -> None:
+        """``var`` stands for a value, as a Let's does: it keeps its dtype."""
+        self._kept.add(var)
+
     def variable(self, var: e.Var) -> e.Var:
         """The variable that stands for ``var`` in loops: itself, unless it is int32."""
-        if var.dtype not in _NARROW:
+        if var.dtype not in _NARROW or var in self._kept:
             return var
         known = self._variables.get(var)
         if known is None:
@@ -82,7 +87,7 @@ class Widening:
             case e.Const():
                 return e.const(node.value, INDEX, node.lanes)
             case e.Var():
-                return self.variable(node)
+                return None if node in self._kept else self.variable(node)
             case e.Cast() if node.value.dtype in _NARROW:
                 return known[node.value]
             case e.Binary() if type(node) in _ARITHMETIC:
@@ -102,7 +107,7 @@ class Widening:
     def _value(self, node: Expr) -> Expr:
         match node:
             case e.Var():
-                return e.cast(node.dtype, self.variable(node)) if node.dtype in _NARROW else node
+                return e.cast(node.dtype, self.variable(node))
             case TensorRead():
                 return TensorRead(node.tensor, tuple(self._as_index(i) for i in node.indices))
             case e.Compare():
