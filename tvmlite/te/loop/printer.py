@@ -8,6 +8,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import Node, postorder
 from tvmlite.te import expr as e
 from tvmlite.te import tensor
+from tvmlite.te.arith import simplify
 from tvmlite.te.loop import ir
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _UNARY, _ATOM = range(8)
@@ -125,7 +126,7 @@ class _Printer:
             stmt = stmt.body
         if isinstance(stmt, ir.For):
             kind = "range" if stmt.kind == ir.SERIAL else stmt.kind
-            begin, end = self.expr(stmt.min), self.expr(e.fold(e.Add, stmt.min, stmt.extent))
+            begin, end = self.expr(stmt.min), self.expr(_end(stmt))
             notes = "".join(f", {key}={value!r}" for key, value in stmt.annotations)
             self.line(depth, f"for {self.name(stmt.var)} in {kind}({begin}, {end}{notes}):")
             self.stmt(stmt.body, depth + 1)
@@ -208,6 +209,12 @@ class _Printer:
         if node.init:
             text += f", init=({_join(node.init, get)})"
         return text + ")" + (f"[{node.value_index}]" if len(node.source) > 1 else "")
+
+
+def _end(loop: ir.For) -> e.Expr:
+    """One past the last value of a loop's variable, in its simplest form unless it begins at 0."""
+    end = e.fold(e.Add, loop.min, loop.extent)
+    return end if isinstance(loop.min, e.Const) else simplify(end)
 
 
 def _call_like(node: e.Expr, get: Callable[[Node], Text]) -> str:

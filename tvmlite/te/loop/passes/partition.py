@@ -1,9 +1,232 @@
-"""Take guards out of loops: hoisted, turned into loop bounds, or confined to a loop's first or last turns."""
+"""Take guards out of loops: hoisted, made loop bounds, or confined to a loop's first or last turns."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
+from tvmlite.core.node import substitute
+from tvmlite.te import expr as e
+from tvmlite.te.arith import Analyzer, mentions
 from tvmlite.te.loop import ir
+from tvmlite.te.loop.passes.simplify import analyzer_of_function
+from tvmlite.te.loop.walk import NOTHING, Walker, is_nothing, loads, with_body
+
+MOST_ADDED = 2000
+"""Stores (those of unrolled loops counted as often as they are written out) that splitting may add."""
 
 
 def partition(function: ir.Function) -> ir.Function:
-    return function
+    """Three rewrites of conditions of the form ``a < b`` that are linear in a loop's variable::
+
+        for i in range(0, n):              if p < m:
+            if p < m: f(i)         ->          for i in range(0, n): f(i)
+
+        for i in range(0, 16):             for i in range(0, min(m - p, 16)):
+            if p + i < m: f(i)     ->          f(i)
+
+        for i in range(0, (n + 15) // 16): for i in range(0, n // 16):
+            for j in range(0, 16):             for j in range(0, 16): f(i * 16 + j)
+                if i * 16 + j < n: ->      for i in range(n // 16, (n + 15) // 16):
+                    f(i * 16 + j)              for j in range(0, n - i * 16): f(i * 16 + j)
+
+    A parallel loop is not split: a condition inside tells its full turns from the others. Vectorised and
+    unrolled loops get new bounds only if they stay of constant extent.
+    """
+    return with_body(function, _Partition(analyzer_of_function()).stmt(function.body))
+
+
+@dataclass(frozen=True)
+class _Term:
+    """``factor * var + rest > 0`` is what a condition asks of a loop's variable."""
+
+    factor: int
+    rest: e.Expr
+
+    def begin(self) -> e.Expr:
+        """The first turn it holds for, all later ones included (``factor`` > 0)."""
+        return (0 - self.rest) // self.factor + 1
+
+    def end(self) -> e.Expr:
+        """The first turn it fails for, all later ones included (``factor`` < 0)."""
+        return (self.rest + (-self.factor - 1)) // -self.factor
+
+
+class _Partition(Walker):
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.analyzer = analyzer
+        self.added = 0
+
+    def loop(self, loop: ir.For) -> ir.Stmt:
+        if loop.kind in (ir.SERIAL, ir.PARALLEL):
+            pieces = self.split(loop)
+            if pieces is not None:
+                return pieces
+        return self.whole(loop)
+
+    def whole(self, loop: ir.For) -> ir.Stmt:
+        """``loop`` unsplit, conditions that fill its body taken out."""
+        with self.analyzer.scope():
+            self.analyzer.bind(loop.var, loop.min, loop.extent)
+            body = self.stmt(loop.body)
+        if is_nothing(body):
+            return NOTHING
+        if not isinstance(body, ir.If) or body.otherwise is not None:
+            return loop if body is loop.body else replace(loop, body=body)
+        outside: list[e.Expr] = []
+        inside: list[e.Expr] = []
+        parts = conjunction(body.condition)
+        for part in parts:
+            if not loads(part) and not mentions(part, (loop.var,)):
+                outside.append(part)
+            elif (shorter := self.shortened(loop, part)) is not None:
+                loop = shorter
+            else:
+                inside.append(part)
+        if len(inside) == len(parts):
+            return loop if body is loop.body else replace(loop, body=body)
+        result = replace(loop, body=ir.If(e.all_of(inside), body.then) if inside else body.then)
+        return ir.If(e.all_of(outside), result) if outside else result
+
+    def shortened(self, loop: ir.For, condition: e.Expr) -> ir.For | None:
+        """``loop`` over just those turns that ``condition`` holds for, if it can be said so."""
+        if loads(condition) or not isinstance(condition, e.Less) or not self.analyzer.is_index(condition.a):
+            return None
+        found = self.analyzer.linear(condition.b - condition.a, loop.var)
+        if found is None or found[0] == 0:
+            return None
+        term = _Term(*found)
+        simplify = self.analyzer.simplify
+        begin, end = loop.min, simplify(loop.min + loop.extent)
+        if term.factor > 0:
+            begin = simplify(e.Max(begin, term.begin()))
+        else:
+            end = simplify(e.Min(end, term.end()))
+        extent = simplify(end - begin)
+        if loop.kind in (ir.VECTORIZE, ir.UNROLL):
+            if not isinstance(extent, e.Const):
+                return None
+            if loop.kind == ir.VECTORIZE and int(extent.value).bit_count() > 1:
+                return None  # a masked vector does better than odd lanes
+        return replace(loop, min=begin, extent=extent)
+
+    def branch(self, branch: ir.If) -> ir.Stmt:
+        condition = self.analyzer.simplify(branch.condition)
+        if isinstance(condition, e.Const):
+            taken = branch.then if condition.value else branch.otherwise
+            return NOTHING if taken is None else self.stmt(taken)
+        with self.analyzer.constraint(condition):
+            then = self.stmt(branch.then)
+        otherwise = branch.otherwise
+        if otherwise is not None:
+            with self.analyzer.constraint(e.Not(condition)):
+                otherwise = self.stmt(otherwise)
+        if otherwise is None and isinstance(then, ir.If) and then.otherwise is None:
+            if not loads(then.condition):
+                condition, then = self.analyzer.simplify(e.And(condition, then.condition)), then.then
+        if condition is branch.condition and then is branch.then and otherwise is branch.otherwise:
+            return branch
+        return ir.If(condition, then, otherwise)
+
+    # -- splitting
+
+    def split(self, loop: ir.For) -> ir.Stmt | None:
+        """``loop`` as turns that need no guard and turns that do, or None if there is nothing to gain."""
+        simplify, prove = self.analyzer.simplify, self.analyzer.prove
+        begin, end = simplify(loop.min), simplify(loop.min + loop.extent)
+        first: e.Expr = begin
+        last: e.Expr = end
+        with self.analyzer.scope():
+            self.analyzer.bind(loop.var, loop.min, loop.extent)
+            terms = self.terms(loop.body, loop, [])
+        for term in terms:
+            if term.factor > 0 and not prove(e.LessEqual(limit := simplify(term.begin()), begin)):
+                first = simplify(e.Max(first, limit)) if not prove(e.LessEqual(end, limit)) else first
+            elif term.factor < 0 and not prove(e.LessEqual(end, limit := simplify(term.end()))):
+                last = simplify(e.Min(last, limit)) if not prove(e.LessEqual(limit, begin)) else last
+        if first is begin and last is end:
+            return None
+        last = simplify(e.Max(first, last))
+        parts = (first is not begin) + (last is not end)
+        cost = parts * weight(loop.body)
+        if prove(e.LessEqual(last, first)) or self.added + cost > MOST_ADDED:
+            return None
+        self.added += cost
+        if loop.kind == ir.PARALLEL:
+            return self.parallel(loop, begin, first, last, end)
+        return ir.sequence(
+            self.piece(loop, begin, first), self.piece(loop, first, last), self.piece(loop, last, end)
+        )
+
+    def piece(self, loop: ir.For, begin: e.Expr, end: e.Expr) -> ir.Stmt:
+        extent = self.analyzer.simplify(end - begin)
+        if self.analyzer.prove(e.LessEqual(extent, e.const(0, e.INDEX))):
+            return NOTHING
+        var = e.Var(loop.var.name, loop.var.dtype)
+        body = substitute(loop.body, {loop.var: var})
+        return self.whole(replace(loop, var=var, min=begin, extent=extent, body=body))
+
+    def parallel(self, loop: ir.For, begin: e.Expr, first: e.Expr, last: e.Expr, end: e.Expr) -> ir.Stmt:
+        conditions = []
+        if first is not begin:
+            conditions.append(e.LessEqual(first, loop.var))
+        if last is not end:
+            conditions.append(e.Less(loop.var, last))
+        with self.analyzer.scope():
+            self.analyzer.bind(loop.var, loop.min, loop.extent)
+            full = self.analyzer.simplify(e.all_of(conditions))
+            with self.analyzer.constraint(full):
+                then = self.stmt(loop.body)
+            with self.analyzer.constraint(e.Not(full)):
+                otherwise = self.stmt(loop.body)
+        return replace(loop, body=ir.If(full, then, None if is_nothing(otherwise) else otherwise))
+
+    def terms(self, stmt: ir.Stmt, loop: ir.For, inner: list[e.Var]) -> list[_Term]:
+        """What the guards inside ``loop`` ask of its variable to hold in all turns of the ``inner`` loops."""
+        match stmt:
+            case ir.If(condition, then, otherwise):
+                alone = stmt is loop.body and otherwise is None
+                found = [] if alone else self.asked(condition, loop.var, inner)
+                found += self.terms(then, loop, inner)
+                return found if otherwise is None else found + self.terms(otherwise, loop, inner)
+            case ir.Seq(body):
+                return [term for one in body for term in self.terms(one, loop, inner)]
+            case ir.For():
+                with self.analyzer.scope():
+                    self.analyzer.bind(stmt.var, stmt.min, stmt.extent)
+                    return self.terms(stmt.body, loop, [*inner, stmt.var])
+            case ir.Let():
+                return self.terms(stmt.body, loop, [*inner, stmt.var])
+            case ir.Allocate() | ir.View() | ir.While():
+                return self.terms(stmt.body, loop, inner)
+        return []
+
+    def asked(self, condition: e.Expr, var: e.Var, inner: list[e.Var]) -> list[_Term]:
+        found = []
+        for part in conjunction(condition):
+            if not isinstance(part, e.Less) or loads(part) or not mentions(part, (var,)):
+                continue
+            if not self.analyzer.is_index(part.a):
+                continue
+            least = self.analyzer.least(part.b - part.a, inner)
+            if least is None or self.analyzer.prove(least > 0):
+                continue
+            parts = self.analyzer.linear(least, var)
+            if parts is not None and parts[0] != 0:
+                found.append(_Term(*parts))
+        return found
+
+
+def conjunction(condition: e.Expr) -> list[e.Expr]:
+    """The conditions whose conjunction ``condition`` is."""
+    if isinstance(condition, e.And):
+        return [*conjunction(condition.a), *conjunction(condition.b)]
+    return [condition]
+
+
+def weight(stmt: ir.Stmt) -> int:
+    """The statements ``stmt`` has once unrolled loops are written out."""
+    if isinstance(stmt, ir.For):
+        turns = int(stmt.extent.value) if isinstance(stmt.extent, e.Const) and stmt.kind == ir.UNROLL else 1
+        return turns * weight(stmt.body)
+    inside = [weight(c) for c in stmt.children() if isinstance(c, ir.Stmt)]
+    return sum(inside) if inside else 1
