@@ -10,7 +10,7 @@ from tvmlite import export, machine
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
 from tvmlite.kernels import CompiledKernel, legal_kernel, lowered_kernel
-from tvmlite.relay.entry import Constants
+from tvmlite.relay.entry import Constants, output_names
 from tvmlite.relay.ir import Module
 from tvmlite.report import Report
 from tvmlite.runtime.compiled import CompiledFunction
@@ -75,7 +75,11 @@ class CompiledModule(Library):
         made = CompiledModule(
             CompiledFunction(
                 signature, loaded.address(entry.name), machine.shapes_address(loaded, entry), (loaded, blob)
-            )
+            ),
+            {
+                "input_names": [p.name for p in module.main.params],
+                "output_names": output_names(module, len(entry.outputs)),
+            },
         )
         made.module, made.target, made.report = module, target, report
         made.entry, made.constants, made.kernels = entry, constants, tuple(kernels)

@@ -55,7 +55,9 @@ def _shared(lib: CompiledModule, path: Path) -> None:
     shapes = [f"{name}_shapes"] if shapes_function(lib.entry) is not None else []
     exports = [name, *shapes, library.METADATA, *pool.SYMBOLS]
     native = Target.parse("native")
-    text = library.metadata(lib.signature, str(lib.target), _features(lib.target), version=VERSION)
+    text = library.metadata(
+        lib.signature, str(lib.target), _features(lib.target), version=VERSION, **lib.metadata
+    )
     objects = [
         jit.compile_object(bundle.metadata_ir(text), lib.target if lib.target.kind == "llvm" else native)
     ]

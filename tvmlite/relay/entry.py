@@ -76,7 +76,7 @@ def build_entry(
     """
     main = module.main
     builder = _EntryBuilder(main, name, kernels, memory.plan(main))
-    builder.place_outputs(module.output_names)
+    builder.place_outputs(output_names(module, len(_values(main.body))))
     calls = [n for n in postorder(main.body) if isinstance(n, Call)]
     body = [builder.call(node, slot) for slot, node in enumerate(calls)]
     sizes = _bound_sizes(main)
@@ -112,12 +112,10 @@ class _EntryBuilder:
         self.outputs: list[loop.Buffer] = []
         self.taken = {b.name for b in self.inputs}
 
-    def place_outputs(self, output_names: Sequence[str]) -> None:
+    def place_outputs(self, names: Sequence[str]) -> None:
         """Give each output a parameter; the call that makes it writes there."""
-        fields = self.main.body.fields if isinstance(self.main.body, Tuple) else None
-        values = fields if fields is not None else _projections(self.main.body)
-        for index, value in enumerate(values):
-            wanted = output_names[index] if index < len(output_names) else f"output{index}"
+        for index, value in enumerate(_values(self.main.body)):
+            wanted = names[index]
             label = _fresh(wanted, self.taken)
             self.taken.add(label)
             key = resolve(value)
@@ -202,7 +200,16 @@ def tensor_types(type_: Type) -> tuple[TensorType, ...]:
     return fields  # type: ignore[return-value]
 
 
-def _projections(body: Expr) -> tuple[Expr, ...]:
+def output_names(module: Module, count: int) -> list[str]:
+    """The names of the ``count`` outputs: the model's own, or ``output0``, ``output1``, ..."""
+    known = module.output_names
+    return [known[i] if i < len(known) else f"output{i}" for i in range(count)]
+
+
+def _values(body: Expr) -> tuple[Expr, ...]:
+    """The outputs of a function with this body, one expression each."""
+    if isinstance(body, Tuple):
+        return body.fields
     type_ = type_of(body)
     if isinstance(type_, TupleType):
         return tuple(TupleGetItem(body, i) for i in range(len(type_.fields)))

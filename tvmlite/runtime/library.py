@@ -1,0 +1,174 @@
+"""A compiled model: loaded from a shared library or made in this process, called by input names."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tvmlite.core import abi
+from tvmlite.core.errors import InputError, LibraryError
+from tvmlite.runtime import elf, threads
+from tvmlite.runtime.compiled import CompiledFunction
+from tvmlite.runtime.cpu import missing_features
+from tvmlite.runtime.profile import Profile
+from tvmlite.runtime.timing import Timing
+
+METADATA = "tvmlite_metadata"
+"""The symbol of a library's metadata: ``metadata``'s text, ended by a zero byte."""
+
+
+class Library:
+    """A model's entry. ``lib(x)`` gives one array, or a tuple in the order of ``output_names``.
+
+    Inputs go by position or by name, as in ``CompiledFunction``, which says what is accepted. ``metadata``
+    is what the library's maker wrote into it; its ``input_names`` and ``output_names`` are the model's own,
+    which need not be C identifiers as those of the signature are.
+    """
+
+    def __init__(self, function: CompiledFunction, metadata: Mapping[str, Any] | None = None) -> None:
+        self.function = function
+        self.signature = function.signature
+        self.metadata = dict(metadata or {})
+        inputs = [p.name for p in self.signature.parameters if p.kind in ("input", "scalar")]
+        outputs = [p.name for p in self.signature.of_kind("output")]
+        self.input_names = self._names("input_names", inputs)
+        self.output_names = self._names("output_names", outputs)
+
+    def _names(self, key: str, parameters: Sequence[str]) -> tuple[str, ...]:
+        """The model's names for ``parameters``, from the metadata; their own where it has none."""
+        names = self.metadata.get(key, parameters)
+        if not isinstance(names, (list, tuple)) or len(names) != len(parameters):
+            raise LibraryError(
+                f"{self.signature.name}: metadata has {names!r} as {key}, not {len(parameters)}"
+            )
+        return tuple(map(str, names))
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        return self.function(*self._inputs(inputs, named))
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The outputs by name, for the inputs by name."""
+        result = self.function(*self._inputs((), inputs))
+        return dict(zip(self.output_names, result if isinstance(result, tuple) else (result,), strict=True))
+
+    def profile(self, *inputs: Any, **named: Any) -> Profile:
+        """One run, timed kernel by kernel."""
+        given = self._inputs(inputs, named)
+        start = time.perf_counter_ns()
+        result, times = self.function.profile(*given)
+        whole = time.perf_counter_ns() - start
+        return Profile(tuple(zip(self.signature.kernels, times, strict=True)), whole, result)
+
+    def time(
+        self,
+        *inputs: Any,
+        number: int | None = None,
+        repeat: int | None = None,
+        budget: float = 0.5,
+        **named: Any,
+    ) -> Timing:
+        """Seconds of one run, checks and allocation of outputs not counted; see ``timing.measure``."""
+        given = self._inputs(inputs, named)
+        return self.function.time(*given, number=number, repeat=repeat, budget=budget)
+
+    def _inputs(self, given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """All inputs in order; InputError for a name that is unknown, missing or given twice."""
+        wanted = self.input_names
+        for name in named:
+            if name not in wanted:
+                raise InputError(f"there is no input {name!r}; the inputs are {', '.join(wanted)}")
+        if len(given) + len(named) > len(wanted):
+            raise InputError(f"{len(given) + len(named)} inputs, expected {len(wanted)}: {', '.join(wanted)}")
+        missing = [name for name in wanted[len(given) :] if name not in named]
+        if missing:
+            raise InputError(
+                f"input {', '.join(map(repr, missing))} is not given; expected {', '.join(wanted)}"
+            )
+        return [*given, *(named[name] for name in wanted[len(given) :])]
+
+    def __repr__(self) -> str:
+        inputs, outputs = ", ".join(self.input_names), ", ".join(self.output_names)
+        return f"Library({self.signature.name}: {inputs} -> {outputs})"
+
+
+def metadata(signature: abi.Signature, target: str, features: Sequence[str] = (), **more: Any) -> str:
+    """The text a library carries under ``METADATA``: its entry, and what the processor must have.
+
+    ``features`` are LLVM's names of the instruction sets the code uses; ``more`` are the maker's own.
+    """
+    fields = {
+        **more,
+        "entry": signature.to_json(),
+        "target": target,
+        "features": sorted(features),
+        "abi": abi.VERSION,
+    }
+    return json.dumps(fields, sort_keys=True)
+
+
+def load(path: str | os.PathLike[str]) -> Library:
+    """The model in the shared library ``path``, which ``lib.export`` wrote.
+
+    Needs numpy and cffi only. Raises LibraryError if the file is missing, truncated, not one of ours, of
+    another ABI version, or for another processor. The library stays loaded until the process ends.
+    """
+    file = Path(path).absolute()
+    if not file.is_file():
+        raise LibraryError(f"there is no file {os.fspath(path)!r}")
+    if sys.platform == "linux":
+        elf.check_shared_library(file)
+    try:
+        handle = ctypes.CDLL(str(file))
+    except OSError as error:
+        raise LibraryError(f"cannot load {file}: {error}") from error
+    fields = _read_metadata(handle, file)
+    signature = abi.Signature.from_json(fields["entry"])
+    missing = missing_features(fields.get("features", ()))
+    if missing:
+        raise LibraryError(
+            f"{file} was compiled for {fields.get('target', 'another processor')!r}; "
+            f"this {platform.machine()} processor lacks {', '.join(missing)}",
+            hint="compile for this machine: target='native'",
+        )
+    address = _address(handle, signature.name)
+    if address is None:
+        raise LibraryError(f"{file} does not define its entry {signature.name!r}")
+    setter = getattr(handle, "tvmlite_set_num_threads", None)
+    if setter is not None:
+        setter.argtypes, setter.restype = [ctypes.c_int32], None
+        threads.register_pool(ctypes.cast(setter, ctypes.c_void_p).value, setter)
+    shapes = _address(handle, f"{signature.name}_shapes") or 0
+    if not shapes and not signature.is_static:
+        raise LibraryError(f"{file} does not define {signature.name}_shapes")
+    return Library(CompiledFunction(signature, address, shapes, keep=handle), fields)
+
+
+def _read_metadata(handle: ctypes.CDLL, file: Path) -> dict[str, Any]:
+    address = _address(handle, METADATA)
+    if address is None:
+        raise LibraryError(f"{file} is not a tvmlite library: it has no symbol {METADATA}")
+    try:
+        fields = json.loads(ctypes.string_at(address))
+        if fields["abi"] != abi.VERSION:
+            raise LibraryError(f"{file} has ABI version {fields['abi']}, this runtime speaks {abi.VERSION}")
+        if not isinstance(fields["entry"], str):
+            raise TypeError("entry is not a string")
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, LibraryError):
+            raise
+        raise LibraryError(f"the metadata of {file} cannot be read: {error!r}") from error
+    return fields
+
+
+def _address(handle: ctypes.CDLL, symbol: str) -> int | None:
+    try:
+        return ctypes.cast(getattr(handle, symbol), ctypes.c_void_p).value
+    except AttributeError:
+        return None
