@@ -80,7 +80,7 @@ __all__ = [
 
 def const(value: Any, dtype: str | None = None) -> Constant:
     """A constant of a number, a list or an array; Python's floats are float32, its ints int32, as in TVM."""
-    if dtype is None and isinstance(value, (bool, int, float, list, tuple)):
+    if dtype is None and not isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
         dtype = {"float64": "float32", "int64": "int32"}.get(array.dtype.name, array.dtype.name)
     return constant(value, dtype)
