@@ -82,23 +82,26 @@ def _spread(stage: Stage, outer: Sequence[IterVar], tiles: IterVar, anchor: Comp
 
 
 def accumulate(stage: Stage, host: Stage, place: IterVar) -> None:
-    """Compute a packed anchor at ``place`` of ``host``: reduce axes outside, the tile unrolled inside."""
+    """Compute a packed anchor at ``place`` of ``host``: the reduction outside, the tile unrolled inside.
+
+    The reduction is one loop: a loop over three taps inside another ends before its branch is predicted,
+    and unrolled taps share so many scalars that accumulators are spilled.
+    """
     op = stage.op
     assert isinstance(op, ComputeOp)
-    *outer, block, along, lane = _tile_axes(op)
+    *outer, along, block, lane = _tile_axes(op)
     stage.compute_at(host, place)
-    stage.reorder(*outer, *op.reduce_axis, block, along, lane)
-    stage.unroll(block)
+    stage.reorder(*outer, *op.reduce_axis, along, block, lane)
+    stage.fuse(*op.reduce_axis)
     stage.unroll(along)
+    stage.unroll(block)
     stage.vectorize(lane)
-    if len(op.reduce_axis) > 1:
-        unroll_taps(stage, op.reduce_axis[-1])
 
 
 def _tile_axes(op: ComputeOp) -> list[IterVar]:
-    """The data axes of a packed anchor with those of its tile last: block, pixel, lane."""
+    """The data axes of a packed anchor with those of its tile last: pixel, block, lane."""
     batch, block, *pixels, lane = op.axis
-    return [batch, *pixels[:-1], block, pixels[-1], lane]
+    return [batch, *pixels[:-1], pixels[-1], block, lane]
 
 
 def unroll_taps(stage: Stage, axis: IterVar) -> None:
