@@ -65,7 +65,7 @@ def _is_known(domain: str, op_type: str, opset: int, depth: int = 0) -> bool:
     versions = {o.domain: o.version for o in body.opset_import}
     return all(
         _is_known(n.domain, n.op_type, versions.get(n.domain, opset), depth + 1)
-        for n in loader.nodes_of(body)  # type: ignore[arg-type]
+        for n in loader.nodes_of(body)
     )
 
 
@@ -105,6 +105,14 @@ def check_arity(node: OnnxNode, domain: str, inputs: Sequence[Expr | None]) -> N
     for name, attribute in schema.attributes.items():
         if attribute.required and not node.has(name):
             node.bad(f"attribute {name!r} is missing")
+    for given in node.proto.attribute:
+        known = schema.attributes.get(given.name)
+        if known is None:
+            node.bad(f"has no attribute {given.name!r}")
+        if known.type.value != given.type:
+            kinds = onnx.AttributeProto.AttributeType
+            expected, got = kinds.Name(known.type.value), kinds.Name(given.type)
+            node.bad(f"attribute {given.name!r} is of kind {got}, expected {expected}")
 
 
 def expand(importer: Importer, node: OnnxNode, inputs: Sequence[Expr | None]) -> list[Expr | None]:
@@ -148,9 +156,15 @@ def _body(node: OnnxNode, inputs: Sequence[Expr | None]) -> onnx.FunctionProto:
     versions = [v for v in schema.context_dependent_function_opset_versions if v <= node.opset]
     types = [_type_bytes(node, value) for value in inputs]
     for version in sorted(versions, reverse=True):
-        data = schema.get_context_dependent_function_with_opset_version(
-            version, node.proto.SerializeToString(), types
-        )
+        try:
+            data = schema.get_context_dependent_function_with_opset_version(
+                version, node.proto.SerializeToString(), types
+            )
+        except (
+            UnicodeDecodeError,
+            RuntimeError,
+        ) as error:  # onnx pastes the attributes into a text it parses
+            node.bad(f"onnx cannot make its function body of these attributes ({error})")
         if data:
             return onnx.FunctionProto.FromString(data)
     return node.unsupported("has no function body for these inputs and attributes")

@@ -91,7 +91,22 @@ def _check_whole(proto: onnx.ModelProto, name: str) -> None:
         raise ModelError(f"{name}: not an ONNX model: it has no graph or no ir_version")
     if not proto.graph.output:
         raise ModelError(f"{name}: the graph has no outputs")
+    _check_texts(proto, name)
     opset_versions(proto, name)
+
+
+def _check_texts(proto: onnx.ModelProto, name: str) -> None:
+    """Names must be text: protobuf hands out bytes where they are not UTF-8."""
+    graph = proto.graph
+    texts: list[Any] = [o.domain for o in proto.opset_import]
+    texts += [i.name for rows in (graph.initializer, graph.input, graph.output) for i in rows]
+    for source in (graph, *proto.functions):
+        for node in nodes_of(source):
+            texts += [node.name, node.op_type, node.domain, *node.input, *node.output]
+            texts += [a.name for a in node.attribute]
+    for text in texts:
+        if not isinstance(text, str):
+            raise ModelError(f"{name}: the name {text!r} is not valid text")
 
 
 def opset_versions(proto: onnx.ModelProto, name: str) -> dict[str, int]:
@@ -114,7 +129,7 @@ def _domain(domain: str) -> str:
     return "" if domain == "ai.onnx" else domain
 
 
-def nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+def nodes_of(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
     """Every node of ``graph`` and of the graphs inside its nodes."""
     stack: list[Any] = [graph]
     while stack:

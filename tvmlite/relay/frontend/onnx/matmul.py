@@ -165,6 +165,8 @@ def einsum(node: OnnxNode, *inputs: Expr) -> Expr:
         kept = "".join(dict.fromkeys(result + "".join(letters for letters, _ in rest)))
         terms = [_contract(node, (left, a), (right, b), kept), *rest]
     letters, value = _summed(node, terms[0][0], terms[0][1], keep=result)
+    if sorted(letters) != sorted(result):
+        node.bad(f"equation {node.attr('equation')!r}: the result's letters are not those of the inputs")
     return node.transpose(value, [letters.index(c) for c in result])
 
 

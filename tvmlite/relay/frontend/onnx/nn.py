@@ -125,9 +125,13 @@ def _static(node: OnnxNode, shape: Sequence[Dim]) -> tuple[int, ...]:
 def conv_transpose(node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None = None) -> Expr:
     """The transpose of a convolution; ``output_shape`` and SAME set the padding, which may crop."""
     rank = spatial_rank(node, data)
+    if node.rank(weight) != rank + 2:
+        node.bad(f"the weight is of rank {node.rank(weight)}, expected {rank + 2}")
     kernel = _static(node, node.shape(weight)[2:])
     strides, dilations = per_axis(node, "strides", rank, 1), per_axis(node, "dilations", rank, 1)
     extra = tuple(node.attr("output_padding") or [0] * rank)
+    if len(extra) != rank:
+        node.bad(f"output_padding is {list(extra)}, expected {rank} numbers")
     groups = node.attr("group", 1)
     sizes = node.shape(data)[2:]
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
@@ -162,6 +166,8 @@ def _transposed_padding(
     if wanted is None:
         return padding_of(node, sizes, reach, strides, (1,) * rank)
     wanted = list(wanted)[-rank:]
+    if len(wanted) != rank:
+        node.bad(f"output_shape is {wanted}, expected {rank} numbers")
     made: list[tuple[Dim, Dim]] = []
     for size, s, r, x, want in zip(sizes, strides, reach, extra, wanted, strict=True):
         total = dims.simplify((size - 1) * s + x + r - want)

@@ -123,7 +123,7 @@ class OnnxNode:
 
     def axis(self, axis: int, rank: int, what: str = "axis") -> int:
         """``axis`` counted from the front; an error when outside ``[-rank, rank)``."""
-        if not -rank <= axis < max(rank, 1):
+        if not -rank <= axis < rank:
             self.bad(f"{what} {axis} is outside [{-rank}, {rank - 1}]")
         return axis + rank if axis < 0 else axis
 

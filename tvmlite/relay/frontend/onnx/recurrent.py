@@ -65,6 +65,9 @@ def _layer(node: OnnxNode, gates: int, defaults: Sequence[str], inputs: Sequence
     assert data is not None
     assert weight is not None
     assert recurrence is not None
+    for name, value in (("X", data), ("W", weight), ("R", recurrence)):
+        if node.rank(value) != 3:
+            node.bad(f"{name} is of rank {node.rank(value)}, expected 3")
     if node.attr("layout", 0):
         data = node.transpose(data, (1, 0, 2))
     steps, batch, _ = node.shape(data)

@@ -47,7 +47,11 @@ def resize(
 
 
 def _given(node: OnnxNode, value: Expr | None) -> bool:
-    return value is not None and not dims.equal(node.shape(value)[0], 0)
+    if value is None:
+        return False
+    if node.rank(value) != 1:
+        node.bad(f"scales and sizes must be vectors, one is of rank {node.rank(value)}")
+    return not dims.equal(node.shape(value)[0], 0)
 
 
 def _floats(node: OnnxNode, value: Expr | None, what: str) -> list[Any]:
