@@ -93,9 +93,9 @@ def infer(module: Module) -> Module:
 
 def dependencies(node: Expr) -> Iterator[Expr]:
     """The children of ``node``, and the function it calls if that is not an operator."""
+    yield from node.children()  # type: ignore[misc]
     if isinstance(node, Call) and isinstance(node.op, Function):
         yield node.op
-    yield from node.children()  # type: ignore[misc]
 
 
 def is_scalar(type_: Type, dtype: str | None = None) -> bool:

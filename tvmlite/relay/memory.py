@@ -78,7 +78,7 @@ def lifetimes(function: Function) -> list[Lifetime]:
                 last.update((slot, calls[node]) for slot in slots_of(arg))
         elif not isinstance(node, (Var, Constant, Tuple, TupleGetItem)):
             raise UnsupportedError(
-                f"a {type(node).__name__} in a graph to plan: only calls, tuples and projections may be there",
+                f"a {type(node).__name__} in a graph to plan, which may hold calls, tuples and projections",
                 getattr(node, "span", None),
             )
     results = set(slots_of(function.body))

@@ -72,6 +72,15 @@ def test_what_is_unknown_or_grows_too_large_stays_the_same_object(body) -> None:
     assert fold_constant(module) is module
 
 
+def test_weights_are_folded_even_if_large() -> None:
+    weights = make("transpose", make("broadcast_to", constant(np.float32(1)), shape=(3, 200_000)))
+    body = folded(make("nn.dense", x, weights))
+
+    assert isinstance(body, Call)
+    assert isinstance(body.args[1], Constant)
+    assert body.args[1].data.shape == (200_000, 3)
+
+
 def test_a_fault_of_the_data_waits_for_the_run(monkeypatch) -> None:
     def refuses(call, data):
         raise ExecutionError("an index is out of range")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ExecutionError
 from tvmlite.core.node import rewrite
 from tvmlite.core.span import Span
+from tvmlite.relay import op
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.interpret import Value, call_reference
 from tvmlite.relay.ir import Call, Constant, Expr, If, Tuple, TupleGetItem
@@ -19,6 +18,11 @@ from tvmlite.relay.types import TensorType, TupleType, Type, is_symbolic
 LARGE_BYTES = 1 << 20
 GROWTH = 16
 """A result of more than ``LARGE_BYTES`` that is over ``GROWTH`` times its inputs is left to be computed."""
+
+WEIGHT_BYTES = 1 << 30
+WEIGHT_STEPS = 4
+"""But weights are laid out for the kernels that read them, and so are folded up to this size, from at most so
+many operators in a row."""
 
 
 @graph_pass
@@ -31,9 +35,10 @@ def _fold(node: Expr) -> Expr:
     match node:
         case Call(op="shape_of", args=(data,)):
             return _static_shape(node, type_of(data))
-        case Call(op=str(), args=args):
-            inputs = [_constant_value(arg) for arg in args]
-            return node if any(value is None for value in inputs) else _evaluate(node, inputs)  # type: ignore[arg-type]
+        case Call(op=str() as name, args=(data, *weights)) if weights and _is_anchor(name):
+            return node.map_children(lambda arg: arg if arg is data else _weights(arg, WEIGHT_STEPS))
+        case Call(op=str()):
+            return _evaluated(node, LARGE_BYTES)
         case TupleGetItem(Tuple(fields), index):
             return fields[index]
         case If(Constant(data), then, otherwise):
@@ -49,20 +54,30 @@ def _constant_value(arg: Expr) -> Value | None:
     return None
 
 
-def _evaluate(node: Call, inputs: Sequence[Value]) -> Expr:
-    if any(is_symbolic(value) for _, value in node.attrs) or not _worth_keeping(type_of(node), inputs):
+def _is_anchor(name: str) -> bool:
+    return name in op.OPERATORS and op.OPERATORS[name].fuse is op.Fuse.OUT_ELEMWISE_FUSABLE
+
+
+def _weights(arg: Expr, steps: int) -> Expr:
+    """``arg`` as a constant, even a large one, if few operators make it of constants."""
+    if not isinstance(arg, Call) or not isinstance(arg.op, str) or steps == 0:
+        return arg
+    return _evaluated(arg.map_children(lambda inner: _weights(inner, steps - 1)), WEIGHT_BYTES)
+
+
+def _evaluated(node: Call, limit: int) -> Expr:
+    """The result of ``node`` if all its arguments are constants, and it is not too large; else ``node``."""
+    inputs = [value for value in map(_constant_value, node.args) if value is not None]
+    symbolic = any(is_symbolic(value) for _, value in node.attrs)
+    size = _type_bytes(type_of(node))
+    if len(inputs) < len(node.args) or symbolic or size is None:
+        return node
+    if size > limit and size > GROWTH * sum(map(_value_bytes, inputs)):
         return node
     try:
         return _as_constant(call_reference(node, inputs), node.span)
     except ExecutionError:
         return node  # the fault is the data's: it is reported when, and if, the call is run
-
-
-def _worth_keeping(type_: Type, inputs: Sequence[Value]) -> bool:
-    size = _type_bytes(type_)
-    if size is None:
-        return False
-    return size <= LARGE_BYTES or size <= GROWTH * sum(map(_value_bytes, inputs))
 
 
 def _type_bytes(type_: Type) -> int | None:
