@@ -83,8 +83,8 @@ def test_divisions_never_signal(elementwise: Any, dtype: str, lanes: int) -> Non
         )
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
-@pytest.mark.parametrize("divisor", [0, 1, 2, 7, 64, 127, -1, -2, -7, -128])
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8"])
+@pytest.mark.parametrize("divisor", [0, 1, 7, 64, -1, -7, -128])
 def test_divisions_by_a_constant(elementwise: Any, dtype: str, divisor: int) -> None:
     a = edges(dtype)
     by = te.const(divisor, dtype, 16)

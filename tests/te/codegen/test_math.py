@@ -155,6 +155,28 @@ def test_the_formula_is_right_at_its_limits(name: str, argument: float, wanted: 
     assert math.isnan(wanted) or np.signbit(y[0]) == np.signbit(wanted)
 
 
+@pytest.mark.parametrize("target", ["native", "llvm -mtriple=x86_64-unknown-linux-gnu"])
+@pytest.mark.parametrize("name", REFERENCES)
+def test_compiled_the_function_keeps_its_error_and_its_limits(
+    elementwise: Callable[..., np.ndarray], name: str, target: str
+) -> None:
+    def formula(x: te.Expr) -> te.Expr:
+        return te.Call(name, (x,), "float32")
+
+    values = samples(name)
+    values = values[: len(values) // 16 * 16]
+    limits = np.array([a for n, a, _ in LIMITS if n == name], "float32")
+    wanted = np.array([w for n, _, w in LIMITS if n == name], "float32")
+
+    y = elementwise(formula, values, lanes=16, target=target)
+    scalar = elementwise(formula, limits, target=target)
+
+    assert errors_in_ulp(name, values, y).max() <= BOUNDS[name]
+    np.testing.assert_array_equal(scalar, wanted)
+    numbers = ~np.isnan(wanted)
+    np.testing.assert_array_equal(np.signbit(scalar)[numbers], np.signbit(wanted)[numbers])
+
+
 def test_halves_are_computed_in_float32_and_rounded_once() -> None:
     x = te.Var("x", "float16")
 
