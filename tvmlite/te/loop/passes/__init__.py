@@ -25,8 +25,8 @@ def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     lanes = Target.parse(target).lanes("float32")
     in_lanes = update_wrapper(partial(vectorize, lanes=lanes), vectorize)
     passes = (
-        *(simplify, partition, simplify, in_lanes, parallel),
-        *(flatten, storage, unroll, simplify, asserts),
+        *(simplify, flatten, partition, simplify, in_lanes, parallel),
+        *(storage, unroll, simplify, asserts),
     )
     legal = Pipeline(passes, verify, show).run(function, prefix=f"{function.name}_")
     if config.verify_between_passes():
