@@ -16,9 +16,8 @@ from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.relay import infer
 from tvmlite.relay.frontend.onnx import converters, functions, loader, registry, shapes
 from tvmlite.relay.frontend.onnx.node import OnnxNode
-from tvmlite.relay.ir import Constant, Expr, Function, Module, Tuple, TupleGetItem, Var
-from tvmlite.relay.types import TensorType, TupleType, dim, show_shape
-from tvmlite.te.expr import Expr as ScalarExpr
+from tvmlite.relay.ir import Constant, Expr, Function, Module, Tuple, Var
+from tvmlite.relay.types import TensorType, dim, show_shape
 
 ShapeOverride = Mapping[str, Sequence[int | str]]
 
@@ -248,13 +247,6 @@ class Importer:
             loader.checked_bytes(known, made.dtype, node.op_type, node.span)
 
 
-def fields(value: Expr) -> list[Expr]:
-    """The fields of a tuple-typed expression."""
-    made = infer.type_of(value)
-    assert isinstance(made, TupleType)
-    return [TupleGetItem(value, i, getattr(value, "span", None)) for i in range(len(made.fields))]
-
-
 def _declared(declared: Any, name: str, index: int, what: str) -> int | str:
     """One declared extent: a number, or the name of a dynamic dimension."""
     if declared.HasField("dim_value") and declared.dim_value != -1:  # older exporters write -1 for "any"
@@ -289,6 +281,3 @@ def _overridden(rows: list[Any] | None, override: Sequence[int | str], what: str
             raise ModelError(f"{what}: dimension {index} is {declared} in the model, shape gives {extent}")
         made.append(extent if isinstance(extent, str) else int(extent))
     return made
-
-
-__all__ = ["Importer", "Scope", "ScalarExpr", "fields", "from_onnx"]

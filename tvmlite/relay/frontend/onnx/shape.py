@@ -1,17 +1,14 @@
-"""ONNX's operators that move elements about: reshape, slice, join, pad, and tensors made from nothing."""
+"""ONNX's operators that move elements about: reshape, transpose, slice, split, join, tile."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from tvmlite.core import dtype as dtypes
 from tvmlite.relay.frontend.onnx import dims
 from tvmlite.relay.frontend.onnx.broadcast import assume_shape
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
-from tvmlite.relay.ir import Constant, Expr
+from tvmlite.relay.ir import Expr
 from tvmlite.relay.types import Dim, show_shape
 
 FARTHEST = 2**31 - 1
@@ -245,76 +242,6 @@ def tile(node: OnnxNode, data: Expr, repeats: Expr) -> Expr:
     return node.make("tile", data, reps=tuple(counts))
 
 
-@converter("Pad")
-def pad_by_attributes(node: OnnxNode, data: Expr) -> Expr:
-    return _pad(node, data, node.required("pads"), float(node.attr("value", 0.0)), None)
-
-
-@converter("Pad", since=11)
-def pad_by_inputs(
-    node: OnnxNode, data: Expr, pads: Expr, value: Expr | None = None, axes: Expr | None = None
-) -> Expr:
-    along = None if axes is None else node.static_ints(axes, "axes")
-    return _pad(node, data, node.ints(pads, "pads"), 0 if value is None else value, along)
-
-
-def _pad(node: OnnxNode, data: Expr, pads: list[Dim], value: Expr | float, axes: list[int] | None) -> Expr:
-    """Negative pads crop; ``edge``, ``reflect`` and ``wrap`` repeat what is there."""
-    rank = node.rank(data)
-    along = list(range(rank)) if axes is None else node.axes(axes, rank)
-    if len(pads) != 2 * len(along):
-        node.bad(f"pads {pads} for {len(along)} axes")
-    width: list[list[Dim]] = [[0, 0] for _ in range(rank)]
-    for axis, before, after in zip(along, pads[: len(along)], pads[len(along) :], strict=True):
-        width[axis] = [before, after]
-    for axis, (before, after) in enumerate(width):
-        crop = [max(-p, 0) if isinstance(p, int) else 0 for p in (before, after)]
-        if any(crop):
-            end = dims.simplify(node.shape(data)[axis] - crop[1])
-            data = slice_axes(node, data, [axis], [crop[0]], [end])
-    width = [[max(p, 0) if isinstance(p, int) else p for p in pair] for pair in width]
-    mode = node.attr("mode", "constant")
-    if all(dims.equal(p, 0) for pair in width for p in pair):
-        return data
-    if mode == "wrap":
-        return _wrapped(node, data, width)
-    if mode not in ("constant", "edge", "reflect"):
-        node.bad(f"mode is {mode!r}")
-    if mode == "reflect":
-        _check_reflection(node, node.shape(data), width)
-    pairs = tuple(map(tuple, width))
-    if mode != "constant" or not isinstance(value, Expr) or isinstance(value, Constant):
-        fill = value.data.reshape(-1)[0].item() if isinstance(value, Constant) else value
-        fill = 0 if isinstance(fill, Expr) else fill
-        return node.make("nn.pad", data, pad_width=pairs, pad_value=fill, pad_mode=mode)
-    inside = node.make("nn.pad", node.full(True, node.shape(data), "bool"), pad_width=pairs, pad_value=0)
-    made = node.make("nn.pad", data, pad_width=pairs, pad_value=0)
-    return node.make("where", inside, made, node.reshape(value, ()))
-
-
-def _check_reflection(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> None:
-    for extent, pair in zip(shape, width, strict=True):
-        if isinstance(extent, int) and any(isinstance(p, int) and p >= max(extent, 1) for p in pair):
-            node.unsupported(f"reflection by {pair} of an extent of {extent}")
-
-
-def _wrapped(node: OnnxNode, data: Expr, width: list[list[Dim]]) -> Expr:
-    """Each axis with its end before it and its beginning after it."""
-    for axis, (before, after) in enumerate(width):
-        extent = node.shape(data)[axis]
-        if not (isinstance(before, int) and isinstance(after, int) and isinstance(extent, int)):
-            node.unsupported("mode 'wrap' of a dynamic size")
-        if max(before, after) > extent:
-            node.unsupported(f"mode 'wrap' by more than the extent {extent}")
-        parts = [data]
-        if before:
-            parts.insert(0, slice_axes(node, data, [axis], [extent - before], [extent]))
-        if after:
-            parts.append(slice_axes(node, data, [axis], [0], [after]))
-        data = node.many("concatenate", parts, axis=axis) if len(parts) > 1 else data
-    return data
-
-
 @converter("DepthToSpace")
 def depth_to_space(node: OnnxNode, data: Expr) -> Expr:
     mode = node.attr("mode", "DCR")
@@ -339,99 +266,7 @@ def _channel_major(node: OnnxNode, data: Expr, block: int) -> Expr:
     )
 
 
-@converter("Constant")
-def constant(node: OnnxNode) -> Expr:
-    """A tensor, or a number or list of numbers by attribute."""
-    if node.has("value"):
-        return Constant(node.attr("value"), node.span)
-    for name, dtype in (
-        ("value_float", "float32"),
-        ("value_floats", "float32"),
-        ("value_int", "int64"),
-        ("value_ints", "int64"),
-    ):
-        if node.has(name):
-            return Constant(np.asarray(node.attr(name), dtypes.numpy_of(dtype)), node.span)
-    return node.unsupported(f"of {', '.join(a.name for a in node.proto.attribute) or 'no value'}")
-
-
-@converter("ConstantOfShape", since=9)
-def constant_of_shape(node: OnnxNode, shape: Expr) -> Expr:
-    value = node.attr("value")
-    extents = node.ints(shape, "shape")
-    if any(isinstance(d, int) and d < 0 for d in extents):
-        node.bad(f"negative extent in shape {show_shape(tuple(extents))}")
-    value = np.zeros(1, np.float32) if value is None else value
-    if value.size != 1:
-        node.bad(f"value has {value.size} elements, expected 1")
-    return node.full(value.reshape(()), extents, dtypes.check(value.dtype))
-
-
-@converter("Shape")
-def shape_of(node: OnnxNode, data: Expr) -> Expr:
-    """A shape of more elements than are followed cannot be: ranks are small."""
-    return node.make("shape_value", values=tuple(node.shape(data)), dtype="int64")
-
-
-@converter("Size")
-def size_of(node: OnnxNode, data: Expr) -> Expr:
-    return node.reshape(node.make("shape_value", values=(node.product(node.shape(data)),), dtype="int64"), ())
-
-
-@converter("Range", since=11)
-def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
-    """``arange``; its bounds follow from constants or dimensions."""
-    dtype = node.dtype(start)
-    if dtypes.is_float(dtype):
-        first, last, step = (
-            node.number(v, n) for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))
-        )
-        if step == 0:
-            node.bad("delta is 0")
-        count = max(int(np.ceil((np.float64(last) - np.float64(first)) / np.float64(step))), 0)
-        steps = node.make("arange", start=0, stop=count, step=1, dtype="int32")
-        return node.make("add", node.make("multiply", node.cast(steps, dtype), step), first)
-    (first,), (last,), (step,) = (
-        node.ints(v, n) for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))
-    )
-    if not isinstance(step, int):
-        node.unsupported(f"delta depends on a dynamic dimension: {step}")
-    if step == 0:
-        node.bad("delta is 0")
-    return node.make("arange", start=first, stop=last, step=step, dtype=dtype)
-
-
-@converter("EyeLike", since=9)
-def eye_like(node: OnnxNode, data: Expr) -> Expr:
-    rows, columns = node.shape(data)
-    dtype = node.dtype_attr("dtype", node.dtype(data))
-    across = node.make("arange", start=0, stop=columns, step=1, dtype="int64")
-    down = node.make("arange", start=0, stop=rows, step=1, dtype="int64")
-    down = node.reshape(node.make("add", down, node.attr("k", 0)), (rows, 1))
-    return node.cast(node.make("equal", down, node.reshape(across, (1, columns))), dtype)
-
-
 @converter("Trilu", since=14)
 def trilu(node: OnnxNode, data: Expr, k: Expr | None = None) -> Expr:
     offset = 0 if k is None else int(node.number(k, "k"))
     return node.make("trilu", data, k=offset, upper=bool(node.attr("upper", 1)))
-
-
-@converter("CenterCropPad", since=18)
-def center_crop_pad(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
-    wanted = node.static_ints(shape, "shape")
-    rank = node.rank(data)
-    axes = node.axes(node.attr("axes", list(range(rank))), rank)
-    for axis, extent in zip(axes, wanted, strict=True):
-        have = node.shape(data)[axis]
-        if not isinstance(have, int):
-            node.unsupported(f"of a dynamic extent {have}")
-        if have > extent:
-            start = (have - extent) // 2
-            data = slice_axes(node, data, [axis], [start], [start + extent])
-        elif have < extent:
-            before = (extent - have) // 2
-            width = [(0, 0)] * rank
-            width[axis] = (before, extent - have - before)
-            data = node.make("nn.pad", data, pad_width=tuple(width), pad_value=0)
-    return data

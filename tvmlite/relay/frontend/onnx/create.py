@@ -1,0 +1,83 @@
+"""ONNX's tensors made from nothing: constants, shapes, ranges, identity matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.frontend.onnx.node import OnnxNode
+from tvmlite.relay.frontend.onnx.registry import converter
+from tvmlite.relay.ir import Constant, Expr
+from tvmlite.relay.types import show_shape
+
+
+@converter("Constant")
+def constant(node: OnnxNode) -> Expr:
+    """A tensor, or a number or list of numbers by attribute."""
+    if node.has("value"):
+        return Constant(node.attr("value"), node.span)
+    for name, dtype in (
+        ("value_float", "float32"),
+        ("value_floats", "float32"),
+        ("value_int", "int64"),
+        ("value_ints", "int64"),
+    ):
+        if node.has(name):
+            return Constant(np.asarray(node.attr(name), dtypes.numpy_of(dtype)), node.span)
+    return node.unsupported(f"of {', '.join(a.name for a in node.proto.attribute) or 'no value'}")
+
+
+@converter("ConstantOfShape", since=9)
+def constant_of_shape(node: OnnxNode, shape: Expr) -> Expr:
+    value = node.attr("value")
+    extents = node.ints(shape, "shape")
+    if any(isinstance(d, int) and d < 0 for d in extents):
+        node.bad(f"negative extent in shape {show_shape(tuple(extents))}")
+    value = np.zeros(1, np.float32) if value is None else value
+    if value.size != 1:
+        node.bad(f"value has {value.size} elements, expected 1")
+    return node.full(value.reshape(()), extents, dtypes.check(value.dtype))
+
+
+@converter("Shape")
+def shape_of(node: OnnxNode, data: Expr) -> Expr:
+    """A shape of more elements than are followed cannot be: ranks are small."""
+    return node.make("shape_value", values=tuple(node.shape(data)), dtype="int64")
+
+
+@converter("Size")
+def size_of(node: OnnxNode, data: Expr) -> Expr:
+    return node.reshape(node.make("shape_value", values=(node.product(node.shape(data)),), dtype="int64"), ())
+
+
+@converter("Range", since=11)
+def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
+    """``arange``; its bounds follow from constants or dimensions."""
+    dtype = node.dtype(start)
+    if dtypes.is_float(dtype):
+        first, last, step = (
+            node.number(v, n) for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))
+        )
+        if step == 0:
+            node.bad("delta is 0")
+        count = max(int(np.ceil((np.float64(last) - np.float64(first)) / np.float64(step))), 0)
+        steps = node.make("arange", start=0, stop=count, step=1, dtype="int32")
+        return node.make("add", node.make("multiply", node.cast(steps, dtype), step), first)
+    (first,), (last,), (step,) = (
+        node.ints(v, n) for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))
+    )
+    if not isinstance(step, int):
+        node.unsupported(f"delta depends on a dynamic dimension: {step}")
+    if step == 0:
+        node.bad("delta is 0")
+    return node.make("arange", start=first, stop=last, step=step, dtype=dtype)
+
+
+@converter("EyeLike", since=9)
+def eye_like(node: OnnxNode, data: Expr) -> Expr:
+    rows, columns = node.shape(data)
+    dtype = node.dtype_attr("dtype", node.dtype(data))
+    across = node.make("arange", start=0, stop=columns, step=1, dtype="int64")
+    down = node.make("arange", start=0, stop=rows, step=1, dtype="int64")
+    down = node.reshape(node.make("add", down, node.attr("k", 0)), (rows, 1))
+    return node.cast(node.make("equal", down, node.reshape(across, (1, columns))), dtype)
