@@ -16,7 +16,7 @@ from tvmlite.te.codegen import jit, llvm
 from tvmlite.te.loop import ir
 
 Run = Callable[..., int]
-Elementwise = Callable[..., np.ndarray]
+Elementwise = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)
@@ -80,13 +80,12 @@ def _ctype(argument: Any) -> Any:
 def elementwise(run: Run) -> Elementwise:
     """``elementwise(formula, *arrays, dtype="", lanes=1)``: ``formula`` of the arrays' elements, one by one.
 
-    All arrays have one length, a multiple of ``lanes``; the result has the formula's dtype. bfloat16 arrays
-    are given as uint16, with the dtype's name: ``(array, "bfloat16")``.
+    All arrays have one length, a multiple of ``lanes``; the result has the formula's dtype, and is a list
+    where the formula gives a list. bfloat16 arrays are given as uint16, with the dtype's name:
+    ``(array, "bfloat16")``.
     """
 
-    def runner(
-        formula: Callable[..., te.Expr], *arrays: Any, lanes: int = 1, target: str = "native"
-    ) -> np.ndarray:
+    def runner(formula: Callable[..., te.Expr], *arrays: Any, lanes: int = 1, target: str = "native") -> Any:
         pairs = [a if isinstance(a, tuple) else (a, a.dtype.name) for a in arrays]
         length = len(pairs[0][0])
         assert length % lanes == 0
@@ -94,13 +93,15 @@ def elementwise(run: Run) -> Elementwise:
         index: te.Expr = i if lanes == 1 else te.Ramp(i * lanes, te.const(1, "int64"), lanes)
         shape = (te.const(length, "int64"),)
         inputs = [ir.Buffer(f"x{k}", name, shape, "param") for k, (_, name) in enumerate(pairs)]
-        value = formula(*(ir.Load(b, (index,)) for b in inputs))
-        result = ir.Buffer("y", value.dtype, shape, "param")
+        formulas = formula(*(ir.Load(b, (index,)) for b in inputs))
+        values = formulas if isinstance(formulas, list) else [formulas]
+        results = [ir.Buffer(f"y{k}", v.dtype, shape, "param") for k, v in enumerate(values)]
+        stores = (ir.Store(y, (index,), v) for y, v in zip(results, values, strict=True))
         extent = te.const(length // lanes, "int64")
-        body = ir.For(i, te.const(0, "int64"), extent, ir.Store(result, (index,), value))
-        function = ir.Function("elementwise", (*inputs, result), (result,), (), body)
-        out = np.zeros(length, "uint16" if value.dtype == "bfloat16" else value.dtype)
-        assert run(function, *(a for a, _ in pairs), out, target=target) == 0
-        return out
+        body = ir.For(i, te.const(0, "int64"), extent, ir.sequence(*stores))
+        function = ir.Function("elementwise", (*inputs, *results), tuple(results), (), body)
+        outs = [np.zeros(length, "uint16" if v.dtype == "bfloat16" else v.dtype) for v in values]
+        assert run(function, *(a for a, _ in pairs), *outs, target=target) == 0
+        return outs if isinstance(formulas, list) else outs[0]
 
     return runner
