@@ -25,7 +25,7 @@ def verify(function: ir.Function, legal: bool = False) -> None:
 class _Verifier:
     def __init__(self, function: ir.Function, legal: bool) -> None:
         self.function, self.legal = function, legal
-        self.variables: set[e.Expr] = {ir.THREADS, *function.sizes}
+        self.variables: set[e.Expr] = {ir.THREADS, ir.THREAD, *function.sizes}
         self.variables |= {p for p in function.params if isinstance(p, e.Var)}
         self.buffers: set[ir.Buffer] = set(function.buffers)
         self.writable: set[ir.Buffer] = set(function.outputs)
@@ -222,8 +222,7 @@ class _Verifier:
         for node in postorder(root):
             assert isinstance(node, e.Expr)
             if isinstance(node, e.Var):
-                known = node in self.variables or (node is ir.THREAD and self.legal)
-                self.require(known, f"variable {node.name!r} is not bound")
+                self.require(node in self.variables, f"variable {node.name!r} is not bound")
             elif node not in self.checked:
                 self.node(node)
             self.checked.add(node)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tvmlite.core.node import substitute
 from tvmlite.te import expr as e
-from tvmlite.te.arith import Analyzer, mentions
+from tvmlite.te.arith import Analyzer, mentions, same
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import buffers_written, loads
 
@@ -251,7 +251,7 @@ class Lanes:
         b = self.expr(node.args[2], self.both(opposite, mask))
         self.strict = strict
         zero = isinstance(b, e.Const) and b.value == 0 and str(b.value)[0] != "-"
-        if zero and isinstance(a, ir.Load) and a.predicate is chosen:
+        if zero and isinstance(a, ir.Load) and a.predicate is not None and same(a.predicate, chosen):
             return a  # lanes that are not loaded are 0
         return e.Select(condition, e.broadcast(a, self.lanes), e.broadcast(b, self.lanes))
 

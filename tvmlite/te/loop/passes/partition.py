@@ -180,32 +180,35 @@ class _Partition(Walker):
                 otherwise = self.stmt(loop.body)
         return replace(loop, body=ir.If(full, then, None if is_nothing(otherwise) else otherwise))
 
-    def terms(self, stmt: ir.Stmt, loop: ir.For, inner: list[e.Var]) -> list[_Term]:
-        """What the guards inside ``loop`` ask of its variable to hold in all turns of the ``inner`` loops."""
+    def terms(self, stmt: ir.Stmt, loop: ir.For, inner: list[e.Var], fills: bool = True) -> list[_Term]:
+        """What the guards inside ``loop`` ask of its variable to hold in all turns of the ``inner`` loops.
+
+        A guard that ``fills`` the body and speaks of no inner loop is left out: it will become a bound.
+        """
         match stmt:
             case ir.If(condition, then, otherwise):
-                alone = stmt is loop.body and otherwise is None
-                found = [] if alone else self.asked(condition, loop.var, inner)
-                found += self.terms(then, loop, inner)
-                return found if otherwise is None else found + self.terms(otherwise, loop, inner)
+                fills = fills and otherwise is None
+                found = self.asked(condition, loop.var, inner, fills)
+                found += self.terms(then, loop, inner, fills)
+                return found if otherwise is None else found + self.terms(otherwise, loop, inner, False)
             case ir.Seq(body):
-                return [term for one in body for term in self.terms(one, loop, inner)]
+                return [term for one in body for term in self.terms(one, loop, inner, False)]
             case ir.For():
                 with self.analyzer.scope():
                     self.analyzer.bind(stmt.var, stmt.min, stmt.extent)
-                    return self.terms(stmt.body, loop, [*inner, stmt.var])
+                    return self.terms(stmt.body, loop, [*inner, stmt.var], fills)
             case ir.Let():
-                return self.terms(stmt.body, loop, [*inner, stmt.var])
+                return self.terms(stmt.body, loop, [*inner, stmt.var], False)
             case ir.Allocate() | ir.View() | ir.While():
-                return self.terms(stmt.body, loop, inner)
+                return self.terms(stmt.body, loop, inner, False)
         return []
 
-    def asked(self, condition: e.Expr, var: e.Var, inner: list[e.Var]) -> list[_Term]:
+    def asked(self, condition: e.Expr, var: e.Var, inner: list[e.Var], fills: bool) -> list[_Term]:
         found = []
-        for part in conjunction(condition):
+        for part in conjunction(self.analyzer.simplify(condition)):
             if not isinstance(part, e.Less) or loads(part) or not mentions(part, (var,)):
                 continue
-            if not self.analyzer.is_index(part.a):
+            if (fills and not mentions(part, inner)) or not self.analyzer.is_index(part.a):
                 continue
             least = self.analyzer.least(part.b - part.a, inner)
             if least is None or self.analyzer.prove(least > 0):

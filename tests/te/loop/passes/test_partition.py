@@ -1,0 +1,153 @@
+"""Guards hoisted, made bounds, or confined to a loop's first or last turns."""
+
+import pytest
+
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.passes import partition, simplify
+from tvmlite.te.loop.verify import verify
+
+N, M = e.SizeVar("n", "int64"), e.SizeVar("m", "int64")
+
+
+def body(function: ir.Function) -> str:
+    return "\n".join(line[4:] for line in str(function).split("\n")[1:])
+
+
+def partitioned(function: ir.Function, agree, sizes=None) -> str:
+    verify(function)
+    after = simplify(partition(function))
+    verify(after)
+    for one in sizes or [None]:
+        agree(function, after, one)
+    return body(after)
+
+
+def test_an_invariant_condition_is_hoisted_and_a_linear_one_becomes_a_bound(make, agree) -> None:
+    c = make.buffer("C", N, 4)
+    guarded = ir.If(e.And(M < 5, make.x + 2 < M), make.store(c, make.x, make.y, 1.0))
+    nest = make.loop(make.x, N, make.loop(make.y, 4, guarded))
+    function = ir.Function("f", (c, M), (c,), (N,), nest)
+
+    text = partitioned(function, agree, [{N: 3, M: 4}, {N: 3, M: 9}, {N: 3, M: 0}])
+
+    assert text == (
+        "if m < 5:\n"
+        "    for x in range(0, min(m - 2, n)):\n"
+        "        for y in range(0, 4):\n"
+        "            C[x, y] = 1.0"
+    )
+
+
+def test_a_lower_bound_moves_the_begin(make, agree) -> None:
+    c = make.buffer("C", 9)
+    guarded = ir.If(make.x * 2 >= 5, make.store(c, make.x, 1.0))
+    function = ir.Function("f", (c,), (c,), (), make.loop(make.x, 9, guarded))
+
+    assert partitioned(function, agree) == "for x in range(3, 9):\n    C[x] = 1.0"
+
+
+def test_a_tail_is_split_off(make, agree) -> None:
+    c = make.buffer("C", N)
+    at = make.x * 16 + make.y
+    nest = make.loop(make.x, (N + 15) // 16, make.loop(make.y, 16, ir.If(at < N, make.store(c, at, 1.0))))
+    function = ir.Function("f", (c,), (c,), (N,), nest)
+
+    text = partitioned(function, agree, [{N: n} for n in (0, 1, 15, 16, 17, 40)])
+
+    assert text == (
+        "for x in range(0, n // 16):\n"
+        "    for y in range(0, 16):\n"
+        "        C[x * 16 + y] = 1.0\n"
+        "for x_1 in range(n // 16, (n + 15) // 16):\n"
+        "    for y in range(0, n - x_1 * 16):\n"
+        "        C[x_1 * 16 + y] = 1.0"
+    )
+
+
+def test_a_constant_tail_becomes_a_shorter_loop(make, agree) -> None:
+    c = make.buffer("C", 45)
+    at = make.x * 16 + make.y
+    guarded = ir.If(at < 45, make.store(c, at, 1.0))
+    function = ir.Function(
+        "f", (c,), (c,), (), make.loop(make.x, 3, make.loop(make.y, 16, guarded, kind=ir.UNROLL))
+    )
+
+    assert partitioned(function, agree) == (
+        "for x in range(0, 2):\n"
+        "    for y in unroll(0, 16):\n"
+        "        C[x * 16 + y] = 1.0\n"
+        "for y in unroll(0, 13):\n"
+        "    C[y + 32] = 1.0"
+    )
+
+
+def test_head_and_tail_of_a_padded_loop(make, agree) -> None:
+    a, c = make.buffer("A", 20), make.buffer("C", 22)
+    row = make.x + make.y - 1
+    guarded = ir.If(e.And(row >= 0, row < 20), make.store(c, make.x, make.load(a, row)))
+    function = ir.Function("f", (a, c), (c,), (), make.loop(make.x, 22, make.loop(make.y, 3, guarded)))
+
+    text = partitioned(function, agree)
+
+    assert "for x in range(1, 19):\n    for y in range(0, 3):\n        C[x] = A[x + y - 1]" in text
+    assert "if" not in text
+
+
+def test_a_parallel_loop_is_not_split(make, agree) -> None:
+    c = make.buffer("C", N)
+    at = make.x * 16 + make.y
+    lanes = make.loop(make.y, 16, ir.If(at < N, make.store(c, at, 1.0)), kind=ir.VECTORIZE)
+    function = ir.Function("f", (c,), (c,), (N,), make.loop(make.x, (N + 15) // 16, lanes, kind=ir.PARALLEL))
+
+    assert partitioned(function, agree, [{N: 40}, {N: 32}, {N: 3}]) == (
+        "for x in parallel(0, (n + 15) // 16):\n"
+        "    if x < n // 16:\n"
+        "        for y in vectorize(0, 16):\n"
+        "            C[x * 16 + y] = 1.0\n"
+        "    else:\n"
+        "        for y in vectorize(0, 16):\n"
+        "            if x * 16 + y < n:\n"
+        "                C[x * 16 + y] = 1.0"
+    )
+
+
+@pytest.mark.parametrize("rows", [1, 6, 7, 13])
+@pytest.mark.parametrize("columns", [1, 8, 12, 17])
+def test_two_tails_at_once(make, agree, rows: int, columns: int) -> None:
+    c = make.buffer("C", N, M)
+    x0, y0 = e.Var("x0", "int64"), e.Var("y0", "int64")
+    row, column = x0 * 6 + make.x, y0 * 8 + make.y
+    store = ir.If(row < N, make.loop(make.y, 8, ir.If(column < M, make.store(c, row, column, 1.0))))
+    nest = make.loop(x0, (N + 5) // 6, make.loop(y0, (M + 7) // 8, make.loop(make.x, 6, store)))
+    function = ir.Function("f", (c,), (c,), (N, M), nest)
+
+    text = partitioned(function, agree, [{N: rows, M: columns}])
+
+    assert "if" not in text
+
+
+def test_conditions_of_memory_and_lets_stay_where_they_are(make, agree) -> None:
+    c = make.buffer("C", 8, dtype="int32")
+    t = e.Var("t", "int32")
+    inner = ir.Let(t, make.load(c, 0), ir.If(t.astype("int64") + make.x < 5, make.store(c, make.x, t)))
+    read = ir.If(make.load(c, 1) < 5, make.store(c, make.x, make.load(c, 1)))
+    function = ir.Function("f", (c,), (c,), (), make.loop(make.x, 8, make.loop(make.y, 2, inner, read)))
+
+    assert "if int64(t) + x < 5:" in partitioned(function, agree)
+
+
+def test_large_bodies_are_not_doubled(make) -> None:
+    c = make.buffer("C", N)
+    at = make.x * 4096 + make.y
+    nest = make.loop(make.y, 4096, ir.If(at < N, make.store(c, at, 1.0)), kind=ir.UNROLL)
+    function = ir.Function("f", (c,), (c,), (N,), make.loop(make.x, (N + 4095) // 4096, nest))
+
+    assert partition(function) is function
+
+
+def test_unchanged_is_the_same_object(make) -> None:
+    c = make.buffer("C", 64)
+    function = ir.Function("f", (c,), (c,), (), make.loop(make.x, 64, make.store(c, make.x, 1.0)))
+
+    assert partition(function) is function

@@ -1,0 +1,70 @@
+"""Loops simplified by their ranges and guards."""
+
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.passes import simplify
+
+
+def body(function: ir.Function) -> str:
+    return "\n".join(line[4:] for line in str(function).split("\n")[1:])
+
+
+def test_guards_and_divisions_that_ranges_decide_vanish(make, agree) -> None:
+    c = make.buffer("C", 64)
+    at = make.x * 8 + make.y
+    guarded = ir.If(at < 64, make.store(c, at // 8 * 8 + at % 8, 1.0))
+    inner = make.loop(make.y, 8, guarded, ir.If(make.y < 0, make.store(c, 0, 2.0)))
+    function = ir.Function("f", (c,), (c,), (), make.loop(make.x, 8, inner))
+
+    after = simplify(function)
+
+    assert body(after) == ("for x in range(0, 8):\n    for y in range(0, 8):\n        C[x * 8 + y] = 1.0")
+    agree(function, after)
+
+
+def test_conditions_hold_inside_their_branches(make) -> None:
+    n = e.SizeVar("n", "int64")
+    c = make.buffer("C", n)
+    test = make.x < 3
+    branch = ir.If(test, ir.If(make.x < 5, make.store(c, make.x, 1.0)), ir.If(test, make.store(c, 0, 2.0)))
+
+    after = simplify(ir.Function("f", (c,), (c,), (n,), make.loop(make.x, n, branch)))
+
+    assert body(after) == "for x in range(0, n):\n    if x < 3:\n        C[x] = 1.0"
+
+
+def test_loops_of_one_turn_and_lets_of_index_arithmetic_go(make, agree) -> None:
+    a, c = make.buffer("A", 8), make.buffer("C", 8)
+    t = ir.Buffer("T", "float32", (make.y * 0 + 2,))
+    let = ir.Let(make.z, make.y * 2 + 1, make.store(t, make.z - 1, make.load(a, make.z)))
+    read = make.store(c, make.y, make.load(t, make.y))
+    nest = make.loop(make.y, 1, ir.Allocate(t, ir.sequence(let, read)))
+    function = ir.Function("f", (a, c), (c,), (), make.loop(make.x, 0, nest, begin=3))
+    one = ir.Function("f", (a, c), (c,), (), nest)
+
+    assert body(simplify(function)) == "pass"
+    assert body(simplify(one)) == "allocate T[2] float32:\n    T[0] = A[1]\n    C[0] = T[0]"
+
+
+def test_what_an_assert_says_is_known_after_it(make) -> None:
+    n = e.SizeVar("n", "int64")
+    c = make.buffer("C", n)
+    guarded = ir.If(make.index(3) < n, make.store(c, 3, 1.0))
+    function = ir.Function(
+        "f", (c,), (c,), (n,), ir.sequence(ir.Assert(n >= 4, "too short"), ir.Assert(n > 0, "empty"), guarded)
+    )
+
+    assert body(simplify(function)) == "assert 3 < n, 'too short'\nC[3] = 1.0"
+
+
+def test_unchanged_is_the_same_object(make) -> None:
+    a, c = make.buffer("A", 8, 8), make.buffer("C", 8, 8)
+    mask = e.Less(e.Ramp(make.y * 4, make.index(1), 4), e.broadcast(make.index(7), 4))
+    at = e.Ramp(make.y * 4, make.index(1), 4)
+    store = ir.Store(c, (make.x, at), ir.Load(a, (make.x, at), mask), mask)
+    guarded = ir.If(make.x * 3 < 20, make.loop(make.y, 2, store), make.store(c, make.x, 0, 1.0))
+    function = ir.Function("f", (a, c), (c,), (), make.loop(make.x, 8, guarded))
+
+    once = simplify(function)
+
+    assert simplify(once) is once
