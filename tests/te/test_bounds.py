@@ -212,3 +212,34 @@ def test_a_consumer_outside_the_loop_is_named() -> None:
         error.value
     )
     assert "s[B].compute_at(s[C], C.op.axis[0])" in str(error.value)
+
+
+def test_a_fused_symbolic_loop_needs_no_guards(loops, run) -> None:
+    n, m = te.var("n"), te.var("m")
+    A = te.placeholder((n, 4, m), name="A")
+    B = te.compute((n, 4, m), lambda i, c, j: A[i, c, j] + 1.0, name="B")
+    C = te.compute((n, 4, m), lambda i, c, j: B[i, c, j] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    i, c, _ = C.op.axis
+    outer, _ = s[C].split(c, factor=2)
+    s[B].compute_at(s[C], s[C].fuse(i, outer))
+    s[C].fuse(*s[C].leaf_iter_vars[1:])
+
+    assert allocations(s, [A, C]) == {"B": [1, 2, "m"]}
+    assert "if " not in loops(s, [A, C])
+    a = np.arange(24, dtype="float32").reshape(2, 4, 3)
+    np.testing.assert_array_equal(run(s, [A, C], [a], [(2, 4, 3)])[0], (a + 1) * 2)
+
+
+def test_what_holds_in_one_nest_proves_nothing_in_another(run) -> None:
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n - 5,), lambda i: A[i] + 1.0, name="B")
+    C = te.compute((n,), lambda i: te.if_then_else(i < n - 5, B[te.max(te.min(i, n - 6), 0)], 2.0), name="C")
+    s = te.create_schedule(C.op)
+    s[C].split(C.op.axis[0], factor=4)
+
+    for size in (0, 3, 9):
+        a = np.arange(size, dtype="float32")
+        want = np.where(np.arange(size) < size - 5, a + 1, 2)
+        np.testing.assert_array_equal(run(s, [A, C], [a], [(size,)])[0], want)

@@ -7,7 +7,9 @@ loops inside its attach point run; the loops outside stand still. From that its 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import reduce
 
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder
@@ -16,7 +18,17 @@ from tvmlite.te import tensor as t
 from tvmlite.te.arith import Analyzer
 from tvmlite.te.expr import Expr
 from tvmlite.te.intervals import at_least, evaluate, simplify, union
-from tvmlite.te.relations import Extent, Interval, Number, Ranges, intervals_up, pass_down, plain
+from tvmlite.te.relations import (
+    Extent,
+    Interval,
+    Number,
+    Ranges,
+    intervals_up,
+    met_with,
+    pass_down,
+    plain,
+    unfused,
+)
 from tvmlite.te.schedule import Schedule
 from tvmlite.te.stage import AT, Stage
 from tvmlite.te.tensor import IterVar, Operation, Tensor, TensorRead
@@ -55,6 +67,35 @@ class Bounds:
         """The value of a loop's axis at one iteration."""
         first, extent = self.ranges[leaf]
         return first if e.is_const(extent, 1) else self.loops[leaf] + first
+
+    @contextmanager
+    def inside(self, stage: Stage, own: bool) -> Iterator[None]:
+        """What holds inside the loops around ``stage``, and in its ``own`` loops too: where loops run and
+        that they do run, of which proofs elsewhere must know nothing."""
+        around = list(_loops_around(stage))
+        if own:
+            around = [*((stage, leaf) for leaf in reversed(stage.leaf_iter_vars)), *around]
+        with self.analyzer.scope():
+            told: set[Number] = set()
+            for owner, leaf in reversed(around):
+                extent = self.ranges[leaf].extent
+                self.analyzer.bind(self.loops[leaf], 0, extent)
+                if isinstance(extent, Expr):
+                    self._tell(owner, leaf, told)
+            yield
+
+    def _tell(self, stage: Stage, leaf: IterVar, told: set[Number]) -> None:
+        """What follows for other axes from one turn of the loop ``leaf``: their ranges are not empty, and
+        those it was fused from stay in theirs, which the quotient by an unknown extent does not show."""
+        for axis in met_with(stage.relations, leaf):
+            extent = self.ranges[axis].extent
+            if axis is not leaf and isinstance(extent, Expr) and extent not in told:
+                told.add(extent)
+                self.analyzer.assume(extent >= 1)
+        for axis, value in unfused(stage.relations, self.ranges, leaf, self.position(leaf)).items():
+            first, extent = self.ranges[axis]
+            if axis is not leaf and isinstance(value, Expr):
+                self.analyzer.assume(value < first + extent)
 
     def region(self, op: Operation) -> tuple[Extent, ...] | None:
         """The part of ``op``'s tensors that its stage computes; None for all of it."""
@@ -113,31 +154,29 @@ def _set_loops(stage: Stage, bounds: Bounds) -> None:
 
     pass_down(stage.relations, bounds.ranges, simple, bounds.widening.extent)
     for leaf in stage.leaf_iter_vars:
-        first, extent = bounds.ranges[leaf]
-        var = bounds.variable(leaf)
+        first, var = bounds.ranges[leaf].min, bounds.variable(leaf)
         # A formula's variable counts from the range's min, a loop's from 0: they are one only if that is 0.
         bounds.loops[leaf] = var if e.is_const(first, 0) else e.Var(var.name, var.dtype)
-        bounds.analyzer.bind(bounds.loops[leaf], 0, extent)
 
 
 def _set_region(
     stage: Stage, op: t.ComputeOp, consumers: list[Stage], formulas: dict[Operation, Formula], bounds: Bounds
 ) -> None:
     """The part of ``op``'s axes that ``consumers`` need at one turn of the loop the stage is attached to."""
-    needed: list[Interval | None] | None = None
+    _check_scope(stage, consumers)
+    if not all(isinstance(consumer.op, t.ComputeOp) for consumer in consumers):
+        return
+    needed: list[list[Interval | None]] = []
     for consumer in consumers:
-        running = _running(stage, consumer, bounds)
-        if not isinstance(consumer.op, t.ComputeOp):
-            return
-        for tensor, places in formulas[consumer.op].reads.items():
-            for place in places if tensor.op is op else ():
-                met = [evaluate(index, running, bounds.analyzer) for index in place]
-                if needed is None:
-                    needed = met
-                else:
-                    needed = [union(a, b, bounds.analyzer) for a, b in zip(needed, met, strict=True)]
-    for axis, interval in zip(op.axis, needed or [], strict=False):
-        bounds.ranges[axis] = _clip(interval, bounds.whole[axis], stage, bounds)
+        with bounds.inside(consumer, own=True):
+            running = _running(stage, consumer, bounds)
+            for tensor, places in formulas[consumer.op].reads.items():
+                for place in places if tensor.op is op else ():
+                    needed.append([evaluate(index, running, bounds.analyzer) for index in place])
+    with bounds.inside(stage, own=False):
+        for axis, *intervals in zip(op.axis, *needed, strict=True):
+            interval = reduce(lambda a, b: union(a, b, bounds.analyzer), intervals)
+            bounds.ranges[axis] = _clip(interval, bounds.whole[axis], stage, bounds)
 
 
 def _running(stage: Stage, consumer: Stage, bounds: Bounds) -> dict[e.Var, Interval]:
@@ -150,12 +189,10 @@ def _running(stage: Stage, consumer: Stage, bounds: Bounds) -> dict[e.Var, Inter
         first, extent = bounds.ranges[leaf]
         running = inside and not e.is_const(extent, 1)
         found[leaf] = Interval(first, extent - 1) if running else Interval(bounds.position(leaf), 0)
-    for leaf in _loops_around(consumer):
+    for _, leaf in _loops_around(consumer):
         inside = inside and leaf is not stage.attach_ivar
         if inside:
             outside[bounds.loops[leaf]] = Interval(0, bounds.ranges[leaf].extent - 1)
-    if inside and stage.attach_type == AT:
-        _complain(stage, consumer)
     intervals_up(consumer.relations, bounds.ranges, found)
     op = consumer.op
     axes = (*op.axis, *op.reduce_axis) if isinstance(op, t.ComputeOp) else ()
@@ -172,33 +209,15 @@ def _relax(axis: IterVar, interval: Interval, outside: dict[e.Var, Interval], bo
     return Interval(low.low, low.width + interval.width)
 
 
-def _loops_around(stage: Stage) -> Iterator[IterVar]:
-    """The loops that ``stage`` stands in, innermost first."""
+def _loops_around(stage: Stage) -> Iterator[tuple[Stage, IterVar]]:
+    """The loops that ``stage`` stands in, with the stages they belong to, innermost first."""
     while stage.attach_type == AT:
         parent, axis = stage.attach_stage, stage.attach_ivar
         assert parent is not None
         leaves = parent.leaf_iter_vars
         position = next(n for n, leaf in enumerate(leaves) if leaf is axis)
-        yield from reversed(leaves[: position + 1])
+        yield from ((parent, leaf) for leaf in reversed(leaves[: position + 1]))
         stage = parent
-
-
-def _check_scope(stage: Stage, consumers: list[Stage]) -> None:
-    """An error if a consumer of ``stage`` stands outside the loop it is attached to."""
-    for consumer in consumers if stage.attach_type == AT else ():
-        within = (*consumer.leaf_iter_vars, *_loops_around(consumer))
-        if not any(leaf is stage.attach_ivar for leaf in within):
-            _complain(stage, consumer)
-
-
-def _complain(stage: Stage, consumer: Stage) -> None:
-    assert stage.attach_stage is not None
-    assert stage.attach_ivar is not None
-    raise ScheduleError(
-        f"compute_at: {stage.name} is computed at axis {stage.attach_ivar.var.name} of "
-        f"{stage.attach_stage.name}, but {consumer.name}, which is outside that loop, reads it too",
-        stage.attach_span,
-    )
 
 
 def _clip(interval: Interval | None, whole: Extent, stage: Stage, bounds: Bounds) -> Extent:
@@ -216,10 +235,14 @@ def _clip(interval: Interval | None, whole: Extent, stage: Stage, bounds: Bounds
         return Extent(first, max(0, last - first + 1))
     if stage.attach_type != AT and not (isinstance(low, int) and isinstance(width, int)):
         return whole
-    extent = width + 1
-    if not at_least(extent, 0, analyzer):
-        extent = 0 if isinstance(extent, int) else e.Max(extent, e.const(0, e.INDEX))
-    return Extent(low, extent)
+    return Extent(low, never_negative(width + 1))
+
+
+def never_negative(extent: Number) -> Number:
+    """The extent of a buffer, which exists even where loops of that extent have no turn."""
+    if at_least(extent, 0, Analyzer()):
+        return extent
+    return 0 if isinstance(extent, int) else e.Max(extent, e.const(0, e.INDEX))
 
 
 def _constant_width(width: Number, stage: Stage, bounds: Bounds) -> Number | None:
@@ -231,3 +254,17 @@ def _constant_width(width: Number, stage: Stage, bounds: Bounds) -> Number | Non
     if not any(node in loops for node in postorder(width)):
         return width
     return bounds.analyzer.interval(width).high
+
+
+def _check_scope(stage: Stage, consumers: list[Stage]) -> None:
+    """An error if a consumer of ``stage`` stands outside the loop it is attached to."""
+    for consumer in consumers if stage.attach_type == AT else ():
+        within = (*consumer.leaf_iter_vars, *(leaf for _, leaf in _loops_around(consumer)))
+        if not any(leaf is stage.attach_ivar for leaf in within):
+            assert stage.attach_stage is not None
+            assert stage.attach_ivar is not None
+            raise ScheduleError(
+                f"compute_at: {stage.name} is computed at axis {stage.attach_ivar.var.name} of "
+                f"{stage.attach_stage.name}, but {consumer.name}, which is outside that loop, reads it too",
+                stage.attach_span,
+            )

@@ -11,7 +11,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
 from tvmlite.te.arith import Analyzer
-from tvmlite.te.bounds import Bounds, Formula, formula_of, infer
+from tvmlite.te.bounds import Bounds, Formula, formula_of, infer, never_negative
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import simplify
 from tvmlite.te.nest import Building, attach, index_of
@@ -133,7 +133,7 @@ def _buffers(normal: Schedule, params: dict[Tensor, Tensor], bounds: Bounds) -> 
         for tensor in stage.op.outputs:
             if tensor not in made:
                 shape = [widen(n) for n in tensor.shape] if region is None else [x.extent for x in region]
-                add(tensor, shape, "local")
+                add(tensor, map(never_negative, shape), "local")
     return made
 
 

@@ -65,7 +65,8 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
     values_up(stage.relations, bounds.ranges, values)
     mapping = {bounds.variable(axis): index_of(values[axis]) for axis in (*op.axis, *op.reduce_axis)}
     mapping = {var: value for var, value in mapping.items() if var is not value}
-    guards = _guards(stage, op, values, bounds)
+    with bounds.inside(stage, own=True):
+        guards = _guards(stage, op, values, bounds)
     places = [building.place(tensor, [values[axis] for axis in op.axis]) for tensor in op.outputs]
     reduces = [node for node in building.formulas[op].body if isinstance(node, t.Reduce)]
     if not reduces:

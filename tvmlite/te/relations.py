@@ -100,7 +100,7 @@ def overruns(
     prove_equal: Callable[[Number, Number], bool],
 ) -> set[IterVar]:
     """The axes whose value, as the loops run, may go beyond their range: by tails of splits that do not
-    divide."""
+    divide. Where a fused axis stays in its range, those it was made from stay in theirs."""
     risky: set[IterVar] = set()
     for relation in reversed(relations):
         match relation:
@@ -108,9 +108,31 @@ def overruns(
                 made = ranges[outer].extent * ranges[inner].extent
                 if outer in risky or inner in risky or not prove_equal(ranges[parent].extent, made):
                     risky.add(parent)
-            case Fuse(outer, inner, fused) if fused in risky:
-                risky.update((outer, inner))
     return risky
+
+
+def met_with(relations: Sequence[Relation], leaf: IterVar) -> set[IterVar]:
+    """The axes that certainly have an iteration if the loop ``leaf`` has one."""
+    met = {leaf}
+    for relation in reversed(relations):
+        match relation:
+            case Split(parent, outer, inner, factor):
+                if (inner if factor is None else outer) in met:
+                    met.add(parent)
+            case Fuse(outer, inner, fused) if fused in met:
+                met.update((outer, inner))
+    return met
+
+
+def unfused(
+    relations: Sequence[Relation], ranges: Ranges, leaf: IterVar, value: Number
+) -> dict[IterVar, Number]:
+    """The values of the axes that ``leaf`` was fused from, at its ``value``."""
+    values = {leaf: value}
+    for relation in reversed(relations):
+        if isinstance(relation, Fuse) and relation.fused in values:
+            values_up((relation,), ranges, values)
+    return values
 
 
 def intervals_up(relations: Sequence[Relation], ranges: Ranges, found: dict[IterVar, Interval]) -> None:
@@ -143,6 +165,9 @@ def _unfuse(
         found[outer], found[inner] = _all_of(ranges[outer]), _all_of(ranges[inner])
         return
     rows, columns = ranges[outer].min, ranges[inner].min
+    if fused.is_point and e.is_const(ranges[outer].extent, 1):
+        found[outer], found[inner] = Interval(rows, 0), Interval(fused.low + columns, 0)
+        return
     if fused.is_point:
         found[outer] = Interval(fused.low // width + rows, 0)
         found[inner] = Interval(fused.low % width + columns, 0)
