@@ -130,7 +130,9 @@ def call_reference(call: Call, args: Sequence[Value], binding: Binding | None = 
     attrs = evaluate_attrs(call.attrs, binding or {})
     concrete = call if attrs is call.attrs else dataclasses.replace(call, attrs=attrs)
     arrays = args[0] if row.num_inputs is None else args
-    return _as_value(row.reference(concrete, *arrays), type_of(call), row.name)
+    with np.errstate(all="ignore"):  # infinities and NaNs are values here
+        result = row.reference(concrete, *arrays)
+    return _as_value(result, type_of(call), row.name)
 
 
 def _as_value(result: Any, type_: Type, name: str) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tvmlite.core import abi
@@ -14,6 +14,10 @@ from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var
 from tvmlite.relay.types import Dim, TensorType, TupleType, normal_dim, show_dim
 from tvmlite.te import expr as te
+
+SMALL_NUMBER = 512
+"""A size of so many bytes times dimensions is aligned by rounding up the number; below, that would waste
+more than rounding up the dimensions."""
 
 Slot: TypeAlias = tuple[Expr, int]
 """A value: the node that makes it, and which of its results it is."""
@@ -47,24 +51,33 @@ def plan(function: Function) -> MemoryPlan:
     Values of sizes with one symbolic part (``4 * h * w`` and ``16 * h * w``) share memory among
     themselves; those of different symbolic parts, which nothing orders, do not.
     """
-    families: dict[str, list[tuple[Lifetime, int]]] = {}
-    units: dict[str, list[te.Expr]] = {}
+    families: dict[tuple[str, bool], _Family] = {}
     for lifetime in lifetimes(function):
         number, symbolic = _factors(lifetime.type)
-        key = " * ".join(sorted(map(show_dim, symbolic)))
-        families.setdefault(key, []).append((lifetime, number))
-        units.setdefault(key, sorted(symbolic, key=show_dim))
+        symbolic.sort(key=show_dim)
+        small = bool(symbolic) and number % abi.WORKSPACE_ALIGNMENT != 0 and number < SMALL_NUMBER
+        key = " * ".join(map(show_dim, symbolic)), small
+        family = families.setdefault(key, _Family(_unit(symbolic, small)))
+        family.members.append(lifetime)
+        family.sizes.append(number if small else abi.align(number))
     offsets: dict[Slot, Dim] = {}
     total: Dim = 0
-    for key in sorted(families, key=lambda name: (name != "", name)):
-        members = families[key]
-        unit = _unit(units[key], [number for _, number in members])
-        sizes = [abi.align(number) if unit is None else number for _, number in members]
-        places, extent = _place([(m.first, m.last) for m, _ in members], sizes)
-        for (lifetime, _), place in zip(members, places, strict=True):
-            offsets[lifetime.slot] = _sum(total, place, unit)
-        total = _sum(total, extent, unit)
+    for key in sorted(families):
+        family = families[key]
+        places, extent = _place([(m.first, m.last) for m in family.members], family.sizes)
+        for lifetime, place in zip(family.members, places, strict=True):
+            offsets[lifetime.slot] = _sum(total, place, family.unit)
+        total = _sum(total, extent, family.unit)
     return MemoryPlan(offsets, total)
+
+
+@dataclass
+class _Family:
+    """Values whose sizes are multiples of one ``unit`` of bytes (None: a byte), and so share memory."""
+
+    unit: te.Expr | None
+    members: list[Lifetime] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
 
 
 def lifetimes(function: Function) -> list[Lifetime]:
@@ -129,14 +142,14 @@ def _factors(type_: TensorType) -> tuple[int, list[te.Expr]]:
     return number, symbolic
 
 
-def _unit(symbolic: Sequence[te.Expr], numbers: Sequence[int]) -> te.Expr | None:
-    """What the numbers of a family count; a multiple of 64 bytes whatever the dimensions are."""
+def _unit(symbolic: Sequence[te.Expr], small: bool) -> te.Expr | None:
+    """The symbolic part of a family's sizes; for small numbers of it, rounded up to a multiple of 64."""
     if not symbolic:
         return None
     product = symbolic[0]
     for factor in symbolic[1:]:
         product = product * factor
-    if all(number % abi.WORKSPACE_ALIGNMENT == 0 for number in numbers):
+    if not small:
         return product
     return (product + (abi.WORKSPACE_ALIGNMENT - 1)) // abi.WORKSPACE_ALIGNMENT * abi.WORKSPACE_ALIGNMENT
 
