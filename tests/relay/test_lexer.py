@@ -14,10 +14,11 @@ def kinds(text: str) -> list[tuple[str, str]]:
 
 def test_text_is_cut_into_tokens() -> None:
     assert kinds('def @main(%x: Tensor[(1,), f]) /* a\ncomment */ -> %0.1 "s\\"" 1.5e-3f64 nn.relu //') == [
-        ("name", "def"), ("global", "@main"), ("sign", "("), ("local", "%x"), ("sign", ":"), ("name", "Tensor"),
-        ("sign", "["), ("sign", "("), ("number", "1"), ("sign", ","), ("sign", ")"), ("sign", ","), ("name", "f"),
-        ("sign", "]"), ("sign", ")"), ("sign", "->"), ("local", "%0"), ("field", ".1"), ("string", '"s\\""'),
-        ("number", "1.5e-3f64"), ("name", "nn.relu"), ("sign", "//"),
+        ("name", "def"), ("global", "@main"), ("sign", "("), ("local", "%x"), ("sign", ":"),
+        ("name", "Tensor"), ("sign", "["), ("sign", "("), ("number", "1"), ("sign", ","), ("sign", ")"),
+        ("sign", ","), ("name", "f"), ("sign", "]"), ("sign", ")"), ("sign", "->"), ("local", "%0"),
+        ("field", ".1"), ("string", '"s\\""'), ("number", "1.5e-3f64"), ("name", "nn.relu"),
+        ("sign", "//"),
     ]  # fmt: skip
 
 

@@ -37,7 +37,8 @@ def test_operators_bind_as_in_python() -> None:
     ("text", "value", "dtype"),
     [
         ("2", 2, "int32"), ("-2i64", -2, "int64"), ("1.5", 1.5, "float32"), ("1f64", 1.0, "float64"),
-        ("True", True, "bool"), ("-inff", -np.inf, "float32"), ("255u8", 255, "uint8"), ("1e3f16", 1000.0, "float16"),
+        ("True", True, "bool"), ("-inff", -np.inf, "float32"), ("255u8", 255, "uint8"),
+        ("1e3f16", 1000.0, "float16"),
     ],
 )  # fmt: skip
 def test_scalars_are_read(text: str, value, dtype: str) -> None:
