@@ -122,8 +122,19 @@ def _load_windows(w: Writer, where: Place, stride: int) -> str:
     home = [min(stride * lane // lanes, stride - 1) for lane in range(lanes)]
     result = ""
     for window, offset in enumerate(offsets):
-        address = _address(w, where, offset)
-        loaded = w.emit(f"load {raw_type}, ptr {address}, align {where.alignment}")
+        if where.mask is None:
+            address = _address(w, where, offset)
+            loaded = w.emit(f"load {raw_type}, ptr {address}, align {where.alignment}")
+        else:
+            used = {stride * lane - offset: lane for lane in range(lanes) if home[lane] == window}
+            mask = _shuffle(
+                w,
+                vector("i1", lanes),
+                where.mask,
+                "zeroinitializer",
+                [used.get(k, lanes) for k in range(lanes)],
+            )
+            loaded = _masked(w, _address(w, where, offset, ""), where, raw_type, mask)
         picks = [
             lanes + stride * lane - offset if home[lane] == window else lane if home[lane] < window else -1
             for lane in range(lanes)
@@ -147,17 +158,25 @@ def _load_each(w: Writer, where: Place) -> str:
 def _load_masked(w: Writer, where: Place) -> str:
     dtype, lanes, mask = where.buffer.dtype, where.lanes, where.mask
     type_, masks = memory_type(w, dtype, lanes), vector("i1", lanes)
+    assert mask is not None
     if where.stride == 1:
-        address = _address(w, where, 0, "")
-        name = f"llvm.masked.load.{mangled(type_)}.p0"
-        target = w.module.declare(name, type_, f"ptr, i32 immarg, {masks}, {type_}")
-        arguments = f"ptr {address}, i32 {where.alignment}, {masks} {mask}, {type_} zeroinitializer"
-    else:
-        addresses, pointers = _addresses(w, where)
-        name = f"llvm.masked.gather.{mangled(type_)}.{mangled(pointers)}"
-        target = w.module.declare(name, type_, f"{pointers}, i32 immarg, {masks}, {type_}")
-        arguments = f"{pointers} {addresses}, i32 {where.alignment}, {masks} {mask}, {type_} zeroinitializer"
+        return from_memory(w, _masked(w, _address(w, where, 0, ""), where, type_, mask), dtype, lanes)
+    if where.stride is not None and where.stride in _WINDOWS:
+        return _load_windows(w, where, where.stride)
+    addresses, pointers = _addresses(w, where)
+    name = f"llvm.masked.gather.{mangled(type_)}.{mangled(pointers)}"
+    target = w.module.declare(name, type_, f"{pointers}, i32 immarg, {masks}, {type_}")
+    arguments = f"{pointers} {addresses}, i32 {where.alignment}, {masks} {mask}, {type_} zeroinitializer"
     return from_memory(w, w.emit(f"call {type_} {target}({arguments})"), dtype, lanes)
+
+
+def _masked(w: Writer, address: str, where: Place, type_: str, mask: str) -> str:
+    """The whole vector at ``address`` as it stands in memory, zeros where ``mask`` is false."""
+    masks = vector("i1", where.lanes)
+    name = f"llvm.masked.load.{mangled(type_)}.p0"
+    target = w.module.declare(name, type_, f"ptr, i32 immarg, {masks}, {type_}")
+    arguments = f"ptr {address}, i32 {where.alignment}, {masks} {mask}, {type_} zeroinitializer"
+    return w.emit(f"call {type_} {target}({arguments})")
 
 
 def _store_masked(w: Writer, where: Place, raw: str, type_: str) -> None:
