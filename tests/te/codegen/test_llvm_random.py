@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.target import Target
 from tvmlite.te import expr as te
+from tvmlite.te.codegen import jit, llvm
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.interpret import interpret
 
@@ -131,3 +133,13 @@ def test_llvm_agrees_with_the_interpreter(run: Any, target: str, lanes: int, see
 
     for dtype, one, other in zip(NUMBERS, given, wanted, strict=True):
         np.testing.assert_array_equal(one, other, f"{dtype} of\n{function}")
+
+
+@pytest.mark.parametrize("triple", ["aarch64-linux-gnu", "riscv64-linux-gnu", "armv7-linux-gnueabihf"])
+def test_other_machines_take_every_operation(triple: str) -> None:
+    target = Target.parse(f"llvm -mtriple={triple}")
+
+    code = jit.compile_object(llvm.generate(program(0, 8, fused=True), target), target)
+
+    assert code[:4] == b"\x7fELF"
+    assert b"hfsf2" not in code, "float16 is converted by its bits, not by a compiler's library"

@@ -17,7 +17,10 @@ _WINDOWS = range(2, 5)
 
 @dataclass(frozen=True)
 class Place:
-    """Where an access goes: ``index`` is the flat index of lane 0 (of every lane, if ``stride`` is None)."""
+    """Where an access goes: ``index`` is the flat index of lane 0 (of every lane, if ``stride`` is None).
+
+    ``own`` says that all lanes, masked ones too, are elements of a buffer on our own stack.
+    """
 
     buffer: Buffer
     pointer: str
@@ -26,6 +29,7 @@ class Place:
     lanes: int
     stride: int | None = 1
     mask: str | None = None
+    own: bool = False
 
     @property
     def alignment(self) -> int:
@@ -46,7 +50,16 @@ def place(
             stride, base = 0, e.Const(number, index.dtype)
         case _ if lanes > 1:
             return Place(buffer, pointer, value(index), register_type(index.dtype, lanes), lanes, None, mask)
-    return Place(buffer, pointer, value(base), register_type(base.dtype), lanes, stride, mask)
+    own = stride == 1 and _holds(buffer, base, lanes)
+    return Place(buffer, pointer, value(base), register_type(base.dtype), lanes, stride, mask, own)
+
+
+def _holds(buffer: Buffer, first: e.Expr, lanes: int) -> bool:
+    """Whether ``lanes`` elements from ``first`` on certainly lie in a buffer on the stack."""
+    if buffer.scope != "local" or len(buffer.shape) != 1 or not isinstance(first, e.Const):
+        return False
+    (extent,) = buffer.shape
+    return isinstance(extent, e.Const) and 0 <= first.value and first.value + lanes <= extent.value
 
 
 def load(w: Writer, where: Place) -> str:
@@ -159,6 +172,9 @@ def _load_masked(w: Writer, where: Place) -> str:
     dtype, lanes, mask = where.buffer.dtype, where.lanes, where.mask
     type_, masks = memory_type(w, dtype, lanes), vector("i1", lanes)
     assert mask is not None
+    if where.own:
+        value, kind = _load_whole(w, where, 0, lanes), register_type(dtype, lanes)
+        return w.emit(f"select {masks} {mask}, {kind} {value}, {kind} zeroinitializer")
     if where.stride == 1:
         return from_memory(w, _masked(w, _address(w, where, 0, ""), where, type_, mask), dtype, lanes)
     if where.stride is not None and where.stride in _WINDOWS:
@@ -181,6 +197,12 @@ def _masked(w: Writer, address: str, where: Place, type_: str, mask: str) -> str
 
 def _store_masked(w: Writer, where: Place, raw: str, type_: str) -> None:
     masks, mask = vector("i1", where.lanes), where.mask
+    if where.own:  # a masked store to the stack would keep the buffer out of registers
+        address = _address(w, where, 0)
+        old = w.emit(f"load {type_}, ptr {address}, align {where.alignment}")
+        new = w.emit(f"select {masks} {mask}, {type_} {raw}, {type_} {old}")
+        w.do(f"store {type_} {new}, ptr {address}, align {where.alignment}")
+        return
     if where.stride == 1:
         address = _address(w, where, 0, "")
         target = w.module.declare(

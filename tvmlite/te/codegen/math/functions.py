@@ -28,10 +28,10 @@ def exp(x: Expr) -> Expr:
     Underflows through the subnormals: the power of two is applied in two halves, of which only the
     second can round.
     """
-    n, r = _reduce(Min(Max(x, _like(x, -104.0)), _like(x, 89.0)))
+    whole, r = _reduce(Min(Max(x, _like(x, -104.0)), _like(x, 89.0)))
     p = _like(x, 1.0) + _expm1_of_remainder(r)
-    half = _shift("shift_right", n, 1)
-    return p * _power_of_two(half) * _power_of_two(n - half)
+    half = _shift("shift_right", whole, 1)
+    return p * _power_of_two(half) * _power_of_two(whole - half)
 
 
 def log(x: Expr) -> Expr:
@@ -59,8 +59,8 @@ def log10(x: Expr) -> Expr:
 def tanh(x: Expr) -> Expr:
     """The hyperbolic tangent: within 2.1 ULP; ``expm1(2|x|) / (expm1(2|x|) + 2)`` with the sign of x."""
     magnitude = Min(Call("fabs", (x,), x.dtype), _like(x, 10.0))
-    n, r = _reduce(magnitude + magnitude)
-    scale = _power_of_two(n)
+    whole, r = _reduce(magnitude + magnitude)
+    scale = _power_of_two(whole)
     expm1 = scale * _expm1_of_remainder(r) + (scale - _like(x, 1.0))
     return Call("copysign", (Div(expm1, expm1 + _like(x, 2.0)), x), x.dtype)
 
@@ -77,8 +77,8 @@ def erf(x: Expr) -> Expr:
     """The error function: within 1 ULP; an odd polynomial near 0, ``1 - exp(log(erfc))`` further out."""
     magnitude = Call("fabs", (x,), x.dtype)
     near = x + x * _horner(x * x, polynomials.ERF)
-    n, r = _reduce(_horner(Min(magnitude, _like(x, polynomials.ERF_ONE)), polynomials.LOG_ERFC))
-    scale = _power_of_two(n)
+    whole, r = _reduce(_horner(Min(magnitude, _like(x, polynomials.ERF_ONE)), polynomials.LOG_ERFC))
+    scale = _power_of_two(whole)
     far = (_like(x, 1.0) - scale) - scale * _expm1_of_remainder(r)
     split = _like(x, polynomials.ERF_SPLIT)
     return Select(Less(magnitude, split), near, Call("copysign", (far, x), x.dtype))
@@ -90,23 +90,25 @@ def rsqrt(x: Expr) -> Expr:
 
 
 def _reduce(x: Expr) -> tuple[Expr, Expr]:
-    """The whole number n nearest to ``x / ln 2``, as int32, and ``x - n ln 2``; ``|x|`` below 2**21."""
+    """The whole number n nearest to ``x / ln 2``, for ``_power_of_two``, and ``x - n ln 2``; ``|x|`` < 2**21.
+
+    n is in the lowest bits of an int32; the others, the rounder's, are 0 in the lowest 22 places and so are
+    lost when the exponent is shifted into its own place (even after a halving).
+    """
     rounder = _like(x, _ROUNDER)
     shifted = x * _like(x, polynomials.LOG2_E) + rounder
     whole = shifted - rounder
-    bits = _bits(shifted)
-    n = bits - _int(bits, 0x4B400000)
     r = (x - whole * _like(x, polynomials.LN2_HIGH)) - whole * _like(x, polynomials.LN2_LOW)
-    return n, r
+    return _bits(shifted), r
 
 
 def _expm1_of_remainder(r: Expr) -> Expr:
     return r + (r * r) * _horner(r, polynomials.EXP)
 
 
-def _power_of_two(n: Expr) -> Expr:
-    """2.0 to the int32 ``n``, -126 <= n <= 127."""
-    return _float(_shift("shift_left", n, _EXPONENT_BITS) + _int(n, _ONE_BITS))
+def _power_of_two(whole: Expr) -> Expr:
+    """2.0 to the whole number in the lowest bits, if it is in -126 .. 127."""
+    return _float(_shift("shift_left", whole, _EXPONENT_BITS) + _int(whole, _ONE_BITS))
 
 
 def _log_parts(x: Expr) -> tuple[Expr, Expr, Expr]:
