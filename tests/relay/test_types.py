@@ -50,6 +50,8 @@ def test_dimensions_are_bound_by_shapes() -> None:
     types = [tensor_type((h, 3)), TupleType((tensor_type((w * 2 + h,)),))]
 
     assert bind_dims(types, [np.zeros((4, 3)), (np.zeros(10),)]) == {h: 4, w: 3}
+    half = [tensor_type(((h + 1) // 2, h // 2))]
+    assert bind_dims(half, [np.zeros((4, 3))], outer={h: 7}) == {h: 7}
     assert bind_dims([tensor_type((h * w,))], [np.zeros(12)], outer={w: 4, h: 3})[w] == 4
 
 
@@ -62,6 +64,10 @@ def test_shapes_that_do_not_fit_are_named() -> None:
         bind_dims([tensor_type((h, h * 2))], [np.zeros((3, 7))])
     with pytest.raises(InputError, match="dimension 'h' has no value: no argument's shape determines it"):
         bind_dims([tensor_type((h // 2,))], [np.zeros(3)])
+    with pytest.raises(InputError, match="dimension 'h' has no value"):
+        bind_dims([tensor_type(((h + 1) // 2,))], [np.zeros(1)])
+    with pytest.raises(InputError, match="an extent is 7, expected h \\* 2 = 6"):
+        bind_dims([tensor_type((h * 2,))], [np.zeros(7)])
     with pytest.raises(InputError, match="expected a tuple of 1 values"):
         bind_dims([TupleType((tensor_type((h,)),))], [np.zeros(3)])
 

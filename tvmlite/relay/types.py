@@ -10,7 +10,7 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import InputError
-from tvmlite.core.node import Node, postorder
+from tvmlite.core.node import Node, postorder, substitute
 from tvmlite.relay.dims import (
     Binding,
     Dim,
@@ -143,8 +143,8 @@ def bind_dims(
 ) -> dict[te.SizeVar, int]:
     """The values of the named dimensions of ``types`` given ``arrays`` of those types.
 
-    Tuples match tuples. A dimension on its own binds; one inside an expression is solved for if
-    the expression is linear in it alone; ``outer`` gives those left over; every extent is then checked.
+    Tuples match tuples. A dimension on its own binds; for others there is ``outer``, the values around a
+    call; what is left is solved for where an expression is linear in it alone; every extent is then checked.
     A rank or extent that does not fit is an InputError that names the argument (``names``, or its position).
     """
     pairs: list[tuple[str, Dim, int]] = []
@@ -156,8 +156,8 @@ def bind_dims(
             raise InputError(
                 f"{name}: dimension {extent.name!r} is {value}, elsewhere it is {binding[extent]}"
             )
-    _solve([pair for pair in pairs if isinstance(pair[1], te.Expr)], binding)
     binding = {**(outer or {}), **binding}
+    _solve([pair for pair in pairs if isinstance(pair[1], te.Expr)], binding)
     for name, extent, value in pairs:
         wanted = evaluate_dim(extent, binding)
         if wanted != value:
@@ -186,9 +186,11 @@ def _solve(pairs: list[tuple[str, Dim, int]], binding: dict[te.SizeVar, int]) ->
         progress = False
         for _, extent, value in pairs:
             unknown = [v for v in dims_of(extent) if v not in binding]
-            if len(unknown) == 1:
-                at_0, at_1 = (evaluate_dim(extent, {**binding, unknown[0]: x}) for x in (0, 1))
-                slope = at_1 - at_0
-                if slope != 0 and (value - at_0) % slope == 0:
-                    binding[unknown[0]] = (value - at_0) // slope
-                    progress = True
+            if len(unknown) != 1:
+                continue
+            at_0, at_1 = (evaluate_dim(extent, {**binding, unknown[0]: x}) for x in (0, 1))
+            known = {name: te.const(number, "int64") for name, number in binding.items()}
+            linear = unknown[0] * (at_1 - at_0) + at_0
+            if at_1 != at_0 and same_dim(substitute(extent, known), linear):
+                binding[unknown[0]] = (value - at_0) // (at_1 - at_0)
+                progress = True
