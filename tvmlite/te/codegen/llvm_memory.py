@@ -59,7 +59,7 @@ def _holds(buffer: Buffer, first: e.Expr, lanes: int) -> bool:
     if buffer.scope != "local" or len(buffer.shape) != 1 or not isinstance(first, e.Const):
         return False
     (extent,) = buffer.shape
-    return isinstance(extent, e.Const) and 0 <= first.value and first.value + lanes <= extent.value
+    return isinstance(extent, e.Const) and first.value >= 0 and first.value + lanes <= extent.value
 
 
 def load(w: Writer, where: Place) -> str:
