@@ -1,0 +1,21 @@
+"""Runs compiled code and loads compiled libraries; knows nothing of the compiler."""
+
+from tvmlite.runtime.compiled import CompiledFunction
+from tvmlite.runtime.library import Library, load
+from tvmlite.runtime.profile import Profile
+from tvmlite.runtime.tensor import Tensor, empty, tensor
+from tvmlite.runtime.threads import num_threads, set_num_threads
+from tvmlite.runtime.timing import Timing
+
+__all__ = [
+    "CompiledFunction",
+    "Library",
+    "Profile",
+    "Tensor",
+    "Timing",
+    "empty",
+    "load",
+    "num_threads",
+    "set_num_threads",
+    "tensor",
+]

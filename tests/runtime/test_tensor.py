@@ -1,0 +1,129 @@
+"""Tensors share their memory with numpy and with whatever speaks DLPack."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.runtime import dlpack
+from tvmlite.runtime.tensor import Tensor, empty, tensor
+
+KINDS = ("float16", "float32", "float64", "int8", "int64", "uint8", "uint16", "uint64", "bool")
+
+
+@pytest.mark.parametrize("alignment", [1, 16, 64, 4096])
+@pytest.mark.parametrize("shape", [(), (0, 3), (5,), (2, 3, 4)])
+def test_memory_is_aligned(shape: tuple[int, ...], alignment: int) -> None:
+    made = empty(shape, "float32", alignment)
+    assert made.shape == shape
+    assert made.dtype == "float32"
+    assert made.numpy().__array_interface__["data"][0] % alignment == 0
+    assert made.numpy().flags.c_contiguous
+    assert made.numpy().flags.writeable
+
+
+def test_unusable_shapes_and_alignments_are_refused() -> None:
+    with pytest.raises(InputError, match=r"shape is \(2, -1\)"):
+        empty((2, -1))
+    with pytest.raises(InputError, match="alignment is 3, expected a power of two"):
+        empty((2,), alignment=3)
+    with pytest.raises(UnsupportedError, match="complex64"):
+        tensor(np.zeros(2, np.complex64))
+
+
+def test_numpy_shares_the_memory() -> None:
+    array = np.arange(6.0)
+    shared = tensor(array)
+    shared[1] = 9
+    assert array[1] == 9
+    assert np.shares_memory(np.asarray(shared), array)
+    assert tensor(shared).numpy() is array
+    assert np.asarray(shared, np.float32).dtype == np.float32
+    assert not np.shares_memory(np.array(shared), array)
+
+
+def test_numbers_and_other_dtypes_are_copied() -> None:
+    assert tensor([[1, 2], [3, 4]], "float32").numpy().tolist() == [[1, 2], [3, 4]]
+    assert tensor(np.arange(3), "bfloat16").dtype == "bfloat16"
+    assert "Tensor(array([1" in repr(tensor([1, 2]))
+    assert len(tensor([1, 2])) == 2
+    assert tensor(np.float32(3)).shape == ()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "form", [lambda x: x, lambda x: x[:, ::-1], lambda x: x.T, lambda x: x[:0], lambda x: x[0, 0]]
+)
+def test_dlpack_gives_the_same_memory_back(kind: str, form: Any) -> None:
+    array = form(np.arange(12).reshape(3, 4).astype(kind))
+    array = np.asarray(array)
+    back = dlpack.take(Tensor(array))
+    assert back.dtype == array.dtype
+    np.testing.assert_array_equal(back, array)
+    if array.size:
+        back[...] = 1
+        assert (array == 1).all()
+
+
+def test_numpy_takes_our_dlpack_and_we_take_numpys() -> None:
+    array = np.arange(6, dtype=np.int32).reshape(2, 3)
+    assert np.shares_memory(np.from_dlpack(tensor(array)), array)
+    assert np.shares_memory(dlpack.take(array), array)
+
+
+def test_memory_taken_lives_as_long_as_it_is_used() -> None:
+    owner = tensor(np.full(1000, 7.0))
+    taken = dlpack.take(owner)
+    before = len(dlpack._given)
+    del owner
+    gc.collect()
+    assert (taken == 7).all()
+    del taken
+    gc.collect()
+    assert len(dlpack._given) == before - 1
+
+
+def test_a_capsule_nobody_takes_is_freed() -> None:
+    before = len(dlpack._given)
+    capsule = tensor([1.0]).__dlpack__()
+    assert len(dlpack._given) == before + 1
+    del capsule
+    assert len(dlpack._given) == before
+
+
+def test_torch_shares_the_memory_both_ways() -> None:
+    torch = pytest.importorskip("torch")
+    for kind in ("float32", "int64", "bool", "bfloat16", "float16"):
+        there = torch.ones(2, 3).to(getattr(torch, kind)).T
+        here = tensor(there)
+        assert here.dtype == kind
+        assert here.shape == (3, 2)
+        here.numpy()[...] = 0
+        assert not there.any()
+        again = torch.from_dlpack(here)
+        assert again.dtype == there.dtype
+        assert again.data_ptr() == there.data_ptr()
+
+
+def test_bfloat16_goes_through_dlpack() -> None:
+    array = np.arange(5).astype(ml_dtypes.bfloat16)
+    back = dlpack.take(tensor(array))
+    assert back.dtype == array.dtype
+    assert back.tolist() == array.tolist()
+
+
+def test_memory_of_another_device_is_refused() -> None:
+    class OnGpu:
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (2, 0)
+
+        def __dlpack__(self) -> object:
+            raise AssertionError
+
+    with pytest.raises(InputError, match=r"a OnGpu is on DLPack device \(2, 0\), expected the CPU"):
+        tensor(OnGpu())

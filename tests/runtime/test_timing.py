@@ -1,0 +1,34 @@
+"""Timings: as many runs as asked for, a median inside its interval."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tvmlite.core.errors import InputError
+from tvmlite.runtime.timing import measure
+
+
+def test_a_sleep_takes_as_long_as_it_sleeps() -> None:
+    timing = measure(lambda: time.sleep(0.002), budget=0.03)
+    assert 0.002 <= timing.median < 0.02
+    assert timing.interval[0] <= timing.median <= timing.interval[1]
+    assert timing.number == 1
+    assert len(timing.runs) >= 3
+    assert not timing.busy < 0
+
+
+def test_short_calls_are_run_many_times() -> None:
+    timing = measure(lambda: None, budget=0.01)
+    assert timing.number > 100
+    assert timing.median < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [({"number": 0}, "number is 0"), ({"repeat": -1}, "repeat is -1"), ({"budget": 0}, "budget is 0")],
+)
+def test_unusable_wishes_are_refused(wrong: dict[str, int], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        measure(lambda: None, **wrong)

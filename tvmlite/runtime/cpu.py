@@ -1,0 +1,50 @@
+"""Which instruction sets this processor has, in LLVM's names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+_CHECKED = re.compile(
+    r"s?sse[0-9]|avx|fma$|f16c$|bmi|popcnt$|lzcnt$|movbe$|gfni$|vaes$|vpclmulqdq$|amx|"
+    r"dotprod$|fullfp16$|bf16$|i8mm$|sve|lse$"
+)
+"""Names that tell which instructions a code generator may use; others are not looked into."""
+
+_LINUX = {
+    "sse3": "pni",
+    "bmi": "bmi1",
+    "lzcnt": "abm",
+    "dotprod": "asimddp",
+    "fullfp16": "asimdhp",
+    "lse": "atomics",
+}
+"""What Linux calls differently."""
+
+
+def missing_features(features: Iterable[str]) -> list[str]:
+    """Those of ``features``, LLVM's names, that this processor lacks; none where the system does not tell."""
+    present = _flags()
+    if not present:
+        return []
+    return [
+        name for name in features if _CHECKED.match(name) and _plain(_LINUX.get(name, name)) not in present
+    ]
+
+
+@cache
+def _flags() -> frozenset[str]:
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            for line in file:
+                if re.match(r"(flags|Features)\s*:", line):
+                    return frozenset(map(_plain, line.split(":", 1)[1].split()))
+    except OSError:
+        pass
+    return frozenset()
+
+
+def _plain(name: str) -> str:
+    """``avx512_vnni`` and ``avx512vnni``, ``sse4_1`` and ``sse4.1`` are one."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())

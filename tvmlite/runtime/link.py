@@ -1,0 +1,145 @@
+"""One shared library from object files, with whatever linker the machine has."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tvmlite.core.errors import LibraryError
+
+HINT = "install a C compiler (apt install gcc, xcode-select --install), or: pip install ziglang"
+
+_ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
+
+
+def c_compilers(triple: str = "") -> list[list[str]]:
+    """The commands of the C compilers there are, best first; for another machine, those that know it."""
+    found = []
+    if is_native(triple):
+        found = [[path] for name in ("cc", "gcc", "clang") if (path := shutil.which(name))]
+    elif path := shutil.which(f"{triple}-gcc"):
+        found = [[path]]
+    if importlib.util.find_spec("ziglang") is not None:
+        command = [sys.executable, "-m", "ziglang", "cc"]
+        found.append(command if is_native(triple) else [*command, "-target", _zig_triple(triple)])
+    return found
+
+
+def linkers(triple: str = "") -> list[list[str]]:
+    """The commands that make a shared library: the C compilers, and ``ld`` on its own."""
+    found = c_compilers(triple)
+    if is_native(triple) and sys.platform == "linux" and (path := shutil.which("ld")):
+        found.append([path])
+    return found
+
+
+def is_native(triple: str) -> bool:
+    """Whether code for ``triple`` ("": not said) runs on this machine."""
+    if not triple:
+        return True
+    machine = platform.machine().lower()
+    architecture = triple.split("-")[0].lower()
+    same = _ARCHITECTURES.get(architecture, architecture) == _ARCHITECTURES.get(machine, machine)
+    system = {"linux": "linux", "darwin": "apple", "win32": "windows"}.get(sys.platform, sys.platform)
+    return same and system in triple
+
+
+def _zig_triple(triple: str) -> str:
+    """LLVM's ``aarch64-unknown-linux-gnu`` as zig's ``aarch64-linux-gnu``."""
+    return "-".join(part for part in triple.split("-") if part not in ("unknown", "pc"))
+
+
+def shared(
+    objects: Sequence[bytes | Path],
+    path: str | os.PathLike[str],
+    exports: Sequence[str] = (),
+    triple: str = "",
+) -> Path:
+    """Link ``objects`` (their bytes, or files) into the shared library ``path``, and return that.
+
+    Only the symbols ``exports`` are visible from outside, if any are named. The file appears whole or not
+    at all. Raises LibraryError when there is no linker, or it fails.
+    """
+    commands = linkers(triple)
+    if not commands:
+        what = f"for target {triple!r}" if triple else "on this machine"
+        raise LibraryError(f"cannot link {os.fspath(path)!r}: there is no linker {what}", hint=HINT)
+    with tempfile.TemporaryDirectory(prefix="tvmlite-link-") as folder:
+        files = [_as_file(one, Path(folder) / f"{i}.o") for i, one in enumerate(objects)]
+        script = _exports_script(exports, Path(folder), triple)
+
+        def link(output: Path) -> None:
+            run_first([_link_command(c, files, output, script, triple) for c in commands], f"linking {path}")
+
+        return write_atomically(path, link)
+
+
+def _as_file(one: bytes | Path, path: Path) -> Path:
+    if isinstance(one, (bytes, bytearray, memoryview)):
+        path.write_bytes(one)
+        return path
+    return Path(one)
+
+
+def _exports_script(exports: Sequence[str], folder: Path, triple: str) -> Path | None:
+    linux = "linux" in triple if triple else sys.platform == "linux"
+    if not exports or not linux:
+        return None
+    script = folder / "exports.map"
+    script.write_text("{ global: " + " ".join(f"{name};" for name in exports) + " local: *; };\n")
+    return script
+
+
+def _link_command(
+    command: list[str], files: Sequence[Path], output: Path, script: Path | None, triple: str
+) -> list[str]:
+    alone = Path(command[0]).name == "ld"
+    options = [] if sys.platform != "linux" and not triple else ["-Bsymbolic", "-z,noexecstack"]
+    options += [f"--version-script={script}"] if script else []
+    passed = (
+        [word for option in options for word in option.split(",")] if alone else [f"-Wl,{o}" for o in options]
+    )
+    libraries = ["-lm", "-lc"] if alone else ["-lm", "-lpthread"]
+    return [*command, "-shared", "-o", str(output), *map(str, files), *passed, *libraries]
+
+
+def run_first(commands: Sequence[list[str]], doing: str) -> None:
+    """Run ``commands`` until one succeeds; LibraryError with the last one's words if none does."""
+    words = ""
+    for command in commands:
+        try:
+            done = subprocess.run(command, capture_output=True, text=True)
+        except OSError as error:
+            words = str(error)
+            continue
+        if done.returncode == 0:
+            return
+        words = (done.stderr or done.stdout).strip()
+    raise LibraryError(f"{doing} failed: {words[-2000:]}", hint=HINT)
+
+
+def write_atomically(path: str | os.PathLike[str], make: Callable[[Path], object]) -> Path:
+    """Have ``make`` write a file beside ``path``, then put it in its place; a failure leaves nothing."""
+    final = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=final.parent, prefix=f".{final.name}.", suffix=final.suffix)
+    except OSError as error:
+        raise LibraryError(f"cannot write {final}: {error.strerror}") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        make(temporary)
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o777 & ~umask)
+        temporary.replace(final)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return final

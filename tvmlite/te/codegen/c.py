@@ -1,0 +1,137 @@
+"""C99 source from legal loop IR: one function a function, outlined bodies for parallel loops, no malloc.
+
+Vectors become short loops over their lanes, which compilers turn into vector instructions again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvmlite.core import abi
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.target import Target
+from tvmlite.te.codegen.c_function import FunctionWriter
+from tvmlite.te.codegen.c_names import BUILT_IN, Module
+from tvmlite.te.codegen.math.expand import expand_intrinsics
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.signature import signature_of
+
+_PROTOTYPES = {
+    abi.PARALLEL_FOR: f"""int32_t {abi.PARALLEL_FOR}(
+    int32_t (*body)(void *closure, int64_t begin, int64_t end, int64_t thread),
+    void *closure, int64_t extent);""",
+    abi.NOW: f"int64_t {abi.NOW}(void);",
+}
+
+_MACROS = {
+    "TL_PREFETCH": """#if defined(__GNUC__)
+#define TL_PREFETCH(place) __builtin_prefetch(place)
+#else
+#define TL_PREFETCH(place) ((void)(place))
+#endif""",
+    "TL_ALIGNED": """#if defined(__GNUC__)
+#define TL_ALIGNED __attribute__((aligned(64)))
+#else
+#define TL_ALIGNED
+#endif""",
+}
+
+
+def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> str:
+    """One self-contained C99 source with all ``functions``, in legal loop IR.
+
+    It calls ``tvmlite_parallel_for`` for parallel loops and ``tvmlite_now`` for profiles (see
+    ``runtime/pool.c``), and the C library's mathematics. Kernels that are called but not among
+    ``functions`` are declared, as is ``NAME_constants``. Raises UnsupportedError for an intrinsic that
+    has no form in C, and for a function whose name is C's own, as ``main`` or ``exp``. The source is the
+    same for every target: lanes were chosen when the IR was made.
+    """
+    for function in functions:
+        if function.name in BUILT_IN or abi.unique_names({"": function.name})[""] != function.name:
+            raise UnsupportedError(
+                f"a C function cannot be called {function.name!r}", hint="give it another name: name=..."
+            )
+    module = Module({f.name: signature_of(f) for f in functions})
+    for function in functions:
+        FunctionWriter(expand_intrinsics(function), module).write()
+    parts = ["/* Made by tvmlite. C99; see the header for how to call it. */", "#include <stdint.h>"]
+    if module.helpers.libm:
+        parts[-1] = "#include <math.h>\n#include <stdint.h>"
+    parts += [text for name, text in _MACROS.items() if name in module.used]
+    parts += [text for name, text in _PROTOTYPES.items() if name in module.used]
+    parts += ["\n".join(module.declarations)] if module.declarations else []
+    if functions:
+        parts.append("\n".join(f"{s.c_prototype()};" for s in module.signatures.values()))
+    parts += [module.helpers.text().rstrip()] if module.helpers.text() else []
+    return "\n\n".join([*parts, *module.definitions]) + "\n"
+
+
+def header(signature: abi.Signature) -> str:
+    """A self-contained header for C and C++ that declares and documents ``signature``'s functions."""
+    name = signature.name
+    guard = f"TVMLITE_{name.upper()}_H"
+    parts = [
+        f"#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>",
+        '#ifdef __cplusplus\nextern "C" {\n#endif',
+        _comment(_description(signature)) + f"\n{signature.c_prototype()};",
+    ]
+    if not signature.is_static:
+        told = (
+            "Writes the extents of all inputs and outputs to out, in order, and then the bytes of workspace."
+        )
+        parts.append(
+            _comment([told, "Returns 0, or a code as above."]) + f"\n{signature.c_shapes_prototype()};"
+        )
+    if signature.constants:
+        parts.append(
+            _comment([f"The {signature.constants} bytes of constants, aligned to 64 bytes."])
+            + f"\nextern const unsigned char {name}_constants[];"
+        )
+    parts.append(
+        _comment(["How many threads parallel loops may use; 0: as many as the process has processors."])
+        + "\nvoid tvmlite_set_num_threads(int32_t threads);\nint32_t tvmlite_get_num_threads(void);"
+    )
+    parts.append("#ifdef __cplusplus\n}\n#endif\n\n#endif")
+    return "\n\n".join(parts) + "\n"
+
+
+def _description(signature: abi.Signature) -> list[str]:
+    lines = [f"{signature.name}: returns 0, or a positive code.", ""]
+    lines += [f"{p.name}: {_meaning(p, signature)}" for p in signature.parameters]
+    lines += [""] if signature.messages else []
+    lines += [f"{code}: {message}" for code, message in enumerate(signature.messages, 1)]
+    lines += [
+        "",
+        "Arrays are dense and row-major, aligned to their elements; no output overlaps another array.",
+    ]
+    return lines
+
+
+def _meaning(parameter: abi.Parameter, signature: abi.Signature) -> str:
+    match parameter.kind:
+        case "input" | "output":
+            dims = "".join(f"[{'?' if d is None else d}]" for d in parameter.shape)
+            return f"{parameter.kind}, {parameter.dtype}{dims or ', one element'}"
+        case "scalar":
+            return f"a {parameter.dtype}" + (
+                " as its bits" if parameter.dtype in ("float16", "bfloat16") else ""
+            )
+        case "size":
+            return "a size: the extent of this name in the arrays' shapes"
+        case "workspace":
+            known = signature.workspace
+            bytes_ = (
+                f"{known} bytes" if known is not None else f"as many bytes as {signature.name}_shapes tells"
+            )
+            return f"scratch memory, {bytes_}, aligned to 64 bytes; may be null if 0"
+        case "threads":
+            return "the number of threads the workspace is for: at least tvmlite_get_num_threads()"
+        case "profile":
+            return f"null, or room for {len(signature.kernels)} times in nanoseconds, one a kernel"
+
+
+def _comment(lines: Sequence[str]) -> str:
+    safe = [line.replace("*/", "* /").replace("/*", "/ *") for line in lines]
+    if len(safe) == 1:
+        return f"/* {safe[0]} */"
+    return "/* " + "\n".join(f" * {line}".rstrip() for line in safe)[3:] + " */"

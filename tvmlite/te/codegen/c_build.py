@@ -1,0 +1,47 @@
+"""Generated C compiled by the machine's own C compiler into a shared library."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tvmlite.core.errors import LibraryError
+from tvmlite.runtime import link
+
+FLAGS = (
+    "-std=c99",
+    "-O3",
+    "-march=native",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=fast",
+    "-fPIC",
+)
+"""How kernels are compiled for the machine they are compiled on."""
+
+
+def compile_shared(
+    source: str,
+    path: str | os.PathLike[str],
+    extra_sources: Sequence[str] = (),
+    objects: Sequence[bytes | Path] = (),
+    flags: Sequence[str] = FLAGS,
+) -> Path:
+    """The shared library ``path``, from C sources (texts) and ``objects``; it appears whole or not at all.
+
+    Raises LibraryError when the machine has no C compiler, or it refuses a source.
+    """
+    compilers = link.c_compilers()
+    if not compilers:
+        raise LibraryError("target 'c' needs a C compiler to run its code, and there is none", hint=link.HINT)
+    with tempfile.TemporaryDirectory(prefix="tvmlite-c-") as folder:
+        made: list[bytes | Path] = []
+        for number, text in enumerate((source, *extra_sources)):
+            file, output = Path(folder) / f"{number}.c", Path(folder) / f"{number}.o"
+            file.write_text(text, encoding="utf-8")
+            arguments = [*flags, "-c", str(file), "-o", str(output)]
+            link.run_first([[*c, *arguments] for c in compilers[:1]], "compiling generated C")
+            made.append(output)
+        return link.shared([*made, *objects], path)

@@ -1,0 +1,248 @@
+"""C types, literals, and the small C functions that expressions need, each emitted only where it is used."""
+
+from __future__ import annotations
+
+import math
+import struct
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi import C_TYPES
+
+HALVES = ("float16", "bfloat16")
+
+SUFFIX = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "bool": "bool"} | {
+    name: name.replace("uint", "u").replace("int", "i") for name in (*dtypes.SIGNED, *dtypes.UNSIGNED)
+}
+
+
+def memory_type(dtype: str) -> str:
+    """The C type of an element in memory: a bool takes a byte, a half is its bits."""
+    return C_TYPES[dtype]
+
+
+def work_type(dtype: str) -> str:
+    """The C type a value is computed in: halves are floats, rounded after each operation."""
+    if dtype in HALVES:
+        return "float"
+    return "_Bool" if dtype == "bool" else C_TYPES[dtype]
+
+
+def unsigned_type(dtype: str) -> str:
+    """The unsigned C type of the width of ``dtype``."""
+    return f"uint{dtypes.bits(dtype)}_t"
+
+
+def int_literal(value: int, dtype: str) -> str:
+    """An integer constant of a type at least as wide as ``dtype``."""
+    if dtype == "bool":
+        return str(int(bool(value)))
+    if dtypes.is_unsigned(dtype):
+        return f"UINT64_C({value})" if dtype == "uint64" else f"{value}u" if dtype == "uint32" else str(value)
+    least = -(1 << (dtypes.bits(dtype) - 1))
+    if value == least and dtypes.bits(dtype) >= 32:  # C has no literal for it
+        return f"({int_literal(value + 1, dtype)} - 1)"
+    text = str(value) if abs(value) < 2**31 else f"INT64_C({abs(value)})"
+    if value < 0:
+        return f"(-{text.lstrip('-')})"
+    return text
+
+
+def rounded(value: float, dtype: str) -> float:
+    """``value`` as ``dtype`` holds it, to nearest even."""
+    if dtype == "bfloat16":
+        bits = int(np.array(value, np.float32).view(np.uint32))
+        if not math.isnan(value):
+            bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
+        return float(np.array(bits, np.uint32).view(np.float32))
+    with np.errstate(over="ignore"):
+        return float(np.array(value, dtypes.numpy_of(dtype)))
+
+
+def float_literal(value: float, dtype: str) -> str | None:
+    """A floating constant that reads back to the bit; None for infinities and NaN, which have no literal."""
+    value = rounded(value, dtype)
+    if not math.isfinite(value):
+        return None
+    text = repr(value) if dtype == "float64" else str(np.float32(value))
+    text = text if any(c in text for c in ".en") else text + ".0"
+    text += "" if dtype == "float64" else "f"
+    return f"({text})" if text.startswith("-") else text
+
+
+def float_bits(value: float, dtype: str) -> str:
+    """The bits of ``value`` at work, as an unsigned literal."""
+    if dtype == "float64":
+        return f"UINT64_C(0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016x})"
+    return f"0x{int(np.array(value, np.float32).view(np.uint32)):08x}u"
+
+
+class Helpers:
+    """The helper functions a source needs, in an order in which each comes after those it calls."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self.libm = False
+
+    def name(self, kind: str, dtype: str, to: str = "") -> str:
+        """The name of helper ``kind`` for ``dtype`` (and ``to``), which from now on is needed."""
+        name = f"tl_{kind}_{SUFFIX[dtype]}" + (f"_{SUFFIX[to]}" if to else "")
+        if name not in self._texts:
+            result, parameters, body = self._define(kind, dtype, to)
+            self._texts[name] = f"static inline {result} {name}({parameters}) {{\n{body}\n}}\n"
+        return name
+
+    def text(self) -> str:
+        """The definitions."""
+        return "\n".join(self._texts.values())
+
+    def _define(self, kind: str, dtype: str, to: str) -> tuple[str, str, str]:
+        work, raw = work_type(dtype), unsigned_type(dtype)
+        pair = f"{work} a, {work} b"
+        match kind:
+            case "bits":
+                return raw, f"{work} a", _pun(work, raw)
+            case "from_bits":
+                return work, f"{raw} a", _pun(raw, work)
+            case "load":
+                return "float", "uint16_t a", self._load_half(dtype)
+            case "store":
+                return "uint16_t", "float a", self._store_half(dtype)
+            case "round":
+                store, load = self.name("store", dtype), self.name("load", dtype)
+                return "float", "float a", f"    return {load}({store}(a));"
+            case "odd":
+                return "float", "double a", self._round_to_odd()
+            case "to":
+                return work_type(to), f"{work} a", _saturate(dtype, to)
+            case "min" | "max":
+                nan = " || a != a" if dtypes.is_float(dtype) else ""
+                return work, pair, f"    return a {'<' if kind == 'min' else '>'} b{nan} ? a : b;"
+            case "floordiv" | "floormod" | "truncdiv" | "truncmod":
+                return work, pair, _divide(kind, dtype)
+            case "abs":
+                zero = "UINT64_C(0)" if raw == "uint64_t" else "0u"
+                return work, f"{work} a", f"    return ({work})(a < 0 ? {zero} - ({raw})a : ({raw})a);"
+            case "shl" | "shr":
+                return work, pair, _shift(kind, dtype)
+            case "popcount" | "clz":
+                return work, f"{work} a", _count_bits(kind, dtype)
+            case "isfinite":
+                return "_Bool", f"{work} a", "    return a - a == 0;"
+            case "isinf":
+                return "_Bool", f"{work} a", "    return a == a && a - a != 0;"
+        raise AssertionError(f"no helper {kind}")
+
+    def _load_half(self, dtype: str) -> str:
+        make = self.name("from_bits", "float32")
+        if dtype == "bfloat16":
+            return f"    return {make}((uint32_t)a << 16);"
+        bits = self.name("bits", "float32")
+        return (
+            "    uint32_t magnitude = a & 0x7fffu;\n"
+            f"    uint32_t wide = {bits}({make}(magnitude << 13) * 5.192296858534828e+33f);\n"
+            "    wide |= magnitude >= 0x7c00u ? 0x7f800000u : 0u;\n"
+            f"    return {make}(wide | (uint32_t)(a & 0x8000u) << 16);"
+        )
+
+    def _store_half(self, dtype: str) -> str:
+        bits = self.name("bits", "float32")
+        if dtype == "bfloat16":
+            return (
+                f"    uint32_t wide = {bits}(a);\n"
+                "    if (a != a) {\n        return (uint16_t)(wide >> 16 | 0x40u);\n    }\n"
+                "    return (uint16_t)((wide + 0x7fffu + (wide >> 16 & 1u)) >> 16);"
+            )
+        make = self.name("from_bits", "float32")
+        return (
+            f"    uint32_t wide = {bits}(a), sign = wide >> 16 & 0x8000u, magnitude = wide & 0x7fffffffu;\n"
+            "    if (magnitude > 0x7f800000u) { /* NaN, and what there is room for of its payload */\n"
+            "        uint32_t payload = magnitude >> 13 & 0x3ffu;\n"
+            "        return (uint16_t)(sign | 0x7c00u | (payload != 0 ? payload : 0x200u));\n    }\n"
+            "    if (magnitude >= 0x477ff000u) { /* 65520 and above round to infinity */\n"
+            "        return (uint16_t)(sign | 0x7c00u);\n    }\n"
+            "    if (magnitude < 0x38800000u) { /* subnormal: 0.5f has these halves' last place */\n"
+            f"        return (uint16_t)(sign | ({bits}({make}(magnitude) + 0.5f) - 0x3f000000u));\n    }}\n"
+            "    magnitude += 0xfffu + (magnitude >> 13 & 1u);\n"
+            "    return (uint16_t)(sign | (magnitude - 0x38000000u) >> 13);"
+        )
+
+    def _round_to_odd(self) -> str:
+        bits, make = self.name("bits", "float32"), self.name("from_bits", "float32")
+        return (
+            "    /* so that rounding again, to a half, is right */\n"
+            "    float near = (float)a;\n"
+            f"    uint32_t wide = {bits}(near);\n"
+            "    double lost = (double)near - a;\n"
+            "    if (lost != 0 && lost == lost && (wide & 1u) == 0) {\n"
+            "        wide = (near > 0) == (lost > 0) ? wide - 1u : wide + 1u;\n    }\n"
+            f"    return {make}(wide);"
+        )
+
+
+def _pun(source: str, to: str) -> str:
+    fields = f"        {source} given;\n        {to} wanted;\n"
+    return f"    union {{\n{fields}    }} pun;\n    pun.given = a;\n    return pun.wanted;"
+
+
+def _saturate(dtype: str, to: str) -> str:
+    width, wanted = dtypes.bits(to), work_type(to)
+    least, greatest = (int_literal(int(x), to) for x in dtypes.limits(to))
+    suffix = "" if dtype == "float64" else "f"
+    above = 2.0 ** (width if dtypes.is_unsigned(to) else width - 1)
+    below = 0.0 if dtypes.is_unsigned(to) else -above
+    return (
+        f"    if (a != a) {{\n        return 0;\n    }}\n"
+        f"    if (a <= {below!r}{suffix}) {{\n        return {least};\n    }}\n"
+        f"    return a >= {above!r}{suffix} ? {greatest} : ({wanted})a;"
+    )
+
+
+def _divide(kind: str, dtype: str) -> str:
+    work = work_type(dtype)
+    operator = "/" if kind.endswith("div") else "%"
+    if dtypes.is_unsigned(dtype):
+        return f"    return ({work})(b == 0 ? 0 : a {operator} b);"
+    raw = unsigned_type(dtype)
+    zero = "UINT64_C(0)" if raw == "uint64_t" else "0u"
+    by_minus_one = f"({work})({zero} - ({raw})a)" if operator == "/" else "0"
+    text = (
+        "    if (b == 0) {\n        return 0;\n    }\n"
+        "    if (b == -1) { /* the least number has no opposite: it wraps */\n"
+        f"        return {by_minus_one};\n    }}\n"
+    )
+    if kind == "floordiv":
+        return text + f"    return ({work})(a / b - (a % b != 0 && (a < 0) != (b < 0)));"
+    if kind == "floormod":
+        return text + f"    return ({work})(a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0));"
+    return text + f"    return ({work})(a {operator} b);"
+
+
+def _shift(kind: str, dtype: str) -> str:
+    work, raw, width = work_type(dtype), unsigned_type(dtype), dtypes.bits(dtype)
+    if kind == "shl":
+        wide = "(uint32_t)" if width < 32 else ""
+        return f"    return ({work})(({raw})b >= {width} ? 0 : {wide}({raw})a << b);"
+    if dtypes.is_unsigned(dtype):
+        return f"    return ({work})(b >= {width} ? 0 : a >> b);"
+    return (
+        f"    {work} by = ({work})(({raw})b >= {width} ? {width - 1} : b);\n"
+        f"    return ({work})(a < 0 ? ~(~a >> by) : a >> by);"
+    )
+
+
+def _count_bits(kind: str, dtype: str) -> str:
+    work, raw, width = work_type(dtype), unsigned_type(dtype), dtypes.bits(dtype)
+    start, step = (width, -1) if kind == "clz" else (0, 1)
+    if kind == "clz":
+        return (
+            f"    uint64_t rest = ({raw})a;\n    int count = {start};\n"
+            "    while (rest != 0) {\n        rest >>= 1;\n        count--;\n    }\n"
+            f"    return ({work})count;"
+        )
+    return (
+        f"    uint64_t rest = ({raw})a;\n    int count = {start};\n"
+        f"    while (rest != 0) {{\n        rest &= rest - 1;\n        count += {step};\n    }}\n"
+        f"    return ({work})count;"
+    )
