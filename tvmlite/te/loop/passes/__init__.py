@@ -1,13 +1,13 @@
-"""From structured loops to the legal form that code generators take: one pass a file."""
+"""From structured loops to the legal form that code generators take: one pass a file.
+
+``legalize`` runs them all. It is resolved when first used, as it needs targets, and those LLVM.
+"""
 
 from __future__ import annotations
 
-from functools import partial, update_wrapper
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from tvmlite.core import config
-from tvmlite.core.pipeline import Pipeline
-from tvmlite.core.target import Target
-from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.asserts import asserts
 from tvmlite.te.loop.passes.flatten import flatten
 from tvmlite.te.loop.passes.parallel import parallel
@@ -16,22 +16,15 @@ from tvmlite.te.loop.passes.simplify import simplify
 from tvmlite.te.loop.passes.storage import storage
 from tvmlite.te.loop.passes.unroll import unroll
 from tvmlite.te.loop.passes.vectorize import vectorize
-from tvmlite.te.loop.printer import show
-from tvmlite.te.loop.verify import verify
+
+if TYPE_CHECKING:
+    from tvmlite.te.loop.passes.pipeline import legalize
 
 
-def legalize(function: ir.Function, target: str | Target) -> ir.Function:
-    """``function``, in structured form, in the legal form for ``target``; see ``loop.ir``."""
-    lanes = Target.parse(target).lanes("float32")
-    in_lanes = update_wrapper(partial(vectorize, lanes=lanes), vectorize)
-    passes = (
-        *(simplify, flatten, partition, simplify, in_lanes, parallel),
-        *(storage, unroll, simplify, asserts),
-    )
-    legal = Pipeline(passes, verify, show).run(function, prefix=f"{function.name}_")
-    if config.verify_between_passes():
-        verify(legal, legal=True)
-    return legal
+def __getattr__(name: str) -> Any:
+    if name != "legalize":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(f"{__name__}.pipeline").legalize
 
 
 __all__ = [

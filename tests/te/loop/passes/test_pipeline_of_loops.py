@@ -80,3 +80,71 @@ def test_a_micro_kernel_is_legal_in_little_time() -> None:
         times.append(time.process_time() - start)
 
     assert min(times) < 0.1  # 10 ms where it was measured
+
+
+def convolution() -> tuple[te.Schedule, list[te.Tensor]]:
+    """A padded 3x3 convolution whose padding is inlined, its columns in lanes."""
+    x, w = te.placeholder((3, 7, 11), name="X"), te.placeholder((5, 3, 3, 3), name="W")
+    pad = te.compute(
+        (3, 9, 13),
+        lambda c, i, j: te.if_then_else(
+            te.all(i >= 1, i < 8, j >= 1, j < 12), x[c, i - 1, j - 1], te.const(0, "float32")
+        ),
+        name="pad",
+    )
+    c, di, dj = te.reduce_axis((0, 3)), te.reduce_axis((0, 3)), te.reduce_axis((0, 3))
+    y = te.compute(
+        (5, 7, 11),
+        lambda o, i, j: te.sum(pad[c, i + di, j + dj] * w[o, c, di, dj], axis=[c, di, dj]),
+        name="Y",
+    )
+    s = te.create_schedule(y.op)
+    s[pad].compute_inline()
+    o, i, j = y.op.axis
+    outer, lane = s[y].split(j, factor=4)
+    s[y].reorder(o, i, outer, c, di, dj, lane)
+    s[y].vectorize(lane)
+    s[y].unroll(dj)
+    s[y].parallel(o)
+    return s, [x, w, y]
+
+
+def test_a_convolution_with_inlined_padding_keeps_its_meaning() -> None:
+    function = te.lower(*convolution())
+    random = np.random.default_rng(2)
+    x = random.integers(-4, 5, (3, 7, 11)).astype("float32")
+    w = random.integers(-4, 5, (5, 3, 3, 3)).astype("float32")
+    y = np.full((5, 7, 11), np.nan, "float32")
+
+    legal = legalize(function, TARGET)
+
+    verify(legal, legal=True)
+    interpret(legal, [x, w, y])
+    windows = np.lib.stride_tricks.sliding_window_view(
+        np.pad(x, ((0, 0), (1, 1), (1, 1))), (3, 3), axis=(1, 2)
+    )
+    np.testing.assert_array_equal(y, np.einsum("cijab,ocab->oij", windows, w))
+
+
+def test_rows_of_symbolic_length_keep_their_meaning() -> None:
+    n = te.size_var("n", "int64")
+    x = te.placeholder((n, n), name="X")
+    k = te.reduce_axis((0, n), "k")
+    largest = te.compute((n,), lambda i: te.max(x[i, k], axis=k), name="largest")
+    y = te.compute((n, n), lambda i, j: (x[i, j] - largest[i]) * j.astype("float32"), name="Y")
+    s = te.create_schedule(y.op)
+    rows, columns = y.op.axis
+    _, lane = s[y].split(columns, factor=8)
+    s[y].vectorize(lane)
+    s[y].parallel(rows)
+    s[largest].compute_at(s[y], rows)
+    random = np.random.default_rng(3)
+
+    legal = legalize(te.lower(s, [x, y]), TARGET)
+
+    for size in (1, 7, 8, 19):
+        a = random.integers(-4, 5, (size, size)).astype("float32")
+        b = np.full((size, size), np.nan, "float32")
+        interpret(legal, [a, b])
+        wanted = (a - a.max(1, keepdims=True)) * np.arange(size, dtype="float32")
+        np.testing.assert_array_equal(b, wanted)

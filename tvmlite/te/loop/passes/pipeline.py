@@ -1,0 +1,39 @@
+"""The pipeline from structured loops to the legal form that code generators take."""
+
+from __future__ import annotations
+
+from functools import partial, update_wrapper
+
+from tvmlite.core import config
+from tvmlite.core.pipeline import Pipeline
+from tvmlite.core.target import Target
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.passes.asserts import asserts
+from tvmlite.te.loop.passes.flatten import flatten
+from tvmlite.te.loop.passes.parallel import parallel
+from tvmlite.te.loop.passes.partition import partition
+from tvmlite.te.loop.passes.simplify import simplify
+from tvmlite.te.loop.passes.storage import storage
+from tvmlite.te.loop.passes.unroll import unroll
+from tvmlite.te.loop.passes.vectorize import vectorize
+from tvmlite.te.loop.printer import show
+from tvmlite.te.loop.verify import verify
+
+
+def legalize(function: ir.Function, target: str | Target) -> ir.Function:
+    """``function``, in structured form, in the legal form for ``target``; see ``loop.ir``.
+
+    Guards leave the loops before vectors are made, so that full tiles have no masks. Indices are flat and
+    storage is decided before loops are unrolled, so that this is done once a loop and not once a turn; the
+    last simplification folds what unrolling made constant.
+    """
+    lanes = Target.parse(target).lanes("float32")
+    in_lanes = update_wrapper(partial(vectorize, lanes=lanes), vectorize)
+    passes = (
+        *(simplify, partition, simplify, in_lanes, parallel),
+        *(flatten, storage, unroll, simplify, asserts),
+    )
+    legal = Pipeline(passes, verify, show).run(function, prefix=f"{function.name}_")
+    if config.verify_between_passes():
+        verify(legal, legal=True)
+    return legal
