@@ -19,6 +19,9 @@ from tvmlite.te.tensor import ComputeOp, IterVar, Tensor, TensorRead
 PARTIAL_VECTORS = 4
 """Vectors of partial results of a long contiguous reduction: additions that need not wait for each other."""
 
+COMBINED = 4
+"""So many partial results are combined one after the other."""
+
 
 @template("reduce", "reduction")
 def reduce(group: Group) -> None:
@@ -67,7 +70,7 @@ def _several_results(stage: Stage, op: ComputeOp, parallel: bool) -> None:
 
 def _rows(group: Group, op: ComputeOp, host: Tensor, formula: ComputeOp, parallel: bool) -> None:
     """Each result from a row of its own, read in vectors."""
-    partial = reduce_row(group, op, formula)
+    partials = reduce_row(group, op, formula)
     axes, stage = group.axes(host), group.stage(host)
     if not axes:
         return
@@ -76,21 +79,21 @@ def _rows(group: Group, op: ComputeOp, host: Tensor, formula: ComputeOp, paralle
         stage.parallel(place)
     if host.op is not op:
         group.stage(op).compute_at(stage, place)
-    if partial is not None:
+    for partial in partials:
         group.stage(partial).compute_at(stage, place)
 
 
-def reduce_row(group: Group, op: ComputeOp, formula: ComputeOp) -> Tensor | None:
-    """Reduce along contiguous rows in vectors of partial results, which are combined at the end.
+def reduce_row(group: Group, op: ComputeOp, formula: ComputeOp) -> list[Tensor]:
+    """Reduce along contiguous rows in vectors of partial results, which are combined four by four.
 
-    Gives the partial results, to be computed where the reduction is; None where rows are too short for it.
+    Gives the partial results, to be computed where the reduction is; none where rows are too short for it.
     The stage's data axes are not to be split or fused before.
     """
     stage = group.stage(op)
     lanes = lanes_of(formula, group.target)
     row, extent = _contiguous_row(stage, formula)
     if lanes < 2 or (extent is not None and extent < 2 * lanes):
-        return None
+        return []
     several = PARTIAL_VECTORS if extent is None or extent >= 4 * PARTIAL_VECTORS * lanes else 1
     _, lane = stage.split(row, factor=lanes * several)
     partial = group.schedule.rfactor(op.output(0), lane, factor_axis=len(op.axis))
@@ -102,7 +105,29 @@ def reduce_row(group: Group, op: ComputeOp, formula: ComputeOp) -> Tensor | None
         vectors, lane_axis = part.split(lane_axis, factor=lanes)
         part.unroll(vectors)
     part.vectorize(lane_axis)
-    return partial
+    return [partial, *_combined(group, op, lanes * several)]
+
+
+def _combined(group: Group, op: ComputeOp, width: int) -> list[Tensor]:
+    """Combine ``width`` partial results to a quarter, and so on: one after the other they would wait."""
+    found: list[Tensor] = []
+    while width > COMBINED:
+        width = max(COMBINED, width // COMBINED)
+        stage = group.stage(op)
+        assert isinstance(stage.op, ComputeOp)
+        _, lane = stage.split(stage.op.reduce_axis[-1], factor=width)
+        found.append(group.schedule.rfactor(op.output(0), lane, factor_axis=len(op.axis)))
+        part = group.stage(found[-1])
+        *kept, lane_axis = group.axes(found[-1])
+        steps = [leaf for leaf in part.leaf_iter_vars if leaf.kind == "reduce"]
+        part.reorder(*kept, *steps, lane_axis)
+        part.vectorize(lane_axis)
+        for step in steps:
+            part.unroll(step)
+    for leaf in group.stage(op).leaf_iter_vars:
+        if leaf.kind == "reduce":
+            group.stage(op).unroll(leaf)
+    return found
 
 
 def _contiguous_row(stage: Stage, formula: ComputeOp) -> tuple[IterVar, int | None]:
@@ -126,21 +151,29 @@ def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, parallel: bo
     stage = group.stage(host)
     axes = group.axes(host)
     width = extent_of(axes[-1])
+    several = PARTIAL_VECTORS if width is None or width >= PARTIAL_VECTORS * lanes else 1
     if width is None or width > lanes:
-        tiles, vector = stage.split(axes[-1], factor=lanes)
+        tiles, block = stage.split(axes[-1], factor=several * lanes)
     else:
-        tiles, vector = stage.split(axes[-1], nparts=1)
+        tiles, block = stage.split(axes[-1], nparts=1)
     place = stage.fuse(*axes[:-1], tiles)
-    stage.vectorize(vector)
+    if several > 1:
+        vectors, block = stage.split(block, factor=lanes)
+        stage.unroll(vectors)
+    stage.vectorize(block)
     if parallel:
         stage.parallel(place)
-    reduce_columns(group.stage(sums), stage, place)
+    reduce_columns(group.stage(sums), stage, place, lanes if several > 1 else None)
 
 
-def reduce_columns(stage: Stage, host: Stage, place: IterVar) -> None:
-    """Reduce a vector of neighbouring results at ``place`` of ``host``."""
+def reduce_columns(stage: Stage, host: Stage, place: IterVar, lanes: int | None = None) -> None:
+    """Reduce neighbouring results at ``place`` of ``host``: one vector, or several of ``lanes``."""
     op = stage.op
     assert isinstance(op, ComputeOp)
     stage.compute_at(host, place)
     stage.reorder(*op.axis[:-1], *op.reduce_axis, op.axis[-1])
-    stage.vectorize(op.axis[-1])
+    vector = op.axis[-1]
+    if lanes is not None:
+        vectors, vector = stage.split(vector, factor=lanes)
+        stage.unroll(vectors)
+    stage.vectorize(vector)

@@ -64,9 +64,9 @@ def _contiguous(
         if place is not None:
             pass_stage.compute_at(stage, place)
         if op.tag == "row_reduce":
-            partial = reduce_row(group, op, group.formula(op))
-            if partial is not None and place is not None:
-                group.stage(partial).compute_at(stage, place)
+            for partial in reduce_row(group, op, group.formula(op)):
+                if place is not None:
+                    group.stage(partial).compute_at(stage, place)
         elif op.tag == "row_powers":
             vectorize(pass_stage, op.axis[-1], extent_of(op.axis[-1]), lanes_of(op, group.target))
 

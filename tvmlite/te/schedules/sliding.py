@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tvmlite.te.schedules.group import Group, extent_of, product, template, work_of, worth_threads
-from tvmlite.te.schedules.injective import ENOUGH_CHUNKS, elementwise_loops
+from tvmlite.te.schedules.injective import ENOUGH_CHUNKS, elementwise_loops, vectorize
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar
 
@@ -29,7 +29,8 @@ def sliding(group: Group, anchor: ComputeOp) -> None:
     sums = group.schedule.cache_write(result, "local") if host is result else result
     stage = group.stage(host)
     axes = group.axes(host)
-    loops, vector = _vector(stage, axes, group.target.lanes(result.dtype))
+    lanes = group.target.lanes(result.dtype)
+    loops, vector = _vector(stage, axes, lanes)
     stage.vectorize(vector)
     parallel = worth_threads(work_of(anchor))
     planes = product(extent_of(a) for a in axes[:2])
@@ -44,6 +45,7 @@ def sliding(group: Group, anchor: ComputeOp) -> None:
         place = loops[-1] if len(loops) > 2 else plane
         for pad in pads:
             group.stage(pad).compute_at(stage, plane)
+            vectorize(group.stage(pad), pad.axis[-1], extent_of(pad.axis[-1]), lanes)
         if parallel:
             stage.parallel(plane)
     _slide(group.stage(sums), stage, place)

@@ -23,15 +23,16 @@ from tvmlite.te.loop.verify import verify
 def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     """``function``, in structured form, in the legal form for ``target``; see ``loop.ir``.
 
-    Guards leave the loops before vectors are made, so that full tiles have no masks. Indices are flat and
-    storage is decided before loops are unrolled, so that this is done once a loop and not once a turn; the
+    Indices are made flat first, while they are scalars: only as a whole do the quotients and remainders of
+    fused loops cancel. Guards leave the loops before vectors are made, so that full tiles have no masks.
+    Storage is decided before loops are unrolled, so that this is done once a loop and not once a turn; the
     last simplification folds what unrolling made constant.
     """
     lanes = Target.parse(target).lanes("float32")
     in_lanes = update_wrapper(partial(vectorize, lanes=lanes), vectorize)
     passes = (
-        *(simplify, partition, simplify, in_lanes, parallel),
-        *(flatten, storage, unroll, simplify, asserts),
+        *(simplify, flatten, partition, simplify, in_lanes, parallel),
+        *(storage, unroll, simplify, asserts),
     )
     legal = Pipeline(passes, verify, show).run(function, prefix=f"{function.name}_")
     if config.verify_between_passes():

@@ -1,0 +1,58 @@
+"""What the templates' loops become once they are legal: linear indices, full vectors, no needless guard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tvmlite.relay.ops  # noqa: F401  (fills the table)
+from tvmlite.core.target import Target
+from tvmlite.relay import ir, op
+from tvmlite.relay.types import tensor_type
+from tvmlite.te import schedules
+from tvmlite.te.loop.passes.pipeline import legalize
+from tvmlite.te.lower import lower
+from tvmlite.te.tensor import placeholder
+
+TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
+
+
+def legal(name: str, shapes: list[Any], **attrs: Any) -> str:
+    row = op.get(name)
+    types = [tensor_type(shape) for shape in shapes]
+    call = op.make(name, *(ir.Var(f"x{k}", t) for k, t in enumerate(types)), **attrs)
+    inputs = [placeholder(t.shape, t.dtype, f"x{k}") for k, t in enumerate(types)]
+    output = row.compute(call, *inputs)
+    schedule = schedules.apply(row.schedule, [output], TARGET)
+    return str(legalize(lower(schedule, [*inputs, output]), TARGET))
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 7, 9), (4, 64, 56, 56), ("n", 5, "w")])
+def test_a_loop_over_a_whole_array_has_one_linear_index(shape: Any) -> None:
+    text = legal("nn.relu", [shape])
+
+    assert "// w" not in text
+    assert "// 9" not in text
+    assert "%" not in text
+
+
+def test_the_plane_of_a_global_pooling_is_read_in_vectors_from_end_to_end() -> None:
+    text = legal("nn.global_avg_pool2d", [(1, 64, 7, 7)])
+
+    assert "% 7" not in text
+    assert "broadcast(7, 16)" not in text
+
+
+def test_full_tiles_of_a_convolution_have_no_masks() -> None:
+    text = legal("nn.conv2d", [(1, 8, 58, 58), (4, 8, 3, 3, 16)], kernel_layout="OIHW16o")
+
+    assert "where" not in text
+    assert "if " not in text
+
+
+def test_full_tiles_of_a_product_of_symbolic_height_have_no_masks() -> None:
+    text = legal("nn.contrib_dense_pack", [("n", 64), (4, 64, 16)])
+
+    full, _, _ = text.partition("min(")
+    assert ".where(" not in full
