@@ -85,3 +85,13 @@ def test_bounds_of_casts_are_those_of_what_is_cast() -> None:
     byte = e.Var("b", "uint8")
 
     assert found.interval(e.Cast("int64", byte)) == Interval(0, 255)
+
+
+def test_the_factors_of_an_extent_are_not_zero_inside_its_loop() -> None:
+    found = Analyzer()
+    tiles = (W + 15) // 16
+    found.bind(V, 0, N * tiles * 3)
+
+    assert found.prove(N >= 1)
+    assert found.prove(V % tiles * 16 < W)
+    assert not found.prove(V % tiles * 16 + 1 < W)

@@ -94,7 +94,19 @@ class Bounds:
             self._now.limits[atom] = replace(old, interval=meet)
             return
         self._now.facts = (*self._now.facts, poly)
+        self._limit_factors(poly)
         self._limit_the_inmost(poly)
+
+    def _limit_factors(self, poly: Poly) -> None:
+        """Where ``a * (...) >= 1`` and ``a >= 0``, ``a`` is at least 1: no extent is 0 inside its loop."""
+        if poly.get((), 0) >= 0:
+            return
+        common = set.intersection(*(set(m) for m in poly if m))
+        for atom in common:
+            if self.atom(atom).low == 0:
+                old = self._now.limits.get(atom, Limits())
+                self._now.limits[atom] = replace(old, interval=iv.meet(old.interval, Interval(1, None)))
+                self._forget()
 
     def _limit_the_inmost(self, poly: Poly) -> None:
         """Turn ``v + rest >= 0`` into a limit of the variable that was bound last."""
@@ -234,7 +246,8 @@ class Bounds:
         variables: set[int] = set()
         for monomial in poly:
             for atom in monomial:
-                if self.atoms[atom].kind in (DIV, MIN, MAX):
+                row = self.atoms[atom]
+                if row.kind in (DIV, MIN, MAX) or (row.kind == MOD and p.value_of(row.args[1]) is None):
                     compound.add(atom)
                 elif atom in limits and (len(monomial) > 1 or limits[atom].lows or limits[atom].highs):
                     variables.add(atom)
@@ -264,6 +277,9 @@ class Bounds:
         if atom.kind in (MIN, MAX):
             either = (atom.kind == MIN) == (sign < 0)
             return any(map(holds, atom.args)) if either else all(map(holds, atom.args))
+        if atom.kind == MOD:  # below its divisor, where that is positive
+            low = self.interval(atom.args[1]).low
+            return low is not None and low > 0 and sign < 0 and holds(p.add(atom.args[1], p.constant(-1)))
         if atom.kind == DIV:
             divisor = p.value_of(atom.args[1])
             if divisor is None or divisor <= 0:

@@ -151,3 +151,18 @@ def test_unchanged_is_the_same_object(make) -> None:
     function = ir.Function("f", (c,), (c,), (), make.loop(make.x, 64, make.store(c, make.x, 1.0)))
 
     assert partition(function) is function
+
+
+def test_a_guard_on_a_part_of_a_fused_loop_is_told_apart(make, agree) -> None:
+    c = make.buffer("C", M, N)
+    tiles = (N + 15) // 16
+    column = make.x % tiles * 16 + make.y
+    lanes = make.loop(make.y, 16, ir.If(column < N, make.store(c, make.x // tiles, column, 1.0)))
+    function = ir.Function("f", (c,), (c,), (M, N), make.loop(make.x, M * tiles, lanes, kind=ir.PARALLEL))
+
+    text = partitioned(function, agree, [{M: 3, N: n} for n in (5, 16, 37)])
+
+    assert text.startswith(
+        "for x in parallel(0, m * ((n + 15) // 16)):\n    if x % ((n + 15) // 16) * 16 + 15 < n:"
+    )
+    assert text.count("for y in range(0, 16):") == 1

@@ -29,15 +29,17 @@ def partition(function: ir.Function) -> ir.Function:
                 if i * 16 + j < n: ->      for i in range(n // 16, (n + 15) // 16):
                     f(i * 16 + j)              for j in range(0, n - i * 16): f(i * 16 + j)
 
-    A parallel loop is not split: a condition inside tells its full turns from the others. Vectorised and
-    unrolled loops get new bounds only if they stay of constant extent.
+    A parallel loop is not split: a condition inside tells its full turns from the others. So it is in any
+    loop for a guard that is not linear in the variable, but in ``i % m``, say, of a fused loop. Vectorised
+    and unrolled loops get new bounds only if they stay of constant extent.
     """
     return with_body(function, _Partition(analyzer_of_function()).stmt(function.body))
 
 
 @dataclass(frozen=True)
 class _Term:
-    """``factor * var + rest > 0`` is what a condition asks of a loop's variable."""
+    """``factor * var + rest > 0`` is what a condition asks of a loop's variable; with ``factor`` 0, it is not
+    linear, and ``rest`` mentions the variable."""
 
     factor: int
     rest: e.Expr
@@ -67,7 +69,7 @@ class _Partition(Walker):
         """``loop`` unsplit, conditions that fill its body taken out."""
         with self.analyzer.scope():
             self.analyzer.bind(loop.var, loop.min, loop.extent)
-            body = self.stmt(loop.body)
+            body = self.stmt(self.told_apart(loop))
         if is_nothing(body):
             return NOTHING
         if not isinstance(body, ir.If) or body.otherwise is not None:
@@ -157,6 +159,25 @@ class _Partition(Walker):
             self.piece(loop, begin, first), self.piece(loop, first, last), self.piece(loop, last, end)
         )
 
+    def told_apart(self, loop: ir.For) -> ir.Stmt:
+        """The body of ``loop``, twice if a condition on its variable that is not linear in it, such as one
+        on a part of a fused loop's variable, tells turns that need no guards from the others."""
+        if loop.kind not in (ir.SERIAL, ir.PARALLEL):
+            return loop.body
+        wanted: dict[str, e.Expr] = {}
+        for term in self.terms(loop.body, loop, []):
+            if term.factor == 0:
+                condition = self.analyzer.simplify(term.rest > 0)
+                wanted[str(condition)] = condition
+        cost = weight(loop.body)
+        if not wanted or self.added + cost > MOST_ADDED:
+            return loop.body
+        full = self.analyzer.simplify(e.all_of(list(wanted.values())))
+        if isinstance(full, e.Const):
+            return loop.body
+        self.added += cost
+        return ir.If(full, loop.body, loop.body)
+
     def piece(self, loop: ir.For, begin: e.Expr, end: e.Expr) -> ir.Stmt:
         extent = self.analyzer.simplify(end - begin)
         if self.analyzer.prove(e.LessEqual(extent, e.const(0, e.INDEX))):
@@ -214,7 +235,9 @@ class _Partition(Walker):
             if least is None or self.analyzer.prove(least > 0):
                 continue
             parts = self.analyzer.linear(least, var)
-            if parts is not None and parts[0] != 0:
+            if parts is None:
+                found.append(_Term(0, least))
+            elif parts[0] != 0:
                 found.append(_Term(*parts))
         return found
 
