@@ -14,8 +14,8 @@ import numpy as np
 from tvmlite.core.errors import LibraryError
 from tvmlite.core.target import Target
 from tvmlite.kernels import CompiledKernel
-from tvmlite.runtime import pool, threads
-from tvmlite.te.codegen import bundle, c, c_build, jit, llvm
+from tvmlite.runtime import elf, pool, threads
+from tvmlite.te.codegen import c, c_build, jit, llvm
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.shapes import shapes_function
 
@@ -80,11 +80,8 @@ def pool_object(target: Target) -> bytes:
 
 def constants_object(symbol: str, blob: np.ndarray, target: Target | None = None) -> bytes:
     """An object file that holds the bytes of ``blob`` under ``symbol``."""
-    target = target if target is not None and target.kind == "llvm" else Target.parse("native")
-    with tempfile.NamedTemporaryFile(prefix="tvmlite-") as file:
-        blob.tofile(file)
-        file.flush()
-        return jit.compile_object(bundle.constants_ir(symbol, file.name), target)
+    triple = target.triple if target is not None and target.kind == "llvm" else ""
+    return elf.data_object({symbol: blob.data}, triple)
 
 
 class _CLibrary:

@@ -1,0 +1,30 @@
+"""Metadata and constants are read back from a library through dlopen, as they were."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import pytest
+
+from tvmlite.core.target import Target
+from tvmlite.runtime import elf, link
+from tvmlite.te.codegen import bundle, jit
+
+
+def test_ten_megabytes_and_a_text_come_back(native: Target, tmp_path: Path) -> None:
+    if not link.linkers():
+        pytest.skip("no linker")
+    blob, text = bytes(range(256)) * 40_000, 'a "text"\n\\ with Größe'
+
+    constants = elf.data_object({"net_constants": blob}, native.triple)
+    metadata = jit.compile_object(bundle.metadata_ir(text), native)
+    library = ctypes.CDLL(str(link.shared([constants, metadata], tmp_path / "net.so")))
+
+    address = ctypes.cast(library.net_constants, ctypes.c_void_p).value
+    assert address is not None
+    assert address % 64 == 0
+    assert ctypes.string_at(address, len(blob)) == blob
+    found = ctypes.cast(library.tvmlite_metadata, ctypes.c_void_p).value
+    assert found is not None
+    assert ctypes.string_at(found).decode() == text
