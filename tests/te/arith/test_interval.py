@@ -1,0 +1,44 @@
+"""Interval arithmetic against all members of small intervals."""
+
+import itertools
+
+import pytest
+
+from tvmlite.te.arith import interval as iv
+from tvmlite.te.arith.interval import Interval
+
+FAR = 12
+ENDS = [None, -3, -1, 0, 2, 4]
+INTERVALS = [Interval(a, b) for a, b in itertools.product(ENDS, ENDS) if a is None or b is None or a <= b]
+
+
+def members(interval: Interval) -> range:
+    low = -FAR if interval.low is None else interval.low
+    return range(low, (FAR if interval.high is None else interval.high) + 1)
+
+
+@pytest.mark.parametrize(
+    ("rule", "number"),
+    [
+        (iv.add, lambda a, b: a + b),
+        (iv.multiply, lambda a, b: a * b),
+        (iv.least, min),
+        (iv.greatest, max),
+        (iv.floordiv, lambda a, b: a // b if b else 0),
+        (iv.floormod, lambda a, b: a % b if b else 0),
+    ],
+)
+def test_every_result_lies_in_the_interval(rule: object, number: object) -> None:
+    for a, b in itertools.product(INTERVALS, INTERVALS):
+        found = rule(a, b)  # type: ignore[operator]
+        for x, y in itertools.product(members(a), members(b)):
+            assert found.contains(number(x, y)), (a, b, x, y, found)  # type: ignore[operator]
+
+
+def test_scale_union_and_meet() -> None:
+    assert iv.scale(Interval(1, None), -2) == Interval(None, -2)
+    assert iv.scale(Interval(None, None), 0) == Interval(0, 0)
+    assert iv.union(Interval(1, 2), Interval(5, None)) == Interval(1, None)
+    assert iv.meet(Interval(1, 6), Interval(None, 3)) == Interval(1, 3)
+    assert Interval(3, 3).is_single
+    assert not Interval(None, None).is_single
