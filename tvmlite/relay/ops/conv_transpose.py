@@ -136,9 +136,8 @@ def _phases(
             [channel, *axes],
         )
 
-    return te.compute(
-        (data.shape[0], weight.shape[1] * groups, *strides, *steps), element, name="phases", tag="conv2d"
-    )
+    whole = (data.shape[0], weight.shape[1] * groups, *strides, *steps)
+    return te.compute(whole, element, name="phases", tag="conv2d", attrs={"groups": groups})
 
 
 def _margins(data: te.Tensor, before: list[int], after: list[Any], steps: tuple[Any, ...]) -> te.Tensor:

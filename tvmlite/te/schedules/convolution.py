@@ -19,8 +19,8 @@ from tvmlite.te.schedules.tile import tile_for
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
 
-UNROLLED_TAPS = 8
-"""A kernel's last axis of at most this many places is unrolled."""
+PLAIN_VECTORS = 2
+"""How many vectors of neighbouring outputs each scalar of an unpacked weight is multiplied with."""
 
 ENOUGH_ROWS = 8
 """A parallel loop of fewer iterations takes in the loop over tiles as well."""
@@ -104,13 +104,6 @@ def _tile_axes(op: ComputeOp) -> list[IterVar]:
     return [batch, *pixels[:-1], pixels[-1], block, lane]
 
 
-def unroll_taps(stage: Stage, axis: IterVar) -> None:
-    """Unroll a short kernel axis."""
-    extent = extent_of(axis)
-    if extent is not None and extent <= UNROLLED_TAPS:
-        stage.unroll(axis)
-
-
 def finish(group: Group, host: Tensor) -> None:
     """The outputs besides the host read it, or other outputs: loops of their own."""
     for tensor in group.outputs:
@@ -132,19 +125,23 @@ def plain(group: Group, anchor: ComputeOp) -> None:
     batch, channel, *rest = group.axes(host)
     width, channels = extent_of(rest[-1]), _channels_at_once(anchor)
     outer, inner = stage.split(channel, factor=channels)
+    parallel = worth_threads(work_of(anchor))
     if width is not None and width <= lanes:
-        vector = rest[-1]
-        stage.reorder(batch, outer, *rest[:-1], inner, vector)
-        place = stage.fuse(batch, outer, *rest[:-1])
+        stage.reorder(batch, outer, *rest[:-1], inner, rest[-1])
+        place = spread = stage.fuse(batch, outer, *rest[:-1])
+        stage.vectorize(rest[-1])
     else:
-        tiles, vector = stage.split(rest[-1], factor=lanes)
-        stage.reorder(batch, outer, *rest[:-1], tiles, inner, vector)
-        place = stage.fuse(batch, outer, *rest[:-1], tiles)
+        several = PLAIN_VECTORS if width is None or width >= PLAIN_VECTORS * lanes else 1
+        place, along = stage.split(rest[-1], factor=several * lanes)
+        vectors, vector = stage.split(along, factor=lanes)
+        stage.reorder(batch, outer, *rest[:-1], place, inner, vectors, vector)
+        spread = stage.fuse(batch, outer, *rest[:-1])
+        stage.unroll(vectors)
+        stage.vectorize(vector)
     stage.unroll(inner)
-    stage.vectorize(vector)
-    if worth_threads(work_of(anchor)):
-        stage.parallel(place)
-    _accumulate_plain(group.stage(sums), stage, place)
+    if parallel:
+        stage.parallel(spread)
+    _accumulate_plain(group.stage(sums), stage, place, lanes if place is not spread else None)
     finish(group, host)
 
 
@@ -158,12 +155,17 @@ def _channels_at_once(anchor: ComputeOp) -> int:
     return next(n for n in (8, 7, 6, 5, 4, 3, 2, 1) if per_group % n == 0)
 
 
-def _accumulate_plain(stage: Stage, host: Stage, place: IterVar) -> None:
+def _accumulate_plain(stage: Stage, host: Stage, place: IterVar, lanes: int | None) -> None:
+    """The sums of some channels by a row of outputs: one vector, or several of ``lanes``."""
     op = stage.op
     assert isinstance(op, ComputeOp)
     batch, channel, *rest = op.axis
     stage.compute_at(host, place)
     stage.reorder(batch, *rest[:-1], *op.reduce_axis, channel, rest[-1])
     stage.unroll(channel)
-    stage.vectorize(rest[-1])
-    unroll_taps(stage, op.reduce_axis[-1])
+    vector = rest[-1]
+    if lanes is not None:
+        vectors, vector = stage.split(vector, factor=lanes)
+        stage.unroll(vectors)
+    stage.vectorize(vector)
+    stage.fuse(*op.reduce_axis)
