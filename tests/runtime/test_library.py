@@ -93,6 +93,16 @@ def test_a_library_is_called_by_position_and_by_name(make: Make) -> None:
     assert repr(lib) == "Library(net: x, w -> sum, product)"
 
 
+def test_a_file_written_anew_is_loaded_anew(make: Make) -> None:
+    first = runtime.load(make(metadata(SIGNATURE, "llvm", note="first")))
+    path = make(metadata(SIGNATURE, "llvm", note="second"))
+    assert runtime.load(path).metadata["note"] == "second"
+    path.write_bytes(make(metadata(SIGNATURE, "llvm", note="third")).read_bytes())
+    assert runtime.load(path).metadata["note"] == "third"
+    assert first.metadata["note"] == "first"
+    np.testing.assert_array_equal(first(X, W)[0], X + W)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_a_loaded_library_honours_the_number_of_threads(make: Make, threads: int) -> None:
     lib = runtime.load(make())

@@ -6,7 +6,9 @@ import ctypes
 import json
 import os
 import platform
+import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -124,10 +126,7 @@ def load(path: str | os.PathLike[str]) -> Library:
         raise LibraryError(f"there is no file {os.fspath(path)!r}")
     if sys.platform == "linux":
         elf.check_shared_library(file)
-    try:
-        handle = ctypes.CDLL(str(file))
-    except OSError as error:
-        raise LibraryError(f"cannot load {file}: {error}") from error
+    handle = _open(file)
     fields = _read_metadata(handle, file)
     signature = abi.Signature.from_json(fields["entry"])
     missing = missing_features(fields.get("features", ()))
@@ -148,6 +147,28 @@ def load(path: str | os.PathLike[str]) -> Library:
     if not shapes and not signature.is_static:
         raise LibraryError(f"{file} does not define {signature.name}_shapes")
     return Library(CompiledFunction(signature, address, shapes, keep=handle), fields)
+
+
+_opened: dict[object, tuple[int, ...]] = {}
+"""What was loaded, by path and by (device, inode), and which version of it."""
+
+
+def _open(file: Path) -> ctypes.CDLL:
+    """``file`` loaded. The loader gives back what it once loaded under a name or an inode, so a file that
+    has changed since is loaded from a copy."""
+    status = file.stat()
+    version = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
+    keys = (str(file), version[:2])
+    changed = any(_opened.setdefault(key, version) != version for key in keys)
+    try:
+        if not changed:
+            return ctypes.CDLL(str(file))
+        with tempfile.TemporaryDirectory(prefix="tvmlite-load-") as folder:
+            copy = Path(folder) / file.name
+            shutil.copyfile(file, copy)
+            return ctypes.CDLL(str(copy))
+    except OSError as error:
+        raise LibraryError(f"cannot load {file}: {error}") from error
 
 
 def _read_metadata(handle: ctypes.CDLL, file: Path) -> dict[str, Any]:
