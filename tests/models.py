@@ -10,103 +10,17 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
+from tvmlite import zoo
 
 
 def light_models() -> list[str]:
-    """Names of the model-zoo graphs in the onnx package."""
-    return sorted(path.stem.removeprefix("light_") for path in LIGHT.glob("light_*.onnx"))
+    """Names of the model-zoo graphs in the onnx package, without the ``light_`` before them."""
+    return [name.removeprefix("light_") for name in zoo.light_names()]
 
 
 def light_model(name: str, seed: int = 0, softmax: bool = False) -> onnx.ModelProto:
-    """A model-zoo graph with seeded random weights in place of its constant ones.
-
-    Weights are scaled so that activations stay of order 1; the softmax at the end goes unless asked for.
-    """
-    model = onnx.load(LIGHT / f"light_{name}.onnx")
-    graph = model.graph
-    if not softmax:
-        _drop_last_softmax(graph)
-    random = np.random.default_rng(seed)
-    initializers = {i.name: i for i in graph.initializer}
-    made: dict[str, np.ndarray] = {}
-    kept = []
-    roles = _roles(graph)
-    for node in graph.node:
-        if node.op_type != "ConstantOfShape":
-            kept.append(node)
-            continue
-        shape = tuple(int(d) for d in numpy_helper.to_array(initializers[node.input[0]]))
-        made[node.output[0]] = _weight(roles[node.output[0]], shape, random)
-    for name_, tensor in initializers.items():
-        if tensor.data_type == TensorProto.FLOAT and name_ in roles:
-            made[name_] = _weight(roles[name_], tuple(tensor.dims), random)
-    del graph.node[:]
-    graph.node.extend(kept)
-    rest = [t for n, t in initializers.items() if n not in made and _is_used(graph, n)]
-    del graph.initializer[:]
-    graph.initializer.extend(rest)
-    graph.initializer.extend(numpy_helper.from_array(value, key) for key, value in made.items())
-    held = {t.name for t in graph.initializer}
-    inputs = [i for i in graph.input if i.name not in initializers or i.name in held]
-    del graph.input[:]
-    graph.input.extend(inputs)
-    return model
-
-
-def _is_used(graph: onnx.GraphProto, name: str) -> bool:
-    return any(name in node.input for node in graph.node)
-
-
-def _drop_last_softmax(graph: onnx.GraphProto) -> None:
-    last = graph.node[-1]
-    if last.op_type == "Softmax":
-        output = graph.output[0]
-        output.name = last.input[0]
-        graph.node.remove(last)
-
-
-_ROLES: dict[str, tuple[str, ...]] = {
-    "Conv": ("", "kernel", "shift"),
-    "Gemm": ("", "matrix", "shift"),
-    "BatchNormalization": ("", "scale", "shift", "shift", "variance"),
-    "Mul": ("scale", "scale"),
-    "Add": ("shift", "shift"),
-}
-
-
-def _roles(graph: onnx.GraphProto) -> dict[str, str]:
-    """What each weight is to the node that reads it, looking through Unsqueeze and Reshape."""
-    roles: dict[str, str] = {}
-    aliases: dict[str, str] = {}
-    summed = {name for node in graph.node if node.op_type == "Sum" for name in node.input}
-    for node in graph.node:
-        if node.op_type in ("Unsqueeze", "Reshape"):
-            aliases[node.output[0]] = node.input[0]
-        for name, role in zip(node.input, _ROLES.get(node.op_type, ()), strict=False):
-            if role == "scale" and set(node.output) & summed:
-                role = "branch"
-            if role:
-                roles[aliases.get(name, name)] = role
-    return roles
-
-
-def _weight(role: str, shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:
-    match role:
-        case "kernel":
-            fan = int(np.prod(shape[1:]))
-            value = random.standard_normal(shape) * np.sqrt(2 / fan)
-        case "matrix":
-            value = random.standard_normal(shape) * np.sqrt(2 / max(shape))
-        case "scale":
-            value = random.uniform(0.8, 1.2, shape)
-        case "branch":  # what residual sums add is small, so that they do not grow
-            value = random.uniform(0.1, 0.3, shape)
-        case "variance":
-            value = random.uniform(0.8, 1.2, shape)
-        case _:
-            value = random.uniform(-0.1, 0.1, shape)
-    return value.astype(np.float32)
+    """A model-zoo graph with seeded random weights; see ``tvmlite.zoo.light_model``."""
+    return zoo.light_model(f"light_{name}", seed, softmax)
 
 
 def ocr_models() -> dict[str, Path]:

@@ -20,7 +20,8 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.signature import signature_of
 
 FORMS = ("loops", "legal", "llvm", "optimized", "asm", "c")
-"""How a kernel can be shown: structured loops, legal loops, LLVM IR before and after LLVM's passes, assembly, C."""
+"""How a kernel can be shown: loops as scheduled and as legalised, LLVM IR before and after LLVM's passes,
+assembly, C."""
 
 
 class CompiledKernelFunction(CompiledFunction):
@@ -48,7 +49,7 @@ class CompiledKernelFunction(CompiledFunction):
 class CompiledModule(Library):
     """A model, compiled: call it, profile it, read its kernels, export it.
 
-    ``module`` is the graph after all passes, ``report`` the table of its kernels, ``kernel_names`` their names.
+    ``module`` is the graph after all passes, ``report`` the table of its kernels.
     """
 
     module: Module
@@ -106,8 +107,8 @@ class CompiledModule(Library):
         return "\n".join(texts)
 
     def export(self, path: str | Path) -> None:
-        """Write the model as a library: ``.so`` (complete), ``.o`` (without the thread pool), or ``.c`` with a
-        ``.h`` and the constants beside it. Another ending is an InputError."""
+        """Write the model to ``path``: ``.so``, a complete library; or ``.c``, with a ``.h`` and what else it
+        needs beside it. Another ending is an InputError."""
         export.export(self, Path(path))
 
 

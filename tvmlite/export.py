@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tvmlite import machine
-from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
 from tvmlite.kernels import legal_kernel
@@ -28,9 +26,7 @@ def export(lib: CompiledModule, path: Path) -> None:
         case ".so":
             _shared(lib, path)
         case ".c":
-            _write(path.with_suffix(".h"), c.header(lib.signature))
-            _write(path, "\n\n".join((c_source(lib), constants_in_c(lib))))
-            _write(path.with_name("tvmlite_pool.c"), pool.source())
+            _sources(lib, path)
         case _:
             raise InputError(f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}")
 
@@ -41,13 +37,23 @@ def c_source(lib: CompiledModule) -> str:
     return c.generate([*kernels, *machine.with_shapes([lib.entry])], lib.target)
 
 
-def constants_in_c(lib: CompiledModule) -> str:
-    """The blob of constants as a C array, in 64-bit words so that it is aligned to them at least."""
-    if not lib.constants.size:
-        return ""
-    words = lib.constants.blob().view(np.uint64)
+def _sources(lib: CompiledModule, path: Path) -> None:
+    """``NAME.c`` and ``NAME.h``, ``NAME_constants.c`` if there are any, and the thread pool beside them."""
+    texts = {path.with_suffix(".h"): c.header(lib.signature), path: c_source(lib)}
+    if lib.constants.size:
+        texts[path.with_name(f"{path.stem}_constants.c")] = _constants_in_c(lib)
+    texts[path.with_name("tvmlite_pool.c")] = pool.source()
+    for file, text in texts.items():
+        link.write_atomically(file, lambda temporary, text=text: temporary.write_text(text, encoding="utf-8"))
+
+
+def _constants_in_c(lib: CompiledModule) -> str:
+    """The blob of constants as an array of 64-bit words, which compilers read fastest; little-endian."""
+    words = lib.constants.blob().view("<u8")
     rows = (", ".join(f"0x{w:x}u" for w in words[i : i + 8]) for i in range(0, words.size, 8))
-    return ",\n".join(rows)
+    aligned = "#if defined(__GNUC__)\n__attribute__((aligned(64)))\n#endif\n"
+    body = ",\n".join(rows)
+    return f"#include <stdint.h>\n\n{aligned}const uint64_t {lib.entry.name}_constants[] = {{\n{body}\n}};\n"
 
 
 def _shared(lib: CompiledModule, path: Path) -> None:
@@ -56,7 +62,7 @@ def _shared(lib: CompiledModule, path: Path) -> None:
     exports = [name, *shapes, library.METADATA, *pool.SYMBOLS]
     native = Target.parse("native")
     text = library.metadata(
-        lib.signature, str(lib.target), _features(lib.target), version=VERSION, **lib.metadata
+        lib.signature, str(lib.target), sorted(lib.target.instructions), version=VERSION, **lib.metadata
     )
     objects = [
         jit.compile_object(bundle.metadata_ir(text), lib.target if lib.target.kind == "llvm" else native)

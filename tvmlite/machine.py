@@ -34,7 +34,7 @@ def load(
     kernels: Sequence[CompiledKernel] = (),
     constants: Mapping[str, np.ndarray] | None = None,
 ) -> Loaded:
-    """The legal ``functions``, with the ``NAME_shapes`` of those that need one, and the ``kernels`` they call.
+    """The legal ``functions``, with the ``NAME_shapes`` of those that need it, and the ``kernels`` they call.
 
     ``constants`` are the blobs that ``functions`` refer to, by symbol; they are not copied for LLVM targets,
     so the caller keeps them.

@@ -9,7 +9,6 @@ taken off.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -30,33 +29,34 @@ def light_names() -> list[str]:
     return sorted(path.stem for path in _folder().glob("light_*.onnx"))
 
 
-def light_model(name: str, seed: int = 0) -> onnx.ModelProto:
-    """The graph ``name`` with seeded weights, without its final softmax.
+def light_model(name: str, seed: int = 0, softmax: bool = False) -> onnx.ModelProto:
+    """The graph ``name`` with seeded weights, and without its final softmax unless that is asked for.
 
-    Convolutions and dense layers get normal weights of variance 2 / fan-in (He et al. 2015,
-    arXiv:1502.01852), normalisations scales and variances in [0.5, 1.5).
+    Kernels and matrices are normal with variance 2 / fan-in (He et al. 2015, arXiv:1502.01852), scales and
+    variances lie around one, shifts around zero; what a residual sum adds is scaled down, lest it grow.
     """
     path = _folder() / f"{name}.onnx"
     if not path.exists():
         raise ModelError(f"no graph {name!r} in the onnx package; there are {', '.join(light_names())}")
     model = onnx.load(path)
     graph = model.graph
+    if not softmax and graph.node[-1].op_type == "Softmax":
+        graph.output[0].name = graph.node.pop().input[0]
     rng = np.random.default_rng(seed)
-    shapes = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
-    uses = _uses(graph)
+    given = {one.name: one for one in graph.initializer}
+    roles = _roles(graph)
+    made: dict[str, np.ndarray] = {}
     kept: list[onnx.NodeProto] = []
     for node in graph.node:
         if node.op_type == "ConstantOfShape":
-            shape = tuple(int(extent) for extent in shapes[node.input[0]])
-            array = _weights(rng, shape, *uses[node.output[0]])
-            graph.initializer.append(numpy_helper.from_array(array, node.output[0]))
+            shape = tuple(int(extent) for extent in numpy_helper.to_array(given[node.input[0]]))
+            made[node.output[0]] = _weight(rng, roles[node.output[0]], shape)
         else:
             kept.append(node)
-    _drop_unread(graph, kept)
-    if kept[-1].op_type == "Softmax":
-        graph.output[0].name = kept.pop().input[0]
-    del graph.node[:]
-    graph.node.extend(kept)
+    for one in given.values():
+        if one.data_type == onnx.TensorProto.FLOAT and one.name in roles:
+            made[one.name] = _weight(rng, roles[one.name], tuple(one.dims))
+    _replace(graph, kept, given, made)
     return model
 
 
@@ -65,9 +65,7 @@ def light_input(model: onnx.ModelProto, seed: int = 0) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     held = {one.name for one in model.graph.initializer}
     return {
-        one.name: rng.standard_normal([d.dim_value for d in one.type.tensor_type.shape.dim]).astype(
-            np.float32
-        )
+        one.name: rng.standard_normal([d.dim_value for d in one.type.tensor_type.shape.dim], np.float32)
         for one in model.graph.input
         if one.name not in held
     }
@@ -77,32 +75,58 @@ def _folder() -> Path:
     return Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
 
-def _uses(graph: onnx.GraphProto) -> Mapping[str, tuple[str, int]]:
-    """The operator that reads each value first, and at which place; seen through Unsqueeze."""
-    uses: dict[str, tuple[str, int]] = {}
-    for node in reversed(graph.node):
-        for place, name in enumerate(node.input):
-            through = node.op_type == "Unsqueeze" and node.output[0] in uses
-            uses[name] = uses[node.output[0]] if through else (node.op_type, place)
-    return uses
+_ROLES: dict[str, tuple[str, ...]] = {
+    "Conv": ("", "kernel", "shift"),
+    "Gemm": ("", "matrix", "shift"),
+    "BatchNormalization": ("", "scale", "shift", "shift", "variance"),
+    "Mul": ("scale", "scale"),
+    "Add": ("shift", "shift"),
+}
+"""What a weight is to the operator that reads it, by its place."""
 
 
-def _drop_unread(graph: onnx.GraphProto, nodes: list[onnx.NodeProto]) -> None:
-    """Take out the initialisers (the shapes of weights) that none of ``nodes`` reads."""
+def _roles(graph: onnx.GraphProto) -> dict[str, str]:
+    """What each value would be as a weight, seen through Unsqueeze and Reshape."""
+    roles: dict[str, str] = {}
+    aliases: dict[str, str] = {}
+    summed = {name for node in graph.node if node.op_type == "Sum" for name in node.input}
+    for node in graph.node:
+        if node.op_type in ("Unsqueeze", "Reshape"):
+            aliases[node.output[0]] = node.input[0]
+        for name, role in zip(node.input, _ROLES.get(node.op_type, ()), strict=False):
+            if role == "scale" and set(node.output) & summed:
+                role = "branch"
+            if role:
+                roles[aliases.get(name, name)] = role
+    return roles
+
+
+def _weight(rng: np.random.Generator, role: str, shape: tuple[int, ...]) -> np.ndarray:
+    match role:
+        case "kernel":
+            return rng.standard_normal(shape, np.float32) * np.float32(math.sqrt(2 / math.prod(shape[1:])))
+        case "matrix":
+            return rng.standard_normal(shape, np.float32) * np.float32(math.sqrt(2 / max(shape)))
+        case "scale" | "variance":
+            return rng.uniform(0.8, 1.2, shape).astype(np.float32)
+        case "branch":
+            return rng.uniform(0.1, 0.3, shape).astype(np.float32)
+        case _:
+            return rng.uniform(-0.1, 0.1, shape).astype(np.float32)
+
+
+def _replace(
+    graph: onnx.GraphProto,
+    nodes: list[onnx.NodeProto],
+    given: dict[str, onnx.TensorProto],
+    made: dict[str, np.ndarray],
+) -> None:
+    """Leave ``graph`` with ``nodes``, the weights ``made``, and what else of ``given`` is read."""
     read = {name for node in nodes for name in node.input}
-    unread = {one.name for one in graph.initializer} - read
-    for held in (graph.initializer, graph.input):
-        kept = [one for one in held if one.name not in unread]
-        del held[:]
-        held.extend(kept)
-
-
-def _weights(rng: np.random.Generator, shape: tuple[int, ...], reader: str, place: int) -> np.ndarray:
-    if reader in ("Conv", "Gemm") and place == 1:
-        fan_in = math.prod(shape[1:])
-        values = rng.standard_normal(shape, np.float32) * np.float32(math.sqrt(2 / fan_in))
-    elif (reader == "BatchNormalization" and place in (1, 4)) or reader == "Mul":
-        values = rng.uniform(0.5, 1.5, shape)
-    else:
-        values = rng.standard_normal(shape, np.float32) * np.float32(0.1)
-    return values.astype(np.float32)
+    weights = [one for name, one in given.items() if name not in made and name in read]
+    weights += [numpy_helper.from_array(value, name) for name, value in made.items()]
+    held = {one.name for one in weights}
+    inputs = [one for one in graph.input if one.name not in given or one.name in held]
+    for field, values in ((graph.node, nodes), (graph.initializer, weights), (graph.input, inputs)):
+        del field[:]
+        field.extend(values)  # type: ignore[arg-type]  # each list goes where its kind came from

@@ -32,15 +32,13 @@ def main(options: argparse.Namespace) -> int:
     inputs = common.random_inputs(lib, common.parse_dims(options.dims))
     runs: dict[str, Callable[[], object]] = {"tvmlite": lambda: lib.run(inputs)}
     if options.against:
-        peer = onnxruntime_session(str(options.model), runtime.get_num_threads())
+        peer = onnxruntime_session(str(options.model), runtime.num_threads())
         feed = dict(zip((i.name for i in peer.get_inputs()), inputs.values(), strict=False))
         runs["onnxruntime"] = lambda: peer.run(None, feed)
-        _compare(list(lib.run(inputs).values()), peer.run(None, feed))
+        _compare(list(lib.run(inputs).values()), [np.asarray(one) for one in peer.run(None, feed)])
     times = common.interleaved(runs, options.rounds)
     load = os.getloadavg()[0]
-    print(
-        f"threads {runtime.get_num_threads()}, load {load:.2f}, medians of {options.rounds} interleaved turns"
-    )
+    print(f"threads {runtime.num_threads()}, load {load:.2f}, medians of {options.rounds} interleaved turns")
     for name, seconds in times.items():
         ratio = f"  {seconds / times['tvmlite']:.2f}x of ours" if name != "tvmlite" else ""
         print(f"{name:12} {seconds * 1e3:9.3f} ms{ratio}")

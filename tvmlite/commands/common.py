@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite import runtime
+from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import InputError
 from tvmlite.driver import CompiledModule, compile
@@ -104,18 +105,26 @@ def random_inputs(lib: runtime.Library, dims: Mapping[str, int], seed: int = 0) 
     rng = np.random.default_rng(seed)
     made = {}
     for parameter in lib.signature.of_kind("input"):
-        missing = [d for d in parameter.shape if isinstance(d, str) and d not in dims]
-        if missing:
-            raise InputError(
-                f"input {parameter.name!r} has the open dimension {missing[0]!r}",
-                hint=f"give inputs with --inputs in.npz, or its value with --dims {missing[0]}=N",
-            )
-        shape = [dims[d] if isinstance(d, str) else d for d in parameter.shape]
+        shape = [d if isinstance(d, int) else _open_extent(parameter, d, dims) for d in parameter.shape]
         values: Any = rng.standard_normal(shape)
         if not dtypes.is_float(parameter.dtype):
             values = rng.integers(0, 2 if parameter.dtype == "bool" else 10, shape)
         made[parameter.name] = values.astype(dtypes.numpy_of(parameter.dtype))
     return made
+
+
+def _open_extent(parameter: abi.Parameter, name: str | None, dims: Mapping[str, int]) -> int:
+    if name is None:
+        raise InputError(
+            f"input {parameter.name!r} has an extent that other inputs decide",
+            hint="give inputs with --inputs in.npz",
+        )
+    if name not in dims:
+        raise InputError(
+            f"input {parameter.name!r} has the open dimension {name!r}",
+            hint=f"give inputs with --inputs in.npz, or its value with --dims {name}=N",
+        )
+    return dims[name]
 
 
 class Progress:

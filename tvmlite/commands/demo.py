@@ -48,7 +48,8 @@ def main(options: argparse.Namespace) -> int:
     _show_kernel(lib)
     _title(f"5. {len(lib.report.rows)} kernels and one entry for {lib.target}, in {seconds:.1f} s")
     print(_excerpt(str(lib.report), 8))
-    return _check(lib, inputs, ReferenceEvaluator(model).run(None, inputs))
+    expected = [np.asarray(one) for one in ReferenceEvaluator(model).run(None, inputs)]
+    return _check(lib, inputs, expected)
 
 
 def _show_kernel(lib: CompiledModule) -> None:
@@ -75,9 +76,10 @@ def _check(lib: CompiledModule, inputs: dict[str, np.ndarray], expected: list[np
     gap = max(_gap(a, b) for a, b in zip(outputs, expected, strict=True))
     right = gap <= TOLERANCE
     print(f"largest difference: {gap:.1e} of the largest value: {'right' if right else 'WRONG'}")
-    for threads in range(1, runtime.get_num_threads() + 1):
+    for threads in range(1, runtime.num_threads() + 1):
         runtime.set_num_threads(threads)
-        print(f"time on {threads} thread{'s'[: threads > 1]}: {lib.time(**inputs)}")
+        timing = lib.time(*(inputs[name] for name in lib.input_names))
+        print(f"time on {threads} thread{'s'[: threads > 1]}: {timing}")
     return 0 if right else 1
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from tvmlite import runtime, te
 from tvmlite.core import config
-from tvmlite.core.errors import LibraryError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
 from tvmlite.driver import build
@@ -74,10 +73,10 @@ def _cache() -> str:
 
 
 def _linker() -> str:
-    try:
-        return " ".join(link.find_linker())
-    except LibraryError as error:
-        return str(error)
+    commands = link.linkers()
+    if not commands:
+        return f"none: exporting a library needs one ({link.HINT})"
+    return " ".join(commands[0])
 
 
 def _kernel_works() -> bool:

@@ -44,9 +44,9 @@ def main(options: argparse.Namespace) -> int:
     if options.outputs is not None:
         np.savez(options.outputs, **outputs)
     if options.print_time:
-        print(f"time: {lib.time(**inputs)}")
+        print(f"time: {lib.time(*(inputs[name] for name in lib.input_names))}")
     if options.profile:
-        print(lib.profile(**inputs))
+        print(lib.profile(*(inputs[name] for name in lib.input_names)))
     return 0
 
 

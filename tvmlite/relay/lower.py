@@ -26,7 +26,7 @@ def lower_group(group: Function, target: Target, name: str) -> loop.Function:
     Its parameters are one buffer for each parameter of the group, one for each output, and then the
     dimensions that the group mentions, in the order of their names (``dimensions``).
     """
-    inputs = {p: placeholder(p.type.shape, p.type.dtype, p.name) for p in group.params if _is_tensor(p)}
+    inputs = {param: _placeholder(param) for param in group.params}
     outputs = _outputs(_computes(group, inputs))
     schedule = schedules.apply(anchor(group).schedule, outputs, target)
     args = [*inputs.values(), *outputs, *dimensions(group)]
@@ -69,9 +69,9 @@ def _sizes_in(values: Iterable[object]) -> Iterable[e.SizeVar]:
             yield from (n for n in postorder(value) if isinstance(n, e.SizeVar))
 
 
-def _is_tensor(param: Var) -> bool:
+def _placeholder(param: Var) -> Tensor:
     assert isinstance(param.type, TensorType), f"group parameter {param.name} is not a tensor"
-    return True
+    return placeholder(param.type.shape, param.type.dtype, param.name)
 
 
 def _computes(group: Function, inputs: dict[Var, Tensor]) -> tuple[Tensor, ...]:

@@ -6,7 +6,7 @@ import dataclasses
 
 from tvmlite.relay import op
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Call, Expr, Module, Tuple, TupleGetItem
+from tvmlite.relay.ir import Call, Constant, Expr, Module, Tuple, TupleGetItem, Var
 from tvmlite.relay.types import TupleType
 
 
@@ -26,7 +26,8 @@ def materialize_outputs(module: Module) -> Module:
         key = (value.value, value.index) if isinstance(value, TupleGetItem) else (value, 0)
         fresh = isinstance(key[0], Call) and key not in seen
         seen.add(key)
-        made.append(value if fresh else op.make("copy", value, span=value.span or main.span))
+        span = value.span if isinstance(value, (Call, Constant, TupleGetItem, Var)) else None
+        made.append(value if fresh else op.make("copy", value, span=span or main.span))
     if all(a is b for a, b in zip(made, fields, strict=True)):
         return module
     new = dataclasses.replace(body, fields=tuple(made)) if isinstance(body, Tuple) else made[0]
