@@ -40,19 +40,51 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
     formula = group.formula(tensor)
     parallel = worth_threads(work_of(formula))
     axes = group.axes(tensor)
+    lanes = lanes_of(formula, group.target)
+    across = _read_across(formula, lanes)
+    if across is not None:
+        _in_blocks(stage, axes, across, lanes, parallel)
+        return
     cut = contiguous_from(formula)
     inner_extent = product(extent_of(a) for a in axes[cut:])
     outer_extent = product(extent_of(a) for a in axes[:cut])
     inner = stage.fuse(*axes[cut:])
     outer = stage.fuse(*axes[:cut]) if cut else None
     few = outer is None or (outer_extent is not None and outer_extent < ENOUGH_CHUNKS)
-    chunk = split_for_threads(stage, inner, inner_extent, lanes_of(formula, group.target), parallel and few)
+    chunk = split_for_threads(stage, inner, inner_extent, lanes, parallel and few)
     if not parallel:
         return
     if outer is None and chunk is not None:
         stage.parallel(chunk)
     elif outer is not None:
         stage.parallel(stage.fuse(outer, chunk) if chunk is not None else outer)
+
+
+def _read_across(op: ComputeOp, lanes: int) -> int | None:
+    """The axis that walks the last dimension of what is read, where the last axis walks another one.
+
+    So it is in a transposition; None where there is no such axis, or a block of lanes by lanes is too large.
+    """
+    last = op.axis[-1]
+    for node in nodes_of(op):
+        if isinstance(node, TensorRead) and last.var in node.indices[:-1]:
+            for position, axis in enumerate(op.axis[:-1]):
+                extents = (extent_of(axis), extent_of(last))
+                if node.indices[-1] is axis.var and all(n is None or n > lanes for n in extents):
+                    return position
+    return None
+
+
+def _in_blocks(stage: Stage, axes: list[IterVar], across: int, lanes: int, parallel: bool) -> None:
+    """Square blocks of a transposition: each cache line that is read is used up before it is gone."""
+    blocks, line = stage.split(axes[across], factor=lanes)
+    vectors, vector = stage.split(axes[-1], factor=lanes)
+    outer = [*axes[:across], *axes[across + 1 : -1], blocks]
+    stage.reorder(*outer, vectors, line, vector)
+    stage.vectorize(vector)
+    whole = stage.fuse(*outer)
+    if parallel:
+        stage.parallel(whole)
 
 
 def split_for_threads(
