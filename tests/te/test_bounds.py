@@ -9,6 +9,7 @@ from tvmlite import te
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder
 from tvmlite.te.loop import ir
+from tvmlite.te.loop.interpret import interpret
 
 
 def allocations(schedule, args) -> dict[str, list]:
@@ -243,3 +244,22 @@ def test_what_holds_in_one_nest_proves_nothing_in_another(run) -> None:
         a = np.arange(size, dtype="float32")
         want = np.where(np.arange(size) < size - 5, a + 1, 2)
         np.testing.assert_array_equal(run(s, [A, C], [a], [(size,)])[0], want)
+
+
+def test_a_row_of_fused_symbolic_axes_needs_a_tile_of_constant_size() -> None:
+    h, w = te.size_var("h"), te.size_var("w")
+    a = te.placeholder((h, w), name="a")
+    flat = te.compute((h * w,), lambda p: a[p // w, p % w] * 2.0, name="flat")
+    b = te.compute((h, w), lambda y, x: flat[y * w + x] + 1.0, name="b")
+    schedule = te.create_schedule(b.op)
+    outer, _ = schedule[b].split(schedule[b].fuse(*b.op.axis), 14)
+    schedule[flat].compute_at(schedule[b], outer)
+
+    function = te.lower(schedule, [a, b])
+
+    tiles = [node.buffer for node in postorder(function.body) if isinstance(node, ir.Allocate)]
+    assert [tuple(extent.value for extent in tile.shape) for tile in tiles] == [(14,)]
+    x = np.random.default_rng(0).standard_normal((5, 9)).astype("float32")
+    y = np.empty_like(x)
+    interpret(function, [x, y])
+    np.testing.assert_allclose(y, x * 2 + 1, rtol=1e-6)

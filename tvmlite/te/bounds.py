@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from tvmlite.core.errors import ScheduleError
-from tvmlite.core.node import postorder
+from tvmlite.core.node import postorder, substitute
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
 from tvmlite.te.arith import Analyzer
 from tvmlite.te.expr import Expr
-from tvmlite.te.intervals import at_least, evaluate, simplify, union
+from tvmlite.te.intervals import Environment, at_least, evaluate, simplify, union
 from tvmlite.te.relations import (
     Extent,
     Interval,
@@ -28,9 +28,10 @@ from tvmlite.te.relations import (
     pass_down,
     plain,
     unfused,
+    values_up,
 )
 from tvmlite.te.schedule import Schedule
-from tvmlite.te.stage import AT, Stage
+from tvmlite.te.stage import AT, Fuse, Stage
 from tvmlite.te.tensor import IterVar, Operation, Tensor, TensorRead
 from tvmlite.te.widen import Widening
 
@@ -170,9 +171,10 @@ def _set_region(
     for consumer in consumers:
         with bounds.inside(consumer, own=True):
             running = _running(stage, consumer, bounds)
+            unrolled = _by_loops(stage, consumer, bounds)
             for tensor, places in formulas[consumer.op].reads.items():
                 for place in places if tensor.op is op else ():
-                    needed.append([evaluate(index, running, bounds.analyzer) for index in place])
+                    needed.append([_read(index, running, unrolled, bounds.analyzer) for index in place])
     with bounds.inside(stage, own=False):
         for axis, *intervals in zip(op.axis, *needed, strict=True):
             interval = reduce(lambda a, b: union(a, b, bounds.analyzer), intervals)
@@ -197,6 +199,48 @@ def _running(stage: Stage, consumer: Stage, bounds: Bounds) -> dict[e.Var, Inter
     op = consumer.op
     axes = (*op.axis, *op.reduce_axis) if isinstance(op, t.ComputeOp) else ()
     return {bounds.variable(axis): _relax(axis, found[axis], outside, bounds) for axis in axes}
+
+
+def _read(
+    index: Expr, running: Environment, unrolled: _ByLoops | None, analyzer: Analyzer
+) -> Interval | None:
+    """What ``index`` runs over: by the axes in it, or, where that is less, by the loops they come from."""
+    known = evaluate(index, running, analyzer)
+    if unrolled is None or (known is not None and known.is_point):
+        return known
+    other = evaluate(
+        e.convert(simplify(analyzer, substitute(index, unrolled.values))), unrolled.running, analyzer
+    )
+    if known is None or other is None:
+        return known or other
+    fewer = isinstance(other.width, int) and (not isinstance(known.width, int) or other.width < known.width)
+    return other if fewer else known
+
+
+@dataclass
+class _ByLoops:
+    """The axes of a stage as expressions over its loops, and what the running loops run over."""
+
+    values: dict[e.Var, Expr]
+    running: dict[e.Var, Interval]
+
+
+def _by_loops(stage: Stage, consumer: Stage, bounds: Bounds) -> _ByLoops | None:
+    """``consumer``'s axes by its loops, if some were fused: ``i * w + j`` is then one loop again, which the
+    intervals of i and j alone do not show."""
+    op = consumer.op
+    if not isinstance(op, t.ComputeOp) or not any(isinstance(r, Fuse) for r in consumer.relations):
+        return None
+    values = {leaf: bounds.position(leaf) for leaf in consumer.leaf_iter_vars}
+    values_up(consumer.relations, bounds.ranges, values)
+    running: dict[e.Var, Interval] = {}
+    around = [*((consumer, leaf) for leaf in reversed(consumer.leaf_iter_vars)), *_loops_around(consumer)]
+    for _, leaf in around:
+        if leaf is stage.attach_ivar:
+            break
+        running[bounds.loops[leaf]] = Interval(0, bounds.ranges[leaf].extent - 1)
+    axes = (*op.axis, *op.reduce_axis)
+    return _ByLoops({bounds.variable(a): e.convert(values[a], e.INDEX) for a in axes}, running)
 
 
 def _relax(axis: IterVar, interval: Interval, outside: dict[e.Var, Interval], bounds: Bounds) -> Interval:
