@@ -139,7 +139,7 @@ def _coordinate(call: Call, numbers: Any, axis: int, x: Any, sizes: tuple[Any, A
         return _if_several(numbers, made, centred, zero)
     if mode == "half_pixel_symmetric":
         adjustment = number(made) / (scale * number(size))
-        return number(size) / number(2) * (one - adjustment) + centred
+        return number(size) / number(2) * (one - adjustment) + (x + half) / scale - half
     return centred
 
 
