@@ -62,11 +62,16 @@ def _rebuild(
         return dataclasses.replace(op, input_tensors=inputs)
     assert isinstance(op, t.ComputeOp)
 
+    unfolded: dict[tuple[Tensor, tuple[e.Expr, ...]], e.Expr] = {}
+
     def rule(node: Node) -> Node:
         if not isinstance(node, TensorRead):
             return node
-        if node.tensor in formulas:
-            return _formula(formulas[node.tensor], node)
+        if node.tensor in formulas:  # one formula for all reads of an element, or chains grow without bound
+            key = (node.tensor, node.indices)
+            if key not in unfolded:
+                unfolded[key] = _formula(formulas[node.tensor], node)
+            return unfolded[key]
         if node.tensor in renamed:
             return TensorRead(renamed[node.tensor], node.indices)
         return node
