@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 import tvmlite.relay.ops  # noqa: F401  (fills the table)
+from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
 from tvmlite.relay import ir, op
 from tvmlite.relay.types import tensor_type
 from tvmlite.te import schedules
 from tvmlite.te.loop.passes.pipeline import legalize
 from tvmlite.te.lower import lower
-from tvmlite.te.tensor import placeholder
+from tvmlite.te.tensor import compute, placeholder
 
 TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
 
@@ -56,3 +57,15 @@ def test_full_tiles_of_a_product_of_symbolic_height_have_no_masks() -> None:
 
     full, _, _ = text.partition("min(")
     assert ".where(" not in full
+
+
+def test_a_chain_that_reads_each_link_twice_grows_with_its_length_only() -> None:
+    first = placeholder((100,), "float32", "x")
+    last = first
+    for _ in range(40):
+        last = compute((100,), lambda i, link=last: link[i] * (link[i] + 1.0), name="link", tag="elemwise")
+    schedule = schedules.apply("injective", [last], TARGET)
+
+    function = legalize(lower(schedule, [first, last]), TARGET)
+
+    assert sum(1 for _ in postorder(function.body)) < 500

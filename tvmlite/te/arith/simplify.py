@@ -357,10 +357,12 @@ def _parts(make: type[e.Binary], root: e.Expr) -> list[e.Expr]:
 def same(left: e.Expr, right: e.Expr) -> bool:
     """Whether two expressions are built alike, of the same variables and buffers."""
     stack: list[tuple[e.Expr, e.Expr]] = [(left, right)]
+    seen: set[tuple[int, int]] = set()
     while stack:
         a, b = stack.pop()
-        if a is b:
+        if a is b or (id(a), id(b)) in seen:
             continue
+        seen.add((id(a), id(b)))
         if type(a) is not type(b) or a.dtype != b.dtype or a.lanes != b.lanes:
             return False
         if isinstance(a, e.Binary):
