@@ -38,14 +38,15 @@ def load(tmp_path: Path) -> Load:
     """Functions of legal loop IR to callables, through one C source compiled without a warning."""
 
     def build(
-        *functions: ir.Function, constants: dict[str, bytes] | None = None
+        *functions: ir.Function, constants: dict[str, bytes] | None = None, flags: Sequence[str] = ()
     ) -> dict[str, CompiledFunction]:
         shapes = {f.name: shapes_function(f) for f in functions}
         everything = [*functions, *(f for f in shapes.values() if f is not None)]
         for function in everything:
             verify(function, legal=True)
         data = [elf.data_object(constants)] if constants else []
-        path = compile_shared(c.generate(everything), tmp_path / "code.so", [pool.source()], data, STRICT)
+        source = c.generate(everything)
+        path = compile_shared(source, tmp_path / "code.so", [pool.source()], data, [*STRICT, *flags])
         library = ctypes.CDLL(str(path))
         made = {}
         for function in functions:
@@ -180,8 +181,12 @@ def test_whole_numbers_wrap_and_never_signal(load: Load, dtype: str) -> None:
     np.testing.assert_array_equal(made["f_bitwise_not"](a), ~a)
 
 
+PORTABLE = pytest.mark.parametrize("flags", [[], ["-DTVMLITE_PORTABLE"]], ids=["vectors", "portable"])
+
+
+@PORTABLE
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
-def test_float_arithmetic_is_ieee(load: Load, dtype: str) -> None:
+def test_float_arithmetic_is_ieee(load: Load, dtype: str, flags: list[str]) -> None:
     a, b = pairs(dtype)
     cases: dict[str, tuple[Any, Any]] = {
         "add": (te.Add, np.add),
@@ -195,7 +200,8 @@ def test_float_arithmetic_is_ieee(load: Load, dtype: str) -> None:
         "equal": (te.Equal, np.equal),
         "not_equal": (te.NotEqual, np.not_equal),
     }
-    made = load(*(elementwise(n, f, [dtype, dtype], 256, lanes=16) for n, (f, _) in cases.items()))
+    functions = [elementwise(n, f, [dtype, dtype], 256, lanes=16) for n, (f, _) in cases.items()]
+    made = load(*functions, flags=flags)
     with np.errstate(all="ignore"):
         for name, (_, reference) in cases.items():
             same(made[name](a, b), reference(a, b), name)
@@ -391,13 +397,48 @@ def test_predicates_guard_loads_and_stores(load: Load) -> None:
     np.testing.assert_array_equal(made["masked"](np.full(6, 4, np.float32)), [5, 5, 9, 5, 5, 5, 1, 1])
 
 
-def test_vectors_are_read_before_they_are_written(load: Load) -> None:
+@PORTABLE
+def test_vectors_are_read_before_they_are_written(load: Load, flags: list[str]) -> None:
     y = array("y", 8)
     shift = ir.Store(y, (te.Ramp(index(1), index(1), 7),), ir.Load(y, (te.Ramp(index(0), index(1), 7),)))
-    made = load(ir.Function("shift", (y,), (y,), (), shift))
+    made = load(ir.Function("shift", (y,), (y,), (), shift), flags=flags)
     values = np.arange(8, dtype=np.float32)
     made["shift"](values)
     np.testing.assert_array_equal(values, [0, 0, 1, 2, 3, 4, 5, 6])
+
+
+@PORTABLE
+def test_a_tile_of_accumulators(load: Load, flags: list[str]) -> None:
+    """Vectors of constants, broadcasts, lets and shared parts, in a tile on the stack."""
+    x, y, total = array("x", 64), array("y", 16), array("total", 16, scope="local")
+    k, v = te.Var("k", "int64"), te.Var("v", "float32", 8)
+
+    def at(start: te.Expr | int) -> te.Ramp:
+        return te.Ramp(te.convert(start, "int64"), index(1), 8)
+
+    def add(place: int) -> ir.Stmt:
+        old = ir.Load(total, (at(place),))
+        step = te.Add(v, te.Broadcast(ir.Load(x, (k,)), 8))
+        return ir.Store(total, (at(place),), te.Add(old, te.Mul(step, te.Add(step, te.const(-0.0, lanes=8)))))
+
+    work = ir.Let(v, ir.Load(x, (at(k * 8),)), ir.Seq((add(0), add(8))))
+    clear = [ir.Store(total, (at(p),), te.const(-0.0 if p else 1.0, lanes=8)) for p in (0, 8)]
+    limit = te.Max(ir.Load(total, (at(8),)), te.const(300.0, lanes=8))
+    write = [ir.Store(y, (at(0),), ir.Load(total, (at(0),))), ir.Store(y, (at(8),), limit)]
+    body = ir.Allocate(total, ir.Seq((*clear, ir.For(k, index(0), index(8), work), *write)))
+    made = load(ir.Function("tile", (x, y), (y,), (), body), flags=flags)
+
+    given = np.random.default_rng(0).standard_normal(64).astype(np.float32)
+    steps = (given.reshape(8, 8) + given[:8, None]) ** 2
+    wanted = np.concatenate([steps.sum(0) + 1, np.maximum(steps.sum(0), 300)])
+    np.testing.assert_allclose(made["tile"](given), wanted, 1e-5)
+
+
+@pytest.mark.parametrize("lanes", [3, 6, 128])
+def test_vectors_of_any_width(load: Load, lanes: int) -> None:
+    made = load(elementwise("twice", lambda x: x + x, ["float32"], lanes * 4, lanes))
+    values = np.arange(lanes * 4, dtype=np.float32)
+    np.testing.assert_array_equal(made["twice"](values), values * 2)
 
 
 def test_statements(load: Load) -> None:

@@ -1,6 +1,7 @@
 """C99 source from legal loop IR: one function a function, outlined bodies for parallel loops, no malloc.
 
-Vectors become short loops over their lanes, which compilers turn into vector instructions again.
+Vectors become short loops over their lanes; plain float vectors are also written with the vector types of
+GCC and Clang, which are taken where they exist and ``TVMLITE_PORTABLE`` is not defined.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.target import Target
 from tvmlite.te.codegen.c_function import FunctionWriter
 from tvmlite.te.codegen.c_names import BUILT_IN, Module
+from tvmlite.te.codegen.c_vector import CONDITION
 from tvmlite.te.codegen.math.expand import expand_intrinsics
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.signature import signature_of
@@ -58,6 +60,11 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
     if module.helpers.libm:
         parts[-1] = "#include <math.h>\n#include <stdint.h>"
     parts += [text for name, text in _MACROS.items() if name in module.used]
+    if module.typedefs:
+        types = "\n".join(module.typedefs)
+        parts.append(
+            f"#if defined(__GNUC__)\n#define {CONDITION} 1\n{types}\n#else\n#define {CONDITION} 0\n#endif"
+        )
     parts += [text for name, text in _PROTOTYPES.items() if name in module.used]
     parts += ["\n".join(module.declarations)] if module.declarations else []
     if functions:

@@ -9,6 +9,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.codegen.c_expr import Writer, strip
 from tvmlite.te.codegen.c_names import Module, parameter_keys, reads_elsewhere, unique_names
 from tvmlite.te.codegen.c_text import HALVES, memory_type, work_type
+from tvmlite.te.codegen.c_vector import CONDITION, VectorWriter, can_write, is_dense, merged
 from tvmlite.te.loop import ir
 
 
@@ -40,7 +41,7 @@ class FunctionWriter:
             parameters.append(f"{parameter.c_type}{restrict}{self.names[key]}")
         unused = [f"    (void){self.names[key]};" for key in keys if key not in self._read]
         head = f"int32_t {self.function.name}({', '.join(parameters) or 'void'}) {{"
-        self.module.definitions.append("\n".join([head, *unused, *self.lines, "    return 0;", "}"]))
+        self.module.definitions.append("\n".join([head, *unused, *merged(self.lines), "    return 0;", "}"]))
 
     # -- names, for expressions
 
@@ -168,9 +169,19 @@ class FunctionWriter:
             return
         name = self._bind(let.var)
         self._emit(f"{kind} {name}[{let.var.lanes}];")
-        self._in_braces(
-            lambda: self._each_lane(let.value, [], lambda w, text: f"{name}[{w.lane}] = {strip(text)};")
-        )
+
+        def lanes() -> None:
+            self._each_lane(let.value, [], lambda w, text: f"{name}[{w.lane}] = {strip(text)};")
+
+        def write() -> None:
+            if not can_write(let.value):
+                lanes()
+                return
+            writer = VectorWriter(self, let.value.dtype, let.value.lanes)
+            text = strip(writer.write(let.value))
+            self._with_vectors(writer, f"*({writer.type} *)(void *){name} = {text};", lanes)
+
+        self._in_braces(write)
 
     def _store(self, store: ir.Store) -> None:
         buffer, value, index = store.buffer, store.value, store.indices[0]
@@ -182,6 +193,26 @@ class FunctionWriter:
             self._emit_lines(writer.lines)
             self._emit(f"{guard}{target}[{place}] = {writer.to_memory(text, buffer.dtype)};")
             return
+        if store.predicate is None and is_dense(index) and can_write(value):
+            writer = VectorWriter(self, value.dtype, value.lanes)
+            text = strip(writer.write(value))
+            line = f"{writer.place(buffer, index)} = {text};"
+            self._with_vectors(writer, line, lambda: self._store_lanes(store))
+        else:
+            self._store_lanes(store)
+
+    def _with_vectors(self, writer: VectorWriter, line: str, otherwise: Callable[[], object]) -> None:
+        """``line`` where there are vector types, what ``otherwise`` emits elsewhere."""
+        self.module.typedefs.update(dict.fromkeys(writer.typedefs))
+        self.lines.append(f"#if {CONDITION}")
+        self._emit(*writer.lines, line)
+        self.lines.append("#else")
+        otherwise()
+        self.lines.append("#endif")
+
+    def _store_lanes(self, store: ir.Store) -> None:
+        buffer, value, index = store.buffer, store.value, store.indices[0]
+        target = self.buffer(buffer)
         if reads_elsewhere(value, buffer, index):  # all lanes are read before one is written
             values = self.temporary()
             self._emit(f"{work_type(buffer.dtype)} {values}[{value.lanes}];")
@@ -308,7 +339,7 @@ class FunctionWriter:
                 else f"const {kind} "
             )
             unpack.append(f"    {kind}{self.names[key]} = given->{self.names[key]};")
-        lines = [*struct, head, *unpack, "    (void)thread;", *body, "    return 0;", "}"]
+        lines = [*struct, head, *unpack, "    (void)thread;", *merged(body), "    return 0;", "}"]
         self.module.definitions.append("\n".join(lines))
 
     def _field(self, key: object) -> str:
@@ -379,11 +410,19 @@ class FunctionWriter:
         self.depth += 1
         write()
         self.depth -= 1
-        indent = "    " * self.depth
-        tops = [line for line in self.lines[start:] if not line.startswith(indent + "     ")]
-        own = [line for line in tops if not line.strip().startswith(("}", ")"))]
-        if len(own) <= 1:
-            self.lines[start:] = [line[4:] for line in self.lines[start:]]
+        if self._is_one_statement(self.lines[start:]):
+            self.lines[start:] = [line if line.startswith("#") else line[4:] for line in self.lines[start:]]
         else:
-            self.lines[start:start] = [indent + "{"]
-            self.lines.append(indent + "}")
+            self.lines[start:start] = ["    " * self.depth + "{"]
+            self.lines.append("    " * self.depth + "}")
+
+    def _is_one_statement(self, lines: list[str]) -> bool:
+        """Whether ``lines``, one level deeper than we are, are no more, in each of their versions."""
+        inner = "    " * (self.depth + 1)
+        counts = [0]
+        for line in lines:
+            if line.startswith("#"):
+                counts.append(0)
+            elif not line.startswith((inner + " ", inner + "}", inner + ")")):
+                counts[-1] += 1
+        return max(counts) <= 1 and (len(counts) == 1 or (counts[0] == counts[-1] == 0 and len(counts) == 4))
