@@ -1,0 +1,29 @@
+"""What the tests of whole models share: this folder on the path, threads put back, a cache of their own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    """Whatever number of threads the test sets, the old one afterwards."""
+    from tvmlite import runtime
+
+    before = runtime.num_threads()
+    yield
+    runtime.set_num_threads(before)
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is the kernel cache while the test runs, empty at its start."""
+    folder = tmp_path / "kernel-cache"
+    monkeypatch.setenv("TVMLITE_CACHE", str(folder))
+    return folder

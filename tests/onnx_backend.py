@@ -1,0 +1,87 @@
+"""A backend for ``onnx.backend.test``: a model is compiled, then run on arrays in the order of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+from onnx.backend.base import Backend, BackendRep
+
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.driver import compile
+from tvmlite.relay.frontend import from_onnx
+from tvmlite.runtime.library import Library
+
+DEPENDS_ON_DATA = ("depends on the data", "must be a constant")
+"""How the importer says that an input decides a shape."""
+
+SMALL = 64
+"""An input that decides shapes (axes, k, repeats, ...) has at most so many elements."""
+
+
+class CompiledModel(BackendRep):
+    """A compiled model. One whose inputs decide shapes is compiled for their values when it is run.
+
+    That is what ``from_onnx(constants=...)`` is for: a user who knows such an input gives it at import.
+    """
+
+    def __init__(self, model: onnx.ModelProto, target: str = "native") -> None:
+        self.model, self.target = model, target
+        held = {one.name for one in model.graph.initializer}
+        self.names = [one.name for one in model.graph.input if one.name not in held]
+        self.library: Library | None = None
+        try:
+            self.library = compile(from_onnx(model), target)
+        except UnsupportedError as error:
+            if not any(words in error.message for words in DEPENDS_ON_DATA):
+                raise
+
+    def run(self, inputs: Sequence[Any], **kwargs: object) -> list[np.ndarray]:
+        """The outputs in the model's order. Inputs that are no arrays are an UnsupportedError."""
+        for one in inputs:
+            if not isinstance(one, (np.ndarray, np.generic)):
+                raise UnsupportedError(f"an input is a {type(one).__name__}; tvmlite takes arrays")
+        feeds = {name: np.asarray(one) for name, one in zip(self.names, inputs, strict=False)}
+        library = self.library
+        if library is None:
+            fixed = {name: one for name, one in feeds.items() if one.ndim <= 1 and one.size <= SMALL}
+            library = compile(from_onnx(self.model, constants=fixed), self.target)
+            feeds = {name: one for name, one in feeds.items() if name not in fixed}
+        return list(library.run(feeds).values())
+
+
+class TvmliteBackend(Backend):
+    """tvmlite as ONNX's tests know backends."""
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        return device == "CPU"
+
+    @classmethod
+    def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> CompiledModel:
+        return CompiledModel(model, **kwargs)
+
+    @classmethod
+    def run_model(cls, model: onnx.ModelProto, inputs: Any, device: str = "CPU", **kwargs: Any) -> Any:
+        return cls.prepare(model, device, **kwargs).run(inputs)
+
+    @classmethod
+    def run_node(
+        cls, node: onnx.NodeProto, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
+    ) -> list[np.ndarray]:
+        """One node on ``inputs``; ``outputs_info`` gives dtype and shape of each output, if known."""
+        names = [name for name in node.input if name]
+        given = [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+            for name, x in zip(names, map(np.asarray, inputs), strict=True)
+        ]
+        known = outputs_info or [(np.float32, None)] * len(node.output)
+        made = [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), shape)
+            for name, (dtype, shape) in zip(node.output, known, strict=True)
+        ]
+        model = helper.make_model(helper.make_graph([node], "node", given, made))
+        return cls.prepare(model, device, **kwargs).run(inputs)
