@@ -13,7 +13,7 @@ from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.schedule import Schedule
 from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, Extent, IterVar, Operation, PlaceholderOp, Tensor, TensorRead
+from tvmlite.te.tensor import ComputeOp, Extent, IterVar, Operation, Tensor, TensorRead
 
 WORTH_THREADS = 300_000
 """Below this many units of work (a load, an addition), some 20 microseconds, one thread is quicker."""
@@ -175,8 +175,3 @@ def lanes_of(op: ComputeOp, target: Target) -> int:
     kinds = {node.dtype for node in nodes_of(op) if isinstance(node, (TensorRead, e.Cast))}
     kinds |= {root.dtype for root in op.body}
     return min(target.lanes(kind) for kind in kinds)
-
-
-def is_source(tensor: Tensor) -> bool:
-    """Whether ``tensor`` is given, not computed."""
-    return isinstance(tensor.op, PlaceholderOp)
