@@ -109,7 +109,7 @@ def _outputs(tensors: tuple[Tensor, ...]) -> list[Tensor]:
 def constant_tensor(data: np.ndarray) -> Tensor:
     """A small array as a compute: its elements are written into the code."""
     dtype = dtypes.check(data.dtype)
-    values = [e.const(v.item(), dtype) for v in np.asarray(data).reshape(-1)]
+    values = [e.const(v.item(), dtype) for v in np.asarray(data).reshape(-1)] or [e.const(0, dtype)]
 
     def element(*indices: e.Expr) -> e.Expr:
         if len(values) == 1:
