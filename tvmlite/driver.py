@@ -65,7 +65,7 @@ def build(
     schedule: Schedule | loop.Function,
     args: Sequence[Any] | None = None,
     target: str | Target = "native",
-    name: str = "main",
+    name: str = "default_function",
 ) -> CompiledKernelFunction:
     """A scheduled computation as a function: ``f(a, b, c)`` takes ``args`` in order, outputs included.
 

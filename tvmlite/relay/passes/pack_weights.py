@@ -42,14 +42,21 @@ def _pack(node: Expr, target: Target) -> Expr:
             attrs["kernel_size"] = tuple(weight.shape[2:])
             return Call("nn.conv2d", (data, Constant(packed, node.span)), canonical(attrs), node.span)
         case Call("nn.dense", (data, Constant(weight))) if _can_pack(node, weight):
-            block = target.lanes(str(weight.dtype))
-            packed = np.ascontiguousarray(_blocks(weight, block).transpose(0, 2, 1))
-            attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
-            return Call(
-                "nn.contrib_dense_pack", (data, Constant(packed, node.span)), canonical(attrs), node.span
-            )
+            return _packed_dense(node, data, weight, target)
+        case Call("nn.matmul", (data, Constant(weight))) if not node["transpose_a"] and _can_pack(
+            node, weight
+        ):
+            return _packed_dense(node, data, weight if node["transpose_b"] else weight.T, target)
         case _:
             return node
+
+
+def _packed_dense(node: Call, data: Expr, weight: np.ndarray, target: Target) -> Call:
+    """``data (m, k)`` times the rows of ``weight (n, k)``, which is packed."""
+    block = target.lanes(str(weight.dtype))
+    packed = np.ascontiguousarray(_blocks(weight, block).transpose(0, 2, 1))
+    attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
+    return Call("nn.contrib_dense_pack", (data, Constant(packed, node.span)), canonical(attrs), node.span)
 
 
 def _can_pack(node: Call, weight: np.ndarray) -> bool:

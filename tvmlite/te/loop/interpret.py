@@ -211,12 +211,15 @@ class _Run:
 
         def run() -> None:
             start, length = int(offset()), self.elements(buffer) * dtype.itemsize
-            if start < 0 or start + length > self.workspace.size or start % dtype.itemsize:
+            whole, what = self.workspace, "a workspace"
+            if buffer.scope == "constant":
+                what = f"{self.function.name}_constants"
+                whole = self.constants[what]
+            if start < 0 or start + length > whole.size or start % dtype.itemsize:
                 raise ExecutionError(
-                    f"view {buffer.name!r} is bytes {start} to {start + length} of a workspace of "
-                    f"{self.workspace.size}"
+                    f"view {buffer.name!r} is bytes {start} to {start + length} of {what} of {whole.size}"
                 )
-            self.memory[buffer] = self.place(buffer, self.workspace[start : start + length].view(dtype))
+            self.memory[buffer] = self.place(buffer, whole[start : start + length].view(dtype))
             body()
 
         return run
@@ -239,13 +242,18 @@ class _Run:
 
         def run() -> None:
             inner = _Run(callee, self.constants, self.kernels, int(self.values[ir.THREADS]))
-            values = dict(zip(callee.sizes, (int(s()) for s in sizes), strict=True))
+            scalars = [p for p in callee.params if isinstance(p, e.Var)]
+            values = dict(zip((*scalars, *callee.sizes), (int(s()) for s in sizes), strict=True))
             inner.values.update({v: np.int64(n) for v, n in values.items()})
-            arrays = []
-            for param, buffer in zip(callee.buffers, call.buffers, strict=True):
+            arguments: list[Any] = []
+            buffers = iter(call.buffers)
+            for param in callee.params:
+                if isinstance(param, e.Var):
+                    arguments.append(values[param])
+                    continue
                 shape = tuple(int(inner.expr(x)()) for x in param.shape)
-                arrays.append(self.of(buffer).data[: int(np.prod(shape))].reshape(shape))
-            inner.start(arrays, values)
+                arguments.append(self.of(next(buffers)).data[: int(np.prod(shape))].reshape(shape))
+            inner.start(arguments, {size: values[size] for size in callee.sizes})
 
         return run
 

@@ -1,0 +1,80 @@
+"""Constant weights in the layout of the target's vectors; everything else as it was."""
+
+import numpy as np
+import pytest
+
+from tvmlite.core.target import Target
+from tvmlite.relay.interpret import interpret
+from tvmlite.relay.ir import Call, Constant, Expr, Function, Module, Var, constant, var
+from tvmlite.relay.op import make
+from tvmlite.relay.passes.pack_weights import pack_weights
+
+rng = np.random.default_rng(0)
+wide = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5")
+narrow = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=nehalem")
+
+
+def const(*shape: int, dtype: str = "float32") -> Constant:
+    return constant(rng.standard_normal(shape).astype(dtype))
+
+
+def packed(param: Var, body: Expr, target: Target = wide) -> Call:
+    """The body after the pass, which must not have changed what it computes."""
+    before = Module({"main": Function((param,), body)})
+    after = pack_weights(target)(before)
+    data = rng.standard_normal(param.type.shape).astype(param.type.dtype)
+    np.testing.assert_allclose(interpret(after, [data]), interpret(before, [data]), rtol=1e-4, atol=1e-4)
+    assert isinstance(after.main.body, Call)
+    return after.main.body
+
+
+@pytest.mark.parametrize(
+    ("target", "layout", "shape"), [(wide, "OIHW16o", (2, 3, 2, 2, 16)), (narrow, "OIHW4o", (5, 3, 2, 2, 4))]
+)
+def test_output_channels_become_the_innermost_axis(target: Target, layout: str, shape: tuple) -> None:
+    image, weight = var("x", (1, 3, 6, 5)), const(20, 3, 2, 2)
+
+    conv = packed(image, make("nn.conv2d", image, weight, strides=(2, 1)), target)
+
+    assert conv["kernel_layout"] == layout
+    assert conv["channels"] == 20
+    blocks = conv.args[1].data
+    assert blocks.shape == shape
+    n = shape[-1]
+    assert blocks[1, 2, 0, 1, 3] == weight.data[n + 3, 2, 0, 1]
+    assert not blocks[-1, ..., 20 - n * (shape[0] - 1) :].any()
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "attrs"),
+    [
+        ("nn.dense", (20, 7), {}),
+        ("nn.matmul", (7, 20), {}),
+        ("nn.matmul", (20, 7), {"transpose_b": True}),
+    ],
+)
+def test_matrix_products_with_a_constant_become_packed_dense(op: str, shape: tuple, attrs: dict) -> None:
+    rows = var("x", (3, 7))
+
+    dense = packed(rows, make(op, rows, const(*shape), **attrs))
+
+    assert dense.op == "nn.contrib_dense_pack"
+    assert dense["weight_layout"] == "NC16n"
+    assert dense.args[1].data.shape == (2, 7, 16)
+
+
+def test_what_has_no_packed_kernel_is_the_same_object() -> None:
+    image = var("x", (1, 4, 6, 6))
+    rows, turned = var("x", (3, 7)), var("x", (7, 3))
+    weight = var("w", (8, 4, 3, 3))
+    half = var("x", (3, 7), "float16")
+    cases = [
+        ((image,), make("nn.conv2d", image, const(8, 2, 3, 3), groups=2)),
+        ((image, weight), make("nn.conv2d", image, weight)),
+        ((half,), make("nn.dense", half, const(5, 7, dtype="float16"))),
+        ((turned,), make("nn.matmul", turned, const(7, 5), transpose_a=True)),
+        ((rows,), make("nn.relu", rows)),
+    ]
+    for params, body in cases:
+        module = Module({"main": Function(params, body)})
+        assert pack_weights(wide)(module) is module
