@@ -41,6 +41,8 @@ from tvmlite.core.errors import LibraryError
 
 VERSION = 1
 WORKSPACE_ALIGNMENT = 64
+LONGEST_NAME = 128
+"""Characters of a parameter's name that are kept: compilers need not tell apart names of any length."""
 PARALLEL_FOR = "tvmlite_parallel_for"
 NOW = "tvmlite_now"
 
@@ -187,6 +189,7 @@ def unique_names(wanted: Mapping[Any, str]) -> dict[Any, str]:
     taken: set[str] = set()
     names: dict[Any, str] = {}
     for key, text in wanted.items():
+        text = text[:LONGEST_NAME]
         base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in text) or "_"
         if base[0].isdigit():
             base = "_" + base

@@ -64,14 +64,14 @@ class Planner:
         shapes, workspace = self._ask(sizes, threads)
         for array, shape in zip(self.arrays, shapes, strict=True):
             if any(extent < 0 for extent in shape):
-                raise InputError(f"{name}: the shape of {array.name!r} would be {shape}")
+                raise InputError(f"{name}: the shape of {array.name!r} would be {_told(shape)}")
         wanted = [
             (f"output {a.name!r}", arguments.bytes_of(a, shape))
             for a, shape in zip(self.arrays, shapes, strict=True)
             if a.is_output
         ]
         if workspace < 0:
-            raise InputError(f"{name}: the workspace would be {workspace} bytes")
+            raise InputError(f"{name}: the workspace would be beyond any machine's memory")
         arguments.check_memory(name, [*wanted, ("workspace", workspace)])
         return Plan(shapes, workspace)
 
@@ -93,6 +93,12 @@ class Planner:
         if math.prod(max(abs(sizes[i]), 1) for i, _ in self._free) > _MOST_FREE:
             named = ", ".join(f"{name} = {sizes[i]}" for i, name in self._free)
             raise InputError(f"{self.signature.name}: {named}: beyond any machine's memory")
+
+
+def _told(shape: tuple[int, ...]) -> str:
+    """A shape some extents of which overflowed, as text."""
+    extents = ["more than 2**63 - 1" if extent == -(2**63) else str(extent) for extent in shape]
+    return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
 
 
 def check_code(signature: Signature, code: int) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from tvmlite.core.node import substitute
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
+from tvmlite.te.loop.overflow import or_overflow
 from tvmlite.te.loop.signature import signature_of
 
 
@@ -15,6 +16,7 @@ def shapes_function(function: ir.Function) -> ir.Function | None:
 
     Its one array, an output of int64, receives the extents of all inputs and outputs, in order, and
     then the workspace; its sizes are ``THREADS`` and those of ``Signature.shape_sizes``, all int64.
+    A number too large for an int64 is told as ``overflow.OVERFLOW``, which is negative.
     None when the signature is static. ``function`` is legal: its workspace is planned.
     """
     if signature_of(function).is_static:
@@ -31,7 +33,7 @@ def shapes_function(function: ir.Function) -> ir.Function | None:
     extents.append(function.workspace if function.workspace is not None else e.const(0, e.INDEX))
     out = ir.Buffer("out", e.INDEX, (e.const(len(extents), e.INDEX),), "param")
     stores = tuple(
-        ir.Store(out, (e.const(k, e.INDEX),), e.cast(e.INDEX, substitute(x, mapping)))
+        ir.Store(out, (e.const(k, e.INDEX),), or_overflow(e.cast(e.INDEX, substitute(x, mapping))))
         for k, x in enumerate(extents)
     )
     return ir.Function(f"{function.name}_shapes", (out,), (out,), tuple(sizes), ir.Seq(stores))

@@ -64,4 +64,4 @@ def test_a_zoo_graph_with_random_weights(name) -> None:
 
 @pytest.mark.parametrize("name", models.light_models())
 def test_every_zoo_graph_is_imported(name) -> None:
-    assert len(from_onnx(models.LIGHT / f"light_{name}.onnx").main.params) == 1
+    assert len(from_onnx(models.light_model(name)).main.params) == 1

@@ -1,4 +1,4 @@
-"""The ONNX frontend: models of opset 7 to the newest the onnx package knows, as relay modules."""
+"""The ONNX frontend: models of opset 1 to the newest the onnx package knows, as relay modules."""
 
 from tvmlite.relay.frontend.onnx.importer import from_onnx
 

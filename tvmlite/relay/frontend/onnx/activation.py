@@ -21,7 +21,7 @@ def leaky_relu(node: OnnxNode, data: Expr) -> Expr:
     return node.make("nn.leaky_relu", data, alpha=node.attr("alpha", 0.01))
 
 
-@converter("PRelu")
+@converter("PRelu", since=7)
 def prelu(node: OnnxNode, data: Expr, slope: Expr) -> Expr:
     """A slope for each channel is nn.prelu; any other slope broadcasts."""
     shape, slopes = node.shape(data), node.shape(slope)
@@ -40,17 +40,17 @@ def prelu(node: OnnxNode, data: Expr, slope: Expr) -> Expr:
 
 @converter("Elu")
 def elu(node: OnnxNode, data: Expr) -> Expr:
-    return _elu(node, data, node.attr("alpha", 1.0), 1.0)
+    return scaled_elu(node, data, node.attr("alpha", 1.0), 1.0)
 
 
-@converter("Selu")
+@converter("Selu", since=6)
 def selu(node: OnnxNode, data: Expr) -> Expr:
-    return _elu(
+    return scaled_elu(
         node, data, node.attr("alpha", 1.67326319217681884765625), node.attr("gamma", 1.05070102214813232)
     )
 
 
-def _elu(node: OnnxNode, data: Expr, alpha: float, gamma: float) -> Expr:
+def scaled_elu(node: OnnxNode, data: Expr, alpha: float, gamma: float) -> Expr:
     """``gamma * x`` where positive, else ``gamma * alpha * (exp(x) - 1)``."""
     below = node.make("multiply", node.make("subtract", node.make("exp", data), 1), alpha)
     made = node.make("where", node.make("greater", data, 0), data, below)

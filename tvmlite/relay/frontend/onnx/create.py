@@ -60,12 +60,13 @@ def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
         )
         if step == 0:
             node.bad("delta is 0")
+        if not np.isfinite([first, last, step]).all():
+            node.bad(f"start, limit and delta are {first}, {last} and {step}, expected finite numbers")
         count = max(int(np.ceil((np.float64(last) - np.float64(first)) / np.float64(step))), 0)
         steps = node.make("arange", start=0, stop=count, step=1, dtype="int32")
         return node.make("add", node.make("multiply", node.cast(steps, dtype), step), first)
-    (first,), (last,), (step,) = (
-        node.ints(v, n) for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))
-    )
+    first, last = node.one_int(start, "start"), node.one_int(limit, "limit")
+    step = node.one_int(delta, "delta")
     if not isinstance(step, int):
         node.unsupported(f"delta depends on a dynamic dimension: {step}")
     if step == 0:
@@ -75,6 +76,8 @@ def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
 
 @converter("EyeLike", since=9)
 def eye_like(node: OnnxNode, data: Expr) -> Expr:
+    if node.rank(data) != 2:
+        node.bad(f"input is {show_shape(node.shape(data))}, expected a matrix")
     rows, columns = node.shape(data)
     dtype = node.dtype_attr("dtype", node.dtype(data))
     across = node.make("arange", start=0, stop=columns, step=1, dtype="int64")

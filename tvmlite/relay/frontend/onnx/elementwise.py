@@ -63,7 +63,7 @@ def unary(node: OnnxNode, data: Expr) -> Expr:
     return node.make(_UNARY[node.op_type], data)
 
 
-@converter(*_BINARY)
+@converter(*_BINARY, since=7)
 def binary(node: OnnxNode, a: Expr, b: Expr) -> Expr:
     a, b = same_dtype(node, a, b)
     a, b = broadcast_all(node, a, b)
@@ -78,7 +78,7 @@ def same_dtype(node: OnnxNode, a: Expr, b: Expr) -> tuple[Expr, Expr]:
     return a, b
 
 
-@converter("Div")
+@converter("Div", since=7)
 def divide(node: OnnxNode, a: Expr, b: Expr) -> Expr:
     """Floats divide exactly, integers towards zero."""
     a, b = broadcast_all(node, *same_dtype(node, a, b))
@@ -94,7 +94,7 @@ def mod(node: OnnxNode, a: Expr, b: Expr) -> Expr:
     return node.make("floor_mod", a, b)
 
 
-@converter("Pow")
+@converter("Pow", since=7)
 def power(node: OnnxNode, a: Expr, b: Expr) -> Expr:
     """``a ** b`` in the type of ``a``; the exponent may be of another."""
     kind, exponent = node.dtype(a), node.dtype(b)
@@ -195,7 +195,7 @@ def is_inf(node: OnnxNode, data: Expr) -> Expr:
     return node.make("equal", data, node.const(math.inf if plus else -math.inf, node.dtype(data)))
 
 
-@converter("Cast")
+@converter("Cast", since=6)
 def cast(node: OnnxNode, data: Expr) -> Expr:
     return node.cast(data, node.dtype_attr("to"))
 
@@ -223,7 +223,8 @@ def where(node: OnnxNode, condition: Expr, a: Expr, b: Expr) -> Expr:
     return node.make("where", *broadcast_all(node, condition, a, b))
 
 
-@converter("Identity", "Dropout")
+@converter("Identity")
+@converter("Dropout", since=7)
 def identity(node: OnnxNode, data: Expr, *_: Expr | None) -> Expr | list[Expr]:
     """The input; Dropout's mask, of an inference, is all true (before opset 10 it is not defined)."""
     if node.op_type == "Dropout" and node.wants(1) and node.opset >= 10:

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 DEEPEST_FUNCTION = 16
 
+_TYPE_NAMES = {
+    dtype: f"tensor({onnx.TensorProto.DataType.Name(kind).lower()})" for kind, dtype in loader.DTYPES.items()
+}
+"""How schemas name our element types."""
+
 
 def label(proto: onnx.NodeProto, index: int | None = None) -> str:
     """How errors name a node: by its name, else by its first output, else by its place."""
@@ -94,12 +99,10 @@ def check_arity(node: OnnxNode, domain: str, inputs: Sequence[Expr | None]) -> N
         return
     given = len(node.proto.input)
     if not schema.min_input <= given <= schema.max_input:
-        most = "" if schema.max_input > 1000 else f" to {schema.max_input}"
-        node.bad(f"has {given} inputs, expected {schema.min_input}{most}")
-    single = onnx.defs.OpSchema.FormalParameterOption.Single
-    for formal, value in zip(schema.inputs, inputs, strict=False):
-        if value is None and formal.option == single:
-            node.bad(f"input {formal.name!r} is missing")
+        most = " or more" if schema.max_input > 1000 else f" to {schema.max_input}"
+        most = "" if schema.min_input == schema.max_input else most
+        node.bad(f"has {given} input{'s' * (given != 1)}, expected {schema.min_input}{most}")
+    _check_types(node, schema, inputs)
     if not node.num_outputs <= schema.max_output:
         node.bad(f"has {node.num_outputs} outputs, at most {schema.max_output} are defined")
     for name, attribute in schema.attributes.items():
@@ -113,6 +116,28 @@ def check_arity(node: OnnxNode, domain: str, inputs: Sequence[Expr | None]) -> N
             kinds = onnx.AttributeProto.AttributeType
             expected, got = kinds.Name(known.type.value), kinds.Name(given.type)
             node.bad(f"attribute {given.name!r} is of kind {got}, expected {expected}")
+
+
+def _check_types(node: OnnxNode, schema: Any, inputs: Sequence[Expr | None]) -> None:
+    """Hold the inputs to the element types the schema allows, and to one type where it wants one."""
+    formals = list(schema.inputs)
+    formals += formals[-1:] * (len(inputs) - len(formals))
+    kinds = onnx.defs.OpSchema.FormalParameterOption
+    seen: dict[str, tuple[str, str]] = {}
+    for formal, value in zip(formals, inputs, strict=False):
+        if value is None:
+            if formal.option == kinds.Single:
+                node.bad(f"input {formal.name!r} is missing")
+            continue
+        dtype = node.dtype(value)
+        if _TYPE_NAMES[dtype] not in formal.types:
+            allowed = ", ".join(d for d, name in _TYPE_NAMES.items() if name in formal.types) or "no tensor"
+            node.bad(f"input {formal.name!r} is {dtype}, expected {allowed}")
+        if formal.option == kinds.Variadic and not formal.is_homogeneous:
+            continue
+        other, first = seen.setdefault(formal.type_str, (formal.name, dtype))
+        if first != dtype:
+            node.bad(f"inputs {other!r} and {formal.name!r} are {first} and {dtype}, expected one type")
 
 
 def expand(importer: Importer, node: OnnxNode, inputs: Sequence[Expr | None]) -> list[Expr | None]:

@@ -81,8 +81,10 @@ class Importer:
         self._fixed(graph, scope, constants)
         params = self._inputs(graph, scope, shape)
         self.nodes(graph.node, scope, self.opsets)
-        results = tuple(self.value(scope, output.name, "graph output") for output in graph.output)
+        results = tuple(self._output(output, scope) for output in graph.output)
         names = tuple(output.name for output in graph.output)
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ModelError(f"{self.source}: graph output {twice[0]!r} is named twice")
         body = results[0] if len(results) == 1 else Tuple(results)
         return Module({"main": Function(params, body)}, names)
 
@@ -94,6 +96,17 @@ class Importer:
             )
         if found is None:
             raise ModelError(f"{self.source}: {what} {name!r} is not the name of any value computed before")
+        return found
+
+    def _output(self, declared: onnx.ValueInfoProto, scope: Scope) -> Expr:
+        """The value of a graph's output, which must be of the element type it is declared with."""
+        found = self.value(scope, declared.name, "graph output")
+        made, kind = infer.type_of(found), declared.type.tensor_type.elem_type
+        if kind and isinstance(made, TensorType):
+            what = f"{self.source}: graph output {declared.name!r}"
+            dtype = loader.dtype_of(kind, what)
+            if made.dtype != dtype:
+                raise ModelError(f"{what} is declared {dtype}, its nodes compute {made.dtype}")
         return found
 
     # Inputs
@@ -120,11 +133,15 @@ class Importer:
                     f"{self.source}: a constant is given for {name!r}; the inputs are "
                     f"{', '.join(map(repr, inputs)) or 'none'}"
                 )
-            array, declared = np.array(value), self._input_type(inputs[name], None)
+            declared = self._input_type(inputs[name], None)
+            try:
+                array = np.array(value)
+            except ValueError as error:  # rows of different lengths
+                raise ModelError(f"{what}: the constant is no array ({error})") from error
             fits = len(declared.shape) == array.ndim and all(
                 not isinstance(d, int) or d == n for d, n in zip(declared.shape, array.shape, strict=True)
             )
-            if dtypes.check(array.dtype) != declared.dtype or not fits:
+            if array.dtype != dtypes.numpy_of(declared.dtype) or not fits:
                 raise ModelError(
                     f"{what} is {declared.dtype} of shape {show_shape(declared.shape)}, "
                     f"the constant is {array.dtype} of shape {array.shape}"
@@ -141,8 +158,10 @@ class Importer:
             )
         params: list[Var] = []
         for one in wanted:
-            if not one.name or one.name in scope.values:
-                raise ModelError(f"{self.source}: input {one.name!r} has no name of its own")
+            if not one.name:
+                raise ModelError(f"{self.source}: an input has no name")
+            if one.name in scope.values:
+                raise ModelError(f"{self.source}: input {one.name!r} is given twice")
             made = Var(one.name, self._input_type(one, shape.get(one.name)))
             scope.values[one.name] = made
             params.append(made)

@@ -10,7 +10,7 @@ from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.frontend.onnx.shape import slice_axes
 from tvmlite.relay.ir import Constant, Expr
-from tvmlite.relay.types import Dim
+from tvmlite.relay.types import Dim, same_shape, show_shape
 
 
 def from_front(node: OnnxNode, indices: Expr, extent: Dim) -> Expr:
@@ -102,6 +102,8 @@ def one_hot(node: OnnxNode, indices: Expr, depth: Expr, values: Expr) -> Expr:
     count = dims.whole(known.reshape(-1)[0] if known.dtype == object else known.reshape(-1)[0].item())
     if not isinstance(count, int):
         node.unsupported(f"a depth of {count}")
+    if not same_shape(node.shape(values), (2,)):
+        node.bad(f"values is {show_shape(node.shape(values))}, expected the 2 elements off and on")
     rank = node.rank(indices)
     whole = node.cast(indices, "int64")
     whole = node.make("where", node.make("less", whole, 0), node.make("add", whole, count), whole)
@@ -117,7 +119,7 @@ def top_k_by_attribute(node: OnnxNode, data: Expr) -> list[Expr]:
 
 @converter("TopK", since=10)
 def top_k(node: OnnxNode, data: Expr, k: Expr) -> list[Expr]:
-    (count,) = node.ints(k, "K")
+    count = node.one_int(k, "K")
     if not isinstance(count, int):
         node.unsupported(f"K of {count}")
     return _top_k(node, data, count)

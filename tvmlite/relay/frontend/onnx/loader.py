@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,12 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.core.span import Span
 
-OLDEST_OPSET = 7
+OLDEST_OPSET = 1
 LARGEST_FILE = 2**31
 LARGEST_TENSOR = 2**36
 """Bytes of one tensor; a graph that asks for more is refused rather than tried."""
+
+LARGEST_RANK = 32
 
 DTYPES = {
     onnx.TensorProto.FLOAT: "float32",
@@ -49,6 +52,8 @@ def load(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> tuple[onnx.
         folder, name = None, "model"
         proto = _parse(bytes(model), name)
         name = proto.graph.name or name
+    elif not isinstance(model, str | os.PathLike):
+        raise ModelError(f"a model is a path, bytes or an onnx.ModelProto, not a {type(model).__name__}")
     else:
         path = Path(model)
         folder, name = path.parent, str(path)
@@ -58,10 +63,16 @@ def load(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> tuple[onnx.
 
 
 def _read(path: Path) -> bytes:
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise ModelError(f"model file {str(path)!r} {what}")
-    size = path.stat().st_size
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:  # a ValueError: a zero byte in the name
+        missing = isinstance(error, FileNotFoundError)
+        what = "does not exist" if missing else f"cannot be read: {getattr(error, 'strerror', error)}"
+        raise ModelError(f"model file {str(path)!r} {what}") from error
+    if not stat.S_ISREG(status.st_mode):
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+        raise ModelError(f"model file {str(path)!r} is {what}")
+    size = status.st_size
     if size >= LARGEST_FILE:
         raise ModelError(
             f"model file {str(path)!r} has {size} bytes, protobuf reads less than {LARGEST_FILE}",
@@ -161,6 +172,8 @@ def array_of(
     dtype = dtype_of(tensor.data_type, what, span)
     shape = tuple(tensor.dims)
     size = checked_bytes(shape, dtype, what, span)
+    if len(shape) > LARGEST_RANK:
+        raise ModelError(f"{what}: has {len(shape)} dimensions, at most {LARGEST_RANK} are supported", span)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         raw = _external(tensor, folder, size, what, span)
         return np.frombuffer(raw, dtypes.numpy_of(dtype).newbyteorder("<")).reshape(shape)
@@ -215,15 +228,22 @@ def _inside(folder: Path, location: str, what: str, span: Span | None) -> Path:
     parts = location.replace("\\", "/").split("/")
     if not location or "\0" in location or Path(location).is_absolute() or parts[0] == "" or ".." in parts:
         raise ModelError(f"{what}: external data at {location!r} leaves the model's folder", span)
-    path = (folder / location).resolve()
+    try:
+        path = (folder / location).resolve(strict=True)
+    except FileNotFoundError:
+        raise ModelError(
+            f"{what}: external data file {str(folder / location)!r} does not exist", span
+        ) from None
+    except (OSError, RuntimeError) as error:  # a RuntimeError: links in a circle
+        raise ModelError(f"{what}: external data file {location!r} cannot be read ({error})", span) from error
     if not path.is_relative_to(folder.resolve()):
         raise ModelError(f"{what}: external data at {location!r} leads out of the model's folder", span)
     if not path.is_file():
-        raise ModelError(f"{what}: external data file {str(folder / location)!r} does not exist", span)
+        raise ModelError(f"{what}: external data {str(folder / location)!r} is not a regular file", span)
     return path
 
 
 def _count(text: str, key: str, what: str, span: Span | None) -> int:
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal() and len(text) < 100):
         raise ModelError(f"{what}: external data {key} is {text!r}, expected a whole number", span)
     return int(text)

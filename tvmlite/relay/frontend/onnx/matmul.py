@@ -91,7 +91,7 @@ def _one_batch(node: OnnxNode, value: Expr, batch: Sequence[object]) -> Expr:
     return node.reshape(value, (node.product(wanted), *shape[-2:]))  # type: ignore[arg-type]
 
 
-@converter("Gemm")
+@converter("Gemm", since=7)
 def gemm(node: OnnxNode, a: Expr, b: Expr, c: Expr | None = None) -> Expr:
     """``alpha * a @ b + beta * c``."""
     if node.rank(a) != 2 or node.rank(b) != 2:

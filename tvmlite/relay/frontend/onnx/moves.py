@@ -75,7 +75,10 @@ def _concat(node: OnnxNode, *values: Expr) -> np.ndarray:
     if any(a.ndim != arrays[0].ndim or a.ndim == 0 for a in arrays):
         node.bad(f"inputs of ranks {[a.ndim for a in arrays]}")
     try:
-        return np.concatenate(arrays, node.axis(node.required("axis"), arrays[0].ndim))
+        return np.concatenate(
+            arrays,
+            node.axis(node.attr("axis", 1) if node.opset < 4 else node.required("axis"), arrays[0].ndim),
+        )
     except ValueError:
         node.bad(f"inputs of shapes {[a.shape for a in arrays]}")
 

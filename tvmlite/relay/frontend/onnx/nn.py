@@ -44,6 +44,8 @@ def padding_of(
         pads = node.attr("pads") or [0] * (2 * rank)
         if len(pads) != 2 * rank:
             node.bad(f"pads is {pads}, expected {2 * rank} numbers")
+        if min(pads) < 0:
+            node.bad(f"pads is {pads}, expected none below 0")
         return tuple(zip(pads[:rank], pads[rank:], strict=True))
     if mode == "VALID":
         return ((0, 0),) * rank
@@ -60,6 +62,17 @@ def padding_of(
         more = dims.simplify(total - less)
         made.append((less, more) if mode == "SAME_UPPER" else (more, less))
     return tuple(made)
+
+
+def window_padding(
+    node: OnnxNode, data: Expr, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> Padding:
+    """``padding_of`` a pooling, where every window must hold an element of ``data``."""
+    padding = padding_of(node, node.shape(data)[2:], kernel, strides, dilations)
+    for pair, extent in zip(padding, kernel, strict=True):
+        if any(isinstance(p, int) and p >= extent for p in pair) and node.has("pads"):
+            node.bad(f"pads is {node.attr('pads')}, expected less than the kernel's {list(kernel)}")
+    return padding
 
 
 def padded(node: OnnxNode, data: Expr, padding: Padding, value: float) -> tuple[Expr, tuple[int, ...]]:
@@ -211,7 +224,7 @@ def _pool(node: OnnxNode, data: Expr, kind: str, fill: float) -> Expr:
     strides, dilations = per_axis(node, "strides", rank, 1), per_axis(node, "dilations", rank, 1)
     if kind == "max" and node.attr("storage_order", 0):
         node.unsupported("storage_order=1")
-    padding = padding_of(node, node.shape(data)[2:], kernel, strides, dilations)
+    padding = window_padding(node, data, kernel, strides, dilations)
     ceil = bool(node.attr("ceil_mode", 0)) and node.attr("auto_pad", "NOTSET") in ("NOTSET", "")
     attrs = {"count_include_pad": bool(node.attr("count_include_pad", 0))} if kind == "avg" else {}
     plain = all(isinstance(p, int) for pair in padding for p in pair)
@@ -241,7 +254,7 @@ def global_pool(node: OnnxNode, data: Expr) -> Expr:
     return node.make("mean" if mean else "max", data, axis=axes, keepdims=True)
 
 
-@converter("LpPool")
+@converter("LpPool", since=2)
 def lp_pool(node: OnnxNode, data: Expr) -> Expr:
     """The p-norm of each window: the mean of powers times the window's size, then the root."""
     rank = spatial_rank(node, data)
@@ -250,7 +263,7 @@ def lp_pool(node: OnnxNode, data: Expr) -> Expr:
     p = node.attr("p", 2)
     size = node.make("abs", data)
     powers = size if p == 1 else node.make("power", size, p)
-    padding = padding_of(node, node.shape(data)[2:], kernel, strides, dilations)
+    padding = window_padding(node, data, kernel, strides, dilations)
     if node.attr("ceil_mode", 0):
         node.unsupported("ceil_mode=1")
     powers = pad_spatial(node, powers, padding, 0.0)

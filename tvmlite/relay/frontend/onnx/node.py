@@ -78,7 +78,9 @@ class OnnxNode:
         kinds = onnx.AttributeProto
         match found.type:
             case kinds.TENSOR:
-                return loader.array_of(found.t, None, f"attribute {name!r}", self.span)
+                return loader.array_of(
+                    found.t, self.importer.folder, f"{self.op_type}: attribute {name!r}", self.span
+                )
             case kinds.STRING:
                 return found.s.decode("utf-8", "replace")
             case kinds.STRINGS:
@@ -103,6 +105,11 @@ class OnnxNode:
             if default is None:
                 self.bad(f"attribute {name!r} is missing")
             return default
+        if isinstance(value, str):  # the name of one, before opset 6
+            kinds = onnx.TensorProto.DataType
+            if value.upper() not in kinds.keys():
+                self.bad(f"attribute {name!r} is {value!r}, expected an element type")
+            value = kinds.Value(value.upper())
         return loader.dtype_of(int(value), f"attribute {name!r}", self.span)
 
     # Types
@@ -157,10 +164,19 @@ class OnnxNode:
         found = self.known(value)
         if found is None:
             self.unsupported(f"input {what!r} depends on the data; it must follow from the input shapes")
+        if found.ndim > 1:
+            self.bad(f"input {what!r} is {found.shape}, expected a vector")
         flat = [dims.whole(x) for x in found.ravel().tolist()]
         if any(x is None for x in flat):
             self.unsupported(f"input {what!r} is not made of whole numbers")
         return [x for x in flat if x is not None]
+
+    def one_int(self, value: Expr, what: str) -> Dim:
+        """The one element of an integer tensor; as ``ints``."""
+        found = self.ints(value, what)
+        if len(found) != 1:
+            self.bad(f"input {what!r} has {len(found)} elements, expected 1")
+        return found[0]
 
     def static_ints(self, value: Expr, what: str) -> list[int]:
         """The elements of an integer tensor that must be plain numbers."""

@@ -10,6 +10,7 @@ from tvmlite.relay.frontend.onnx.broadcast import broadcast_all
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.ir import Expr
+from tvmlite.relay.types import show_shape
 
 _SOFTMAXES = ("Softmax", "LogSoftmax", "Hardmax")
 
@@ -54,7 +55,7 @@ def _half_softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
     return node.make("divide", powers, node.make("sum", powers, axis=(axis,), keepdims=True))
 
 
-@converter("BatchNormalization")
+@converter("BatchNormalization", since=7)
 def batch_norm(
     node: OnnxNode, data: Expr, scale: Expr, bias: Expr, mean: Expr, var: Expr
 ) -> Expr | list[Expr]:
@@ -181,6 +182,8 @@ def local_response(node: OnnxNode, data: Expr) -> Expr:
     size, alpha = node.required("size"), node.attr("alpha", 1e-4)
     beta, bias = node.attr("beta", 0.75), node.attr("bias", 1.0)
     shape, rank = node.shape(data), node.rank(data)
+    if size < 1 or rank < 2:
+        node.bad(f"size is {size} and data is {show_shape(shape)}, expected at least 1, and channels")
     before = (size - 1) // 2
     width = ((0, 0), (before, size - 1 - before), *((0, 0),) * (rank - 2))
     squares = node.make("multiply", data, data)

@@ -10,9 +10,9 @@ from tvmlite.relay.ir import Constant, Expr
 from tvmlite.relay.types import Dim
 
 
-@converter("Pad")
+@converter("Pad", since=2)
 def pad_by_attributes(node: OnnxNode, data: Expr) -> Expr:
-    return _pad(node, data, node.required("pads"), float(node.attr("value", 0.0)), None)
+    return pad_by(node, data, node.required("pads"), float(node.attr("value", 0.0)), None)
 
 
 @converter("Pad", since=11)
@@ -20,15 +20,18 @@ def pad_by_inputs(
     node: OnnxNode, data: Expr, pads: Expr, value: Expr | None = None, axes: Expr | None = None
 ) -> Expr:
     along = None if axes is None else node.static_ints(axes, "axes")
-    return _pad(node, data, node.ints(pads, "pads"), 0 if value is None else value, along)
+    return pad_by(node, data, node.ints(pads, "pads"), 0 if value is None else value, along)
 
 
-def _pad(node: OnnxNode, data: Expr, pads: list[Dim], value: Expr | float, axes: list[int] | None) -> Expr:
+def pad_by(node: OnnxNode, data: Expr, pads: list[Dim], value: Expr | float, axes: list[int] | None) -> Expr:
     """Negative pads crop; ``edge``, ``reflect`` and ``wrap`` repeat what is there."""
     rank = node.rank(data)
     along = list(range(rank)) if axes is None else node.axes(axes, rank)
     if len(pads) != 2 * len(along):
         node.bad(f"pads {pads} for {len(along)} axes")
+    mode = node.attr("mode", "constant")
+    if mode not in ("constant", "edge", "reflect", *["wrap"][: node.opset >= 19]):
+        node.bad(f"mode is {mode!r}, expected constant, edge, reflect, or from opset 19 wrap")
     width: list[list[Dim]] = [[0, 0] for _ in range(rank)]
     for axis, before, after in zip(along, pads[: len(along)], pads[len(along) :], strict=True):
         width[axis] = [before, after]
@@ -38,13 +41,10 @@ def _pad(node: OnnxNode, data: Expr, pads: list[Dim], value: Expr | float, axes:
             end = dims.simplify(node.shape(data)[axis] - crop[1])
             data = slice_axes(node, data, [axis], [crop[0]], [end])
     width = [[max(p, 0) if isinstance(p, int) else p for p in pair] for pair in width]
-    mode = node.attr("mode", "constant")
     if all(dims.equal(p, 0) for pair in width for p in pair):
         return data
     if mode == "wrap":
         return _wrapped(node, data, width)
-    if mode not in ("constant", "edge", "reflect"):
-        node.bad(f"mode is {mode!r}")
     if mode == "reflect":
         _check_reflection(node, node.shape(data), width)
     pairs = tuple(map(tuple, width))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -14,10 +15,15 @@ from tvmlite.relay.types import Dim
 _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic"}
 
 
-@converter("Upsample")
+@converter("Upsample", since=7)
 def upsample(node: OnnxNode, data: Expr, scales: Expr | None = None) -> Expr:
     given = node.required("scales") if scales is None else _floats(node, scales, "scales")
-    return _resize(node, data, list(range(node.rank(data))), given, None, None, "asymmetric", "floor")
+    return upsample_by(node, data, given)
+
+
+def upsample_by(node: OnnxNode, data: Expr, scales: list[Any]) -> Expr:
+    """``data`` with each axis scaled."""
+    return _resize(node, data, list(range(node.rank(data))), scales, None, None, "asymmetric", "floor")
 
 
 @converter("Resize", since=10)
@@ -77,6 +83,8 @@ def _resize(
     given = sizes if scales is None else scales
     if given is None or len(given) != len(axes):
         node.bad(f"scales or sizes for {len(axes)} axes: {given}")
+    if any(isinstance(g, float) and not 0 < g < math.inf for g in given):
+        node.bad(f"scales are {given}, expected positive numbers")
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
     if sizes is not None and policy != "stretch":
         scales, sizes = _kept_ratio(node, [shape[a] for a in axes], sizes, policy)

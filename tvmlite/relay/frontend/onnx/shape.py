@@ -15,7 +15,7 @@ FARTHEST = 2**31 - 1
 """Bounds of a slice from here on mean its end, however long the axis."""
 
 
-@converter("Reshape")
+@converter("Reshape", since=5)
 def reshape(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
     """-1 is what is left over; 0 keeps the input's extent unless ``allowzero``."""
     have, wanted = node.shape(data), node.ints(shape, "shape")
@@ -125,7 +125,7 @@ def concat(node: OnnxNode, *inputs: Expr) -> Expr:
     return fitted[0] if len(fitted) == 1 else node.many("concatenate", fitted, axis=axis)
 
 
-@converter("Split")
+@converter("Split", since=2)
 def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[Expr]:
     """Parts of the sizes given, else of ``num_outputs`` equal ones (the last may be smaller)."""
     shape = node.shape(data)
@@ -133,10 +133,14 @@ def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[Expr]:
     extent = shape[axis]
     given: list[Dim] = (node.attr("split") or []) if sizes is None else node.ints(sizes, "split")
     count = node.attr("num_outputs", node.num_outputs)
+    if (len(given) or count) != node.num_outputs:
+        node.bad(f"into {len(given) or count} parts, {node.num_outputs} outputs are named")
     if not given:
         part = dims.ceil_div(extent, count)
         if not isinstance(part, int) and node.opset < 18:
             node.unsupported(f"of a dynamic extent {extent} into {count} equal parts")
+        if node.opset < 18 and part * count != extent:
+            node.bad(f"{extent} elements do not split into {count} equal parts")
         given = [part] * (count - 1) + [dims.simplify(extent - part * (count - 1))]
     total = dims.simplify(sum(given[1:], start=given[0]))
     if isinstance(total, int) and isinstance(extent, int) and total != extent:
@@ -234,7 +238,7 @@ def expand(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
     return node.broadcast_to(data, made)
 
 
-@converter("Tile")
+@converter("Tile", since=6)
 def tile(node: OnnxNode, data: Expr, repeats: Expr) -> Expr:
     counts = node.ints(repeats, "repeats")
     if len(counts) != node.rank(data) or any(isinstance(c, int) and c < 0 for c in counts):

@@ -39,6 +39,8 @@ def follow(node: OnnxNode, inputs: Sequence[Expr | None]) -> list[np.ndarray] | 
     function = _rules.get(node.op_type)
     if function is None or node.proto.domain not in ("", "ai.onnx"):
         return None
+    if node.opset < 7 and node.has("axis") and node.has("broadcast"):  # not numpy's broadcasting
+        return None
     if node.op_type not in ("Shape", "Size", "Constant") and any(
         x is not None and node.known(x) is None for x in inputs
     ):
@@ -148,6 +150,8 @@ def _range(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> np.ndarray:
 def _constant_of_shape(node: OnnxNode, shape: Expr) -> np.ndarray:
     extents = [dims.whole(x) for x in elements_of(node, shape).ravel()]
     value = node.attr("value")
+    if value is not None and value.size != 1:
+        node.bad(f"value is {value.shape}, expected one element")
     if not all(isinstance(d, int) and 0 <= d <= KNOWN_LIMIT for d in extents):
         raise Unknown
     sizes = [int(d) for d in extents if isinstance(d, int)]

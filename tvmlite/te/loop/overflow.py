@@ -1,0 +1,57 @@
+"""Integers computed from sizes, told from what wraps around when the sizes are too large."""
+
+from __future__ import annotations
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import Node, postorder
+from tvmlite.te import expr as e
+
+OVERFLOW = -(2**63)
+"""What stands for a number that is none of an int64."""
+
+_SLACK = 1e-6
+"""Largest relative difference of an integer and the same computed in float64, for want of its low bits."""
+
+
+def or_overflow(value: e.Expr) -> e.Expr:
+    """``value``, an int64, or ``OVERFLOW`` where computing it wraps around.
+
+    The same is computed in float64, which does not wrap, and the two compared. Sizes and constants are exact.
+    """
+    if not any(isinstance(node, e.Binary) for node in postorder(value)):
+        return value
+    about = _in_float(value)
+    gap = e.Call("abs", (e.Sub(e.Cast("float64", value), about),), "float64")
+    slack = e.Mul(e.Call("abs", (about,), "float64"), e.const(_SLACK, "float64"))
+    return e.Select(e.LessEqual(gap, slack), value, e.const(OVERFLOW, e.INDEX))
+
+
+def _in_float(root: e.Expr) -> e.Expr:
+    """``root`` computed in float64; its conditions as well."""
+    made: dict[Node, e.Expr] = {}
+    for node in postorder(root):
+        assert isinstance(node, e.Expr)
+        made[node] = _node_in_float(node, made)
+    return made[root]
+
+
+def _node_in_float(node: e.Expr, made: dict[Node, e.Expr]) -> e.Expr:
+    match node:
+        case e.Cast() if dtypes.is_int(node.value.dtype):
+            return made[node.value]
+        case e.FloorDiv() | e.FloorMod() | e.TruncDiv() | e.TruncMod():
+            return _division(node, made[node.a], made[node.b])
+        case e.Binary() | e.Not() | e.Select() | e.Call(name="if_then_else"):
+            children = [made[child] for child in node.children()]
+            return type(node)(*children) if not isinstance(node, e.Call) else e.Select(*children)
+    return node if node.dtype == "bool" else e.Cast("float64", node)
+
+
+def _division(node: e.Binary, a: e.Expr, b: e.Expr) -> e.Expr:
+    """Division by zero gives 0, as that of integers does."""
+    rounding = "floor" if isinstance(node, (e.FloorDiv, e.FloorMod)) else "trunc"
+    zero = e.const(0.0, "float64")
+    by_zero = e.Equal(b, zero)
+    quotient = e.Call(rounding, (e.Div(a, e.Select(by_zero, e.const(1.0, "float64"), b)),), "float64")
+    remains = isinstance(node, (e.FloorMod, e.TruncMod))
+    return e.Select(by_zero, zero, e.Sub(a, e.Mul(quotient, b)) if remains else quotient)
