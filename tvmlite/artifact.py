@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tvmlite import export, machine
 from tvmlite.core.errors import InputError
+from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
 from tvmlite.kernels import CompiledKernel, legal_kernel, lowered_kernel
 from tvmlite.relay.entry import Constants, output_names
@@ -17,6 +18,7 @@ from tvmlite.runtime.compiled import CompiledFunction
 from tvmlite.runtime.library import Library
 from tvmlite.te.codegen import c, jit, llvm
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.signature import signature_of
 
 FORMS = ("loops", "legal", "llvm", "optimized", "asm", "c")
@@ -126,6 +128,13 @@ def source_of(form: str, lowered: loop.Function, legal: loop.Function, target: T
         case "asm":
             return jit.assembly(llvm.generate(legal, target), target)
         case "c":
-            return c.generate([legal], target)
+            return c.generate([_for_c(lowered, legal, target)], target)
         case _:
             raise InputError(f"no form {form!r}; there are {', '.join(FORMS)}")
+
+
+def _for_c(lowered: loop.Function, legal: loop.Function, target: Target) -> loop.Function:
+    """``legal``, unless it may have instructions that only LLVM has: then it is made anew for C."""
+    if target.kind == "c" or not any(isinstance(node, loop.Choice) for node in postorder(lowered.body)):
+        return legal
+    return legalize(lowered, f"c -vector-bits={target.vector_bits}")

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from tvmlite.core.errors import LibraryError
 from tvmlite.core.target import Target
 from tvmlite.kernels import CompiledKernel
 from tvmlite.runtime import elf, pool, threads
-from tvmlite.te.codegen import c, c_build, jit, llvm
+from tvmlite.te.codegen import c, c_build, jit, llvm, packed
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.shapes import shapes_function
 
@@ -41,12 +41,21 @@ def load(
     """
     every = with_shapes(functions)
     blobs = constants or {}
+    callbacks = {packed.symbol_of(call): packed.callback(call) for call in packed.called(every)}
     if target.kind == "c":
         source = c.generate([*(k.legal for k in kernels if k.legal is not None), *every], target)
-        return _CLibrary(source, [constants_object(name, blob) for name, blob in blobs.items()])
+        return _CLibrary(source, [constants_object(name, blob) for name, blob in blobs.items()], callbacks)
     objects = [k.object for k in kernels]
     objects += [jit.compile_object(llvm.generate(one, target), target) for one in every]
-    return jit.load(objects, {**pool_symbols(), **{name: b.ctypes.data for name, b in blobs.items()}})
+    symbols = {**pool_symbols(), **{name: b.ctypes.data for name, b in blobs.items()}}
+    symbols |= {name: _address_of(function) for name, function in callbacks.items()}
+    loaded = jit.load(objects, symbols)
+    loaded.keep = callbacks
+    return loaded
+
+
+def _address_of(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def with_shapes(functions: Sequence[loop.Function]) -> list[loop.Function]:
@@ -87,10 +96,13 @@ def constants_object(symbol: str, blob: np.ndarray, target: Target | None = None
 class _CLibrary:
     """C source compiled by the machine's compiler and loaded, with a thread pool of its own."""
 
-    def __init__(self, source: str, objects: Sequence[bytes]) -> None:
+    def __init__(self, source: str, objects: Sequence[bytes], callbacks: Mapping[str, Any]) -> None:
+        self._callbacks = callbacks
         with tempfile.TemporaryDirectory(prefix="tvmlite-c-") as folder:
             path = c_build.compile_shared(source, Path(folder) / "code.so", [pool.source()], objects)
             self._library = ctypes.CDLL(str(path))  # mapped now: the file is not needed any more
+        for name, function in callbacks.items():
+            ctypes.c_void_p.in_dll(self._library, name).value = _address_of(function)
         setter = self._library.tvmlite_set_num_threads
         setter.argtypes, setter.restype = [ctypes.c_int32], None
         threads.register_pool(ctypes.cast(setter, ctypes.c_void_p).value, setter)

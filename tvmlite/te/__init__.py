@@ -5,6 +5,16 @@ The names are TVM's. This module holds all that a user types as ``te.something``
 
 from tvmlite.te import ir_builder
 from tvmlite.te.expr import cast, const, convert
+from tvmlite.te.foreign import (
+    call_extern,
+    call_intrin,
+    call_llvm_intrin,
+    call_llvm_pure_intrin,
+    call_packed,
+    call_pure_extern,
+    call_pure_intrin,
+    reinterpret,
+)
 from tvmlite.te.intrinsics import (
     abs,
     acos,
@@ -45,7 +55,6 @@ from tvmlite.te.intrinsics import (
     nearbyint,
     popcount,
     power,
-    reinterpret,
     round,
     rsqrt,
     select,
@@ -61,6 +70,7 @@ from tvmlite.te.intrinsics import (
 )
 from tvmlite.te.ir_builder import extern
 from tvmlite.te.lower import lower
+from tvmlite.te.registry import get_global_func, register_func, register_reference
 from tvmlite.te.schedule import Schedule, create_schedule
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import (
@@ -79,6 +89,16 @@ from tvmlite.te.tensor import (
 )
 
 __all__ = [
+    "register_reference",
+    "register_func",
+    "get_global_func",
+    "call_pure_intrin",
+    "call_pure_extern",
+    "call_packed",
+    "call_llvm_pure_intrin",
+    "call_llvm_intrin",
+    "call_intrin",
+    "call_extern",
     "IterVar",
     "Schedule",
     "Stage",

@@ -349,6 +349,27 @@ class Call(Expr):
 
 
 @dataclass(frozen=True, eq=False)
+class Foreign(Expr):
+    """A call of what only ``name`` tells: its ``kind`` says of what.
+
+    - ``"llvm"``: an LLVM intrinsic, such as ``llvm.x86.avx512.vpdpbusd.512``; LLVM targets only.
+    - ``"c"``: a C function, found when code is linked; ``address_of`` arguments are pointers.
+    - ``"packed"``: a Python function given to ``te.register_func``. ``form`` has a word an argument: the
+      dtype of a number, ``dtype:rank`` of an array, for which an address and the extents are passed.
+      Gives an int32: 0, or another number if the function failed.
+    - ``"bits"``: the bits of the one argument read as another dtype, lanes of another width.
+    """
+
+    kind: str
+    name: str
+    args: tuple[Expr, ...]
+    dtype: str
+    lanes: int = 1
+    form: str = ""
+    children_in: ClassVar[tuple[str, ...]] = ("args",)
+
+
+@dataclass(frozen=True, eq=False)
 class Ramp(Expr):
     """``base, base + stride, base + 2 * stride, ...``: ``lanes`` values."""
 
@@ -413,14 +434,27 @@ def convert(value: Value, dtype: str | None = None) -> Expr:
 
 
 def cast(dtype: str, value: Value) -> Expr:
-    """``value`` converted to ``dtype``; a constant is converted at once."""
-    dtype = dtypes.check(dtype)
+    """``value`` converted to ``dtype``; a constant is converted at once.
+
+    ``"float32x16"`` makes a scalar, converted to float32, a vector of 16 equal lanes.
+    """
+    dtype, lanes = lanes_of(dtype)
     expr = convert(value)
+    if lanes > 1 and expr.lanes != lanes:
+        return broadcast(cast(dtype, expr), lanes)
     if expr.dtype == dtype:
         return expr
     if isinstance(expr, Const) and not (dtypes.is_float(expr.dtype) and not dtypes.is_float(dtype)):
         return const(expr.value, dtype, expr.lanes)
     return Cast(dtype, expr)
+
+
+def lanes_of(dtype: str) -> tuple[str, int]:
+    """The dtype of the elements and the number of lanes: ``("float32", 16)`` of ``"float32x16"``."""
+    element, times, count = dtype.partition("x") if isinstance(dtype, str) else (dtype, "", "")
+    if times and count.isdecimal() and int(count) > 0:
+        return dtypes.check(element), int(count)
+    return dtypes.check(dtype), 1
 
 
 def match(a: Value, b: Value) -> tuple[Expr, Expr]:

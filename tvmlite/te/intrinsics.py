@@ -266,14 +266,6 @@ def clz(x: Value) -> Expr:
     return call("clz", x)
 
 
-def reinterpret(dtype: str, x: Value) -> Expr:
-    """The bits of ``x`` read as ``dtype``, of the same width."""
-    value, dtype = e.convert(x), dtypes.check(dtype)
-    if dtypes.bits(value.dtype) != dtypes.bits(dtype):
-        raise TensorExpressionError(f"reinterpret: {value.dtype} is not as wide as {dtype}", Span.of_caller())
-    return value if value.dtype == dtype else e.Call("reinterpret", (value,), dtype)
-
-
 def likely(x: Value) -> Expr:
     """The condition ``x``, which mostly holds."""
     return e.Call("likely", (e.convert(x),), "bool")

@@ -32,6 +32,19 @@ class BufferVar:
     def shape(self) -> tuple[Expr, ...]:
         return self.buffer.shape
 
+    def vload(self, begin: Any, dtype: str | None = None) -> ir.Load:
+        """Elements side by side, as many as ``dtype``, such as ``"float32x16"``, has lanes."""
+        return ir.Load(self.buffer, self._indices(self.buffer.vload(begin, dtype).indices))
+
+    def vstore(self, begin: Any, value: Value) -> ir.Store:
+        """The statement, to be given to ``emit``, that stores a vector from ``begin`` on."""
+        made = self.buffer.vstore(begin, value)
+        return ir.Store(self.buffer, self._indices(made.indices), made.value)
+
+    def access_ptr(self, access_mask: str = "rw", offset: Any = 0) -> Expr:
+        """The address of the first element, or of the one ``offset`` elements on."""
+        return self.buffer.access_ptr(access_mask, offset)
+
     def __getitem__(self, index: Any) -> Expr:
         return ir.Load(self.buffer, self._indices(index))
 
@@ -93,9 +106,9 @@ class IRBuilder:
         self._open: list[list[ir.Stmt]] = [[]]
         self._made: list[list[tuple[int, ir.Buffer | tuple[e.Var, Expr]]]] = [[]]
 
-    def emit(self, stmt: ir.Stmt) -> None:
-        """Add a statement."""
-        self._open[-1].append(stmt)
+    def emit(self, stmt: ir.Stmt | Expr) -> None:
+        """Add a statement, or an expression evaluated for its effect."""
+        self._open[-1].append(ir.Evaluate(stmt) if isinstance(stmt, Expr) else stmt)
 
     def get(self) -> ir.Stmt:
         """All that was written. An error while a scope is open."""
@@ -205,6 +218,8 @@ def extern(
     body = fcompute(ins, outs)
     if isinstance(body, IRBuilder):
         body = body.get()
+    if isinstance(body, Expr):
+        body = ir.Evaluate(body)
     if not isinstance(body, ir.Stmt):
         raise TensorExpressionError(
             f"extern {name!r}: the function gave {body!r}, expected a statement", span

@@ -9,6 +9,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import Node, postorder
 from tvmlite.te import expr as e
+from tvmlite.te.codegen import c_foreign
 from tvmlite.te.codegen.c_text import (
     HALVES,
     Helpers,
@@ -58,6 +59,10 @@ class Names(Protocol):
 
     def temporary(self) -> str:
         """A fresh name."""
+        ...
+
+    def declare(self, text: str) -> None:
+        """Have ``text``, a declaration, before all functions."""
         ...
 
 
@@ -125,9 +130,11 @@ class Writer:
             stack.append((node, True))
             if self._is_same_in_all_lanes(node):
                 continue
-            children = (
-                node.args[:1] if isinstance(node, e.Call) and _is_lazy(node) else tuple(node.children())
-            )
+            children = tuple(node.children())
+            if isinstance(node, e.Call) and _is_lazy(node):
+                children = node.args[:1]
+            elif isinstance(node, e.Call) and node.name == "address_of":
+                children = tuple(node.args[0].children())
             stack.extend((child, False) for child in reversed(children))  # type: ignore[misc]
 
     def _is_same_in_all_lanes(self, node: e.Expr) -> bool:
@@ -194,6 +201,8 @@ class Writer:
                 return self._ramp(node, base, stride)
             case ir.Load():
                 return self._load(node)
+            case e.Foreign():
+                return self._foreign(node)
             case e.Call():
                 return self._call(node)
         raise AssertionError(f"{type(node).__name__} does not belong in legal loop IR")
@@ -304,6 +313,10 @@ class Writer:
     def _call(self, node: e.Call) -> str:
         if _is_lazy(node):
             return self._either(node)
+        if node.name == "address_of":
+            load = node.args[0]
+            assert isinstance(load, ir.Load), "an address is that of a load"
+            return f"&{self.names.buffer(load.buffer)}[{strip(self._find(load.indices[0]))}]"
         args, dtype = [self._find(a) for a in node.args], node.args[0].dtype
         work = "float32" if dtype in HALVES else dtype
         match node.name:
@@ -332,6 +345,9 @@ class Writer:
                 signed = dtype in dtypes.SIGNED
                 return f"{self.helpers.name('abs', dtype)}({strip(args[0])})" if signed else args[0]
         return self._library(node.name, dtype, args)
+
+    def _foreign(self, node: e.Foreign) -> str:
+        return c_foreign.call(self.names, node, [strip(self._find(a)) for a in node.args])
 
     def _library(self, name: str, dtype: str, args: list[str]) -> str:
         if name not in _LIBM or not dtypes.is_float(dtype):

@@ -72,6 +72,9 @@ class FunctionWriter:
         self._temporaries += 1
         return name
 
+    def declare(self, text: str) -> None:
+        self.module.declarations[text] = None
+
     def _name(self, key: object) -> str:
         self._read.add(key)
         if self._bound is not None and key not in self._bound:

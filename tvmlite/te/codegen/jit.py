@@ -71,6 +71,8 @@ class Loaded:
         self._name = name
         self._forever = forever
         self._trackers = {"": _kept(tracker) if forever else tracker}
+        self.keep: object = None
+        """What the code refers to and must live as long."""
 
     def address(self, name: str) -> int:
         """The address of the function or data ``name``; LibraryError if there is none, or if it needs a

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
-from tvmlite.te.codegen import llvm_arith, llvm_calls, llvm_cast, llvm_memory
+from tvmlite.te.codegen import llvm_arith, llvm_calls, llvm_cast, llvm_foreign, llvm_memory
 from tvmlite.te.codegen.llvm_text import Writer, literal, register_type, vector
 from tvmlite.te.codegen.math.expand import LIBRARY
 from tvmlite.te.loop.ir import Buffer, Load, Store
@@ -104,6 +104,10 @@ class Expressions:
                 return w.splat(register_type(node.dtype), known[value], lanes)
             case e.Call("if_then_else", (condition, a, b)):
                 return self._if_then_else(node, condition, a, b)
+            case e.Foreign():
+                return llvm_foreign.call(w, node, [known[a] for a in node.args])
+            case e.Call("address_of", (Load() as load,)):
+                return llvm_memory.address(w, self._place(load.buffer, load.indices[0], None))
             case e.Call("prefetch", (Load() as load,)):
                 llvm_memory.prefetch(w, self._place(load.buffer, load.indices[0], None))
                 return literal(0, node.dtype, lanes)
@@ -239,7 +243,7 @@ class Expressions:
 def _reads_memory(node: e.Expr) -> bool:
     """Whether the value holds only until memory changes, or (a prefetch) computing it is the point."""
     match node:
-        case Load() | e.Call("prefetch"):
+        case Load() | e.Call("prefetch") | e.Foreign(kind="c" | "packed"):
             return True
         case e.Call("if_then_else", (_, *sides)):
             return any(isinstance(inner, Load) for side in sides for inner in postorder(side))
@@ -254,6 +258,8 @@ def _operands(node: e.Expr) -> Iterator[e.Expr]:
             return _index_operands(node)
         case e.Call("prefetch"):
             return iter(())
+        case e.Call("address_of", (Load() as load,)):
+            return _index_operands(load)
         case e.Call("if_then_else"):
             return iter(node.args[:1])
         case e.Ramp(base, e.Const()):
@@ -296,6 +302,6 @@ def _is_cheap(expr: e.Expr) -> bool:
     """Whether evaluating in vain does no harm: no memory is read, no library called, not much done."""
     for count, node in enumerate(postorder(expr)):
         slow = isinstance(node, e.Call) and (node.name in LIBRARY or node.name == "if_then_else")
-        if slow or isinstance(node, Load) or count > 16:
+        if slow or isinstance(node, (Load, e.Foreign)) or count > 16:
             return False
     return True

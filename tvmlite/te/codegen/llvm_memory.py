@@ -104,6 +104,11 @@ def prefetch(w: Writer, where: Place) -> None:
     w.do(f"call void {target}(ptr {address}, i32 0, i32 3, i32 1)")
 
 
+def address(w: Writer, where: Place) -> str:
+    """A pointer to the first element."""
+    return _address(w, where, 0)
+
+
 def _address(w: Writer, where: Place, offset: int, inbounds: str = "inbounds ") -> str:
     element = memory_type(w, where.buffer.dtype)
     index = where.index

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.te import expr as e
+from tvmlite.te import registry
 from tvmlite.te.loop import ir, scalars
 
 Run = Callable[[], Any]
@@ -147,6 +149,8 @@ class _Run:
                 test, yes = self.expr(condition), self.stmt(then)
                 no = self.stmt(otherwise) if otherwise is not None else lambda: None
                 return lambda: yes() if test() else no()
+            case ir.Choice(portable=portable):
+                return self.stmt(portable)
             case ir.Let(var, value, body):
                 get, inner, values = self.expr(value), self.stmt(body), self.values
 
@@ -380,9 +384,45 @@ class _Run:
             case e.Broadcast(value, lanes):
                 inner = self.expr(value)
                 return lambda: scalars.splat(inner(), lanes)
+            case e.Foreign():
+                return self.foreign(expr)
+            case e.Call("address_of", (ir.Load() as load,)):
+                return self.pointer(load)
             case e.Call():
                 return self.intrinsic(expr)
         raise AssertionError(f"unknown expression {type(expr).__name__}")
+
+    def pointer(self, load: ir.Load) -> Run:
+        """The memory from the element that ``load`` names on."""
+        address = self.address(load.buffer, load.indices, 1)
+        return lambda: self.of(load.buffer).data[int(address()) :]
+
+    def foreign(self, call: e.Foreign) -> Run:
+        args, dtype, lanes = [self.expr(a) for a in call.args], dtypes.numpy_of(call.dtype), call.lanes
+        if call.kind == "bits":
+            return lambda: scalars.bits(args[0](), dtype, lanes)
+        if call.kind == "packed":
+            return lambda: self.packed(registry.get_global_func(call.name), call.form, [a() for a in args])
+        rule = registry.reference(call.name)
+        return lambda: scalars.splat(np.asarray(rule(*(a() for a in args))).astype(dtype)[()], lanes)
+
+    def packed(self, function: Callable[..., Any], form: str, values: list[Any]) -> Any:
+        """Call a Python function on arrays and numbers; 1 if it failed."""
+        given: list[Any] = []
+        for word in form.split(",") if form else ():
+            rank = word.partition(":")[2]
+            if not rank:
+                given.append(values.pop(0).item())
+                continue
+            data, shape = values[0], tuple(int(n) for n in values[1 : 1 + int(rank)])
+            given.append(data[: int(np.prod(shape))].reshape(shape))
+            del values[: 1 + int(rank)]
+        try:
+            function(*given)
+        except Exception:  # it is the user's, and fails as it does in compiled code
+            traceback.print_exc()
+            return np.int32(1)
+        return np.int32(0)
 
     def intrinsic(self, call: e.Call) -> Run:
         args, lanes = [self.expr(a) for a in call.args], call.lanes

@@ -16,8 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.node import Node
-from tvmlite.te.expr import Expr, Var
+from tvmlite.core.span import Span
+from tvmlite.te.expr import INDEX, Call, Expr, Ramp, Var, cast, const, convert, is_const, lanes_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,36 @@ class Buffer(Node):
 
     def __repr__(self) -> str:
         return f"Buffer({self.name}, {self.dtype})"
+
+    def vload(self, begin: Any, dtype: str | None = None) -> Load:
+        """Elements side by side from ``begin`` on, an index or one an axis: as many as ``dtype``, such as
+        ``"float32x16"``, has lanes. Of a scalar dtype, one element."""
+        element, lanes = lanes_of(dtype or self.dtype)
+        if element != self.dtype:
+            raise TensorExpressionError(
+                f"vload: {self.name} holds {self.dtype}, it cannot be read as {dtype}", Span.of_caller()
+            )
+        return Load(self, self._side_by_side(begin, lanes))
+
+    def vstore(self, begin: Any, value: Any) -> Store:
+        """The statement that stores ``value``, a vector or scalar, from ``begin`` on."""
+        expr = cast(self.dtype, value)
+        return Store(self, self._side_by_side(begin, expr.lanes), expr)
+
+    def access_ptr(self, access_mask: str = "rw", offset: Any = 0) -> Expr:
+        """The address of the first element, or of the one ``offset`` elements on, for a C function."""
+        if offset is not None and not is_const(offset, 0):
+            return Call("address_of", (Load(self, (_index(offset),)),), "uint64")
+        return Call("address_of", (Load(self, tuple(_index(0) for _ in self.shape)),), "uint64")
+
+    def _side_by_side(self, begin: Any, lanes: int) -> tuple[Expr, ...]:
+        given = tuple(begin) if isinstance(begin, (tuple, list)) else (begin,)
+        *outer, last = (_index(one) for one in given)
+        return (*outer, last if lanes == 1 else Ramp(last, const(1, INDEX), lanes))
+
+
+def _index(value: Any) -> Expr:
+    return cast(INDEX, convert(value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +185,19 @@ class If(Stmt):
     then: Stmt
     otherwise: Stmt | None = None
     children_in: ClassVar[tuple[str, ...]] = ("condition", "then", "otherwise")
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(Stmt):
+    """``special`` on targets that have all the instruction sets in ``needs``, else ``portable``.
+
+    Both do the same. Legalisation chooses; the interpreter takes the portable one.
+    """
+
+    needs: tuple[str, ...]
+    special: Stmt
+    portable: Stmt
+    children_in: ClassVar[tuple[str, ...]] = ("special", "portable")
 
 
 @dataclass(frozen=True, eq=False)

@@ -149,6 +149,11 @@ class _Printer:
                 if otherwise is not None:
                     self.line(depth, "else:")
                     self.stmt(otherwise, depth + 1)
+            case ir.Choice(needs, special, portable):
+                self.line(depth, f"if target has {' and '.join(needs)}:")
+                self.stmt(special, depth + 1)
+                self.line(depth, "else:")
+                self.stmt(portable, depth + 1)
             case ir.While(condition, body):
                 self.line(depth, f"while {self.expr(condition)}:")
                 self.stmt(body, depth + 1)
@@ -226,6 +231,10 @@ def _call_like(node: e.Expr, get: Callable[[Node], Text]) -> str:
         case e.Call("reinterpret", args, dtype):
             return f"reinterpret_{dtype}({_join(args, get)})"
         case e.Call(name, args):
+            return f"{name}({_join(args, get)})"
+        case e.Foreign("bits", _, args, dtype, lanes):
+            return f"reinterpret_{dtype}{f'x{lanes}' if lanes > 1 else ''}({_join(args, get)})"
+        case e.Foreign(_, name, args):
             return f"{name}({_join(args, get)})"
         case e.Ramp(base, stride, lanes):
             return f"ramp({_join((base, stride), get)}, {lanes})"

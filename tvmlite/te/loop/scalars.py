@@ -161,6 +161,12 @@ def reinterpret(value: Any, dtype: str) -> Any:
     return np.ascontiguousarray(value).reshape(-1).view(dtypes.numpy_of(dtype)).reshape(np.shape(value))[()]
 
 
+def bits(value: Any, dtype: np.dtype, lanes: int) -> Any:
+    """The bits of ``value``, a scalar or vector, read as ``lanes`` of ``dtype``."""
+    read = np.ascontiguousarray(value).reshape(-1).view(dtype)
+    return read[0] if lanes == 1 else read
+
+
 def splat(value: Any, lanes: int) -> Any:
     """``value`` in each lane; a vector as it is."""
     return value if lanes == 1 or np.ndim(value) else np.full(lanes, value)

@@ -13,6 +13,8 @@ _INTS_ONLY = (e.FloorDiv, e.FloorMod, e.TruncDiv)
 _KINDS = (ir.SERIAL, ir.PARALLEL, ir.VECTORIZE, ir.UNROLL)
 _LAZY = "if_then_else"
 
+FOREIGN_KINDS = ("llvm", "c", "packed", "bits")
+
 
 def verify(function: ir.Function, legal: bool = False) -> None:
     """Raise VerifyError, naming the statement at fault, if ``function`` breaks a rule of loop IR.
@@ -114,6 +116,10 @@ class _Verifier:
                 self.stmt(then)
                 if otherwise is not None:
                     self.stmt(otherwise)
+            case ir.Choice(_, special, portable):
+                self.require(not self.legal, "legal form: a choice that depends on the target")
+                self.stmt(special)
+                self.stmt(portable)
             case ir.Seq(body):
                 for one in body:
                     self.stmt(one)
@@ -249,6 +255,8 @@ class _Verifier:
                 plain = node.args[0].dtype == "bool" and node.args[0].lanes == 1
                 self.require(plain, f"{_LAZY} needs one bool as condition: {show_expr(node)}")
                 self.require(node.args[1].dtype == node.args[2].dtype == node.dtype, f"{_LAZY} mixes dtypes")
+        elif isinstance(node, e.Foreign):
+            self.foreign(node)
         elif isinstance(node, e.Ramp):
             self.alike(node, (node.base, node.stride))
             self.require(node.base.lanes == node.stride.lanes == 1, "a ramp of vectors")
@@ -256,6 +264,13 @@ class _Verifier:
             self.require(node.value.lanes == 1, "a broadcast of a vector")
         elif not isinstance(node, (e.Const, e.Cast)):
             self.fail(f"{type(node).__name__} does not belong in loop IR")
+
+    def foreign(self, node: e.Foreign) -> None:
+        self.require(node.kind in FOREIGN_KINDS, f"unknown kind of call {node.kind!r}: {show_expr(node)}")
+        if node.kind == "bits":
+            (given,) = node.args
+            have, want = (dtypes.bits(x.dtype) * x.lanes for x in (given, node))
+            self.require(have == want, f"{have} bits are read as {want}: {show_expr(node)}")
 
     def binary(self, node: e.Binary) -> None:
         self.alike(node, (node.a, node.b))

@@ -210,6 +210,9 @@ class Lanes:
             return self.vectors[node]
         if node.lanes > 1:
             raise _Serial
+        if isinstance(node, e.Foreign) or (isinstance(node, e.Call) and node.name == "address_of"):
+            if any(p.lanes > 1 for p in parts) or self.conditions:
+                raise _Serial  # once a lane, and only in lanes that are active
         if all(p.lanes == 1 for p in parts):
             rest = iter(parts)
             return node.map_children(lambda _: next(rest))

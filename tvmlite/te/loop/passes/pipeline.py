@@ -9,6 +9,7 @@ from tvmlite.core.pipeline import Pipeline
 from tvmlite.core.target import Target
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.asserts import asserts
+from tvmlite.te.loop.passes.choose import choose
 from tvmlite.te.loop.passes.flatten import flatten
 from tvmlite.te.loop.passes.parallel import parallel
 from tvmlite.te.loop.passes.partition import partition
@@ -28,10 +29,12 @@ def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     Storage is decided before loops are unrolled, so that this is done once a loop and not once a turn; the
     last simplification folds what unrolling made constant.
     """
-    lanes = Target.parse(target).lanes("float32")
+    target = Target.parse(target)
+    lanes = target.lanes("float32")
+    chosen = update_wrapper(partial(choose, target=target), choose)
     in_lanes = update_wrapper(partial(vectorize, lanes=lanes), vectorize)
     passes = (
-        *(simplify, flatten, partition, simplify, in_lanes, parallel),
+        *(chosen, simplify, flatten, partition, simplify, in_lanes, parallel),
         *(storage, unroll, simplify, asserts),
     )
     legal = Pipeline(passes, verify, show).run(function, prefix=f"{function.name}_")

@@ -1,0 +1,80 @@
+"""Python functions as C functions, for compiled code that calls them by name."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import traceback
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.node import Node, postorder
+from tvmlite.te import expr as e
+from tvmlite.te import registry
+
+_SCALARS = {
+    "float32": ctypes.c_float,
+    "float64": ctypes.c_double,
+    "bool": ctypes.c_bool,
+    **{f"{sign}int{n}": getattr(ctypes, f"c_{sign}int{n}") for sign in ("", "u") for n in (8, 16, 32, 64)},
+}
+
+
+def symbol_of(call: e.Foreign) -> str:
+    """The symbol that a call of a Python function with arguments of this form is linked to."""
+    return "tvmlite_packed_" + re.sub(r"\W", "_", f"{call.name}__{call.form}")
+
+
+def called(functions: Iterable[Node]) -> list[e.Foreign]:
+    """The calls of Python functions in ``functions``, one a symbol."""
+    found: dict[str, e.Foreign] = {}
+    for function in functions:
+        for node in postorder(function):
+            if isinstance(node, e.Foreign) and node.kind == "packed":
+                found.setdefault(symbol_of(node), node)
+    return list(found.values())
+
+
+def callback(call: e.Foreign) -> Any:
+    """A C function, to be kept alive, that calls the Python function registered under the call's name."""
+    function = registry.get_global_func(call.name)
+    words = call.form.split(",") if call.form else []
+    types: list[Any] = []
+    for word in words:
+        dtype, _, rank = word.partition(":")
+        if rank:
+            types += [ctypes.c_void_p, *[ctypes.c_int64] * int(rank)]
+        elif dtype in _SCALARS:
+            types.append(_SCALARS[dtype])
+        else:
+            raise UnsupportedError(f"the function {call.name!r} cannot be given a {dtype} number")
+
+    def run(*values: Any) -> int:
+        try:
+            _call(function, words, list(values))
+        except Exception:  # it cannot cross compiled code: the caller raises an ExecutionError
+            traceback.print_exc()
+            return 1
+        return 0
+
+    return ctypes.CFUNCTYPE(ctypes.c_int32, *types)(run)
+
+
+def _call(function: Callable[..., Any], words: list[str], values: list[Any]) -> None:
+    given: list[Any] = []
+    for word in words:
+        dtype, _, rank = word.partition(":")
+        if not rank:
+            given.append(values.pop(0))
+            continue
+        address, shape = values[0], tuple(values[1 : 1 + int(rank)])
+        del values[: 1 + int(rank)]
+        kind = dtypes.numpy_of(dtype)
+        size = int(np.prod(shape)) * kind.itemsize
+        memory = (ctypes.c_char * size).from_address(address or 0)
+        given.append(np.ndarray(shape, kind, buffer=memory))  # type: ignore[arg-type]
+    function(*given)

@@ -1,0 +1,34 @@
+"""Choose, where statements have a form for particular machines, the one for the target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.walk import Walker, with_body
+
+if TYPE_CHECKING:
+    from tvmlite.core.target import Target
+
+
+def choose(function: ir.Function, target: Target) -> ir.Function:
+    """``Choice`` becomes its special statement on an LLVM target that has what it needs, else its portable
+    one::
+
+    if target has avx512vnni:      -->    C[0:16] = vpdpbusd(C[0:16], ...)
+        C[0:16] = vpdpbusd(...)
+    else:
+        for i in range(0, 16): ...
+    """
+    return with_body(function, _Choose(target).stmt(function.body))
+
+
+class _Choose(Walker):
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    def plain(self, stmt: ir.Stmt) -> ir.Stmt:
+        if not isinstance(stmt, ir.Choice):
+            return super().plain(stmt)
+        fits = self.target.kind == "llvm" and all(self.target.has(one) for one in stmt.needs)
+        return self.stmt(stmt.special if fits else stmt.portable)

@@ -1,0 +1,59 @@
+"""Functions known by name: Python functions that compiled code calls, and what foreign functions mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from tvmlite.core.errors import TensorExpressionError, UnsupportedError
+from tvmlite.core.span import Span
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_functions: dict[str, Callable[..., Any]] = {}
+_references: dict[str, Callable[..., Any]] = {}
+
+
+def register_func(name: str, function: Any = None, override: bool = False) -> Any:
+    """Let ``te.call_packed(name, ...)`` call ``function``; without one, a decorator.
+
+    It is given numpy arrays over the memory of the buffers, and Python numbers; it writes its outputs in
+    place. An exception in it is printed, and makes the compiled function fail. A name in use is an error
+    unless ``override`` says so.
+    """
+    if function is None:
+
+        def decorate(found: Function) -> Function:
+            register_func(name, found, override)
+            return found
+
+        return decorate
+    if name in _functions and not override:
+        raise TensorExpressionError(f"register_func: there is a function {name!r} already", Span.of_caller())
+    _functions[name] = function
+    return function
+
+
+def get_global_func(name: str) -> Callable[..., Any]:
+    """The Python function registered as ``name``; an UnsupportedError if there is none."""
+    if name not in _functions:
+        raise UnsupportedError(
+            f"no function is registered as {name!r}", hint=f"te.register_func({name!r}, function)"
+        )
+    return _functions[name]
+
+
+def register_reference(name: str, function: Callable[..., Any]) -> None:
+    """What the C function or LLVM intrinsic ``name`` computes, for the interpreter: of numpy scalars or
+    vectors, and of one-dimensional arrays where it takes addresses."""
+    _references[name] = function
+
+
+def reference(name: str) -> Callable[..., Any]:
+    """The meaning of the foreign function ``name``; an UnsupportedError if the interpreter was not told."""
+    if name not in _references:
+        raise UnsupportedError(
+            f"the interpreter does not know what {name!r} computes",
+            hint=f"te.register_reference({name!r}, function)",
+        )
+    return _references[name]
