@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from tvmlite.core.node import postorder
+from tvmlite.core.target import Target
 from tvmlite.te import expr as te
 from tvmlite.te.codegen.math import expand as expansion
+from tvmlite.te.codegen.math import functions
 from tvmlite.te.loop.ir import Buffer, For, Function, Load, Store
 
 SMALLEST = float(np.float32(1e-45))
@@ -43,6 +45,7 @@ def _operation(node: Any, args: list[Any]) -> Any:
                 "bitwise_and": np.bitwise_and,
                 "shift_left": np.left_shift,
                 "shift_right": np.right_shift,
+                functions.SCALE: lambda a, n: np.ldexp(a, np.nan_to_num(n).astype("int32")),
             }[name](*args)
         case _:
             operation: Callable[..., Any] = {
@@ -200,3 +203,23 @@ def test_a_function_without_intrinsics_is_the_same_object() -> None:
     function = Function("f", (a,), (a,), (), body)
 
     assert expansion.expand_intrinsics(function) is function
+
+
+def test_exp_by_scaling_gives_the_same_bits_as_in_two_halves() -> None:
+    x = te.Var("x", "float32")
+    values = np.concatenate([np.linspace(-110, 95, 400_001), [np.nan, np.inf, -np.inf, -0.0]]).astype(
+        "float32"
+    )
+
+    halves, scaled = (evaluate(functions.exp(x, scales), x, values) for scales in (False, True))
+
+    np.testing.assert_array_equal(scaled.view("int32"), halves.view("int32"))
+
+
+def test_vectors_are_scaled_where_the_target_can() -> None:
+    avx512, avx2 = (
+        Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}") for cpu in ("znver4", "haswell")
+    )
+
+    assert expansion.scaled_vectors(avx512) == {4, 8, 16}
+    assert expansion.scaled_vectors(avx2) == frozenset()

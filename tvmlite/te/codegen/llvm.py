@@ -22,7 +22,7 @@ def generate(function: ir.Function, target: Target) -> str:
     Its calling convention is ``core.abi``'s. Parallel loops become internal functions of their own. The
     text depends on nothing but the function and the target.
     """
-    function = expand_intrinsics(function)
+    function = expand_intrinsics(function, target)
     module = Module(target)
     _Function(module, function).generate()
     return module.text()

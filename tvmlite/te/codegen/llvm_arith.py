@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import llvm_cast
-from tvmlite.te.codegen.llvm_text import Writer, literal, register_type, vector
+from tvmlite.te.codegen.llvm_text import Writer, literal, mangled, register_type, vector
 
 _FLOAT = {e.Add: "fadd contract", e.Sub: "fsub contract", e.Mul: "fmul contract", e.Div: "fdiv"}
 _INT = {e.Add: "add", e.Sub: "sub", e.Mul: "mul"}
@@ -82,8 +82,9 @@ def _extreme(w: Writer, node: e.Min | e.Max, a: str, b: str) -> str:
 def _float_extreme(w: Writer, node: e.Min | e.Max, type_: str, a: str, b: str) -> str:
     """As x86's minps does it: ``a < b ? a : b``, which is b, NaN or not, where a or b is NaN.
 
-    So a constant goes first, and that is all; otherwise a NaN in the side written second is put back: in
-    a reduction that is the new element, and the accumulator's chain stays short.
+    So a constant goes first, and that is all; otherwise a NaN in the side written second is put back (as
+    the first of ``llvm.maximum``): in a reduction that is the new element, and the accumulator's chain stays
+    short.
     """
     mask = vector("i1", node.lanes)
     relation = "olt" if isinstance(node, e.Min) else "ogt"
@@ -96,10 +97,9 @@ def _float_extreme(w: Writer, node: e.Min | e.Max, type_: str, a: str, b: str) -
         return w.emit(
             f"select {mask} {w.emit(f'fcmp {relation} {type_} {a}, {b}')}, {type_} {a}, {type_} {b}"
         )
-    nearer = w.emit(f"fcmp {relation} {type_} {b}, {a}")
-    chosen = w.emit(f"select {mask} {nearer}, {type_} {b}, {type_} {a}")
-    nan = w.emit(f"fcmp uno {type_} {b}, {b}")
-    return w.emit(f"select {mask} {nan}, {type_} {b}, {type_} {chosen}")
+    kind = f"llvm.{'minimum' if isinstance(node, e.Min) else 'maximum'}.{mangled(type_)}"
+    target = w.module.declare(kind, type_, f"{type_}, {type_}")
+    return w.emit(f"call nsz {type_} {target}({type_} {b}, {type_} {a})")
 
 
 def _divide(w: Writer, node: e.Binary, a: str, b: str) -> str:

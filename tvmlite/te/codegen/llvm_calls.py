@@ -9,6 +9,7 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import llvm_cast
 from tvmlite.te.codegen.llvm_text import Writer, literal, register_type, vector
+from tvmlite.te.codegen.math import functions
 from tvmlite.te.codegen.math.expand import LIBRARY
 
 _ROUNDING = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "rint", "trunc": "trunc"}
@@ -45,10 +46,24 @@ def call(w: Writer, node: e.Call, args: Sequence[str]) -> str:
             return _shift(w, node, args[0], args[1])
         case "popcount":
             return w.intrinsic("ctpop", type_, args[0])
+        case functions.SCALE:
+            return _scale(w, lanes, type_, *args)
         case "clz":
             return _flagged(w, "ctlz", type_, args[0])
         case _:
             raise UnsupportedError(f"no code for the intrinsic {name} of {dtype}")
+
+
+def _scale(w: Writer, lanes: int, type_: str, value: str, power: str) -> str:
+    """vscalefps; see ``expand.scaled_vectors``."""
+    bits = 32 * lanes
+    mask = f"i{max(lanes, 8)}"
+    rounds = bits == 512
+    name = f"llvm.x86.avx512.mask.scalef.ps.{bits}"
+    parameters = f"{type_}, {type_}, {type_}, {mask}" + (", i32 immarg" if rounds else "")
+    target = w.module.declare(name, type_, parameters)
+    arguments = f"{type_} {value}, {type_} {power}, {type_} zeroinitializer, {mask} -1"
+    return w.emit(f"call {type_} {target}({arguments}{', i32 4' if rounds else ''})")
 
 
 def _absolute(w: Writer, dtype: str, type_: str, value: str) -> str:

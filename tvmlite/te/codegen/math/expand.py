@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tvmlite.core.node import rewrite
+from tvmlite.core.target import Target
 from tvmlite.te.codegen.math import functions
 from tvmlite.te.expr import Call, Cast, Expr
 from tvmlite.te.loop.ir import Function
@@ -29,13 +31,15 @@ LIBRARY = frozenset(
 _HALVES = ("float16", "bfloat16")
 
 
-def expand_intrinsics(function: Function) -> Function:
+def expand_intrinsics(function: Function, target: Target | None = None) -> Function:
     """``function`` with its float32 exp, log, log2, log10, tanh, sigmoid and erf expanded to arithmetic.
 
     The same in float16 and bfloat16 is computed in float32 and rounded once. What is left for the C library
-    (see LIBRARY) is in float32 or float64 only; ``rsqrt`` and ``sigmoid`` are always expanded.
+    (see LIBRARY) is in float32 or float64 only; ``rsqrt`` and ``sigmoid`` are always expanded. Where vectors
+    of ``target`` can be scaled by powers of two (``scaled_vectors``), they are, by ``functions.SCALE``.
     """
-    return rewrite(function, _expand)
+    lanes = scaled_vectors(target) if target is not None else frozenset()
+    return rewrite(function, partial(_expand, scaled=lanes))
 
 
 def expand(expr: Expr) -> Expr:
@@ -43,16 +47,25 @@ def expand(expr: Expr) -> Expr:
     return rewrite(expr, _expand)
 
 
-def _expand(node: Any) -> Any:
+def scaled_vectors(target: Target) -> frozenset[int]:
+    """The lanes of the float32 vectors for which ``target`` has an instruction that does ``SCALE``."""
+    if target.kind != "llvm" or not target.has("avx512f"):
+        return frozenset()
+    return frozenset((4, 8, 16) if target.has("avx512vl") else (16,))
+
+
+def _expand(node: Any, scaled: frozenset[int] = frozenset()) -> Any:
     if not isinstance(node, Call):
         return node
     if node.dtype in _HALVES and (node.name in LIBRARY or node.name in ("sigmoid", "rsqrt")):
         wide = tuple(Cast("float32", argument) for argument in node.args)
-        return Cast(node.dtype, _expand(Call(node.name, wide, "float32")))
+        return Cast(node.dtype, _expand(Call(node.name, wide, "float32"), scaled))
     if node.name == "rsqrt":
         return functions.rsqrt(node.args[0])
     if node.name == "sigmoid":
-        return functions.sigmoid(node.args[0])
+        return functions.sigmoid(node.args[0], node.lanes in scaled)
+    if node.dtype == "float32" and node.name == "exp":
+        return functions.exp(node.args[0], node.lanes in scaled)
     if node.dtype == "float32" and node.name in FLOAT32:
         return FLOAT32[node.name](node.args[0])
     return node

@@ -16,20 +16,27 @@ from tvmlite.te.expr import And, Call, Cast, Const, Div, Equal, Expr, Less, Max,
 _ROUNDER = 1.5 * 2.0**23
 """Added to a float32 below 2**22, it leaves the nearest whole number in the lowest bits of the sum."""
 
+SCALE = "scale"
+"""``Call(SCALE, (x, n))`` is x times 2 to the whole number n, a float too, rounded once."""
+
 _EXPONENT_BITS = 23
 _ONE_BITS = 0x3F800000
 _TWO_THIRDS_BITS = 0x3F2AAAAB
 _INFINITY = float("inf")
 
 
-def exp(x: Expr) -> Expr:
+def exp(x: Expr, scales: bool = False) -> Expr:
     """e to the ``x``: within 1 ULP.
 
     Underflows through the subnormals: the power of two is applied in two halves, of which only the
-    second can round.
+    second can round; or, if the machine ``scales``, by its one instruction, with the same result.
     """
-    whole, r = _reduce(Min(Max(x, _like(x, -104.0)), _like(x, 89.0)))
+    clamped = Min(Max(x, _like(x, -104.0)), _like(x, 89.0))
+    shifted, r = _reduce(clamped)
     p = _like(x, 1.0) + _expm1_of_remainder(r)
+    if scales:
+        return Call(SCALE, (p, shifted - _like(x, _ROUNDER)), x.dtype)
+    whole = _bits(shifted)
     half = _shift("shift_right", whole, 1)
     return p * _power_of_two(half) * _power_of_two(whole - half)
 
@@ -59,17 +66,17 @@ def log10(x: Expr) -> Expr:
 def tanh(x: Expr) -> Expr:
     """The hyperbolic tangent: within 2.1 ULP; ``expm1(2|x|) / (expm1(2|x|) + 2)`` with the sign of x."""
     magnitude = Min(Call("fabs", (x,), x.dtype), _like(x, 10.0))
-    whole, r = _reduce(magnitude + magnitude)
-    scale = _power_of_two(whole)
+    shifted, r = _reduce(magnitude + magnitude)
+    scale = _power_of_two(_bits(shifted))
     expm1 = scale * _expm1_of_remainder(r) + (scale - _like(x, 1.0))
     return Call("copysign", (Div(expm1, expm1 + _like(x, 2.0)), x), x.dtype)
 
 
-def sigmoid(x: Expr) -> Expr:
+def sigmoid(x: Expr, scales: bool = False) -> Expr:
     """``1 / (1 + exp(-x))``: in float32 within 2.5 ULP, down to the subnormals; else by a call of exp."""
     one = _like(x, 1.0)
     negative = _like(x, -0.0) - Call("fabs", (x,), x.dtype)
-    e = exp(negative) if x.dtype == "float32" else Call("exp", (negative,), x.dtype)
+    e = exp(negative, scales) if x.dtype == "float32" else Call("exp", (negative,), x.dtype)
     return Div(Select(Less(x, _like(x, 0.0)), e, one), one + e)
 
 
@@ -77,8 +84,8 @@ def erf(x: Expr) -> Expr:
     """The error function: within 1 ULP; an odd polynomial near 0, ``1 - exp(log(erfc))`` further out."""
     magnitude = Call("fabs", (x,), x.dtype)
     near = x + x * _horner(x * x, polynomials.ERF)
-    whole, r = _reduce(_horner(Min(magnitude, _like(x, polynomials.ERF_ONE)), polynomials.LOG_ERFC))
-    scale = _power_of_two(whole)
+    shifted, r = _reduce(_horner(Min(magnitude, _like(x, polynomials.ERF_ONE)), polynomials.LOG_ERFC))
+    scale = _power_of_two(_bits(shifted))
     far = (_like(x, 1.0) - scale) - scale * _expm1_of_remainder(r)
     split = _like(x, polynomials.ERF_SPLIT)
     return Select(Less(magnitude, split), near, Call("copysign", (far, x), x.dtype))
@@ -90,16 +97,16 @@ def rsqrt(x: Expr) -> Expr:
 
 
 def _reduce(x: Expr) -> tuple[Expr, Expr]:
-    """The whole number n nearest to ``x / ln 2``, for ``_power_of_two``, and ``x - n ln 2``; ``|x|`` < 2**21.
+    """The whole number n nearest to ``x / ln 2``, plus the rounder, and ``x - n ln 2``; ``|x|`` < 2**21.
 
-    n is in the lowest bits of an int32; the others, the rounder's, are 0 in the lowest 22 places and so are
-    lost when the exponent is shifted into its own place (even after a halving).
+    n is in the lowest bits of the first's; the others, the rounder's, are 0 in the lowest 22 places and so
+    are lost when ``_power_of_two`` shifts the exponent into its own place (even after a halving).
     """
     rounder = _like(x, _ROUNDER)
     shifted = x * _like(x, polynomials.LOG2_E) + rounder
     whole = shifted - rounder
     r = (x - whole * _like(x, polynomials.LN2_HIGH)) - whole * _like(x, polynomials.LN2_LOW)
-    return _bits(shifted), r
+    return shifted, r
 
 
 def _expm1_of_remainder(r: Expr) -> Expr:

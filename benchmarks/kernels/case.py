@@ -1,0 +1,68 @@
+"""A kernel to be measured: its schedule, data for it, and what numpy says the result is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tvmlite import driver
+from tvmlite.artifact import CompiledKernelFunction
+from tvmlite.te.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Case:
+    """``schedule`` of ``args``, the output last. ``work`` is what a call does: operations, or bytes moved.
+
+    ``want`` is the reference; results may differ from it by ``tolerance`` of its largest value.
+    """
+
+    schedule: Schedule
+    args: Sequence[Any]
+    inputs: Sequence[np.ndarray]
+    want: np.ndarray
+    work: float
+    tolerance: float = 1e-5
+    peer_inputs: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def build(self, target: str = "native") -> CompiledKernelFunction:
+        """The compiled kernel."""
+        return driver.build(self.schedule, self.args, target, "kernel")
+
+    def prepare(self, function: CompiledKernelFunction) -> Ready:
+        """``function`` checked against the reference, and ready to be called without arguments."""
+        out = np.full(self.want.shape, 77, self.want.dtype)
+        ready = Ready(function, (*self.inputs, out))
+        ready()
+        want, got = self.want.astype("float64"), out.astype("float64")
+        gap = np.abs(got - want).max() / np.abs(want).max()
+        assert gap <= self.tolerance, f"the result differs from numpy's by {gap:.1e} of the largest value"
+        return ready
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A kernel with its arguments."""
+
+    function: CompiledKernelFunction
+    arguments: tuple[np.ndarray, ...]
+
+    def __call__(self) -> None:
+        self.function(*self.arguments)
+
+
+def random(*shape: int, seed: int = 0) -> np.ndarray:
+    """Normal float32 numbers."""
+    return np.random.default_rng(seed).standard_normal(shape, "float32")
+
+
+def panels(matrix: np.ndarray, width: int) -> np.ndarray:
+    """The columns of a matrix in panels of ``width``, zeros behind the last: ``(panels, rows, width)``."""
+    rows, columns = matrix.shape
+    count = -(-columns // width)
+    padded = np.zeros((rows, count * width), matrix.dtype)
+    padded[:, :columns] = matrix
+    return np.ascontiguousarray(padded.reshape(rows, count, width).transpose(1, 0, 2))

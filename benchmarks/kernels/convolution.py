@@ -1,0 +1,163 @@
+"""Convolutions of float32 on blocks of 16 channels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.case import Case, random
+from tvmlite import te
+
+LANES = 16
+
+
+def blocks_of(image: np.ndarray) -> np.ndarray:
+    """Channels, height, width; the channels in blocks of 16, which come last."""
+    _, height, width = image.shape
+    return np.ascontiguousarray(image.reshape(-1, LANES, height, width).transpose(0, 2, 3, 1))
+
+
+def weight_blocks(weight: np.ndarray) -> np.ndarray:
+    """Output and input channels of a weight in blocks of 16, the output's last."""
+    outputs, inputs, height, width = weight.shape
+    split = weight.reshape(outputs // LANES, LANES, inputs // LANES, LANES, height, width)
+    return np.ascontiguousarray(split.transpose(0, 2, 4, 5, 3, 1))
+
+
+def reference(image: np.ndarray, weight: np.ndarray, pad: int) -> np.ndarray:
+    """The convolution in numpy, channels first."""
+    padded = np.pad(image, ((0, 0), (pad, pad), (pad, pad)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, weight.shape[2:], (1, 2))
+    return np.tensordot(weight, windows, ((1, 2, 3), (0, 3, 4)))
+
+
+def three_by_three(
+    size: int = 56,
+    channels: int = 64,
+    along: int = 14,
+    blocks: int = 2,
+    rows: int = 28,
+    parallel: bool = False,
+) -> Case:
+    """Padded by one, with bias and relu as the tiles are stored."""
+    count = channels // LANES
+    data = te.placeholder((count, size, size, LANES), "float32", "D")
+    weight = te.placeholder((count, count, 3, 3, LANES, LANES), "float32", "W")
+    bias = te.placeholder((count, LANES), "float32", "B")
+    padded = te.compute(
+        (count, size + 2, size + 2, LANES),
+        lambda c, y, x, lane: te.if_then_else(
+            te.all(y >= 1, y <= size, x >= 1, x <= size), data[c, y - 1, x - 1, lane], 0.0
+        ),
+        "P",
+    )
+    c, i = te.reduce_axis((0, count), "c"), te.reduce_axis((0, LANES), "i")
+    v, u = te.reduce_axis((0, 3), "v"), te.reduce_axis((0, 3), "u")
+    sums = te.compute(
+        (count, size, size, LANES),
+        lambda o, y, x, lane: te.sum(padded[c, y + v, x + u, i] * weight[o, c, v, u, i, lane], [c, v, u, i]),
+        "S",
+    )
+    result = te.compute(
+        sums.shape, lambda o, y, x, lane: te.max(sums[o, y, x, lane] + bias[o, lane], 0.0), "R"
+    )
+    s = te.create_schedule(result)
+    o, y, x, lane = s[result].op.axis
+    o, o_inner = s[result].split(o, blocks)
+    y, y_inner = s[result].split(y, rows)
+    x, x_inner = s[result].split(x, along)
+    s[result].reorder(y, o, y_inner, x, x_inner, o_inner, lane)
+    s[padded].compute_at(s[result], y)
+    s[padded].vectorize(s[padded].op.axis[3])
+    _accumulate(s, sums, result, x, [x_inner, o_inner], lane, [c, v, u, i])
+    if parallel:
+        s[result].parallel(y)
+    d, w, b = random(channels, size, size), random(channels, channels, 3, 3, seed=1), random(channels, seed=2)
+    want = blocks_of(np.maximum(reference(d, w, 1) + b[:, None, None], 0))
+    inputs = [blocks_of(d), weight_blocks(w), b.reshape(count, LANES)]
+    return Case(s, [data, weight, bias, result], inputs, want, 2.0 * 9 * size**2 * channels**2)
+
+
+def _accumulate(s, sums, host, place, unrolled, lane, reduces) -> None:
+    """The sums of a tile of ``host`` in registers, at its loop ``place``: pixels outside, channels inside."""
+    for axis in unrolled:
+        s[host].unroll(axis)
+    s[host].vectorize(lane)
+    s[sums].compute_at(s[host], place)
+    o, *outer, x, lane = s[sums].op.axis
+    s[sums].reorder(*outer, *reduces, x, o, lane)
+    s[sums].fuse(*reduces[:-1])
+    s[sums].unroll(x)
+    s[sums].unroll(o)
+    s[sums].vectorize(lane)
+
+
+def one_by_one(
+    size: int = 14, inputs: int = 1024, outputs: int = 256, along: int = 14, blocks: int = 2
+) -> Case:
+    """All pixels in one row; each scalar of the data meets ``blocks`` blocks of output channels."""
+    pixels = size * size
+    data = te.placeholder((inputs // LANES, pixels, LANES), "float32", "D")
+    weight = te.placeholder((outputs // LANES, inputs // LANES, LANES, LANES), "float32", "W")
+    c, i = te.reduce_axis((0, inputs // LANES), "c"), te.reduce_axis((0, LANES), "i")
+    result = te.compute(
+        (outputs // LANES, pixels, LANES),
+        lambda o, x, lane: te.sum(data[c, x, i] * weight[o, c, i, lane], [c, i]),
+        "R",
+    )
+    s = te.create_schedule(result)
+    sums = s.cache_write(result, "local")
+    o, x, lane = s[result].op.axis
+    o, o_inner = s[result].split(o, blocks)
+    x, x_inner = s[result].split(x, along)
+    s[result].reorder(o, x, x_inner, o_inner, lane)
+    _accumulate(s, sums, result, x, [x_inner, o_inner], lane, list(s[sums].op.reduce_axis))
+    d, w = random(inputs, size, size), random(outputs, inputs, 1, 1, seed=1)
+    want = blocks_of(reference(d, w, 0)).reshape(outputs // LANES, pixels, LANES)
+    arrays = [blocks_of(d).reshape(-1, pixels, LANES), weight_blocks(w)[:, :, 0, 0]]
+    return Case(s, [data, weight, result], arrays, want, 2.0 * pixels * inputs * outputs)
+
+
+def depthwise(size: int = 112, channels: int = 32, along: int = 14) -> Case:
+    """Three by three, padded by one, a channel by itself."""
+    count = channels // LANES
+    data = te.placeholder((count, size, size, LANES), "float32", "D")
+    weight = te.placeholder((count, 3, 3, LANES), "float32", "W")
+    padded = te.compute(
+        (count, size + 2, size + 2, LANES),
+        lambda c, y, x, lane: te.if_then_else(
+            te.all(y >= 1, y <= size, x >= 1, x <= size), data[c, y - 1, x - 1, lane], 0.0
+        ),
+        "P",
+    )
+    v, u = te.reduce_axis((0, 3), "v"), te.reduce_axis((0, 3), "u")
+    result = te.compute(
+        (count, size, size, LANES),
+        lambda c, y, x, lane: te.sum(padded[c, y + v, x + u, lane] * weight[c, v, u, lane], [v, u]),
+        "R",
+    )
+    s = te.create_schedule(result)
+    sums = s.cache_write(result, "local")
+    s[padded].compute_inline()
+    c, y, x, lane = s[result].op.axis
+    x, x_inner = s[result].split(x, along)
+    s[result].unroll(x_inner)
+    s[result].vectorize(lane)
+    s[sums].compute_at(s[result], x)
+    c, y, x, lane = s[sums].op.axis
+    v, u = s[sums].op.reduce_axis
+    s[sums].reorder(c, y, v, u, x, lane)
+    for axis in (x, v, u):
+        s[sums].unroll(axis)
+    s[sums].vectorize(lane)
+    d, w = random(channels, size, size), random(channels, 3, 3, seed=1)
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(d, ((0, 0), (1, 1), (1, 1))), (3, 3), (1, 2))
+    want = blocks_of(np.einsum("chwvu,cvu->chw", windows, w, optimize=True).astype("float32"))
+    arrays = [blocks_of(d), np.ascontiguousarray(w.reshape(count, LANES, 3, 3).transpose(0, 2, 3, 1))]
+    return Case(
+        s,
+        [data, weight, result],
+        arrays,
+        want,
+        2.0 * 9 * channels * size**2,
+        peer_inputs={"x": d[None], "w": w[:, None]},
+    )

@@ -1,0 +1,95 @@
+"""Matrix products of float32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernels.case import Case, panels, random
+from tvmlite import te
+
+LANES = 16
+
+
+def packed(size: int, rows: int = 6, columns: int = 64, parallel: bool = False) -> Case:
+    """A square product; the right matrix stands in panels of ``columns`` already."""
+    a_matrix = te.placeholder((size, size), "float32", "A")
+    panel = te.placeholder((-(-size // columns), size, columns), "float32", "P")
+    k = te.reduce_axis((0, size), "k")
+    c = te.compute(
+        (size, size), lambda i, j: te.sum(a_matrix[i, k] * panel[j // columns, k, j % columns], k), "C"
+    )
+    s = te.create_schedule(c)
+    outer = register_tile(s, c, rows, columns)
+    if parallel:
+        s[c].parallel(outer)
+    a, b = random(size, size), random(size, size, seed=1)
+    return Case(s, [a_matrix, panel, c], [a, panels(b, columns)], a @ b, 2.0 * size**3)
+
+
+def register_tile(s: te.Schedule, c: te.Tensor, rows: int, columns: int) -> te.IterVar:
+    """Tiles of ``rows`` by ``columns`` sums in registers, for all rows of a panel; gives the panels' loop."""
+    sums = s.cache_write(c, "local")
+    i, j = s[c].op.axis
+    row_tile, panel, i, j = s[c].tile(i, j, rows, columns)
+    vectors, j = s[c].split(j, LANES)
+    s[c].reorder(panel, row_tile, i, vectors, j)
+    s[c].unroll(i)
+    s[c].unroll(vectors)
+    s[c].vectorize(j)
+    s[sums].compute_at(s[c], row_tile)
+    i, j = s[sums].op.axis
+    (k,) = s[sums].op.reduce_axis
+    vectors, j = s[sums].split(j, LANES)
+    s[sums].reorder(k, i, vectors, j)
+    s[sums].unroll(i)
+    s[sums].unroll(vectors)
+    s[sums].vectorize(j)
+    return panel
+
+
+def packing(m: int, n: int, k: int, rows: int = 8, columns: int = 48, symbolic: bool = False) -> Case:
+    """A product of any sizes, known or given with the call, that packs one panel after the other itself."""
+    sizes: Any = te.size_var("m"), te.size_var("n"), te.size_var("k")
+    height, width, depth = sizes if symbolic else (m, n, k)
+    a_matrix = te.placeholder((height, depth), "float32", "A")
+    b_matrix = te.placeholder((depth, width), "float32", "B")
+    count = te.floordiv(width + columns - 1, columns) if symbolic else -(-n // columns)
+    panel = te.compute(
+        (count, depth, columns),
+        lambda p, q, j: te.if_then_else(p * columns + j < width, b_matrix[q, p * columns + j], 0.0),
+        "P",
+    )
+    q = te.reduce_axis((0, depth), "q")
+    c = te.compute(
+        (height, width), lambda i, j: te.sum(a_matrix[i, q] * panel[j // columns, q, j % columns], q), "C"
+    )
+    s = te.create_schedule(c)
+    outer = register_tile(s, c, rows, columns)
+    s[panel].compute_at(s[c], outer)
+    vectors, j = s[panel].split(s[panel].op.axis[2], LANES)
+    s[panel].unroll(vectors)
+    s[panel].vectorize(j)
+    a, b = random(m, k), random(k, n, seed=1)
+    return Case(s, [a_matrix, b_matrix, c], [a, b], a @ b, 2.0 * m * n * k)
+
+
+def one_row(size: int = 4096, block: int = 8, columns: int = 1024) -> Case:
+    """One row by a square matrix: as fast as the matrix can be read."""
+    x = te.placeholder((size,), "float32", "x")
+    w = te.placeholder((size, size), "float32", "W")
+    k = te.reduce_axis((0, size), "k")
+    y = te.compute((size,), lambda j: te.sum(x[k] * w[k, j], k), "y")
+    s = te.create_schedule(y)
+    sums = s.cache_write(y, "local")
+    outer, j = s[y].split(s[y].op.axis[0], columns)
+    vectors, j = s[y].split(j, LANES)
+    s[y].vectorize(j)
+    s[sums].compute_at(s[y], outer)
+    (j,) = s[sums].op.axis
+    k, turn = s[sums].split(s[sums].op.reduce_axis[0], block)
+    vectors, j = s[sums].split(j, LANES)
+    s[sums].reorder(k, vectors, turn, j)
+    s[sums].unroll(turn)
+    s[sums].vectorize(j)
+    a, b = random(size), random(size, size, seed=1)
+    return Case(s, [x, w, y], [a, b], a @ b, 4.0 * size * size, 1e-4)

@@ -1,0 +1,133 @@
+"""The machine's limits, measured: loops in LLVM IR that do nothing but multiply and add, or read."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from tvmlite.core.target import Target
+from tvmlite.te.codegen import jit
+
+CHAINS = 16
+"""Accumulators of a loop: more than the latency times the units."""
+
+TURNS = 400_000
+"""Turns of a loop a measurement: about 3 ms of 8 cycles each."""
+
+_LOOP = """
+declare {vector} @llvm.{intrinsic}({types})
+define void @peak(i64 %turns, ptr %out) {{
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+{phis}
+{steps}
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %turns
+  br i1 %more, label %loop, label %end
+end:
+{stores}
+  ret void
+}}
+"""
+
+_KINDS = {
+    "float32": ("<16 x float>", "fma.v16f32", "<16 x float>", "splat (float 0.5)", 32),
+    "int8": ("<16 x i32>", "x86.avx512.vpdpbusd.512", "<64 x i8>", "splat (i8 1)", 128),
+    "bfloat16": ("<16 x float>", "x86.avx512bf16.dpbf16ps.512", "<32 x bfloat>", "splat (bfloat 0.5)", 64),
+}
+"""Accumulator, instruction, its other operands' type and value, operations (two a multiply-add)."""
+
+
+@cache
+def multiply_add(dtype: str) -> Callable[[], float]:
+    """A measurement of the operations a second of one core that multiplies ``dtype``."""
+    vector, intrinsic, operand, value, operations = _KINDS[dtype]
+    accumulates_last = dtype == "float32"
+    types = [operand, operand, vector] if accumulates_last else [vector, operand, operand]
+    phis, steps, stores = [], [], []
+    for n in range(CHAINS):
+        other = [f"{operand} {value}"] * 2
+        arguments = [*other, f"{vector} %a{n}"] if accumulates_last else [f"{vector} %a{n}", *other]
+        phis.append(f"  %a{n} = phi {vector} [zeroinitializer, %entry], [%b{n}, %loop]")
+        steps.append(f"  %b{n} = call {vector} @llvm.{intrinsic}({', '.join(arguments)})")
+        stores.append(f"  %p{n} = getelementptr {vector}, ptr %out, i64 {n}")
+        stores.append(f"  store {vector} %b{n}, ptr %p{n}, align 4")
+    text = _LOOP.format(
+        vector=vector,
+        intrinsic=intrinsic,
+        types=", ".join(types),
+        phis="\n".join(phis),
+        steps="\n".join(steps),
+        stores="\n".join(stores),
+    )
+    out = np.zeros(CHAINS * 16, "float32")
+    run = _function(text, ctypes.c_int64, ctypes.c_void_p)
+
+    def measure() -> float:
+        start = time.process_time()
+        run(TURNS, out.ctypes.data)
+        return operations * CHAINS * TURNS / (time.process_time() - start)
+
+    return measure
+
+
+_READ = """
+declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
+declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
+define void @peak(i64 %bytes, ptr %data, ptr %out) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+PHIS
+STEPS
+  %next = add i64 %i, STRIDE
+  %more = icmp slt i64 %next, %bytes
+  br i1 %more, label %loop, label %end
+end:
+STORES
+  ret void
+}
+"""
+
+
+@cache
+def read(megabytes: int) -> Callable[[], float]:
+    """A measurement of the bytes a second one core reads from an array of ``megabytes``, over and over."""
+    lines = 8
+    phis, steps, stores = [], [], []
+    for n in range(lines):
+        phis.append(f"  %a{n} = phi <16 x i32> [zeroinitializer, %entry], [%b{n}, %loop]")
+        steps.append(f"  %o{n} = add i64 %i, {64 * n}")
+        steps.append(f"  %q{n} = getelementptr i8, ptr %data, i64 %o{n}")
+        steps.append(f"  %v{n} = load <16 x i32>, ptr %q{n}, align 64")
+        steps.append(f"  %b{n} = xor <16 x i32> %a{n}, %v{n}")
+        stores.append(f"  %p{n} = getelementptr <16 x i32>, ptr %out, i64 {n}")
+        stores.append(f"  store <16 x i32> %b{n}, ptr %p{n}, align 4")
+    text = _READ.replace("PHIS", "\n".join(phis)).replace("STEPS", "\n".join(steps))
+    text = text.replace("STORES", "\n".join(stores)).replace("STRIDE", str(64 * lines))
+    size = megabytes << 20
+    whole = np.ones(size + 64, "uint8")
+    first = whole.ctypes.data + -whole.ctypes.data % 64
+    out = np.zeros(lines * 16, "int32")
+    run = _function(text, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+    turns = max(1, 64 // megabytes)
+
+    def measure(keep: object = whole) -> float:
+        start = time.process_time()
+        for _ in range(turns):
+            run(size, first, out.ctypes.data)
+        return turns * size / (time.process_time() - start)
+
+    return measure
+
+
+def _function(text: str, *types: type) -> Callable[..., None]:
+    loaded = jit.load([jit.compile_object(text, Target.parse("native"))], {}, forever=True)
+    return ctypes.CFUNCTYPE(None, *types)(loaded.address("peak"))
