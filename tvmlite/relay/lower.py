@@ -112,8 +112,8 @@ def constant_tensor(data: np.ndarray) -> Tensor:
     values = [e.const(v.item(), dtype) for v in np.asarray(data).reshape(-1)] or [e.const(0, dtype)]
 
     def element(*indices: e.Expr) -> e.Expr:
-        if len(values) <= 1:
-            return values[0] if values else e.const(0, dtype)
+        if len(values) == 1:
+            return values[0]
         flat: e.Expr = e.const(0, "int32")
         for index, extent in zip(indices, data.shape, strict=True):
             flat = flat * extent + index
