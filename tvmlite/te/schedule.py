@@ -11,6 +11,7 @@ from tvmlite.te import cache, factor, inline
 from tvmlite.te import tensor as t
 from tvmlite.te.stage import AT, Fuse, Split, Stage
 from tvmlite.te.tensor import IterVar, Operation, Tensor
+from tvmlite.te.trace import Trace, primitive
 
 
 class Schedule:
@@ -18,12 +19,18 @@ class Schedule:
 
     A stage is found by its present operation and by those it had before ``cache_read``, ``cache_write`` and
     ``rfactor`` rewrote it, so that tensors in the user's hands stay good.
+
+    ``trace`` tells the primitives called so far, one a line when printed; ``replay`` does them again.
     """
 
     def __init__(self, stages: Sequence[Stage], outputs: Sequence[Operation]) -> None:
         self.stages = list(stages)
         self.outputs = list(outputs)
         self.stage_map: dict[Operation, Stage] = {stage.op: stage for stage in stages}
+        self.origins = tuple(outputs)
+        self.trace = Trace(self)
+        for stage in self.stages:
+            stage.trace = self.trace
 
     def __getitem__(self, key: Tensor | Operation) -> Stage:
         op = key.op if isinstance(key, Tensor) else key
@@ -37,6 +44,7 @@ class Schedule:
         """What stands for ``tensor`` now that stages may have been rewritten."""
         return self[tensor].op.output(tensor.value_index)
 
+    @primitive
     def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
         """A copy of ``tensor`` that ``readers`` (tensors or operations) read in its stead.
 
@@ -49,6 +57,7 @@ class Schedule:
         """
         return cache.cache_read(self, tensor, scope, readers)
 
+    @primitive
     def cache_write(self, tensor: Any, scope: str) -> Any:
         """``tensor`` is computed in a buffer of its own, and then copied out.
 
@@ -66,6 +75,7 @@ class Schedule:
         """
         return cache.cache_write(self, tensor, scope)
 
+    @primitive
     def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Any:
         """The reduction over ``axis`` is done last: its iterations first give partial results each.
 
@@ -100,6 +110,18 @@ class Schedule:
         for stage in made.stages:
             if stage.attach_stage is not None:
                 stage.attach_stage = twins[id(stage.attach_stage)]
+        made.origins = self.origins
+        made.trace.steps = list(self.trace.steps)
+        return made
+
+    def replay(self, steps: int | None = None) -> Schedule:
+        """The schedule as it was after its first ``steps`` primitives, made anew; all of them by default.
+
+        ``trace`` lists the primitives. Only those are done again: what was set on a stage by hand is not.
+        """
+        made = create_schedule(self.origins)
+        for step in self.trace.steps[:steps]:
+            step.apply(made)
         return made
 
     def replace_reads(self, mapping: dict[Tensor, Tensor], stages: Sequence[Stage]) -> None:
@@ -128,6 +150,7 @@ class Schedule:
     def insert(self, position: int, op: Operation) -> Stage:
         """A new stage for ``op`` at ``position``."""
         stage = Stage(op)
+        stage.trace = self.trace
         self.stages.insert(position, stage)
         self.stage_map[op] = stage
         return stage

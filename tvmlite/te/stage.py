@@ -13,6 +13,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
 from tvmlite.te.tensor import Extent, IterVar
+from tvmlite.te.trace import Trace, primitive
 
 PARALLEL, VECTORIZE, UNROLL = "parallel", "vectorize", "unroll"
 ROOT, INLINE, AT = "root", "inline", "at"
@@ -71,6 +72,7 @@ class Stage:
         self.attach_ivar: IterVar | None = None
         self.attach_span: Span | None = None
         self.scope = "global"
+        self.trace: Trace | None = None
 
     def copy(self) -> Stage:
         """A stage that can be changed without changing this one; attached where this one is."""
@@ -85,6 +87,7 @@ class Stage:
     def name(self) -> str:
         return self.op.name
 
+    @primitive
     def split(
         self, parent: IterVar, factor: Extent | None = None, nparts: Extent | None = None
     ) -> tuple[IterVar, IterVar]:
@@ -111,6 +114,7 @@ class Stage:
         self._replace(position, position + 1, [outer, inner])
         return outer, inner
 
+    @primitive
     def fuse(self, *axes: IterVar) -> IterVar:
         """Neighbouring loops become one; of no axes, a loop that runs once.
 
@@ -147,6 +151,7 @@ class Stage:
         self._replace(first, second + 1, [fused])
         return fused
 
+    @primitive
     def tile(
         self, x_parent: IterVar, y_parent: IterVar, x_factor: Extent, y_factor: Extent
     ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
@@ -167,6 +172,7 @@ class Stage:
         self.reorder(x_outer, y_outer, x_inner, y_inner)
         return x_outer, y_outer, x_inner, y_inner
 
+    @primitive
     def reorder(self, *axes: IterVar) -> None:
         """The loops named stand in the given order, in the places they take together.
 
@@ -183,6 +189,7 @@ class Stage:
         for axis, position in zip(axes, sorted(positions), strict=True):
             self.leaf_iter_vars[position] = axis
 
+    @primitive
     def vectorize(self, axis: IterVar) -> None:
         """The loop's iterations become the lanes of vectors; its extent must be a constant.
 
@@ -195,6 +202,7 @@ class Stage:
         """
         self._annotate("vectorize", axis, VECTORIZE)
 
+    @primitive
     def unroll(self, axis: IterVar) -> None:
         """The loop's body is repeated once an iteration; its extent must be a constant.
 
@@ -205,6 +213,7 @@ class Stage:
         """
         self._annotate("unroll", axis, UNROLL)
 
+    @primitive
     def parallel(self, axis: IterVar) -> None:
         """The loop's iterations are shared out among the threads.
 
@@ -217,15 +226,18 @@ class Stage:
         """
         self._annotate("parallel", axis, PARALLEL)
 
+    @primitive
     def pragma(self, axis: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
         """A note to later passes on the loop ``axis``, such as ``"auto_unroll_max_step", 16``."""
         self.require_leaf("pragma", axis)
         self.pragmas.setdefault(axis, []).append((str(pragma_type), pragma_value))
 
+    @primitive
     def set_scope(self, scope: str) -> None:
         """Where the stage's buffer lives: ``"global"`` or ``"local"``. A hint: small ones stay local."""
         self.scope = scope
 
+    @primitive
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
         """This stage's loops move into the loop ``scope`` of the stage ``parent``, which reads its result.
         There they compute what one iteration needs, in a buffer of just that size.
@@ -252,6 +264,7 @@ class Stage:
         self.attach_type, self.attach_stage, self.attach_ivar = AT, parent, scope
         self.attach_span = Span.of_caller()
 
+    @primitive
     def compute_inline(self) -> None:
         """The stage vanishes: where its elements are read, its formula stands.
 
@@ -276,6 +289,7 @@ class Stage:
         self.attach_type, self.attach_stage, self.attach_ivar = INLINE, None, None
         self.attach_span = Span.of_caller()
 
+    @primitive
     def compute_root(self) -> None:
         """The stage's loops stand on their own, before those of the stages that read it; so they start."""
         self.attach_type, self.attach_stage, self.attach_ivar = ROOT, None, None

@@ -1,0 +1,191 @@
+"""The trace of a schedule: its primitives in order, as the user called them, to be printed and replayed."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from tvmlite.core.span import Span
+from tvmlite.te.tensor import IterVar, Operation, Tensor
+
+if TYPE_CHECKING:
+    from tvmlite.te.schedule import Schedule
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class StageAt:
+    """The stage in ``position`` of the schedule's stages, when the primitive was called."""
+
+    position: int
+    name: str
+
+    def __str__(self) -> str:
+        return f"s[{self.name}]"
+
+
+@dataclass(frozen=True)
+class AxisAt:
+    """The loop in ``position``, outermost first, of the stage in position ``stage``."""
+
+    stage: int
+    position: int
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class TensorAt:
+    """The result ``value_index`` of the stage in position ``stage``."""
+
+    stage: int
+    value_index: int
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call of a primitive of the schedule (``stage`` is None) or of one of its stages.
+
+    Stages, loops and tensors among the arguments are told by their place, so a step applies to every
+    schedule that stands as this one stood. ``results`` are the names of what the call gave.
+    """
+
+    primitive: str
+    stage: StageAt | None
+    args: tuple[Any, ...]
+    named: tuple[tuple[str, Any], ...]
+    results: tuple[str, ...]
+    span: Span
+
+    def __str__(self) -> str:
+        args = [_text(a) for a in self.args] + [f"{name}={_text(a)}" for name, a in self.named]
+        call = f"{self.stage or 's'}.{self.primitive}({', '.join(args)})"
+        return f"{', '.join(self.results)} = {call}" if self.results else call
+
+    def apply(self, schedule: Schedule) -> None:
+        """Call the primitive on ``schedule``, which records it."""
+        owner = schedule if self.stage is None else schedule.stages[self.stage.position]
+        args = [_found(schedule, a) for a in self.args]
+        named = {name: _found(schedule, a) for name, a in self.named}
+        getattr(owner, self.primitive)(*args, **named)
+
+
+class Trace:
+    """The primitives called on ``schedule`` so far; printed, one a line."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.steps: list[Step] = []
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __getitem__(self, index: int) -> Step:
+        return self.steps[index]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.steps))
+
+
+def primitive(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """``method``, of a schedule or a stage, leaves a step in the schedule's trace when it succeeds.
+
+    A primitive that calls others, as ``tile`` calls ``split``, leaves one step; if it fails on its way, it
+    leaves those of the others that were done.
+    """
+
+    @functools.wraps(method)
+    def recorded(*everything: Parameters.args, **named: Parameters.kwargs) -> Result:
+        owner: Any = everything[0]
+        trace: Trace | None = owner.trace
+        if trace is None:
+            return method(*everything, **named)
+        schedule = trace.schedule
+        stage = None if owner is schedule else _placed(schedule, owner)
+        args = tuple(_placed(schedule, a) for a in everything[1:])
+        by_name = tuple((name, _placed(schedule, a)) for name, a in named.items())
+        before = len(trace.steps)
+        result = method(*everything, **named)
+        step = Step(method.__name__, stage, args, by_name, tuple(_names(result)), Span.of_caller())
+        trace.steps[before:] = [step]
+        return result
+
+    return recorded
+
+
+def _placed(schedule: Schedule, value: Any) -> Any:
+    """``value`` with the stages, loops and tensors in it told by their place in ``schedule``."""
+    if isinstance(value, (list, tuple)):
+        return tuple(_placed(schedule, one) for one in value)
+    if isinstance(value, IterVar):
+        for number, stage in enumerate(schedule.stages):
+            for place, leaf in enumerate(stage.leaf_iter_vars):
+                if leaf is value:
+                    return AxisAt(number, place, value.var.name)
+        return value
+    if isinstance(value, (Tensor, Operation)):
+        op = value.op if isinstance(value, Tensor) else value
+        stage = schedule.stage_map.get(op)
+        if stage is None:
+            return value
+        index = value.value_index if isinstance(value, Tensor) else 0
+        return TensorAt(_position(schedule, stage), index, value.name)
+    if any(value is stage for stage in schedule.stages):
+        return StageAt(_position(schedule, value), value.name)
+    return value
+
+
+def _position(schedule: Schedule, stage: Any) -> int:
+    return next(i for i, one in enumerate(schedule.stages) if one is stage)
+
+
+def _found(schedule: Schedule, value: Any) -> Any:
+    """What stands at a place in ``schedule``: the opposite of ``_placed``."""
+    match value:
+        case StageAt(position):
+            return schedule.stages[position]
+        case AxisAt(stage, position):
+            return schedule.stages[stage].leaf_iter_vars[position]
+        case TensorAt(stage, index):
+            return schedule.stages[stage].op.output(index)
+        case tuple():
+            return tuple(_found(schedule, one) for one in value)
+        case _:
+            return value
+
+
+def _names(result: Any) -> Iterator[str]:
+    """The names of the loops and tensors a primitive gave."""
+    if isinstance(result, (list, tuple)):
+        for one in result:
+            yield from _names(one)
+    elif isinstance(result, IterVar):
+        yield result.var.name
+    elif isinstance(result, (Tensor, Operation)):
+        yield result.name
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, (StageAt, AxisAt, TensorAt)):
+        return str(value)
+    name = getattr(value, "name", None)
+    if isinstance(name, str):
+        return name
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    return repr(value)
