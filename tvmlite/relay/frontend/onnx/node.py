@@ -107,7 +107,7 @@ class OnnxNode:
             return default
         if isinstance(value, str):  # the name of one, before opset 6
             kinds = onnx.TensorProto.DataType
-            if value.upper() not in kinds.keys():
+            if value.upper() not in dict(kinds.items()):
                 self.bad(f"attribute {name!r} is {value!r}, expected an element type")
             value = kinds.Value(value.upper())
         return loader.dtype_of(int(value), f"attribute {name!r}", self.span)
