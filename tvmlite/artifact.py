@@ -109,8 +109,10 @@ class CompiledModule(Library):
         return "\n".join(texts)
 
     def export(self, path: str | Path) -> None:
-        """Write the model to ``path``: ``.so``, a complete library; or ``.c``, with a ``.h`` and what else it
-        needs beside it. Another ending is an InputError."""
+        """Write the model to ``path``; another ending than these is an InputError.
+
+        ``.so`` is a complete library, ``.h`` its header; ``.c`` comes with a ``.h`` and what else it needs
+        beside it."""
         export.export(self, Path(path))
 
 

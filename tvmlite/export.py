@@ -1,4 +1,4 @@
-"""Compiled models on disk: one shared library, one object file, or C source."""
+"""Compiled models on disk: one shared library, C source, or the header of either."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tvmlite.te.loop.shapes import shapes_function
 if TYPE_CHECKING:
     from tvmlite.artifact import CompiledModule
 
-ENDINGS = (".so", ".c")
+ENDINGS = (".so", ".c", ".h")
 
 
 def export(lib: CompiledModule, path: Path) -> None:
@@ -27,6 +27,8 @@ def export(lib: CompiledModule, path: Path) -> None:
             _shared(lib, path)
         case ".c":
             _sources(lib, path)
+        case ".h":
+            _write(path, c.header(lib.signature))
         case _:
             raise InputError(f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}")
 
@@ -44,7 +46,11 @@ def _sources(lib: CompiledModule, path: Path) -> None:
         texts[path.with_name(f"{path.stem}_constants.c")] = _constants_in_c(lib)
     texts[path.with_name("tvmlite_pool.c")] = pool.source()
     for file, text in texts.items():
-        link.write_atomically(file, lambda temporary, text=text: temporary.write_text(text, encoding="utf-8"))
+        _write(file, text)
+
+
+def _write(path: Path, text: str) -> None:
+    link.write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"), mode=0o666)
 
 
 def _constants_in_c(lib: CompiledModule) -> str:

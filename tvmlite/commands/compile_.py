@@ -15,7 +15,7 @@ HELP = "compile an ONNX model into a library"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     common.model_options(parser)
-    parser.add_argument("-o", "--output", type=Path, required=True, help="model.so, model.o or model.c")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="model.so, model.c or model.h")
     parser.add_argument("--report", action="store_true", help="print a line for each kernel")
 
 

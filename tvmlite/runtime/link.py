@@ -125,8 +125,11 @@ def run_first(commands: Sequence[list[str]], doing: str) -> None:
     raise LibraryError(f"{doing} failed: {words[-2000:]}", hint=HINT)
 
 
-def write_atomically(path: str | os.PathLike[str], make: Callable[[Path], object]) -> Path:
-    """Have ``make`` write a file beside ``path``, then put it in its place; a failure leaves nothing."""
+def write_atomically(path: str | os.PathLike[str], make: Callable[[Path], object], mode: int = 0o777) -> Path:
+    """Have ``make`` write a file beside ``path``, then put it in its place; a failure leaves nothing.
+
+    The file gets the permissions ``mode``, but for those the process's umask takes away.
+    """
     final = Path(path)
     try:
         handle, name = tempfile.mkstemp(dir=final.parent, prefix=f".{final.name}.", suffix=final.suffix)
@@ -138,7 +141,7 @@ def write_atomically(path: str | os.PathLike[str], make: Callable[[Path], object
         make(temporary)
         umask = os.umask(0)
         os.umask(umask)
-        temporary.chmod(0o777 & ~umask)
+        temporary.chmod(mode & ~umask)
         temporary.replace(final)
     finally:
         temporary.unlink(missing_ok=True)
