@@ -73,23 +73,19 @@ def packing(m: int, n: int, k: int, rows: int = 8, columns: int = 48, symbolic: 
     return Case(s, [a_matrix, b_matrix, c], [a, b], a @ b, 2.0 * m * n * k)
 
 
-def one_row(size: int = 4096, block: int = 8, columns: int = 1024) -> Case:
-    """One row by a square matrix: as fast as the matrix can be read."""
+def one_row(size: int = 4096, turns: int = 4, vectors: int = 2) -> Case:
+    """One row by a square matrix: as fast as the matrix can be read, some whole rows of it at a time."""
     x = te.placeholder((size,), "float32", "x")
     w = te.placeholder((size, size), "float32", "W")
     k = te.reduce_axis((0, size), "k")
     y = te.compute((size,), lambda j: te.sum(x[k] * w[k, j], k), "y")
     s = te.create_schedule(y)
-    sums = s.cache_write(y, "local")
-    outer, j = s[y].split(s[y].op.axis[0], columns)
-    vectors, j = s[y].split(j, LANES)
-    s[y].vectorize(j)
-    s[sums].compute_at(s[y], outer)
-    (j,) = s[sums].op.axis
-    k, turn = s[sums].split(s[sums].op.reduce_axis[0], block)
-    vectors, j = s[sums].split(j, LANES)
-    s[sums].reorder(k, vectors, turn, j)
-    s[sums].unroll(turn)
-    s[sums].vectorize(j)
+    _, lane = s[y].split(s[y].op.axis[0], LANES)
+    k, turn = s[y].split(s[y].op.reduce_axis[0], turns)
+    block, vector = s[y].split(s[y].leaf_iter_vars[0], vectors)
+    s[y].reorder(k, block, turn, vector, lane)
+    s[y].unroll(turn)
+    s[y].unroll(vector)
+    s[y].vectorize(lane)
     a, b = random(size), random(size, size, seed=1)
     return Case(s, [x, w, y], [a, b], a @ b, 4.0 * size * size, 1e-4)

@@ -1,0 +1,151 @@
+"""Kernels scheduled by hand against the peaks of the machine, measured in the same run on one core.
+
+    python benchmarks/kernels.py                     # everything
+    python benchmarks/kernels.py conv3x3 softmax     # some rows
+    python benchmarks/kernels.py --quick
+
+Every kernel is checked against numpy before it is timed. A kernel and the loop that measures its peak run in
+turns; of each the best group's median counts. On one thread it is processor time, so that other processes do
+not count, but for what they evict from the caches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads spin on after a product
+os.environ["TVMLITE_CACHE"] = "off"  # compilations are timed
+
+import kernels.compilation
+import kernels.convolution
+import kernels.matmul
+import kernels.peers
+import kernels.rows
+import kernels.scaling
+from kernels import clock, peaks
+from kernels.case import Case
+from kernels.clock import QUICK, Effort
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: ``measure`` gives a value, to be at least ``bar`` (at most, if ``least`` is
+    false), and words on it."""
+
+    title: str
+    bar: float
+    measure: Callable[[Effort], tuple[float, str]]
+    least: bool = True
+
+
+def of_peak(make: Callable[[], Case], peak: Callable[[], Callable[[], float]]) -> Callable[[Effort], tuple[float, str]]:
+    """A measurement of a kernel's share of a peak."""
+
+    def measure(effort: Effort) -> tuple[float, str]:
+        case = make()
+        share = clock.share_of_peak(case.prepare(case.build()), case.work, peak(), effort)
+        rate = case.work / share.seconds / 1e9
+        words = f"{share.seconds * 1e6:8.1f} us, {rate:6.1f} of {share.peak / 1e9:6.1f} G/s"
+        return share.ratio, f"{words}; worst group {share.lowest:.2f}"
+
+    return measure
+
+
+def against_peers(make: Callable[[], Case], kernel: str) -> Callable[[Effort], tuple[float, str]]:
+    """How much faster than the best of the peers a kernel is."""
+
+    def measure(effort: Effort) -> tuple[float, str]:
+        case = make()
+        calls = {"tvmlite": case.prepare(case.build()), **kernels.peers.calls(kernel, case.peer_inputs)}
+        times = clock.interleaved(calls, effort)
+        ours = times.pop("tvmlite")
+        others = ", ".join(f"{name} {seconds * 1e6:.0f}" for name, seconds in times.items())
+        return min(times.values()) / ours if times else float("nan"), f"{ours * 1e6:8.1f} us; {others}"
+
+    return measure
+
+
+def from_c(make: Callable[[], Case]) -> Callable[[Effort], tuple[float, str]]:
+    """A kernel's speed from C through the C compiler, by its speed from LLVM."""
+
+    def measure(effort: Effort) -> tuple[float, str]:
+        case = make()
+        calls = {target: case.prepare(case.build(target)) for target in ("native", "c -vector-bits=512")}
+        llvm, c = clock.interleaved(calls, effort).values()
+        return llvm / c, f"C {c * 1e6:8.1f} us, LLVM {llvm * 1e6:8.1f} us"
+
+    return measure
+
+
+def symbolic(effort: Effort) -> tuple[float, str]:
+    """The speed of a product of sizes given with the call, by that of the same schedule of known sizes."""
+    cases = {name: kernels.matmul.packing(1024, 1024, 1024, symbolic=name == "open") for name in ("open", "fixed")}
+    times = clock.interleaved({name: case.prepare(case.build()) for name, case in cases.items()}, effort)
+    return times["fixed"] / times["open"], f"open {times['open'] * 1e3:.2f} ms, fixed {times['fixed'] * 1e3:.2f} ms"
+
+
+CASES: dict[str, tuple[str, float, str, Callable[[], Case]]] = {
+    "matmul512": ("fp32 matmul 512, B packed", 0.90, "float32", lambda: kernels.matmul.packed(512)),
+    "matmul1024": ("fp32 matmul 1024, B packed", 0.90, "float32", lambda: kernels.matmul.packed(1024)),
+    "matmul_odd": ("fp32 matmul 511x513x1023, packing", 0.75, "float32", lambda: kernels.matmul.packing(511, 513, 1023)),
+    "gemv": ("fp32 matmul 1x4096x4096, of read bandwidth", 0.90, "memory", kernels.matmul.one_row),
+    "conv3x3": ("conv2d 3x3 56x56 64->64, bias, relu", 0.90, "float32", kernels.convolution.three_by_three),
+    "conv1x1": ("conv2d 1x1 14x14 1024->256", 0.85, "float32", kernels.convolution.one_by_one),
+}
+
+PEERS: dict[str, tuple[str, Callable[[], Case]]] = {
+    "depthwise": ("depthwise 3x3 112x112x32, x of best peer", kernels.convolution.depthwise),
+    "softmax": ("softmax 1024x1024, x of best peer", kernels.rows.softmax),
+    "layernorm": ("layernorm 1024x1024, x of best peer", kernels.rows.layer_norm),
+}
+
+
+def _rows() -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    for name, (title, bar, peak, make) in CASES.items():
+        rows[name] = Row(title, bar, of_peak(make, lambda peak=peak: _peak(peak)))
+    for name, (title, make) in PEERS.items():
+        rows[name] = Row(title, 1.0, against_peers(make, name))
+    for name, make in [(n, c[3]) for n, c in CASES.items()] + [(n, p[1]) for n, p in PEERS.items()]:
+        rows[f"c.{name}"] = Row(f"the same from C: {name}", 0.9, from_c(make))
+    for name, make in kernels.scaling.CASES.items():
+        rows[f"threads.{name}"] = Row(f"2 threads: {name}", 1.85, lambda e, make=make: kernels.scaling.measure(make, e))
+    rows["compile"] = Row("lowering and code generation, ms of CPU", 60, kernels.compilation.measure, least=False)
+    rows["symbolic"] = Row("matmul 1024 with te.var sizes, x of fixed", 0.8, symbolic)
+    return rows
+
+
+def _peak(name: str) -> Callable[[], float]:
+    return peaks.read(64) if name == "memory" else peaks.multiply_add(name)
+
+
+def main() -> int:
+    """Print the table; 1 if a bar is missed."""
+    rows = _rows()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"rows: {', '.join(rows)}; a prefix does")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter turns")
+    options = parser.parse_args()
+    effort = QUICK if options.quick else Effort()
+    missed = 0
+    for name, row in rows.items():
+        if options.names and not any(name.startswith(one) for one in options.names):
+            continue
+        value, words = row.measure(effort)
+        fine = value >= row.bar if row.least else value <= row.bar
+        missed += not fine
+        sign = ">=" if row.least else "<="
+        print(
+            f"{name:15} {row.title:44} {value:6.2f} {sign} {row.bar:5.2f} {'ok    ' if fine else 'MISSED'} "
+            f"{words}; load {os.getloadavg()[0]:.1f}",
+            flush=True,
+        )
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
