@@ -1,0 +1,115 @@
+"""Code in this process: compiled functions linked with the thread pool and found by name."""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from tvmlite.core.errors import LibraryError
+from tvmlite.core.target import Target
+from tvmlite.runtime import elf, pool, threads
+from tvmlite.te.codegen import c, c_build, jit, llvm, packed
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop.shapes import shapes_function
+
+
+class Loaded(Protocol):
+    """Code in this process; addresses hold as long as the object lives."""
+
+    def address(self, name: str) -> int:
+        """The address of the function ``name``."""
+        ...
+
+
+def load(
+    functions: Sequence[loop.Function],
+    target: Target,
+    objects: Sequence[bytes] = (),
+    callees: Sequence[loop.Function] = (),
+    constants: Mapping[str, np.ndarray] | None = None,
+) -> Loaded:
+    """The legal ``functions``, with the ``NAME_shapes`` of those that need it, and what they call: for LLVM
+    targets ``objects``, for C the legal ``callees``.
+
+    ``constants`` are the blobs that ``functions`` refer to, by symbol; they are not copied for LLVM targets,
+    so the caller keeps them.
+    """
+    every = with_shapes(functions)
+    blobs = constants or {}
+    callbacks = {packed.symbol_of(call): packed.callback(call) for call in packed.called(every)}
+    if target.kind == "c":
+        source = c.generate([*callees, *every], target)
+        return _CLibrary(source, [constants_object(name, blob) for name, blob in blobs.items()], callbacks)
+    own = [jit.compile_object(llvm.generate(one, target), target) for one in every]
+    symbols = {**pool_symbols(), **{name: b.ctypes.data for name, b in blobs.items()}}
+    symbols |= {name: _address_of(function) for name, function in callbacks.items()}
+    loaded = jit.load([*objects, *own], symbols)
+    loaded.keep = callbacks
+    return loaded
+
+
+def _address_of(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def with_shapes(functions: Sequence[loop.Function]) -> list[loop.Function]:
+    """``functions``, each followed by its ``NAME_shapes`` if it needs one."""
+    return [one for f in functions for one in (f, shapes_function(f)) if one is not None]
+
+
+def shapes_address(loaded: Loaded, function: loop.Function) -> int:
+    """The address of ``function``'s ``NAME_shapes``; 0 if it needs none."""
+    return loaded.address(f"{function.name}_shapes") if shapes_function(function) is not None else 0
+
+
+@cache
+def pool_symbols() -> dict[str, int]:
+    """The addresses of this process's one thread pool for compiled code."""
+    loaded = jit.load([pool_object(Target.parse("native"))], {}, forever=True)
+    addresses = {name: loaded.address(name) for name in pool.SYMBOLS}
+    setter = ctypes.CFUNCTYPE(None, ctypes.c_int32)(addresses["tvmlite_set_num_threads"])
+
+    def set_threads(number: int, keep: object = loaded) -> None:
+        setter(number)
+
+    threads.register_pool("jit", set_threads)
+    return addresses
+
+
+def pool_object(target: Target) -> bytes:
+    """The thread pool compiled for ``target``."""
+    return jit.compile_object(pool.llvm_ir(target.triple), target)
+
+
+def constants_object(symbol: str, blob: np.ndarray, target: Target | None = None) -> bytes:
+    """An object file that holds the bytes of ``blob`` under ``symbol``."""
+    triple = target.triple if target is not None and target.kind == "llvm" else ""
+    return elf.data_object({symbol: blob.data}, triple)
+
+
+class _CLibrary:
+    """C source compiled by the machine's compiler and loaded, with a thread pool of its own."""
+
+    def __init__(self, source: str, objects: Sequence[bytes], callbacks: Mapping[str, Any]) -> None:
+        self._callbacks = callbacks
+        with tempfile.TemporaryDirectory(prefix="tvmlite-c-") as folder:
+            path = c_build.compile_shared(source, Path(folder) / "code.so", [pool.source()], objects)
+            self._library = ctypes.CDLL(str(path))  # mapped now: the file is not needed any more
+        for name, function in callbacks.items():
+            ctypes.c_void_p.in_dll(self._library, name).value = _address_of(function)
+        setter = self._library.tvmlite_set_num_threads
+        setter.argtypes, setter.restype = [ctypes.c_int32], None
+        threads.register_pool(ctypes.cast(setter, ctypes.c_void_p).value, setter)
+
+    def address(self, name: str) -> int:
+        """The address of the function ``name``."""
+        try:
+            return ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value or 0
+        except AttributeError:
+            raise LibraryError(f"cannot find {name!r} in the code just compiled") from None
