@@ -47,7 +47,7 @@ def register_tile(s: te.Schedule, c: te.Tensor, rows: int, columns: int) -> te.I
     return panel
 
 
-def packing(m: int, n: int, k: int, rows: int = 8, columns: int = 48, symbolic: bool = False) -> Case:
+def packing(m: int, n: int, k: int, rows: int = 7, columns: int = 48, symbolic: bool = False) -> Case:
     """A product of any sizes, known or given with the call, that packs one panel after the other itself."""
     sizes: Any = te.size_var("m"), te.size_var("n"), te.size_var("k")
     height, width, depth = sizes if symbolic else (m, n, k)

@@ -441,6 +441,23 @@ def test_vectors_of_any_width(load: Load, lanes: int) -> None:
     np.testing.assert_array_equal(made["twice"](values), values * 2)
 
 
+def test_a_vector_is_chosen_by_a_scalar_without_reading_the_other(load: Load) -> None:
+    x, y, k = array("x", 64), array("y", 64), te.Var("k", "int64")
+    lanes = te.Ramp(k * 16, index(1), 16)
+    before = ir.Load(x, (te.Ramp(k * 16 - 16, index(1), 16),))
+    value = te.Call(
+        "if_then_else", (index(0) < k, before, te.broadcast(te.const(5.0, "float32"), 16)), "float32"
+    )
+    body = ir.For(k, index(0), index(4), ir.Store(y, (lanes,), value + ir.Load(x, (lanes,))))
+    function = ir.Function("shift", (x, y), (y,), (), body)
+    given = np.arange(64, dtype="float32")
+
+    assert " ? (tl_f32x16)" in c.generate([function])
+    np.testing.assert_array_equal(
+        load(function)["shift"](given), given + np.append(np.full(16, 5), given[:48])
+    )
+
+
 def test_statements(load: Load) -> None:
     """Lets, loops with bounds, ifs, while, local memory, asserts, and names C would trip over."""
     x, y, n = array("int", 10), array("y0", 10), te.SizeVar("expf", "int64")

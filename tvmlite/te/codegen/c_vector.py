@@ -22,7 +22,8 @@ _WIDEST = 256
 
 
 def can_write(value: e.Expr) -> bool:
-    """Whether ``value`` has a form here: float vectors, loaded side by side, added, multiplied, compared."""
+    """Whether ``value`` has a form here: float vectors, loaded side by side, added, multiplied, compared,
+    chosen by a condition that is the same in all lanes."""
     size = value.lanes * dtypes.bytes_of(value.dtype)
     if value.lanes & (value.lanes - 1) or value.lanes < 2 or size > _WIDEST:
         return False
@@ -41,9 +42,17 @@ def _vectors(root: e.Expr) -> list[e.Expr]:
     for node in reversed(nodes):
         if node is root or node in inside:
             inside.add(node)
-            if isinstance(node, e.Binary):
-                inside.update((node.a, node.b))
+            inside.update(_parts(node))
     return [n for n in nodes if n in inside]
+
+
+def _parts(node: e.Expr) -> tuple[e.Expr, ...]:
+    """The vectors that ``node`` is computed from."""
+    match node:
+        case e.Binary(a, b) | e.Call("if_then_else", (_, a, b)):
+            return a, b
+        case _:
+            return ()
 
 
 def _is_plain(node: e.Expr, dtype: str) -> bool:
@@ -54,8 +63,23 @@ def _is_plain(node: e.Expr, dtype: str) -> bool:
             return is_dense(index)
         case e.Const() | e.Broadcast() | e.Var():
             return True
+        case e.Call("if_then_else", (condition, a, b)):
+            return condition.lanes == 1 and _is_written_in_place(a) and _is_written_in_place(b)
         case _:
             return type(node) in (*_ARITH, e.Min, e.Max)
+
+
+def _is_written_in_place(value: e.Expr) -> bool:
+    """Whether ``value`` needs no declaration that reads memory: it stays in its branch."""
+    match value:
+        case ir.Load(indices=(index,)):
+            return value.lanes > 1 and not any(isinstance(n, ir.Load) for n in postorder(index))
+        case e.Const():
+            return value.lanes > 1
+        case e.Broadcast(value=inner):
+            return isinstance(inner, (e.Const, e.Var))
+        case _:
+            return False
 
 
 class VectorWriter:
@@ -88,12 +112,13 @@ class VectorWriter:
         nodes = _vectors(value)
         uses: dict[object, int] = {}
         for node in nodes:
-            for child in node.children() if isinstance(node, e.Binary) else ():
+            for child in _parts(node):
                 uses[child] = uses.get(child, 0) + 1
+        lazy = {arm for node in nodes if isinstance(node, e.Call) for arm in _parts(node)}
         texts: dict[object, tuple[str, bool]] = {}
         for node in nodes:
             text, scalar = self._text(node, texts)
-            if uses.get(node, 0) > 1 and not scalar:
+            if uses.get(node, 0) > 1 and not scalar and node not in lazy:
                 text = self._declare(text)
             texts[node] = text, scalar
         return self._vector(*texts[value])
@@ -109,6 +134,10 @@ class VectorWriter:
                 return f"(*(const {self.type} *)(const void *){self.names.variable(node)})", False
             case ir.Load():
                 return f"({self.place(node.buffer, node.indices[0], 'const ')})", False
+            case e.Call("if_then_else", (condition, *arms)):
+                holds = self.scalars.write_short(condition)
+                then, otherwise = (self._vector(*texts[arm]) for arm in arms)
+                return f"({holds} ? ({self.type}){then} : ({self.type}){otherwise})", False
         assert isinstance(node, e.Binary)
         (a, a_scalar), (b, b_scalar) = texts[node.a], texts[node.b]
         if type(node) in _ARITH:
