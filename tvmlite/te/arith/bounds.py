@@ -13,6 +13,7 @@ from tvmlite.te.arith import polynomial as p
 from tvmlite.te.arith.atoms import DIV, MAX, MIN, MOD, VAR, Atom, Atoms
 from tvmlite.te.arith.interval import EVERYTHING, Interval
 from tvmlite.te.arith.polynomial import Poly
+from tvmlite.te.arith.samples import Samples
 
 _BUDGET = 160
 """Steps of one proof; a proof that needs more is given up. The proofs of real kernels take under 30."""
@@ -49,6 +50,7 @@ class Bounds:
     def __init__(self, atoms: Atoms) -> None:
         self.atoms = atoms
         self._now = _Knowledge()
+        self._samples = Samples(atoms, self.atom)
         self._order = 0
         self._left = 0
 
@@ -57,15 +59,17 @@ class Bounds:
     @contextmanager
     def scope(self) -> Iterator[None]:
         """What is told inside is forgotten after."""
-        outer = self._now
+        outer, points = self._now, self._samples.copied()
         self._now = _Knowledge(dict(outer.limits), outer.facts)
         try:
             yield
         finally:
-            self._now = outer
+            self._now, self._samples.points = outer, points
 
     def bind(self, atom: int, low: Poly, extent: Poly) -> None:
         """``atom`` is in ``[low, low + extent)``, which is not empty."""
+        if p.value_of(extent) is None:
+            self.assume(p.add(extent, p.constant(-1)))
         high = p.add(p.add(low, extent), p.constant(-1))
         self._order += 1
         interval = Interval(self.interval(low).low, self.interval(high).high)
@@ -76,13 +80,26 @@ class Bounds:
         self._now.limits[atom] = Limits(interval, lows, highs, self._order, exact)
         if not fresh:
             self._forget()
-        if p.value_of(extent) is None:
-            self.assume(p.add(extent, p.constant(-1)))
+        self._samples.bind(atom, low, extent)
 
     def assume(self, poly: Poly) -> None:
         """``poly`` is never negative."""
         if p.value_of(poly) is not None:
             return
+        self._learn(poly)
+        self._samples.assume(poly, self._known)
+
+    def _known(self) -> Iterator[Poly]:
+        """All polynomials that are never negative because it was told so."""
+        for atom, limits in self._now.limits.items():
+            value, (low, high) = {(atom,): 1}, limits.interval
+            for limit in (*limits.lows, *(() if low is None else (p.constant(low),))):
+                yield p.add(value, limit, -1)
+            for limit in (*limits.highs, *(() if high is None else (p.constant(high),))):
+                yield p.add(limit, value, -1)
+        yield from self._now.facts
+
+    def _learn(self, poly: Poly) -> None:
         self._forget()
         terms = [(m, c) for m, c in poly.items() if m]
         if len(terms) == 1 and len(terms[0][0]) == 1:
@@ -220,6 +237,8 @@ class Bounds:
         if low is not None and low >= 0:
             return True
         if (high is not None and high < 0) or depth > _DEPTH or self._left <= 0:
+            return False
+        if self._samples.refute(poly):
             return False
         self._left -= 1
         key = p.key_of(poly)

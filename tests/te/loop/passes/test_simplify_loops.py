@@ -57,6 +57,34 @@ def test_what_an_assert_says_is_known_after_it(make) -> None:
     assert body(simplify(function)) == "assert 3 < n, 'too short'\nC[3] = 1.0"
 
 
+def test_guards_that_a_loop_does_not_change_stand_outside_of_it_once(make, agree) -> None:
+    n = e.SizeVar("n", "int64")
+    c, d = make.buffer("C", 8), make.buffer("D", 8)
+    guard = make.x * 2 < n
+    inner = make.loop(make.y, 4, ir.If(guard, make.store(d, make.y, 2.0)))
+    turns = ir.sequence(ir.If(guard, make.store(c, make.x, 1.0)), inner, ir.If(guard, make.store(c, 7, 3.0)))
+    function = ir.Function("f", (c, d), (c, d), (n,), make.loop(make.x, 4, turns))
+
+    after = simplify(function)
+
+    assert body(after) == (
+        "for x in range(0, 4):\n    if x * 2 < n:\n        C[x] = 1.0\n"
+        "        for y in range(0, 4):\n            D[y] = 2.0\n        C[7] = 3.0"
+    )
+    agree(function, after, {n: 5})
+
+
+def test_guards_that_read_memory_stay_where_they_are(make, agree) -> None:
+    c = make.buffer("C", 8)
+    guard = make.load(c, 0) < 1.0
+    twice = ir.sequence(ir.If(guard, make.store(c, 0, 1.0)), ir.If(guard, make.store(c, 1, 1.0)))
+    loop = make.loop(make.x, 8, ir.If(guard, make.store(c, make.x, 1.0)))
+    function = ir.Function("f", (c,), (c,), (), ir.sequence(twice, loop))
+
+    assert simplify(function) is function
+    agree(function, simplify(function))
+
+
 def test_unchanged_is_the_same_object(make) -> None:
     a, c = make.buffer("A", 8, 8), make.buffer("C", 8, 8)
     mask = e.Less(e.Ramp(make.y * 4, make.index(1), 4), e.broadcast(make.index(7), 4))

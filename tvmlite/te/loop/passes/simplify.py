@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from tvmlite.core.node import rewrite
 from tvmlite.te import expr as e
-from tvmlite.te.arith import Analyzer
+from tvmlite.te.arith import Analyzer, mentions, same
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import NOTHING, Walker, is_nothing, loads, with_body
 
 
 def simplify(function: ir.Function) -> ir.Function:
-    """Index arithmetic in canonical form, guards that always hold gone, loops of one turn unrolled."""
+    """Index arithmetic in canonical form, guards that always hold gone, loops of one turn unrolled; a guard
+    that fills a loop and does not depend on it stands outside, neighbours under one guard stand together."""
     analyzer = analyzer_of_function()
     body = _Simplify(analyzer).stmt(function.body)
     workspace = function.workspace
@@ -91,6 +92,8 @@ class _Simplify(Walker):
             body = self.stmt(loop.body)
         if is_nothing(body) or e.is_const(extent, 1):
             return body
+        if _is_guard(body) and not mentions(body.condition, (loop.var, ir.THREAD)):
+            return ir.If(body.condition, replace(loop, min=begin, extent=extent, body=body.then))
         if begin is loop.min and extent is loop.extent and body is loop.body:
             return loop
         return replace(loop, min=begin, extent=extent, body=body)
@@ -119,10 +122,15 @@ class _Simplify(Walker):
         return ir.If(condition, then, otherwise)
 
     def seq(self, seq: ir.Seq) -> ir.Stmt:
-        if not any(isinstance(one, ir.Assert) for one in seq.body):
-            return super().seq(seq)
-        with self.analyzer.scope():
-            return super().seq(seq)
+        joined = _neighbours_joined(seq)
+        if not isinstance(joined, ir.Seq):
+            return self.stmt(joined)
+        if not any(isinstance(one, ir.Assert) for one in joined.body):
+            new = super().seq(joined)
+        else:
+            with self.analyzer.scope():
+                new = super().seq(joined)
+        return _neighbours_joined(new) if isinstance(new, ir.Seq) else new
 
     def store(self, store: ir.Store) -> ir.Stmt:
         indices = tuple(map(self.expr, store.indices))
@@ -153,3 +161,20 @@ class _Simplify(Walker):
                 return super().plain(replace(stmt, buffers=renamed))
             case _:
                 return super().plain(stmt)
+
+
+def _is_guard(stmt: ir.Stmt) -> TypeGuard[ir.If]:
+    """Whether ``stmt`` is an ``If`` without else whose condition is the same before and after any store."""
+    return isinstance(stmt, ir.If) and stmt.otherwise is None and not loads(stmt.condition)
+
+
+def _neighbours_joined(seq: ir.Seq) -> ir.Stmt:
+    """``seq`` with guards of one condition that follow each other as one guard."""
+    joined: list[ir.Stmt] = []
+    for one in seq.body:
+        last = joined[-1] if joined else None
+        if last is not None and _is_guard(one) and _is_guard(last) and same(one.condition, last.condition):
+            joined[-1] = ir.If(last.condition, ir.sequence(last.then, one.then))
+        else:
+            joined.append(one)
+    return seq if len(joined) == len(seq.body) else ir.sequence(*joined)
