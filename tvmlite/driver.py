@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tvmlite.artifact import CompiledKernelFunction, CompiledModule
-from tvmlite.core import config
+from tvmlite.core import abi, config
+from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import PassTimes
 from tvmlite.core.target import Target
 from tvmlite.kernels import CompiledKernel, compile_kernel
@@ -19,6 +20,7 @@ from tvmlite.relay import passes
 from tvmlite.relay.entry import build_entry
 from tvmlite.relay.ir import Function, Module
 from tvmlite.relay.kernels import kernel_tasks
+from tvmlite.relay.verify import verify
 from tvmlite.report import Report
 from tvmlite.te.codegen.cache import ObjectCache
 from tvmlite.te.loop import ir as loop
@@ -40,11 +42,12 @@ def compile(
     """``module`` as a library that can be called, inspected and exported.
 
     ``target`` is as in ``Target.parse``. ``opt_level``, 0 to 3, chooses the graph passes
-    (``relay.passes.pipeline``). ``name`` is the entry's symbol. ``progress(what, done, total)`` is called as
-    the work goes on. Kernels are taken from the cache where nothing they depend on has changed.
+    (``relay.passes.pipeline``). ``name`` is the entry's symbol, a C identifier.
+    ``progress(what, done, total)`` is called as the work goes on. Kernels are taken from the cache where
+    nothing they depend on has changed.
     """
-    target = Target.parse(target)
-    module = module if isinstance(module, Module) else Module({"main": module})
+    target, name = Target.parse(target), _symbol(name)
+    module = _checked(module)
     times = PassTimes()
     fused = passes.pipeline(opt_level, target).run(module, times)
     tasks, task_of = kernel_tasks(fused, target)
@@ -73,8 +76,36 @@ def build(
     returned. ``f.source("loops" | "llvm" | "asm" | "c")`` shows what it became, ``f.time(a, b, c)`` how fast.
     """
     target = Target.parse(target)
-    lowered = schedule if isinstance(schedule, loop.Function) else lower(schedule, args or (), name)
+    if isinstance(schedule, loop.Function):
+        lowered = schedule
+    elif isinstance(schedule, Schedule):
+        lowered = lower(schedule, args or (), _symbol(name))
+    else:
+        raise InputError(
+            f"build: a {type(schedule).__name__} given, expected a schedule",
+            hint="te.create_schedule(C.op) makes one",
+        )
     return CompiledKernelFunction.link(lowered, legalize(lowered, target), target)
+
+
+def _checked(module: Module | Function) -> Module:
+    """``module`` as a module; an InputError if it is none, and the verifier's errors."""
+    if isinstance(module, Function):
+        module = Module({"main": module})
+    if not isinstance(module, Module):
+        raise InputError(
+            f"compile: a {type(module).__name__} given, expected a relay module or function",
+            hint='relay.frontend.from_onnx("model.onnx") makes a module of a model',
+        )
+    verify(module)
+    return module
+
+
+def _symbol(name: str) -> str:
+    """``name``, which must be a C identifier that a program can define besides its own."""
+    if not name.isascii() or not name.isidentifier() or name in abi.C_KEYWORDS:
+        raise InputError(f"name {name!r} is not a C identifier that a library can define")
+    return name
 
 
 def _cache() -> ObjectCache | None:

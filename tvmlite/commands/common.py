@@ -67,7 +67,7 @@ def compile_model(options: argparse.Namespace) -> CompiledModule:
         module,
         target=options.target,
         opt_level=options.opt_level,
-        name=options.model.stem,
+        name=abi.unique_names({"program": "main", "model": options.model.stem})["model"],
         progress=progress,
     )
     progress.close()
