@@ -122,7 +122,7 @@ def alike(left: Any, right: Any) -> bool:
             seen.add((id(a), id(b)))
             if type(a) is not type(b):
                 return False
-            if a.identity:
+            if type(a).identity:  # of the class: a reducer has a field of that name
                 if a is not b or b in taken:
                     return False
                 continue

@@ -4,6 +4,7 @@ The names are TVM's. This module holds all that a user types as ``te.something``
 """
 
 from tvmlite.te import ir_builder
+from tvmlite.te.declare_intrin import decl_tensor_intrin
 from tvmlite.te.expr import cast, const, convert
 from tvmlite.te.foreign import (
     call_extern,
@@ -87,8 +88,12 @@ from tvmlite.te.tensor import (
     sum,
     var,
 )
+from tvmlite.te.tensor_intrin import TensorIntrin, decl_buffer
 
 __all__ = [
+    "TensorIntrin",
+    "decl_buffer",
+    "decl_tensor_intrin",
     "register_reference",
     "register_func",
     "get_global_func",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.errors import ScheduleError, TensorExpressionError
 from tvmlite.core.node import Node, postorder, rewrite, substitute
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
@@ -18,6 +18,7 @@ from tvmlite.te.loop import ir
 from tvmlite.te.relations import Number, overruns, values_up
 from tvmlite.te.stage import Fuse, Split, Stage
 from tvmlite.te.tensor import IterVar, Operation, Tensor, TensorRead
+from tvmlite.te.tensorize import intrinsic_statements
 
 
 @dataclass
@@ -67,6 +68,8 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
     mapping = {var: value for var, value in mapping.items() if var is not value}
     with bounds.inside(stage, own=True):
         guards = _guards(stage, op, values, bounds)
+    if stage.tensorized is not None:
+        return _tensorized(stage, building, guards)
     places = [building.place(tensor, [values[axis] for axis in op.axis]) for tensor in op.outputs]
     reduces = [node for node in building.formulas[op].body if isinstance(node, t.Reduce)]
     if not reduces:
@@ -79,12 +82,61 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
     return _loops(stage, building, update, guards, init)
 
 
-def _loops(
-    stage: Stage, building: Building, body: ir.Stmt, guards: list[Guard], init: ir.Stmt | None = None
-) -> ir.Stmt:
-    """``body`` in the loops of ``stage``. Each guard stands as far out as the loops it speaks of allow;
-    ``init``, if any, just outside the outermost loop that reduces."""
+def _tensorized(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stmt:
+    """The loops of ``stage`` outside the intrinsic that the inner ones became, and its statements there."""
+    assert stage.tensorized is not None
     bounds, leaves = building.bounds, stage.leaf_iter_vars
+    position = stage.require_leaf("tensorize", stage.tensorized[0])
+    outer, inner = leaves[:position], leaves[position:]
+    for leaf in inner:
+        for one in building.attached.get(leaf, ()):
+            raise ScheduleError(
+                f"tensorize: {one.name} is computed at axis {leaf.var.name} of {stage.name}, a loop that "
+                "the intrinsic replaces",
+                stage.tensorize_span,
+            )
+    risky = overruns(stage.relations, leaves, bounds.ranges, _prover(bounds))
+    body, reset, update = intrinsic_statements(stage, building, inner, risky)
+    guards = [g for g in guards if _depth(g.condition, leaves, bounds) < position]
+    parts = _parts(stage)
+    around = [leaf for leaf in outer if "reduce" in parts[leaf]]
+    if not around:
+        return _loops(stage, building, body, guards, leaves=outer)
+    if update is None:
+        raise ScheduleError(
+            f"tensorize: axis {around[0].var.name} of {stage.name} reduces outside the intrinsic "
+            f"{stage.tensorized[1].name}, which has no update",
+            stage.tensorize_span,
+            hint="its function must give (body, reset, update)",
+        )
+    if reset is not None:
+        return _loops(stage, building, update, guards, reset, outer)
+    first = e.all_of([e.Equal(bounds.loops[leaf], index_of(0)) for leaf in around])
+    return _loops(stage, building, ir.If(first, body, update), guards, leaves=outer)
+
+
+def _prover(bounds: Bounds) -> Callable[[Number, Number], bool]:
+    """Whether two numbers are known to be equal."""
+
+    def equal(a: Number, b: Number) -> bool:
+        if isinstance(a, int) and isinstance(b, int):
+            return a == b
+        return e.is_const(simplify(bounds.analyzer, a - b), 0)
+
+    return equal
+
+
+def _loops(
+    stage: Stage,
+    building: Building,
+    body: ir.Stmt,
+    guards: list[Guard],
+    init: ir.Stmt | None = None,
+    leaves: Sequence[IterVar] | None = None,
+) -> ir.Stmt:
+    """``body`` in the loops ``leaves`` of ``stage``, by default all. Each guard stands as far out as the
+    loops it speaks of allow; ``init``, if any, just outside the outermost loop that reduces."""
+    bounds, leaves = building.bounds, stage.leaf_iter_vars if leaves is None else leaves
     parts = _parts(stage)
     begin = next((n for n, leaf in enumerate(leaves) if "reduce" in parts[leaf]), len(leaves))
     depths = [_depth(guard.condition, leaves, bounds) for guard in guards]
@@ -167,9 +219,6 @@ def _guards(stage: Stage, op: t.ComputeOp, values: dict[IterVar, Number], bounds
     that a consumer needs may stick out of the tensor."""
     analyzer, parts = bounds.analyzer, _parts(stage)
 
-    def equal(a: Number, b: Number) -> bool:
-        return simplify(analyzer, a - b) == 0 if not (isinstance(a, int) and isinstance(b, int)) else a == b
-
     guards: list[Guard] = []
 
     def require(axis: IterVar, room: Number) -> None:
@@ -177,7 +226,7 @@ def _guards(stage: Stage, op: t.ComputeOp, values: dict[IterVar, Number], bounds
             condition = analyzer.simplify(room >= 0) if isinstance(room, e.Expr) else e.const(False)
             guards.append(Guard(condition, "data" in parts[axis]))
 
-    risky = overruns(stage.relations, stage.leaf_iter_vars, bounds.ranges, equal)
+    risky = overruns(stage.relations, stage.leaf_iter_vars, bounds.ranges, _prover(bounds))
     for axis in stage.all_iter_vars:
         if axis in risky:
             first, extent = bounds.ranges[axis]

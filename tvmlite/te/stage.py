@@ -13,6 +13,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
 from tvmlite.te.tensor import Extent, IterVar
+from tvmlite.te.tensor_intrin import TensorIntrin
 from tvmlite.te.trace import Trace, primitive
 
 PARALLEL, VECTORIZE, UNROLL = "parallel", "vectorize", "unroll"
@@ -72,6 +73,8 @@ class Stage:
         self.attach_ivar: IterVar | None = None
         self.attach_span: Span | None = None
         self.scope = "global"
+        self.tensorized: tuple[IterVar, TensorIntrin] | None = None
+        self.tensorize_span: Span | None = None
         self.trace: Trace | None = None
 
     def copy(self) -> Stage:
@@ -231,6 +234,31 @@ class Stage:
         """A note to later passes on the loop ``axis``, such as ``"auto_unroll_max_step", 16``."""
         self.require_leaf("pragma", axis)
         self.pragmas.setdefault(axis, []).append((str(pragma_type), pragma_value))
+
+    @primitive
+    def tensorize(self, axis: IterVar, tensor_intrin: TensorIntrin) -> None:
+        """The loops from ``axis`` on inwards become the statement of an intrinsic that computes the same.
+
+        ::
+
+            for i.outer in range(64):           -->    for i.outer in range(64):
+                for i.inner in range(16):                  gemv(C + i.outer * 16, A + i.outer * 16 * n, B)
+                    C[i.outer * 16 + i.inner] = 0
+                    for k in range(n):
+                        C[...] += A[..., k] * B[k]
+
+        Where the stage reduces in loops further out too, the intrinsic's reset stands where the reduction
+        is initialised and its update in the place of the loops. Lowering finds out whether the computations
+        are the same; its error says how they differ.
+        """
+        self.require_leaf("tensorize", axis)
+        if not isinstance(tensor_intrin, TensorIntrin):
+            raise ScheduleError(
+                f"tensorize: {tensor_intrin!r} is no intrinsic",
+                Span.of_caller(),
+                "te.decl_tensor_intrin makes one",
+            )
+        self.tensorized, self.tensorize_span = (axis, tensor_intrin), Span.of_caller()
 
     @primitive
     def set_scope(self, scope: str) -> None:

@@ -1,0 +1,1 @@
+"""Tensor intrinsics that come with tvmlite, one file a kind of machine."""

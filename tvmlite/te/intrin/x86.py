@@ -1,0 +1,98 @@
+"""Dot products of short rows by one instruction of x86: VNNI's ``vpdpbusd`` and AVX-512's ``vdpbf16ps``.
+
+Each is declared with plain loops, made from its formula, for the interpreter, for C and for all machines that
+lack the instruction.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te import tensor as t
+from tvmlite.te.declare_intrin import Emit, decl_tensor_intrin
+from tvmlite.te.foreign import call_llvm_intrin, reinterpret
+from tvmlite.te.loop import ir
+from tvmlite.te.tensor_intrin import TensorIntrin, decl_buffer
+
+_VNNI = {16: "avx512vnni", 8: "avxvnni", 4: "avxvnni"}
+_BF16 = {16: "avx512bf16", 8: "avx512bf16,avx512vl", 4: "avx512bf16,avx512vl"}
+
+
+@cache
+def dot_16x1x16_uint8_int8_int32(int32_lanes: int = 16) -> TensorIntrin:
+    """``C[i] += sum(uint8 data[k] * int8 kernel[i, k])`` for 16 ``i`` and 4 ``k``, of int32.
+
+    ::
+
+        for i in range(16):                 -->    C[0:16] = vpdpbusd(C[0:16], data[0:4] 16 times,
+            for k in range(4):                                        kernel[0:16, 0:4])
+                C[i] += data[k] * kernel[i, k]
+
+    ``kernel`` is dense: 16 rows of 4. Sums wrap, as int32 does; ``int32_lanes`` may also be 8 or 4.
+    """
+    lanes = _checked("dot_16x1x16_uint8_int8_int32", int32_lanes)
+    data, kernel = t.placeholder((4,), "uint8", "data"), t.placeholder((lanes, 4), "int8", "kernel")
+    return _dot(data, kernel, "int32", _VNNI[lanes], f"llvm.x86.avx512.vpdpbusd.{lanes * 32}")
+
+
+@cache
+def dot_16x1x16_bfloat16_float32(float32_lanes: int = 16) -> TensorIntrin:
+    """``C[i] += sum(bfloat16 data[k] * bfloat16 kernel[i, k])`` for 16 ``i`` and 2 ``k``, of float32.
+
+    ::
+
+        for i in range(16):                 -->    C[0:16] = vdpbf16ps(C[0:16], data[0:2] 16 times,
+            for k in range(2):                                         kernel[0:16, 0:2])
+                C[i] += data[k] * kernel[i, k]
+
+    ``kernel`` is dense: 16 rows of 2. The instruction rounds each of its two steps to nearest and takes
+    subnormal numbers for 0, so results differ in the last places from those of plain loops.
+    """
+    lanes = _checked("dot_16x1x16_bfloat16_float32", float32_lanes)
+    data, kernel = t.placeholder((2,), "bfloat16", "data"), t.placeholder((lanes, 2), "bfloat16", "kernel")
+    return _dot(data, kernel, "float32", _BF16[lanes], f"llvm.x86.avx512bf16.dpbf16ps.{lanes * 32}")
+
+
+def _dot(data: t.Tensor, kernel: t.Tensor, dtype: str, needs: str, instruction: str) -> TensorIntrin:
+    """Rows of ``kernel`` times ``data``, summed in ``dtype``: 32 bits of each row at once."""
+    lanes, count = (int(n) for n in kernel.shape)  # type: ignore[arg-type]
+    k = t.reduce_axis((0, count), name="k")
+
+    def product(i: e.Var) -> e.Expr:
+        return t.sum(data[k].astype(dtype) * kernel[i, k].astype(dtype), axis=k)
+
+    result = t.compute((lanes,), product, name="C")
+    emit = _emit(lanes, count, dtype, instruction)
+    dense = {
+        data: decl_buffer(data.shape, data.dtype, "data", strides=[1]),
+        kernel: decl_buffer(kernel.shape, kernel.dtype, "kernel", strides=[count, 1]),
+        result: decl_buffer(result.shape, dtype, "C", strides=[1]),
+    }
+    name = instruction.split(".")[-2]
+    return decl_tensor_intrin(result.op, name=name, binds=dense, special={needs: emit})
+
+
+def _emit(lanes: int, count: int, dtype: str, instruction: str) -> Emit:
+    def emit(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> tuple[ir.Stmt, ir.Stmt, ir.Stmt]:
+        data, kernel = ins
+        (result,) = outs
+        four_bytes = reinterpret("int32", data.vload(0, f"{data.dtype}x{count}"))
+        repeated = reinterpret(f"{data.dtype}x{lanes * count}", e.broadcast(four_bytes, lanes))
+        rows = kernel.vload((0, 0), f"{kernel.dtype}x{lanes * count}")
+        zero = e.const(0, dtype, lanes)
+
+        def step(before: e.Expr) -> ir.Stmt:
+            return result.vstore(0, call_llvm_intrin(f"{dtype}x{lanes}", instruction, before, repeated, rows))
+
+        return step(zero), result.vstore(0, zero), step(result.vload(0, f"{dtype}x{lanes}"))
+
+    return emit
+
+
+def _checked(name: str, lanes: int) -> int:
+    if lanes not in _VNNI:
+        raise TensorExpressionError(f"{name}: {lanes} lanes, expected 16, 8 or 4", Span.of_caller())
+    return lanes
