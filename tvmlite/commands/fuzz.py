@@ -1,0 +1,100 @@
+"""Try random computes under random schedules with both code generators; print what goes wrong, made small."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+
+from tvmlite.core.errors import InputError
+from tvmlite.fuzz import case, report
+from tvmlite.fuzz.run import Finding, Tally, fuzz
+from tvmlite.fuzz.shrink import failure_of, shrink
+
+NAME = "fuzz"
+HELP = "look for wrong code with random computes and schedules"
+
+BACKENDS = ("llvm", "c")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    parser.add_argument("--seed", type=int, help="decides all cases (default: a fresh one, which is printed)")
+    parser.add_argument("--n", type=int, default=300, help="how many cases (default: 300)")
+    parser.add_argument("--backend", default="llvm,c", help="code generators to test (default: llvm,c)")
+    parser.add_argument("--jobs", type=int, default=2, help="processes that work at once (default: 2)")
+    parser.add_argument("--time", help="stop after this long: 60s, 10m, 2h")
+    parser.add_argument("--shrink", default="60s", help="time to make each program small (default: 60s)")
+    parser.add_argument("--show", type=int, metavar="CASE", help="print this case's program and stop")
+
+
+def main(options: argparse.Namespace) -> int:
+    """Carry the command out; the status is 1 if anything went wrong."""
+    backends = [name for name in options.backend.split(",") if name]
+    for name in backends:
+        if name not in BACKENDS:
+            raise InputError(f"--backend {name!r}: there are {', '.join(BACKENDS)}")
+    for option, value in (("--n", options.n), ("--jobs", options.jobs)):
+        if value < 1:
+            raise InputError(f"{option} is {value}, expected at least 1")
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
+    if options.show is not None:
+        print(case.make(seed, options.show).program.text())
+        return 0
+    limit = None if options.time is None else _seconds("--time", options.time)
+    patience = _seconds("--shrink", options.shrink)
+    print(f"seed {seed}", flush=True)
+    tally = fuzz(seed, options.n, backends, options.jobs, limit, _Line(options.n))
+    _Line.wipe()
+    for finding in _distinct(tally.findings):
+        _tell(seed, finding, backends, patience)
+    print(report.table(tally))
+    return 1 if tally.findings else 0
+
+
+def _seconds(option: str, text: str) -> float:
+    units = {"s": 1, "m": 60, "h": 3600}
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in units else (text, "s")
+    try:
+        value = float(number) * units[unit]
+    except ValueError:
+        value = -1.0
+    if value < 0:
+        raise InputError(f"{option} is {text!r}, expected a time such as 60s, 10m or 2h")
+    return value
+
+
+def _distinct(findings: list[Finding]) -> list[Finding]:
+    """One of each signature is shrunk and shown; the others are counted."""
+    first: dict[str, Finding] = {}
+    for finding in findings:
+        first.setdefault(finding.signature, finding)
+    return list(first.values())
+
+
+def _tell(seed: int, finding: Finding, backends: list[str], patience: float) -> None:
+    print(f"\ncase {finding.index} of seed {seed}: {finding.signature}: {finding.text}")
+    if finding.program is None or finding.signature.startswith("refusal"):
+        if finding.program is not None:
+            print("\n" + finding.program.text())
+        return
+    small = shrink(finding.program, finding.signature, backends, patience)
+    print(f"\n# {failure_of(small, backends)}\n{small.text()}", flush=True)
+
+
+class _Line:
+    """The progress line of a terminal."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+
+    def __call__(self, tally: Tally) -> None:
+        if sys.stderr.isatty():
+            text = f"{tally.cases}/{self.total} cases, {len(tally.findings)} wrong"
+            print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+    @staticmethod
+    def wipe() -> None:
+        """Take the line away."""
+        if sys.stderr.isatty():
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,87 @@
+"""Workers and what they are told to do: requests go out, messages come in, a crash is a message too."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+PATIENCE = 120.0
+"""Seconds without a message after which a worker is taken to be stuck."""
+
+
+class Member:
+    """One worker process, started when it is needed and again after a crash."""
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self.patience = patience
+        self.process: subprocess.Popen[bytes] | None = None
+        self.pending = b""
+        self.last = 0.0
+
+    def send(self, **request: Any) -> None:
+        """Give it a request."""
+        if self.process is None:
+            environment = os.environ | {"TVMLITE_CACHE": "off", "PYTHONFAULTHANDLER": "0"}
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tvmlite.fuzz.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+            )
+            self.pending = b""
+        assert self.process.stdin is not None
+        self.last = time.monotonic()
+        self.process.stdin.write(json.dumps(request).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def stream(self) -> Any:
+        """Where messages come from; only while a request is carried out."""
+        assert self.process is not None
+        return self.process.stdout
+
+    def messages(self, timeout: float | None = None) -> Iterator[dict[str, Any]]:
+        """Those that have come, or that come within ``timeout`` seconds; of a process that ended or is stuck,
+        one with "crash", and it is over."""
+        process = self.process
+        if process is None or process.stdout is None:
+            return
+        if not select.select([process.stdout], [], [], timeout)[0]:
+            if time.monotonic() - self.last > self.patience:
+                self.stop()
+                yield {"crash": f"no answer for {self.patience:.0f} s"}
+            return
+        data = os.read(process.stdout.fileno(), 1 << 16)
+        self.last = time.monotonic()
+        if not data:
+            code = process.wait()
+            self.process = None
+            yield {"crash": signal.Signals(-code).name if code < 0 else f"exit status {code}"}
+            return
+        *lines, self.pending = (self.pending + data).split(b"\n")
+        yield from (json.loads(line) for line in lines)
+
+    def ask(self, **request: Any) -> list[dict[str, Any]]:
+        """All messages up to the end of the request, or the crash."""
+        self.send(**request)
+        found: list[dict[str, Any]] = []
+        while not found or not ("end" in found[-1] or "crash" in found[-1]):
+            found.extend(self.messages(1.0))
+        return found
+
+    def stop(self) -> None:
+        """End the process."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            for stream in (self.process.stdin, self.process.stdout):
+                if stream is not None:
+                    stream.close()
+            self.process = None

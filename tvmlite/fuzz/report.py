@@ -1,0 +1,39 @@
+"""What a run of the fuzzer says in the end: a table by kind of compute and primitive, and the findings."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tvmlite.fuzz.generate import KINDS
+from tvmlite.fuzz.run import Tally
+
+
+def table(tally: Tally) -> str:
+    """How many cases had what in them, and how many of those went wrong."""
+    computes = [name for name in KINDS if tally.tags[name]]
+    primitives = sorted(name for name in tally.tags if name not in KINDS)
+    lines = [f"{'compute':<16}{'cases':>7}{'wrong':>7}    {'primitive':<16}{'cases':>7}{'wrong':>7}"]
+    for place in range(max(len(computes), len(primitives))):
+        left = _row(computes, place, tally)
+        lines.append(f"{left:<30}    {_row(primitives, place, tally)}".rstrip())
+    told = 100 * tally.compared / max(tally.elements, 1)
+    lines.append("")
+    lines.append(
+        f"{tally.cases} cases in {tally.seconds:.0f} s, {len(tally.findings)} wrong; {tally.refused} refused "
+        f"when lowered; {told:.1f}% of {tally.elements} elements could be told right from wrong"
+    )
+    lines.append(f"mistakes made on purpose and refused as they should be: {_listed(tally.mistakes)}")
+    if tally.primitives_refused:
+        lines.append(f"primitives refused: {_listed(tally.primitives_refused)}")
+    return "\n".join(lines)
+
+
+def _row(names: list[str], place: int, tally: Tally) -> str:
+    if place >= len(names):
+        return ""
+    name = names[place]
+    return f"{name:<16}{tally.tags[name]:>7}{tally.wrong_tags[name]:>7}"
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
