@@ -12,10 +12,12 @@ not count, but for what they evict from the caches.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads spin on after a product
 os.environ["TVMLITE_CACHE"] = "off"  # compilations are timed
@@ -23,6 +25,7 @@ os.environ["TVMLITE_CACHE"] = "off"  # compilations are timed
 import kernels.compilation
 import kernels.convolution
 import kernels.matmul
+import kernels.narrow
 import kernels.peers
 import kernels.rows
 import kernels.scaling
@@ -42,7 +45,9 @@ class Row:
     least: bool = True
 
 
-def of_peak(make: Callable[[], Case], peak: Callable[[], Callable[[], float]]) -> Callable[[Effort], tuple[float, str]]:
+def of_peak(
+    make: Callable[[], Case], peak: Callable[[], Callable[[], float]]
+) -> Callable[[Effort], tuple[float, str]]:
     """A measurement of a kernel's share of a peak."""
 
     def measure(effort: Effort) -> tuple[float, str]:
@@ -83,17 +88,41 @@ def from_c(make: Callable[[], Case]) -> Callable[[Effort], tuple[float, str]]:
 
 def symbolic(effort: Effort) -> tuple[float, str]:
     """The speed of a product of sizes given with the call, by that of the same schedule of known sizes."""
-    cases = {name: kernels.matmul.packing(1024, 1024, 1024, symbolic=name == "open") for name in ("open", "fixed")}
+    cases = {
+        name: kernels.matmul.packing(1024, 1024, 1024, symbolic=name == "open") for name in ("open", "fixed")
+    }
     times = clock.interleaved({name: case.prepare(case.build()) for name, case in cases.items()}, effort)
-    return times["fixed"] / times["open"], f"open {times['open'] * 1e3:.2f} ms, fixed {times['fixed'] * 1e3:.2f} ms"
+    return times["fixed"] / times[
+        "open"
+    ], f"open {times['open'] * 1e3:.2f} ms, fixed {times['fixed'] * 1e3:.2f} ms"
+
+
+def tutorial(effort: Effort) -> tuple[float, str]:
+    """How much faster the tutorial on matrix products is in its last step than in its first."""
+    path = Path(__file__).parents[1] / "tutorials" / "02_gemm.py"
+    spec = importlib.util.spec_from_file_location("gemm", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["gemm"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    first, *_, last = module.STEPS
+    one, other = module.run(512 if effort is QUICK else 1024, (first, last))
+    return other.speedup, f"{first} {one.seconds * 1e3:.0f} ms, {last} {other.seconds * 1e3:.2f} ms"
 
 
 CASES: dict[str, tuple[str, float, str, Callable[[], Case]]] = {
     "matmul512": ("fp32 matmul 512, B packed", 0.90, "float32", lambda: kernels.matmul.packed(512)),
     "matmul1024": ("fp32 matmul 1024, B packed", 0.90, "float32", lambda: kernels.matmul.packed(1024)),
-    "matmul_odd": ("fp32 matmul 511x513x1023, packing", 0.75, "float32", lambda: kernels.matmul.packing(511, 513, 1023)),
+    "matmul_odd": (
+        "fp32 matmul 511x513x1023, packing",
+        0.75,
+        "float32",
+        lambda: kernels.matmul.packing(511, 513, 1023),
+    ),
     "gemv": ("fp32 matmul 1x4096x4096, of read bandwidth", 0.90, "memory", kernels.matmul.one_row),
     "conv3x3": ("conv2d 3x3 56x56 64->64, bias, relu", 0.90, "float32", kernels.convolution.three_by_three),
+    "int8_1024": ("int8 matmul 1024, requantised, of VNNI", 0.85, "int8", kernels.narrow.int8),
+    "bf16_1024": ("bf16 matmul 1024, of the bf16 peak", 0.85, "bfloat16", kernels.narrow.bfloat16),
     "conv1x1": ("conv2d 1x1 14x14 1024->256", 0.85, "float32", kernels.convolution.one_by_one),
 }
 
@@ -113,8 +142,13 @@ def _rows() -> dict[str, Row]:
     for name, make in [(n, c[3]) for n, c in CASES.items()] + [(n, p[1]) for n, p in PEERS.items()]:
         rows[f"c.{name}"] = Row(f"the same from C: {name}", 0.9, from_c(make))
     for name, make in kernels.scaling.CASES.items():
-        rows[f"threads.{name}"] = Row(f"2 threads: {name}", 1.85, lambda e, make=make: kernels.scaling.measure(make, e))
-    rows["compile"] = Row("lowering and code generation, ms of CPU", 60, kernels.compilation.measure, least=False)
+        rows[f"threads.{name}"] = Row(
+            f"2 threads: {name}", 1.85, lambda e, make=make: kernels.scaling.measure(make, e)
+        )
+    rows["tutorial"] = Row("GEMM tutorial, first step to last", 200, tutorial)
+    rows["compile"] = Row(
+        "lowering and code generation, ms of CPU", 60, kernels.compilation.measure, least=False
+    )
     rows["symbolic"] = Row("matmul 1024 with te.var sizes, x of fixed", 0.8, symbolic)
     return rows
 
@@ -126,7 +160,9 @@ def _peak(name: str) -> Callable[[], float]:
 def main() -> int:
     """Print the table; 1 if a bar is missed."""
     rows = _rows()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", metavar="name", help=f"rows: {', '.join(rows)}; a prefix does")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter turns")
     options = parser.parse_args()

@@ -9,7 +9,6 @@ from typing import Any
 
 from kernels import clock, convolution, matmul
 from kernels.case import Case
-
 from tvmlite import driver
 from tvmlite.core.target import Target
 from tvmlite.te.codegen import jit, llvm
@@ -24,7 +23,7 @@ KERNELS: dict[str, Callable[[], Case]] = {
 
 
 def measure(effort: clock.Effort) -> tuple[float, str]:
-    """Milliseconds from a schedule to machine code, the mean over some kernels; the second word is LLVM's part."""
+    """Milliseconds from a schedule to machine code, the mean over some kernels."""
     target = Target.parse("native")
     totals, words = [], []
     for name, make in KERNELS.items():

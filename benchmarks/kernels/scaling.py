@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from kernels import clock, convolution, matmul
 from kernels.case import Case
-
 from tvmlite import runtime
 
 CASES: dict[str, Callable[[], Case]] = {

@@ -1,0 +1,24 @@
+"""Every tutorial runs, in small, to its end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TUTORIALS = sorted((Path(__file__).parents[1] / "tutorials").glob("[0-9]*.py"))
+SMALL = {"01_vector_add.py": ["--size", "640"], "02_gemm.py": ["--size", "70"]}
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.name)
+def test_a_tutorial_runs(path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    command = [sys.executable, str(path), *SMALL.get(path.name, [])]
+
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    assert run.returncode == 0, run.stderr
+    assert run.stdout

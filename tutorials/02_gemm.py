@@ -1,0 +1,222 @@
+"""A matrix product in seven steps, from three plain loops to the machine's limit.
+
+    python tutorials/02_gemm.py
+    python tutorials/02_gemm.py --size 512 --show packed
+
+The formula is the same in each step (but for the layout of one array, which a step introduces); only the
+schedule changes. Each step's result is compared with numpy's, and timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads would spin on between our timings
+
+import numpy as np
+
+import tvmlite
+from tvmlite import te
+
+LANES = 16
+"""Elements of a vector of AVX-512; narrower machines make two or four of one."""
+
+Step = Callable[[int], tuple[Any, list[Any]]]
+
+
+def formula(size: int) -> tuple[te.Tensor, te.Tensor, te.Tensor]:
+    """``C[i, j]`` is the sum of ``A[i, k] * B[k, j]`` over k."""
+    a = te.placeholder((size, size), name="A")
+    b = te.placeholder((size, size), name="B")
+    k = te.reduce_axis((0, size), "k")
+    c = te.compute((size, size), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    return a, b, c
+
+
+def naive(size: int) -> tuple[Any, list[Any]]:
+    """Three loops, the innermost down a column of B.
+
+    Each element it reads is in another cache line.
+    """
+    a, b, c = formula(size)
+    return te.create_schedule(c.op), [a, b, c]
+
+
+def blocked(size: int) -> tuple[Any, list[Any]]:
+    """Blocks of 32 by 32: what is read is read again from the cache.
+
+    The reduction goes outside of the block, 4 steps at a time.
+    """
+    a, b, c = formula(size)
+    s = te.create_schedule(c.op)
+    i_outer, j_outer, i, j = s[c].tile(*c.op.axis, 32, 32)
+    k_outer, k = s[c].split(c.op.reduce_axis[0], factor=4)
+    s[c].reorder(i_outer, j_outer, k_outer, k, i, j)
+    return s, [a, b, c]
+
+
+def vectorized(size: int) -> tuple[Any, list[Any]]:
+    """Neighbouring columns are the lanes of vectors.
+
+    They are neighbours in B and in C, so vectors are loaded and stored whole. But C goes to memory and back
+    in each step of the reduction, from lines that, at a size that is a power of two, evict each other.
+    """
+    a, b, c = formula(size)
+    s = te.create_schedule(c.op)
+    i_outer, j_outer, i, j = s[c].tile(*c.op.axis, 32, 32)
+    k_outer, k = s[c].split(c.op.reduce_axis[0], factor=4)
+    s[c].reorder(i_outer, j_outer, k_outer, k, i, j)
+    s[c].vectorize(j)
+    return s, [a, b, c]
+
+
+def permuted(size: int) -> tuple[Any, list[Any]]:
+    """The rows go outside of the small reduction loop.
+
+    A is read along its rows, and C goes to memory once in 4 steps.
+    """
+    a, b, c = formula(size)
+    s = te.create_schedule(c.op)
+    i_outer, j_outer, i, j = s[c].tile(*c.op.axis, 32, 32)
+    k_outer, k = s[c].split(c.op.reduce_axis[0], factor=4)
+    s[c].reorder(i_outer, j_outer, k_outer, i, k, j)
+    s[c].unroll(k)
+    s[c].vectorize(j)
+    return s, [a, b, c]
+
+
+def register_tile(s: Any, c: te.Tensor, rows: int = 6, columns: int = 64) -> tuple[Any, Any]:
+    """The sums of a tile stay in registers: 6 rows of 4 vectors are 24 of the 32 there are.
+
+    ``cache_write`` gives the sums a buffer of their own. Unrolled whole, with every index a constant, it is
+    no memory any more. Gives the loops over the panels of columns, and over the tiles of rows in each.
+    """
+    sums = s.cache_write(c, "local")
+    rows_outer, panels, i, j = s[c].tile(*s[c].op.axis, rows, columns)
+    vectors, lanes = s[c].split(j, factor=LANES)
+    s[c].reorder(panels, rows_outer, i, vectors, lanes)
+    s[c].vectorize(lanes)
+    s[sums].compute_at(s[c], rows_outer)
+    i, j = s[sums].op.axis
+    (k,) = s[sums].op.reduce_axis
+    vectors, lanes = s[sums].split(j, factor=LANES)
+    s[sums].reorder(k, i, vectors, lanes)
+    s[sums].unroll(i)
+    s[sums].unroll(vectors)
+    s[sums].vectorize(lanes)
+    return panels, rows_outer
+
+
+def in_registers(size: int) -> tuple[Any, list[Any]]:
+    """A tile of sums in registers: C is written once.
+
+    A step of the reduction is 24 multiply-adds for 10 loads, and the machine does two of each a cycle.
+    """
+    a, b, c = formula(size)
+    s = te.create_schedule(c.op)
+    register_tile(s, c)
+    return s, [a, b, c]
+
+
+def packed_formula(size: int, columns: int = 64) -> tuple[te.Tensor, te.Tensor, te.Tensor, te.Tensor]:
+    """The same product, which reads B from panels of columns; those are computed too."""
+    a = te.placeholder((size, size), name="A")
+    b = te.placeholder((size, size), name="B")
+    panel = te.compute(
+        (-(-size // columns), size, columns),
+        lambda p, k, j: te.if_then_else(p * columns + j < size, b[k, p * columns + j], 0.0),
+        name="P",
+    )
+    k = te.reduce_axis((0, size), "k")
+    c = te.compute(
+        (size, size), lambda i, j: te.sum(a[i, k] * panel[j // columns, k, j % columns], axis=k), name="C"
+    )
+    return a, b, panel, c
+
+
+def packed(size: int) -> tuple[Any, list[Any]]:
+    """B is copied to panels, each one stretch of memory.
+
+    Each panel is packed just before its use, inside the loop over the panels.
+    """
+    a, b, panel, c = packed_formula(size)
+    s = te.create_schedule(c.op)
+    panels, _ = register_tile(s, c)
+    s[panel].compute_at(s[c], panels)
+    _, lanes = s[panel].split(s[panel].op.axis[2], factor=LANES)
+    s[panel].vectorize(lanes)
+    return s, [a, b, c]
+
+
+def parallel(size: int) -> tuple[Any, list[Any]]:
+    """The panels are shared out among the threads."""
+    a, b, panel, c = packed_formula(size)
+    s = te.create_schedule(c.op)
+    panels, _ = register_tile(s, c)
+    s[c].parallel(panels)
+    s[panel].compute_at(s[c], panels)
+    _, lanes = s[panel].split(s[panel].op.axis[2], factor=LANES)
+    s[panel].vectorize(lanes)
+    return s, [a, b, c]
+
+
+STEPS: dict[str, Step] = {
+    step.__name__: step for step in (naive, blocked, vectorized, permuted, in_registers, packed, parallel)
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """A step's seconds, and how often as fast as the first step it is."""
+
+    name: str
+    seconds: float
+    speedup: float
+
+
+def run(size: int, steps: Iterable[str] = STEPS, budget: float = 0.5) -> Iterator[Result]:
+    """Build ``steps``, compare them with numpy, time each for ``budget`` seconds or one longer call."""
+    random = np.random.default_rng(0)
+    a, b = (random.standard_normal((size, size), "float32") for _ in range(2))
+    c, want = np.empty_like(a), a @ b
+    first = 0.0
+    for name in steps:
+        schedule, args = STEPS[name](size)
+        function = tvmlite.build(schedule, args, name="gemm")
+        start = time.perf_counter()
+        function(a, b, c)
+        seconds = time.perf_counter() - start
+        np.testing.assert_allclose(c, want, rtol=1e-3, atol=1e-3)
+        if seconds < budget:
+            seconds = function.time(a, b, c, budget=budget).median
+        first = first or seconds
+        yield Result(name, seconds, first / seconds)
+
+
+def main() -> None:
+    """Print the steps, and one step's loops and inner loop if asked."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--size", type=int, default=1024)
+    parser.add_argument("--show", choices=STEPS, help="print this step's loops and assembly instead")
+    options = parser.parse_args()
+    if options.show:
+        schedule, args = STEPS[options.show](options.size)
+        function = tvmlite.build(schedule, args, name="gemm")
+        print(function.source("loops"), function.source("asm"), sep="\n\n")
+        return
+    for result in run(options.size):
+        rate = 2 * options.size**3 / result.seconds / 1e9
+        summary = (STEPS[result.name].__doc__ or "").splitlines()[0]
+        numbers = f"{result.seconds * 1e3:9.2f} ms {rate:7.1f} GFLOP/s {result.speedup:6.1f}x"
+        print(f"{result.name:13} {numbers}  {summary}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
