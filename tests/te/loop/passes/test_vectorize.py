@@ -107,10 +107,10 @@ def test_gathers_lets_and_private_buffers(make, agree) -> None:
 
     assert vectorized(function, agree) == (
         "v = A[int64(P[ramp(0, 1, 8)])]\n"
-        "allocate T[2, 8] float32:\n"
-        "    T[0, ramp(0, 1, 8)] = v\n"
-        "    T[1, ramp(0, 1, 8)] = v * broadcast(2.0, 8)\n"
-        "    C[ramp(0, 1, 8)] = T[0, ramp(0, 1, 8)] + T[1, ramp(0, 1, 8)]"
+        "allocate T[16] float32:\n"
+        "    T[ramp(0, 1, 8)] = v\n"
+        "    T[ramp(8, 1, 8)] = v * broadcast(2.0, 8)\n"
+        "    C[ramp(0, 1, 8)] = T[ramp(0, 1, 8)] + T[ramp(8, 1, 8)]"
     )
 
 

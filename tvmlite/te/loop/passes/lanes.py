@@ -82,7 +82,7 @@ class Lanes:
         indices = tuple(self.expr(i, mask) for i in store.indices)
         value = self.expr(store.value, mask)
         if store.buffer in self.private:
-            indices = (*indices, self.lane_number())
+            indices = self.own_place(indices)
         predicate = mask
         if store.predicate is not None:
             predicate = self.both(self.expr(store.predicate, mask), mask)
@@ -155,11 +155,13 @@ class Lanes:
         return ir.Let(var, value, body)
 
     def allocate(self, allocate: ir.Allocate, mask: e.Expr | None) -> ir.Stmt:
-        """Each lane has a copy of its own: the lanes become the buffer's last axis."""
+        """Each lane has a copy of its own: elements of the lanes alternate, as if along a further axis."""
         buffer = allocate.buffer
         if buffer.strides or any(mentions(x, tuple(self.vectors)) for x in buffer.shape):  # type: ignore[arg-type]
             raise _Serial
-        wide = replace(buffer, shape=(*buffer.shape, e.const(self.lanes, e.INDEX)))
+        lanes = e.const(self.lanes, e.INDEX)
+        flat = len(buffer.shape) == 1
+        wide = replace(buffer, shape=(buffer.shape[0] * lanes,) if flat else (*buffer.shape, lanes))
         self.private[buffer] = wide
         self.whole += 1
         body = self.stmt(allocate.body, mask)
@@ -168,8 +170,14 @@ class Lanes:
 
     # -- expressions
 
-    def lane_number(self) -> e.Expr:
-        return e.Ramp(e.const(0, e.INDEX), e.const(1, e.INDEX), self.lanes)
+    def own_place(self, indices: tuple[e.Expr, ...]) -> tuple[e.Expr, ...]:
+        """Where the lanes' own copies of an element are: of one axis the index stays flat."""
+        number = e.Ramp(e.const(0, e.INDEX), e.const(1, e.INDEX), self.lanes)
+        if len(indices) != 1:
+            return (*indices, number)
+        if indices[0].lanes == 1:
+            return (self.analyzer.simplify(e.Ramp(indices[0] * self.lanes, e.const(1, e.INDEX), self.lanes)),)
+        return (self.analyzer.simplify(indices[0] * self.lanes + number),)
 
     def both(self, a: e.Expr, b: e.Expr | None) -> e.Expr:
         if b is None:
@@ -223,7 +231,7 @@ class Lanes:
         indices = parts[: len(load.indices)]
         own = parts[len(load.indices)] if load.predicate is not None else None
         if load.buffer in self.private:
-            indices.append(self.lane_number())
+            indices = list(self.own_place(tuple(indices)))
         forced = mask is not None and self.strict
         if not forced and all(p.lanes == 1 for p in (*indices, *parts)):
             return ir.Load(load.buffer, tuple(indices), own) if self.changed(load, indices, own) else load
