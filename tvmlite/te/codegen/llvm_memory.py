@@ -73,7 +73,7 @@ def load(w: Writer, where: Place) -> str:
         return _load_whole(w, where, 0, where.lanes)
     if where.stride == -1:
         return _reversed(w, _load_whole(w, where, 1 - where.lanes, where.lanes), where)
-    if where.stride is not None and _has_windows(where):
+    if where.stride is not None and _has_windows(where.stride, where.lanes):
         return _load_windows(w, where, where.stride)
     return _load_each(w, where)
 
@@ -132,9 +132,9 @@ def _load_whole(w: Writer, where: Place, offset: int, lanes: int) -> str:
     return from_memory(w, raw, where.buffer.dtype, lanes)
 
 
-def _has_windows(where: Place) -> bool:
+def _has_windows(stride: int, lanes: int) -> bool:
     """Whether whole vectors side by side stay within the elements loaded: those of few lanes would not."""
-    return where.stride in _WINDOWS and where.lanes >= where.stride
+    return stride in _WINDOWS and lanes >= stride
 
 
 def _load_windows(w: Writer, where: Place, stride: int) -> str:
@@ -187,7 +187,7 @@ def _load_masked(w: Writer, where: Place) -> str:
         return w.emit(f"select {masks} {mask}, {kind} {value}, {kind} zeroinitializer")
     if where.stride == 1:
         return from_memory(w, _masked(w, _address(w, where, 0, ""), where, type_, mask), dtype, lanes)
-    if where.stride is not None and _has_windows(where):
+    if where.stride is not None and _has_windows(where.stride, where.lanes):
         return _load_windows(w, where, where.stride)
     addresses, pointers = _addresses(w, where)
     name = f"llvm.masked.gather.{mangled(type_)}.{mangled(pointers)}"
