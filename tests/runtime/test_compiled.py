@@ -269,9 +269,9 @@ def test_scalars_are_numbers_of_their_dtype(fill: CompiledFunction) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((3.5, 1), "scalar 'n' is a float, expected a int32 number"),
+        ((3.5, 1), "scalar 'n' is a float, expected a number of int32"),
         ((2**31, 1), "scalar 'n' is 2147483648, expected int32: -2147483648 to 2147483647"),
-        ((3, "x"), "scalar 'v' is a str, expected a float32 number"),
+        ((3, "x"), "scalar 'v' is a str, expected a number of float32"),
         ((-1, 1), r"the shape of 'y' would be \(-1,\)"),
     ],
 )

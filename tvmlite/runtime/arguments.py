@@ -47,11 +47,16 @@ def accept(function: str, expected: ArrayParameter, value: Any) -> np.ndarray:
     Inputs may be strided, read-only or of the other byte order: those are copied to a dense array.
     Outputs must be dense, native and writable, as results are written to the caller's own memory.
     """
-    array = as_array(value)
+    try:
+        array = as_array(value)
+    except InputError as error:
+        raise _refused(function, expected, f"cannot be used: {error.message}") from error
     if array is None:
         if isinstance(value, (bool, int, float)) and not expected.dims and not expected.is_output:
             return np.asarray(value, expected.dtype)
         raise _refused(function, expected, f"is a {type(value).__name__}, expected an array")
+    if np.ma.is_masked(array):
+        raise _refused(function, expected, "has masked elements, expected an array without")
     if array.dtype != expected.dtype:
         native = array.dtype.newbyteorder("=")
         if native != expected.dtype:
@@ -113,7 +118,7 @@ def scalar(function: str, parameter: Parameter, value: Any) -> int | float:
         whole = int(bool(value)) if dtype == "bool" else operator.index(value)
     except (TypeError, ValueError):
         raise InputError(
-            f"{function}: scalar {name!r} is a {type(value).__name__}, expected a {dtype} number"
+            f"{function}: scalar {name!r} is a {type(value).__name__}, expected a number of {dtype}"
         ) from None
     low, high = dtypes.limits(dtype)
     if not low <= whole <= high:

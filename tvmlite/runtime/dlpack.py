@@ -44,7 +44,10 @@ def take(source: Any) -> np.ndarray:
     What is not in main memory, or of a dtype that is not ours, is an InputError.
     """
     kind = type(source).__name__
-    device = source.__dlpack_device__() if hasattr(source, "__dlpack_device__") else CPU
+    try:
+        device = source.__dlpack_device__() if hasattr(source, "__dlpack_device__") else CPU
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise InputError(f"a {kind} is on no DLPack device: {error}") from error
     if int(device[0]) != CPU[0]:
         raise InputError(f"a {kind} is on DLPack device {tuple(map(int, device))}, expected the CPU {CPU}")
     try:
@@ -55,7 +58,10 @@ def take(source: Any) -> np.ndarray:
 
 
 def _from_capsule(capsule: Any, kind: str) -> np.ndarray:
-    address = _get_pointer(id(capsule), b"dltensor")
+    try:
+        address = _get_pointer(id(capsule), b"dltensor")
+    except ValueError as error:
+        raise InputError(f"a {kind} gives a {type(capsule).__name__}, expected a DLPack capsule") from error
     managed = _ffi.cast("DLManagedTensor *", address)
     tensor = managed.tensor
     name = _DTYPES.get((tensor.dtype.code, tensor.dtype.bits))

@@ -57,6 +57,11 @@ class Library:
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs by name, for the inputs by name."""
+        if not isinstance(inputs, Mapping):
+            raise InputError(
+                f"run takes a dict of {', '.join(self.input_names) or 'nothing'}, not a {type(inputs).__name__}",
+                hint="call the library to give inputs by position",
+            )
         result = self.function(*self._inputs((), inputs))
         return dict(zip(self.output_names, result if isinstance(result, tuple) else (result,), strict=True))
 

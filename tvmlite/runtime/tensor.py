@@ -88,6 +88,8 @@ def as_array(source: Any) -> np.ndarray | None:
         return source
     if isinstance(source, Tensor):
         return source.numpy()
+    if isinstance(source, type):
+        return None
     if isinstance(source, np.generic):
         return np.asarray(source)
     if hasattr(source, "__dlpack__"):

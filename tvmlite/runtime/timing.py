@@ -44,10 +44,10 @@ def measure(
     ``budget`` seconds, at least 3 and at most 1000.
     """
     for name, value in (("number", number), ("repeat", repeat)):
-        if value is not None and value < 1:
-            raise InputError(f"time: {name} is {value}, expected at least 1")
-    if not budget > 0:
-        raise InputError(f"time: budget is {budget} seconds, expected more than 0")
+        if value is not None and not (isinstance(value, int) and value >= 1):
+            raise InputError(f"time: {name} is {value!r}, expected a whole number, at least 1")
+    if not (isinstance(budget, (int, float)) and budget > 0):
+        raise InputError(f"time: budget is {budget!r} seconds, expected more than 0")
     _run(call, 1)
     number = number or _calls_per_run(call)
     was_collecting = gc.isenabled()

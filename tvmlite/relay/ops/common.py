@@ -11,6 +11,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError
 from tvmlite.relay.ir import Call
 from tvmlite.relay.types import Dim, Shape, TensorType, Type, same_dim, show_type
+from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import Tensor, compute
 
@@ -123,6 +124,16 @@ def clamp(index: e.Expr, extent: Any) -> e.Expr:
     """``index``, or the nearest of ``0 .. extent - 1``; never outside a tensor that has elements."""
     top = e.convert(extent) - 1 if isinstance(extent, e.Expr) else e.const(extent - 1, index.dtype)
     return e.Max(*e.match(e.Min(*e.match(index, top)), 0))
+
+
+def unless_empty(extents: Sequence[Any], value: e.Expr) -> e.Expr:
+    """``value``, which reads along axes of ``extents``; 0, without a read, if one of them is 0."""
+    for extent in extents:
+        some = e.convert(extent) >= 1
+        if isinstance(some, bool) or arith.Analyzer().prove(some):
+            continue
+        value = e.Call("if_then_else", (some, value, e.const(0, value.dtype)), value.dtype)
+    return value
 
 
 def as_index(value: e.Expr, extent: Any) -> e.Expr:

@@ -1,7 +1,7 @@
 """Operators that read where indices say: take, gather, gather_nd, unravel_index.
 
 Unless said otherwise, negative indices count from the end, and those outside are clamped: no index reads
-outside its tensor.
+outside its tensor. What is read along an axis without elements is 0.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tvmlite.relay.ops.common import (
     fault,
     from_end,
     tensors,
+    unless_empty,
 )
 from tvmlite.relay.ops.reshape import reshaped_indices
 from tvmlite.relay.types import Dim, Shape, TensorType, Type, num_elements, same_dim, show_shape
@@ -122,7 +123,7 @@ def take(call: Call, data: Tensor, indices: Tensor) -> Tensor:
         else:
             index = index % extent if call["mode"] == "wrap" else clamp(index, extent)
         at: Any = reshaped_indices(data.shape, (extent,), (index,)) if flat else None
-        return data[at if flat else (*i[:axis], index, *i[axis + count :])]
+        return unless_empty([extent], data[at if flat else (*i[:axis], index, *i[axis + count :])])
 
     return compute(_take_shape(call, data.shape, indices.shape), element, name="take", tag="injective")
 
@@ -167,7 +168,8 @@ def gather(call: Call, data: Tensor, indices: Tensor) -> Tensor:
     axis = call["axis"] % data.ndim
 
     def element(*i: e.Expr) -> e.Expr:
-        return data[(*i[:axis], safe_index(indices[i], data.shape[axis]), *i[axis + 1 :])]
+        extent = data.shape[axis]
+        return unless_empty([extent], data[(*i[:axis], safe_index(indices[i], extent), *i[axis + 1 :])])
 
     return compute(indices.shape, element, name="gather", tag="injective")
 
@@ -219,8 +221,9 @@ def gather_nd(call: Call, data: Tensor, indices: Tensor) -> Tensor:
     assert isinstance(length, int)
 
     def element(*i: e.Expr) -> e.Expr:
-        parts = [safe_index(indices[(k, *i[:rank])], data.shape[batch + k]) for k in range(length)]
-        return data[(*i[:batch], *parts, *i[rank:])]
+        extents = data.shape[batch : batch + length]
+        parts = [safe_index(indices[(k, *i[:rank])], extent) for k, extent in enumerate(extents)]
+        return unless_empty(extents, data[(*i[:batch], *parts, *i[rank:])])
 
     shape = (*indices.shape[1:], *data.shape[batch + length :])
     return compute(shape, element, name="gather_nd", tag="injective")

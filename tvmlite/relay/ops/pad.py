@@ -8,8 +8,8 @@ import numpy as np
 
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ops.common import clamp, fault, scalar_of, tensors
-from tvmlite.relay.types import Dim, Shape, TensorType, Type, normal_dim, show_shape
+from tvmlite.relay.ops.common import clamp, fault, scalar_of, tensors, unless_empty
+from tvmlite.relay.types import Dim, Shape, TensorType, Type, normal_dim, same_dim, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import Tensor, compute
 
@@ -75,10 +75,12 @@ def pad(call: Call, data: Tensor) -> Tensor:
     shape = _padded_shape(call, data.shape)
     if call["pad_mode"] == "constant":
         return _constant_pad(call, data, widths, shape)
+    repeated = [n for n, m in zip(data.shape, shape, strict=True) if not same_dim(n, m)]
 
     def element(*i: e.Expr) -> e.Expr:
         at = zip(i, data.shape, widths, strict=True)
-        return data[tuple(_source(call["pad_mode"], index, n, *width) for index, n, width in at)]
+        value = data[tuple(_source(call["pad_mode"], index, n, *width) for index, n, width in at)]
+        return unless_empty(repeated, value)
 
     return compute(shape, element, name="pad", tag="injective")
 

@@ -11,7 +11,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
 from tvmlite.relay.ops.common import axes_of, elementwise, fault, tensors, truncating_divide
-from tvmlite.relay.types import Dim, Shape, TensorType, Type, num_elements
+from tvmlite.relay.types import Dim, Shape, TensorType, Type, num_elements, same_dim, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as te
 from tvmlite.te.tensor import Tensor, compute
@@ -216,6 +216,9 @@ def any_(call: Call, data: Tensor) -> Tensor:
 
 
 def _arg_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    if any(same_dim(checked.shape[k], 0) for k in reduced_axes(call, checked.ndim)):
+        raise fault(call, f"data is {show_shape(checked.shape)}: nothing to choose from")
     return TensorType(_anything(call, data).shape, "int32")
 
 

@@ -18,9 +18,9 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ops import windows
-from tvmlite.relay.ops.common import clamp, fault
+from tvmlite.relay.ops.common import clamp, fault, unless_empty
 from tvmlite.relay.ops.resize_taps import METHODS, MODES, ROUNDINGS, NumpyNumbers, Tap, TeNumbers, taps_of
-from tvmlite.relay.types import Shape, TensorType
+from tvmlite.relay.types import Shape, TensorType, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as te
 
@@ -46,6 +46,11 @@ def resize_type(rank: int) -> Callable[..., TensorType]:
             raise fault(call, f"scales is {call['scales']}, expected {rank} values")
         if call["roi"] and len(call["roi"]) != 2 * rank:
             raise fault(call, f"roi is {call['roi']}, expected {2 * rank} values")
+        for have, want in zip(data.shape[2:], size, strict=True):
+            if isinstance(have, int) and have == 0 and not (isinstance(want, int) and want == 0):
+                raise fault(
+                    call, f"data is {show_shape(data.shape)}: nothing to resize to {show_shape(size)}"
+                )
         if not dtypes.is_float(data.dtype) and call["method"] != "nearest_neighbor":
             raise fault(call, f"data is {data.dtype}, method {call['method']!r} expects a float")
         return TensorType((*data.shape[:2], *size), call["out_dtype"] or data.dtype)
@@ -78,7 +83,7 @@ def resize_compute(rank: int) -> Callable[..., te.Tensor]:
             if outside:
                 fill = e.const(call["extrapolation_value"], value.dtype)
                 value = e.Select(e.any_of(outside), fill, value)
-            return e.cast(call["out_dtype"] or data.dtype, value)
+            return e.cast(call["out_dtype"] or data.dtype, unless_empty(data.shape[2:], value))
 
         return te.compute((*data.shape[:2], *size), element, name=f"resize{rank}d", tag="injective")
 

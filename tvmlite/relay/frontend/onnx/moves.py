@@ -118,7 +118,7 @@ def _reshape(node: OnnxNode, data: Expr, shape: Expr | None = None) -> np.ndarra
 def _flatten(node: OnnxNode, data: Expr) -> np.ndarray:
     elements = elements_of(node, data)
     axis = node.attr("axis", 1)
-    return elements.reshape(math.prod(elements.shape[:axis]), -1)
+    return elements.reshape(math.prod(elements.shape[:axis]), math.prod(elements.shape[axis:]))
 
 
 @rule("Transpose")

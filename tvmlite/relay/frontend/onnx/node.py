@@ -222,6 +222,8 @@ class OnnxNode:
         """``value`` with ``shape``; itself when that is its shape already."""
         if dims.same(self.shape(value), shape):
             return value
+        if any(isinstance(d, int) and d == 0 for d in shape):  # to the operator 0 is the extent there was
+            return self.full(0, shape, self.dtype(value))
         return self.make("reshape", value, newshape=tuple(shape))
 
     def transpose(self, value: Expr, axes: Sequence[int]) -> Expr:

@@ -73,6 +73,8 @@ def _layer(node: OnnxNode, gates: int, defaults: Sequence[str], inputs: Sequence
     steps, batch, _ = node.shape(data)
     if not isinstance(steps, int):
         node.unsupported(f"a sequence of dynamic length {steps}")
+    if steps == 0:
+        node.unsupported("a sequence of 0 steps")
     if steps > LONGEST:
         node.unsupported(f"a sequence of {steps} steps; at most {LONGEST} are unrolled")
     hidden = node.shape(recurrence)[-1]
