@@ -118,6 +118,8 @@ class CompiledModule(Library):
 
 def source_of(form: str, lowered: loop.Function, legal: loop.Function, target: Target) -> str:
     """A function as text, in one of ``FORMS``."""
+    if target.kind == "c" and form in ("llvm", "optimized", "asm"):
+        raise InputError(f"form {form!r} is of LLVM; target 'c' has loops, legal, c")
     match form:
         case "loops":
             return str(lowered)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -15,10 +16,16 @@ COMMANDS = (compile_, run, bench, show, opt, doctor, fuzz, demo)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status is 0 on success, 1 on the user's error, 130 on Ctrl-C."""
+    """Run one command. The exit status is 0 on success, 1 on the user's error, 2 for a wrong command line,
+    130 on Ctrl-C, 141 when the reader of our output goes away."""
     options = _parser().parse_args(argv)
     try:
-        return options.command(options)
+        status = options.command(options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # whoever read our output (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except TvmliteError as error:
         print(f"tvmlite: {type(error).__name__}: {error}", file=sys.stderr)
         return 1

@@ -49,10 +49,14 @@ class Report:
         return Report(tuple(rows), pass_times)
 
     def __str__(self) -> str:
-        lines = [f"{'calls':>5}  {'schedule':26} {'code':8} {'operators':60} result"]
+        rows = [("calls", "schedule", "code", "operators", "result")]
         for row in self.rows:
             operators = " ".join(row.operators)
             operators = operators if len(operators) <= 60 else operators[:57] + "..."
             code = "cached" if row.from_cache else "compiled"
-            lines.append(f"{row.calls:5}  {row.schedule:26} {code:8} {operators:60} {row.result}")
-        return "\n".join(lines)
+            rows.append((f"{row.calls:5}", row.schedule, code, operators, row.result))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join(
+            "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        )

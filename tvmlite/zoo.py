@@ -9,6 +9,7 @@ taken off.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from tvmlite.core.errors import ModelError, UnsupportedError
 try:
     import onnx
     from onnx import numpy_helper
+    from onnx.reference import ReferenceEvaluator
 except ImportError:
     raise UnsupportedError(
         "the model graphs come with the onnx package", hint="pip install 'tvmlite[onnx]'"
@@ -69,6 +71,11 @@ def light_input(model: onnx.ModelProto, seed: int = 0) -> dict[str, np.ndarray]:
         for one in model.graph.input
         if one.name not in held
     }
+
+
+def light_output(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """What ``model`` gives, by the onnx package's own implementation in numpy."""
+    return [np.asarray(one) for one in ReferenceEvaluator(model).run(None, dict(inputs))]
 
 
 def _folder() -> Path:

@@ -1,4 +1,4 @@
-"""Time a model, alone or interleaved with onnxruntime in one run."""
+"""Time a model, alone or in turn with onnxruntime; outputs that differ from its make the status 1."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from tvmlite import runtime
 from tvmlite.commands import common
-from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.errors import InputError, UnsupportedError
 
 NAME = "bench"
 HELP = "time a model, also against onnxruntime"
@@ -21,13 +21,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.model_options(parser)
     common.thread_option(parser)
     parser.add_argument("--against", choices=["onnxruntime"], help="another runtime, timed in turn with ours")
-    parser.add_argument("--dims", nargs="+", default=[], metavar="NAME=N", help="values for open dimensions")
+    common.dims_option(parser)
     parser.add_argument("--rounds", type=int, default=10, help="turns of each runtime (default: 10)")
 
 
 def main(options: argparse.Namespace) -> int:
     """Carry the command out."""
     common.set_threads(options)
+    if options.rounds < 1:
+        raise InputError(f"--rounds is {options.rounds}, expected at least 1")
+    right = True
     lib = common.compile_model(options)
     inputs = common.random_inputs(lib, common.parse_dims(options.dims))
     runs: dict[str, Callable[[], object]] = {"tvmlite": lambda: lib.run(inputs)}
@@ -35,14 +38,14 @@ def main(options: argparse.Namespace) -> int:
         peer = onnxruntime_session(str(options.model), runtime.num_threads())
         feed = dict(zip((i.name for i in peer.get_inputs()), inputs.values(), strict=False))
         runs["onnxruntime"] = lambda: peer.run(None, feed)
-        _compare(list(lib.run(inputs).values()), [np.asarray(one) for one in peer.run(None, feed)])
+        right = _compare(list(lib.run(inputs).values()), [np.asarray(one) for one in peer.run(None, feed)])
     times = common.interleaved(runs, options.rounds)
     load = os.getloadavg()[0]
     print(f"threads {runtime.num_threads()}, load {load:.2f}, medians of {options.rounds} interleaved turns")
     for name, seconds in times.items():
-        ratio = f"  {seconds / times['tvmlite']:.2f}x of ours" if name != "tvmlite" else ""
+        ratio = f"  {seconds / times['tvmlite']:.2f} times ours" if name != "tvmlite" else ""
         print(f"{name:12} {seconds * 1e3:9.3f} ms{ratio}")
-    return 0
+    return 0 if right else 1
 
 
 def onnxruntime_session(model: str | bytes, threads: int):
@@ -58,8 +61,10 @@ def onnxruntime_session(model: str | bytes, threads: int):
     return onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
 
 
-def _compare(ours: list[np.ndarray], theirs: list[np.ndarray]) -> None:
-    for index, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-        largest = float(np.max(np.abs(b.astype(np.float64)), initial=0)) or 1.0
-        gap = float(np.max(np.abs(a.astype(np.float64) - b.astype(np.float64)), initial=0))
-        print(f"output {index}: largest difference {gap / largest:.1e} of the largest value")
+def _compare(ours: list[np.ndarray], theirs: list[np.ndarray]) -> bool:
+    """Whether all outputs agree; a line for each."""
+    gaps = [common.relative_gap(a, b) for a, b in zip(ours, theirs, strict=True)]
+    for index, gap in enumerate(gaps):
+        verdict = "" if gap <= common.TOLERANCE else ": WRONG"
+        print(f"output {index}: largest difference {gap:.1e} of the largest value{verdict}")
+    return all(gap <= common.TOLERANCE for gap in gaps)

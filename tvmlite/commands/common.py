@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -20,9 +21,9 @@ from tvmlite.driver import CompiledModule, compile
 from tvmlite.relay.frontend import from_onnx
 
 
-def model_options(parser: argparse.ArgumentParser) -> None:
-    """The options of every command that compiles a model."""
-    parser.add_argument("model", type=Path, help="an ONNX file")
+def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -> None:
+    """The options of every command that compiles a model; ``what`` is said of the file."""
+    parser.add_argument("model", type=Path, help=what)
     parser.add_argument(
         "--input-shapes",
         metavar="NAME:[1,3,224,224]",
@@ -34,6 +35,13 @@ def model_options(parser: argparse.ArgumentParser) -> None:
         "--target", default="native", help='"native", "c", or "llvm -mcpu=..." (default: native)'
     )
     parser.add_argument("--opt-level", type=int, choices=range(4), default=3, help="0 to 3 (default: 3)")
+
+
+def dims_option(parser: argparse.ArgumentParser) -> None:
+    """``--dims``, for commands that make inputs up."""
+    parser.add_argument(
+        "--dims", nargs="+", default=[], metavar="NAME=N", help="the open dimensions of random inputs"
+    )
 
 
 def thread_option(parser: argparse.ArgumentParser) -> None:
@@ -81,6 +89,15 @@ def library_of(options: argparse.Namespace) -> runtime.Library:
     return runtime.load(options.model)
 
 
+def describe(path: Path) -> str:
+    """How large the file is, in bytes, kB or MB."""
+    size, unit = float(path.stat().st_size), "bytes"
+    for larger in ("kB", "MB"):
+        if size >= 1000:
+            size, unit = size / 1000, larger
+    return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+
+
 def set_threads(options: argparse.Namespace) -> None:
     """Carry out ``--threads``."""
     if options.threads is not None:
@@ -103,28 +120,34 @@ def parse_dims(texts: list[str]) -> dict[str, int]:
 def random_inputs(lib: runtime.Library, dims: Mapping[str, int], seed: int = 0) -> dict[str, np.ndarray]:
     """Seeded inputs: normal floats, ints in 0..9; ``dims`` gives named dimensions their values."""
     rng = np.random.default_rng(seed)
+    parameters = lib.signature.of_kind("input")
+    unknown = dims.keys() - {d for p in parameters for d in p.shape}
+    if unknown:
+        known = sorted({d for p in parameters for d in p.shape if isinstance(d, str)})
+        raise InputError(
+            f"--dims: there is no open dimension {min(unknown)!r}; there are {', '.join(known) or 'none'}"
+        )
     made = {}
-    for parameter in lib.signature.of_kind("input"):
-        shape = [d if isinstance(d, int) else _open_extent(parameter, d, dims) for d in parameter.shape]
+    for name, parameter in zip(lib.input_names, parameters, strict=True):
+        shape = [d if isinstance(d, int) else _open_extent(name, d, dims) for d in parameter.shape]
         values: Any = rng.standard_normal(shape)
         if not dtypes.is_float(parameter.dtype):
             values = rng.integers(0, 2 if parameter.dtype == "bool" else 10, shape)
-        made[parameter.name] = values.astype(dtypes.numpy_of(parameter.dtype))
+        made[name] = values.astype(dtypes.numpy_of(parameter.dtype))
     return made
 
 
-def _open_extent(parameter: abi.Parameter, name: str | None, dims: Mapping[str, int]) -> int:
-    if name is None:
+def _open_extent(given: str, extent: str | None, dims: Mapping[str, int]) -> int:
+    if extent is None:
         raise InputError(
-            f"input {parameter.name!r} has an extent that other inputs decide",
-            hint="give inputs with --inputs in.npz",
+            f"input {given!r} has an extent that other inputs decide", hint="give inputs with --inputs in.npz"
         )
-    if name not in dims:
+    if extent not in dims:
         raise InputError(
-            f"input {parameter.name!r} has the open dimension {name!r}",
-            hint=f"give inputs with --inputs in.npz, or its value with --dims {name}=N",
+            f"input {given!r} has the open dimension {extent!r}",
+            hint=f"give inputs with --inputs in.npz, or its value with --dims {extent}=N",
         )
-    return dims[name]
+    return dims[extent]
 
 
 class Progress:
@@ -146,6 +169,23 @@ class Progress:
         """Wipe the line."""
         if self.shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+TOLERANCE = 1e-4
+"""The largest ``relative_gap`` of a right answer."""
+
+
+def relative_gap(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """The largest difference over the largest magnitude of ``theirs``; infinite where shapes, dtypes or what
+    is not finite differ."""
+    if (ours.shape, ours.dtype) != (theirs.shape, theirs.dtype):
+        return math.inf
+    a, b = ours.astype(np.float64).reshape(-1), theirs.astype(np.float64).reshape(-1)
+    finite = np.isfinite(b)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(a[finite]).all():
+        return math.inf
+    largest = float(np.max(np.abs(b[finite]), initial=0)) or 1.0
+    return float(np.max(np.abs(a[finite] - b[finite]), initial=0)) / largest
 
 
 def interleaved(

@@ -27,8 +27,6 @@ def main(options: argparse.Namespace) -> int:
     seconds = time.perf_counter() - start
     if options.report:
         print(lib.report)
-    size = options.output.stat().st_size / 1e6
-    print(
-        f"{options.output}: {len(lib.report.rows)} kernels, {size:.1f} MB, {seconds:.1f} s, for {lib.target}"
-    )
+    size, count = common.describe(options.output), len(lib.report.rows)
+    print(f"{options.output}: {count} kernels, {size}, {seconds:.1f} s, for {lib.target}")
     return 0

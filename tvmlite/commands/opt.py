@@ -26,7 +26,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Carry the command out."""
-    module = parse(options.graph.read_text(encoding="utf-8"), str(options.graph))
+    try:
+        text = options.graph.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{options.graph} is not Relay text: it is not UTF-8 ({error.reason})") from error
+    module = parse(text, str(options.graph))
     table = passes.by_name(Target.parse(options.target))
     wanted = [name for name in options.passes.split(",") if name]
     for name in wanted:

@@ -17,12 +17,10 @@ HELP = "run a compiled library or a model"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    common.model_options(parser)
+    common.model_options(parser, "a compiled library (.so), or an ONNX file")
     common.thread_option(parser)
     parser.add_argument("--inputs", type=Path, help="an .npz with an array for each input; default: random")
-    parser.add_argument(
-        "--dims", nargs="+", default=[], metavar="NAME=N", help="open dimensions of random inputs"
-    )
+    common.dims_option(parser)
     parser.add_argument("--seed", type=int, default=0, help="of random inputs (default: 0)")
     parser.add_argument("--outputs", type=Path, help="where to write the outputs, as .npz")
     parser.add_argument("--print-time", action="store_true", help="print the median time of a run")
@@ -34,6 +32,8 @@ def main(options: argparse.Namespace) -> int:
     common.set_threads(options)
     lib = common.library_of(options)
     if options.inputs is not None:
+        if options.dims:
+            raise InputError("--dims says how large random inputs are; --inputs gives them already")
         inputs = _read(options.inputs)
     else:
         inputs = common.random_inputs(lib, common.parse_dims(options.dims), options.seed)
@@ -51,10 +51,12 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _read(path: Path) -> dict[str, np.ndarray]:
+    if path.exists() and not zipfile.is_zipfile(path):
+        raise InputError(f"--inputs {path}: not an .npz file (numpy.savez writes one)")
     try:
         with np.load(path, allow_pickle=False) as data:
             return {name: data[name] for name in data.files}
-    except (ValueError, zipfile.BadZipFile, EOFError, AttributeError) as error:
+    except (ValueError, zipfile.BadZipFile, EOFError) as error:
         raise InputError(f"--inputs {path}: not an .npz of plain arrays ({error})") from error
 
 

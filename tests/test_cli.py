@@ -1,0 +1,369 @@
+"""The command as a user meets it: what it prints, what it writes, and its exit status."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import models
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from tvmlite import cli, relay
+from tvmlite.core.version import VERSION
+
+WEIGHTS = np.random.default_rng(3).standard_normal((8, 5)).astype(np.float32)
+
+pytestmark = pytest.mark.usefixtures("threads")
+
+
+def _model(rows: int | str) -> onnx.ModelProto:
+    """``relu(x @ weights)`` over ``rows`` rows; its input's name is none that C could write."""
+    nodes = [helper.make_node("MatMul", ["in/x:0", "w"], ["m"]), helper.make_node("Relu", ["m"], ["y"])]
+    inputs = [helper.make_tensor_value_info("in/x:0", TensorProto.FLOAT, [rows, 8])]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [rows, 5])]
+    graph = helper.make_graph(nodes, "net", inputs, outputs, [numpy_helper.from_array(WEIGHTS, "w")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with ``fixed.onnx`` (four rows) and ``open model.onnx`` (n rows)."""
+    onnx.save(_model(4), tmp_path / "fixed.onnx")
+    onnx.save(_model("n"), tmp_path / "open model.onnx")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class Done(NamedTuple):
+    """What a command left: its exit status, and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def tvmlite(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in this process."""
+
+    def run(*words: str) -> Done:
+        try:
+            status = cli.main(words)
+        except SystemExit as end:  # how argparse ends
+            status = end.code if isinstance(end.code, int) else 2
+        return Done(status, *capsys.readouterr())
+
+    return run
+
+
+def _process(words: Sequence[str], **environment: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tvmlite", *words]
+    return subprocess.Popen(
+        command,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+# compile and run
+
+
+@pytest.mark.parametrize("target", ["native", "c"])
+def test_a_model_is_compiled_and_the_library_run(tvmlite: Run, folder: Path, target: str) -> None:
+    x = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)
+    np.savez(folder / "in.npz", **{"in/x:0": x})
+
+    compiled = tvmlite("compile", "fixed.onnx", "-o", "net.so", "--target", target)
+    run = tvmlite("run", "net.so", "--inputs", "in.npz", "--outputs", "out.npz")
+
+    assert compiled == (0, compiled.out, "")
+    assert "net.so: 1 kernels, " in compiled.out
+    assert " kB, " in compiled.out
+    assert run.status == 0
+    assert run.out.startswith("y: float32[4, 5], min 0, max ")
+    np.testing.assert_allclose(np.load(folder / "out.npz")["y"], np.maximum(x @ WEIGHTS, 0), rtol=1e-4)
+
+
+def test_c_source_and_headers_are_written(tvmlite: Run, folder: Path) -> None:
+    assert tvmlite("compile", "open model.onnx", "-o", "net.c").status == 0
+    assert tvmlite("compile", "open model.onnx", "-o", "only.h").status == 0
+
+    names = {path.name for path in folder.iterdir() if path.suffix in (".c", ".h")}
+    assert names == {"net.c", "net.h", "net_constants.c", "tvmlite_pool.c", "only.h"}
+    assert "int32_t open_model(" in (folder / "only.h").read_text()
+
+
+def test_the_report_lists_the_kernels(tvmlite: Run) -> None:
+    done = tvmlite("compile", "fixed.onnx", "-o", "net.so", "--report")
+
+    first, second, *_ = done.out.splitlines()
+    assert first.split() == ["calls", "schedule", "code", "operators", "result"]
+    assert "nn.relu" in second
+
+
+def test_random_inputs_need_their_open_dimensions(tvmlite: Run) -> None:
+    refused = tvmlite("run", "open model.onnx")
+    done = tvmlite("run", "open model.onnx", "--dims", "n=7", "--seed", "3", "--threads", "1")
+
+    assert refused.status == 1
+    assert "'in/x:0'" in refused.err
+    assert "has the open dimension 'n'" in refused.err
+    assert "--dims n=N" in refused.err
+    assert done.status == 0
+    assert "inputs: random, seed 3\n" in done.out
+    assert "y: float32[7, 5]" in done.out
+
+
+def test_the_same_seed_gives_the_same_outputs(tvmlite: Run, folder: Path) -> None:
+    for name in ("one", "two"):
+        assert tvmlite("run", "fixed.onnx", "--outputs", f"{name}.npz").status == 0
+
+    one, two = (np.load(folder / f"{name}.npz")["y"] for name in ("one", "two"))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_time_and_profile_are_printed(tvmlite: Run) -> None:
+    done = tvmlite("run", "fixed.onnx", "--print-time", "--profile")
+
+    assert done.status == 0
+    assert "time: " in done.out
+    assert "fused_" in done.out
+    assert "total" in done.out.splitlines()[-1]
+
+
+def test_a_shape_can_be_fixed_and_left_open_under_another_name(tvmlite: Run) -> None:
+    fixed = tvmlite("run", "open model.onnx", "--input-shapes", "in/x:0:[6,8]")
+    renamed = tvmlite("run", "open model.onnx", "--input-shapes", 'in/x:0:["rows",8]', "--dims", "rows=2")
+
+    assert "y: float32[6, 5]" in fixed.out
+    assert "y: float32[2, 5]" in renamed.out
+
+
+# bench
+
+
+def test_a_model_is_timed_alone_and_against_onnxruntime(tvmlite: Run) -> None:
+    alone = tvmlite("bench", "open model.onnx", "--dims", "n=3", "--rounds", "1", "--threads", "1")
+    both = tvmlite("bench", "fixed.onnx", "--against", "onnxruntime", "--rounds", "1")
+
+    assert alone.status == both.status == 0
+    assert "threads 1, load " in alone.out
+    assert [line.split()[0] for line in both.out.splitlines()[-2:]] == ["tvmlite", "onnxruntime"]
+    assert both.out.splitlines()[-1].endswith(" times ours")
+    assert "output 0: largest difference " in both.out
+
+
+# show and opt
+
+
+def test_a_model_is_shown_as_imported_and_after_a_pass(tvmlite: Run) -> None:
+    imported, fused = tvmlite("show", "fixed.onnx"), tvmlite("show", "fixed.onnx", "--pass", "fuse")
+
+    assert "Primitive" not in imported.out
+    assert "Primitive=1" in fused.out
+
+
+@pytest.mark.parametrize(
+    ("form", "mark"),
+    [("loops", "for "), ("llvm", "define "), ("asm", ".text"), ("c", "int32_t fused_")],
+)
+def test_a_kernel_is_shown_in_every_form(tvmlite: Run, form: str, mark: str) -> None:
+    done = tvmlite("show", "fixed.onnx", "--kernel", "relu", "--form", form)
+
+    assert done.status == 0
+    assert mark in done.out
+
+
+def test_a_kernel_in_c_has_the_forms_of_c(tvmlite: Run) -> None:
+    source = tvmlite("show", "fixed.onnx", "--kernel", "all", "--form", "c", "--target", "c")
+    refused = tvmlite("show", "fixed.onnx", "--kernel", "all", "--form", "asm", "--target", "c")
+
+    assert "int32_t fused_" in source.out
+    assert refused.status == 1
+    assert "form 'asm' is of LLVM; target 'c' has loops, legal, c" in refused.err
+
+
+def test_passes_run_over_text(tvmlite: Run, folder: Path) -> None:
+    x = relay.var("x", (3,))
+    text = relay.astext(relay.IRModule.from_expr(relay.Function((x,), relay.exp(relay.nn.relu(x)))))
+    (folder / "graph.relay").write_text(text)
+
+    plain = tvmlite("opt", "graph.relay")
+    fused = tvmlite("opt", "graph.relay", "-p", "simplify_expr,fuse", "--times")
+
+    assert (plain.status, plain.out.strip()) == (0, text.strip())
+    assert "Primitive=1" in fused.out
+    assert " ms  fuse" in fused.out
+
+
+# doctor, version, help
+
+
+def test_the_doctor_tells_what_there_is(tvmlite: Run) -> None:
+    done = tvmlite("doctor")
+
+    assert done.status == 0
+    names = [line[:12].strip() for line in done.out.splitlines()]
+    assert names[:4] == ["tvmlite", "python", "numpy", "llvmlite"]
+    assert {"target", "threads", "cache", "linker", "onnx", "xgboost"} <= set(names)
+    assert done.out.splitlines()[-1].split(maxsplit=2) == ["a", "kernel", "compiled, run and right"]
+
+
+def test_the_doctor_says_how_to_get_what_is_missing(
+    tvmlite: Run, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    from tvmlite.commands import doctor
+    from tvmlite.runtime import link
+
+    monkeypatch.setattr(doctor, "EXTRAS", (("no-such-package", "dream", "tvmlite[dreams]"),))
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr(link.importlib.util, "find_spec", lambda name: None)
+
+    done = tvmlite("doctor")
+
+    assert "no-such-package not installed: needed to dream (pip install 'tvmlite[dreams]')" in done.out
+    assert "linker       none: exporting a library needs one (install a C compiler" in done.out
+
+
+def test_version_and_help(tvmlite: Run) -> None:
+    assert tvmlite("--version") == (0, f"tvmlite {VERSION}\n", "")
+    whole = tvmlite("--help")
+    assert whole.status == 0
+    for module in cli.COMMANDS:
+        assert f"    {module.NAME}" in whole.out
+        one = tvmlite(module.NAME, "--help")
+        assert one.status == 0
+        assert f"usage: tvmlite {module.NAME}" in one.out
+
+
+# What the user got wrong.
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        ("", 2, "the following arguments are required: COMMAND"),
+        ("compil fixed.onnx", 2, "invalid choice: 'compil' (choose from "),
+        ("compile fixed.onnx", 2, "the following arguments are required: -o/--output"),
+        ("compile absent.onnx -o x.so", 1, "ModelError: model file 'absent.onnx' does not exist"),
+        ("compile text.onnx -o x.so", 1, "ModelError: text.onnx: not an ONNX model"),
+        ("compile fixed.onnx -o x.dll", 1, "InputError: cannot export to x.dll: expected an ending of .so"),
+        ("compile fixed.onnx -o absent/x.so", 1, "LibraryError: cannot write absent/x.so: No such file"),
+        ("compile fixed.onnx -o x.so --target cuda", 1, "TargetError: target 'cuda' is of unknown kind"),
+        ("compile fixed.onnx -o x.so --opt-level 7", 2, "invalid choice: 7"),
+        (
+            "compile fixed.onnx -o x.so --input-shapes x:4,8",
+            1,
+            "InputError: --input-shapes 'x:4,8': expected",
+        ),
+        ("compile fixed.onnx -o x.so --input-shapes [4]", 1, "InputError: --input-shapes '[4]': expected"),
+        ("compile fixed.onnx -o x.so --input-shapes z:[4]", 1, "shape is given for 'z'; the inputs are"),
+        ("compile fixed.onnx -o x.so --input-shapes in/x:0:[4,9]", 1, "dimension 1 is 8 in the model"),
+        ("run absent.so", 1, "LibraryError: there is no file 'absent.so'"),
+        ("run text.so", 1, "text.so is not a shared library"),
+        ("run fixed.onnx --inputs absent.npz", 1, "No such file or directory: 'absent.npz'"),
+        ("run fixed.onnx --inputs text.so", 1, "InputError: --inputs text.so: not an .npz file"),
+        ("run fixed.onnx --inputs wrong.npz", 1, "InputError: there is no input 'z'; the inputs are in/x:0"),
+        ("run fixed.onnx --dims n", 1, "InputError: --dims 'n': expected NAME=NUMBER"),
+        ("run fixed.onnx --dims n=3", 1, "--dims: there is no open dimension 'n'; there are none"),
+        ("run fixed.onnx --inputs wrong.npz --dims n=3", 1, "--inputs gives them already"),
+        ("run fixed.onnx --threads 0", 1, "InputError: --threads is 0, expected at least 1"),
+        ("bench fixed.onnx --against tensorflow", 2, "invalid choice: 'tensorflow'"),
+        ("bench fixed.onnx --rounds 0", 1, "InputError: --rounds is 0, expected at least 1"),
+        ("show fixed.onnx --pass fue", 1, "InputError: no pass 'fue' at level 3; there are infer_types"),
+        ("show fixed.onnx --kernel zzz", 1, "InputError: no kernel's name holds 'zzz'"),
+        ("show fixed.onnx --kernel all --form ptx", 2, "invalid choice: 'ptx'"),
+        ("opt absent.relay -p fuse", 1, "No such file or directory: 'absent.relay'"),
+        ("opt text.onnx -p fuse", 1, "ParseError: text.onnx:1:"),
+        ("opt binary.relay -p fuse", 1, "InputError: binary.relay is not Relay text: it is not UTF-8"),
+        ("opt graph.relay -p fue", 1, "InputError: no pass 'fue'; there are "),
+        (
+            "demo --model light_resnet",
+            1,
+            "ModelError: no graph 'light_resnet' in the onnx package; there are",
+        ),
+    ],
+)
+def test_a_mistake_is_one_clear_message(
+    tvmlite: Run, folder: Path, words: str, status: int, message: str
+) -> None:
+    (folder / "text.onnx").write_text("this is no model\n")
+    (folder / "text.so").write_text("this is no library\n")
+    (folder / "binary.relay").write_bytes(b"\xff\xfe\x00")
+    (folder / "graph.relay").write_text("def @main(%x: Tensor[(3), float32]) { exp(%x) }\n")
+    np.savez(folder / "wrong.npz", z=np.zeros(3))
+
+    done = tvmlite(*words.split())
+
+    assert done.status == status
+    assert message in done.err
+    assert "Traceback" not in done.err
+    assert not list(folder.glob("x.*"))
+
+
+# Whole processes.
+
+
+def test_the_demo_tells_its_story_and_is_right(tmp_path: Path) -> None:
+    start = time.monotonic()
+    child = _process(["demo"], TVMLITE_CACHE=str(tmp_path / "cache"))
+    out, errors = child.communicate(timeout=180)
+
+    assert (child.returncode, errors) == (0, "")
+    titles = [line for line in out.splitlines() if line.startswith("--- ")]
+    assert [title[4:6] for title in titles] == ["th", "1.", "2.", "3.", "4.", "5.", "6."]
+    assert "of the largest value: right" in out
+    assert "time on 1 thread: " in out
+    assert max(map(len, out.splitlines())) <= 132
+    assert time.monotonic() - start < 120  # a quiet machine needs a tenth of it
+
+
+def test_control_c_ends_with_130_and_leaves_a_usable_cache(tmp_path: Path) -> None:
+    onnx.save(models.light_model("shufflenet"), tmp_path / "net.onnx")
+    words = ["compile", str(tmp_path / "net.onnx"), "-o", str(tmp_path / "net.so")]
+    cache = tmp_path / "cache"
+    child = _process(words, TVMLITE_CACHE=str(cache))
+    deadline = time.monotonic() + 60
+    while not any(path.is_file() for path in cache.rglob("*")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=60)
+
+    assert (child.returncode, errors) == (130, "tvmlite: interrupted\n")
+    assert not (tmp_path / "net.so").exists()
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+    again = _process(words, TVMLITE_CACHE=str(cache))
+    _, errors = again.communicate(timeout=120)
+    assert (again.returncode, errors) == (0, "")
+
+
+def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
+    command = f"'{sys.executable}' -m tvmlite show fixed.onnx --kernel all --form asm | head -1"
+
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_the_module_is_the_command(folder: Path) -> None:
+    child = _process(["run", "fixed.onnx"])
+    out, errors = child.communicate(timeout=60)
+
+    assert (child.returncode, errors) == (0, "")
+    assert "y: float32[4, 5]" in out
