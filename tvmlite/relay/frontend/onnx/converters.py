@@ -14,12 +14,15 @@ from tvmlite.relay.frontend.onnx import (
     moves,
     nn,
     normalize,
+    optional,
     pad,
     quant,
     recurrent,
     reduce,
     resize,
     shape,
+    signal,
+    vision,
 )
 
 
@@ -37,10 +40,13 @@ def load() -> tuple[ModuleType, ...]:
         moves,
         nn,
         normalize,
+        optional,
         pad,
         quant,
         recurrent,
         reduce,
         resize,
         shape,
+        signal,
+        vision,
     )

@@ -210,6 +210,12 @@ def bit_cast(node: OnnxNode, data: Expr) -> Expr:
     to = node.dtype_attr("to")
     if node.dtype(data) == to:
         return data
+    if node.dtype(data) == "bool" and dtypes.bits(to) == 8:
+        return (
+            node.make("reinterpret", node.cast(data, "uint8"), dtype=to)
+            if to != "uint8"
+            else node.cast(data, to)
+        )
     if "bool" in (to, node.dtype(data)):
         node.unsupported(f"from {node.dtype(data)} to {to}")
     return node.make("reinterpret", data, dtype=to)

@@ -159,7 +159,7 @@ def centred(node: OnnxNode, data: Expr, zero: Expr | None, rows: bool) -> Expr:
 def einsum(node: OnnxNode, *inputs: Expr) -> Expr:
     """Sums of products by index letters: pairs are multiplied in order, as batches of matrices."""
     terms, result = _equation(node, inputs)
-    terms = [(_diagonal_free(node, letters), value) for letters, value in terms]
+    terms = [_diagonal(node, letters, value) for letters, value in terms]
     while len(terms) > 1:
         (left, a), (right, b), *rest = terms
         kept = "".join(dict.fromkeys(result + "".join(letters for letters, _ in rest)))
@@ -170,10 +170,27 @@ def einsum(node: OnnxNode, *inputs: Expr) -> Expr:
     return node.transpose(value, [letters.index(c) for c in result])
 
 
-def _diagonal_free(node: OnnxNode, letters: str) -> str:
-    if len(set(letters)) != len(letters):
-        node.unsupported(f"a diagonal: {letters!r} names an axis twice")
-    return letters
+def _diagonal(node: OnnxNode, letters: str, value: Expr) -> tuple[str, Expr]:
+    """``value`` with axes that share a letter as one: of two taken as one, every (extent + 1)-th element."""
+    while twice := [c for c in letters if letters.count(c) > 1]:
+        first, second = [i for i, c in enumerate(letters) if c == twice[0]][:2]
+        others = [i for i in range(len(letters)) if i not in (first, second)]
+        shape = node.shape(value)
+        extent = shape[first]
+        if not isinstance(extent, int) or shape[second] != extent:
+            node.unsupported(f"a diagonal of axes {shape[first]} and {shape[second]}")
+        lead = [shape[i] for i in others]
+        flat = node.reshape(node.transpose(value, [*others, first, second]), [*lead, extent * extent])
+        value = node.make(
+            "strided_slice",
+            flat,
+            begin=(0,),
+            end=(extent * extent,),
+            strides=(extent + 1,),
+            axes=(len(others),),
+        )
+        letters = "".join(letters[i] for i in others) + twice[0]
+    return letters, value
 
 
 def _equation(node: OnnxNode, inputs: Sequence[Expr]) -> tuple[list[tuple[str, Expr]], str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tvmlite.core import dtype as dtypes
 from tvmlite.relay.frontend.onnx import dims
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
@@ -205,25 +204,16 @@ def _cropped(node: OnnxNode, data: Expr, padding: Padding, extra: Sequence[int])
     return node.make("strided_slice", data, begin=tuple(begin), end=tuple(end), strides=(1,) * len(begin))
 
 
-@converter("MaxPool")
-def max_pool(node: OnnxNode, data: Expr) -> Expr:
-    """The greatest of each window; the second output, where it was, is not computed."""
-    dtype = node.dtype(data)
-    low = -math.inf if dtypes.is_float(dtype) else dtypes.limits(dtype)[0]
-    return _pool(node, data, "max", low)
-
-
 @converter("AveragePool")
 def average_pool(node: OnnxNode, data: Expr) -> Expr:
-    return _pool(node, data, "avg", 0.0)
+    return pool(node, data, "avg", 0.0)
 
 
-def _pool(node: OnnxNode, data: Expr, kind: str, fill: float) -> Expr:
+def pool(node: OnnxNode, data: Expr, kind: str, fill: float) -> Expr:
+    """The pooling ("max", "avg") a node's attributes describe."""
     rank = spatial_rank(node, data)
     kernel = per_axis(node, "kernel_shape", rank, 1)
     strides, dilations = per_axis(node, "strides", rank, 1), per_axis(node, "dilations", rank, 1)
-    if kind == "max" and node.attr("storage_order", 0):
-        node.unsupported("storage_order=1")
     padding = window_padding(node, data, kernel, strides, dilations)
     ceil = bool(node.attr("ceil_mode", 0)) and node.attr("auto_pad", "NOTSET") in ("NOTSET", "")
     attrs = {"count_include_pad": bool(node.attr("count_include_pad", 0))} if kind == "avg" else {}

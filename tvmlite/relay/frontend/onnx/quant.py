@@ -7,7 +7,9 @@ from tvmlite.relay.frontend.onnx import dims, nn
 from tvmlite.relay.frontend.onnx.matmul import centred, matmul
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
+from tvmlite.relay.frontend.onnx.shape import slice_axes
 from tvmlite.relay.ir import Expr
+from tvmlite.relay.types import show_shape
 
 _TYPES = ("int8", "uint8", "int16", "uint16", "int32")
 
@@ -17,8 +19,6 @@ def _parameters(
 ) -> tuple[Expr, Expr, int]:
     """Scale and zero point as scalars, or vectors along the axis given back."""
     rank = node.rank(data)
-    if node.attr("block_size", 0):
-        node.unsupported("block_size")
     if node.rank(scale) > 1:
         node.unsupported(f"a scale of rank {node.rank(scale)}")
     zero = node.full(0, node.shape(scale), kind) if zero is None else zero
@@ -37,6 +37,8 @@ def quantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None =
 
 def quantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, kind: str) -> Expr:
     """``saturate(round(data / scale) + zero)``."""
+    if node.attr("block_size", 0):
+        return _blocked_quantize(node, data, scale, zero, kind)
     factor, offset, axis = _parameters(node, data, scale, zero, kind)
     work = (
         "float32"
@@ -62,6 +64,8 @@ def dequantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None) -> Ex
     kind, out = node.dtype(data), node.dtype_attr("output_dtype", node.dtype(scale))
     if kind not in _TYPES:
         node.unsupported(f"of {kind}")
+    if node.attr("block_size", 0):
+        return _blocked_dequantize(node, data, scale, zero, out)
     factor, offset, axis = _parameters(node, data, scale, zero, kind)
     made = node.make(
         "qnn.dequantize",
@@ -72,6 +76,42 @@ def dequantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None) -> Ex
         out_dtype="float32",
     )
     return node.cast(made, out)
+
+
+def _spread(node: OnnxNode, value: Expr, data: Expr) -> Expr:
+    """One number a block as one an element: each repeated ``block_size`` times along ``axis``."""
+    shape, wanted, block = node.shape(value), node.shape(data), node.attr("block_size", 0)
+    axis = node.axis(node.attr("axis", 1), len(wanted))
+    fits = len(shape) == len(wanted) and all(
+        dims.equal(a, dims.ceil_div(b, block) if k == axis else b)
+        for k, (a, b) in enumerate(zip(shape, wanted, strict=True))
+    )
+    if block < 1 or not fits:
+        node.bad(f"scales {show_shape(shape)} in blocks of {block} along axis {axis} of {show_shape(wanted)}")
+    made = node.reshape(value, (*shape[: axis + 1], 1, *shape[axis + 1 :]))
+    made = node.broadcast_to(made, (*shape[: axis + 1], block, *shape[axis + 1 :]))
+    whole = dims.simplify(shape[axis] * block)
+    made = node.reshape(made, (*shape[:axis], whole, *shape[axis + 1 :]))
+    return made if dims.equal(whole, wanted[axis]) else slice_axes(node, made, [axis], [0], [wanted[axis]])
+
+
+def _blocked_quantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, kind: str) -> Expr:
+    work = "float64" if node.dtype(data) == "float64" else "float32"
+    low, high = dtypes.limits(kind)
+    if dtypes.bits(kind) > 16:
+        node.unsupported(f"blocks of {kind}")
+    ratio = node.make("divide", node.cast(data, work), _spread(node, node.cast(scale, work), data))
+    made = node.make("round", ratio)
+    if zero is not None:
+        made = node.make("add", made, _spread(node, node.cast(zero, work), data))
+    return node.cast(node.make("clip", made, a_min=float(low), a_max=float(high)), kind)
+
+
+def _blocked_dequantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, out: str) -> Expr:
+    made = node.cast(data, "float32")
+    if zero is not None:  # exact: both are integers of at most 16 bits, or zero is 0
+        made = node.make("subtract", made, _spread(node, node.cast(zero, "float32"), data))
+    return node.cast(node.make("multiply", made, _spread(node, node.cast(scale, "float32"), data)), out)
 
 
 @converter("DynamicQuantizeLinear", since=11)

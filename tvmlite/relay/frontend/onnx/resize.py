@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from tvmlite.relay.frontend.onnx import dims
+from tvmlite.relay.frontend.onnx import antialias, dims
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.ir import Expr
@@ -103,17 +103,18 @@ def _resize(
     if method is None:
         node.bad(f"mode is {node.attr('mode')!r}")
     if node.attr("antialias", 0) and method != "nearest_neighbor":
-        _refuse_antialias(node, shape, whole)
+        if _shrinks(node, shape, whole):
+            return antialias.resized(node, data, whole, method, mode)
     spatial = _spatial_axes(node, rank, list(whole))
     return _resized(node, data, spatial, whole, axes, roi, method, mode, nearest)
 
 
-def _refuse_antialias(node: OnnxNode, shape: tuple[Dim, ...], whole: dict[int, tuple[Dim, Any]]) -> None:
-    """Antialiasing changes nothing when growing; shrinking with it is not supported."""
-    for axis, (extent, _) in whole.items():
-        have = shape[axis]
-        if not (isinstance(have, int) and isinstance(extent, int) and extent >= have):
-            node.unsupported("antialias=1 when shrinking")
+def _shrinks(node: OnnxNode, shape: tuple[Dim, ...], whole: dict[int, tuple[Dim, Any]]) -> bool:
+    """Whether an axis becomes shorter: antialiasing changes nothing when growing."""
+    pairs = [(shape[axis], extent) for axis, (extent, _) in whole.items()]
+    if not all(isinstance(d, int) for pair in pairs for d in pair):
+        node.unsupported("antialias=1 of a dynamic size")
+    return any(int(extent) < int(have) for have, extent in pairs)  # type: ignore[arg-type]
 
 
 def _kept_ratio(

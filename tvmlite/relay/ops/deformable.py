@@ -1,0 +1,102 @@
+"""The windows of a deformable convolution, each element read where an offset moves it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ops import sampling, windows
+from tvmlite.relay.ops.common import agree, fault, one_dtype
+from tvmlite.relay.types import Shape, TensorType
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import Tensor, compute
+
+
+def _extents(call: Call, sizes: Shape) -> Shape:
+    kernel, strides = windows.spatial(call, "kernel_size", 2), windows.spatial(call, "strides", 2)
+    dilation, (begins, ends) = windows.spatial(call, "dilation", 2), windows.padding_of(call, 2)
+    return tuple(
+        windows.window_extent(size, k, s, d, b, f)
+        for size, k, s, d, b, f in zip(sizes, kernel, strides, dilation, begins, ends, strict=True)
+    )
+
+
+def _infer(call: Call, data: TensorType, offset: TensorType, mask: TensorType) -> TensorType:
+    for name, given in (("data", data), ("offset", offset), ("mask", mask)):
+        windows.check_rank(call, name, given, 4)
+    dtype = one_dtype(call, data, offset, mask)
+    if not dtypes.is_float(dtype):
+        raise fault(call, f"data is {dtype}, expected a float")
+    kernel, groups = windows.spatial(call, "kernel_size", 2), call["deformable_groups"]
+    channels, taps = data.shape[1], kernel[0] * kernel[1]
+    if not isinstance(groups, int) or groups < 1 or (isinstance(channels, int) and channels % groups):
+        raise fault(call, f"deformable_groups is {groups}, channels are {channels}")
+    shape = _extents(call, data.shape[2:])
+    windows.check_extents(call, shape, data)
+    for name, given, count in (("offset", offset, 2 * groups * taps), ("mask", mask, groups * taps)):
+        agree(call, f"the batch of {name}", given.shape[0], data.shape[0])
+        agree(call, f"the second axis of {name}", given.shape[1], count)
+        for axis in (0, 1):
+            agree(call, f"the extent {axis + 2} of {name}", given.shape[axis + 2], shape[axis])
+    return TensorType((data.shape[0], channels, taps, *shape), dtype)
+
+
+def _numpy(call: Call, data: np.ndarray, offset: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    kernel, strides = windows.spatial(call, "kernel_size", 2), windows.spatial(call, "strides", 2)
+    dilation, (begins, _) = windows.spatial(call, "dilation", 2), windows.padding_of(call, 2)
+    n, c, _, _ = data.shape
+    shape = windows.known(_extents(call, data.shape[2:]))
+    work = np.float64 if data.dtype == np.float64 else np.float32
+    groups, taps = call["deformable_groups"], kernel[0] * kernel[1]
+    moved = offset.reshape(n, groups, taps, 2, *shape).repeat(c // groups, axis=1).astype(work)
+    factor = mask.reshape(n, groups, taps, *shape).repeat(c // groups, axis=1).astype(work)
+    grid = np.indices((kernel[0], kernel[1], *shape)).reshape(4, taps, *shape)
+    found = []
+    for axis in (0, 1):
+        start = grid[2 + axis] * strides[axis] - begins[axis] + grid[axis] * dilation[axis]
+        found.append(sampling.linear_taps_numpy(start.astype(work) + moved[:, :, :, axis]))
+    lead = (np.arange(n).reshape(-1, 1, 1, 1, 1), np.arange(c).reshape(1, -1, 1, 1, 1))
+    result = sampling.weighted_numpy(data.astype(work), lead, found, zeros=True) * factor
+    return result.astype(data.dtype)
+
+
+@operator(
+    "nn.deformable_im2col",
+    infer=_infer,
+    reference=_numpy,
+    fuse=Fuse.OPAQUE,
+    attrs={
+        "kernel_size": REQUIRED,
+        "strides": (1, 1),
+        "padding": (0, 0, 0, 0),
+        "dilation": (1, 1),
+        "deformable_groups": 1,
+    },
+)
+def deformable_im2col(call: Call, data: Tensor, offset: Tensor, mask: Tensor) -> Tensor:
+    """``(n, c, taps, y, x)``: the elements of each window, read at moved places, times ``mask``.
+
+    ``offset`` is ``(n, groups * taps * 2, y, x)``, rows before columns; ``mask`` is
+    ``(n, groups * taps, y, x)``. Places between pixels are interpolated; outside the data is 0.
+    """
+    kernel, strides = windows.spatial(call, "kernel_size", 2), windows.spatial(call, "strides", 2)
+    dilation, (begins, _) = windows.spatial(call, "dilation", 2), windows.padding_of(call, 2)
+    shape, taps = _extents(call, data.shape[2:]), kernel[0] * kernel[1]
+    per_group = data.shape[1] // call["deformable_groups"]
+    work = "float64" if data.dtype == "float64" else "float32"
+
+    def element(n: e.Expr, c: e.Expr, tap: e.Expr, *at: e.Expr) -> e.Expr:
+        number = c // per_group * taps + tap
+        found: list[Any] = []
+        for axis, step in enumerate((tap // kernel[1], tap % kernel[1])):
+            start = at[axis] * strides[axis] - begins[axis] + step * dilation[axis]
+            x = e.cast(work, start) + e.cast(work, offset[(n, number * 2 + axis, *at)])
+            found.append(sampling.linear_taps(sampling.near(x, data.shape[2 + axis])))
+        value = sampling.weighted(data, (n, c), found, zeros=True, work=work)
+        return e.cast(data.dtype, value * e.cast(work, mask[(n, number, *at)]))
+
+    return compute((*data.shape[:2], taps, *shape), element, name="deformable_im2col", tag="injective")

@@ -1,0 +1,126 @@
+"""Reading between the elements of an image: taps and weights of a real coordinate, in te and in numpy."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from tvmlite.relay.ops.common import clamp
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import Tensor
+
+CUBIC = -0.75
+"""Keys' parameter of cubic interpolation."""
+
+REACH = 3
+"""So far outside, no tap of any method touches the image."""
+
+
+def near(x: e.Expr, extent: Any) -> e.Expr:
+    """``x``, or where it is so far outside that nothing is read, the nearest such place."""
+    top = e.cast(x.dtype, extent + (REACH - 1)) if isinstance(extent, e.Expr) else extent + REACH - 1.0
+    return e.Max(*e.match(e.Min(*e.match(x, top)), e.const(-float(REACH), x.dtype)))
+
+
+def linear_taps(x: e.Expr) -> list[tuple[e.Expr, e.Expr | None]]:
+    """The two places around ``x`` and their weights."""
+    below = e.Call("floor", (x,), x.dtype)
+    part, first = x - below, e.cast("int32", below)
+    return [(first, 1.0 - part), (first + 1, part)]
+
+
+def cubic_taps(x: e.Expr) -> list[tuple[e.Expr, e.Expr | None]]:
+    """The four places around ``x`` and Keys' weights."""
+    below = e.Call("floor", (x,), x.dtype)
+    part, first = x - below, e.cast("int32", below)
+    return [(first + step, _keys(step, _distance(part, step))) for step in (-1, 0, 1, 2)]
+
+
+def _distance(part: Any, step: int) -> Any:
+    return part - float(step) if step <= 0 else float(step) - part
+
+
+def _keys(step: int, t: Any) -> Any:
+    if step in (0, 1):
+        return ((CUBIC + 2) * t - (CUBIC + 3)) * t * t + 1.0
+    return ((CUBIC * t - 5 * CUBIC) * t + 8 * CUBIC) * t - 4 * CUBIC
+
+
+def weighted(
+    data: Tensor,
+    lead: tuple[Any, ...],
+    taps: list[list[tuple[e.Expr, e.Expr | None]]],
+    zeros: bool,
+    work: str,
+) -> e.Expr:
+    """The sum of ``data[lead, places]`` over all combinations of taps; outside it is 0, or the nearest."""
+    extents = data.shape[len(lead) :]
+    total: e.Expr | None = None
+    for combination in product(*taps):
+        places = [clamp(place, n) for (place, _), n in zip(combination, extents, strict=True)]
+        weights = [w for _, w in combination if w is not None]
+        value = data[(*lead, *places)]
+        if weights:
+            value = e.cast(work, value)
+        if zeros:
+            inside = e.all_of([_inside(place, n) for (place, _), n in zip(combination, extents, strict=True)])
+            value = e.Select(inside, value, e.const(0, value.dtype))
+        for weight in weights:
+            value = value * weight
+        total = value if total is None else total + value
+    assert total is not None
+    return total
+
+
+def _inside(place: e.Expr, extent: Any) -> e.Expr:
+    return e.And(place >= 0, e.Less(*e.match(place, extent)))
+
+
+# --- the same in numpy ------------------------------------------------------------------------------
+
+
+def linear_taps_numpy(x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray | None]]:
+    """The two places around each of ``x`` and their weights."""
+    below = np.floor(x)
+    return [(_whole(below), 1 - (x - below)), (_whole(below) + 1, x - below)]
+
+
+def cubic_taps_numpy(x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray | None]]:
+    """The four places around each of ``x`` and Keys' weights."""
+    below = np.floor(x)
+    return [
+        (_whole(below) + step, _keys(step, np.abs(x - below - step)).astype(x.dtype))
+        for step in (-1, 0, 1, 2)
+    ]
+
+
+def _whole(x: np.ndarray) -> np.ndarray:
+    """``x`` as integers; what is no number, or too large for one, lies outside of every image."""
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(np.clip(x, -(2**30), 2**30), nan=0.0).astype(np.int64)
+
+
+def weighted_numpy(
+    data: np.ndarray,
+    lead: tuple[np.ndarray, ...],
+    taps: list[list[tuple[np.ndarray, np.ndarray | None]]],
+    zeros: bool,
+) -> np.ndarray:
+    """``weighted`` of whole arrays of coordinates; ``lead`` are index arrays."""
+    extents = data.shape[len(lead) :]
+    total: Any = None
+    for combination in product(*taps):
+        places = [np.clip(place, 0, n - 1) for (place, _), n in zip(combination, extents, strict=True)]
+        value = data[(*lead, *places)]
+        if zeros:
+            inside = np.logical_and.reduce(
+                [(place >= 0) & (place < n) for (place, _), n in zip(combination, extents, strict=True)]
+            )
+            value = np.where(inside, value, np.zeros((), data.dtype))
+        for _, weight in combination:
+            if weight is not None:
+                value = value * weight
+        total = value if total is None else total + value
+    return total

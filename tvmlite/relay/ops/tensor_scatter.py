@@ -1,0 +1,71 @@
+"""A run of elements written into a cache at a place of each batch's own: tensor_scatter."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ops.common import agree, as_index, axis_of, clamp, expect_integers, fault, one_dtype
+from tvmlite.relay.types import TensorType
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import Tensor, compute
+
+MODES = ("linear", "circular")
+
+
+def _infer(call: Call, cache: TensorType, update: TensorType, start: TensorType) -> TensorType:
+    dtype = one_dtype(call, cache, update)
+    axis = axis_of(call, call["axis"], cache.ndim)
+    if axis == 0 or cache.ndim != update.ndim:
+        raise fault(call, f"axis is {axis} of a cache of {cache.ndim} axes, the update has {update.ndim}")
+    if call["mode"] not in MODES:
+        raise fault(call, f"mode is {call['mode']!r}, expected one of {', '.join(MODES)}")
+    expect_integers(call, "the places", start)
+    if start.ndim != 1:
+        raise fault(call, f"the places have {start.ndim} axes, expected 1")
+    agree(call, "the number of places", start.shape[0], cache.shape[0])
+    for k in range(cache.ndim):
+        if k != axis:
+            agree(call, f"the update's extent {k}", update.shape[k], cache.shape[k])
+    have, more = cache.shape[axis], update.shape[axis]
+    if isinstance(have, int) and isinstance(more, int) and more > have:
+        raise fault(call, f"an update of {more} for a cache of {have}")
+    return TensorType(cache.shape, dtype)
+
+
+def _numpy(call: Call, cache: np.ndarray, update: np.ndarray, start: np.ndarray) -> np.ndarray:
+    axis, result = call["axis"] % cache.ndim, cache.copy()
+    for batch, first in enumerate(start.astype(np.int64)):
+        for k in range(update.shape[axis]):
+            place = (first + k) % cache.shape[axis] if call["mode"] == "circular" else first + k
+            if 0 <= place < cache.shape[axis]:
+                lead = (batch, *(slice(None),) * (axis - 1))
+                result[(*lead, place)] = update[(*lead, k)]
+    return result
+
+
+@operator(
+    "tensor_scatter",
+    infer=_infer,
+    reference=_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"axis": -2, "mode": "linear"},
+)
+def tensor_scatter(call: Call, cache: Tensor, update: Tensor, start: Tensor) -> Tensor:
+    """``cache`` with ``update[b]`` written from ``start[b]`` on along ``axis``.
+
+    What would lie outside is not written; ``circular`` begins anew at the end.
+    """
+    axis = call["axis"] % cache.ndim
+    extent, count = cache.shape[axis], update.shape[axis]
+
+    def element(*i: e.Expr) -> e.Expr:
+        from_start = as_index(i[axis], extent) - e.cast("int64", start[i[0]])
+        if call["mode"] == "circular":
+            from_start = from_start % extent
+        inside = e.And(from_start >= 0, e.Less(*e.match(from_start, count)))
+        new = update[(*i[:axis], clamp(from_start, count), *i[axis + 1 :])]
+        return e.Select(inside, new, cache[i])
+
+    return compute(cache.shape, element, name="tensor_scatter", tag="injective")
