@@ -181,6 +181,19 @@ def _set_region(
             bounds.ranges[axis] = _clip(interval, bounds.whole[axis], stage, bounds)
 
 
+def running_intervals(stage: Stage, leaf: IterVar, bounds: Bounds) -> dict[e.Var, Interval]:
+    """Over what the axes of ``stage`` run during one turn of its loop ``leaf``."""
+    position = next(n for n, one in enumerate(stage.leaf_iter_vars) if one is leaf)
+    found: dict[IterVar, Interval] = {}
+    for number, one in enumerate(stage.leaf_iter_vars):
+        first, extent = bounds.ranges[one]
+        found[one] = Interval(bounds.position(one), 0) if number <= position else Interval(first, extent - 1)
+    intervals_up(stage.relations, bounds.ranges, found)
+    op = stage.op
+    assert isinstance(op, t.ComputeOp)
+    return {bounds.variable(axis): found[axis] for axis in (*op.axis, *op.reduce_axis)}
+
+
 def _running(stage: Stage, consumer: Stage, bounds: Bounds) -> dict[e.Var, Interval]:
     """Over what the axes of ``consumer`` run during one turn of the loop that ``stage`` is attached to."""
     found: dict[IterVar, Interval] = {}

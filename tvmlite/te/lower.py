@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tvmlite.core.errors import ScheduleError, TensorExpressionError
@@ -36,6 +36,7 @@ def lower(schedule: Schedule, args: Sequence[Any], name: str = "main") -> ir.Fun
     given = frozenset(tensor.op for tensor in params.values())
     _check_whole(schedule, tensors)
     _check_complete(normal, given, params)
+    _check_memory(normal, given)
 
     widening = Widening(_whole_extents(params.values()))
     formulas: dict[Operation, Formula] = {
@@ -47,7 +48,8 @@ def lower(schedule: Schedule, args: Sequence[Any], name: str = "main") -> ir.Fun
     bounds = infer(normal, formulas, given, analyzer, widening)
 
     buffers = _buffers(normal, params, bounds)
-    building = Building(bounds, formulas, buffers, given, _attached(normal))
+    layouts = {stage.op: stage.layout for stage in normal.stages if stage.layout is not None}
+    building = Building(bounds, formulas, buffers, given, _attached(normal), normal.current, layouts)
     roots = [s for s in normal.stages if s.attach_type != AT and not isinstance(s.op, t.PlaceholderOp)]
     body = attach(building, roots, ir.Seq(()))
 
@@ -118,13 +120,25 @@ def _buffers(normal: Schedule, params: dict[Tensor, Tensor], bounds: Bounds) -> 
     taken: set[str] = set()
     widen = bounds.widening.extent
 
-    def add(tensor: Tensor, shape: Iterable[Any], scope: str) -> None:
+    layouts = {stage.op: stage for stage in normal.stages if stage.layout is not None}
+
+    def add(tensor: Tensor, shape: Iterable[Any], scope: str, strides: Any = None) -> None:
+        changed = layouts.get(tensor.op)
+        if changed is not None and changed.layout is not None:
+            old = list(shape)
+            if scope == "param" and not all(isinstance(n, int) for n in old):
+                raise ScheduleError(
+                    f"transform_layout: {tensor.name} is an argument of unknown extents", changed.layout_span
+                )
+            shape = changed.layout.shape(old)
         name, count = tensor.name, 0
         while name in taken:
             count += 1
             name = f"{tensor.name}_{count}"
         taken.add(name)
-        made[tensor] = ir.Buffer(name, tensor.dtype, tuple(index_of(n) for n in shape), scope)
+        extents = tuple(index_of(n) for n in shape)
+        steps = () if strides is None else strides(extents)
+        made[tensor] = ir.Buffer(name, tensor.dtype, extents, scope, steps)
 
     for tensor in params.values():
         add(tensor, (widen(n) for n in tensor.shape), "param")
@@ -133,8 +147,47 @@ def _buffers(normal: Schedule, params: dict[Tensor, Tensor], bounds: Bounds) -> 
         for tensor in stage.op.outputs:
             if tensor not in made:
                 shape = [widen(n) for n in tensor.shape] if region is None else [x.extent for x in region]
-                add(tensor, map(never_negative, shape), "local")
+                add(tensor, map(never_negative, shape), "local", _alignment(stage))
     return made
+
+
+def _alignment(stage: Stage) -> Callable[[tuple[e.Expr, ...]], tuple[e.Expr, ...]] | None:
+    """The strides of the buffer of a stage that ``storage_align`` was called on, by the buffer's shape."""
+    if not stage.alignments:
+        return None
+
+    def strides(shape: tuple[e.Expr, ...]) -> tuple[e.Expr, ...]:
+        assert isinstance(stage.op, t.ComputeOp)
+        step: e.Expr = e.const(1, e.INDEX)
+        backwards = []
+        for axis, extent in reversed(list(zip(stage.op.axis, shape, strict=True))):
+            if axis in stage.alignments:
+                factor, offset = stage.alignments[axis]
+                step = step + (offset - step) % factor
+            backwards.append(step)
+            step = step * extent
+        return tuple(reversed(backwards))
+
+    return strides
+
+
+def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
+    """An argument is laid out by its caller; a stage can only be a turn ahead in a loop."""
+    for stage in normal.stages:
+        if stage.alignments and stage.op in given:
+            raise ScheduleError(
+                f"storage_align: {stage.name} is an argument of the function, whose layout is given",
+                stage.alignment_span,
+            )
+        if stage.alignments and stage.layout is not None:
+            raise ScheduleError(
+                f"storage_align: the layout of {stage.name} is transformed, its axes have no steps",
+                stage.alignment_span,
+            )
+        if stage.double_span is not None and stage.attach_type != AT:
+            raise ScheduleError(
+                f"double_buffer: {stage.name} is not computed in a loop of another stage", stage.double_span
+            )
 
 
 def _attached(normal: Schedule) -> dict[IterVar, list[Stage]]:

@@ -14,9 +14,11 @@ from tvmlite.te.bounds import Bounds, Formula
 from tvmlite.te.expr import Expr
 from tvmlite.te.inline import Bodies
 from tvmlite.te.intervals import at_least, simplify
+from tvmlite.te.layout import IndexMap
 from tvmlite.te.loop import ir
 from tvmlite.te.relations import Number, overruns, values_up
 from tvmlite.te.stage import Fuse, Split, Stage
+from tvmlite.te.staging import doubled, one_ahead, prefetches
 from tvmlite.te.tensor import IterVar, Operation, Tensor, TensorRead
 from tvmlite.te.tensorize import intrinsic_statements
 
@@ -39,6 +41,8 @@ class Building:
     buffers: dict[Tensor, ir.Buffer]
     given: frozenset[Operation]
     attached: dict[IterVar, list[Stage]]
+    current: Callable[[Tensor], Tensor]
+    layouts: dict[Operation, IndexMap]
 
     def first(self, op: Operation) -> tuple[Number, ...]:
         """The element of ``op``'s tensors that stands first in their buffers."""
@@ -48,7 +52,10 @@ class Building:
     def place(self, tensor: Tensor, indices: Sequence[Number]) -> tuple[Expr, ...]:
         """Where in its buffer the element of ``tensor`` at ``indices`` is."""
         first = self.first(tensor.op) or (0,) * len(indices)
-        return tuple(index_of(i - f) for i, f in zip(indices, first, strict=True))
+        here: Sequence[Number] = [i - f for i, f in zip(indices, first, strict=True)]
+        if tensor.op in self.layouts:
+            here = self.layouts[tensor.op].indices(here)
+        return tuple(index_of(i) for i in here)
 
 
 def index_of(value: Number) -> Expr:
@@ -68,6 +75,10 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
     mapping = {var: value for var, value in mapping.items() if var is not value}
     with bounds.inside(stage, own=True):
         guards = _guards(stage, op, values, bounds)
+    when = None
+    if stage.predicate is not None:
+        every = {bounds.variable(axis): index_of(values[axis]) for axis in stage.all_iter_vars}
+        when = substitute(bounds.widening.value(stage.predicate), every)
     if stage.tensorized is not None:
         return _tensorized(stage, building, guards)
     places = [building.place(tensor, [values[axis] for axis in op.axis]) for tensor in op.outputs]
@@ -77,8 +88,10 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
         stores = [
             ir.Store(building.buffers[o], p, v) for o, p, v in zip(op.outputs, places, body, strict=True)
         ]
-        return _loops(stage, building, ir.sequence(*stores), guards)
+        whole = ir.sequence(*stores)
+        return _loops(stage, building, whole if when is None else ir.If(when, whole), guards)
     init, update = _reduction(op, reduces, places, mapping, building)
+    update = update if when is None else ir.If(when, update)
     return _loops(stage, building, update, guards, init)
 
 
@@ -139,6 +152,8 @@ def _loops(
     bounds, leaves = building.bounds, stage.leaf_iter_vars if leaves is None else leaves
     parts = _parts(stage)
     begin = next((n for n, leaf in enumerate(leaves) if "reduce" in parts[leaf]), len(leaves))
+    if stage.init_axis is not None and init is not None:
+        begin = _init_depth(stage, begin)
     depths = [_depth(guard.condition, leaves, bounds) for guard in guards]
     if init is not None:
         inner = [g for g, depth in zip(guards, depths, strict=True) if depth >= begin and g.for_init]
@@ -146,12 +161,64 @@ def _loops(
     for depth in range(len(leaves) - 1, -2, -1):
         if init is not None and depth == begin - 1:
             body = ir.sequence(init, body)
-        if depth >= 0:
-            body = attach(building, building.attached.get(leaves[depth], ()), body)
-        body = _guarded([g for g, d in zip(guards, depths, strict=True) if d == depth], body)
-        if depth >= 0:
-            body = _loop(stage, leaves[depth], bounds.loops[leaves[depth]], bounds, body)
+        here = [g for g, d in zip(guards, depths, strict=True) if d == depth]
+        body = _guarded(here, body) if depth < 0 else _around(stage, leaves[depth], building, here, body)
     return body
+
+
+def _around(stage: Stage, leaf: IterVar, building: Building, guards: list[Guard], body: ir.Stmt) -> ir.Stmt:
+    """The loop ``leaf`` around ``body``, what is computed in it, and its ``guards``."""
+    inside = building.attached.get(leaf, [])
+    ahead = doubled(inside, stage, leaf, building, lambda one: loop_nest(one, building))
+    body = attach(building, [one for one in inside if one.double_span is None], body)
+    body = _guarded(guards, ir.sequence(*prefetches(stage, leaf, building), body))
+    body = _loop(stage, leaf, building.bounds.loops[leaf], building.bounds, body)
+    body = _in_pieces(stage, leaf, body)
+    for one, producer in ahead:
+        assert isinstance(body, ir.For)
+        body = one_ahead(one, producer, body, building)
+    return body
+
+
+def _init_depth(stage: Stage, begin: int) -> int:
+    """Before which loop the stage's reduction is initialised, by ``decompose_reduction``."""
+    wanted, leaves = stage.init_axis, stage.leaf_iter_vars
+    position = next((n for n, leaf in enumerate(leaves) if leaf is wanted), len(leaves))
+    if position > begin:
+        assert wanted is not None
+        raise ScheduleError(
+            f"decompose_reduction: axis {wanted.var.name} of stage {stage.name} is no loop outside the "
+            "reduction any more",
+            stage.order_span,
+        )
+    return position
+
+
+def _in_pieces(stage: Stage, leaf: IterVar, loop: ir.Stmt) -> ir.Stmt:
+    """``loop`` as several one after the other, where ``loop_partition`` says so."""
+    sizes = stage.partitions.get(leaf)
+    if sizes is None or not isinstance(loop, ir.For):
+        return loop
+    known = sum(n for n in sizes if n is not None)
+    extent = loop.extent
+    if not isinstance(extent, e.Const) or extent.value < known:
+        raise ScheduleError(
+            f"loop_partition: axis {leaf.var.name} of stage {stage.name} has {extent} turns, expected a "
+            f"constant of at least {known}",
+            stage.order_span,
+        )
+    rest = int(extent.value) - known
+    counts = [rest if n is None else n for n in sizes] + ([] if None in sizes else [rest])
+    pieces: list[ir.Stmt] = []
+    begin = loop.min
+    for number, count in enumerate(counts):
+        if count == 0:
+            continue
+        var = loop.var if number == 0 else e.Var(loop.var.name, loop.var.dtype)
+        body = loop.body if var is loop.var else substitute(loop.body, {loop.var: var})
+        pieces.append(ir.For(var, begin, index_of(count), body, loop.kind, loop.annotations))
+        begin = e.fold(e.Add, begin, index_of(count))
+    return ir.sequence(*pieces)
 
 
 def attach(building: Building, stages: Sequence[Stage], body: ir.Stmt) -> ir.Stmt:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from tvmlite.core.node import alike
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr
-from tvmlite.te.stage import Fuse, Relation, Singleton, Split
+from tvmlite.te.stage_base import Fuse, Relation, Singleton, Split
 from tvmlite.te.tensor import IterVar
 
 Number: TypeAlias = int | Expr

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, TypeAlias, Union
+from typing import Any
 
 import numpy as np
 
@@ -12,83 +11,46 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
+from tvmlite.te.stage_base import (
+    AT,
+    INLINE,
+    PARALLEL,
+    ROOT,
+    UNROLL,
+    VECTORIZE,
+    Fuse,
+    Relation,
+    Singleton,
+    Split,
+)
+from tvmlite.te.stage_memory import MemoryPrimitives
+from tvmlite.te.stage_order import OrderPrimitives
 from tvmlite.te.tensor import Extent, IterVar
 from tvmlite.te.tensor_intrin import TensorIntrin
-from tvmlite.te.trace import Trace, primitive
+from tvmlite.te.trace import primitive
 
-PARALLEL, VECTORIZE, UNROLL = "parallel", "vectorize", "unroll"
-ROOT, INLINE, AT = "root", "inline", "at"
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """``parent = outer * extent(inner) + inner``; one of ``factor`` and ``nparts`` is given."""
-
-    parent: IterVar
-    outer: IterVar
-    inner: IterVar
-    factor: Extent | None
-    nparts: Extent | None
-
-
-@dataclass(frozen=True, eq=False)
-class Fuse:
-    """``fused = outer * extent(inner) + inner``"""
-
-    outer: IterVar
-    inner: IterVar
-    fused: IterVar
+__all__ = [
+    "AT",
+    "INLINE",
+    "PARALLEL",
+    "ROOT",
+    "UNROLL",
+    "VECTORIZE",
+    "Fuse",
+    "Relation",
+    "Singleton",
+    "Split",
+    "Stage",
+]
 
 
-@dataclass(frozen=True, eq=False)
-class Singleton:
-    """``iter`` runs once: the fusion of no axes at all."""
-
-    iter: IterVar
-
-
-Relation: TypeAlias = Union[Split, Fuse, Singleton]
-
-
-class Stage:
+class Stage(MemoryPrimitives, OrderPrimitives):
     """One operation of a schedule and the loops chosen for it; made by ``te.create_schedule``.
 
     ``leaf_iter_vars`` are the loops, outermost first. They come from the operation's axes by
     ``relations``. Where the stage's loops stand is ``attach_type``: "root", "inline", or "at", that is in
     the loop ``attach_ivar`` of ``attach_stage``. In the rewrites below, loops before and after are shown.
     """
-
-    def __init__(self, op: t.Operation, is_output: bool = False) -> None:
-        self.op = op
-        self.origin_op = op
-        self.is_output = is_output
-        axes = [*op.axis, *op.reduce_axis] if isinstance(op, t.ComputeOp) else []
-        self.all_iter_vars: list[IterVar] = list(axes)
-        self.leaf_iter_vars: list[IterVar] = list(axes)
-        self.relations: list[Relation] = []
-        self.loop_kinds: dict[IterVar, str] = {}
-        self.pragmas: dict[IterVar, list[tuple[str, Any]]] = {}
-        self.attach_type = ROOT
-        self.attach_stage: Stage | None = None
-        self.attach_ivar: IterVar | None = None
-        self.attach_span: Span | None = None
-        self.scope = "global"
-        self.tensorized: tuple[IterVar, TensorIntrin] | None = None
-        self.tensorize_span: Span | None = None
-        self.trace: Trace | None = None
-
-    def copy(self) -> Stage:
-        """A stage that can be changed without changing this one; attached where this one is."""
-        made = Stage.__new__(Stage)
-        made.__dict__.update(self.__dict__)
-        for name in ("all_iter_vars", "leaf_iter_vars", "relations", "loop_kinds"):
-            setattr(made, name, getattr(self, name).copy())
-        made.pragmas = {axis: list(pairs) for axis, pairs in self.pragmas.items()}
-        return made
-
-    @property
-    def name(self) -> str:
-        return self.op.name
 
     @primitive
     def split(
@@ -107,14 +69,14 @@ class Stage:
         """
         position = self.require_leaf("split", parent)
         if (factor is None) == (nparts is None):
-            raise self._error("split", "needs either factor= or nparts=", parent)
+            raise self.error("split", "needs either factor= or nparts=", parent)
         for label, value in (("factor", factor), ("nparts", nparts)):
             if value is not None and not _is_extent(value):
-                raise self._error("split", f"by {label} {value!r}: expected an int of at least 1", parent)
+                raise self.error("split", f"by {label} {value!r}: expected an int of at least 1", parent)
         outer = IterVar(None, e.Var(f"{parent.var.name}.outer", parent.var.dtype), parent.kind)
         inner = IterVar(None, e.Var(f"{parent.var.name}.inner", parent.var.dtype), parent.kind)
         self.relations.append(Split(parent, outer, inner, factor, nparts))
-        self._replace(position, position + 1, [outer, inner])
+        self.replace_leaves(position, position + 1, [outer, inner])
         return outer, inner
 
     @primitive
@@ -138,7 +100,7 @@ class Stage:
     def _fuse_nothing(self) -> IterVar:
         single = IterVar(None, e.Var("singleton", "int32"))
         self.relations.append(Singleton(single))
-        self._replace(0, 0, [single])
+        self.replace_leaves(0, 0, [single])
         return single
 
     def _fuse_two(self, outer: IterVar, inner: IterVar) -> IterVar:
@@ -146,12 +108,12 @@ class Stage:
         if second + 1 == first:
             outer, inner, first, second = inner, outer, second, first
         if first + 1 != second:
-            raise self._error("fuse", f"is not next to {outer.var.name}: only neighbouring loops fuse", inner)
+            raise self.error("fuse", f"is not next to {outer.var.name}: only neighbouring loops fuse", inner)
         kind = "reduce" if "reduce" in (outer.kind, inner.kind) else outer.kind
         wide = "int64" if "int64" in (outer.var.dtype, inner.var.dtype) else "int32"
         fused = IterVar(None, e.Var(f"{outer.var.name}.{inner.var.name}.fused", wide), kind)
         self.relations.append(Fuse(outer, inner, fused))
-        self._replace(first, second + 1, [fused])
+        self.replace_leaves(first, second + 1, [fused])
         return fused
 
     @primitive
@@ -188,7 +150,7 @@ class Stage:
         positions = [self.require_leaf("reorder", axis) for axis in axes]
         for axis, position in zip(axes, positions, strict=True):
             if positions.count(position) > 1:
-                raise self._error("reorder", "is given twice", axis)
+                raise self.error("reorder", "is given twice", axis)
         for axis, position in zip(axes, sorted(positions), strict=True):
             self.leaf_iter_vars[position] = axis
 
@@ -261,11 +223,6 @@ class Stage:
         self.tensorized, self.tensorize_span = (axis, tensor_intrin), Span.of_caller()
 
     @primitive
-    def set_scope(self, scope: str) -> None:
-        """Where the stage's buffer lives: ``"global"`` or ``"local"``. A hint: small ones stay local."""
-        self.scope = scope
-
-    @primitive
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
         """This stage's loops move into the loop ``scope`` of the stage ``parent``, which reads its result.
         There they compute what one iteration needs, in a buffer of just that size.
@@ -277,13 +234,13 @@ class Stage:
             for i in range(n):                     C[i] = B[0] + 1
                 C[i] = B[i] + 1
         """
-        self._movable("compute_at")
+        self.require_movable("compute_at")
         if parent is self:
             raise ScheduleError(f"compute_at: stage {self.name} cannot be in its own loop", Span.of_caller())
         if not isinstance(parent, Stage):
             raise ScheduleError(f"compute_at: {parent!r} is not a stage", Span.of_caller(), "pass s[tensor]")
         parent.require_leaf("compute_at", scope)
-        if not _reads(parent, self):
+        if not parent.reads(self.op):
             raise ScheduleError(
                 f"compute_at: stage {parent.name} does not read {self.name}, so {self.name} cannot be "
                 f"computed at its axis {scope.var.name}",
@@ -303,7 +260,7 @@ class Stage:
             for i in range(n):
                 C[i] = B[i] + 1
         """
-        self._movable("compute_inline")
+        self.require_movable("compute_inline")
         if not isinstance(self.op, t.ComputeOp):
             raise ScheduleError(
                 f"compute_inline: stage {self.name} has no formula to inline", Span.of_caller()
@@ -322,16 +279,10 @@ class Stage:
         """The stage's loops stand on their own, before those of the stages that read it; so they start."""
         self.attach_type, self.attach_stage, self.attach_ivar = ROOT, None, None
 
-    def _movable(self, primitive: str) -> None:
-        if isinstance(self.op, t.PlaceholderOp):
-            raise ScheduleError(f"{primitive}: {self.name} is a placeholder", Span.of_caller())
-        if self.is_output:
-            raise ScheduleError(f"{primitive}: {self.name} is an output of the schedule", Span.of_caller())
-
     def _annotate(self, primitive: str, axis: IterVar, kind: str) -> None:
         self.require_leaf(primitive, axis)
         if kind != UNROLL and axis.kind != "data":
-            raise self._error(
+            raise self.error(
                 primitive,
                 f"is a {axis.kind} axis, expected a data axis",
                 axis,
@@ -339,53 +290,9 @@ class Stage:
             )
         self.loop_kinds[axis] = kind
 
-    def require_leaf(self, primitive: str, axis: Any) -> int:
-        """The position of ``axis`` among the leaves; an error naming ``primitive`` if it is none."""
-        for position, leaf in enumerate(self.leaf_iter_vars):
-            if leaf is axis:
-                return position
-        if not isinstance(axis, IterVar):
-            raise ScheduleError(f"{primitive}: {axis!r} is not an axis", Span.of_caller())
-        raise self._error(primitive, self._whereabouts(axis), axis)
-
-    def _whereabouts(self, axis: IterVar) -> str:
-        """What became of an axis that is no leaf."""
-        for relation in self.relations:
-            match relation:
-                case Split(parent, outer, inner) if parent is axis:
-                    return f"is no loop any more: it was split into {outer.var.name} and {inner.var.name}"
-                case Fuse(outer, inner, fused) if axis is outer or axis is inner:
-                    return f"is no loop any more: it was fused into {fused.var.name}"
-        leaves = ", ".join(leaf.var.name for leaf in self.leaf_iter_vars) or "none"
-        return f"is not a loop of that stage, whose loops are: {leaves}"
-
-    def _error(self, primitive: str, what: str, axis: IterVar, hint: str | None = None) -> ScheduleError:
-        text = f"{primitive}: axis {axis.var.name} of stage {self.name} {what}"
-        return ScheduleError(text, Span.of_caller(), hint)
-
-    def _replace(self, begin: int, end: int, new: list[IterVar]) -> None:
-        for axis in self.leaf_iter_vars[begin:end]:
-            self.loop_kinds.pop(axis, None)
-        self.leaf_iter_vars[begin:end] = new
-        self.all_iter_vars.extend(new)
-
 
 def _is_extent(value: Any) -> bool:
     """Whether this is a whole number of at least 1, or an expression that may be one."""
     if isinstance(value, e.Expr):
         return dtypes.is_int(value.dtype) and not (isinstance(value, e.Const) and value.value < 1)
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
-
-
-def _reads(consumer: Stage, producer: Stage) -> bool:
-    """Whether ``consumer`` reads ``producer``, itself or through other stages."""
-    seen: set[t.Operation] = set()
-    todo = [consumer.op]
-    while todo:
-        for tensor in todo.pop().inputs:
-            if tensor.op is producer.op:
-                return True
-            if tensor.op not in seen:
-                seen.add(tensor.op)
-                todo.append(tensor.op)
-    return False

@@ -263,10 +263,10 @@ def _bound(matching: _Matching) -> tuple[ir.Stmt, ir.Stmt | None, ir.Stmt | None
             case _:
                 return mapping.get(node, node)
 
-    body, reset, update = (
-        None if one is None else rewrite(one, rule) for one in (intrin.body, intrin.reset, intrin.update)
-    )
-    return body, reset, update
+    def here(stmt: ir.Stmt | None) -> Any:
+        return None if stmt is None else rewrite(stmt, rule)
+
+    return here(intrin.body), here(intrin.reset), here(intrin.update)
 
 
 @dataclass

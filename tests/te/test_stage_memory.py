@@ -1,0 +1,227 @@
+"""Each primitive that arranges memory: loops before and after, the meaning kept, the errors of its misuse."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite
+from tvmlite import te
+from tvmlite.core.errors import ScheduleError
+
+
+def text(block: str) -> str:
+    return textwrap.dedent(block).strip()
+
+
+def chain(n: Any = 6, m: int = 40) -> Any:
+    A = te.placeholder((n, m), name="A")
+    B = te.compute((n, m), lambda i, j: A[i, j] * 2.0, name="B")
+    C = te.compute((n, m), lambda i, j: B[i, j] + 1.0, name="C")
+    return te.create_schedule(C.op), A, B, C
+
+
+def holds(s: Any, args: Any, run: Callable[..., Any], rows: int = 6, columns: int = 40) -> None:
+    """The interpreter and both code generators give ``2 * A + 1``."""
+    a = np.random.rand(rows, columns).astype("f4")
+    results = run(s, args, [a], [(rows, columns)])
+    results += [tvmlite.build(s, args, target=t, name="chained")(a) for t in ("native", "c")]
+    for result in results:
+        np.testing.assert_allclose(result, a * 2 + 1, rtol=1e-6)
+
+
+def test_prefetch_asks_for_what_a_later_turn_reads(loops: Any, run: Any) -> None:
+    s, A, B, C = chain()
+    s[B].compute_inline()
+    s[C].prefetch(A, C.op.axis[0], 2)
+
+    assert loops(s, [A, C]) == text(
+        """
+        for i in range(0, 6):
+            for A.line1 in range(0, 3):
+                prefetch(A[i + 2, A.line1 * 16])
+            for j in range(0, 40):
+                C[i, j] = A[i, j] * 2.0 + 1.0
+        """
+    )
+    holds(s, [A, C], run)
+
+
+def test_prefetch_in_the_innermost_loop_is_of_one_line(loops: Any) -> None:
+    s, A, B, C = chain()
+    outer, _ = s[B].split(B.op.axis[1], factor=16)
+    s[B].prefetch(A, outer, 1)
+    assert "prefetch(A[i, (j.outer + 1) * 16])" in loops(s, [A, C]).replace(
+        "j.outer * 16 + 16", "(j.outer + 1) * 16"
+    )
+
+
+def test_what_is_not_read_cannot_be_prefetched() -> None:
+    s, A, B, C = chain()
+    with pytest.raises(ScheduleError, match=r"prefetch: stage B does not read C"):
+        s[B].prefetch(C, B.op.axis[0], 1)
+    s[C].prefetch(A, C.op.axis[0], 1)
+    with pytest.raises(ScheduleError, match=r"prefetch: stage C does not read A any more"):
+        te.lower(s, [A, C])
+    s = te.create_schedule(C.op)
+    with pytest.raises(ScheduleError, match="axis i of stage C cannot look float32 turns ahead"):
+        s[C].prefetch(B, C.op.axis[0], 1.5)
+
+
+def test_storage_align_pads_rows(loops: Any, run: Any) -> None:
+    s, A, B, C = chain(6, 64)
+    s[B].storage_align(B.op.axis[0], 16, 8)
+
+    assert loops(s, [A, C]).splitlines()[0] == "allocate B[6, 64] float32 strides [72, 1]:"
+    holds(s, [A, C], run, 6, 64)
+
+
+def test_storage_align_needs_an_axis_and_a_buffer_of_our_own(loops: Any) -> None:
+    s, A, B, C = chain()
+    outer, _ = s[B].split(B.op.axis[0], factor=2)
+    with pytest.raises(ScheduleError, match=r"IterVar\(i\.outer, data\) is not one of the axes that B was"):
+        s[B].storage_align(outer, 16)
+    with pytest.raises(ScheduleError, match="factor 0 and offset 0, expected at least 1 and 0"):
+        s[B].storage_align(B.op.axis[0], 0)
+    s[C].storage_align(C.op.axis[0], 16)
+    with pytest.raises(ScheduleError, match=r"(?s)storage_align: C is an argument.*s\[C\]\.storage_align"):
+        loops(s, [A, C])
+
+
+def test_double_buffer_computes_one_turn_ahead(loops: Any, run: Any) -> None:
+    s, A, B, C = chain()
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[B].double_buffer()
+
+    assert loops(s, [A, C]) == text(
+        """
+        allocate B[2, 1, 40] float32:
+            for j in range(0, 40):
+                B[0, 0, j] = A[0, j] * 2.0
+            for i in range(0, 6):
+                if i < 5:
+                    for j in range(0, 40):
+                        B[(i + 1) % 2, 0, j] = A[i + 1, j] * 2.0
+                for j_1 in range(0, 40):
+                    C[i, j_1] = B[i % 2, 0, j_1] + 1.0
+        """
+    )
+    holds(s, [A, C], run)
+
+
+def test_double_buffer_of_a_loop_of_unknown_extent(run: Any) -> None:
+    s, A, B, C = chain(te.var("n"))
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[B].storage_align(B.op.axis[0], 16, 8)
+    s[B].double_buffer()
+    for rows in (0, 1, 5):
+        holds(s, [A, C], run, rows)
+
+
+def test_double_buffer_needs_a_serial_loop(loops: Any) -> None:
+    s, A, B, C = chain()
+    s[B].double_buffer()
+    with pytest.raises(ScheduleError, match="double_buffer: B is not computed in a loop of another stage"):
+        loops(s, [A, C])
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[C].parallel(C.op.axis[0])
+    with pytest.raises(
+        ScheduleError, match="B is computed in the parallel loop i, whose turns have no order"
+    ):
+        loops(s, [A, C])
+    with pytest.raises(ScheduleError, match="double_buffer: C is an output of the schedule"):
+        s[C].double_buffer()
+
+
+def test_a_store_predicate_keeps_what_was_there(loops: Any, run: Any) -> None:
+    A = te.placeholder((4, 6), name="A")
+    k = te.reduce_axis((0, 6), name="k")
+    B = te.compute((4,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    outer, _ = s[B].split(k, factor=2)
+    s[B].set_store_predicate(te.all(k % 2 == 0, outer < 2))
+
+    assert loops(s, [A, B]) == text(
+        """
+        for i in range(0, 4):
+            B[i] = 0.0
+            for k.outer in range(0, 3):
+                for k.inner in range(0, 2):
+                    if k.inner == 0 and k.outer < 2:
+                        B[i] = B[i] + A[i, k.outer * 2]
+        """
+    )
+    a = np.random.rand(4, 6).astype("f4")
+    np.testing.assert_allclose(run(s, [A, B], [a], [(4,)])[0], a[:, :4:2].sum(1), rtol=1e-6)
+    with pytest.raises(ScheduleError, match="the predicate of stage B is int32, expected bool"):
+        s[B].set_store_predicate(k + 1)
+
+
+def test_transform_layout_moves_elements_and_loops(loops: Any, run: Any) -> None:
+    s, A, B, C = chain(6, 40)
+    axes = s[B].transform_layout(lambda i, j: [j // 16, i, j % 16])
+    s[B].vectorize(axes[2])
+
+    assert [a.var.name for a in axes] == ["j.outer", "i", "j.inner"]
+    assert loops(s, [A, C]) == text(
+        """
+        allocate B[3, 6, 16] float32:
+            for j.outer in range(0, 3):
+                for i in range(0, 6):
+                    for j.inner in vectorize(0, 16):
+                        if j.outer * 16 + j.inner < 40:
+                            B[j.outer, i, j.inner] = A[i, j.outer * 16 + j.inner] * 2.0
+            for i_1 in range(0, 6):
+                for j in range(0, 40):
+                    C[i_1, j] = B[j // 16, i_1, j % 16] + 1.0
+        """
+    )
+    holds(s, [A, C], run)
+
+
+def test_an_argument_may_be_laid_out_otherwise(run: Any) -> None:
+    s, A, B, C = chain(6, 40)
+    s[A].transform_layout(lambda i, j: [i % 6 // 2, j // 10 // 2, i % 2, j % 20 // 4, j % 4])
+    s[B].compute_inline()
+    a = np.random.rand(6, 40).astype("f4")
+    packed = np.ascontiguousarray(a.reshape(3, 2, 2, 5, 4).transpose(0, 2, 1, 3, 4))
+    np.testing.assert_allclose(run(s, [A, C], [packed], [(6, 40)])[0], a * 2 + 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "reason"),
+    [
+        (lambda i, j: [i, j // 16], "do not tell the elements along axis 1 apart"),
+        (lambda i, j: [i, j // 16, j % 8], "do not tell the elements along axis 1 apart"),
+        (lambda i, j: [i, j, j], "do not tell the elements along axis 1 apart"),
+        (lambda i, j: [j], "do not tell the elements along axis 0 apart"),
+        (lambda i, j: [i, i + j], r"the index i0 \+ i1 of B is not an axis"),
+        (lambda i: [i], "B has 2 axes, the function takes 1"),
+    ],
+)
+def test_a_layout_must_have_a_place_for_each_element(mapping: Any, reason: str) -> None:
+    s, _, B, _ = chain()
+    with pytest.raises(ScheduleError, match=rf"transform_layout: .*{reason}"):
+        s[B].transform_layout(mapping)
+
+
+def test_a_layout_is_chosen_before_loops_are_arranged() -> None:
+    s, _, B, _ = chain()
+    s[B].transform_layout(lambda i, j: [j, i])
+    with pytest.raises(ScheduleError, match="the layout of stage B was transformed before"):
+        s[B].transform_layout(lambda i, j: [j, i])
+    s, _, B, _ = chain()
+    s[B].split(B.op.axis[0], factor=2)
+    with pytest.raises(ScheduleError, match="the loops of stage B are arranged already"):
+        s[B].transform_layout(lambda i, j: [j, i])
+
+
+def test_an_argument_of_unknown_extent_keeps_its_layout(loops: Any) -> None:
+    s, A, _, C = chain(te.var("n"))
+    s[A].transform_layout(lambda i, j: [j, i])
+    with pytest.raises(ScheduleError, match="transform_layout: A is an argument of unknown extents"):
+        loops(s, [A, C])

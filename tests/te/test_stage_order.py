@@ -1,0 +1,202 @@
+"""Each primitive that orders a stage's work: loops before and after, the meaning kept, its errors."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite
+from tvmlite import te
+from tvmlite.core.errors import ScheduleError
+
+
+def text(block: str) -> str:
+    return textwrap.dedent(block).strip()
+
+
+def sums(n: Any = 16, m: int = 8) -> Any:
+    """Row sums, and then one more in each."""
+    A = te.placeholder((n, m), name="A")
+    k = te.reduce_axis((0, m), name="k")
+    B = te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    C = te.compute((n,), lambda i: B[i] + 1.0, name="C")
+    return te.create_schedule(C.op), A, B, C
+
+
+def holds(s: Any, args: Any, run: Any, rows: int = 16, columns: int = 8) -> None:
+    a = np.random.rand(rows, columns).astype("f4")
+    results = run(s, args, [a], [(rows,)])
+    results += [tvmlite.build(s, args, target=t, name="summed")(a) for t in ("native", "c")]
+    for result in results:
+        np.testing.assert_allclose(result, a.sum(1) + 1, rtol=1e-5)
+
+
+def test_decompose_reduction_initialises_before_the_loop(loops: Any, run: Any) -> None:
+    s, A, B, C = sums()
+    outer, _ = s[B].split(B.op.axis[0], factor=4)
+    s[B].decompose_reduction(outer)
+
+    assert loops(s, [A, B, C]).split("for i_1")[0].rstrip() == text(
+        """
+        for i.outer.init in range(0, 4):
+            for i.inner.init in range(0, 4):
+                B[i.outer.init * 4 + i.inner.init] = 0.0
+        for i.outer in range(0, 4):
+            for i.inner in range(0, 4):
+                for k in range(0, 8):
+                    B[i.outer * 4 + i.inner] = B[i.outer * 4 + i.inner] + A[i.outer * 4 + i.inner, k]
+        for i in range(0, 16):
+            C[i] = B[i] + 1.0
+        """
+    )
+    holds(s, [A, C], run)
+
+
+def test_decompose_reduction_keeps_guards(run: Any) -> None:
+    s, A, B, C = sums(te.var("n"))
+    outer, _ = s[B].split(B.op.axis[0], factor=4)
+    s[B].decompose_reduction(outer)
+    holds(s, [A, C], run, 7)
+
+
+def test_decompose_reduction_is_outside_the_reduction() -> None:
+    s, A, B, C = sums()
+    s[B].reorder(B.op.reduce_axis[0], B.op.axis[0])
+    with pytest.raises(ScheduleError, match="axis i of stage B is inside k, which reduces already"):
+        s[B].decompose_reduction(B.op.axis[0])
+    with pytest.raises(ScheduleError, match="axis i of stage C has no loop that reduces inside it"):
+        s[C].decompose_reduction(C.op.axis[0])
+    s, A, B, C = sums()
+    s[B].decompose_reduction(B.op.axis[0])
+    s[B].reorder(B.op.reduce_axis[0], B.op.axis[0])
+    with pytest.raises(
+        ScheduleError, match=r"(?s)axis i of stage B is no loop outside.*decompose_reduction\("
+    ):
+        te.lower(s, [A, C])
+
+
+def test_loop_partition_makes_pieces_in_order(loops: Any, run: Any) -> None:
+    s, A, B, C = sums()
+    s[C].loop_partition(C.op.axis[0], [2, None, 3])
+    s[B].compute_at(s[C], C.op.axis[0])
+
+    assert loops(s, [A, C]) == text(
+        """
+        for i in range(0, 2):
+            allocate B[1] float32:
+                B[0] = 0.0
+                for k in range(0, 8):
+                    B[0] = B[0] + A[i, k]
+                C[i] = B[0] + 1.0
+        for i_1 in range(2, 13):
+            allocate B[1] float32:
+                B[0] = 0.0
+                for k in range(0, 8):
+                    B[0] = B[0] + A[i_1, k]
+                C[i_1] = B[0] + 1.0
+        for i_2 in range(13, 16):
+            allocate B[1] float32:
+                B[0] = 0.0
+                for k in range(0, 8):
+                    B[0] = B[0] + A[i_2, k]
+                C[i_2] = B[0] + 1.0
+        """
+    )
+    holds(s, [A, C], run)
+
+
+def test_loop_partition_adds_what_is_left(loops: Any) -> None:
+    s, A, _, C = sums()
+    s[C].loop_partition(C.op.axis[0], [5])
+    assert "for i_1 in range(0, 5):" in loops(s, [A, C])
+    assert "for i_2 in range(5, 16):" in loops(s, [A, C])
+
+
+def test_loop_partition_needs_sizes_that_fit(loops: Any) -> None:
+    s, A, _, C = sums()
+    for sizes in ([0], [None, None], [], [2.5]):
+        with pytest.raises(ScheduleError, match=r"axis i of stage C by .* at most one None"):
+            s[C].loop_partition(C.op.axis[0], sizes)
+    s[C].loop_partition(C.op.axis[0], [10, 10])
+    with pytest.raises(
+        ScheduleError, match="axis i of stage C has 16 turns, expected a constant of at least 20"
+    ):
+        loops(s, [A, C])
+
+
+def test_reverse_compute_at_puts_the_epilogue_in_the_producers_tile(loops: Any, run: Any) -> None:
+    s, A, B, C = sums()
+    outer, _ = s[B].split(B.op.axis[0], factor=4)
+    s[B].parallel(outer)
+    s[C].reverse_compute_at(s[B], outer)
+
+    assert loops(s, [A, C]) == text(
+        """
+        for i.outer in parallel(0, 4):
+            allocate B[4] float32:
+                for i.inner in range(0, 4):
+                    B[i.inner] = 0.0
+                    for k in range(0, 8):
+                        B[i.inner] = B[i.inner] + A[i.outer * 4 + i.inner, k]
+                for i.inner_1 in range(0, 4):
+                    C[i.outer * 4 + i.inner_1] = B[i.inner_1] + 1.0
+        """
+    )
+    holds(s, [A, C], run)
+
+
+def test_reverse_compute_at_of_tails_and_unknown_extents(run: Any) -> None:
+    for n, rows in ((te.var("n"), 11), (11, 11)):
+        s, A, B, C = sums(n)
+        outer, _ = s[B].split(B.op.axis[0], factor=4)
+        s[C].reverse_compute_at(s[B], outer)
+        holds(s, [A, C], run, rows)
+
+
+def test_reverse_compute_at_of_fused_tiles_and_what_was_computed_there(run: Any) -> None:
+    A = te.placeholder((8, 12), name="A")
+    k = te.reduce_axis((0, 12), name="k")
+    B = te.compute((8, 12), lambda i, j: te.sum(A[i, k] * A[i, j], axis=k), name="B")
+    C = te.compute((12, 8), lambda j, i: B[i, j] - 1.0, name="C")
+    s = te.create_schedule(C.op)
+    AA = s.cache_read(A, "local", [B])
+    io, jo, ii, _ = s[B].tile(*B.op.axis, 4, 3)
+    fused = s[B].fuse(io, jo)
+    s[B].parallel(fused)
+    s[B].unroll(ii)
+    s[AA].compute_at(s[B], fused)
+    s[C].reverse_compute_at(s[B], fused)
+    a = np.random.rand(8, 12).astype("f4")
+    want = (a.sum(1)[:, None] * a - 1).T
+    assert te.lower(s, [A, C]).body.kind == "parallel"  # type: ignore[attr-defined]
+    for result in (*run(s, [A, C], [a], [(12, 8)]), tvmlite.build(s, [A, C])(a)):
+        np.testing.assert_allclose(result, want, rtol=1e-5, atol=1e-5)
+
+
+def test_reverse_compute_at_says_why_it_cannot() -> None:
+    s, _, B, C = sums()
+    with pytest.raises(ScheduleError, match="axis k of stage B is a reduce axis: C cannot be computed in it"):
+        s[C].reverse_compute_at(s[B], B.op.reduce_axis[0])
+    with pytest.raises(ScheduleError, match="B must be a compute without reduction that reads C"):
+        s[B].reverse_compute_at(s[C], C.op.axis[0])
+    s[C].split(C.op.axis[0], factor=2)
+    with pytest.raises(ScheduleError, match="the loops of C are arranged already"):
+        s[C].reverse_compute_at(s[B], B.op.axis[0])
+
+    D = te.compute((15,), lambda i: B[i + 1] + 1.0, name="D")
+    s = te.create_schedule(D.op)
+    with pytest.raises(ScheduleError, match=r"D reads B\[i \+ 1\], which is not one element of it"):
+        s[D].reverse_compute_at(s[B], B.op.axis[0])
+
+    E = te.compute((16,), lambda i: B[i] * 2.0, name="E")
+    s = te.create_schedule([C.op, E.op])
+    with pytest.raises(ScheduleError, match="E reads B too"):
+        s[C].reverse_compute_at(s[B], B.op.axis[0])
+    s = te.create_schedule([B.op, C.op])
+    with pytest.raises(ScheduleError, match="B is an output, needed whole"):
+        s[C].reverse_compute_at(s[B], B.op.axis[0])
+    with pytest.raises(ScheduleError, match="'B' is not a stage"):
+        s[C].reverse_compute_at("B", B.op.axis[0])

@@ -1,0 +1,129 @@
+"""The schedule primitives about a stage's memory: where elements are, and when they are touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te import layout
+from tvmlite.te import tensor as t
+from tvmlite.te.stage_base import StageBase
+from tvmlite.te.tensor import IterVar, Tensor
+from tvmlite.te.trace import primitive
+
+
+class MemoryPrimitives(StageBase):
+    """The part of ``Stage`` that arranges memory."""
+
+    @primitive
+    def set_scope(self, scope: str) -> None:
+        """Where the stage's buffer lives: ``"global"`` or ``"local"``. A hint: small ones stay local."""
+        self.scope = scope
+
+    @primitive
+    def prefetch(self, tensor: Tensor, axis: IterVar, offset: Any = 1) -> None:
+        """At each turn of the loop ``axis``, what the turn ``offset`` later will read of ``tensor`` is asked
+        for, a cache line at a time.
+
+        ::
+
+            for i in range(n):          -->    for i in range(n):
+                for j in range(32):                for line in range(2):
+                    C[i, j] = A[i, j]                  prefetch(A[i + 1, line * 16])
+                                                   for j in range(32):
+                                                       C[i, j] = A[i, j]
+        """
+        self.require_leaf("prefetch", axis)
+        given = self.present(tensor)
+        if not isinstance(given, Tensor) or not self.reads(given.op):
+            raise ScheduleError(
+                f"prefetch: stage {self.name} does not read {getattr(tensor, 'name', tensor)}",
+                Span.of_caller(),
+            )
+        later = e.convert(offset)
+        if not dtypes.is_int(later.dtype):
+            raise self.error("prefetch", f"cannot look {later.dtype} turns ahead", axis)
+        self.prefetches = (*self.prefetches, (given, axis, later, Span.of_caller()))
+
+    @primitive
+    def storage_align(self, axis: IterVar, factor: int, offset: int = 0) -> None:
+        """Steps along ``axis``, one of the operation's own, are ``factor`` times something plus ``offset``
+        elements long in the stage's buffer. Rows so padded do not fall on the same cache lines.
+
+        ::
+
+            allocate B[16, 64]:                  -->    allocate B[16, 64], rows 72 elements apart:
+                                                            # s[B].storage_align(B.op.axis[0], 16, 8)
+        """
+        op = self.op
+        if not isinstance(op, t.ComputeOp) or not any(axis is one for one in op.axis):
+            raise ScheduleError(
+                f"storage_align: {axis!r} is not one of the axes that {self.name} was defined with",
+                Span.of_caller(),
+            )
+        if factor < 1 or offset < 0:
+            raise ScheduleError(
+                f"storage_align: factor {factor} and offset {offset}, expected at least 1 and 0",
+                Span.of_caller(),
+            )
+        self.alignments = {**self.alignments, axis: (int(factor), int(offset))}
+        self.alignment_span = Span.of_caller()
+
+    @primitive
+    def double_buffer(self) -> None:
+        """The stage, computed in a loop of its reader, is computed one turn ahead, in one of two buffers in
+        turn: what it loads is on its way while the reader computes.
+
+        ::
+
+            for i in range(n):              -->    B[0, ...] = A[0, ...]
+                B[...] = A[i, ...]                 for i in range(n):
+                C[i] = f(B)                            if i + 1 < n:
+                                                           B[(i + 1) % 2, ...] = A[i + 1, ...]
+                                                       C[i] = f(B[i % 2])
+        """
+        self.require_movable("double_buffer")
+        self.double_span = Span.of_caller()
+
+    @primitive
+    def set_store_predicate(self, predicate: Any) -> None:
+        """Elements are stored, and a reduction goes on, only where ``predicate``, over the stage's axes,
+        holds. Others stay as they were, or as the reduction was initialised.
+
+        ::
+
+            for i in range(n):          -->    for i in range(n):
+                C[i] = A[i]                        if i % 2 == 0:
+                                                       C[i] = A[i]
+        """
+        condition = e.convert(predicate)
+        if condition.dtype != "bool":
+            raise ScheduleError(
+                f"set_store_predicate: the predicate of stage {self.name} is {condition.dtype}, "
+                "expected bool",
+                Span.of_caller(),
+            )
+        self.predicate = condition
+
+    @primitive
+    def transform_layout(self, mapping: Callable[..., Any]) -> list[IterVar]:
+        """The stage's buffer is laid out by other axes: ``mapping`` gives the new indices of an element. The
+        loops that write it follow, one a new axis; those that read it stay as they are.
+
+        ::
+
+            for i in range(64):         -->    for i.outer in range(4):
+                for j in range(8):                 for j in range(8):
+                    B[i, j] = A[i, j]                  for i.inner in range(16):
+                                                           B[i.outer, j, i.inner] = A[...]
+                                               # s[B].transform_layout(lambda i, j: [i // 16, j, i % 16])
+
+        Each new index is an axis, its quotient by a constant, or its remainder; together they must tell
+        elements apart. Where an extent does not divide, the buffer has room to spare, never read. The loops
+        must be as they were made. Gives the new loops.
+        """
+        return layout.transform(self, mapping)

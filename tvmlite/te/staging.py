@@ -1,0 +1,166 @@
+"""Memory traffic around a loop: prefetches of what later turns read, and stages computed one turn ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import rewrite, substitute
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.bounds import running_intervals
+from tvmlite.te.expr import Expr
+from tvmlite.te.intervals import evaluate, simplify, union
+from tvmlite.te.loop import ir
+from tvmlite.te.relations import Interval, ceil_div
+from tvmlite.te.stage import Stage
+from tvmlite.te.tensor import IterVar, Tensor
+
+if TYPE_CHECKING:
+    from tvmlite.te.nest import Building
+
+LINE_BYTES = 64
+"""The bytes of a cache line, brought near by one prefetch."""
+
+
+def prefetches(stage: Stage, leaf: IterVar, building: Building) -> list[ir.Stmt]:
+    """The prefetches asked for at the loop ``leaf`` of ``stage``."""
+    return [
+        _prefetch(stage, leaf, building.current(tensor), offset, building, span)
+        for tensor, axis, offset, span in stage.prefetches
+        if axis is leaf
+    ]
+
+
+def _prefetch(
+    stage: Stage, leaf: IterVar, tensor: Tensor, offset: Expr, building: Building, span: Span
+) -> ir.Stmt:
+    """Ask for all lines of ``tensor`` that the turn ``offset`` after the present one of ``leaf`` reads."""
+    bounds = building.bounds
+    if tensor not in building.formulas[stage.op].reads:
+        raise ScheduleError(f"prefetch: stage {stage.name} does not read {tensor.name} any more", span)
+    later = bounds.widening.index(offset)
+    with bounds.inside(stage, own=True):
+        analyzer = bounds.analyzer
+        running = running_intervals(stage, leaf, bounds)
+        whole: list[Interval | None] = []
+        for place in building.formulas[stage.op].reads.get(tensor, ()):
+            found = [evaluate(index, running, analyzer) for index in place]
+            whole = [union(a, b, analyzer) for a, b in zip(whole, found, strict=True)] if whole else found
+        var = bounds.loops[leaf]
+        lows: list[Expr] = []
+        counts: list[int] = []
+        for axis, interval in enumerate(whole):
+            width = None if interval is None else simplify(analyzer, interval.width)
+            if interval is None or not isinstance(width, int):
+                raise ScheduleError(
+                    f"prefetch: it is not known how much of axis {axis} of {tensor.name} a turn of "
+                    f"{leaf.var.name} reads",
+                    span,
+                )
+            lows.append(substitute(e.convert(interval.low, e.INDEX), {var: var + later}))
+            counts.append(width + 1)
+    return _lines(tensor, lows, counts, building)
+
+
+def _lines(tensor: Tensor, lows: list[Expr], counts: list[int], building: Building) -> ir.Stmt:
+    buffer = building.buffers[tensor]
+    step = max(1, LINE_BYTES // dtypes.bytes_of(tensor.dtype))
+    turns = [*counts[:-1], ceil_div(counts[-1], step)] if counts else []
+    loops = [e.Var(f"{tensor.name}.line{axis}", e.INDEX) for axis in range(len(turns))]
+    steps = [1] * (len(turns) - 1) + [step]
+    indices = [low + var * n for low, var, n in zip(lows, loops, steps, strict=True)] if turns else []
+    load = ir.Load(buffer, building.place(tensor, indices))
+    body: ir.Stmt = ir.Evaluate(e.Call("prefetch", (load,), tensor.dtype))
+    for var, count in reversed(list(zip(loops, turns, strict=True))):
+        body = ir.For(var, e.const(0, e.INDEX), e.convert(count, e.INDEX), body)
+    return body
+
+
+def one_ahead(stage: Stage, producer: ir.Stmt, loop: ir.For, building: Building) -> ir.Stmt:
+    """``loop``, in which ``producer`` computed ``stage``, with that done a turn earlier."""
+    if loop.kind != ir.SERIAL:
+        raise ScheduleError(
+            f"double_buffer: {stage.name} is computed in the {loop.kind} loop {loop.var.name}, whose turns "
+            "have no order",
+            stage.double_span,
+        )
+    pairs = {building.buffers[x]: _twice(building.buffers[x]) for x in stage.op.outputs}
+    turn = loop.var - loop.min
+    ahead, following = (_in_halves(stmt, pairs, turn % 2) for stmt in (producer, loop.body))
+    next_turn = substitute(ahead, {loop.var: loop.var + 1})
+    first = substitute(ahead, {loop.var: loop.min})
+    last = loop.min + loop.extent
+    body = ir.sequence(ir.If(loop.var + 1 < last, next_turn), following)
+    result = ir.sequence(ir.If(loop.extent >= 1, first), replace(loop, body=body))
+    for double in pairs.values():
+        result = ir.Allocate(double, result)
+    return result
+
+
+def _twice(buffer: ir.Buffer) -> ir.Buffer:
+    strides: tuple[Expr, ...] = ()
+    if buffer.strides:
+        size: Expr = buffer.strides[0] * buffer.shape[0]
+        strides = (size, *buffer.strides)
+    return ir.Buffer(
+        buffer.name,
+        buffer.dtype,
+        (e.const(2, e.INDEX), *buffer.shape),
+        buffer.scope,
+        strides,
+        buffer.alignment,
+    )
+
+
+def _in_halves(stmt: ir.Stmt, pairs: dict[ir.Buffer, ir.Buffer], half: Expr) -> Any:
+    """``stmt`` on the ``half`` of each doubled buffer."""
+
+    def place(buffer: ir.Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        if len(indices) == len(buffer.shape):
+            return (half, *indices)
+        size: Expr = e.const(1, e.INDEX)
+        for extent in buffer.shape:
+            size = size * extent
+        if buffer.strides:
+            size = buffer.strides[0] * buffer.shape[0]
+        return (indices[0] + e.broadcast(half * size, indices[0].lanes),)
+
+    def rule(node: Any) -> Any:
+        match node:
+            case ir.Load(buffer, indices, predicate) if buffer in pairs:
+                return ir.Load(pairs[buffer], place(buffer, indices), predicate)
+            case ir.Store(buffer, indices, value, predicate) if buffer in pairs:
+                return ir.Store(pairs[buffer], place(buffer, indices), value, predicate)
+            case _:
+                return node
+
+    return rewrite(stmt, rule)
+
+
+def doubled(
+    stages: list[Stage], reader: Stage, leaf: IterVar, building: Building, make: Callable[[Stage], ir.Stmt]
+) -> list[tuple[Stage, ir.Stmt]]:
+    """Those of ``stages``, computed in the loop ``leaf`` of ``reader``, that are to be a turn ahead."""
+    found: list[tuple[Stage, ir.Stmt]] = []
+    for stage in stages:
+        if stage.double_span is None:
+            continue
+        for other in stages:
+            if any(x.op is other.op for x in stage.op.inputs):
+                raise ScheduleError(
+                    f"double_buffer: {stage.name} cannot be a turn ahead of {other.name}, which it reads and "
+                    f"which is computed in the same loop {leaf.var.name}",
+                    stage.double_span,
+                )
+        if e.is_const(building.bounds.ranges[leaf].extent, 1) or leaf in reader.partitions:
+            raise ScheduleError(
+                f"double_buffer: the loop {leaf.var.name}, in which {stage.name} is computed, "
+                + ("is in pieces" if leaf in reader.partitions else "has one turn"),
+                stage.double_span,
+            )
+        found.append((stage, make(stage)))
+    return found
