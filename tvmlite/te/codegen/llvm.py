@@ -8,6 +8,7 @@ from tvmlite.core.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import llvm_cast
 from tvmlite.te.codegen.llvm_expr import Expressions
+from tvmlite.te.codegen.llvm_loops import is_written_out
 from tvmlite.te.codegen.llvm_parallel import Captured, captured
 from tvmlite.te.codegen.llvm_text import Module, Writer, register_type, symbol
 from tvmlite.te.codegen.math.expand import expand_intrinsics
@@ -222,7 +223,10 @@ class _Body:
             self.statement(body)
         following = w.emit(f"add nsw i64 {counter}, 1")
         w.fill(place, f"{counter} = phi i64 [ {first}, %{before} ], [ {following}, %{w.block} ]")
-        w.branch(w.emit(f"icmp slt i64 {following}, {end}"), head, after)
+        enough = is_written_out(var, body, w.module.target)
+        w.branch(
+            w.emit(f"icmp slt i64 {following}, {end}"), head, after, w.module.written_out() if enough else ""
+        )
         w.enter(after)
 
     def _parallel(self, loop: ir.For) -> None:

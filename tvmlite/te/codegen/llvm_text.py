@@ -78,6 +78,7 @@ class Module:
         self.family = processor.family(target.triple)
         self.functions: list[str] = []
         self._declarations: dict[str, str] = {}
+        self._metadata: list[str] = []
 
     @property
     def converts_halves(self) -> bool:
@@ -97,12 +98,20 @@ class Module:
         self._declarations.setdefault(name, f"{symbol(name)} = external constant i8, align 64")
         return symbol(name)
 
+    def written_out(self) -> str:
+        """Metadata for the branch that closes a loop which LLVM is not to unroll any further."""
+        if not self._metadata:
+            self._metadata.append('!0 = !{!"llvm.loop.unroll.disable"}')
+        number = len(self._metadata)
+        self._metadata.append(f"!{number} = distinct !{{!{number}, !0}}")
+        return f"!llvm.loop !{number}"
+
     def text(self) -> str:
         """The whole module."""
         width = self.target.vector_bits
         attributes = f'attributes #0 = {{ nounwind "prefer-vector-width"="{width}" }}'
         parts = [f'target triple = "{self.target.triple}"', *self._declarations.values(), *self.functions]
-        return "\n".join([*parts, attributes, ""])
+        return "\n".join([*parts, attributes, *self._metadata, ""])
 
 
 class Writer:
@@ -155,8 +164,9 @@ class Writer:
     def jump(self, label: str) -> None:
         self.do(f"br label %{label}")
 
-    def branch(self, condition: str, then: str, otherwise: str) -> None:
-        self.do(f"br i1 {condition}, label %{then}, label %{otherwise}")
+    def branch(self, condition: str, then: str, otherwise: str, metadata: str = "") -> None:
+        extra = f", {metadata}" if metadata else ""
+        self.do(f"br i1 {condition}, label %{then}, label %{otherwise}{extra}")
 
     def call(self, name: str, result: str, arguments: list[tuple[str, str]], attributes: str = "") -> str:
         """Call an external function or intrinsic on (type, value) ``arguments``."""
