@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tvmlite.core.errors import TvmliteError
     from tvmlite.core.target import Target
     from tvmlite.driver import build, compile, lower
+    from tvmlite.te.visualizer import visualize
 
 _ROOMS = ("autotune", "relay", "runtime", "te")
 
@@ -32,6 +33,7 @@ _PLACES = {
     "build": "tvmlite.driver",
     "compile": "tvmlite.driver",
     "lower": "tvmlite.driver",
+    "visualize": "tvmlite.te.visualizer",
 }
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "relay",
     "runtime",
     "te",
+    "visualize",
 ]
 
 

@@ -1,7 +1,12 @@
 """Tensor expressions: what to compute (``te.compute``) and, apart from it, how (``te.create_schedule``).
 
-The names are TVM's. This module holds all that a user types as ``te.something``.
+The names are TVM's. This module holds all that a user types as ``te.something``. ``te.visualize`` compiles
+what it shows, so it is loaded when it is first used.
 """
+
+import importlib
+from typing import TYPE_CHECKING
+from typing import Any as _Any
 
 from tvmlite.te import ir_builder
 from tvmlite.te.declare_intrin import decl_tensor_intrin
@@ -90,6 +95,9 @@ from tvmlite.te.tensor import (
 )
 from tvmlite.te.tensor_intrin import TensorIntrin, decl_buffer
 
+if TYPE_CHECKING:
+    from tvmlite.te.visualizer import visualize
+
 __all__ = [
     "TensorIntrin",
     "decl_buffer",
@@ -177,4 +185,11 @@ __all__ = [
     "truncdiv",
     "truncmod",
     "var",
+    "visualize",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "visualize":
+        return importlib.import_module("tvmlite.te.visualizer").visualize
+    raise AttributeError(f"module 'tvmlite.te' has no attribute {name!r}")

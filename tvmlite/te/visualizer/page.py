@@ -1,0 +1,326 @@
+"""The page of a schedule: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import os
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import InputError
+from tvmlite.core.target import Target
+from tvmlite.te.expr import Var
+from tvmlite.te.schedule import Schedule
+from tvmlite.te.stage import Stage
+from tvmlite.te.trace import Step
+from tvmlite.te.visualizer import text
+from tvmlite.te.visualizer.chart import Point, chart
+from tvmlite.te.visualizer.difference import compared
+from tvmlite.te.visualizer.states import Replay, State, replay
+
+
+def visualize(
+    schedule: Schedule,
+    args: Sequence[Any],
+    path: str | os.PathLike[str] = "schedule.html",
+    target: str | Target = "native",
+    sizes: Mapping[Any, int] | None = None,
+    *,
+    name: str = "main",
+    budget: float | None = 0.3,
+    assembly: bool = True,
+) -> Path:
+    """Write a page to ``path`` that replays ``schedule`` primitive by primitive, and give the path.
+
+    Each step shows the primitive as it was written, the loop nest with what changed, the C, the assembly of
+    the innermost loop, and the time of a call with random data: its rate, and its share of the roofline,
+    which is measured first. ``args`` are those of ``te.lower``. ``sizes`` gives every ``te.var``, by name or
+    itself, a number. A step is timed for about ``budget`` seconds, or called just once if one call takes
+    longer; with ``budget=None``, or a target of another machine, nothing is run. The page is one file that
+    loads nothing; but for the times, the same schedule gives the same page.
+
+    Raises what ``te.lower`` raises if no step can be lowered; an InputError if a size is missing.
+    """
+    if budget is not None and not budget > 0:
+        raise InputError(f"visualize: budget is {budget} seconds, expected more than 0, or None")
+    numbers = {key.name if isinstance(key, Var) else str(key): int(n) for key, n in (sizes or {}).items()}
+    done = replay(schedule, args, Target.parse(target), numbers, name, budget, assembly)
+    written = Path(path)
+    written.write_text(page(done, schedule), encoding="utf-8")
+    return written
+
+
+def page(done: Replay, schedule: Schedule) -> str:
+    """The HTML of ``done``, a replay of ``schedule``."""
+    title = f"{done.name}: a schedule in {len(done.states) - 1} steps"
+    outputs = ", ".join(op.name for op in schedule.origins)
+    values = {
+        "title": escape(title),
+        "style": _resource("page.css"),
+        "script": _resource("page.js"),
+        "name": escape(done.name),
+        "outputs": escape(outputs),
+        "header": _header(done),
+        "chart": chart([_point(done, state) for state in done.states], _unit(done)),
+        "steps": "".join(_item(done, state) for state in done.states),
+        "details": "".join(_detail(done, number) for number in range(len(done.states))),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found.group(1)], _resource("page.html"))
+
+
+def _resource(name: str) -> str:
+    return resources.files("tvmlite.te.visualizer").joinpath(name).read_text(encoding="utf-8")
+
+
+# -- the head of the page
+
+
+def _header(done: Replay) -> str:
+    timed = [state for state in done.states if state.timing is not None]
+    facts = [("work", _work(done))]
+    for count, limits in done.limits.items():
+        threads = "1 thread" if count == 1 else f"{count} threads"
+        peak = text.amount(limits.operations, "OP/s" if "int" in limits.unit else "FLOP/s")
+        read = text.amount(limits.bandwidth, "B/s")
+        facts.append(
+            (
+                f"limits, {threads}",
+                f"{peak} of {limits.unit}, {read} read from {text.amount(limits.size, 'B')}",
+            )
+        )
+    busy = max(
+        (state.timing.busy for state in timed if state.timing and state.timing.busy == state.timing.busy),
+        default=0,
+    )
+    if busy >= 0.1:
+        facts.append(
+            ("note", f"other processes used up to {busy:.0%} of this machine meanwhile: times are too long")
+        )
+    if not timed:
+        facts.append(("note", "nothing was timed"))
+    params = "".join(f"<code>{escape(param)}</code> " for param in done.params)
+    rows = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(fact)}</dd></div>" for name, fact in facts)
+    return (
+        f'<p class="params">{params}</p>{_summary(done, timed)}'
+        f'<dl class="facts"><div><dt>target</dt><dd>{escape(str(done.target))}</dd></div>{rows}</dl>'
+    )
+
+
+def _summary(done: Replay, timed: Sequence[State]) -> str:
+    """The first time and the last, in large letters."""
+    if len(timed) < 2 or timed[0].timing is None or timed[-1].timing is None:
+        return ""
+    first, last = timed[0].timing.median, timed[-1].timing.median
+    share = done.share(timed[-1])
+    ratio = first / last
+    tiles = [
+        (text.seconds(first), "before"),
+        (text.seconds(last), "after"),
+        (text.times(max(ratio, 1 / ratio)), "faster" if ratio >= 1 else "slower"),
+    ]
+    if share is not None:
+        tiles.append((text.percent(share), "of the roofline"))
+    inside = "".join(f"<div><b>{escape(number)}</b> <span>{what}</span></div>" for number, what in tiles)
+    return f'<div class="tiles">{inside}</div>'
+
+
+def _work(done: Replay) -> str:
+    bytes_ = f"{text.amount(done.size, 'B')} of arguments"
+    if not done.operations:
+        return bytes_
+    counted = text.amount(done.operations, _operation(done))
+    return (
+        f"{counted}, {bytes_}: {text.digits(done.operations / max(done.size, 1))} {_operation(done)} a byte"
+    )
+
+
+def _operation(done: Replay) -> str:
+    """FLOP, or OP if no parameter is a float."""
+    floats = any(
+        param.split(": ")[1].removeprefix("out ").split("[")[0] in dtypes.FLOATS for param in done.params
+    )
+    return "FLOP" if floats else "OP"
+
+
+def _unit(done: Replay) -> str:
+    return f"G{_operation(done)}/s" if done.operations else "GB/s"
+
+
+def _rate(done: Replay, seconds: float) -> float:
+    """Operations, or bytes where there are none, in ``_unit``."""
+    return (done.operations or done.size) / max(seconds, 1e-12) / 1e9
+
+
+# -- a step in the chart and the list
+
+
+def _point(done: Replay, state: State) -> Point:
+    label = f"step {state.number}: {state.step or 'plain loops'}"
+    if state.refusal:
+        return Point(state.number, f"{label}; not legal yet")
+    if state.timing is None:
+        return Point(state.number, label)
+    timing = state.timing
+    low, high = (_rate(done, seconds) for seconds in reversed(timing.interval))
+    roof = _rate(done, done.limits[state.threads].seconds(done.operations, done.size))
+    rate = _rate(done, timing.median)
+    label = f"{label}; {text.seconds(timing.median)}, {text.digits(rate)} {_unit(done)}"
+    return Point(state.number, label, rate, low, high, roof)
+
+
+def _item(done: Replay, state: State) -> str:
+    share = done.share(state)
+    width = 0 if share is None else min(share, 1) * 100
+    result = "not legal" if state.refusal else text.seconds(state.timing.median) if state.timing else ""
+    words = "plain loops" if state.step is None else _short(state.step)
+    return (
+        f'<li><a href="#step-{state.number}" data-step="{state.number}"{_refused(state)}>'
+        f'<span class="number">{state.number}</span><code>{escape(words)}</code>'
+        f'<span class="time">{result}</span>'
+        f'<span class="share" style="--share:{width:.1f}%"></span></a></li>'
+    )
+
+
+def _refused(state: State) -> str:
+    return ' class="refused"' if state.refusal else ""
+
+
+def _short(step: Step) -> str:
+    """The call without its results."""
+    whole = str(step)
+    return whole.split(" = ", 1)[1] if step.results else whole
+
+
+# -- a step in full
+
+
+def _detail(done: Replay, number: int) -> str:
+    state = done.states[number]
+    before = next((s for s in reversed(done.states[:number]) if not s.refusal), None)
+    parts = [
+        f'<section class="step" id="step-{number}" data-step="{number}" aria-labelledby="title-{number}">',
+        f'<h2 id="title-{number}"><span class="number">{number}</span> <code>{_title(state)}</code></h2>',
+        *_explanation(state),
+    ]
+    if state.refusal:
+        where = "" if before is None else f" What follows is compared with step {before.number}."
+        parts.append(
+            f'<p class="refusal"><b>Not legal as it stands:</b> {escape(state.refusal)}.'
+            f"<span> The next primitives may mend it.{where}</span></p>"
+        )
+    else:
+        parts += [_metrics(done, state, before), _views(state, before)]
+    return "".join((*parts, "</section>"))
+
+
+def _title(state: State) -> str:
+    return escape(str(state.step)) if state.step else "s = te.create_schedule(...)"
+
+
+def _explanation(state: State) -> list[str]:
+    """The user's line, and what the primitive does."""
+    if state.step is None:
+        return ['<p class="does">Every stage in plain loops of its own, in the order of its axes.</p>']
+    made = []
+    span = state.step.span
+    line = linecache.getline(span.source, span.line).strip()
+    if line:
+        made.append(
+            f'<p class="line">{escape(Path(span.source).name)}:{span.line} <code>{escape(line)}</code></p>'
+        )
+    owner = Stage if state.step.stage else Schedule
+    does = inspect.getdoc(getattr(owner, state.step.primitive, None)) or ""
+    first = " ".join(does.split("\n\n")[0].split())
+    if first:
+        marked = re.sub("``(.+?)``", r"<code>\1</code>", escape(first))
+        made.append(f'<p class="does">{marked}</p>')
+    return made
+
+
+def _metrics(done: Replay, state: State, before: State | None) -> str:
+    timing = state.timing
+    if timing is None:
+        return ""
+    low, high = timing.interval
+    runs = "called once" if len(timing.runs) == 1 else f"{text.seconds(low)} – {text.seconds(high)}"
+    cells = [(text.seconds(timing.median), runs)]
+    cells.append((f"{text.digits(_rate(done, timing.median))} {_unit(done)}", _threads(state)))
+    share = done.share(state)
+    if share is not None:
+        meter = f'<span class="meter"><span style="width:{min(share, 1) * 100:.1f}%"></span></span>'
+        cells.append((f"{text.percent(share)} {meter}", f"of the roofline, bound by {_bound(done, state)}"))
+    if before is not None and before.timing is not None:
+        cells.append(_change(state, before))
+    if state.difference is not None:
+        cells.append(_check(done, state))
+    return (
+        '<dl class="metrics">'
+        + "".join(f"<div><dt>{below}</dt><dd>{above}</dd></div>" for above, below in cells)
+        + "</dl>"
+    )
+
+
+def _threads(state: State) -> str:
+    return "1 thread" if state.threads == 1 else f"{state.threads} threads"
+
+
+def _bound(done: Replay, state: State) -> str:
+    limits = done.limits[state.threads]
+    return "arithmetic" if done.operations / limits.operations >= done.size / limits.bandwidth else "memory"
+
+
+def _change(state: State, before: State) -> tuple[str, str]:
+    """How much faster than the step before, if that can be told."""
+    assert state.timing is not None
+    assert before.timing is not None
+    if state.same_as is not None:
+        return "same code", f"as step {state.same_as}"
+    mine, other = state.timing, before.timing
+    ratio = other.median / mine.median
+    if 0.95 < ratio < 1.05:
+        return "no change", f"from step {before.number}"
+    apart = mine.interval[1] < other.interval[0] or mine.interval[0] > other.interval[1]
+    about, against = ("", "") if apart else ("≈ ", ", not sure")
+    kind, times = ("faster", ratio) if ratio > 1 else ("slower", 1 / ratio)
+    return (
+        f'<span class="{kind}">{about}{text.times(times)} {kind}</span>',
+        f"than step {before.number}{against}",
+    )
+
+
+def _check(done: Replay, state: State) -> tuple[str, str]:
+    assert state.difference is not None
+    halves = any("float16" in param for param in done.params)
+    if state.difference <= (3e-2 if halves else 1e-3):
+        exact = "to the bit" if state.difference == 0 else f"to {state.difference:.0e}"
+        return '<span class="faster">✓ right</span>', f"as the plain loops, {exact}"
+    return '<span class="slower">✗ differs</span>', f"from plain loops, by {state.difference:.0e}"
+
+
+def _views(state: State, before: State | None) -> str:
+    old_hot = before.hot.text if before is not None and before.hot is not None else None
+    made = [
+        _view("loops", "Loops", "", compared(before.loops if before else None, state.loops, "loops")),
+        _view("c", "C", "", compared(before.c if before else None, state.c, "c")),
+    ]
+    if state.hot is not None:
+        hot = state.hot
+        where = f"Innermost loop, depth {hot.depth}" if hot.depth else "No loop: the function's beginning"
+        spilled = "no spills" if not hot.spills else f"{hot.spills} spills and reloads"
+        note = f"{where}: {hot.instructions} instructions, {hot.fused} fused multiply-adds, {spilled}."
+        made.append(_view("asm", "Assembly", note, compared(old_hot, hot.text, "asm")))
+    return "".join(made)
+
+
+def _view(kind: str, name: str, note: str, lines: str) -> str:
+    remark = f'<p class="note">{escape(note)}</p>' if note else ""
+    return (
+        f'<div class="view" data-view="{kind}"><h3>{name}</h3>{remark}'
+        f'<pre tabindex="0" aria-label="{name}"><code>{lines}</code></pre></div>'
+    )

@@ -1,0 +1,35 @@
+"""Numbers as a reader wants them: three digits and a unit."""
+
+from __future__ import annotations
+
+_SMALL = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+
+
+def seconds(value: float) -> str:
+    """``1.23 ms``"""
+    size, unit = next(((s, u) for s, u in _SMALL if value >= s), _SMALL[-1])
+    return f"{digits(value / size)} {unit}"
+
+
+def amount(value: float, unit: str) -> str:
+    """``2.15 GFLOP``"""
+    size, prefix = next(((s, p) for s, p in _LARGE if value >= s), _LARGE[-1])
+    return f"{digits(value / size)} {prefix}{unit}"
+
+
+def digits(value: float) -> str:
+    """Three digits, without an exponent: ``1230``, ``12.3``, ``0.0123``."""
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.3g}" if value >= 1e-3 or value == 0 else f"{value:.1e}"
+
+
+def percent(share: float) -> str:
+    """``93%``; small ones with a digit more."""
+    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}" if share >= 0.001 else f"{share:.2%}"
+
+
+def times(ratio: float) -> str:
+    """``1.8×``; ``207×``"""
+    return f"{ratio:.0f}×" if ratio >= 20 else f"{ratio:.3g}×" if ratio >= 10 else f"{ratio:.2g}×"
