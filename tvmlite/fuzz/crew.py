@@ -12,6 +12,11 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from tvmlite.core.errors import LibraryError
+
+WORKER = "tvmlite.fuzz.worker"
+READY = b"ready\n"
+
 PATIENCE = 120.0
 """Seconds without a message after which a worker is taken to be stuck."""
 
@@ -30,13 +35,16 @@ class Member:
         if self.process is None:
             environment = os.environ | {"TVMLITE_CACHE": "off", "PYTHONFAULTHANDLER": "0"}
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tvmlite.fuzz.worker"],
+                [sys.executable, "-m", WORKER],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                bufsize=0,
                 stderr=subprocess.DEVNULL,
                 env=environment,
             )
             self.pending = b""
+            if self.process.stdout is None or self.process.stdout.readline() != READY:
+                raise LibraryError("a worker process of the fuzzer does not start: see python -m " + WORKER)
         assert self.process.stdin is not None
         self.last = time.monotonic()
         self.process.stdin.write(json.dumps(request).encode() + b"\n")

@@ -39,7 +39,10 @@ def _subtract(a: Bounded, b: Bounded) -> Bounded:
 def multiply(a: Bounded, b: Bounded) -> Bounded:
     """The product of floats."""
     fits = a.dtype != "float64" or bits_needed(a.value) + bits_needed(b.value) <= 64
-    return rounded(a.value * b.value, _product_error(a, b), a.dtype, a, b, whole=fits)
+    value = a.value * b.value
+    made = rounded(value, _product_error(a, b), a.dtype, a, b, whole=fits)
+    overflows = np.isfinite(value) & ~np.isfinite(made.value)  # but not if it is contracted
+    return Bounded(made.value, np.where(overflows, np.inf, made.error), a.dtype)
 
 
 def _product_error(a: Bounded, b: Bounded) -> Any:

@@ -36,6 +36,7 @@ class Worker:
 
     def serve(self) -> None:
         """Until the input ends."""
+        self.output.write("ready\n")
         for line in sys.stdin:
             request = json.loads(line)
             if "program" in request:

@@ -10,7 +10,17 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
 from tvmlite.te.inline import Bodies
-from tvmlite.te.relations import Extent, Number, Ranges, overruns, pass_down, plain, values_up
+from tvmlite.te.relations import (
+    Extent,
+    Number,
+    Ranges,
+    axes_of,
+    made_from,
+    overruns,
+    pass_down,
+    plain,
+    values_up,
+)
 from tvmlite.te.stage import Fuse, Split, Stage
 from tvmlite.te.tensor import IterVar, Tensor, TensorRead
 
@@ -34,24 +44,61 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int 
         raise ScheduleError(
             f"rfactor: factor_axis is {factor_axis}, expected one of 0 to {len(op.axis)}", Span.of_caller()
         )
-    partial, new = _partial(stage, op, axis, place)
+    partial, new, loops = _partial(stage, op, axis, place)
     made = schedule.insert(schedule.stages.index(stage), partial)
     made.scope = "global"
     whole = _whole(op, partial, new, place)
-    stage.relations = []
-    stage.all_iter_vars = [*op.axis, *whole.reduce_axis]
-    stage.leaf_iter_vars = list(stage.all_iter_vars)
-    stage.loop_kinds, stage.pragmas = {}, {}
+    _arrange(stage, made, whole, loops, axis)
     schedule.change_op(stage, whole)
     return list(partial.outputs) if op.num_outputs > 1 else partial.output(0)
 
 
-def _partial(stage: Stage, op: t.ComputeOp, axis: IterVar, place: int) -> tuple[t.ComputeOp, t.Range]:
+def _arrange(
+    stage: Stage, made: Stage, whole: t.ComputeOp, loops: dict[IterVar, IterVar], axis: IterVar
+) -> None:
+    """The loops that reduce are the partial stage's, those of ``loops`` by what they became there; ``stage``
+    keeps the others, and has its new reduction where the outermost of them stood."""
+    op = stage.op
+    assert isinstance(op, t.ComputeOp)
+    assert isinstance(made.op, t.ComputeOp)
+    reducing, touched = made_from(stage.relations, op.reduce_axis), _touched(stage, op, axis)
+    for relation in stage.relations:
+        if isinstance(relation, Fuse) and (relation.outer in reducing) != (relation.inner in reducing):
+            raise ScheduleError(
+                f"rfactor: axis {relation.fused.var.name} of stage {stage.name} both reduces and runs over "
+                "elements",
+                Span.of_caller(),
+            )
+    inside = [leaf for leaf in stage.leaf_iter_vars if leaf in reducing]
+    others = [one for one in stage.all_iter_vars if one in reducing - touched]
+    leaves = [loops[leaf] if leaf in loops else leaf for leaf in inside if leaf is not axis]
+    made.relations = [r for r in stage.relations if axes_of(r) <= reducing - touched]
+    made.leaf_iter_vars = [*made.op.axis, *leaves]
+    made.all_iter_vars = list(dict.fromkeys([*made.op.axis, *others, *leaves]))
+    for leaf in inside:
+        became = loops.get(leaf, leaf)
+        if leaf in stage.loop_kinds:
+            made.loop_kinds[became] = stage.loop_kinds.pop(leaf)
+        if leaf in stage.pragmas:
+            made.pragmas[became] = stage.pragmas.pop(leaf)
+    first = inside[0]
+    stage.relations = [r for r in stage.relations if not axes_of(r) & reducing]
+    stage.leaf_iter_vars = [
+        one
+        for leaf in stage.leaf_iter_vars
+        for one in (whole.reduce_axis if leaf is first else () if leaf in reducing else (leaf,))
+    ]
+    stage.all_iter_vars = [*(one for one in stage.all_iter_vars if one not in reducing), *whole.reduce_axis]
+
+
+def _partial(
+    stage: Stage, op: t.ComputeOp, axis: IterVar, place: int
+) -> tuple[t.ComputeOp, t.Range, dict[IterVar, IterVar]]:
     """The operation of the partial results: ``axis`` is a data axis, the other loops of the same reduce axes
-    are the reduce axes. Also the range of ``axis``."""
-    ranges = _ranges(stage, op)
+    are the reduce axes. Also the range of ``axis``, and what became of each of those loops."""
+    ranges = ranges_of(stage, op)
     touched = _touched(stage, op, axis)
-    first = {leaf: _range(ranges[leaf]) for leaf in stage.leaf_iter_vars}
+    first = {leaf: range_of(ranges[leaf]) for leaf in stage.leaf_iter_vars}
     loops = {
         leaf: leaf if leaf in op.reduce_axis else IterVar(first[leaf], leaf.var, "reduce")
         for leaf in stage.leaf_iter_vars
@@ -68,7 +115,7 @@ def _partial(stage: Stage, op: t.ComputeOp, axis: IterVar, place: int) -> tuple[
     conditions = [
         values[one] < ranges[one].min + ranges[one].extent
         for one in stage.all_iter_vars
-        if one in touched and one in overruns(stage.relations, stage.leaf_iter_vars, ranges, _equal)
+        if one in touched and one in overruns(stage.relations, stage.leaf_iter_vars, ranges, equal)
     ]
     others = [root for root in op.reduce_axis if root not in touched]
     reduce_axis = (*others, *loops.values())
@@ -76,14 +123,18 @@ def _partial(stage: Stage, op: t.ComputeOp, axis: IterVar, place: int) -> tuple[
     body = tuple(_restrict(b, reduce_axis, [e.convert(c) for c in conditions]) for b in body)
     axes = (*data[:place], factored, *data[place:])
     made = t.ComputeOp(f"{op.name}.rf", axes, reduce_axis, body, op.tag, op.attrs, op.span)
-    return made, first[axis]
+    return made, first[axis], {**loops, axis: factored}
 
 
 def _restrict(body: e.Expr, axis: tuple[IterVar, ...], conditions: list[e.Expr]) -> e.Expr:
     """The reduction ``body`` over ``axis``, under further ``conditions``, from the identity; over no axis at
     all the value itself, or the identity where the conditions do not hold."""
     assert isinstance(body, t.Reduce)
-    condition = e.all_of([body.condition, *conditions])
+    condition = e.all_of(conditions)
+    if e.is_const(condition, 1):
+        condition = body.condition
+    elif not e.is_const(body.condition, 1):  # which may read what is there only under the others
+        condition = e.Call("if_then_else", (condition, body.condition, e.const(False)), "bool")
     if axis:
         return t.Reduce(body.combiner, body.source, axis, condition, body.value_index)
     value = body.source[body.value_index]
@@ -113,7 +164,8 @@ def _position(op: t.ComputeOp, value_index: int) -> int:
     return [b.value_index for b in op.body if isinstance(b, t.Reduce)].index(value_index)
 
 
-def _ranges(stage: Stage, op: t.ComputeOp) -> Ranges:
+def ranges_of(stage: Stage, op: t.ComputeOp) -> Ranges:
+    """The ranges of all axes of ``stage``, as far as they are known before bounds are inferred."""
     ranges: Ranges = {}
     for axis in (*op.axis, *op.reduce_axis):
         assert axis.dom is not None
@@ -122,7 +174,8 @@ def _ranges(stage: Stage, op: t.ComputeOp) -> Ranges:
     return ranges
 
 
-def _range(extent: Extent) -> t.Range:
+def range_of(extent: Extent) -> t.Range:
+    """``extent`` as the range of an axis of an operation."""
     whole = e.convert(extent.extent)
     return (
         t.Range(e.const(0, whole.dtype), whole)
@@ -150,5 +203,6 @@ def _touched(stage: Stage, op: t.ComputeOp, axis: IterVar) -> set[IterVar]:
     return touched
 
 
-def _equal(a: Number, b: Number) -> bool:
+def equal(a: Number, b: Number) -> bool:
+    """Whether both are known and the same."""
     return isinstance(a, int) and isinstance(b, int) and a == b

@@ -118,10 +118,12 @@ class Lanes:
         deciding = self.deciding_lane(vector)
         outer, self.strict = self.strict, self.strict or deciding is None
         self.conditions.append(scalar)
-        with self.analyzer.scope():
-            result = self.stmt(body, self.both(vector, mask))
-        self.conditions.pop()
-        self.strict = outer
+        try:
+            with self.analyzer.scope():
+                result = self.stmt(body, self.both(vector, mask))
+        finally:
+            self.conditions.pop()
+            self.strict = outer
         if deciding is None:
             return result
         at = e.fold(e.Add, self.begin, e.const(deciding, self.begin.dtype))
@@ -149,10 +151,7 @@ class Lanes:
         if value.lanes > 1:
             var = e.Var(let.var.name, let.var.dtype, value.lanes)
             self.vectors[let.var] = var
-        self.whole += 1
-        body = self.stmt(let.body, mask)
-        self.whole -= 1
-        return ir.Let(var, value, body)
+        return ir.Let(var, value, self.together(let.body, mask))
 
     def allocate(self, allocate: ir.Allocate, mask: e.Expr | None) -> ir.Stmt:
         """Each lane has a copy of its own: elements of the lanes alternate, as if along a further axis."""
@@ -163,10 +162,16 @@ class Lanes:
         flat = len(buffer.shape) == 1
         wide = replace(buffer, shape=(buffer.shape[0] * lanes,) if flat else (*buffer.shape, lanes))
         self.private[buffer] = wide
+        return ir.Allocate(wide, self.together(allocate.body, mask))
+
+    def together(self, body: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
+        """``body``, all of it in lanes or none; what a name just bound stood for before is forgotten."""
+        self.memo.clear()
         self.whole += 1
-        body = self.stmt(allocate.body, mask)
-        self.whole -= 1
-        return ir.Allocate(wide, body)
+        try:
+            return self.stmt(body, mask)
+        finally:
+            self.whole -= 1
 
     # -- expressions
 
