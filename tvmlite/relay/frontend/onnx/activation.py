@@ -126,6 +126,11 @@ def gelu(node: OnnxNode, data: Expr) -> Expr:
     kind = node.attr("approximate", "none")
     if kind not in ("none", "tanh"):
         node.bad(f"approximate is {kind!r}, expected 'none' or 'tanh'")
+    return gelu_by(node, data, kind)
+
+
+def gelu_by(node: OnnxNode, data: Expr, kind: str) -> Expr:
+    """``x`` times its normal distribution: exact (``none``), or by a ``tanh``."""
     half = node.make("multiply", data, 0.5)
     if kind == "none":
         curve = node.make("erf", node.make("multiply", data, math.sqrt(0.5)))

@@ -1,0 +1,295 @@
+"""Operators of com.microsoft, and filters and regions of ONNX's own, against onnxruntime."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import helper, numpy_helper
+
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.relay.frontend.onnx import from_onnx
+from tvmlite.relay.interpret import interpret
+
+MS = "com.microsoft"
+
+
+def _random(shape, dtype="float32", low=-2, high=2, seed=0):
+    random = np.random.default_rng(seed + zlib.crc32(repr((shape, dtype)).encode()))
+    if np.issubdtype(dtype, np.floating):
+        return random.uniform(low, high, shape).astype(dtype)
+    return random.integers(low, high, shape).astype(dtype)
+
+
+def F(*shape, seed=0):
+    return _random(shape, seed=seed)
+
+
+def U8(*shape, seed=0):
+    return _random(shape, "uint8", 0, 256, seed)
+
+
+def I8(*shape, seed=0):
+    return _random(shape, "int8", -128, 128, seed)
+
+
+def S(value, dtype=np.float32):
+    return np.array(value, dtype)
+
+
+X = F(2, 6, 8)
+HALVES = F(2, 4, 6, 8)
+
+CASES: list[tuple[str, list[Any], dict[str, Any], int]] = [
+    ("Gelu", [X], {}, 1),
+    ("BiasGelu", [X, F(8)], {}, 1),
+    ("FastGelu", [X], {}, 1),
+    ("FastGelu", [X, F(8)], {}, 1),
+    ("QuickGelu", [X], {"alpha": 1.3}, 1),
+    ("FusedConv", [F(1, 3, 6, 5), F(4, 3, 3, 3), F(4)], {"activation": "Relu", "pads": [1] * 4}, 1),
+    (
+        "FusedConv",
+        [F(1, 3, 6, 5), F(4, 3, 3, 3), F(4), F(1, 4, 4, 3)],
+        {"activation": "LeakyRelu", "activation_params": [0.3]},
+        1,
+    ),
+    (
+        "FusedConv",
+        [F(1, 3, 6, 5), F(4, 3, 3, 3)],
+        {"activation": "Clip", "activation_params": [-0.5, 1.0]},
+        1,
+    ),
+    (
+        "FusedGemm",
+        [F(3, 4), F(4, 5), F(5)],
+        {"activation": "LeakyRelu", "activation_alpha": 0.2, "alpha": 0.5},
+        1,
+    ),
+    ("FusedMatMul", [F(2, 3, 4), F(2, 5, 4)], {"transB": 1, "alpha": 0.25}, 1),
+    ("FusedMatMul", [F(4, 3), F(4, 5)], {"transA": 1}, 1),
+    (
+        "SkipLayerNormalization",
+        [X, F(2, 6, 8, seed=1), F(8), F(8, seed=1), F(8, seed=2)],
+        {"epsilon": 1e-5},
+        1,
+    ),
+    ("SkipLayerNormalization", [X, F(2, 6, 8, seed=1), F(8)], {}, 1),
+    ("SkipSimplifiedLayerNormalization", [X, F(2, 6, 8, seed=1), F(8)], {"epsilon": 1e-5}, 1),
+    (
+        "EmbedLayerNormalization",
+        [
+            _random((2, 5), "int32", 0, 9),
+            _random((2, 5), "int32", 0, 2),
+            F(9, 8),
+            F(7, 8),
+            F(2, 8),
+            F(8),
+            F(8, seed=1),
+            S([[1] * 5, [1, 1, 1, 0, 0]], np.int32),
+        ],
+        {"epsilon": 1e-6},
+        2,
+    ),
+    (
+        "EmbedLayerNormalization",
+        [_random((2, 5), "int32", 0, 9), None, F(9, 8), F(7, 8), None, F(8), F(8, seed=1)],
+        {},
+        2,
+    ),
+    *(
+        ("Attention", [X, F(8, 24), F(24), mask], {"num_heads": 2, **more}, 1)
+        for mask in (
+            None,
+            S([[1] * 6, [1, 1, 1, 0, 0, 0]], np.int32),
+            S([6, 3], np.int32),
+            _random((2, 6, 6), "int32", 0, 2),
+        )
+        for more in ({}, {"unidirectional": 1}, {"scale": 0.3})
+    ),
+    ("Attention", [X, F(8, 24), F(24), None, F(2, 2, 2, 3, 4)], {"num_heads": 2, "unidirectional": 1}, 2),
+    ("Attention", [X, F(8, 24), F(24), None, None, F(2, 2, 6, 6)], {"num_heads": 2}, 1),
+    ("Attention", [X, F(8, 20), F(20)], {"num_heads": 2, "qkv_hidden_sizes": [8, 8, 4]}, 1),
+    ("MultiHeadAttention", [X, F(2, 5, 8), F(2, 5, 12)], {"num_heads": 4}, 1),
+    (
+        "MultiHeadAttention",
+        [X, F(2, 5, 8), F(2, 5, 8, seed=3), F(24), S([5, 2], np.int32)],
+        {"num_heads": 2},
+        1,
+    ),
+    (
+        "MultiHeadAttention",
+        [
+            X,
+            F(2, 5, 8),
+            F(2, 5, 8, seed=3),
+            None,
+            S([[1, 1, 0, 1, 1], [1, 0, 0, 0, 1]], np.int32),
+            F(1, 2, 6, 5),
+        ],
+        {"num_heads": 2, "scale": 0.4},
+        1,
+    ),
+    ("MultiHeadAttention", [X, F(2, 2, 5, 4), F(2, 2, 5, 4, seed=3)], {"num_heads": 2}, 1),
+    (
+        "MultiHeadAttention",
+        [X, F(2, 6, 8, seed=1), F(2, 6, 8, seed=2), None, None, None, F(2, 2, 3, 4), F(2, 2, 3, 4, seed=1)],
+        {"num_heads": 2},
+        3,
+    ),
+    *(
+        ("RotaryEmbedding", [data, places, F(16, 4), F(16, 4, seed=1)], {"interleaved": kind}, 1)
+        for data in (F(2, 6, 16), HALVES)
+        for places in (_random((2, 6), "int64", 0, 16), S([3], np.int64))
+        for kind in (0, 1)
+    ),
+    (
+        "RotaryEmbedding",
+        [F(2, 6, 32), _random((2, 6), "int64", 0, 16), F(16, 3), F(16, 3, seed=1)],
+        {"num_heads": 2, "rotary_embedding_dim": 6},
+        1,
+    ),
+    *(
+        (
+            "MatMulNBits",
+            [F(3, 40), U8(5, blocks, block * bits // 8), F(5, blocks), zeros],
+            {"K": 40, "N": 5, "bits": bits, "block_size": block},
+            1,
+        )
+        for bits, block, blocks, zeros in (
+            (4, 32, 2, None),
+            (4, 16, 3, U8(5, 2)),
+            (8, 32, 2, None),
+            (4, 16, 3, F(5, 3)),
+        )
+    ),
+    ("DynamicQuantizeMatMul", [F(3, 8), I8(8, 5), F(5), _random((5,), "int8", -9, 9), F(5, seed=1)], {}, 1),
+    ("DynamicQuantizeMatMul", [F(2, 3, 8), U8(8, 5), S(0.02), S(120, np.uint8)], {}, 1),
+    (
+        "MatMulIntegerToFloat",
+        [U8(3, 8), I8(8, 5), S(0.1), F(5), S(7, np.uint8), _random((5,), "int8", -9, 9), F(5, seed=1)],
+        {},
+        1,
+    ),
+    (
+        "QAttention",
+        [
+            U8(2, 6, 8),
+            I8(8, 24),
+            F(24),
+            S(0.01),
+            S(0.02),
+            S([6, 3], np.int32),
+            S(100, np.uint8),
+            S(3, np.int8),
+        ],
+        {"num_heads": 2},
+        1,
+    ),
+    (
+        "QLinearAdd",
+        [U8(3, 4), S(0.1), S(120, np.uint8), U8(4), S(0.05), S(3, np.uint8), S(0.2), S(99, np.uint8)],
+        {},
+        1,
+    ),
+    (
+        "QLinearMul",
+        [I8(3, 4), S(0.1), S(12, np.int8), I8(3, 4, seed=1), S(0.05), S(3, np.int8), S(0.7), S(-9, np.int8)],
+        {},
+        1,
+    ),
+    ("QLinearSigmoid", [U8(3, 4), S(0.05), S(120, np.uint8), S(1 / 256), S(0, np.uint8)], {}, 1),
+    ("QLinearLeakyRelu", [I8(3, 4), S(0.05), S(10, np.int8), S(0.04), S(-20, np.int8)], {"alpha": 0.2}, 1),
+    (
+        "QLinearGlobalAveragePool",
+        [U8(2, 3, 4, 5), S(0.05), S(120, np.uint8), S(0.03), S(128, np.uint8)],
+        {},
+        1,
+    ),
+    (
+        "QLinearConcat",
+        [S(0.1), S(100, np.uint8), U8(2, 3), S(0.05), S(128, np.uint8), U8(2, 2), S(0.2), S(90, np.uint8)],
+        {"axis": 1},
+        1,
+    ),
+    (
+        "QGemm",
+        [U8(3, 8), S(0.1), S(7, np.uint8), I8(5, 8), S(0.02), S(3, np.int8), _random((5,), "int32", -99, 99)],
+        {"transB": 1},
+        1,
+    ),
+    (
+        "QGemm",
+        [U8(3, 8), S(0.1), S(7, np.uint8), I8(8, 5), S(0.02), S(3, np.int8), None, S(1.5), S(128, np.uint8)],
+        {},
+        1,
+    ),
+]
+
+WEIGHTS = {"MatMulNBits": (1, 2, 3)}
+"""Inputs that are constants of the model."""
+
+
+def _model(op_type, inputs, attrs, outputs, domain=MS, constants=()):
+    names = ["" if x is None else f"x{i}" for i, x in enumerate(inputs)]
+    node = helper.make_node(op_type, names, [f"y{i}" for i in range(outputs)], domain=domain, **attrs)
+    given = [
+        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+        for i, (n, x) in enumerate(zip(names, inputs, strict=True))
+        if x is not None and i not in constants
+    ]
+    held = [numpy_helper.from_array(inputs[i], names[i]) for i in constants if inputs[i] is not None]
+    made = [helper.make_empty_tensor_value_info(n) for n in node.output]
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid(MS, 1)]
+    return helper.make_model(
+        helper.make_graph([node], "g", given, made, held), opset_imports=opsets, ir_version=9
+    )
+
+
+def _both(model, arrays):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+    feeds = dict(zip([i.name for i in session.get_inputs()], arrays, strict=True))
+    expected = session.run(None, feeds)
+    made = interpret(from_onnx(model), arrays)
+    return list(made) if isinstance(made, tuple) else [made], expected
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]}-{len(c[1])}")
+def test_what_it_computes_is_what_onnxruntime_computes(case):
+    op_type, inputs, attrs, outputs = case
+    constants = WEIGHTS.get(op_type, ())
+    arrays = [x for i, x in enumerate(inputs) if x is not None and i not in constants]
+
+    made, expected = _both(_model(op_type, inputs, attrs, outputs, constants=constants), arrays)
+
+    for got, want in zip(made, expected, strict=True):
+        assert got.dtype == want.dtype
+        assert got.shape == want.shape
+        if got.dtype.kind in "iu":  # halves may round either way
+            assert np.abs(got.astype(int) - want.astype(int)).max(initial=0) <= 1
+        else:
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4 * np.abs(want).max())
+
+
+def test_the_sum_before_a_normalisation_is_its_fourth_output():
+    inputs = [X, F(2, 6, 8, seed=1), F(8), F(8, seed=1)]
+    model = _model("SkipLayerNormalization", inputs, {}, 4)
+    for index in (2, 1):
+        del model.graph.output[index]
+        model.graph.node[0].output[index] = ""
+
+    made, expected = _both(model, inputs)
+
+    np.testing.assert_allclose(made[1], expected[1], rtol=1e-6)
+
+
+def test_a_weight_of_few_bits_must_be_constant():
+    inputs = [F(3, 40), U8(5, 2, 16), F(5, 2)]
+
+    with pytest.raises(UnsupportedError, match="a weight that is not constant"):
+        from_onnx(_model("MatMulNBits", inputs, {"K": 40, "N": 5, "bits": 4, "block_size": 32}, 1))
