@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import random
 
@@ -117,6 +118,31 @@ def test_a_copy_goes_on_with_a_trace_of_its_own() -> None:
 
     assert (len(s.trace), len(copy.trace)) == (10, 11)
     assert str(te.lower(copy.replay(), args)) == str(te.lower(copy, args))
+
+
+@pytest.mark.parametrize("owner", [te.Stage, te.Schedule])
+def test_every_primitive_is_recorded(owner: type) -> None:
+    rewrites = {
+        name: method
+        for name, method in inspect.getmembers(owner, inspect.isfunction)
+        if not name.startswith("_") and "-->" in (method.__doc__ or "")
+    }
+
+    assert rewrites
+    assert [name for name, method in rewrites.items() if not hasattr(method, "__wrapped__")] == []
+
+
+def test_loops_in_an_expression_are_found_again() -> None:
+    A = te.placeholder((32,), name="A")
+    B = te.compute((32,), lambda i: A[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    outer, _ = s[B].split(B.op.axis[0], factor=8)
+    s[B].set_store_predicate(outer.var < 3)
+    again = s.replay()
+
+    assert str(s.trace[1]) == "s[B].set_store_predicate(i.outer < 3)"
+    assert str(te.lower(again, [A, B])) == str(te.lower(s, [A, B]))
+    assert "i.outer < 3" in str(te.lower(again, [A, B]))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from tvmlite.core.node import postorder, substitute
 from tvmlite.core.span import Span
+from tvmlite.te import expr as e
 from tvmlite.te.tensor import IterVar, Operation, Tensor
 
 if TYPE_CHECKING:
@@ -50,6 +52,18 @@ class TensorAt:
 
     def __str__(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True)
+class ExprAt:
+    """An expression over loops: each of ``variables`` with the position of its stage, and its own among all
+    the loops that the stage has and had."""
+
+    expr: e.Expr
+    variables: tuple[tuple[e.Var, int, int], ...]
+
+    def __str__(self) -> str:
+        return str(self.expr)
 
 
 @dataclass(frozen=True)
@@ -143,9 +157,23 @@ def _placed(schedule: Schedule, value: Any) -> Any:
             return value
         index = value.value_index if isinstance(value, Tensor) else 0
         return TensorAt(_position(schedule, stage), index, value.name)
+    if isinstance(value, e.Expr):
+        return _over_loops(schedule, value)
     if any(value is stage for stage in schedule.stages):
         return StageAt(_position(schedule, value), value.name)
     return value
+
+
+def _over_loops(schedule: Schedule, expr: e.Expr) -> e.Expr | ExprAt:
+    """``expr`` with its loops told by their place; itself if it has none."""
+    variables = {node for node in postorder(expr) if isinstance(node, e.Var)}
+    found = {
+        axis.var: (number, place)
+        for number, stage in enumerate(schedule.stages)
+        for place, axis in enumerate(stage.all_iter_vars)
+        if axis.var in variables
+    }
+    return ExprAt(expr, tuple((var, *where) for var, where in found.items())) if found else expr
 
 
 def _position(schedule: Schedule, stage: Any) -> int:
@@ -161,6 +189,9 @@ def _found(schedule: Schedule, value: Any) -> Any:
             return schedule.stages[stage].leaf_iter_vars[position]
         case TensorAt(stage, index):
             return schedule.stages[stage].op.output(index)
+        case ExprAt(expr, variables):
+            stages = schedule.stages
+            return substitute(expr, {var: stages[s].all_iter_vars[n].var for var, s, n in variables})
         case tuple():
             return tuple(_found(schedule, one) for one in value)
         case _:
@@ -181,7 +212,7 @@ def _names(result: Any) -> Iterator[str]:
 def _text(value: Any) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_text, value))}]"
-    if isinstance(value, (StageAt, AxisAt, TensorAt)):
+    if isinstance(value, (StageAt, AxisAt, TensorAt, ExprAt)):
         return str(value)
     name = getattr(value, "name", None)
     if isinstance(name, str):

@@ -22,6 +22,14 @@ def test_in_a_changed_line_the_new_words_are_marked() -> None:
     assert shown.count("<mark>") == 1
 
 
+def test_lines_that_only_moved_sideways_are_not_new() -> None:
+    shown = compared("for i:\n    x\ny", "x\n    y", "loops")
+
+    assert '<del class="l">' in shown
+    assert '<span class="l higher">x</span><span class="l deeper">    y</span>' in shown
+    assert "<ins" not in shown
+
+
 def test_comments_and_directives_have_their_colours() -> None:
     assert '<span class="o">/* a */</span>' in compared(None, "x /* a */", "c")
     assert '<span class="p">#if</span>' in compared(None, "#if X", "c")

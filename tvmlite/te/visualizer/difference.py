@@ -28,7 +28,8 @@ LONGEST = 500
 
 def compared(before: str | None, after: str, language: str) -> str:
     """The lines of ``after`` as HTML, with those of ``before`` that are gone; ``<ins>`` and ``<del>`` tell
-    them apart, ``<mark>`` the words that are new in a changed line. ``language`` is "loops", "c" or "asm".
+    them apart, ``<mark>`` the words that are new in a changed line. Lines that only stand deeper or less
+    deep than before have the class "deeper" or "higher". ``language`` is "loops", "c" or "asm".
 
     With ``before`` None nothing is marked. Lines beyond ``LONGEST`` are left out, which a last line says.
     """
@@ -46,9 +47,13 @@ def _cut(text: str) -> tuple[list[str], int]:
 
 
 def _lines(old: Sequence[str], new: Sequence[str], language: str) -> Iterator[str]:
-    for tag, a, b, x, y in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    bare_old, bare_new = [line.strip() for line in old], [line.strip() for line in new]
+    for tag, a, b, x, y in SequenceMatcher(None, bare_old, bare_new, autojunk=False).get_opcodes():
         if tag == "equal":
-            yield from (f'<span class="l">{_coloured(line, language)}</span>' for line in new[x:y])
+            for before, line in zip(old[a:b], new[x:y], strict=True):
+                moved = (len(line) > len(before)) - (len(line) < len(before))
+                kind = ("l", "l deeper", "l higher")[moved]
+                yield f'<span class="{kind}">{_coloured(line, language)}</span>'
             continue
         partners = dict(zip(range(x, y), old[a:b], strict=False)) if tag == "replace" else {}
         yield from (f'<del class="l">{_coloured(line, language)}</del>' for line in old[a:b])

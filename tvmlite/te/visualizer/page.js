@@ -7,7 +7,8 @@
   const tabs = [...document.querySelectorAll(".tabs button")];
   const moves = [...document.querySelectorAll("[data-move]")];
   const went = document.querySelector(".went");
-  const place = document.querySelector(".moves output");
+  const [place, spoken] = document.querySelectorAll(".moves output span");
+  const figure = document.querySelector("figure");
   let current = 0;
 
   function scrollToChange() {
@@ -30,6 +31,8 @@
       if (row.top < box.top || row.bottom > box.bottom) list.scrollTop += row.top - box.top - list.clientHeight / 2;
     }
     place.textContent = `${current} of ${steps.length - 1}`;
+    spoken.textContent = steps[current].querySelector("h2 code").textContent;
+    figure.scrollLeft = (figure.scrollWidth * (current + 0.5)) / steps.length - figure.clientWidth / 2;
     moves[0].disabled = current === 0;
     moves[1].disabled = current === steps.length - 1;
     if (remember) remembered();

@@ -45,7 +45,8 @@ def visualize(
     longer; with ``budget=None``, or a target of another machine, nothing is run. The page is one file that
     loads nothing; but for the times, the same schedule gives the same page.
 
-    Raises what ``te.lower`` raises if no step can be lowered; an InputError if a size is missing.
+    Raises what ``te.lower`` raises if no step can be lowered; an InputError if a size is missing; a
+    ScheduleError if the schedule was changed otherwise than by calling its primitives.
     """
     if budget is not None and not budget > 0:
         raise InputError(f"visualize: budget is {budget} seconds, expected more than 0, or None")

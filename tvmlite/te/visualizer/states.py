@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.core.errors import TvmliteError, UnsupportedError
+from tvmlite.core.errors import ScheduleError, TvmliteError, UnsupportedError
 from tvmlite.core.node import postorder
+from tvmlite.core.span import Span
 from tvmlite.core.target import Target
 from tvmlite.runtime import threads
 from tvmlite.runtime.compiled import CompiledFunction
@@ -95,9 +96,15 @@ def replay(
 ) -> Replay:
     """Every state of ``schedule``; each is timed for about ``budget`` seconds, or not at all if it is None.
 
-    Raises what ``te.lower`` raises if no state at all can be lowered.
+    Raises what ``te.lower`` raises if no state at all can be lowered, and a ScheduleError if the schedule is
+    not what its primitives make it.
     """
     states = _states(schedule, args, target, name)
+    if states[-1].lowered is not None and states[-1].loops != str(lower(schedule, args, name)):
+        raise ScheduleError(
+            "visualize: the schedule was changed otherwise than by its primitives, and cannot be replayed",
+            Span.of_caller(),
+        )
     example = next((s.lowered for s in reversed(states) if s.lowered is not None), None)
     if example is None:
         example = lower(schedule, args, name)
