@@ -259,8 +259,8 @@ def test_normalize_leaves_the_schedule_as_it_was() -> None:
             "cache_read: stage C does not read A",
         ),
         (
-            lambda s, A, B, C: (s[C].split(C.op.axis[0], 2), s.cache_write(C, "local")),
-            "cache_write: the axes of stage C are split or fused already",
+            lambda s, A, B, C: (s[C].transform_layout(lambda *i: i[::-1]), s.cache_write(C, "local")),
+            "cache_write: stage C has been given to transform_layout already",
         ),
         (lambda s, A, B, C: s.cache_write(A, "local"), "cache_write: stage A is not a compute"),
         (
@@ -306,7 +306,7 @@ def test_an_attach_point_that_is_gone_is_named_with_its_line() -> None:
     B = te.compute((6,), lambda i: te.sum(X[i, k], axis=k), name="B")
     s = te.create_schedule(B.op)
     s[X].compute_at(s[B], k)
-    s.cache_write(B, "local")
+    s[X].attach_ivar = te.reduce_axis((0, 8), name="k")
 
     with pytest.raises(
         ScheduleError, match=r"compute_at: axis k is not a loop of stage B any more.*\n  at .*te"

@@ -48,7 +48,11 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int 
     made = schedule.insert(schedule.stages.index(stage), partial)
     made.scope = "global"
     whole = _whole(op, partial, new, place)
+    reducing = made_from(stage.relations, op.reduce_axis)
     _arrange(stage, made, whole, loops, axis)
+    for one in schedule.stages:
+        if one.attach_stage is stage and one.attach_ivar in reducing:
+            one.attach_stage, one.attach_ivar = made, loops.get(one.attach_ivar, one.attach_ivar)
     schedule.change_op(stage, whole)
     return list(partial.outputs) if op.num_outputs > 1 else partial.output(0)
 
@@ -71,7 +75,7 @@ def _arrange(
             )
     inside = [leaf for leaf in stage.leaf_iter_vars if leaf in reducing]
     others = [one for one in stage.all_iter_vars if one in reducing - touched]
-    leaves = [loops[leaf] if leaf in loops else leaf for leaf in inside if leaf is not axis]
+    leaves = [loops.get(leaf, leaf) for leaf in inside if leaf is not axis]
     made.relations = [r for r in stage.relations if axes_of(r) <= reducing - touched]
     made.leaf_iter_vars = [*made.op.axis, *leaves]
     made.all_iter_vars = list(dict.fromkeys([*made.op.axis, *others, *leaves]))

@@ -7,8 +7,9 @@ from typing import Any
 
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
-from tvmlite.te import cache, factor, inline
+from tvmlite.te import cache, factor, group, inline
 from tvmlite.te import tensor as t
+from tvmlite.te.group import Group
 from tvmlite.te.stage import AT, Fuse, Split, Stage
 from tvmlite.te.tensor import IterVar, Operation, Tensor
 from tvmlite.te.trace import Trace, primitive
@@ -70,8 +71,16 @@ class Schedule:
                                                     for i in range(n):
                                                         C[i] = C.local[i]
 
-        The reduction moves along, so ``tensor``'s stage has only its data axes left. ``tensor`` may be a
-        list: all outputs of one operation; a list is then given. It must come before any split of the stage.
+        The reduction moves along, with its loops, so ``tensor``'s stage has only its data axes left.
+        ``tensor`` may be a list: all outputs of one operation; a list is then given. The buffer is laid out
+        as the data loops stand: after a split or a reorder it has an axis for each of them::
+
+            for i.outer in range(4):         -->    for i.outer.c in range(4):
+                for j in range(m):                      for j.c in range(m):
+                    for i.inner in range(8):                for i.inner.c in range(8):
+                        C[i.outer * 8 + i.inner, j]             C.local[i.outer.c, j.c, i.inner.c] = ...
+                            = ...                   for i.outer in range(4): ...
+                                                        C[...] = C.local[i.outer, j, i.inner]
         """
         return cache.cache_write(self, tensor, scope)
 
@@ -92,6 +101,10 @@ class Schedule:
         a list.
         """
         return factor.rfactor(self, tensor, axis, factor_axis)
+
+    def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> Group:
+        """The stages from ``inputs`` (those too, if so wanted) to ``outputs``, to be moved together."""
+        return group.create_group(self, outputs, inputs, include_inputs)
 
     def normalize(self) -> Schedule:
         """A copy in which inlined stages are gone and every attach point is a loop that is still there."""

@@ -193,9 +193,29 @@ class Stage(MemoryPrimitives, OrderPrimitives):
 
     @primitive
     def pragma(self, axis: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
-        """A note to later passes on the loop ``axis``, such as ``"auto_unroll_max_step", 16``."""
+        """A note to later passes on the loop ``axis``, for the loops inside it.
+
+        ``"auto_unroll_max_step", n`` unrolls loops there, from the innermost on, that have no more than n
+        stores once unrolled; ``"unroll_explicit", False`` leaves loops to be unrolled to LLVM or the C
+        compiler.
+
+        ::
+
+            for i in range(n):                        -->    for i in range(n):
+                for j in range(4):                               C[i, 0] = ...
+                    C[i, j] = ...                                C[i, 1] = ...
+                                                                 C[i, 2] = ...
+            # s[C].pragma(i, "auto_unroll_max_step", 16)         C[i, 3] = ...
+
+        Other notes are kept with the loop and mean nothing to us.
+        """
         self.require_leaf("pragma", axis)
-        self.pragmas.setdefault(axis, []).append((str(pragma_type), pragma_value))
+        value = pragma_value.value if isinstance(pragma_value, e.Const) else pragma_value
+        if pragma_type == "auto_unroll_max_step" and not (isinstance(value, int) and value >= 0):
+            raise self.error(
+                "pragma", f"has auto_unroll_max_step {value!r}, expected a number of stores", axis
+            )
+        self.pragmas.setdefault(axis, []).append((str(pragma_type), value))
 
     @primitive
     def tensorize(self, axis: IterVar, tensor_intrin: TensorIntrin) -> None:
