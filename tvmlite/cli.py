@@ -1,4 +1,4 @@
-"""The ``tvmlite`` command: compile, run, bench, show, opt, doctor, fuzz, demo."""
+"""The ``tvmlite`` command: compile, run, bench, show, coverage, opt, doctor, fuzz, demo."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tvmlite.commands import bench, compile_, demo, doctor, fuzz, opt, run, show
+from tvmlite.commands import bench, compile_, coverage, demo, doctor, fuzz, opt, run, show
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.version import VERSION
 
-COMMANDS = (compile_, run, bench, show, opt, doctor, fuzz, demo)
+COMMANDS = (compile_, run, bench, show, coverage, opt, doctor, fuzz, demo)
 """Each module has ``NAME``, ``HELP``, ``arguments(parser)`` and ``main(options) -> exit status``."""
 
 

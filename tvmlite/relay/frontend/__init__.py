@@ -12,12 +12,26 @@ def from_onnx(model: Any, shape: Any = None, constants: Any = None) -> Any:
     try:
         from tvmlite.relay.frontend.onnx.importer import from_onnx as convert  # the onnx package is an extra
     except ImportError as error:
-        if error.name != "onnx":
-            raise
-        raise UnsupportedError(
-            "importing ONNX models needs the package onnx", hint="pip install 'tvmlite[onnx]'"
-        ) from None
+        raise _without_onnx(error) from None
     return convert(model, shape, constants)
 
 
-__all__ = ["from_onnx"]
+def onnx_coverage(model: Any, shape: Any = None) -> list[Any]:
+    """What of an ONNX model is supported; see ``tvmlite.relay.frontend.onnx.coverage``."""
+    try:
+        from tvmlite.relay.frontend.onnx.coverage import coverage  # the onnx package is an extra
+    except ImportError as error:
+        raise _without_onnx(error) from None
+    return coverage(model, shape)
+
+
+def _without_onnx(error: ImportError) -> Exception:
+    """What to raise for ``error``: itself, unless it is the onnx package that is missing."""
+    if error.name != "onnx":
+        return error
+    return UnsupportedError(
+        "importing ONNX models needs the package onnx", hint="pip install 'tvmlite[onnx]'"
+    )
+
+
+__all__ = ["from_onnx", "onnx_coverage"]

@@ -44,7 +44,7 @@ def check_operators(importer: Importer, graph: onnx.GraphProto) -> None:
                 f"{importer.source}: {label(proto)} is of the operator set {domain or 'ai.onnx'!r}, "
                 f"which the model does not import"
             )
-        if not local and not _is_known(domain, proto.op_type, importer.opsets.get(domain, 0)):
+        if not local and not is_known(domain, proto.op_type, importer.opsets.get(domain, 0)):
             name = f"{domain}.{proto.op_type}" if domain else proto.op_type
             missing.setdefault(name, []).append(proto.name or next(iter(proto.output), "?"))
     if not missing:
@@ -58,7 +58,8 @@ def check_operators(importer: Importer, graph: onnx.GraphProto) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _is_known(domain: str, op_type: str, opset: int, depth: int = 0) -> bool:
+def is_known(domain: str, op_type: str, opset: int, depth: int = 0) -> bool:
+    """Whether an operator has a converter, or is defined by others that have."""
     if registry.find(domain, op_type, opset) is not None:
         return True
     schema = _schema(domain, op_type, opset)
@@ -69,8 +70,7 @@ def _is_known(domain: str, op_type: str, opset: int, depth: int = 0) -> bool:
         return schema.has_context_dependent_function
     versions = {o.domain: o.version for o in body.opset_import}
     return all(
-        _is_known(n.domain, n.op_type, versions.get(n.domain, opset), depth + 1)
-        for n in loader.nodes_of(body)
+        is_known(n.domain, n.op_type, versions.get(n.domain, opset), depth + 1) for n in loader.nodes_of(body)
     )
 
 
