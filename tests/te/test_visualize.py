@@ -213,6 +213,18 @@ def test_another_machine_is_shown_but_not_timed(tmp_path: Path) -> None:
     assert not page.of_class("metrics")
 
 
+def test_the_example_of_the_documentation_works(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "visualize.md").read_text(encoding="utf-8")
+    code = text.split("```python\n")[1].split("```")[0]
+    smaller = code.replace("N = 1024", "N = 64").replace('"schedule.html"', "path, budget=None")
+    names: dict = {"path": tmp_path / "page.html"}
+    exec(compile(smaller, "example.py", "exec"), names)
+
+    assert len(Page(names["path"]).of_class("step")) == 13
+    said = text.split(">>> print(s.trace)\n")[1].split("...")[0]
+    assert str(names["s"].trace).startswith(said)
+
+
 def test_names_are_escaped(tmp_path: Path) -> None:
     A = te.placeholder((4,), name="A<b>")
     B = te.compute((4,), lambda i: A[i] + 1.0, name="B&amp;")
