@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from kernels.case import aligned
+
 Inputs = dict[str, np.ndarray]
 Call = Callable[[], Any]
 
 
 def calls(kernel: str, inputs: Inputs) -> dict[str, Call]:
     """What each installed runtime does for ``kernel`` ("depthwise", "softmax", "layernorm") of ``inputs``."""
+    inputs = {name: aligned(value) for name, value in inputs.items()}
     found: dict[str, Call] = {}
     if find_spec("torch"):
         found["torch"] = _torch(kernel, inputs)
@@ -55,7 +58,7 @@ def _onnxruntime(model: bytes, inputs: Inputs) -> Call:
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     binding = session.io_binding()  # no copies of its own: as it is called where time counts
     binding.bind_cpu_input("x", inputs["x"])
-    binding.bind_ortvalue_output("y", onnxruntime.OrtValue.ortvalue_from_numpy(np.empty_like(inputs["x"])))
+    binding.bind_ortvalue_output("y", onnxruntime.OrtValue.ortvalue_from_numpy(np.zeros_like(inputs["x"])))
     return lambda: session.run_with_iobinding(binding)
 
 

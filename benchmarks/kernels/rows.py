@@ -7,29 +7,48 @@ import numpy as np
 from kernels.case import Case, random
 from tvmlite import te
 
-LANES = 16
+LANES, VECTORS, ROWS = 16, 4, 2
+"""Elements of a vector, and how many vectors of how many rows a turn of a loop does."""
 
 
 def _reduce_in_vectors(s: te.Schedule, tensor: te.Tensor, host: te.Tensor, place: te.IterVar) -> None:
-    """One row's reduction at ``place``: four vectors of partial results, then one, a quarter, a scalar."""
-    for width in (4 * LANES, LANES, 4):
+    """The reduction of rows at ``place``: some vectors of partial results, then one, a quarter, a scalar.
+
+    It goes over its rows turn by turn: while one waits for a sum, the other goes on.
+    """
+    for width in (VECTORS * LANES, LANES, 4):
         _, lane = s[tensor].split(s[tensor].op.reduce_axis[0], width)
         partial = s.rfactor(tensor, lane, 1)
         s[partial].compute_at(s[host], place)
-        i, lanes = s[partial].op.axis
+        row, lanes = s[partial].op.axis
         k = s[partial].op.reduce_axis[0]
         vectors, lane = s[partial].split(lanes, min(width, LANES))
-        s[partial].reorder(i, k, vectors, lane)
+        s[partial].reorder(k, row, vectors, lane)
+        s[partial].unroll(row)
         s[partial].unroll(vectors)
         s[partial].vectorize(lane)
         if width <= LANES:
             s[partial].unroll(k)
     s[tensor].compute_at(s[host], place)
-    s[tensor].unroll(s[tensor].op.reduce_axis[0])
+    k = s[tensor].op.reduce_axis[0]
+    s[tensor].reorder(k, s[tensor].op.axis[0])
+    s[tensor].unroll(k)
+    s[tensor].unroll(s[tensor].op.axis[0])
+
+
+def _in_vectors(s: te.Schedule, tensor: te.Tensor, row: te.IterVar, column: te.IterVar) -> te.IterVar:
+    """Some vectors a turn, of the rows that stand inside; gives the loop of turns."""
+    turns, block = s[tensor].split(column, VECTORS * LANES)
+    vectors, lane = s[tensor].split(block, LANES)
+    s[tensor].reorder(turns, row, vectors, lane)
+    s[tensor].unroll(row)
+    s[tensor].unroll(vectors)
+    s[tensor].vectorize(lane)
+    return turns
 
 
 def softmax(rows: int = 1024, columns: int = 1024) -> Case:
-    """The greatest, the exponentials, their sum, the quotients."""
+    """The greatest, the exponentials, their sum, the quotients; meanwhile the rows after next are fetched."""
     x = te.placeholder((rows, columns), "float32", "x")
     k, q = te.reduce_axis((0, columns), "k"), te.reduce_axis((0, columns), "q")
     most = te.compute((rows,), lambda i: te.max(x[i, k], k), "most")
@@ -38,25 +57,18 @@ def softmax(rows: int = 1024, columns: int = 1024) -> Case:
     inverse = te.compute((rows,), lambda i: 1.0 / total[i], "inverse")
     y = te.compute((rows, columns), lambda i, j: power[i, j] * inverse[i], "y")
     s = te.create_schedule(y)
-    i, j = s[y].op.axis
-    _vectors(s, y, j)
-    _reduce_in_vectors(s, most, y, i)
-    s[power].compute_at(s[y], i)
-    _vectors(s, power, s[power].op.axis[1])
-    _reduce_in_vectors(s, total, y, i)
-    s[inverse].compute_at(s[y], i)
+    place, row = s[y].split(y.op.axis[0], ROWS)
+    _in_vectors(s, y, row, y.op.axis[1])
+    _reduce_in_vectors(s, most, y, place)
+    s[power].compute_at(s[y], place)
+    turns = _in_vectors(s, power, *power.op.axis)
+    s[power].prefetch(x, turns, ROWS * columns // (VECTORS * LANES))
+    _reduce_in_vectors(s, total, y, place)
+    s[inverse].compute_at(s[y], place)
     data = random(rows, columns)
     powers = np.exp(data.astype("float64") - data.max(1, keepdims=True))
     want = powers / powers.sum(1, keepdims=True)
     return Case(s, [x, y], [data], want.astype("float32"), 8.0 * rows * columns, peer_inputs={"x": data})
-
-
-def _vectors(s: te.Schedule, tensor: te.Tensor, axis: te.IterVar, several: int = 4) -> None:
-    """``several`` vectors a turn."""
-    _, block = s[tensor].split(axis, several * LANES)
-    vectors, lane = s[tensor].split(block, LANES)
-    s[tensor].unroll(vectors)
-    s[tensor].vectorize(lane)
 
 
 def layer_norm(rows: int = 1024, columns: int = 1024) -> Case:
@@ -70,12 +82,12 @@ def layer_norm(rows: int = 1024, columns: int = 1024) -> Case:
     inverse = te.compute((rows,), lambda i: 1.0 / te.sqrt(squares[i] * (1.0 / columns) + 1e-5), "inverse")
     y = te.compute((rows, columns), lambda i, j: (x[i, j] - mean[i]) * inverse[i] * scale[j] + shift[j], "y")
     s = te.create_schedule(y)
-    i, j = s[y].op.axis
-    _vectors(s, y, j)
+    place, row = s[y].split(y.op.axis[0], ROWS)
+    _in_vectors(s, y, row, y.op.axis[1])
     for tensor in (total, squares):
-        _reduce_in_vectors(s, tensor, y, i)
-    s[mean].compute_at(s[y], i)
-    s[inverse].compute_at(s[y], i)
+        _reduce_in_vectors(s, tensor, y, place)
+    s[mean].compute_at(s[y], place)
+    s[inverse].compute_at(s[y], place)
     data, g, b = random(rows, columns), random(columns, seed=1), random(columns, seed=2)
     wide = data.astype("float64")
     centred = wide - wide.mean(1, keepdims=True)

@@ -35,6 +35,13 @@ def test_a_loop_of_several_vectors_is_left_as_it_is() -> None:
     assert left_alone(scaling(4))
 
 
+def test_prefetches_beside_the_vectors_change_nothing() -> None:
+    loop = scaling(4)
+    ahead = te.Call("prefetch", (loop.body.body[0].value.a,), "float32")  # type: ignore[attr-defined]
+
+    assert is_written_out(loop.var, ir.sequence(ir.Evaluate(ahead), loop.body), TARGET)
+
+
 def test_a_loop_of_few_vectors_or_of_scalars_is_llvms() -> None:
     assert not left_alone(scaling(2))
     assert not left_alone(scaling(8, lanes=1))

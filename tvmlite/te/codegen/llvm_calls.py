@@ -47,23 +47,28 @@ def call(w: Writer, node: e.Call, args: Sequence[str]) -> str:
         case "popcount":
             return w.intrinsic("ctpop", type_, args[0])
         case functions.SCALE:
-            return _scale(w, lanes, type_, *args)
+            return _masked(w, "scalef", lanes, args)
+        case functions.LIMIT:
+            return _masked(w, "range", lanes, args, 2)  # of lesser magnitude, with the first's sign
         case "clz":
             return _flagged(w, "ctlz", type_, args[0])
         case _:
             raise UnsupportedError(f"no code for the intrinsic {name} of {dtype}")
 
 
-def _scale(w: Writer, lanes: int, type_: str, value: str, power: str) -> str:
-    """vscalefps; see ``expand.scaled_vectors``."""
-    bits = 32 * lanes
-    mask = f"i{max(lanes, 8)}"
-    rounds = bits == 512
-    name = f"llvm.x86.avx512.mask.scalef.ps.{bits}"
-    parameters = f"{type_}, {type_}, {type_}, {mask}" + (", i32 immarg" if rounds else "")
-    target = w.module.declare(name, type_, parameters)
-    arguments = f"{type_} {value}, {type_} {power}, {type_} zeroinitializer, {mask} -1"
-    return w.emit(f"call {type_} {target}({arguments}{', i32 4' if rounds else ''})")
+def _masked(w: Writer, name: str, lanes: int, values: Sequence[str], *immediates: int) -> str:
+    """An instruction of AVX-512 on all lanes of float32 vectors; see ``expand.scaled_vectors``."""
+    type_, mask = register_type("float32", lanes), f"i{max(lanes, 8)}"
+    last = [("i32", 4)] if lanes == 16 else []  # rounds as usual
+    arguments = [
+        *((type_, value) for value in values),
+        *(("i32", number) for number in immediates),
+        *((type_, "zeroinitializer"), (mask, -1)),
+        *last,
+    ]
+    parameters = ", ".join(f"{kind} immarg" if kind == "i32" else kind for kind, _ in arguments)
+    target = w.module.declare(f"llvm.x86.avx512.mask.{name}.ps.{32 * lanes}", type_, parameters)
+    return w.emit(f"call {type_} {target}({', '.join(f'{kind} {value}' for kind, value in arguments)})")
 
 
 def _absolute(w: Writer, dtype: str, type_: str, value: str) -> str:

@@ -20,10 +20,10 @@ def is_written_out(var: e.Var, body: ir.Stmt, target: Target) -> bool:
     keeps what that has loaded for the next, on the stack. Not so if the loop goes through an array that
     could be in registers: only unrolled can it be there.
     """
-    stores = [s for s in body.body if isinstance(s, ir.Store)] if isinstance(body, ir.Seq) else []
-    if not isinstance(body, ir.Seq) or len(stores) < max(ENOUGH, len(body.body)):
-        return False
-    if any(store.value.lanes == 1 for store in stores):
+    inside = body.body if isinstance(body, ir.Seq) else (body,)
+    stores = [s for s in inside if isinstance(s, ir.Store) and s.value.lanes > 1]
+    others = [s for s in inside if s not in stores and not isinstance(s, ir.Evaluate)]
+    if len(stores) < ENOUGH or others:
         return False
     registers = target.vector_registers * target.vector_bits // 8
     accesses: list[ir.Store | ir.Load] = [*stores]

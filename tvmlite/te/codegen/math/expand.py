@@ -36,7 +36,7 @@ def expand_intrinsics(function: Function, target: Target | None = None) -> Funct
 
     The same in float16 and bfloat16 is computed in float32 and rounded once. What is left for the C library
     (see LIBRARY) is in float32 or float64 only; ``rsqrt`` and ``sigmoid`` are always expanded. Where vectors
-    of ``target`` can be scaled by powers of two (``scaled_vectors``), they are, by ``functions.SCALE``.
+    of ``target`` can be scaled by powers of two (``scaled_vectors``), they are, by ``SCALE``.
     """
     lanes = scaled_vectors(target) if target is not None else frozenset()
     return rewrite(function, partial(_expand, scaled=lanes))
@@ -48,8 +48,8 @@ def expand(expr: Expr) -> Expr:
 
 
 def scaled_vectors(target: Target) -> frozenset[int]:
-    """The lanes of the float32 vectors for which ``target`` has an instruction that does ``SCALE``."""
-    if target.kind != "llvm" or not target.has("avx512f"):
+    """The lanes of float32 vectors for which ``target`` has what does ``SCALE`` and ``LIMIT``."""
+    if target.kind != "llvm" or not (target.has("avx512f") and target.has("avx512dq")):
         return frozenset()
     return frozenset((4, 8, 16) if target.has("avx512vl") else (16,))
 

@@ -19,6 +19,9 @@ _ROUNDER = 1.5 * 2.0**23
 SCALE = "scale"
 """``Call(SCALE, (x, n))`` is x times 2 to the whole number n, a float too, rounded once."""
 
+LIMIT = "limit"
+"""``Call(LIMIT, (x, most))`` is x with a magnitude of at most ``most``, which it is for NaN."""
+
 _EXPONENT_BITS = 23
 _ONE_BITS = 0x3F800000
 _TWO_THIRDS_BITS = 0x3F2AAAAB
@@ -29,16 +32,19 @@ def exp(x: Expr, scales: bool = False) -> Expr:
     """e to the ``x``: within 1 ULP.
 
     Underflows through the subnormals: the power of two is applied in two halves, of which only the
-    second can round; or, if the machine ``scales``, by its one instruction, with the same result.
+    second can round. If the machine ``scales``, that is one instruction, which minds too large and too small
+    powers; then just what is left for the polynomial is limited, which is out of bounds for huge ``x`` and
+    NaN for infinite ones. Such machines fuse multiply-adds, so that Horner's scheme to its end is as exact.
     """
-    clamped = Min(Max(x, _like(x, -104.0)), _like(x, 89.0))
-    shifted, r = _reduce(clamped)
-    p = _like(x, 1.0) + _expm1_of_remainder(r)
+    one = _like(x, 1.0)
     if scales:
+        shifted, r = _reduce(x)
+        p = _horner(Call(LIMIT, (r, _like(x, 0.5)), x.dtype), (1.0, 1.0, *polynomials.EXP))
         return Call(SCALE, (p, shifted - _like(x, _ROUNDER)), x.dtype)
+    shifted, r = _reduce(Min(Max(x, _like(x, -104.0)), _like(x, 89.0)))
     whole = _bits(shifted)
     half = _shift("shift_right", whole, 1)
-    return p * _power_of_two(half) * _power_of_two(whole - half)
+    return (one + _expm1_of_remainder(r)) * _power_of_two(half) * _power_of_two(whole - half)
 
 
 def log(x: Expr) -> Expr:
