@@ -77,6 +77,7 @@ from tvmlite.te.intrinsics import (
 from tvmlite.te.ir_builder import extern
 from tvmlite.te.lower import lower
 from tvmlite.te.registry import get_global_func, register_func, register_reference
+from tvmlite.te.scan import scan
 from tvmlite.te.schedule import Schedule, create_schedule
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import (
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from tvmlite.te.visualizer import visualize
 
 __all__ = [
+    "scan",
     "TensorIntrin",
     "decl_buffer",
     "decl_tensor_intrin",

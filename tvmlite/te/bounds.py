@@ -30,6 +30,7 @@ from tvmlite.te.relations import (
     unfused,
     values_up,
 )
+from tvmlite.te.scan import ScanOp
 from tvmlite.te.schedule import Schedule
 from tvmlite.te.stage import AT, Fuse, Stage
 from tvmlite.te.tensor import IterVar, Operation, Tensor, TensorRead
@@ -131,6 +132,15 @@ def infer(
             consumers[op].append(stage)
     for stage in reversed(schedule.stages):
         op = stage.op
+        if isinstance(op, ScanOp):
+            dom = op.scan_axis.dom
+            assert dom is not None
+            bounds.whole[op.scan_axis] = Extent(
+                widening.extent(plain(dom.min)), widening.extent(plain(dom.extent))
+            )
+            bounds.ranges[op.scan_axis] = bounds.whole[op.scan_axis]
+            _set_loops(stage, bounds)
+            continue
         if not isinstance(op, t.ComputeOp):
             if isinstance(op, t.ExternOp):
                 _check_scope(stage, consumers[op])
@@ -165,6 +175,10 @@ def _set_region(
 ) -> None:
     """The part of ``op``'s axes that ``consumers`` need at one turn of the loop the stage is attached to."""
     _check_scope(stage, consumers)
+    for consumer in consumers:
+        if isinstance(consumer.op, ScanOp) and any(x.op is op for x in consumer.op.update):
+            bounds.ranges[op.axis[0]] = Extent(bounds.position(consumer.op.scan_axis), 1)
+            return
     if not all(isinstance(consumer.op, t.ComputeOp) for consumer in consumers):
         return
     needed: list[list[Interval | None]] = []

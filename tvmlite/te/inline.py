@@ -10,6 +10,7 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import Node, rewrite, substitute
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
+from tvmlite.te.scan import ScanOp
 from tvmlite.te.stage import INLINE
 from tvmlite.te.tensor import Operation, Tensor, TensorRead
 
@@ -60,6 +61,16 @@ def _rebuild(
                 )
         inputs = tuple(renamed.get(tensor, tensor) for tensor in op.input_tensors)
         return dataclasses.replace(op, input_tensors=inputs)
+    if isinstance(op, ScanOp):
+        for tensor in op.inputs:
+            if tensor in formulas:
+                raise ScheduleError(
+                    f"compute_inline: {tensor.name} is an init or update of the scan {op.name}, which needs "
+                    "it as an array",
+                    op.span,
+                )
+        init, update = (tuple(renamed.get(x, x) for x in tensors) for tensors in (op.init, op.update))
+        return dataclasses.replace(op, init=init, update=update)
     assert isinstance(op, t.ComputeOp)
 
     unfolded: dict[tuple[Tensor, tuple[e.Expr, ...]], e.Expr] = {}

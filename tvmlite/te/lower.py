@@ -15,6 +15,7 @@ from tvmlite.te.bounds import Bounds, Formula, formula_of, infer, never_negative
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import simplify
 from tvmlite.te.nest import Building, attach, index_of
+from tvmlite.te.scan import ScanOp
 from tvmlite.te.schedule import Schedule
 from tvmlite.te.stage import AT, INLINE, Stage
 from tvmlite.te.tensor import IterVar, Operation, Tensor
@@ -49,9 +50,13 @@ def lower(schedule: Schedule, args: Sequence[Any], name: str = "main") -> ir.Fun
 
     buffers = _buffers(normal, params, bounds)
     layouts = {stage.op: stage.layout for stage in normal.stages if stage.layout is not None}
-    building = Building(bounds, formulas, buffers, given, _attached(normal), normal.current, layouts)
+    same = _same_memory(normal)
+    whole = given | {tensor.op for tensor in same}
+    shared = frozenset(x for x, y in same.items() if isinstance(x.op, ScanOp) or x in y.op.update)
+    attached = _attached(normal)
+    building = Building(bounds, formulas, buffers, whole, attached, normal.current, layouts, shared)
     roots = [s for s in normal.stages if s.attach_type != AT and not isinstance(s.op, t.PlaceholderOp)]
-    body = attach(building, roots, ir.Seq(()))
+    body = ir.sequence(*_room_for_scans(normal, widening), attach(building, roots, ir.Seq(())))
 
     order = [buffers[params[a]] if isinstance(a, Tensor) else widening.variable(a) for a in args]
     outputs = [buffers[x] for x in params.values() if not isinstance(x.op, t.PlaceholderOp)]
@@ -93,8 +98,11 @@ def _check_whole(schedule: Schedule, tensors: dict[Tensor, Tensor]) -> None:
 
 def _check_complete(normal: Schedule, given: frozenset[Operation], params: dict[Tensor, Tensor]) -> None:
     """Outputs and placeholders must be among the arguments, with all the results of an operation."""
+    states = {tensor.op for tensor in _same_memory(normal)}
     for stage in normal.stages:
         op = stage.op
+        if isinstance(op, t.PlaceholderOp) and op in states:
+            continue
         if op not in given and (stage.is_output or isinstance(op, t.PlaceholderOp)):
             what = "an output of the schedule" if stage.is_output else "read"
             raise TensorExpressionError(
@@ -142,6 +150,16 @@ def _buffers(normal: Schedule, params: dict[Tensor, Tensor], bounds: Bounds) -> 
 
     for tensor in params.values():
         add(tensor, (widen(n) for n in tensor.shape), "param")
+    same = _same_memory(normal)
+    for tensor, scanned in same.items():
+        if tensor is scanned and tensor not in made:
+            add(tensor, (widen(n) for n in tensor.shape), "local")
+    for tensor, scanned in same.items():
+        if made.setdefault(tensor, made[scanned]) is not made[scanned]:
+            raise ScheduleError(
+                f"scan: {tensor.name} is a part of {scanned.name}, not an argument",
+                scanned.op.span,
+            )
     for stage in normal.stages:
         region = None if isinstance(stage.op, t.PlaceholderOp) else bounds.region(stage.op)
         for tensor in stage.op.outputs:
@@ -149,6 +167,37 @@ def _buffers(normal: Schedule, params: dict[Tensor, Tensor], bounds: Bounds) -> 
                 shape = [widen(n) for n in tensor.shape] if region is None else [x.extent for x in region]
                 add(tensor, map(never_negative, shape), "local", _alignment(stage))
     return made
+
+
+def _same_memory(normal: Schedule) -> dict[Tensor, Tensor]:
+    """Of the inits, updates, states and results of scans, the result whose memory they are in."""
+    found: dict[Tensor, Tensor] = {}
+    for stage in normal.stages:
+        op = stage.op
+        if not isinstance(op, ScanOp):
+            continue
+        for parts in zip(op.outputs, op.init, op.update, op.state, strict=True):
+            for one in parts:
+                if found.setdefault(one, parts[0]) is not parts[0]:
+                    raise ScheduleError(
+                        f"scan: {one.name} is a part of {found[one].name} and {parts[0].name}",
+                        op.span,
+                    )
+    return found
+
+
+def _room_for_scans(normal: Schedule, widening: Widening) -> list[ir.Stmt]:
+    """Checks that scans have the rows that their inits write, where that is not known."""
+    checks: list[ir.Stmt] = []
+    for stage in normal.stages:
+        if isinstance(stage.op, ScanOp):
+            dom = stage.op.scan_axis.dom
+            assert dom is not None
+            extent = widening.extent(dom.extent)
+            if isinstance(extent, e.Expr) and not e.is_const(extent):
+                message = f"scan {stage.op.name!r}: there are fewer rows than its init has"
+                checks.append(ir.Assert(extent >= 0, message))
+    return checks
 
 
 def _alignment(stage: Stage) -> Callable[[tuple[e.Expr, ...]], tuple[e.Expr, ...]] | None:

@@ -17,6 +17,7 @@ from tvmlite.te.intervals import at_least, simplify
 from tvmlite.te.layout import IndexMap
 from tvmlite.te.loop import ir
 from tvmlite.te.relations import Number, overruns, values_up
+from tvmlite.te.scan import ScanOp
 from tvmlite.te.stage import Fuse, Split, Stage
 from tvmlite.te.staging import doubled, one_ahead, prefetches
 from tvmlite.te.tensor import IterVar, Operation, Tensor, TensorRead
@@ -34,7 +35,7 @@ class Guard:
 @dataclass
 class Building:
     """What the loop nests are built from, and where they go: ``attached`` are the stages that stand in a
-    loop, ``nest`` makes theirs."""
+    loop, ``current`` gives what stands for a tensor, ``shared`` tensors live in the memory of others."""
 
     bounds: Bounds
     formulas: dict[Operation, Formula]
@@ -43,6 +44,7 @@ class Building:
     attached: dict[IterVar, list[Stage]]
     current: Callable[[Tensor], Tensor]
     layouts: dict[Operation, IndexMap]
+    shared: frozenset[Tensor]
 
     def first(self, op: Operation) -> tuple[Number, ...]:
         """The element of ``op``'s tensors that stands first in their buffers."""
@@ -67,6 +69,8 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
     """The loops that compute ``stage``, with the stages attached to them."""
     if isinstance(stage.op, t.ExternOp):
         return _extern(stage.op, building)
+    if isinstance(stage.op, ScanOp):
+        return _loops(stage, building, ir.Seq(()), [])
     bounds, op = building.bounds, stage.op
     assert isinstance(op, t.ComputeOp)
     values = {leaf: bounds.position(leaf) for leaf in stage.leaf_iter_vars}
@@ -226,7 +230,7 @@ def attach(building: Building, stages: Sequence[Stage], body: ir.Stmt) -> ir.Stm
     for stage in reversed(stages):
         body = ir.sequence(loop_nest(stage, building), body)
         for tensor in reversed(stage.op.outputs):
-            if building.buffers[tensor].scope == "local":
+            if building.buffers[tensor].scope == "local" and tensor not in building.shared:
                 body = ir.Allocate(building.buffers[tensor], body)
     return body
 
@@ -268,6 +272,8 @@ def _depth(condition: Expr, leaves: Sequence[IterVar], bounds: Bounds) -> int:
 def _parts(stage: Stage) -> dict[IterVar, frozenset[str]]:
     """Of each axis, whether it comes from data axes, reduce axes, or both."""
     op = stage.op
+    if isinstance(op, ScanOp):
+        return {axis: frozenset(["data"]) for axis in stage.all_iter_vars}
     assert isinstance(op, t.ComputeOp)
     parts = {axis: frozenset([axis.kind]) for axis in (*op.axis, *op.reduce_axis)}
     for relation in stage.relations:

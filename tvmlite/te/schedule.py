@@ -10,7 +10,8 @@ from tvmlite.core.span import Span
 from tvmlite.te import cache, factor, group, inline
 from tvmlite.te import tensor as t
 from tvmlite.te.group import Group
-from tvmlite.te.stage import AT, Fuse, Split, Stage
+from tvmlite.te.scan import ScanOp
+from tvmlite.te.stage import AT, ROOT, Fuse, Split, Stage
 from tvmlite.te.tensor import IterVar, Operation, Tensor
 from tvmlite.te.trace import Trace, primitive
 
@@ -110,6 +111,7 @@ class Schedule:
         """A copy in which inlined stages are gone and every attach point is a loop that is still there."""
         made = self.copy()
         inline.inject(made)
+        _put_into_scans(made)
         for stage in made.stages:
             if stage.attach_type == AT:
                 _find_attach_point(stage)
@@ -199,6 +201,18 @@ def _producers_first(outputs: Sequence[Operation]) -> list[Operation]:
             stack.append((op, True))
             stack.extend((tensor.op, False) for tensor in reversed(op.inputs) if tensor.op not in order)
     return list(order)
+
+
+def _put_into_scans(schedule: Schedule) -> None:
+    """What a scan does at each turn stands in its loop, unless it stands in another loop there."""
+    for scan in schedule.stages:
+        if not isinstance(scan.op, ScanOp):
+            continue
+        body = scan.op.body()
+        for stage in schedule.stages:
+            if stage.op in body and stage.attach_type == ROOT:
+                stage.attach_type, stage.attach_stage, stage.attach_ivar = AT, scan, scan.op.scan_axis
+                stage.attach_span = scan.op.span
 
 
 def _find_attach_point(stage: Stage) -> None:

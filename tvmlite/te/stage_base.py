@@ -9,6 +9,7 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
+from tvmlite.te.scan import ScanOp
 from tvmlite.te.tensor import Extent, IterVar, Tensor
 from tvmlite.te.tensor_intrin import TensorIntrin
 from tvmlite.te.trace import Trace
@@ -59,6 +60,7 @@ class StageBase:
         self.origin_op = op
         self.is_output = is_output
         axes = [*op.axis, *op.reduce_axis] if isinstance(op, t.ComputeOp) else []
+        axes = [op.scan_axis] if isinstance(op, ScanOp) else axes
         self.all_iter_vars: list[IterVar] = list(axes)
         self.leaf_iter_vars: list[IterVar] = list(axes)
         self.relations: list[Relation] = []
@@ -125,6 +127,11 @@ class StageBase:
     def require_movable(self, primitive: str) -> None:
         if isinstance(self.op, t.PlaceholderOp):
             raise ScheduleError(f"{primitive}: {self.name} is a placeholder", Span.of_caller())
+        if isinstance(self.op, ScanOp):
+            raise ScheduleError(
+                f"{primitive}: {self.name} is a scan, which stands on its own; its update can be moved",
+                Span.of_caller(),
+            )
         if self.is_output:
             raise ScheduleError(f"{primitive}: {self.name} is an output of the schedule", Span.of_caller())
 
