@@ -38,7 +38,11 @@ class CompiledKernelFunction(CompiledFunction):
         """``legal``, the legal form of ``lowered``, as a function in this process."""
         loaded = machine.load([legal], target)
         made = CompiledKernelFunction(
-            signature_of(legal), loaded.address(legal.name), machine.shapes_address(loaded, legal), loaded
+            signature_of(legal),
+            loaded.address(legal.name),
+            machine.shapes_address(loaded, legal),
+            loaded,
+            machine.reason_not_to_run(target),
         )
         made.lowered, made.legal, made.target = lowered, legal, target
         return made
@@ -77,7 +81,11 @@ class CompiledModule(Library):
         signature = dataclasses.replace(signature_of(entry), constants=constants.size)
         made = CompiledModule(
             CompiledFunction(
-                signature, loaded.address(entry.name), machine.shapes_address(loaded, entry), (loaded, blob)
+                signature,
+                loaded.address(entry.name),
+                machine.shapes_address(loaded, entry),
+                (loaded, blob),
+                machine.reason_not_to_run(target),
             ),
             {
                 "input_names": [p.name for p in module.main.params],

@@ -9,10 +9,25 @@ import numpy as np
 from tvmlite.core.target import Target
 from tvmlite.kernels import CompiledKernel
 from tvmlite.te.codegen import process
-from tvmlite.te.codegen.process import Loaded, constants_object, pool_object, shapes_address, with_shapes
+from tvmlite.te.codegen.process import (
+    Loaded,
+    constants_object,
+    pool_object,
+    reason_not_to_run,
+    shapes_address,
+    with_shapes,
+)
 from tvmlite.te.loop import ir as loop
 
-__all__ = ["Loaded", "constants_object", "load", "pool_object", "shapes_address", "with_shapes"]
+__all__ = [
+    "Loaded",
+    "constants_object",
+    "load",
+    "pool_object",
+    "reason_not_to_run",
+    "shapes_address",
+    "with_shapes",
+]
 
 
 def load(

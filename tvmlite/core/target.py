@@ -44,6 +44,8 @@ class Target:
         """
         if isinstance(text, Target):
             return text
+        if not isinstance(text, str):
+            raise TargetError(f"a target is a string, not a {type(text).__name__}", hint='such as "native"')
         words = text.split()
         if words in (["native"], ["llvm"]):
             override = config.native_target()

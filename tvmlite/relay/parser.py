@@ -34,6 +34,8 @@ def parse_expr(text: str, source: str = "<relay text>") -> Expr:
 
 
 def _split(text: str) -> tuple[str, dict[str, Any]]:
+    if not isinstance(text, str):
+        raise ParseError(f"relay text is a string, not a {type(text).__name__}")
     body, mark, section = text.partition(f"\n{literals.METADATA}\n")
     return body, literals.read_metadata(section) if mark else {}
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import cffi
 import numpy as np
 
 from tvmlite.core.abi import C_TYPES, Parameter, Signature
-from tvmlite.core.errors import InputError
+from tvmlite.core.errors import InputError, TargetError
 from tvmlite.runtime import arguments
 from tvmlite.runtime.arguments import ArrayParameter
 from tvmlite.runtime.plan import Plan, Planner, check_code
@@ -48,8 +49,14 @@ class CompiledFunction:
     """
 
     def __init__(
-        self, signature: Signature, address: int, shapes_address: int = 0, keep: object = None
+        self,
+        signature: Signature,
+        address: int,
+        shapes_address: int = 0,
+        keep: object = None,
+        unrunnable: str = "",
     ) -> None:
+        """``unrunnable`` says why the code cannot run in this process: then every call is a TargetError."""
         self.signature = signature
         self.name = signature.name
         self._keep = keep
@@ -58,7 +65,10 @@ class CompiledFunction:
         self._slots = _slots(signature)
         self._input_slots = tuple(s for s in self._slots if s.array is None or not s.array.is_output)
         arrays = [s.array for s in self._slots if s.array is not None]
-        self._planner = Planner(signature, arrays, shapes_address)
+        if unrunnable:
+            self._bind = partial(_refuse, f"{self.name} is not run: {unrunnable}")
+        else:
+            self._planner = Planner(signature, arrays, shapes_address)
         place_of = {p.name: i for i, p in enumerate(signature.parameters)}
         self._size_places = [(place_of[p.name], p.name) for p in signature.shape_sizes]
         self._kinds = {p.kind: i for i, p in enumerate(signature.parameters)}
@@ -241,6 +251,10 @@ class CompiledFunction:
 
     def __repr__(self) -> str:
         return f"CompiledFunction({self.signature.c_prototype()})"
+
+
+def _refuse(message: str, *_: object) -> Any:
+    raise TargetError(message, hint="compile for this machine: target='native'")
 
 
 def _slots(signature: Signature) -> tuple[_Slot, ...]:

@@ -58,8 +58,9 @@ class Library:
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs by name, for the inputs by name."""
         if not isinstance(inputs, Mapping):
+            wanted = ", ".join(self.input_names) or "nothing"
             raise InputError(
-                f"run takes a dict of {', '.join(self.input_names) or 'nothing'}, not a {type(inputs).__name__}",
+                f"run: a {type(inputs).__name__} given, expected a dict of {wanted}",
                 hint="call the library to give inputs by position",
             )
         result = self.function(*self._inputs((), inputs))

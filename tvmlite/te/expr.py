@@ -71,16 +71,16 @@ class Expr(Node):
         return div(other, self)
 
     def __floordiv__(self, other: Value) -> Expr:
-        return _arith(FloorDiv, self, other)
+        return _int_arith(FloorDiv, self, other)
 
     def __rfloordiv__(self, other: Value) -> Expr:
-        return _arith(FloorDiv, other, self)
+        return _int_arith(FloorDiv, other, self)
 
     def __mod__(self, other: Value) -> Expr:
-        return _arith(FloorMod, self, other)
+        return _int_arith(FloorMod, self, other)
 
     def __rmod__(self, other: Value) -> Expr:
-        return _arith(FloorMod, other, self)
+        return _int_arith(FloorMod, other, self)
 
     def __neg__(self) -> Expr:
         if dtypes.is_float(self.dtype):
@@ -113,6 +113,8 @@ class Expr(Node):
 
     def _bits(self, name: str, other: Value) -> Expr:
         a, b = match(self, other)
+        if dtypes.is_float(a.dtype):
+            raise TensorExpressionError(f"{name} of {a.dtype} values, expected ints", Span.of_caller())
         return Call(name, (a, b), a.dtype)
 
     def __and__(self, other: Value) -> Expr:
@@ -504,6 +506,17 @@ def _arith(make: type[Binary], a: Value, b: Value) -> Expr:
     if x.dtype == "bool" and make is not Min and make is not Max:
         x, y = cast("int32", x), cast("int32", y)
     return fold(make, x, y)
+
+
+def _int_arith(make: type[Binary], a: Value, b: Value) -> Expr:
+    x, y = match(a, b)
+    if dtypes.is_float(x.dtype):
+        raise TensorExpressionError(
+            f"{make.symbol!r} of {x.dtype} values, expected ints",
+            Span.of_caller(),
+            hint="use te.floor(a / b), or te.fmod for C's remainder",
+        )
+    return _arith(make, x, y)
 
 
 def _compare(make: type[Binary], a: Value, b: Value) -> Expr:

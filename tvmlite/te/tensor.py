@@ -17,6 +17,7 @@ from tvmlite.core.node import Node, postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr, Value
+from tvmlite.te.reach import check_reads
 
 Extent: TypeAlias = int | Expr
 Shape: TypeAlias = tuple[Extent, ...]
@@ -258,7 +259,7 @@ class Tensor(Node):
 
     def as_expr(self) -> Expr:
         """A rank-0 tensor used as a value."""
-        return self[()]
+        return TensorSlice(self, ()).as_expr() if self.ndim else self[()]
 
     def __repr__(self) -> str:
         return f"Tensor({self.name}, shape={self.shape}, dtype={self.dtype})"
@@ -287,11 +288,19 @@ class TensorSlice:
                 )
         return TensorRead(self.tensor, every) if len(every) == rank else TensorSlice(self.tensor, every)
 
-    def as_expr(self) -> Expr:
+    def as_expr(self, *_: object) -> Expr:
+        """No value yet: a TensorExpressionError."""
         raise TensorExpressionError(
             f"tensor {self.tensor.name!r} has {self.tensor.ndim} axes, indexed with {len(self.indices)}",
             Span.of_caller(),
         )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = as_expr
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __lt__ = __le__ = __gt__ = __ge__ = as_expr
+    __neg__ = __invert__ = __bool__ = __float__ = __int__ = __index__ = as_expr  # type: ignore[assignment]
+
+    def astype(self, dtype: str) -> Expr:
+        return self.as_expr()
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,6 +397,8 @@ def compute(
     body = tuple(e.convert(b) for b in (made if several else (made,)))
     _check_body(body, name, span)
     reduce_axis = body[0].axis if isinstance(body[0], Reduce) else ()
+    ranges = {a.var: (_plain(a.dom.min), _plain(a.dom.extent)) for a in (*axis, *reduce_axis) if a.dom}
+    check_reads(body, ranges, name, span)
     op = ComputeOp(name, axis, reduce_axis, body, tag, tuple((attrs or {}).items()), span)
     return list(op.outputs) if several else op.output(0)
 
@@ -396,8 +407,16 @@ def reduce_axis(dom: Any, name: str = "rv") -> IterVar:
     """An axis to reduce over: ``dom`` is ``(begin, end)`` (a Range and a lone extent do too)."""
     if isinstance(dom, Range):
         return IterVar(dom, e.Var(name, dom.extent.dtype), "reduce")
-    begin, end = dom if isinstance(dom, (tuple, list)) else (0, dom)
+    begin: Any
+    end: Any
+    begin, end = dom if isinstance(dom, (tuple, list)) and len(dom) == 2 else (0, dom)
+    if not all(isinstance(x, Expr) or hasattr(x, "__index__") for x in (begin, end)):
+        raise TensorExpressionError(
+            f"reduce_axis {name!r}: {dom!r} given, expected an extent or (begin, end)", Span.of_caller()
+        )
     extent = e.convert(end) - begin if isinstance(end, Expr) or isinstance(begin, Expr) else end - begin
+    if isinstance(extent, int) and extent < 0:
+        raise TensorExpressionError(f"reduce_axis {name!r}: its extent is {extent}", Span.of_caller())
     dtype = _index_dtype(extent)
     return IterVar(Range(e.cast(dtype, begin), e.convert(extent)), e.Var(name, dtype), "reduce")
 
@@ -420,6 +439,9 @@ def comm_reducer(
         for one in axes:
             if not (isinstance(one, IterVar) and one.kind == "reduce"):
                 raise TensorExpressionError(f"{name}: axis {one!r} is not a te.reduce_axis", Span.of_caller())
+        if len(set(axes)) < len(axes):
+            named = ", ".join(one.var.name for one in axes)
+            raise TensorExpressionError(f"{name}: an axis is given twice: {named}", Span.of_caller())
         condition = e.const(True) if where is None else e.convert(where)
         inits = () if init is None else tuple(init) if isinstance(init, (tuple, list)) else (init,)
         inits = tuple(e.cast(s.dtype, v) for s, v in zip(source, inits, strict=False))
@@ -532,6 +554,10 @@ def _extent(value: Any) -> Extent:
     return extent
 
 
+def _plain(value: Expr) -> Extent:
+    return int(value.value) if isinstance(value, e.Const) else value
+
+
 def _index_dtype(extent: Extent) -> str:
     if isinstance(extent, Expr):
         return extent.dtype
@@ -539,6 +565,10 @@ def _index_dtype(extent: Extent) -> str:
 
 
 def _axis_names(fcompute: Callable[..., Any], rank: int, name: str, span: Span) -> list[str]:
+    if not callable(fcompute):
+        raise TensorExpressionError(
+            f"compute {name!r}: a {type(fcompute).__name__} given, expected a function of the axes", span
+        )
     parameters = list(inspect.signature(fcompute).parameters.values())
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         fixed = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]

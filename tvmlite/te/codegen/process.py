@@ -11,9 +11,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tvmlite.core import processor
 from tvmlite.core.errors import LibraryError
 from tvmlite.core.target import Target
 from tvmlite.runtime import elf, pool, threads
+from tvmlite.runtime.cpu import missing_features
 from tvmlite.te.codegen import c, c_build, jit, llvm, packed
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.shapes import shapes_function
@@ -38,8 +40,10 @@ def load(
     targets ``objects``, for C the legal ``callees``.
 
     ``constants`` are the blobs that ``functions`` refer to, by symbol; they are not copied for LLVM targets,
-    so the caller keeps them.
+    so the caller keeps them. Code that cannot run here is not loaded: its addresses are 0.
     """
+    if reason_not_to_run(target):
+        return _Absent()
     every = with_shapes(functions)
     blobs = constants or {}
     callbacks = {packed.symbol_of(call): packed.callback(call) for call in packed.called(every)}
@@ -52,6 +56,24 @@ def load(
     loaded = jit.load([*objects, *own], symbols)
     loaded.keep = callbacks
     return loaded
+
+
+def reason_not_to_run(target: Target) -> str:
+    """Why code for ``target`` cannot run in this process; empty if it can."""
+    if target.kind != "llvm":
+        return ""
+    native = processor.host()[0]
+    if target.triple.split("-")[0] != native.split("-")[0]:
+        return f"it is for {target.triple}, this process runs on {native}"
+    missing = missing_features(sorted(target.instructions))
+    return f"this processor lacks {', '.join(missing)}" if missing else ""
+
+
+class _Absent:
+    """What stands for code that cannot run here: every function is at address 0."""
+
+    def address(self, name: str) -> int:
+        return 0
 
 
 def _address_of(function: Any) -> int:

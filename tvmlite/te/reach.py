@@ -1,0 +1,124 @@
+"""Reads that are certainly outside their tensors, found while a compute is being written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.node import Node
+from tvmlite.core.span import Span
+from tvmlite.te import arith
+from tvmlite.te import expr as e
+
+Ranges = Mapping[Any, tuple[Any, Any]]
+"""The begin and the extent of each axis, by its variable."""
+
+
+def check_reads(body: Sequence[e.Expr], ranges: Ranges, name: str, span: Span) -> None:
+    """Refuse a read that goes outside for some value of the axes, whatever the sizes are.
+
+    Only reads that no condition guards are judged, and only by indices that are sums of axes times numbers:
+    what remains may still be outside, and is then undefined.
+    """
+    if any(isinstance(extent, int) and extent == 0 for _, extent in ranges.values()):
+        return  # no element, so no read
+    for read in _unguarded_reads(body):
+        for position, (index, extent) in enumerate(zip(read.indices, read.tensor.shape, strict=True)):
+            reached = _reach(index, ranges)
+            if reached is None:
+                continue
+            low, high = reached
+            if position == 0 and _may_be_a_state(read, index, ranges):
+                continue
+            if _certain(low, -1) or _certain(extent, high):
+                raise TensorExpressionError(
+                    f"compute {name!r} reads tensor {read.tensor.name!r} at {low} to {high} on axis "
+                    f"{position}, whose extent is {extent}",
+                    span,
+                    hint="guard the read: te.if_then_else(condition, A[i], other)",
+                )
+
+
+def _unguarded_reads(body: Sequence[e.Expr]) -> list[Any]:
+    """The reads that are carried out for every element: those under no condition."""
+    found: list[Any] = []
+    seen: set[Node] = set()
+    stack: list[Node] = list(body)
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "tensor") and hasattr(node, "indices"):
+            found.append(node)
+        if isinstance(node, e.Select) or (isinstance(node, e.Call) and node.name == "if_then_else"):
+            stack.append(next(iter(node.children())))
+        else:
+            stack.extend(node.children())
+    return found
+
+
+def _reach(index: e.Expr, ranges: Ranges) -> tuple[Any, Any] | None:
+    """The least and the greatest value of ``index``, if it is a sum of axes times numbers, else None."""
+    terms = _linear(index)
+    if terms is None:
+        return None
+    low: Any = terms.pop(None, 0)
+    high: Any = low
+    for variable, factor in terms.items():
+        if variable not in ranges or variable is None:
+            return None
+        begin, extent = ranges[variable]
+        ends = begin * factor, (begin + (extent - 1)) * factor
+        low, high = low + ends[factor < 0], high + ends[factor > 0]
+    return _plain(low), _plain(high)
+
+
+def _linear(index: e.Expr) -> dict[e.Expr | None, int] | None:
+    """Variables by factor, the number without one under None; None for what is no such sum."""
+    match index:
+        case e.Const():
+            return {None: int(index.value)}
+        case e.Var():
+            return {index: 1}
+        case e.Cast() if index.dtype in ("int32", "int64"):
+            return _linear(index.value)
+        case e.Add() | e.Sub():
+            left, right = _linear(index.a), _linear(index.b)
+            if left is None or right is None:
+                return None
+            sign = 1 if isinstance(index, e.Add) else -1
+            for variable, factor in right.items():
+                left[variable] = left.get(variable, 0) + sign * factor
+            return left
+        case e.Mul(a=e.Const(value=int(number)), b=other) | e.Mul(a=other, b=e.Const(value=int(number))):
+            inner = _linear(other)
+            return None if inner is None else {v: f * number for v, f in inner.items()}
+    return None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, int):
+        return value
+    simple = arith.simplify(value)
+    return int(simple.value) if isinstance(simple, e.Const) else simple
+
+
+def _certain(less: Any, more: Any) -> bool:
+    """Whether ``less <= more``, certainly."""
+    fits = less <= more
+    return fits if isinstance(fits, bool) else bool(arith.Analyzer().prove(fits))
+
+
+def _may_be_a_state(read: Any, index: e.Expr, ranges: Ranges) -> bool:
+    """Whether this reads an earlier row of a placeholder, as the update of a ``te.scan`` does of its state:
+    the first rows are then never computed."""
+    first = next(iter(ranges), None)
+    match index:
+        case e.Sub(a, e.Const(value)) if a is first:
+            return not read.tensor.op.inputs and value > 0
+        case e.Add(a, e.Const(value)) if a is first:
+            return not read.tensor.op.inputs and value < 0
+        case _:
+            return False
