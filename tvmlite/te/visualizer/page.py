@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,7 @@ def visualize(
     target: str | Target = "native",
     sizes: Mapping[Any, int] | None = None,
     *,
-    name: str = "main",
+    name: str = "default_function",
     budget: float | None = 0.3,
     assembly: bool = True,
 ) -> Path:
@@ -95,14 +96,11 @@ def _header(done: Replay) -> str:
                 f"{peak} of {limits.unit}, {read} read from {text.amount(limits.size, 'B')}",
             )
         )
-    busy = max(
-        (state.timing.busy for state in timed if state.timing and state.timing.busy == state.timing.busy),
-        default=0,
-    )
+    known = [state.timing.busy for state in timed if state.timing and not math.isnan(state.timing.busy)]
+    busy = min(max(known, default=0.0), 1.0)
     if busy >= 0.1:
-        facts.append(
-            ("note", f"other processes used up to {busy:.0%} of this machine meanwhile: times are too long")
-        )
+        note = f"other processes used up to {busy:.0%} of this machine meanwhile: times are too long"
+        facts.append(("note", note))
     if not timed:
         facts.append(("note", "nothing was timed"))
     params = "".join(f"<code>{escape(param)}</code> " for param in done.params)
@@ -123,12 +121,18 @@ def _summary(done: Replay, timed: Sequence[State]) -> str:
     tiles = [
         (text.seconds(first), "before"),
         (text.seconds(last), "after"),
-        (text.times(max(ratio, 1 / ratio)), "faster" if ratio >= 1 else "slower"),
+        _speedup(ratio),
     ]
     if share is not None:
         tiles.append((text.percent(share), "of the roofline"))
     inside = "".join(f"<div><b>{escape(number)}</b> <span>{what}</span></div>" for number, what in tiles)
     return f'<div class="tiles">{inside}</div>'
+
+
+def _speedup(ratio: float) -> tuple[str, str]:
+    if 0.95 < ratio < 1.05:
+        return "1×", "as fast as before"
+    return (text.times(ratio), "faster") if ratio > 1 else (text.times(1 / ratio), "slower")
 
 
 def _work(done: Replay) -> str:
