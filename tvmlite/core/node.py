@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import is_not
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -28,29 +29,46 @@ class Node:
     binders: ClassVar[tuple[str, ...]] = ()
     identity: ClassVar[bool] = False
 
-    def children(self) -> Iterator[Node]:
+    def children(self) -> Sequence[Node]:
         """The child nodes, in field order."""
+        found: list[Node] = []
         for name in self.children_in:
             value = getattr(self, name)
-            if isinstance(value, tuple):
-                yield from value
+            if type(value) is tuple:
+                found += value
             elif value is not None:
-                yield value
+                found.append(value)
+        return found
 
     def map_children(self: NodeType, rule: Callable[[Any], Any]) -> NodeType:
         """This node with ``rule`` applied to each child; the same object if nothing changed."""
         changes: dict[str, Any] = {}
         for name in self.children_in:
             value = getattr(self, name)
-            if isinstance(value, tuple):
-                new: Any = tuple(rule(child) for child in value)
-                if any(a is not b for a, b in zip(new, value, strict=True)):
+            if type(value) is tuple:
+                new: Any = tuple([rule(child) for child in value])
+                if any(map(is_not, new, value)):
                     changes[name] = new
             elif value is not None:
                 new = rule(value)
                 if new is not value:
                     changes[name] = new
-        return dataclasses.replace(self, **changes) if changes else self  # type: ignore[type-var]
+        return self._with(changes) if changes else self
+
+    def _with(self: NodeType, changes: dict[str, Any]) -> NodeType:
+        """``dataclasses.replace``, which looks up anew each time what the constructor takes."""
+        cls = type(self)
+        names = _constructor_of.get(cls)
+        if names is None:
+            fields = dataclasses.fields(self)  # type: ignore[arg-type]
+            names = _constructor_of[cls] = tuple(one.name for one in fields if one.init)
+        values = {name: getattr(self, name) for name in names}
+        values.update(changes)
+        return cls(**values)
+
+
+_constructor_of: dict[type, tuple[str, ...]] = {}
+"""The names of the fields that a class of nodes is made from."""
 
 
 def postorder(root: Node) -> Iterator[Node]:
@@ -64,7 +82,7 @@ def postorder(root: Node) -> Iterator[Node]:
         elif node not in done:
             done.add(node)
             stack.append((node, True))
-            stack.extend((child, False) for child in reversed(list(node.children())) if child not in done)
+            stack.extend([(child, False) for child in reversed(node.children()) if child not in done])
 
 
 def rewrite(root: Any, rule: Callable[[Any], Any]) -> Any:

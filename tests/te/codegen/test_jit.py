@@ -119,6 +119,19 @@ def test_assembly_and_optimized_ir_can_be_read() -> None:
     assert "shl nsw i32" in jit.optimized_ir(TWICE.replace("add i32", "add nsw i32"), target)
 
 
+def test_only_scalar_code_is_searched_for_vectors() -> None:
+    target = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell")
+    lines = []
+    for n in range(4):
+        lines += [f"%p{n} = getelementptr float, ptr %a, i64 {n}", f"%x{n} = load float, ptr %p{n}"]
+        lines += [f"%y{n} = fadd float %x{n}, %x{n}", f"store float %y{n}, ptr %p{n}"]
+    explicit = "store <4 x float> zeroinitializer, ptr %b"
+    text = "define void @f(ptr noalias %a, ptr noalias %b) {{\n{}\nret void\n}}\n"
+
+    assert "fadd <4 x float>" in jit.optimized_ir(text.format("\n".join(lines)), target)
+    assert "fadd float" in jit.optimized_ir(text.format("\n".join([*lines, explicit])), target)
+
+
 @pytest.mark.parametrize(
     ("triple", "machine"),
     [("aarch64-linux-gnu", 183), ("riscv64-linux-gnu", 243), ("armv7-linux-gnueabihf", 40)],
