@@ -66,7 +66,7 @@ def against_peers(make: Callable[[], Case], kernel: str) -> Callable[[Effort], t
     def measure(effort: Effort) -> tuple[float, str]:
         case = make()
         calls = {"tvmlite": case.prepare(case.build()), **kernels.peers.calls(kernel, case.peer_inputs)}
-        times = clock.interleaved(calls, effort)
+        times = clock.interleaved(calls, effort, pause=clock.PAUSE)
         ours = times.pop("tvmlite")
         others = ", ".join(f"{name} {seconds * 1e6:.0f}" for name, seconds in times.items())
         return min(times.values()) / ours if times else float("nan"), f"{ours * 1e6:8.1f} us; {others}"

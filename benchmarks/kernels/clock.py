@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 Call = Callable[[], object]
 
-PAUSE = 0.2
-"""Seconds between runtimes whose threads spin on after a call."""
+PAUSE = 0.05
+"""Seconds until the threads of a runtime that has been called do not spin any more."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,19 @@ def share_of_peak(call: Call, work: float, peak: Callable[[], float], effort: Ef
 def interleaved(
     calls: Mapping[str, Call], effort: Effort, wall: bool = False, pause: float = 0.0
 ) -> dict[str, float]:
-    """Seconds of each call, in turns; of each the best group's median. ``pause`` seconds lie between them."""
+    """Seconds of each call, in turns; of each the best group's median.
+
+    ``pause`` seconds lie between them where threads may spin on after a call; then there is a warm-up.
+    """
     numbers = {name: calls_for(call, effort.seconds) for name, call in calls.items()}
     found: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(effort.groups):
         taken: dict[str, list[float]] = {name: [] for name in calls}
         for _ in range(effort.rounds):
             for name, call in calls.items():
-                time.sleep(pause)
+                if pause:
+                    time.sleep(pause)
+                    seconds_of(call, numbers[name])  # caches and clock as they are at work
                 call()
                 taken[name].append(seconds_of(call, numbers[name], wall))
         for name, values in taken.items():
