@@ -76,7 +76,7 @@ from tvmlite.te.intrinsics import (
 )
 from tvmlite.te.ir_builder import extern
 from tvmlite.te.lower import lower
-from tvmlite.te.registry import get_global_func, register_func, register_reference
+from tvmlite.te.registry import get_global_func, register_func, register_intrin_lowering, register_reference
 from tvmlite.te.scan import scan
 from tvmlite.te.schedule import Schedule, create_schedule
 from tvmlite.te.stage import Stage
@@ -98,8 +98,11 @@ from tvmlite.te.tensor_intrin import TensorIntrin, decl_buffer
 
 if TYPE_CHECKING:
     from tvmlite.te.visualizer import visualize
+from tvmlite.te.threads import thread_axis
 
 __all__ = [
+    "register_intrin_lowering",
+    "thread_axis",
     "scan",
     "TensorIntrin",
     "decl_buffer",

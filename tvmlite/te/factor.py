@@ -51,8 +51,9 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int 
     reducing = made_from(stage.relations, op.reduce_axis)
     _arrange(stage, made, whole, loops, axis)
     for one in schedule.stages:
-        if one.attach_stage is stage and one.attach_ivar in reducing:
-            one.attach_stage, one.attach_ivar = made, loops.get(one.attach_ivar, one.attach_ivar)
+        place = one.attach_ivar
+        if one.attach_stage is stage and place is not None and place in reducing:
+            one.attach_stage, one.attach_ivar = made, loops.get(place, place)
     schedule.change_op(stage, whole)
     return list(partial.outputs) if op.num_outputs > 1 else partial.output(0)
 

@@ -8,7 +8,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te import intrinsics
+from tvmlite.te import intrinsics, registry
 from tvmlite.te.expr import Expr, Value
 from tvmlite.te.loop import ir
 
@@ -52,12 +52,17 @@ call_pure_extern = call_extern
 def call_intrin(dtype: str, name: str, *args: Value) -> Expr:
     """The intrinsic ``name`` of ours, ``"exp"`` or, as TVM spells it, ``"tir.exp"``.
 
-    ``"reinterpret"`` reads the bits of a value as ``dtype``, which may have other lanes: an int32 of a
-    ``uint8x4``.
+    One declared with ``te.register_intrin_lowering`` becomes what its rule says. ``"reinterpret"`` reads the
+    bits of a value as ``dtype``, which may have other lanes: an int32 of a ``uint8x4``.
     """
     short = name.removeprefix("tir.")
     if short == "reinterpret":
         return reinterpret(dtype, *args)
+    rule = registry.lowering_rule(short)
+    if rule is not None:
+        element, lanes = e.lanes_of(dtype)
+        made = e.convert(rule(e.Foreign("c", short, tuple(e.convert(a) for a in args), element, lanes)))
+        return made if (made.dtype, made.lanes) == (element, lanes) else e.cast(dtype, made)
     made = intrinsics.call(short, *args)
     kind, lanes = e.lanes_of(dtype)
     if (made.dtype, made.lanes) != (kind, lanes):

@@ -22,12 +22,15 @@ from tvmlite.te.tensor import IterVar, Operation, Tensor
 from tvmlite.te.widen import Widening
 
 
-def lower(schedule: Schedule, args: Sequence[Any], name: str = "main") -> ir.Function:
+def lower(
+    schedule: Schedule, args: Sequence[Any], name: str = "main", simple_mode: bool = False
+) -> ir.Function:
     """The structured loop IR of ``schedule`` as a function of ``args``, tensors and ``te.var``s in the
     caller's order.
 
     Tensors that are computed are outputs; all outputs of the schedule and all placeholders it reads must be
     among ``args``. A size variable found in a shape need not be: it is the extent of an array argument.
+    ``simple_mode`` is TVM's wish for loops to be read by people, which these always are.
     Raises TensorExpressionError for arguments or variables that do not fit, ScheduleError for a schedule
     that cannot be carried out.
     """
@@ -52,7 +55,7 @@ def lower(schedule: Schedule, args: Sequence[Any], name: str = "main") -> ir.Fun
     layouts = {stage.op: stage.layout for stage in normal.stages if stage.layout is not None}
     same = _same_memory(normal)
     whole = given | {tensor.op for tensor in same}
-    shared = frozenset(x for x, y in same.items() if isinstance(x.op, ScanOp) or x in y.op.update)
+    shared = frozenset(x for x, y in same.items() if x is y or x in _scan(y).update)
     attached = _attached(normal)
     building = Building(bounds, formulas, buffers, whole, attached, normal.current, layouts, shared)
     roots = [s for s in normal.stages if s.attach_type != AT and not isinstance(s.op, t.PlaceholderOp)]
@@ -184,6 +187,11 @@ def _same_memory(normal: Schedule) -> dict[Tensor, Tensor]:
                         op.span,
                     )
     return found
+
+
+def _scan(tensor: Tensor) -> ScanOp:
+    assert isinstance(tensor.op, ScanOp)
+    return tensor.op
 
 
 def _room_for_scans(normal: Schedule, widening: Widening) -> list[ir.Stmt]:

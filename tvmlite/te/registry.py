@@ -11,6 +11,7 @@ from tvmlite.core.span import Span
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _functions: dict[str, Callable[..., Any]] = {}
+_rules: dict[str, Callable[..., Any]] = {}
 _references: dict[str, Callable[..., Any]] = {}
 
 
@@ -57,3 +58,34 @@ def reference(name: str) -> Callable[..., Any]:
             hint=f"te.register_reference({name!r}, function)",
         )
     return _references[name]
+
+
+def register_intrin_lowering(
+    name: str, target: str = "default", f: Callable[..., Any] | None = None, level: int = 10
+) -> Any:
+    """Declare the intrinsic ``name`` (``"tir.mylog"``): ``f(call)`` gives the expression it stands for.
+
+    ``call`` has ``args``, ``dtype`` and ``name``. ``te.call_intrin`` applies the rule at once, so that the
+    intrinsic is scheduled, vectorised and compiled as what it became. Rules are for all targets: another
+    ``target`` than ``"default"`` is an error. Without ``f``, a decorator. ``level`` is TVM's, unused.
+    """
+    if target != "default":
+        raise TensorExpressionError(
+            f"register_intrin_lowering: {name!r} for target {target!r}: rules are for all targets",
+            Span.of_caller(),
+            hint="tensor intrinsics can have special forms: te.decl_tensor_intrin(special=...)",
+        )
+    if f is None:
+
+        def decorate(found: Function) -> Function:
+            register_intrin_lowering(name, target, found, level)
+            return found
+
+        return decorate
+    _rules[name.removeprefix("tir.")] = f
+    return f
+
+
+def lowering_rule(name: str) -> Callable[..., Any] | None:
+    """The rule of the intrinsic declared as ``name``, if there is one."""
+    return _rules.get(name)
