@@ -1,20 +1,24 @@
-"""ONNX's LSTM, GRU and RNN, unrolled step by step over a sequence of known length."""
+"""ONNX's LSTM, GRU and RNN: short sequences step by step in the graph, others as one operator with loops."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tvmlite.relay.frontend.onnx import dims
+from tvmlite.relay.frontend.onnx.broadcast import assume_shape
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.frontend.onnx.shape import slice_axes
 from tvmlite.relay.ir import Expr
 from tvmlite.relay.types import Dim
 
-LONGEST = 512
+LONGEST = 8
 """Steps up to which a sequence is unrolled."""
 
 Activation = Callable[[Expr], Expr]
+Function = tuple[str, float, float]
+"""A gate function: its name, alpha and beta."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,7 @@ class _Direction:
     weight: Expr
     recurrence: Expr
     bias: tuple[Expr, Expr] | None
+    functions: tuple[Function, ...]
     activations: tuple[Activation, ...]
 
 
@@ -35,18 +40,23 @@ class _Layer:
 
     node: OnnxNode
     data: Expr
-    steps: int
+    steps: Dim
     batch: Dim
     hidden: int
     lengths: Expr | None
     directions: tuple[_Direction, ...]
+
+    @property
+    def is_short(self) -> bool:
+        return isinstance(self.steps, int) and 0 < self.steps <= LONGEST
 
     def state(self, given: Expr | None, number: int) -> Expr:
         """The initial state of one direction, ``(batch, hidden)``."""
         node = self.node
         if given is None:
             return node.full(0, (self.batch, self.hidden), node.dtype(self.data))
-        return _pick(node, given, 1 if node.attr("layout", 0) else 0, number)
+        picked = _pick(node, given, 1 if node.attr("layout", 0) else 0, number)
+        return assume_shape(node, picked, (self.batch, self.hidden))
 
 
 def _pick(node: OnnxNode, data: Expr, axis: int, index: int) -> Expr:
@@ -71,12 +81,7 @@ def _layer(node: OnnxNode, gates: int, defaults: Sequence[str], inputs: Sequence
     if node.attr("layout", 0):
         data = node.transpose(data, (1, 0, 2))
     steps, batch, _ = node.shape(data)
-    if not isinstance(steps, int):
-        node.unsupported(f"a sequence of dynamic length {steps}")
-    if steps == 0:
-        node.unsupported("a sequence of 0 steps")
-    if steps > LONGEST:
-        node.unsupported(f"a sequence of {steps} steps; at most {LONGEST} are unrolled")
+    lengths = None if lengths is None else assume_shape(node, lengths, (batch,))
     hidden = node.shape(recurrence)[-1]
     if not isinstance(hidden, int):
         node.unsupported(f"a dynamic hidden size {hidden}")
@@ -87,39 +92,61 @@ def _layer(node: OnnxNode, gates: int, defaults: Sequence[str], inputs: Sequence
     names = node.attr("activations") or list(defaults) * len(reverses)
     if len(names) != len(defaults) * len(reverses):
         node.bad(f"activations are {names}, expected {len(defaults) * len(reverses)}")
-    functions = _activations(node, names)
+    functions = _functions(node, names)
     directions = []
     for i, reverse in enumerate(reverses):
         own = tuple(functions[i * len(defaults) : (i + 1) * len(defaults)])
+        made = tuple(_activation(node, one) for one in own)
         pair = None
         if bias is not None:
             both = _pick(node, bias, 0, i)
             pair = tuple(_parts(node, both, 2, gates * hidden, 0))
         directions.append(
-            _Direction(i, reverse, _pick(node, weight, 0, i), _pick(node, recurrence, 0, i), pair, own)  # type: ignore[arg-type]
+            _Direction(i, reverse, _pick(node, weight, 0, i), _pick(node, recurrence, 0, i), pair, own, made)  # type: ignore[arg-type]
         )
     return _Layer(node, data, steps, batch, hidden, lengths, tuple(directions))
 
 
-def _activations(node: OnnxNode, names: Sequence[str]) -> list[Activation]:
+_DEFAULTS: dict[str, tuple[float | None, float | None]] = {
+    "sigmoid": (None, None),
+    "tanh": (None, None),
+    "relu": (None, None),
+    "softsign": (None, None),
+    "affine": (1.0, 0.0),
+    "leakyrelu": (0.01, None),
+    "scaledtanh": (1.0, 1.0),
+    "hardsigmoid": (0.2, 0.5),
+}
+"""Of each gate function, alpha and beta unless they are given; None: it takes none."""
+
+
+def _functions(node: OnnxNode, names: Sequence[str]) -> list[Function]:
     """Functions by name; alphas and betas are handed out in order to those that take them."""
     alphas, betas = list(node.attr("activation_alpha") or []), list(node.attr("activation_beta") or [])
-    limit = node.attr("clip")
-    made: list[Activation] = []
-    for name in names:
-        function = _activation(node, name.lower(), alphas, betas)
-        made.append(function if limit is None else _clipped(node, function, limit))
+
+    def take(values: list[float], default: float | None) -> float:
+        if default is None:
+            return 0.0
+        return values.pop(0) if values else default
+
+    made: list[Function] = []
+    for name in map(str.lower, names):
+        if name not in _DEFAULTS:
+            node.unsupported(f"activation {name!r}")
+        alpha, beta = _DEFAULTS[name]
+        made.append((name, take(alphas, alpha), take(betas, beta)))
     return made
 
 
-def _clipped(node: OnnxNode, function: Activation, limit: float) -> Activation:
-    return lambda x: function(node.make("clip", x, a_min=-limit, a_max=limit))
+def _activation(node: OnnxNode, function: Function) -> Activation:
+    """The gate function, after the clip of what it is applied to."""
+    limit = node.attr("clip")
+    plain = _plain(node, function)
+    return plain if limit is None else lambda x: plain(node.make("clip", x, a_min=-limit, a_max=limit))
 
 
-def _activation(node: OnnxNode, name: str, alphas: list[float], betas: list[float]) -> Activation:
-    def take(values: list[float], default: float) -> float:
-        return values.pop(0) if values else default
-
+def _plain(node: OnnxNode, function: Function) -> Activation:
+    name, a, b = function
     if name in ("sigmoid", "tanh"):
         return lambda x: node.make(name, x)
     if name == "relu":
@@ -127,20 +154,12 @@ def _activation(node: OnnxNode, name: str, alphas: list[float], betas: list[floa
     if name == "softsign":
         return lambda x: node.make("divide", x, node.make("add", node.make("abs", x), 1))
     if name == "affine":
-        alpha, beta = take(alphas, 1.0), take(betas, 0.0)
-        return lambda x: node.make("add", node.make("multiply", x, alpha), beta)
+        return lambda x: node.make("add", node.make("multiply", x, a), b)
     if name == "leakyrelu":
-        slope = take(alphas, 0.01)
-        return lambda x: node.make("nn.leaky_relu", x, alpha=slope)
+        return lambda x: node.make("nn.leaky_relu", x, alpha=a)
     if name == "scaledtanh":
-        a, b = take(alphas, 1.0), take(betas, 1.0)
         return lambda x: node.make("multiply", node.make("tanh", node.make("multiply", x, b)), a)
-    if name == "hardsigmoid":
-        a, b = take(alphas, 0.2), take(betas, 0.5)
-        return lambda x: node.make(
-            "clip", node.make("add", node.make("multiply", x, a), b), a_min=0.0, a_max=1.0
-        )
-    return node.unsupported(f"activation {name!r}")
+    return lambda x: node.make("clip", node.make("add", node.make("multiply", x, a), b), a_min=0.0, a_max=1.0)
 
 
 Step = Callable[[Expr, tuple[Expr, ...]], tuple[Expr, ...]]
@@ -151,6 +170,7 @@ def _run(
 ) -> tuple[list[Expr], tuple[Expr, ...]]:
     """The hidden states in order of time, and the last states; past its length a sample stands still."""
     node = layer.node
+    assert isinstance(layer.steps, int)
     order = range(layer.steps - 1, -1, -1) if direction.reverse else range(layer.steps)
     outputs: dict[int, Expr] = {}
     for time in order:
@@ -169,6 +189,7 @@ def _run(
 def _results(layer: _Layer, runs: Sequence[tuple[list[Expr], tuple[Expr, ...]]]) -> list[Expr]:
     """Y ``(steps, directions, batch, hidden)``, then each last state; ``layout`` puts the batch first."""
     node, hidden, batch = layer.node, layer.hidden, layer.batch
+    assert isinstance(layer.steps, int)
     every = []
     for time in range(layer.steps):
         every += [node.reshape(outputs[time], (1, 1, batch, hidden)) for outputs, _ in runs]
@@ -178,9 +199,53 @@ def _results(layer: _Layer, runs: Sequence[tuple[list[Expr], tuple[Expr, ...]]])
     for k in range(len(runs[0][1])):
         parts = [node.reshape(states[k], (1, batch, hidden)) for _, states in runs]
         made.append(node.many("concatenate", parts, axis=0) if count > 1 else parts[0])
+    return _laid_out(node, made)
+
+
+def _laid_out(node: OnnxNode, made: list[Expr]) -> list[Expr]:
     if node.attr("layout", 0):
         made = [node.transpose(made[0], (2, 0, 1, 3)), *(node.transpose(m, (1, 0, 2)) for m in made[1:])]
     return made
+
+
+def _scanned(
+    layer: _Layer, operator: str, states: Sequence[Expr | None], extra: Sequence[Expr | None], **attrs: object
+) -> list[Expr]:
+    """The layer by ``operator``, which takes the products of all inputs at once, made before.
+
+    ``extra`` are, a direction, parameters that stand between the recurrence and the states.
+    """
+    node, steps, batch, hidden = layer.node, layer.steps, layer.batch, layer.hidden
+    flat = node.reshape(layer.data, (dims.simplify(steps * batch), node.shape(layer.data)[2]))
+    lengths = layer.lengths
+    if lengths is None:
+        whole = node.make("shape_value", values=(steps,), dtype="int64")
+        lengths = node.broadcast_to(node.reshape(whole, (1,)), (batch,))
+    every: list[list[Expr]] = []
+    for one in layer.directions:
+        product = _linear(node, flat, one.weight, None if one.bias is None else one.bias[0])
+        between = extra[one.number]
+        if one.bias is not None and operator != "nn.gru_scan":
+            product = node.make("add", product, one.bias[1])
+        call = node.make(
+            operator,
+            node.reshape(product, (steps, batch, node.shape(one.recurrence)[0])),
+            node.transpose(one.recurrence, (1, 0)),
+            *([] if between is None else [between]),
+            *(layer.state(state, one.number) for state in states),
+            lengths,
+            reverse=one.reverse,
+            activations=one.functions,
+            clip=node.attr("clip"),
+            **attrs,
+        )
+        every.append([node.field(call, k) for k in range(1 + len(states))])
+    made: list[Expr] = []
+    for k in range(1 + len(states)):
+        shape = (steps, 1, batch, hidden) if k == 0 else (1, batch, hidden)
+        parts = [node.reshape(fields[k], shape) for fields in every]
+        made.append(node.many("concatenate", parts, axis=int(k == 0)) if len(parts) > 1 else parts[0])
+    return _laid_out(node, made)
 
 
 def _linear(node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None) -> Expr:
@@ -199,6 +264,8 @@ def rnn(
     initial: Expr | None = None,
 ) -> list[Expr]:
     layer = _layer(node, 1, ["Tanh"], (data, weight, recurrence, bias, lengths))
+    if not layer.is_short:
+        return _scanned(layer, "nn.rnn_scan", [initial], [None] * len(layer.directions))
     runs = []
     for one in layer.directions:
 
@@ -224,6 +291,11 @@ def gru(
     initial: Expr | None = None,
 ) -> list[Expr]:
     layer = _layer(node, 3, ["Sigmoid", "Tanh"], (data, weight, recurrence, bias, lengths))
+    if not layer.is_short:
+        zeros = node.full(0, (3 * layer.hidden,), node.dtype(data))
+        kept = [zeros if one.bias is None else one.bias[1] for one in layer.directions]
+        before = bool(node.attr("linear_before_reset", 0))
+        return _scanned(layer, "nn.gru_scan", [initial], kept, linear_before_reset=before)
     runs = []
     for one in layer.directions:
 
@@ -270,6 +342,12 @@ def lstm(
     peephole: Expr | None = None,
 ) -> list[Expr]:
     layer = _layer(node, 4, ["Sigmoid", "Tanh", "Tanh"], (data, weight, recurrence, bias, lengths))
+    if not layer.is_short:
+        zeros = node.full(0, (3 * layer.hidden,), node.dtype(data))
+        looks = [zeros if peephole is None else _pick(node, peephole, 0, d.number) for d in layer.directions]
+        coupled = bool(node.attr("input_forget", 0))
+        attrs = {"peephole": peephole is not None, "input_forget": coupled}
+        return _scanned(layer, "nn.lstm_scan", [initial, cell], looks, **attrs)
     runs = []
     for one in layer.directions:
         windows = None

@@ -1,0 +1,61 @@
+"""Examples of layers that go step by step: directions, lengths, gate functions, odd and even sizes."""
+
+import numpy as np
+
+S, T = ("sigmoid", 0.0, 0.0), ("tanh", 0.0, 0.0)
+LENGTHS = np.array([4, 0, 2], np.int32)
+OTHERS = (
+    ("relu", 0.0, 0.0),
+    ("softsign", 0.0, 0.0),
+    ("affine", 0.5, 0.1),
+    ("leakyrelu", 0.1, 0.0),
+    ("scaledtanh", 1.5, 0.5),
+    ("hardsigmoid", 0.2, 0.5),
+)
+
+EXAMPLES = [
+    ("nn.rnn_scan", {"activations": (T,)}, ["float32(t, 3, 5)", "float32(5, 5)", "float32(3, 5)", LENGTHS]),
+    *(
+        (
+            "nn.rnn_scan",
+            {"activations": (function,), "reverse": True, "clip": 2.0},
+            ["float64(3, b, 2)", "float64(2, 2)", "float64(b, 2)", "int64(b) in 0..4"],
+        )
+        for function in OTHERS
+    ),
+    *(
+        (
+            "nn.gru_scan",
+            {"activations": (S, T), "linear_before_reset": before, "reverse": before},
+            ["float32(4, 3, 48)", "float32(16, 48) in -1..1", "float32(48)", "float32(3, 16)", LENGTHS],
+        )
+        for before in (False, True)
+    ),
+    (
+        "nn.lstm_scan",
+        {"activations": (S, T, T), "reverse": True},
+        [
+            "float32(4, 3, 64)", "float32(16, 64) in -1..1", "float32(48)",
+            "float32(3, 16)", "float32(3, 16)", LENGTHS,
+        ],
+    ),
+    *(
+        (
+            "nn.lstm_scan",
+            {"activations": (S, T, T), "peephole": True, "input_forget": coupled, "clip": 1.0},
+            [
+                "float32(t, b, 12)", "float32(3, 12)", "float32(9)",
+                "float32(b, 3)", "float32(b, 3)", "int32(b) in 0..5",
+            ],
+        )
+        for coupled in (False, True)
+    ),
+    (
+        "nn.lstm_scan",
+        {"activations": (S, T, T)},
+        [
+            "float16(2, 1, 8)", "float16(2, 8)", "float16(6)",
+            "float16(1, 2)", "float16(1, 2)", "int64(1) in 2..3",
+        ],
+    ),
+]  # fmt: skip
