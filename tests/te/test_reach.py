@@ -16,7 +16,7 @@ K = te.reduce_axis((2, 9), "k")
         ((8,), lambda i: A[i + 1], "at 1 to 8"),
         ((8,), lambda i: A[i - 1] * 2.0, "at -1 to 6"),
         ((4,), lambda i: A[9 - i * 3], "at 0 to 9"),
-        ((3,), lambda i: te.sum(A[K], K), "at 2 to 10"),
+        ((3,), lambda i: te.sum(A[K], K), "at 2 to 8 on axis 0"),
         ((N,), lambda i: B[i + 5, 0], "at 5 to n \\+ 4 on axis 0, whose extent is n"),
         ((N,), lambda i: B[i, 8], "at 8 to 8 on axis 1"),
         ((8,), lambda i: te.if_then_else(A[i + 1] > 0, 1.0, 2.0), "at 1 to 8"),
