@@ -163,7 +163,7 @@ def test_reverse_compute_at_of_fused_tiles_and_what_was_computed_there(run: Any)
     C = te.compute((12, 8), lambda j, i: B[i, j] - 1.0, name="C")
     s = te.create_schedule(C.op)
     AA = s.cache_read(A, "local", [B])
-    io, jo, ii, _ = s[B].tile(*B.op.axis, 4, 3)
+    io, jo, ii, _ = s[B].tile(B.op.axis[0], B.op.axis[1], 4, 3)
     fused = s[B].fuse(io, jo)
     s[B].parallel(fused)
     s[B].unroll(ii)
@@ -199,4 +199,4 @@ def test_reverse_compute_at_says_why_it_cannot() -> None:
     with pytest.raises(ScheduleError, match="B is an output, needed whole"):
         s[C].reverse_compute_at(s[B], B.op.axis[0])
     with pytest.raises(ScheduleError, match="'B' is not a stage"):
-        s[C].reverse_compute_at("B", B.op.axis[0])
+        s[C].reverse_compute_at("B", B.op.axis[0])  # type: ignore[arg-type]

@@ -179,7 +179,7 @@ def test_strides_and_the_offset_are_given_to_the_intrinsic(run: Callable[..., An
     A = te.placeholder((4, 6), name="A")
     C = te.compute((4, 6), lambda i, j: A[i, j] * 2.0, name="C")
     s = te.create_schedule(C.op)
-    _, _, inner, _ = s[C].tile(*C.op.axis, 2, 2)
+    _, _, inner, _ = s[C].tile(C.op.axis[0], C.op.axis[1], 2, 2)
     s[C].tensorize(inner, intrin)
     (result,) = run(s, [A, C], [np.zeros((4, 6), "f4")], [(4, 6)])
     np.testing.assert_array_equal(result[::2, ::2], [[6000, 6002, 6004], [6012, 6014, 6016]])

@@ -161,7 +161,7 @@ def _buffers(normal: Schedule, params: dict[Tensor, Tensor], bounds: Bounds) -> 
         if made.setdefault(tensor, made[scanned]) is not made[scanned]:
             raise ScheduleError(
                 f"scan: {tensor.name} is a part of {scanned.name}, not an argument",
-                scanned.op.span,
+                _scan(scanned).span,
             )
     for stage in normal.stages:
         region = None if isinstance(stage.op, t.PlaceholderOp) else bounds.region(stage.op)

@@ -20,7 +20,7 @@ DTYPES = {"int8": ("uint8", "int8", "int32", 4), "bfloat16": ("bfloat16", "bfloa
 INSTRUCTION = {"int8": ("vpdpbusd", "avx512vnni"), "bfloat16": ("vdpbf16ps", "avx512bf16")}
 
 
-def product(kind: str, rows: int, columns: int, depth: int) -> tuple[te.Schedule, list[te.Tensor]]:
+def product(kind: str, rows: int, columns: int, depth: int) -> tuple[te.Schedule, list[Any]]:
     """A times B, which is packed as the instruction wants it, in tiles of 6 by 64."""
     left, right, out, width = DTYPES[kind]
     A = te.placeholder((rows, depth), left, name="A")
@@ -33,9 +33,10 @@ def product(kind: str, rows: int, columns: int, depth: int) -> tuple[te.Schedule
         ),
         name="C",
     )
+    i, j = C.op.axis
     s = te.create_schedule(C.op)
     CC = s.cache_write(C, "local")
-    _, tile, row, column = s[C].tile(*C.op.axis, 6, 64)
+    _, tile, row, column = s[C].tile(i, j, 6, 64)
     s[C].unroll(row)
     s[C].vectorize(s[C].split(column, factor=16)[1])
     s[CC].compute_at(s[C], tile)

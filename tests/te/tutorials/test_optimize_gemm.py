@@ -49,8 +49,8 @@ def packed(cached: bool = False, threads: bool = False) -> Any:
     mo, no, mi, ni = s[C].tile(C.op.axis[0], C.op.axis[1], BLOCK, BLOCK)
     if cached:
         s[inner].compute_at(s[C], no)
-        mi, ni = s[inner].op.axis
-    ko, ki = s[inner].split(s[inner].op.reduce_axis[0], factor=4)
+        mi, ni = inner.op.axis
+    ko, ki = s[inner].split(inner.op.reduce_axis[0] if cached else k, factor=4)
     s[inner].reorder(*((ko, mi, ki, ni) if cached else (mo, no, ko, mi, ki, ni)))
     s[inner].vectorize(ni)
     if cached:

@@ -39,7 +39,7 @@ def test_partial_sums_first(check: Any) -> None:
     s = te.create_schedule(B.op)
     _, ki = s[B].split(k, factor=16)
     BF = s.rfactor(B, ki)
-    xo, xi = s[B].split(s[B].op.axis[0], factor=32)
+    xo, xi = s[B].split(B.op.axis[0], factor=32)
     s[B].parallel(xo)
     s[BF].compute_at(s[B], xi)
     a = np.random.rand(70, 33).astype("f4")
