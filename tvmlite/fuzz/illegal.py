@@ -152,11 +152,10 @@ def _factor_of_data(a: Arranger, stage: Stage) -> Mistake | None:
     return Mistake(f"s.rfactor({a.tensor(stage)}, {found[0]})", ("rfactor", found[1], stage.name))
 
 
-def _late_cache(a: Arranger, stage: Stage) -> Mistake | None:
-    if not stage.relations or stage.op.num_outputs > 1:
+def _part_cached(a: Arranger, stage: Stage) -> Mistake | None:
+    if stage.op.num_outputs < 2:
         return None
-    line = f's.cache_write({a.tensor(stage)}, "local")'
-    return Mistake(line, ("cache_write", stage.name))
+    return Mistake(f's.cache_write({a.tensor(stage)}, "local")', ("cache_write", stage.name))
 
 
 def _not_read(a: Arranger, stage: Stage) -> Mistake | None:
@@ -178,6 +177,6 @@ MISTAKES: dict[str, Callable[[Arranger, Stage], Mistake | None]] = {
     "a reduction inlined": _reduction_inlined,
     "computed at a stranger": _at_a_stranger,
     "rfactor of a data axis": _factor_of_data,
-    "cache_write too late": _late_cache,
+    "cache_write of one output of several": _part_cached,
     "cache_read without reader": _not_read,
 }

@@ -73,7 +73,8 @@ class Arranger:
         raise AssertionError(f"no name for {stage.name}")
 
     def label(self, stage: Stage, axis: IterVar) -> str:
-        """The name of ``axis``; names for all axes of the operation are written when first needed."""
+        """The name of ``axis``, one of the stage's loops; written when first needed, for all axes of an
+        operation at once."""
         if axis not in self.labels:
             op = stage.op
             assert isinstance(op, t.ComputeOp)
@@ -86,6 +87,11 @@ class Arranger:
                 comma = "," if len(labels) == 1 else ""
                 self.attempt("", f"{', '.join(labels)}{comma} = s[{self.tensor(stage)}].op.{kind}")
                 self.labels.update(zip(axes, labels, strict=True))
+        if axis not in self.labels:  # a loop that came along from another stage
+            place = next(n for n, one in enumerate(stage.leaf_iter_vars) if one is axis)
+            label = self.fresh(f"{self.tensor(stage)}_{axis.var.name}")
+            self.attempt("", f"{label} = s[{self.tensor(stage)}].leaf_iter_vars[{place}]")
+            self.labels[axis] = label
         return self.labels[axis]
 
     def extent(self, axis: IterVar) -> int:
@@ -234,6 +240,8 @@ def _fuse(a: Arranger, stage: Stage) -> None:
     axes = leaves[place : place + a.rnd.choice((2, 2, 3))]
     if len(axes) < 2:
         return
+    if len({axis.kind for axis in axes}) > 1 and 0 in map(a.extent, axes):
+        return  # such a loop has no turn at all, in which a reduction over nothing could begin
     extent = 1
     for axis in axes:
         extent *= a.extent(axis)

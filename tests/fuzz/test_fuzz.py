@@ -1,0 +1,162 @@
+"""A fresh seed of random cases through both code generators; what the fuzzer makes of wrong ones."""
+
+from __future__ import annotations
+
+import random
+import sys
+
+import numpy as np
+import pytest
+
+from tvmlite import te
+from tvmlite.cli import main
+from tvmlite.fuzz import Wrong, case, check, report
+from tvmlite.fuzz.check import _called, prepare
+from tvmlite.fuzz.crew import Member
+from tvmlite.fuzz.memory import GuardedArray
+from tvmlite.fuzz.program import Program
+from tvmlite.fuzz.run import fuzz
+from tvmlite.fuzz.shrink import failure, shrink
+
+CASES = 60
+
+
+def test_random_cases_of_a_fresh_seed_are_right() -> None:
+    seed = random.SystemRandom().randrange(10**6)
+    print(f"tvmlite fuzz --seed {seed} --n {CASES}")
+    tally = fuzz(seed, CASES, ["llvm", "c"], jobs=2, seconds=40)
+    told = "\n".join(
+        f"case {f.index}: {f.signature}: {f.text}\n{f.program.text() if f.program else ''}"
+        for f in tally.findings
+    )
+    assert not tally.findings, f"seed {seed}\n{told}"
+    assert tally.compared > 0.7 * tally.elements
+    assert "mistakes made on purpose" in report.table(tally)
+
+
+def test_a_case_follows_from_its_numbers() -> None:
+    assert case.make(5, 7).program == case.make(5, 7).program
+    assert len({case.make(5, n).program.text() for n in range(8)}) == 8
+
+
+def test_a_program_printed_can_be_pasted_and_run() -> None:
+    program = next(
+        p for n in range(20) if not (p := case.make(1, n).program).sizes and "extern" not in p.tags
+    )
+    text = program.text().replace("check(s, ", "check(s, backends=(), ")
+    exec(compile(text, "pasted", "exec"), {"__name__": "pasted"})
+
+
+def test_a_program_survives_its_trip_to_a_worker() -> None:
+    program = case.make(3, 3).program
+    assert Program.from_fields(program.to_fields()) == program
+
+
+def _sums() -> te.Schedule:
+    a = te.placeholder((4, 6), name="A")
+    k = te.reduce_axis((0, 6), name="k")
+    b = te.compute((4,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    return te.create_schedule(b.op)
+
+
+def test_a_wrong_result_is_told_with_the_element() -> None:
+    class Spoiled:
+        def __call__(self, a: np.ndarray, b: np.ndarray) -> None:
+            b[:] = a.sum(1)
+            b[2] += 1
+
+    job = prepare(Program(()), _sums())
+    with pytest.raises(Wrong, match=r"llvm: value: B\[2\] is .* wanted .*1 of 4 elements"):
+        _called(job, "llvm", Spoiled())  # type: ignore[arg-type]
+
+
+def test_a_write_beside_an_output_is_told() -> None:
+    class Overruns:
+        def __call__(self, a: np.ndarray, b: np.ndarray) -> None:
+            b[:] = a.sum(1)
+            np.lib.stride_tricks.as_strided(b, (4 + 1,), (-4,))[1:] = 0
+
+    with pytest.raises(Wrong, match="guard: memory beside B was written to"):
+        _called(prepare(Program(()), _sums()), "c", Overruns())  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect")
+def test_an_array_ends_where_nobody_may_read() -> None:
+    member = Member()
+    body = (
+        "A = te.placeholder((5,), name='A')",
+        "def nest(ins, outs):\n"
+        "    ib = te.ir_builder.create()\n"
+        "    x, y = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])\n"
+        "    with ib.for_range(0, 5) as i:\n"
+        "        y[i] = x[i]\n"
+        "    return ib.get()",
+        "T = te.extern((5,), [A], nest, name='T')",
+        "s = te.create_schedule([T.op])",
+    )
+    assert failure(member, Program(body), ["llvm"]) == ("", "")
+    member.stop()
+    guarded = GuardedArray(np.arange(5.0), at_end=True)
+    assert guarded.array.ctypes.data % 4096 == 4096 - 40
+    assert guarded.intact()
+
+
+def test_a_failing_program_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here a program fails if it multiplies: nothing else may be left of it."""
+    program = Program(
+        (
+            "A = te.placeholder((7, 9), 'float32', name='A')",
+            "B = te.compute((7, 9), lambda i, j: A[i, j] + 1.0, name='B')",
+            "C = te.compute((7, 9), lambda i, j: te.exp(B[i, j] * 2.0) - A[i, j], name='C')",
+            "s = te.create_schedule([C.op])",
+            "C_i, C_j = s[C].op.axis",
+            "C_io, C_ii = s[C].split(C_i, factor=4)",
+            "s[C].vectorize(C_j)",
+            "s[B].compute_at(s[C], C_io)",
+        ),
+        data="wide",
+        seed=3,
+    )
+
+    def multiplies(member: Member, candidate: Program, backends: object) -> tuple[str, str]:
+        return ("it multiplies", "") if any(" * " in line for line in candidate.body) else ("", "")
+
+    monkeypatch.setattr("tvmlite.fuzz.shrink.failure", multiplies)
+    small = shrink(program, "it multiplies", ["llvm"], 20.0)
+    assert small.body[-1].startswith("s = te.create_schedule(")
+    assert not any("split" in line or "te.exp" in line for line in small.body)
+    assert small.data == "small"
+
+
+def test_the_command_prints_its_seed_and_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fuzz", "--seed", "8", "--n", "2", "--backend", "llvm", "--jobs", "1"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("seed 8\n")
+    assert "2 cases in" in out
+
+
+def test_the_command_shows_one_case(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fuzz", "--seed", "8", "--show", "1"]) == 0
+    assert capsys.readouterr().out.endswith("\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--backend", "cuda"], "--backend 'cuda': there are llvm, c"),
+        (["--n", "0"], "--n is 0, expected at least 1"),
+        (["--time", "soon"], "--time is 'soon', expected a time such as 60s, 10m or 2h"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fuzz", *options]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_check_raises_for_reads_outside_a_tensor() -> None:
+    a, at = te.placeholder((4,), name="A"), te.placeholder((5,), "int32", name="at")
+    b = te.compute((5,), lambda i: a[at[i] % 4 + 4], name="B")
+    with pytest.raises(AssertionError, match="B reads outside a tensor"):
+        check(te.create_schedule(b.op), backends=())

@@ -1,0 +1,77 @@
+"""Programs that the fuzzer once found wrong, made small: each must stay right."""
+
+from __future__ import annotations
+
+from tvmlite import te
+from tvmlite.fuzz import check
+
+
+def test_a_strided_vector_of_few_lanes_reads_nothing_beyond_its_last_element() -> None:
+    a = te.placeholder((2, 4), name="A")
+    b = te.compute((2, 4), lambda i, j: a[i, j] + 1.0, name="B")
+    s = te.create_schedule(b.op)
+    i, j = b.op.axis
+    s[b].reorder(j, i)
+    s[b].vectorize(i)
+    check(s, backends=("llvm",))
+
+
+def test_a_buffer_private_to_lanes_is_flat() -> None:
+    a = te.placeholder((1, 3), name="A")
+    b = te.compute((1, 3), lambda i, j: a[i, j], name="B")
+    c = te.compute((1, 2), lambda i, j: b[i, j] + b[i, 0], name="C")
+    s = te.create_schedule(c.op)
+    s[b].compute_at(s[c], c.op.axis[1])
+    s[c].vectorize(c.op.axis[1])
+    check(s)
+
+
+def test_a_private_buffer_met_twice_is_the_one_at_hand() -> None:
+    a = te.placeholder((1, 1, 3), name="A")
+    b = te.compute((1, 1, 3), lambda i, j, k: a[i, j, k], name="B")
+    c = te.compute((1, 2, 3), lambda i, j, k: b[i, 0, k], name="C")
+    s = te.create_schedule(c.op)
+    s[c].vectorize(c.op.axis[1])
+    _, inner = s[c].split(c.op.axis[2], nparts=2)
+    s[b].compute_at(s[c], inner)
+    check(s)
+
+
+def test_a_pair_reduced_in_lanes_with_a_tail_keeps_its_names() -> None:
+    a = te.placeholder((5, 2), name="A")
+    pair = te.comm_reducer(lambda x, y: (x[0] + y[0], x[1] + y[1]), lambda t0, t1: (0, 0), name="pair")
+    k = te.reduce_axis((0, 5), name="k")
+    b, _ = te.compute((2,), lambda j: pair((a[k, j], a[k, j] * a[k, j]), axis=k), name="B")
+    s = te.create_schedule(b.op)
+    s[b].split(k, factor=2)
+    s[b].vectorize(b.op.axis[0])
+    check(s)
+
+
+def test_the_condition_of_a_partial_sum_reads_nothing_beyond_the_axis() -> None:
+    m = te.size_var("m")
+    a = te.placeholder((m,), name="A")
+    k = te.reduce_axis((0, m), name="k")
+    b = te.compute((), lambda: te.sum(a[k], axis=k, where=a[k] > 0), name="B")
+    s = te.create_schedule(b.op)
+    _, inner = s[b].split(k, factor=2)
+    s.rfactor(b, inner)
+    check(s, sizes={"m": 3})
+
+
+def test_zeros_stored_by_one_thread_leave_its_neighbours_results_alone() -> None:
+    a = te.placeholder((1, 3, 4), name="A")
+    w = te.placeholder((6,), name="W")
+    k = te.reduce_axis((0, 1), name="k")
+    c = te.compute((6, 2), lambda f, y: te.sum(a[0, f // 2 + k, y * 2] * w[f], axis=k), name="C")
+    s = te.create_schedule(c.op)
+    f, y = c.op.axis
+    s[c].reorder(y, k, f)
+    s[c].parallel(y)
+    check(s, backends=("c",))
+
+
+def test_a_choice_of_two_arrays_reads_neither_beyond_its_end() -> None:
+    a, b = te.placeholder((6,), "int32", name="A"), te.placeholder((6,), "int32", name="B")
+    c = te.compute((12,), lambda i: te.if_then_else(i < 6, a[i], b[i - 6]), name="C")
+    check(te.create_schedule(c.op), backends=("c",))
