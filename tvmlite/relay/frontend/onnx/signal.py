@@ -43,7 +43,7 @@ def _dft(node: OnnxNode, data: Expr, length: Expr | None, given: int) -> Expr:
         node.unsupported(f"of a dynamic length {have}")
     size = 2 * (have - 1) if inverse and onesided else have
     if length is not None:
-        (size,) = node.static_ints(node.reshape(length, (1,)), "dft_length")
+        size = int(node.number(length, "dft_length"))
     if size < 1:
         node.bad(f"the length is {size}")
     order = [a for a in range(rank - 1) if a != axis] + [axis]
@@ -51,8 +51,8 @@ def _dft(node: OnnxNode, data: Expr, length: Expr | None, given: int) -> Expr:
     parts = [
         node.reshape(node.transpose(part, order), (node.product(lead), have)) for part in _parts(node, data)
     ]
-    kept = size // 2 + 1 if onesided else size
-    made = _transform(node, (parts[0], parts[1] if len(parts) > 1 else None), have, size, kept, inverse)
+    pair = parts[0], parts[1] if len(parts) > 1 else None
+    made = _transform(node, pair, have, size, onesided, inverse)
     count = node.shape(made[0])[-1]
     back = [order.index(a) for a in range(rank - 1)]
     planes = [node.transpose(node.reshape(part, (*lead, count)), back) for part in made if part is not None]
@@ -74,18 +74,18 @@ def _stacked(node: OnnxNode, planes: list[Expr]) -> Expr:
     )
 
 
-def _transform(node: OnnxNode, data: Complex, have: int, size: int, kept: int, inverse: bool) -> Complex:
-    """The first ``kept`` of ``size`` coefficients; of an inverse that is one-sided, the signal."""
-    if inverse and kept != size:
+def _transform(node: OnnxNode, data: Complex, have: int, size: int, onesided: bool, inverse: bool) -> Complex:
+    """All ``size`` coefficients, ``onesided`` the first half; of an inverse that is so, the signal."""
+    if inverse and onesided:
         return _signal(node, data, have, size), None
     real, imaginary = (None if part is None else _fitted(node, part, have, size) for part in data)
     assert real is not None
     real, imaginary = _fourier(node, (real, imaginary), size, 1 if inverse else -1)
     if inverse:
         real, imaginary = (node.make("divide", p, float(size)) for p in (real, imaginary))
-    if kept == size:
+    if not onesided:
         return real, imaginary
-    real, imaginary = (slice_axes(node, p, [1], [0], [kept]) for p in (real, imaginary))
+    real, imaginary = (slice_axes(node, p, [1], [0], [size // 2 + 1]) for p in (real, imaginary))
     return real, imaginary
 
 
@@ -210,8 +210,8 @@ def stft(
         node.bad(f"frames of {size}, {hop} apart, of a signal of {total}")
     frames = 1 + (total - size) // hop
     places = np.arange(frames)[:, None] * hop + np.arange(size)
-    kept = size // 2 + 1 if node.attr("onesided", 1) else size
-    if kept != size and fields != 1:
+    onesided = bool(node.attr("onesided", 1))
+    if onesided and fields != 1:
         node.bad("onesided=1 of a complex signal")
     parts: list[Expr | None] = []
     for part in _parts(node, data):
@@ -221,8 +221,8 @@ def stft(
         parts.append(node.reshape(cut, (dims.simplify(batch * frames), size)))
     real, imaginary = parts[0], parts[1] if len(parts) > 1 else None
     assert real is not None
-    made = _transform(node, (real, imaginary), size, size, kept, inverse=False)
-    return _stacked(node, [node.reshape(p, (batch, frames, kept)) for p in made if p is not None])
+    made = _transform(node, (real, imaginary), size, size, onesided, inverse=False)
+    return _stacked(node, [node.reshape(p, (batch, frames, node.shape(p)[1])) for p in made if p is not None])
 
 
 def _window(node: OnnxNode, window: Expr, size: int) -> Expr:
