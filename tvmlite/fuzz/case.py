@@ -35,14 +35,13 @@ def make(seed: int, index: int, targets: tuple[str, ...] = TARGETS) -> Case:
     outputs += [x for x in builder.computed if x.name in read and rnd.random() < 0.12]
     lines.append(f"s = te.create_schedule([{', '.join(f'{x.name}.op' for x in outputs)}])")
     arranger = Arranger(rnd, run(lines, namespace()), lines, builder.sizes)
-    arrange(arranger)
-    body = tuple(arranger.lines)
     wrong = mistake = None
-    if rnd.random() < 0.4:
-        try:
-            mistake = illegal.attempt(arranger)
-        except Wrong as error:
-            wrong = error
+    try:
+        arrange(arranger)
+        body = tuple(arranger.lines)
+        mistake = illegal.attempt(arranger) if rnd.random() < 0.4 else None
+    except Wrong as error:
+        wrong, body = error, tuple(arranger.lines)
     kind, data_seed, target = values.random_kind(rnd), rnd.randrange(1000), rnd.choice(targets)
     tags = (*builder.tags, *dict.fromkeys(arranger.tags))
     program = Program(body, tuple(builder.sizes.items()), kind, data_seed, target, tags)

@@ -9,6 +9,7 @@ from typing import Any
 
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError, UnsupportedError
+from tvmlite.fuzz.check import Wrong
 from tvmlite.fuzz.program import run
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
@@ -42,10 +43,13 @@ class Arranger:
         return self.names["s"]
 
     def attempt(self, tag: str, line: str) -> bool:
-        """Carry out ``line``; keep it unless the schedule refuses it."""
+        """Carry out ``line``; keep it unless the schedule refuses it. Wrong if it is changed all the same."""
+        before = str(self.schedule)
         try:
             run([line], self.names, len(self.lines) + 1)
         except (ScheduleError, UnsupportedError) as error:
+            if str(self.schedule) != before:
+                raise Wrong("refusal", "state", f"{line}: was refused, but changed the schedule") from error
             self.refused.append(f"{tag}: {error}")
             return False
         self.lines.append(line)

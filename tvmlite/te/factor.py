@@ -44,11 +44,12 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int 
         raise ScheduleError(
             f"rfactor: factor_axis is {factor_axis}, expected one of 0 to {len(op.axis)}", Span.of_caller()
         )
+    reducing = made_from(stage.relations, op.reduce_axis)
+    _check_apart(stage, reducing)
     partial, new, loops = _partial(stage, op, axis, place)
     made = schedule.insert(schedule.stages.index(stage), partial)
     made.scope = "global"
     whole = _whole(op, partial, new, place)
-    reducing = made_from(stage.relations, op.reduce_axis)
     _arrange(stage, made, whole, loops, axis)
     for one in schedule.stages:
         place = one.attach_ivar
@@ -56,6 +57,17 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int 
             one.attach_stage, one.attach_ivar = made, loops.get(place, place)
     schedule.change_op(stage, whole)
     return list(partial.outputs) if op.num_outputs > 1 else partial.output(0)
+
+
+def _check_apart(stage: Stage, reducing: set[IterVar]) -> None:
+    """No loop both reduces and runs over elements."""
+    for relation in stage.relations:
+        if isinstance(relation, Fuse) and (relation.outer in reducing) != (relation.inner in reducing):
+            raise ScheduleError(
+                f"rfactor: axis {relation.fused.var.name} of stage {stage.name} both reduces and runs over "
+                "elements",
+                Span.of_caller(),
+            )
 
 
 def _arrange(
@@ -67,13 +79,6 @@ def _arrange(
     assert isinstance(op, t.ComputeOp)
     assert isinstance(made.op, t.ComputeOp)
     reducing, touched = made_from(stage.relations, op.reduce_axis), _touched(stage, op, axis)
-    for relation in stage.relations:
-        if isinstance(relation, Fuse) and (relation.outer in reducing) != (relation.inner in reducing):
-            raise ScheduleError(
-                f"rfactor: axis {relation.fused.var.name} of stage {stage.name} both reduces and runs over "
-                "elements",
-                Span.of_caller(),
-            )
     inside = [leaf for leaf in stage.leaf_iter_vars if leaf in reducing]
     others = [one for one in stage.all_iter_vars if one in reducing - touched]
     leaves = [loops.get(leaf, leaf) for leaf in inside if leaf is not axis]
