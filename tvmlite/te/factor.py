@@ -44,9 +44,9 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int 
         raise ScheduleError(
             f"rfactor: factor_axis is {factor_axis}, expected one of 0 to {len(op.axis)}", Span.of_caller()
         )
+    partial, new, loops = _partial(stage, op, axis, place)
     reducing = made_from(stage.relations, op.reduce_axis)
     _check_apart(stage, reducing)
-    partial, new, loops = _partial(stage, op, axis, place)
     made = schedule.insert(schedule.stages.index(stage), partial)
     made.scope = "global"
     whole = _whole(op, partial, new, place)
