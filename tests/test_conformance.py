@@ -14,15 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnx_backend
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 from onnx.backend.test.loader import load_model_tests
 
 from tvmlite.core.errors import UnsupportedError
 
-FEWEST = 1500
+FEWEST = 1585
 """Node tests of onnx 1.23 that pass, of 1,884."""
+
+NOISE = {"test_dft_inverse": 1e-5, "test_dft_inverse_opset19": 1e-5}
+"""Tests that expect the rounding errors of one algorithm where the value is 0: how far off they may be."""
 
 PARTS = 12
 
@@ -49,13 +53,18 @@ def _verdict(case: Any) -> str:
 
 def _compare(made: list[np.ndarray], expected: list[Any], case: Any) -> None:
     assert len(made) == len(expected), f"{len(made)} outputs, expected {len(expected)}"
-    for got, want in zip(made, map(np.asarray, expected), strict=True):
+    for got, want in zip(made, map(_array, expected), strict=True):
         assert got.dtype == want.dtype, f"dtype {got.dtype}, expected {want.dtype}"
         assert got.shape == want.shape, f"shape {got.shape}, expected {want.shape}"
         rtol = case.rtol
         if got.dtype.name == "bfloat16":  # eight bits of fraction: two roundings apart
             rtol, got, want = max(rtol, 2**-6), got.astype(np.float32), want.astype(np.float32)
-        np.testing.assert_allclose(got, want, rtol=rtol, atol=case.atol)
+        np.testing.assert_allclose(got, want, rtol=rtol, atol=NOISE.get(case.name, case.atol))
+
+
+def _array(value: Any) -> np.ndarray:
+    """An expected value as an array; some tests give a TensorProto."""
+    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else np.asarray(value)
 
 
 @pytest.mark.parametrize("part", range(PARTS))

@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import onnx
 import pytest
+from onnx import numpy_helper
 from onnx.backend.base import Backend, BackendRep
 from onnx.backend.test.loader import load_model_tests
 
@@ -13,8 +14,11 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.frontend.onnx import from_onnx
 from tvmlite.relay.interpret import interpret
 
-FEWEST = 1490
+FEWEST = 1585
 """Node tests of onnx 1.23 that pass, of 1,884; a smaller onnx package has fewer."""
+
+NOISE = {"test_dft_inverse": 1e-5, "test_dft_inverse_opset19": 1e-5}
+"""Tests that expect the rounding errors of one algorithm where the value is 0: how far off they may be."""
 
 
 class InterpreterBackend(Backend):
@@ -48,6 +52,11 @@ class InterpretedModel(BackendRep):
         return list(made) if isinstance(made, tuple) else [made]
 
 
+def _array(value) -> np.ndarray:
+    """An expected value as an array; some tests give a TensorProto."""
+    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else np.asarray(value)
+
+
 def _verdict(case) -> str:
     try:
         model = InterpreterBackend.prepare(case.model)
@@ -57,12 +66,12 @@ def _verdict(case) -> str:
             made = model.run([np.asarray(x) for x in inputs])
             assert len(made) == len(expected)
             for got, want in zip(made, expected, strict=True):
-                want = np.asarray(want)
+                want = _array(want)
                 assert got.dtype == want.dtype, f"dtype {got.dtype}, expected {want.dtype}"
                 assert got.shape == want.shape, f"shape {got.shape}, expected {want.shape}"
                 wide = [a.astype(np.float32) if a.dtype.name == "bfloat16" else a for a in (got, want)]
                 rtol = max(case.rtol, 2**-6) if got.dtype.name == "bfloat16" else case.rtol
-                np.testing.assert_allclose(*wide, rtol=rtol, atol=case.atol)
+                np.testing.assert_allclose(*wide, rtol=rtol, atol=NOISE.get(case.name, case.atol))
     except UnsupportedError:
         return "unsupported"
     except Exception as error:
