@@ -14,7 +14,6 @@ K = te.reduce_axis((2, 9), "k")
     [
         ((8,), lambda i: A[100], "at 100 to 100 on axis 0, whose extent is 8"),
         ((8,), lambda i: A[i + 1], "at 1 to 8"),
-        ((8,), lambda i: A[i - 1] * 2.0, "at -1 to 6"),
         ((4,), lambda i: A[9 - i * 3], "at 0 to 9"),
         ((3,), lambda i: te.sum(A[K], K), "at 2 to 8 on axis 0"),
         ((N,), lambda i: B[i + 5, 0], "at 5 to n \\+ 4 on axis 0, whose extent is n"),
@@ -25,6 +24,14 @@ K = te.reduce_axis((2, 9), "k")
 def test_a_read_that_goes_outside_is_refused_at_the_users_line(shape, body, where) -> None:
     with pytest.raises(TensorExpressionError, match=rf"(?s)compute 'C' reads .* {where}.*test_reach\.py"):
         te.compute(shape, body, name="C")
+
+
+def test_rows_before_the_first_are_for_scans_only() -> None:
+    C = te.compute((8,), lambda i: A[i - 1] * 2.0, name="C")
+    with pytest.raises(TensorExpressionError, match=r"(?s)compute 'C' reads .* at -1 to 6.*test_reach\.py"):
+        te.create_schedule(C.op)
+    first = te.compute((1,), lambda i: 1.0, name="first")
+    te.create_schedule(te.scan(first, C, A).op)
 
 
 @pytest.mark.parametrize(

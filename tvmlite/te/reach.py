@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tvmlite.core.errors import TensorExpressionError
@@ -15,14 +15,25 @@ Ranges = Mapping[Any, tuple[Any, Any]]
 """The begin and the extent of each axis, by its variable."""
 
 
-def check_reads(body: Sequence[e.Expr], ranges: Ranges, name: str, span: Span) -> None:
+def check_reads(
+    body: Sequence[e.Expr],
+    ranges: Ranges,
+    name: str,
+    span: Span | None,
+    states: Collection[Any] | None = None,
+) -> bool:
     """Refuse a read that goes outside for some value of the axes, whatever the sizes are.
+
+    The update of a scan reads rows before those it is asked for, which exist where it is carried out. Which
+    placeholders are the ``states`` of scans is known only when there is a schedule: as long as it is None,
+    such reads are left to be judged then, which the result tells.
 
     Only reads that no condition guards are judged, and only by indices that are sums of axes times numbers:
     what remains may still be outside, and is then undefined.
     """
     if any(isinstance(extent, int) and extent == 0 for _, extent in ranges.values()):
-        return  # no element, so no read
+        return False  # no element, so no read
+    left = False
     for read in _unguarded_reads(body):
         for position, (index, extent) in enumerate(zip(read.indices, read.tensor.shape, strict=True)):
             reached = _reach(index, ranges)
@@ -30,7 +41,11 @@ def check_reads(body: Sequence[e.Expr], ranges: Ranges, name: str, span: Span) -
                 continue
             low, high = reached
             if position == 0 and _may_be_a_state(read, index, ranges):
-                continue
+                if states is None:
+                    left = True
+                    continue
+                if read.tensor in states:
+                    continue
             if _certain(low, -1) or _certain(extent, high):
                 raise TensorExpressionError(
                     f"compute {name!r} reads tensor {read.tensor.name!r} at {low} to {high} on axis "
@@ -38,6 +53,7 @@ def check_reads(body: Sequence[e.Expr], ranges: Ranges, name: str, span: Span) -
                     span,
                     hint="guard the read: te.if_then_else(condition, A[i], other)",
                 )
+    return left
 
 
 def _unguarded_reads(body: Sequence[e.Expr]) -> list[Any]:

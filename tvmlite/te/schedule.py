@@ -10,6 +10,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import cache, factor, group, inline
 from tvmlite.te import tensor as t
 from tvmlite.te.group import Group
+from tvmlite.te.reach import check_reads
 from tvmlite.te.scan import ScanOp
 from tvmlite.te.stage import AT, ROOT, Fuse, Split, Stage
 from tvmlite.te.tensor import IterVar, Operation, Tensor
@@ -186,7 +187,12 @@ def create_schedule(ops: Any) -> Schedule:
             raise ScheduleError(
                 f"create_schedule: {op.name} is a placeholder, there is nothing to compute", Span.of_caller()
             )
-    return Schedule([Stage(op, op in outputs) for op in _producers_first(outputs)], outputs)
+    every = _producers_first(outputs)
+    states = {tensor for op in every if isinstance(op, ScanOp) for tensor in op.state}
+    for op in every:
+        if isinstance(op, t.ComputeOp) and op.reads_earlier_rows:
+            check_reads(op.body, op.axis_ranges(), op.name, op.span, states)
+    return Schedule([Stage(op, op in outputs) for op in every], outputs)
 
 
 def _producers_first(outputs: Sequence[Operation]) -> list[Operation]:

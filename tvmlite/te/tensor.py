@@ -176,10 +176,17 @@ class ComputeOp(Operation):
     tag: str = ""
     attrs: tuple[tuple[str, Any], ...] = ()
     span: Span | None = None
+    reads_earlier_rows: ClassVar[bool] = False
+    """Whether it reads rows before the first of a placeholder, as only the update of a scan may."""
 
     @property
     def num_outputs(self) -> int:
         return len(self.body)
+
+    def axis_ranges(self) -> dict[e.Var, tuple[Any, Any]]:
+        """The begin and the extent of each axis, ints where known, by its variable."""
+        axes = (*self.axis, *self.reduce_axis)
+        return {a.var: (_plain(a.dom.min), _plain(a.dom.extent)) for a in axes if a.dom}
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -397,9 +404,9 @@ def compute(
     body = tuple(e.convert(b) for b in (made if several else (made,)))
     _check_body(body, name, span)
     reduce_axis = body[0].axis if isinstance(body[0], Reduce) else ()
-    ranges = {a.var: (_plain(a.dom.min), _plain(a.dom.extent)) for a in (*axis, *reduce_axis) if a.dom}
-    check_reads(body, ranges, name, span)
     op = ComputeOp(name, axis, reduce_axis, body, tag, tuple((attrs or {}).items()), span)
+    if check_reads(body, op.axis_ranges(), name, span):
+        object.__setattr__(op, "reads_earlier_rows", True)
     return list(op.outputs) if several else op.output(0)
 
 
