@@ -91,9 +91,9 @@ def check(
     """
     program = Program((), tuple((sizes or {}).items()), data, seed, target)
     job = prepare(program, schedule)
-    check_legal(job, target)
+    legal = check_legal(job, target)
     if "llvm" in backends:
-        run_native(job, target)
+        run_native(job, legal, target)
     if "c" in backends:
         for wrong in run_together([job], "c").values():
             raise wrong
@@ -162,11 +162,10 @@ def check_legal(job: Job, target: str) -> ir.Function:
     return legal
 
 
-def run_native(job: Job, target: str) -> None:
-    """Compile with LLVM, run, judge."""
+def run_native(job: Job, legal: ir.Function, target: str) -> None:
+    """Compile the legal form with LLVM for ``target``, run, judge."""
     parsed = Target.parse(target)
     with _stage("llvm"):
-        legal = legalize(job.function, parsed)
         loaded = machine.load([legal], parsed)
         called = CompiledFunction(
             signature_of(legal), loaded.address(legal.name), machine.shapes_address(loaded, legal), loaded

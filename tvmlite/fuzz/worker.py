@@ -72,10 +72,10 @@ class Worker:
 
     def legal_and_native(self, job: Job, backends: Sequence[str]) -> None:
         self.say(stage="legalize")
-        check_legal(job, job.program.target)
+        legal = check_legal(job, job.program.target)
         if "llvm" in backends:
             self.say(stage="llvm")
-            run_native(job, job.program.target)
+            run_native(job, legal, job.program.target)
 
     def block(self, seed: int, indices: Sequence[int], backends: Sequence[str]) -> None:
         """Several cases; the C code of all is compiled at once."""
