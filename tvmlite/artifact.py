@@ -121,6 +121,8 @@ class CompiledModule(Library):
 
         ``.so`` is a complete library, ``.h`` its header; ``.c`` comes with a ``.h`` and what else it needs
         beside it."""
+        if not isinstance(path, (str, Path)):
+            raise InputError(f"export: a {type(path).__name__} given, expected a path")
         export.export(self, Path(path))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tvmlite import machine
-from tvmlite.core.errors import InputError
+from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
 from tvmlite.kernels import legal_kernel
@@ -21,7 +21,19 @@ ENDINGS = (".so", ".c", ".h")
 
 
 def export(lib: CompiledModule, path: Path) -> None:
-    """Write ``lib`` to ``path``; the ending says as what. A file appears whole or not at all."""
+    """Write ``lib`` to ``path``; the ending says as what. A file appears whole or not at all.
+
+    An unknown ending is an InputError, a file that cannot be written a LibraryError.
+    """
+    try:
+        _export(lib, path)
+    except (OSError, ValueError) as error:  # a ValueError: a zero byte in the name
+        if isinstance(error, TvmliteError):
+            raise
+        raise LibraryError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _export(lib: CompiledModule, path: Path) -> None:
     match path.suffix:
         case ".so":
             _shared(lib, path)

@@ -19,6 +19,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import InputError
 from tvmlite.driver import CompiledModule, compile
 from tvmlite.relay.frontend import from_onnx
+from tvmlite.runtime import arguments
 
 
 def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -> None:
@@ -130,6 +131,7 @@ def random_inputs(lib: runtime.Library, dims: Mapping[str, int], seed: int = 0) 
     made = {}
     for name, parameter in zip(lib.input_names, parameters, strict=True):
         shape = [d if isinstance(d, int) else _open_extent(name, d, dims) for d in parameter.shape]
+        arguments.check_memory(name, [("random numbers", 8 * math.prod(shape))])
         values: Any = rng.standard_normal(shape)
         if not dtypes.is_float(parameter.dtype):
             values = rng.integers(0, 2 if parameter.dtype == "bool" else 10, shape)

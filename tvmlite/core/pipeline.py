@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from tvmlite.core import config
-from tvmlite.core.errors import TvmliteError, VerifyError
+from tvmlite.core.errors import ConfigError, TvmliteError, VerifyError
 
 IR = TypeVar("IR")
 
@@ -39,8 +40,7 @@ class Pipeline(Generic[IR]):
         """``ir`` after every pass; ``times`` collects seconds, ``prefix`` starts dump names."""
         dump, checked = config.dump_dir(), config.verify_between_passes()
         if dump is not None:
-            dump.mkdir(parents=True, exist_ok=True)
-            (dump / f"{prefix}00_input.txt").write_text(self.show(ir), encoding="utf-8")
+            self._write(ir, dump / f"{prefix}00_input.txt")
         for number, one in enumerate(self.passes, 1):
             name = getattr(one, "__name__", repr(one))
             start = time.perf_counter()
@@ -48,10 +48,17 @@ class Pipeline(Generic[IR]):
             if times is not None:
                 times.rows.append((name, time.perf_counter() - start))
             if dump is not None:
-                (dump / f"{prefix}{number:02d}_{name}.txt").write_text(self.show(ir), encoding="utf-8")
+                self._write(ir, dump / f"{prefix}{number:02d}_{name}.txt")
             if checked:
                 self._check(ir, name)
         return ir
+
+    def _write(self, ir: IR, path: Path) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(self.show(ir), encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"TVMLITE_DUMP: cannot write {path}: {error.strerror}") from error
 
     def _check(self, ir: IR, name: str) -> None:
         try:

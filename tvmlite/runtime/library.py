@@ -127,9 +127,14 @@ def load(path: str | os.PathLike[str]) -> Library:
     Needs numpy and cffi only. Raises LibraryError if the file is missing, truncated, not one of ours, of
     another ABI version, or for another processor. The library stays loaded until the process ends.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise LibraryError(f"a library is a path, not a {type(path).__name__}")
     file = Path(path).absolute()
-    if not file.is_file():
-        raise LibraryError(f"there is no file {os.fspath(path)!r}")
+    try:
+        if not file.is_file():
+            raise LibraryError(f"there is no file {os.fspath(path)!r}")
+    except OSError as error:
+        raise LibraryError(f"{os.fspath(path)!r} cannot be read: {error.strerror}") from error
     if sys.platform == "linux":
         elf.check_shared_library(file)
     handle = _open(file)
@@ -173,7 +178,7 @@ def _open(file: Path) -> ctypes.CDLL:
             copy = Path(folder) / file.name
             shutil.copyfile(file, copy)
             return ctypes.CDLL(str(copy))
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:  # what the loader says may not be text
         raise LibraryError(f"cannot load {file}: {error}") from error
 
 

@@ -44,6 +44,8 @@ class ObjectCache:
         """The bytes put under ``key``, or None; a broken entry is None and is replaced by the next put."""
         path = self._path(key)
         try:
+            if not path.is_file():  # opening a pipe would wait for its writer
+                return None
             data = path.read_bytes()
         except OSError:
             return None
