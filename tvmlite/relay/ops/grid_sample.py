@@ -42,6 +42,14 @@ def _borders(call: Call, extent: Any) -> tuple[Any, Any]:
     return (0.0, extent - 1.0) if call["align_corners"] else (-0.5, extent - 0.5)
 
 
+def _keeps_outside(call: Call) -> bool:
+    """Whether coordinates outside stay there, so that it is for each tap to say what it reads.
+
+    Of cubic interpolation at a border, the place inside would have other weights (as in PyTorch).
+    """
+    return call["padding_mode"] == "zeros" or (call["padding_mode"], call["method"]) == ("border", "bicubic")
+
+
 def _scaled(call: Call, x: Any, extent: Any) -> Any:
     """A coordinate in -1 ... 1 as a place in the image."""
     if call["align_corners"]:
@@ -59,7 +67,7 @@ def _coordinate(call: Call, x: e.Expr, extent: Any) -> e.Expr:
     if call["method"] == "nearest":
         place = e.Call("round", (place,), place.dtype)
     low, high = _borders(call, size)
-    if call["padding_mode"] == "zeros":
+    if _keeps_outside(call):
         return sampling.near(place, extent)
     if call["padding_mode"] == "border":
         clamped = e.Max(*e.match(e.Min(*e.match(place, size - 1.0)), 0.0))
@@ -115,10 +123,10 @@ def _coordinate_numpy(call: Call, x: np.ndarray, extent: int) -> np.ndarray:
     if call["method"] == "nearest":
         place = np.rint(place)
     low, high = _borders(call, extent)
+    if _keeps_outside(call):  # infinities are outside too
+        return np.clip(place, -sampling.REACH, extent + sampling.REACH)
     if call["padding_mode"] == "border":
         return np.where((place < low) | (place > high), np.clip(place, 0, extent - 1), place)
-    if call["padding_mode"] == "zeros":  # infinities are outside too
-        return np.clip(place, -sampling.REACH, extent + sampling.REACH)
     return _reflected_numpy(place, low, high)
 
 
