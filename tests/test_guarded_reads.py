@@ -1,0 +1,97 @@
+"""No index and no size makes compiled code read outside its arrays, which here lie between guard pages."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from small_models import I64, floats, ints, one, tensor
+
+HUGE = 2**62
+X = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+GUARDED = """
+import ctypes, sys
+import numpy as np, onnx
+import tvmlite
+from tvmlite.relay.frontend import from_onnx
+
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+
+def guarded(array, at_end):
+    pages = -(-max(array.nbytes, 1) // 4096)
+    base = libc.mmap(None, (pages + 2) * 4096, 3, 0x22, -1, 0)
+    libc.mprotect(base, 4096, 0)
+    libc.mprotect(base + (pages + 1) * 4096, 4096, 0)
+    start = base + 4096 + (pages * 4096 - array.nbytes if at_end else 0)
+    made = np.ndarray(array.shape, array.dtype, (ctypes.c_char * array.nbytes).from_address(start))
+    made[...] = array
+    return made
+
+folder = sys.argv[1]
+for k in range(int(sys.argv[2])):
+    lib = tvmlite.compile(from_onnx(f"{folder}/{k}.onnx"))
+    arrays = [a for _, a in sorted(np.load(f"{folder}/{k}.npz").items())]
+    results = [np.array(lib(*(guarded(a, end) for a in arrays))) for end in (True, False)]
+    assert np.array_equal(*results), k
+    np.save(f"{folder}/{k}.npy", results[0])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="places arrays between pages that may not be read")
+def test_no_index_and_no_size_reads_outside_its_array(tmp_path) -> None:
+    rows, wild = X[:3].T.copy(), np.array([2, -1, 4, -5, 2**31, -(2**31), HUGE, -HUGE, 2**63 - 1, -(2**63)])
+    nothing, pixels = np.zeros((0, 3), np.float32), np.zeros((1, 1, 0, 4), np.float32)
+    index, image = tensor("i", ["k"], I64), tensor("x", [1, 1, "h", 4])
+    spread: Any = {"coordinate_transformation_mode": "asymmetric"}
+    to = (floats("r", []), floats("s", []), ints("z", 1, 1, 3, 8))
+    cases: list[tuple[onnx.ModelProto, tuple[np.ndarray, ...], Any]] = [
+        (one("Gather", tensor("x", ["n", 3]), index), (X, wild), X[[2, 3, 3, 0, 3, 0, 3, 0, 3, 0]]),
+        (one("Gather", tensor("x", [3, 3]), index, axis=1), (rows, wild[:2]), rows[:, [2, -1]]),
+        (one("Gather", tensor("x", ["n", 3]), index), (nothing, wild), np.zeros((10, 3))),
+        (one("Gather", tensor("x", [0, 3]), index), (nothing, wild), np.zeros((10, 3))),
+        (
+            one("GatherElements", tensor("x", ["n", 3]), tensor("i", [2, 3], I64)),
+            (nothing, np.zeros((2, 3), np.int64)),
+            np.zeros((2, 3)),
+        ),
+        (
+            one("GatherND", tensor("x", ["n", 3]), tensor("i", ["k", 1], I64)),
+            (nothing, wild[:, None]),
+            np.zeros((10, 3)),
+        ),
+        (
+            one("ScatterND", tensor("x", ["n", 3]), tensor("i", ["k", 1], I64), tensor("u", ["k", 3])),
+            (nothing, wild[:, None], np.ones((10, 3), np.float32)),
+            nothing,
+        ),
+        (one("Pad", tensor("x", ["n", 3]), ints("p", 1, 0, 1, 0), mode="edge"), (nothing,), np.zeros((2, 3))),
+        (
+            one("Pad", tensor("x", ["n", 3]), ints("p", 1, 0, 1, 0), mode="reflect"),
+            (nothing,),
+            np.zeros((2, 3)),
+        ),
+        (one("Resize", image, *to, mode="linear", **spread), (pixels,), np.zeros((1, 1, 3, 8))),
+        (
+            one("Resize", image, *to, mode="nearest", nearest_mode="floor", **spread),
+            (pixels,),
+            np.zeros((1, 1, 3, 8)),
+        ),
+    ]
+    for k, (made, arrays, _) in enumerate(cases):
+        onnx.save(made, tmp_path / f"{k}.onnx")
+        np.savez(tmp_path / f"{k}.npz", **dict(zip("abc", arrays, strict=False)))
+
+    command = [sys.executable, "-c", GUARDED, str(tmp_path), str(len(cases))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    for k, (_, _, expected) in enumerate(cases):
+        assert np.array_equal(np.load(tmp_path / f"{k}.npy"), expected), k
