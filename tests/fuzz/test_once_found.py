@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tvmlite import te
+from tvmlite.core.errors import ScheduleError
 from tvmlite.fuzz import check
 
 
@@ -75,3 +78,27 @@ def test_a_choice_of_two_arrays_reads_neither_beyond_its_end() -> None:
     a, b = te.placeholder((6,), "int32", name="A"), te.placeholder((6,), "int32", name="B")
     c = te.compute((12,), lambda i: te.if_then_else(i < 6, a[i], b[i - 6]), name="C")
     check(te.create_schedule(c.op), backends=("c",))
+
+
+def test_a_loop_that_ends_before_its_first_full_turn_does_no_more_than_it_has() -> None:
+    n, m = te.size_var("n"), te.size_var("m")
+    a = te.placeholder((n, m), name="A")
+    k = te.reduce_axis((0, m), name="k")
+    b = te.compute((n,), lambda i: te.sum(a[i, k], axis=k, where=i > 2), name="B")
+    s = te.create_schedule(b.op)
+    for rows in (0, 1, 2, 5):
+        check(s, sizes={"n": rows, "m": 3})
+
+
+def test_a_refused_rfactor_leaves_the_schedule_as_it_was() -> None:
+    a = te.placeholder((4, 6, 5), name="A")
+    k, r = te.reduce_axis((0, 6), name="k"), te.reduce_axis((0, 5), name="r")
+    b = te.compute((4,), lambda i: te.sum(a[i, k, r], axis=[k, r]), name="B")
+    s = te.create_schedule(b.op)
+    s[b].fuse(b.op.axis[0], k)
+    before = str(s)
+    with pytest.raises(
+        ScheduleError, match=r"rfactor: axis i\.k\.fused of stage B both reduces and runs over"
+    ):
+        s.rfactor(b, r)
+    assert str(s) == before

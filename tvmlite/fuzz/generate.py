@@ -304,7 +304,8 @@ def reduction(b: Builder) -> bool:
     b.rnd.shuffle(order)
     axis = f"[{', '.join(order)}]" if len(order) > 1 else order[0]
     read = f"{x.name}[{index(at)}]"
-    scalars = Expressions(b.rnd, [Leaf(read, x.dtype)], [*axes, *order])
+    values = [f"te.convert({name})" for name in order]  # te.max(a, axis) would reduce
+    scalars = Expressions(b.rnd, [Leaf(read, x.dtype)], [*axes, *values])
     where = f", where={scalars.condition(1)}" if b.rnd.random() < 0.25 else ""
     kind = b.rnd.choice(("sum", "sum", "sum", "max", "min", "prod", "all", "any", "xor"))
     if kind in ("all", "any"):

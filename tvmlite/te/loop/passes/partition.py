@@ -147,6 +147,8 @@ class _Partition(Walker):
                 last = simplify(e.Min(last, limit)) if not prove(e.LessEqual(limit, begin)) else last
         if first is begin and last is end:
             return None
+        if first is not begin and not prove(e.LessEqual(first, end)):
+            first = simplify(e.Min(first, end))  # the loop may end before the first full turn
         last = simplify(e.Max(first, last))
         parts = (first is not begin) + (last is not end)
         cost = parts * weight(loop.body)
