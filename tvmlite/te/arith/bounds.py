@@ -59,12 +59,13 @@ class Bounds:
     @contextmanager
     def scope(self) -> Iterator[None]:
         """What is told inside is forgotten after."""
-        outer, points = self._now, self._samples.copied()
+        outer = self._now
         self._now = _Knowledge(dict(outer.limits), outer.facts)
         try:
-            yield
+            with self._samples.scope():
+                yield
         finally:
-            self._now, self._samples.points = outer, points
+            self._now = outer
 
     def bind(self, atom: int, low: Poly, extent: Poly) -> None:
         """``atom`` is in ``[low, low + extent)``, which is not empty."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tvmlite.te.arith import polynomial as p
@@ -36,14 +37,26 @@ class Samples:
     def __init__(self, atoms: Atoms, natural: Callable[[int], Interval]) -> None:
         self.atoms, self.natural = atoms, natural
         self.points = [Point(habit, {}) for habit in range(len(_SIZES))]
+        self._shared = False
 
-    def copied(self) -> list[Point]:
-        """The points as they are; to be put back when what is told next is forgotten."""
-        kept, self.points = self.points, [Point(one.habit, dict(one.values)) for one in self.points]
-        return kept
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What happens to the points inside is undone after."""
+        outer = self.points, self._shared
+        self._shared = True  # they are copied when they change first: often they do not
+        try:
+            yield
+        finally:
+            self.points, self._shared = outer
+
+    def _own(self) -> None:
+        if self._shared:
+            self.points = [Point(one.habit, dict(one.values)) for one in self.points]
+            self._shared = False
 
     def refute(self, poly: Poly) -> bool:
         """Whether ``poly`` is negative at some point."""
+        self._own()
         for place, point in enumerate(self.points):
             if self.at(poly, point) < 0:
                 if place:  # what refutes once is likely to refute again
@@ -62,14 +75,17 @@ class Samples:
         return total
 
     def bind(self, number: int, low: Poly, extent: Poly) -> None:
-        """The variable ``number`` is in ``[low, low + extent)``: first, last, or somewhere between."""
+        """The variable ``number`` is in ``[low, low + extent)``."""
+        if p.value_of(low) is not None and (p.value_of(extent) or 0) > 0:
+            if not any(number in point.values for point in self.points):
+                return  # its value is chosen when first asked for: the interval is all there is to know
+        self._own()
         kept = []
         for point in self.points:
             count = self.at(extent, point)
             if count < 1:
                 continue
-            turns = (0, count - 1, (point.habit * 7919 + number * 31) % count, count // 2)
-            value = self.at(low, point) + turns[point.habit % 4]
+            value = self.at(low, point) + _turn(point.habit, number, count)
             if number in point.values:
                 point = self._moved(point, number, value)
             point.values[number] = value
@@ -79,6 +95,7 @@ class Samples:
     def assume(self, poly: Poly, known: Callable[[], Iterable[Poly]]) -> None:
         """``poly`` is never negative: points where it is are moved or go. ``known`` are all polynomials that
         must not be negative."""
+        self._own()
         kept = []
         for point in self.points:
             if self.at(poly, point) >= 0:
@@ -128,11 +145,16 @@ class Samples:
     def _natural(self, number: int, habit: int) -> int:
         """The value of a variable (or of an opaque atom) nobody gave one."""
         low, high = self.natural(number)
+        if low is not None and high is not None:
+            return low + _turn(habit, number, high - low + 1)
         value = _SIZES[(habit + number) % len(_SIZES)]
-        if low is None and high is None:
-            return -value if habit == 1 else value
         if low is not None:
-            value += low
+            return low + value
         if high is not None:
-            value = min(value, high)
-        return value if low is None else max(value, low)
+            return high - value
+        return -value if habit == 1 else value
+
+
+def _turn(habit: int, number: int, count: int) -> int:
+    """The first, the last, one in the middle or any other turn of a loop of ``count``."""
+    return (0, count - 1, (habit * 7919 + number * 31) % max(count, 1), count // 2)[habit % 4]
