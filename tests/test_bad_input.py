@@ -187,6 +187,7 @@ def test_te_mistakes_end_at_the_users_line() -> None:
     te = tvmlite.te
     a = te.placeholder((8, 8), name="A")
     k = te.reduce_axis((0, 8), "k")
+    no_function: Any = 5
     mistakes: list[tuple[Any, str]] = [
         (lambda: te.compute((8,), lambda i: a[i, i, i]), "has 2 axes, indexed with 3"),
         (lambda: te.compute((8,), lambda i: a[i]), "has 2 axes, indexed with 1"),
@@ -196,7 +197,7 @@ def test_te_mistakes_end_at_the_users_line() -> None:
         (lambda: te.compute((8,), lambda i: a[i, 0] % 2.0), "'%' of float32 values, expected ints"),
         (lambda: te.compute((8,), lambda i: a[i, 0] << 1), "shift_left of float32 values"),
         (lambda: te.compute((8,), lambda i: te.sum(a[i, k], [k, k])), "an axis is given twice: k, k"),
-        (lambda: te.compute((8,), 5), "a int given, expected a function"),
+        (lambda: te.compute((8,), no_function), "a int given, expected a function"),
         (lambda: te.compute((-3,), lambda i: i), "an extent is -3"),
         (lambda: te.reduce_axis((0, 2.5)), "expected an extent or"),
         (lambda: te.reduce_axis((0, -8), "k"), "its extent is -8"),
@@ -213,6 +214,7 @@ def test_files_that_cannot_be_are_named(tmp_path, monkeypatch) -> None:
     for path in (tmp_path / "no" / "x.so", "a\0.so", tmp_path / "file" / "x.c"):
         with pytest.raises(LibraryError, match="cannot write"):
             made.export(path)
+    wrong: Any
     for wrong in (None, b"x.so", "a" * 5000, tmp_path, tmp_path / "file"):
         with pytest.raises(LibraryError):
             runtime.load(wrong)

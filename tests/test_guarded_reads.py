@@ -87,7 +87,8 @@ def test_no_index_and_no_size_reads_outside_its_array(tmp_path) -> None:
     ]
     for k, (made, arrays, _) in enumerate(cases):
         onnx.save(made, tmp_path / f"{k}.onnx")
-        np.savez(tmp_path / f"{k}.npz", **dict(zip("abc", arrays, strict=False)))
+        named: Any = dict(zip("abc", arrays, strict=False))
+        np.savez(tmp_path / f"{k}.npz", **named)
 
     command = [sys.executable, "-c", GUARDED, str(tmp_path), str(len(cases))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -196,6 +196,11 @@ class ComputeOp(Operation):
             object.__setattr__(self, "_inputs", cached)
         return cached
 
+    @property
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        """TVM's name of ``inputs``."""
+        return self.inputs
+
     def output_shape(self, index: int) -> Shape:
         return tuple(_extent(a.dom.extent) for a in self.axis if a.dom is not None)
 
