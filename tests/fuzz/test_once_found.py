@@ -102,3 +102,9 @@ def test_a_refused_rfactor_leaves_the_schedule_as_it_was() -> None:
     ):
         s.rfactor(b, r)
     assert str(s) == before
+
+
+def test_a_function_without_a_statement_is_one_in_c_too() -> None:
+    a = te.placeholder((3, 0), name="A")
+    b = te.compute((3, 0), lambda i, j: a[i, j] + 1.0, name="B")
+    check(te.create_schedule(b.op))

@@ -89,7 +89,7 @@ class _Shrinker:
 
     def fails(self, program: Program) -> bool:
         text = program.text()
-        if text in self.tried:
+        if text in self.tried or "create_schedule([])" in text:
             return False
         self.tried.add(text)
         return failure(self.member, program, self.backends)[0] == self.signature

@@ -171,7 +171,7 @@ def merged(lines: list[str]) -> list[str]:
     result: list[str] = []
     versions: tuple[list[str], list[str]] = ([], [])
     inside = -1
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+    for line, following in zip(lines, [*lines[1:], ""], strict=False):
         if line == f"#if {CONDITION}":
             inside = 0
         elif line == "#else":
