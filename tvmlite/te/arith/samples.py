@@ -96,6 +96,8 @@ class Samples:
         """``poly`` is never negative: points where it is are moved or go. ``known`` are all polynomials that
         must not be negative."""
         self._own()
+        if any(_is_empty(self.natural(atom)) for monomial in poly for atom in monomial):
+            self.points = []
         kept = []
         for point in self.points:
             if self.at(poly, point) >= 0:
@@ -157,4 +159,8 @@ class Samples:
 
 def _turn(habit: int, number: int, count: int) -> int:
     """The first, the last, one in the middle or any other turn of a loop of ``count``."""
-    return (0, count - 1, (habit * 7919 + number * 31) % max(count, 1), count // 2)[habit % 4]
+    return (0, count - 1, (habit * 7919 + number * 31) % count, count // 2)[habit % 4] if count > 0 else 0
+
+
+def _is_empty(interval: Interval) -> bool:
+    return interval.low is not None and interval.high is not None and interval.low > interval.high
