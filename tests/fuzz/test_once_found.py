@@ -108,3 +108,25 @@ def test_a_function_without_a_statement_is_one_in_c_too() -> None:
     a = te.placeholder((3, 0), name="A")
     b = te.compute((3, 0), lambda i, j: a[i, j] + 1.0, name="B")
     check(te.create_schedule(b.op))
+
+
+def test_a_tensor_computed_inside_a_loop_is_not_fetched_ahead_in_it() -> None:
+    a = te.placeholder((8, 8), name="A")
+    b = te.compute((8, 8), lambda i, j: a[i, j] + 1.0, name="B")
+    c = te.compute((8, 8), lambda i, j: b[i, j] * 2.0, name="C")
+    s = te.create_schedule(c.op)
+    s[b].compute_at(s[c], c.op.axis[1])
+    s[c].prefetch(b, c.op.axis[0])
+    with pytest.raises(ScheduleError, match="prefetch: B is computed inside the loop i of C"):
+        te.lower(s, [a, c])
+
+
+def test_each_late_refusal_shows_the_line_of_its_own_primitive() -> None:
+    a = te.placeholder((4, 8), name="A")
+    k = te.reduce_axis((0, 8), name="k")
+    b = te.compute((4,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    s[b].loop_partition(k, [9])
+    s[b].decompose_reduction(b.op.axis[0])
+    with pytest.raises(ScheduleError, match=r"(?s)has 8 turns.*s\[b\]\.loop_partition\(k, \[9\]\)"):
+        te.lower(s, [a, b])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tvmlite.fuzz import illegal, values
 from tvmlite.fuzz.check import Wrong
 from tvmlite.fuzz.generate import generate
+from tvmlite.fuzz.primitives import double_buffers
 from tvmlite.fuzz.program import Program, namespace, run
 from tvmlite.fuzz.schedules import Arranger, arrange
 
@@ -38,6 +39,7 @@ def make(seed: int, index: int, targets: tuple[str, ...] = TARGETS) -> Case:
     wrong = mistake = None
     try:
         arrange(arranger)
+        double_buffers(arranger)
         body = tuple(arranger.lines)
         mistake = illegal.attempt(arranger) if rnd.random() < 0.4 else None
     except Wrong as error:

@@ -19,10 +19,13 @@ def table(tally: Tally) -> str:
     told = 100 * tally.compared / max(tally.elements, 1)
     lines.append("")
     lines.append(
-        f"{tally.cases} cases in {tally.seconds:.0f} s, {len(tally.findings)} wrong; {tally.refused} refused "
-        f"when lowered; {told:.1f}% of {tally.elements} elements could be told right from wrong"
+        f"{tally.cases} cases in {tally.seconds:.0f} s, {len(tally.findings)} wrong; "
+        f"{tally.refused.total()} refused when lowered; {told:.1f}% of {tally.elements} elements "
+        "could be told right from wrong"
     )
     lines.append(f"mistakes made on purpose and refused as they should be: {_listed(tally.mistakes)}")
+    if tally.refused:
+        lines.append(f"refused when lowered, with the line: {_listed(tally.refused)}")
     if tally.primitives_refused:
         lines.append(f"primitives refused: {_listed(tally.primitives_refused)}")
     return "\n".join(lines)

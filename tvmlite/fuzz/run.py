@@ -31,7 +31,7 @@ class Tally:
     """What was tried."""
 
     cases: int = 0
-    refused: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
     elements: int = 0
     compared: int = 0
     tags: Counter[str] = field(default_factory=Counter)
@@ -141,7 +141,8 @@ class _Run:
         tally, tags = self.tally, set(message.get("tags", ()))
         tally.cases += 1
         tally.tags.update(tags)
-        tally.refused += "refused" in message
+        if "refused" in message:
+            tally.refused[message["refused"].split(":", 1)[0]] += 1
         tally.elements += message.get("elements", 0)
         tally.compared += message.get("compared", 0)
         if message.get("mistake"):

@@ -130,9 +130,9 @@ def arrange(arranger: Arranger) -> None:
         _caches(arranger)
     for stage in reversed(arranger.stages()):
         for _ in range(rnd.choice((0, 1, 2, 3, 4, 6))):
-            weights = [weight for weight, _ in _PRIMITIVES.values()]
-            name = rnd.choices(list(_PRIMITIVES), weights)[0]
-            _PRIMITIVES[name][1](arranger, stage)
+            weights = [weight for weight, _ in PRIMITIVES.values()]
+            name = rnd.choices(list(PRIMITIVES), weights)[0]
+            PRIMITIVES[name][1](arranger, stage)
         _factor(arranger, stage)
     _place(arranger)
     for stage in arranger.stages():
@@ -174,19 +174,26 @@ def _cache_read(a: Arranger, stage: Stage) -> None:
     if not readers:
         return
     some = readers if a.rnd.random() < 0.6 else [a.rnd.choice(readers)]
-    name = next(
-        (
-            n
-            for n, v in a.names.items()
-            if isinstance(v, te.Tensor) and v.op in a.schedule.stage_map and a.schedule.current(v) is chosen
-        ),
-        None,
-    )
+    name = name_of(a, chosen)
     if name is None:
         return
     made = a.fresh(f"{name}_r")
     given = ", ".join(a.tensor(one) for one in some)
     a.attempt("cache_read", f'{made} = s.cache_read({name}, "local", [{given}])')
+
+
+def name_of(a: Arranger, tensor: te.Tensor) -> str | None:
+    """The name of what ``tensor`` stands for now, if it has one."""
+    for name, value in a.names.items():
+        if isinstance(value, te.Tensor) and value.op in a.schedule.stage_map:
+            if a.schedule.current(value) is tensor:
+                return name
+    return None
+
+
+def readers_of(a: Arranger, stage: Stage) -> list[Stage]:
+    """The stages that read what ``stage`` makes."""
+    return [one for one in a.schedule.stages if any(o in one.op.inputs for o in stage.op.outputs)]
 
 
 def _split(a: Arranger, stage: Stage) -> None:
@@ -320,8 +327,8 @@ def _factor(a: Arranger, stage: Stage) -> None:
             for axis in one.leaf_iter_vars:
                 a.labels.pop(axis, None)
             for _ in range(a.rnd.randint(0, 2)):
-                name = a.rnd.choice(list(_PRIMITIVES))
-                _PRIMITIVES[name][1](a, one)
+                name = a.rnd.choice(list(PRIMITIVES))
+                PRIMITIVES[name][1](a, one)
 
 
 def _place(a: Arranger) -> None:
@@ -332,17 +339,8 @@ def _place(a: Arranger) -> None:
             continue
         op = stage.op
         assert isinstance(op, t.ComputeOp)
-        readers = [
-            one
-            for one in a.schedule.stages
-            if any(o in one.op.inputs for o in op.outputs) and isinstance(one.op, t.ComputeOp)
-        ]
-        externs = any(
-            o in one.op.inputs
-            for one in a.schedule.stages
-            for o in op.outputs
-            if isinstance(one.op, t.ExternOp)
-        )
+        readers = [one for one in readers_of(a, stage) if isinstance(one.op, t.ComputeOp)]
+        externs = len(readers) < len(readers_of(a, stage))
         if choice < 0.25 and not op.reduce_axis and not externs:
             a.attempt("compute_inline", f"s[{a.tensor(stage)}].compute_inline()")
         elif choice < 0.75 and readers and not externs:
@@ -360,7 +358,7 @@ def _leaf(a: Arranger, stage: Stage, kind: str = "") -> IterVar | None:
     return a.rnd.choice(leaves) if leaves else None
 
 
-_PRIMITIVES: dict[str, tuple[int, Callable[[Arranger, Stage], None]]] = {
+PRIMITIVES: dict[str, tuple[int, Callable[[Arranger, Stage], None]]] = {  # ``primitives`` adds more
     "split": (5, _split),
     "tile": (2, _tile),
     "fuse": (3, _fuse),

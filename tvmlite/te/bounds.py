@@ -74,7 +74,7 @@ class Bounds:
     def inside(self, stage: Stage, own: bool) -> Iterator[None]:
         """What holds inside the loops around ``stage``, and in its ``own`` loops too: where loops run and
         that they do run, of which proofs elsewhere must know nothing."""
-        around = list(_loops_around(stage))
+        around = list(loops_around(stage))
         if own:
             around = [*((stage, leaf) for leaf in reversed(stage.leaf_iter_vars)), *around]
         with self.analyzer.scope():
@@ -218,7 +218,7 @@ def _running(stage: Stage, consumer: Stage, bounds: Bounds) -> dict[e.Var, Inter
         first, extent = bounds.ranges[leaf]
         running = inside and not e.is_const(extent, 1)
         found[leaf] = Interval(first, extent - 1) if running else Interval(bounds.position(leaf), 0)
-    for _, leaf in _loops_around(consumer):
+    for _, leaf in loops_around(consumer):
         inside = inside and leaf is not stage.attach_ivar
         if inside:
             outside[bounds.loops[leaf]] = Interval(0, bounds.ranges[leaf].extent - 1)
@@ -261,7 +261,7 @@ def _by_loops(stage: Stage, consumer: Stage, bounds: Bounds) -> _ByLoops | None:
     values = {leaf: bounds.position(leaf) for leaf in consumer.leaf_iter_vars}
     values_up(consumer.relations, bounds.ranges, values)
     running: dict[e.Var, Interval] = {}
-    around = [*((consumer, leaf) for leaf in reversed(consumer.leaf_iter_vars)), *_loops_around(consumer)]
+    around = [*((consumer, leaf) for leaf in reversed(consumer.leaf_iter_vars)), *loops_around(consumer)]
     for _, leaf in around:
         if leaf is stage.attach_ivar:
             break
@@ -280,7 +280,7 @@ def _relax(axis: IterVar, interval: Interval, outside: dict[e.Var, Interval], bo
     return Interval(low.low, low.width + interval.width)
 
 
-def _loops_around(stage: Stage) -> Iterator[tuple[Stage, IterVar]]:
+def loops_around(stage: Stage) -> Iterator[tuple[Stage, IterVar]]:
     """The loops that ``stage`` stands in, with the stages they belong to, innermost first."""
     while stage.attach_type == AT:
         parent, axis = stage.attach_stage, stage.attach_ivar
@@ -330,7 +330,7 @@ def _constant_width(width: Number, stage: Stage, bounds: Bounds) -> Number | Non
 def _check_scope(stage: Stage, consumers: list[Stage]) -> None:
     """An error if a consumer of ``stage`` stands outside the loop it is attached to."""
     for consumer in consumers if stage.attach_type == AT else ():
-        within = (*consumer.leaf_iter_vars, *(leaf for _, leaf in _loops_around(consumer)))
+        within = (*consumer.leaf_iter_vars, *(leaf for _, leaf in loops_around(consumer)))
         if not any(leaf is stage.attach_ivar for leaf in within):
             assert stage.attach_stage is not None
             assert stage.attach_ivar is not None

@@ -193,7 +193,7 @@ def _init_depth(stage: Stage, begin: int) -> int:
         raise ScheduleError(
             f"decompose_reduction: axis {wanted.var.name} of stage {stage.name} is no loop outside the "
             "reduction any more",
-            stage.order_span,
+            stage.init_span,
         )
     return position
 
@@ -209,7 +209,7 @@ def _in_pieces(stage: Stage, leaf: IterVar, loop: ir.Stmt) -> ir.Stmt:
         raise ScheduleError(
             f"loop_partition: axis {leaf.var.name} of stage {stage.name} has {extent} turns, expected a "
             f"constant of at least {known}",
-            stage.order_span,
+            stage.partition_spans.get(leaf),
         )
     rest = int(extent.value) - known
     counts = [rest if n is None else n for n in sizes] + ([] if None in sizes else [rest])

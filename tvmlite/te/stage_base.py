@@ -82,7 +82,8 @@ class StageBase:
         self.layout_span: Span | None = None
         self.init_axis: IterVar | None = None
         self.partitions: dict[IterVar, tuple[int | None, ...]] = {}
-        self.order_span: Span | None = None
+        self.init_span: Span | None = None
+        self.partition_spans: dict[IterVar, Span] = {}
         self.trace: Trace | None = None
 
     def copy(self) -> Any:

@@ -40,7 +40,7 @@ class OrderPrimitives(StageBase):
         if position > reduces[0]:
             outermost = self.leaf_iter_vars[reduces[0]].var.name
             raise self.error("decompose_reduction", f"is inside {outermost}, which reduces already", axis)
-        self.init_axis, self.order_span = axis, Span.of_caller()
+        self.init_axis, self.init_span = axis, Span.of_caller()
 
     @primitive
     def loop_partition(self, axis: IterVar, sizes: Sequence[int | None]) -> None:
@@ -65,7 +65,7 @@ class OrderPrimitives(StageBase):
                 axis,
             )
         self.partitions[axis] = given
-        self.order_span = Span.of_caller()
+        self.partition_spans = {**self.partition_spans, axis: Span.of_caller()}
 
     @primitive
     def reverse_compute_at(self, producer: Stage, axis: IterVar) -> None:

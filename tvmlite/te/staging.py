@@ -11,7 +11,7 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import rewrite, substitute
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.bounds import running_intervals
+from tvmlite.te.bounds import loops_around, running_intervals
 from tvmlite.te.expr import Expr
 from tvmlite.te.intervals import evaluate, simplify, union
 from tvmlite.te.loop import ir
@@ -42,6 +42,14 @@ def _prefetch(
     bounds = building.bounds
     if tensor not in building.formulas[stage.op].reads:
         raise ScheduleError(f"prefetch: stage {stage.name} does not read {tensor.name} any more", span)
+    makers = (one for stages in building.attached.values() for one in stages)
+    maker = next((one for one in makers if tensor in one.op.outputs), None)
+    if maker is not None and any(around is leaf for _, around in loops_around(maker)):
+        raise ScheduleError(
+            f"prefetch: {tensor.name} is computed inside the loop {leaf.var.name} of {stage.name}, where "
+            "nothing of it is there yet",
+            span,
+        )
     later = bounds.widening.index(offset)
     with bounds.inside(stage, own=True):
         analyzer = bounds.analyzer
