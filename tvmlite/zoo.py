@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -94,8 +95,8 @@ _ROLES: dict[str, tuple[str, ...]] = {
 
 def _roles(graph: onnx.GraphProto) -> dict[str, str]:
     """What each value would be as a weight, seen through Unsqueeze and Reshape."""
-    roles: dict[str, str] = {}
-    aliases: dict[str, str] = {}
+    roles: dict[Any, str] = {}
+    aliases: dict[Any, str] = {}
     summed = {name for node in graph.node if node.op_type == "Sum" for name in node.input}
     for node in graph.node:
         if node.op_type in ("Unsqueeze", "Reshape"):

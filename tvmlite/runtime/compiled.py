@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import cffi
@@ -65,9 +64,8 @@ class CompiledFunction:
         self._slots = _slots(signature)
         self._input_slots = tuple(s for s in self._slots if s.array is None or not s.array.is_output)
         arrays = [s.array for s in self._slots if s.array is not None]
-        if unrunnable:
-            self._bind = partial(_refuse, f"{self.name} is not run: {unrunnable}")
-        else:
+        self._unrunnable = unrunnable
+        if not unrunnable:
             self._planner = Planner(signature, arrays, shapes_address)
         place_of = {p.name: i for i, p in enumerate(signature.parameters)}
         self._size_places = [(place_of[p.name], p.name) for p in signature.shape_sizes]
@@ -122,6 +120,11 @@ class CompiledFunction:
         self, args: tuple[Any, ...], named: Mapping[str, Any]
     ) -> tuple[list[Any], tuple[np.ndarray, ...]]:
         """The C arguments but for workspace and threads, and the outputs made here."""
+        if self._unrunnable:
+            raise TargetError(
+                f"{self.name} is not run: {self._unrunnable}",
+                hint="compile for this machine: target='native'",
+            )
         if named:
             args = self._in_order(args, named)
         complete = len(args) == len(self._slots)
@@ -251,10 +254,6 @@ class CompiledFunction:
 
     def __repr__(self) -> str:
         return f"CompiledFunction({self.signature.c_prototype()})"
-
-
-def _refuse(message: str, *_: object) -> Any:
-    raise TargetError(message, hint="compile for this machine: target='native'")
 
 
 def _slots(signature: Signature) -> tuple[_Slot, ...]:

@@ -46,18 +46,19 @@ def load(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> tuple[onnx.
 
     Raises ModelError for a file that is missing, truncated, foreign or empty.
     """
-    if isinstance(model, onnx.ModelProto):
-        folder, name, proto = None, model.graph.name or "model", model
+    if isinstance(model, str | os.PathLike):
+        path = Path(model)
+        folder, name = path.parent, str(path)
+        proto = _parse(_read(path), name)
     elif isinstance(model, bytes | bytearray | memoryview):
         folder, name = None, "model"
         proto = _parse(bytes(model), name)
         name = proto.graph.name or name
-    elif not isinstance(model, str | os.PathLike):
-        raise ModelError(f"a model is a path, bytes or an onnx.ModelProto, not a {type(model).__name__}")
+    elif isinstance(model, onnx.ModelProto):
+        folder, proto = None, model
+        name = proto.graph.name or "model"
     else:
-        path = Path(model)
-        folder, name = path.parent, str(path)
-        proto = _parse(_read(path), name)
+        raise ModelError(f"a model is a path, bytes or an onnx.ModelProto, not a {type(model).__name__}")
     _check_whole(proto, name)
     return proto, folder, name
 
