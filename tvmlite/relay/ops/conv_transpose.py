@@ -41,7 +41,7 @@ def transposed_type(rank: int) -> Callable[..., TensorType]:
                 f"{call.op}: weight is {show_shape(weight.shape)}: its kernel must be numbers", call.span
             )
         groups, channels = call["groups"], weight.shape[1] * call["groups"]
-        fits = same_dim(data.shape[1], weight.shape[0])
+        fits = same_dim(data.shape[1], weight.shape[0]) and groups >= 1
         if not fits or (isinstance(data.shape[1], int) and data.shape[1] % groups):
             raise TypeInferError(
                 f"{call.op}: data is {show_shape(data.shape)}, weight is {show_shape(weight.shape)}, "

@@ -22,6 +22,8 @@ def resized(node: OnnxNode, data: Expr, whole: dict[int, tuple[Dim, Any]], metho
         have = node.shape(made)[axis]
         assert isinstance(have, int)
         assert isinstance(extent, int)
+        if have == 0 or extent == 0:
+            node.bad(f"axis {axis} of {have} elements resized to {extent}")
         scale = factor if isinstance(factor, float) else extent / have
         matrix = weights(have, extent, scale, method, mode, node)
         order = [*(a for a in range(rank) if a != axis), axis]
@@ -33,6 +35,7 @@ def resized(node: OnnxNode, data: Expr, whole: dict[int, tuple[Dim, Any]], metho
 def weights(have: int, extent: int, scale: float, method: str, mode: str, node: OnnxNode) -> np.ndarray:
     """``(extent, have)``: how much of each source pixel a new one takes; each row adds up to 1."""
     alpha, exclude = node.attr("cubic_coeff_a", -0.75), node.attr("exclude_outside", 0)
+    node.check_table(extent, have)
     width = min(scale, 1.0)
     first = int(np.floor((-1 if method == "linear" else -2) / width)) + 1
     steps = np.arange(first, 2 - first)

@@ -86,14 +86,24 @@ def _stacked(node: OnnxNode, values: list[Expr], axis: int) -> Expr:
     return node.many("concatenate", rows, axis=axis) if len(rows) > 1 else rows[0]
 
 
+def _per_value(node: OnnxNode, name: str, count: int) -> list[int]:
+    """An attribute with one number a sequence; zeros where it is left out."""
+    given = node.attr(name) or [0] * count
+    if len(given) != count:
+        node.bad(f"{name} is {given}, expected {count} numbers")
+    return given
+
+
 @converter("Scan", since=9)
 def scan(node: OnnxNode, *inputs: Expr) -> list[Expr]:
     """Unrolled over a scan axis of known length."""
     graph, count = node.required("body"), node.required("num_scan_inputs")
+    if not 0 < count <= len(inputs):
+        node.bad(f"num_scan_inputs is {count} of {len(inputs)} inputs")
     states, sequences = list(inputs[: len(inputs) - count]), list(inputs[len(inputs) - count :])
-    axes = node.attr("scan_input_axes") or [0] * count
+    axes = _per_value(node, "scan_input_axes", count)
     axes = [node.axis(a, node.rank(s)) for a, s in zip(axes, sequences, strict=True)]
-    backward = node.attr("scan_input_directions") or [0] * count
+    backward = _per_value(node, "scan_input_directions", count)
     length = node.shape(sequences[0])[axes[0]]
     if not isinstance(length, int) or not 0 < length <= MOST_TURNS:
         node.unsupported(f"a sequence of {length} steps; 1 to {MOST_TURNS} are unrolled")
@@ -107,8 +117,8 @@ def scan(node: OnnxNode, *inputs: Expr) -> list[Expr]:
         scanned.append(outputs[len(states) :])
         states = outputs[: len(states)]
     rows = len(graph.output) - len(states)
-    out_axes = node.attr("scan_output_axes") or [0] * rows
-    reverses = node.attr("scan_output_directions") or [0] * rows
+    out_axes = _per_value(node, "scan_output_axes", rows)
+    reverses = _per_value(node, "scan_output_directions", rows)
     made = list(states)
     for k in range(rows):
         values = [turn[k] for turn in scanned]

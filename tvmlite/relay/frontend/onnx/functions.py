@@ -95,6 +95,8 @@ def _plain_body(schema: Any, opset: int) -> onnx.FunctionProto | None:
 def check_arity(node: OnnxNode, domain: str, inputs: Sequence[Expr | None]) -> None:
     """Hold a node of ONNX's own domain to its schema: inputs, outputs, attributes that must be there."""
     schema = _schema(domain, node.op_type, node.opset)
+    if schema is None and not domain:  # newer than the model's operator set, and converted all the same
+        schema = _schema(domain, node.op_type, onnx.defs.onnx_opset_version())
     if schema is None or (node.proto.domain, node.op_type) in node.importer.local_functions:
         return
     given = len(node.proto.input)
@@ -126,7 +128,7 @@ def _check_types(node: OnnxNode, schema: Any, inputs: Sequence[Expr | None]) -> 
     seen: dict[str, tuple[str, str]] = {}
     for formal, value in zip(formals, inputs, strict=False):
         if value is None:
-            if formal.option == kinds.Single:
+            if formal.option != kinds.Optional:
                 node.bad(f"input {formal.name!r} is missing")
             continue
         dtype = node.dtype(value)

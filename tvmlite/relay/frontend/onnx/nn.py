@@ -251,6 +251,8 @@ def lp_pool(node: OnnxNode, data: Expr) -> Expr:
     kernel = per_axis(node, "kernel_shape", rank, 1)
     strides, dilations = per_axis(node, "strides", rank, 1), per_axis(node, "dilations", rank, 1)
     p = node.attr("p", 2)
+    if p < 1:
+        node.bad(f"p is {p}, expected at least 1")
     size = node.make("abs", data)
     powers = size if p == 1 else node.make("power", size, p)
     padding = window_padding(node, data, kernel, strides, dilations)
@@ -272,5 +274,7 @@ def lp_pool(node: OnnxNode, data: Expr) -> Expr:
 @converter("GlobalLpPool")
 def global_lp_pool(node: OnnxNode, data: Expr) -> Expr:
     p, axes = node.attr("p", 2), tuple(range(2, node.rank(data)))
+    if p < 1:
+        node.bad(f"p is {p}, expected at least 1")
     total = node.make("sum", node.make("power", node.make("abs", data), p), axis=axes, keepdims=True)
     return node.make("power", total, 1 / p)

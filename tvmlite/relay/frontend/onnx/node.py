@@ -21,6 +21,9 @@ from tvmlite.te import expr as e
 if TYPE_CHECKING:
     from tvmlite.relay.frontend.onnx.importer import Importer, Scope
 
+LARGEST_TABLE = 2**27
+"""Elements of a constant that a converter computes."""
+
 KNOWN_LIMIT = 4096
 """Elements up to which a value is followed at import."""
 
@@ -170,6 +173,13 @@ class OnnxNode:
         if any(x is None for x in flat):
             self.unsupported(f"input {what!r} is not made of whole numbers")
         return [x for x in flat if x is not None]
+
+    def check_table(self, *extents: int) -> None:
+        """Refuse a table of these extents that is to be computed at import, if it is absurdly large."""
+        if min(extents, default=0) < 0:
+            self.bad(f"negative extent in {extents}")
+        if math.prod(extents) > LARGEST_TABLE:
+            self.unsupported(f"needs a table of {extents} elements, at most {LARGEST_TABLE} are made")
 
     def one_int(self, value: Expr, what: str) -> Dim:
         """The one element of an integer tensor; as ``ints``."""

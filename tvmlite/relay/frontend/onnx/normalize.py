@@ -12,6 +12,9 @@ from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.ir import Expr
 from tvmlite.relay.types import show_shape
 
+LONGEST_WINDOW = 1024
+"""Neighbouring channels whose squares are added one by one."""
+
 _SOFTMAXES = ("Softmax", "LogSoftmax", "Hardmax")
 
 
@@ -182,6 +185,8 @@ def local_response(node: OnnxNode, data: Expr) -> Expr:
     size, alpha = node.required("size"), node.attr("alpha", 1e-4)
     beta, bias = node.attr("beta", 0.75), node.attr("bias", 1.0)
     shape, rank = node.shape(data), node.rank(data)
+    if size > LONGEST_WINDOW:
+        node.unsupported(f"size is {size}, at most {LONGEST_WINDOW} is supported")
     if size < 1 or rank < 2:
         node.bad(f"size is {size} and data is {show_shape(shape)}, expected at least 1, and channels")
     before = (size - 1) // 2

@@ -85,6 +85,8 @@ def center_crop_pad(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
     wanted = node.static_ints(shape, "shape")
     rank = node.rank(data)
     axes = node.axes(node.attr("axes", list(range(rank))), rank)
+    if len(wanted) != len(axes) or min(wanted, default=0) < 0:
+        node.bad(f"shape is {wanted} for {len(axes)} axes")
     for axis, extent in zip(axes, wanted, strict=True):
         have = node.shape(data)[axis]
         if not isinstance(have, int):

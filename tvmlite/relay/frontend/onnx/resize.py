@@ -88,6 +88,8 @@ def _resize(
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
     if sizes is not None and policy != "stretch":
         scales, sizes = _kept_ratio(node, [shape[a] for a in axes], sizes, policy)
+    if roi is not None and len(roi) != 2 * len(axes):
+        node.bad(f"roi is {roi}, expected {2 * len(axes)} numbers")
     whole: dict[int, tuple[Dim, Any]] = {}
     for i, axis in enumerate(axes):
         factor = None if scales is None else scales[i]

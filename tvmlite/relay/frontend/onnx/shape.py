@@ -262,6 +262,8 @@ def space_to_depth(node: OnnxNode, data: Expr) -> Expr:
 
 def _channel_major(node: OnnxNode, data: Expr, block: int) -> Expr:
     """Channels outermost (CRD): the block's place varies fastest."""
+    if node.rank(data) != 4 or block < 1:
+        node.bad(f"blocksize is {block} and data is {show_shape(node.shape(data))}, expected 4 axes")
     n, c, h, w = node.shape(data)
     rows, columns = dims.simplify(h // block), dims.simplify(w // block)
     parts = node.reshape(data, (n, c, rows, block, columns, block))

@@ -52,7 +52,16 @@ def follow(node: OnnxNode, inputs: Sequence[Expr | None]) -> list[np.ndarray] | 
     if made is None:
         return None
     outputs = made if isinstance(made, list) else [made]
-    return outputs if all(o.size <= KNOWN_LIMIT for o in outputs) else None
+    dtype = result_dtype(node, inputs)
+    return outputs if all(o.size <= KNOWN_LIMIT and _fits(o, dtype) for o in outputs) else None
+
+
+def _fits(elements: np.ndarray, dtype: str) -> bool:
+    """Whether the integers among ``elements`` are some of ``dtype``: computed in it, others wrap around."""
+    if not dtypes.is_int(dtype):
+        return True
+    low, high = dtypes.limits(dtype)
+    return all(low <= x <= high for x in elements.ravel().tolist() if isinstance(x, int))
 
 
 _BOOLEAN = ("Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Not", "And", "Or")
@@ -118,7 +127,10 @@ def objects(values: Sequence[Any], shape: Sequence[int] | None = None) -> np.nda
 
 
 def _each(function: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
-    made = np.frompyfunc(function, len(arrays), 1)(*arrays)
+    try:
+        made = np.frompyfunc(function, len(arrays), 1)(*arrays)
+    except ValueError:  # shapes that do not broadcast: the converter says so
+        raise Unknown from None
     return made if isinstance(made, np.ndarray) else objects([made], ())
 
 
@@ -138,7 +150,10 @@ def _size(node: OnnxNode, data: Expr) -> np.ndarray:
 
 @rule("Range")
 def _range(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> np.ndarray:
-    first, last, step = (elements_of(node, v).reshape(()).item() for v in (start, limit, delta))
+    bounds = [elements_of(node, v) for v in (start, limit, delta)]
+    if any(b.size != 1 for b in bounds):
+        raise Unknown
+    first, last, step = (b.reshape(()).item() for b in bounds)
     if not all(isinstance(v, int) for v in (first, last, step)) or step == 0:
         raise Unknown
     if (last - first) // step > KNOWN_LIMIT:

@@ -203,7 +203,7 @@ def stft(
     if not isinstance(total, int) or not isinstance(fields, int):
         node.unsupported(f"a signal of dynamic length {total}")
     hop = int(node.number(step, "frame_step"))
-    size: Dim = total if window is None else node.shape(window)[0]
+    size: Dim = total if window is None else math.prod(node.shape(window)[:1])
     if length is not None:
         size = int(node.number(length, "frame_length"))
     if not isinstance(size, int) or not 0 < size <= total or hop < 1:
@@ -227,6 +227,8 @@ def stft(
 
 def _window(node: OnnxNode, window: Expr, size: int) -> Expr:
     """The window, with zeros after it where frames are longer."""
+    if node.rank(window) != 1:
+        node.bad(f"a window of rank {node.rank(window)}, expected 1")
     (have,) = node.shape(window)
     if not isinstance(have, int) or have > size:
         node.bad(f"a window of {have} for frames of {size}")

@@ -56,6 +56,7 @@ def affine_grid(node: OnnxNode, theta: Expr, size: Expr) -> Expr:
     if not all(isinstance(d, int) for d in extents):
         node.unsupported(f"of a dynamic size {show_shape(tuple(extents))}")
     plain = [int(d) for d in extents if isinstance(d, int)]
+    node.check_table(rank + 1, *plain)
     lines = [_line(n, bool(aligned)) for n in plain]
     points = np.stack([*reversed(np.meshgrid(*lines, indexing="ij")), np.ones(plain)]).reshape(rank + 1, -1)
     flat = node.const(points[None], dtype)
