@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from tvmlite.core import abi
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.target import Target
+from tvmlite.te.codegen import c_x86
 from tvmlite.te.codegen.c_function import FunctionWriter
 from tvmlite.te.codegen.c_names import BUILT_IN, Module
 from tvmlite.te.codegen.c_vector import CONDITION
@@ -24,6 +25,9 @@ _PROTOTYPES = {
     void *closure, int64_t extent);""",
     abi.NOW: f"int64_t {abi.NOW}(void);",
 }
+
+_VECTORS = "!defined(TVMLITE_PORTABLE) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9))"
+"""Whether there are the vector types of GCC and Clang, and ``__builtin_convertvector``."""
 
 _MACROS = {
     "TL_PREFETCH": """#if defined(__GNUC__)
@@ -55,16 +59,17 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
             )
     module = Module({f.name: signature_of(f) for f in functions})
     for function in functions:
-        FunctionWriter(expand_intrinsics(function), module).write()
+        FunctionWriter(expand_intrinsics(function, either=c_x86.SCALED_LANES), module).write()
     parts = ["/* Made by tvmlite. C99; see the header for how to call it. */", "#include <stdint.h>"]
     if module.helpers.libm:
         parts[-1] = "#include <math.h>\n#include <stdint.h>"
     parts += [text for name, text in _MACROS.items() if name in module.used]
     if module.typedefs:
         types = "\n".join(module.typedefs)
-        parts.append(
-            f"#if defined(__GNUC__)\n#define {CONDITION} 1\n{types}\n#else\n#define {CONDITION} 0\n#endif"
-        )
+        parts.append(f"#if {_VECTORS}\n#define {CONDITION} 1\n{types}\n#else\n#define {CONDITION} 0\n#endif")
+    if module.intrinsics:
+        asked = " || ".join(f"({one})" for one in module.intrinsics)
+        parts.append(f"#if {asked}\n{c_x86.HEADER}\n#endif")
     parts += [text for name, text in _PROTOTYPES.items() if name in module.used]
     parts += ["\n".join(module.declarations)] if module.declarations else []
     if functions:

@@ -19,6 +19,7 @@ from tvmlite.te.codegen.c_text import (
     unsigned_type,
     work_type,
 )
+from tvmlite.te.codegen.math import functions
 from tvmlite.te.codegen.math.expand import LIBRARY
 from tvmlite.te.loop import ir
 
@@ -131,7 +132,7 @@ class Writer:
             if self._is_same_in_all_lanes(node):
                 continue
             children = tuple(node.children())
-            if isinstance(node, e.Call) and _is_lazy(node):
+            if isinstance(node, e.Call) and node.name in ("if_then_else", functions.EITHER):
                 children = node.args[:1]
             elif isinstance(node, e.Call) and node.name == "address_of":
                 children = tuple(node.args[0].children())
@@ -317,6 +318,8 @@ class Writer:
             load = node.args[0]
             assert isinstance(load, ir.Load), "an address is that of a load"
             return f"&{self.names.buffer(load.buffer)}[{strip(self._find(load.indices[0]))}]"
+        if node.name == functions.EITHER:
+            return self._find(node.args[0])
         args, dtype = [self._find(a) for a in node.args], node.args[0].dtype
         work = "float32" if dtype in HALVES else dtype
         match node.name:

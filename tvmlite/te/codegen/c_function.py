@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tvmlite.core import abi
+from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
+from tvmlite.te.codegen import c_x86
 from tvmlite.te.codegen.c_expr import Writer, strip
 from tvmlite.te.codegen.c_names import Module, parameter_keys, reads_elsewhere, unique_names
 from tvmlite.te.codegen.c_text import HALVES, memory_type, work_type
-from tvmlite.te.codegen.c_vector import CONDITION, VectorWriter, can_write, is_dense, merged
+from tvmlite.te.codegen.c_vector import CONDITION, VectorWriter, can_write, is_dense
+from tvmlite.te.codegen.c_versions import merged
 from tvmlite.te.loop import ir
 
 
@@ -25,6 +28,7 @@ class FunctionWriter:
         self._taken = set(self.names.values())
         self._temporaries = 0
         self._bodies = 0
+        self._special = False  # in what has only the form of vectors
         self._read: set[object] = set()
         self._counters: set[e.Var] = {ir.THREAD, ir.THREADS, *function.sizes}
         self._naturals: set[e.Var] = {ir.THREAD, ir.THREADS, *function.sizes}
@@ -116,6 +120,8 @@ class FunctionWriter:
                 self._while(condition, body)
             case ir.If():
                 self._if(stmt)
+            case ir.Choice():
+                self._choice(stmt)
             case ir.Assert(condition, message):
                 writer = Writer(self)
                 text = strip(writer.write(e.Not(condition)))
@@ -200,15 +206,37 @@ class FunctionWriter:
             writer = VectorWriter(self, value.dtype, value.lanes)
             text = strip(writer.write(value))
             line = f"{writer.place(buffer, index)} = {text};"
-            self._with_vectors(writer, line, lambda: self._store_lanes(store))
+            if self._special:
+                self._vectors_only(writer, line)
+            else:
+                self._with_vectors(writer, line, lambda: self._store_lanes(store))
         else:
             self._store_lanes(store)
 
+    def _choice(self, choice: ir.Choice) -> None:
+        """The special statement where the C compiler's machine has it, and there are vector types."""
+        if not _has_form(choice):
+            self._plain(choice.portable)
+            return
+        asked = f"{CONDITION} && {c_x86.condition(choice.needs)}"
+        self.module.intrinsics[asked] = None
+        self.lines.append(f"#if {asked}")
+        self._special = True
+        self._in_braces(lambda: self.statement(choice.special))
+        self._special = False
+        self.lines.append("#else")
+        self._in_braces(lambda: self.statement(choice.portable))
+        self.lines.append("#endif")
+
+    def _vectors_only(self, writer: VectorWriter, line: str) -> None:
+        self.module.typedefs.update(dict.fromkeys(writer.typedefs))
+        self.module.intrinsics.update(dict.fromkeys(f"{CONDITION} && {one}" for one in writer.includes))
+        self._emit(*writer.lines, line)
+
     def _with_vectors(self, writer: VectorWriter, line: str, otherwise: Callable[[], object]) -> None:
         """``line`` where there are vector types, what ``otherwise`` emits elsewhere."""
-        self.module.typedefs.update(dict.fromkeys(writer.typedefs))
         self.lines.append(f"#if {CONDITION}")
-        self._emit(*writer.lines, line)
+        self._vectors_only(writer, line)
         self.lines.append("#else")
         otherwise()
         self.lines.append("#endif")
@@ -397,7 +425,7 @@ class FunctionWriter:
     # -- text
 
     def _emit(self, *lines: str) -> None:
-        self.lines += ["    " * self.depth + line for line in lines]
+        self.lines += [line if line.startswith("#") else "    " * self.depth + line for line in lines]
 
     def _emit_lines(self, lines: list[str]) -> None:
         self._emit(*lines)
@@ -429,3 +457,13 @@ class FunctionWriter:
             elif not line.startswith((inner + " ", inner + "}", inner + ")")):
                 counts[-1] += 1
         return max(counts) <= 1 and (len(counts) == 1 or (counts[0] == counts[-1] == 0 and len(counts) == 4))
+
+
+def _has_form(choice: ir.Choice) -> bool:
+    """Whether the special statement is one that is only stores of vectors that C has a form of."""
+    stores = choice.special.body if isinstance(choice.special, ir.Seq) else (choice.special,)
+    names = [n.name for n in postorder(choice.special) if isinstance(n, e.Foreign) and n.kind != "bits"]
+    return c_x86.has_form(choice.needs, names) and all(
+        isinstance(s, ir.Store) and s.predicate is None and is_dense(s.indices[0]) and can_write(s.value)
+        for s in stores
+    )

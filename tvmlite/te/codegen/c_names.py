@@ -54,6 +54,7 @@ class Module:
     helpers: Helpers = field(default_factory=Helpers)
     used: set[str] = field(default_factory=set)
     typedefs: dict[str, None] = field(default_factory=dict)
+    intrinsics: dict[str, None] = field(default_factory=dict)
     declarations: dict[str, None] = field(default_factory=dict)
     definitions: list[str] = field(default_factory=list)
 

@@ -1,33 +1,30 @@
-"""Plain vector arithmetic with the vector types of GCC and Clang, for what portable C does lane by lane.
+"""Vector arithmetic with the vector types of GCC and Clang, for what portable C does lane by lane.
 
 Compilers keep such vectors in registers, an unrolled tile of accumulators too, which they seldom do for
-loops over lanes.
+loops over lanes; and they need not find out what a loop over lanes computes. A vector of bools is a *mask*
+here: integers of the width of what was compared, all their bits set where it holds.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
+from tvmlite.te.codegen import c_x86
 from tvmlite.te.codegen.c_expr import Names, Writer, strip
-from tvmlite.te.codegen.c_text import SUFFIX, work_type
+from tvmlite.te.codegen.c_text import HALVES, SUFFIX, memory_type, work_type
+from tvmlite.te.codegen.c_vector_forms import ARITH, COMPARE, can_write, parts, shift_count, vectors
+from tvmlite.te.codegen.math import functions
 from tvmlite.te.loop import ir
+
+__all__ = ["CONDITION", "VectorWriter", "can_write", "is_dense"]
 
 CONDITION = "TL_VECTORS"
 """The macro that is 1 where these types exist."""
 
-_ARITH = {e.Add: "+", e.Sub: "-", e.Mul: "*", e.Div: "/"}
-_DTYPES = ("float32", "float64")
-_WIDEST = 256
-
-
-def can_write(value: e.Expr) -> bool:
-    """Whether ``value`` has a form here: float vectors, loaded side by side, added, multiplied, compared,
-    chosen by a condition that is the same in all lanes."""
-    size = value.lanes * dtypes.bytes_of(value.dtype)
-    if value.lanes & (value.lanes - 1) or value.lanes < 2 or size > _WIDEST:
-        return False
-    return all(_is_plain(node, value.dtype) for node in _vectors(value))
+_LONGEST = 100
+"""Characters an expression may have before it becomes a temporary."""
 
 
 def is_dense(index: e.Expr) -> bool:
@@ -35,51 +32,17 @@ def is_dense(index: e.Expr) -> bool:
     return isinstance(index, e.Ramp) and e.is_const(index.stride, 1)
 
 
-def _vectors(root: e.Expr) -> list[e.Expr]:
-    """The vectors that ``root`` is made of, children first; not what they are indexed with."""
-    inside: set[object] = set()
-    nodes = [n for n in postorder(root) if isinstance(n, e.Expr)]
-    for node in reversed(nodes):
-        if node is root or node in inside:
-            inside.add(node)
-            inside.update(_parts(node))
-    return [n for n in nodes if n in inside]
+@dataclass(frozen=True)
+class _Text:
+    """What a node is in C: ``scalar`` if one for all lanes; ``mask`` has the bits of a mask's elements.
 
+    ``lanes`` are those, if not those of the whole."""
 
-def _parts(node: e.Expr) -> tuple[e.Expr, ...]:
-    """The vectors that ``node`` is computed from."""
-    match node:
-        case e.Binary(a, b) | e.Call("if_then_else", (_, a, b)):
-            return a, b
-        case _:
-            return ()
-
-
-def _is_plain(node: e.Expr, dtype: str) -> bool:
-    if node.dtype != dtype or dtype not in _DTYPES or node.lanes == 1:
-        return False
-    match node:
-        case ir.Load(predicate=None, indices=(index,)):
-            return is_dense(index)
-        case e.Const() | e.Broadcast() | e.Var():
-            return True
-        case e.Call("if_then_else", (condition, a, b)):
-            return condition.lanes == 1 and _is_written_in_place(a) and _is_written_in_place(b)
-        case _:
-            return type(node) in (*_ARITH, e.Min, e.Max)
-
-
-def _is_written_in_place(value: e.Expr) -> bool:
-    """Whether ``value`` needs no declaration that reads memory: it stays in its branch."""
-    match value:
-        case ir.Load(indices=(index,)):
-            return value.lanes > 1 and not any(isinstance(n, ir.Load) for n in postorder(index))
-        case e.Const():
-            return value.lanes > 1
-        case e.Broadcast(value=inner):
-            return isinstance(inner, (e.Const, e.Var))
-        case _:
-            return False
+    text: str
+    dtype: str
+    scalar: bool = False
+    mask: int = 0
+    lanes: int = 0
 
 
 class VectorWriter:
@@ -88,101 +51,349 @@ class VectorWriter:
     def __init__(self, names: Names, dtype: str, lanes: int) -> None:
         self.names, self.dtype, self.lanes = names, dtype, lanes
         self.scalars = Writer(names)
-        self.type = f"tl_{SUFFIX[dtype]}x{lanes}"
-        bits = dtypes.bits(dtype)
-        self.mask = f"tl_i{bits}x{lanes}"
-        self.typedefs = [
-            _typedef(work_type(dtype), self.type, dtype, lanes),
-            _typedef(f"int{bits}_t", self.mask, dtype, lanes),
-        ]
+        self.typedefs: list[str] = []
+        self.includes: set[str] = set()
+        self._texts: dict[object, _Text] = {}
+        self._uses: dict[object, int] = {}
+        self._lazy: set[object] = set()
+        self.type = self.type_of(dtype)
 
     @property
     def lines(self) -> list[str]:
         """The declarations that must come before what was written."""
         return self.scalars.lines
 
+    def type_of(self, dtype: str, lanes: int = 0) -> str:
+        """The name of the type of vectors of ``dtype``, as they are in memory."""
+        lanes = lanes or self.lanes
+        raw = "uint16" if dtype in HALVES else "uint8" if dtype == "bool" else dtype
+        name, size = f"tl_{SUFFIX[raw]}x{lanes}", dtypes.bytes_of(raw)
+        attributes = f"vector_size({size * lanes}), aligned({size}), may_alias"
+        self.typedefs.append(f"typedef {memory_type(raw)} {name} __attribute__(({attributes}));")
+        return name
+
     def place(self, buffer: ir.Buffer, index: e.Expr, const: str = "") -> str:
         """The vector in memory at ``index``, which is dense."""
         assert isinstance(index, e.Ramp)
         element = f"{self.names.buffer(buffer)}[{strip(self.scalars.write(index.base))}]"
-        return f"*({const}{self.type} *)({const}void *)&{element}"
+        return f"*({const}{self.type_of(buffer.dtype, index.lanes)} *)({const}void *)&{element}"
 
     def write(self, value: e.Expr) -> str:
-        """``value``, of which ``can_write`` holds, as a vector."""
-        nodes = _vectors(value)
-        uses: dict[object, int] = {}
+        """``value``, of which ``can_write`` holds, as a vector in memory has it."""
+        nodes = vectors(value)
         for node in nodes:
-            for child in _parts(node):
-                uses[child] = uses.get(child, 0) + 1
-        lazy = {arm for node in nodes if isinstance(node, e.Call) for arm in _parts(node)}
-        texts: dict[object, tuple[str, bool]] = {}
-        for node in nodes:
-            text, scalar = self._text(node, texts)
-            if uses.get(node, 0) > 1 and not scalar and node not in lazy:
-                text = self._declare(text)
-            texts[node] = text, scalar
-        return self._vector(*texts[value])
+            for child in parts(node):
+                self._uses[child] = self._uses.get(child, 0) + 1
+            if isinstance(node, e.Call) and node.name == "if_then_else" and node.args[0].lanes == 1:
+                self._lazy.update(node.args[1:])
+        made = self._write(value)
+        if value.dtype == "bool":
+            return f"__builtin_convertvector(({self._mask(made, 8)} & 1), {self.type_of('bool')})"
+        return self._vector(made)
 
-    def _text(self, node: e.Expr, texts: dict[object, tuple[str, bool]]) -> tuple[str, bool]:
-        """Its text, and whether that is a scalar, the same in all lanes."""
+    def _write(self, root: e.Expr) -> _Text:
+        for node in vectors(root, of_machines=False):
+            if node in self._texts:
+                continue
+            made = self._text(node)
+            wanted = self._uses.get(node, 0) > 1 or len(made.text) > _LONGEST
+            if wanted and not made.scalar and node not in self._lazy:
+                made = self._named(made)
+            self._texts[node] = made
+        return self._texts[root]
+
+    # -- one node
+
+    def _text(self, node: e.Expr) -> _Text:
         match node:
             case e.Const():
-                return self.scalars.write(e.Const(node.value, node.dtype)), True
+                return _Text(self.scalars.write(e.Const(node.value, node.dtype)), node.dtype, scalar=True)
             case e.Broadcast(value=value):
-                return self.scalars.write_short(value), True
+                return _Text(self._same_in_all_lanes(value), node.dtype, scalar=True)
             case e.Var():
-                return f"(*(const {self.type} *)(const void *){self.names.variable(node)})", False
+                text = f"(*(const {self.type_of(node.dtype)} *)(const void *){self.names.variable(node)})"
+                return self._from_memory(text, node.dtype)
             case ir.Load():
-                return f"({self.place(node.buffer, node.indices[0], 'const ')})", False
-            case e.Call("if_then_else", (condition, *arms)):
-                holds = self.scalars.write_short(condition)
-                then, otherwise = (self._vector(*texts[arm]) for arm in arms)
-                return f"({holds} ? ({self.type}){then} : ({self.type}){otherwise})", False
-        assert isinstance(node, e.Binary)
-        (a, a_scalar), (b, b_scalar) = texts[node.a], texts[node.b]
-        if type(node) in _ARITH:
-            return f"({a} {_ARITH[type(node)]} {b})", a_scalar and b_scalar
-        a, b = self._declare(self._vector(a, a_scalar)), self._declare(self._vector(b, b_scalar))
-        first = self._declare(
-            f"({a} {'<' if isinstance(node, e.Min) else '>'} {b}) | ({a} != {a})", self.mask
+                text = f"({self.place(node.buffer, node.indices[0], 'const ')})"
+                made = self._from_memory(text, node.dtype)
+                return replace(made, lanes=node.lanes)
+            case e.Compare():
+                return self._compare(node)
+            case e.And(a, b) | e.Or(a, b):
+                return self._both("&" if isinstance(node, e.And) else "|", a, b)
+            case e.Not(a):
+                return self._inverse(self._texts[a])
+            case e.Min() | e.Max():
+                return self._extreme(node)
+            case e.Binary():
+                return self._arith(node)
+            case e.Select(condition, a, b):
+                return self._select(condition, a, b)
+            case e.Cast(value=value):
+                return self._cast(self._texts[value], node.dtype)
+            case e.Foreign():
+                return self._foreign(node)
+            case e.Call(functions.EITHER):
+                return self._either(node)
+            case e.Call():
+                return self._call(node)
+        raise AssertionError(f"{type(node).__name__} has no form as a vector")
+
+    def _same_in_all_lanes(self, value: e.Expr) -> str:
+        if not isinstance(value, e.Foreign) or value.kind != "bits":
+            return self.scalars.write_short(value)
+        load = value.args[0]  # several elements as one
+        assert isinstance(load, ir.Load)
+        assert isinstance(load.indices[0], e.Ramp)
+        name, element = f"tl_{SUFFIX[value.dtype]}_bytes", work_type(value.dtype)
+        self.typedefs.append(f"typedef {element} {name} __attribute__((aligned(1), may_alias));")
+        place = strip(self.scalars.write(load.indices[0].base))
+        return f"(*(const {name} *)(const void *)&{self.names.buffer(load.buffer)}[{place}])"
+
+    def _from_memory(self, text: str, dtype: str) -> _Text:
+        return _Text(f"({text} != 0)", "bool", mask=8) if dtype == "bool" else _Text(text, dtype)
+
+    def _arith(self, node: e.Binary) -> _Text:
+        a, b, symbol = self._texts[node.a], self._texts[node.b], ARITH[type(node)]
+        if dtypes.is_float(node.dtype):
+            return _Text(f"({a.text} {symbol} {b.text})", node.dtype, a.scalar and b.scalar)
+        return _Text(self._wrapping(self._vector(a), symbol, self._vector(b), node.dtype), node.dtype)
+
+    def _wrapping(self, a: str, symbol: str, b: str, dtype: str) -> str:
+        """Of integers: unsigned ones wrap."""
+        if dtypes.is_unsigned(dtype):
+            return f"({a} {symbol} {b})"
+        raw = self.type_of(f"u{dtype}")
+        return f"(({self.type_of(dtype)})(({raw}){a} {symbol} ({raw}){b}))"
+
+    def _compare(self, node: e.Compare) -> _Text:
+        a, b = self._texts[node.a], self._texts[node.b]
+        if node.a.dtype == "bool":
+            bits = max(a.mask, b.mask, 8)
+            ordered = isinstance(node, (e.Less, e.LessEqual))  # what holds is -1 in a mask
+            one, other = (self._mask(x, bits) for x in ((b, a) if ordered else (a, b)))
+            return _Text(f"({one} {COMPARE[type(node)]} {other})", "bool", mask=bits)
+        return self._compared(self._vector(a), COMPARE[type(node)], b, node.a.dtype)
+
+    def _compared(self, a: str, symbol: str, b: _Text, dtype: str) -> _Text:
+        bits = dtypes.bits(dtype)
+        other = b.text if dtypes.is_float(dtype) else self._vector(b)
+        return _Text(f"(({self.type_of(f'int{bits}')})({a} {symbol} {other}))", "bool", mask=bits)
+
+    def _both(self, symbol: str, a: e.Expr, b: e.Expr) -> _Text:
+        one, other = self._texts[a], self._texts[b]
+        bits = max(one.mask, other.mask, 8)
+        return _Text(f"({self._mask(one, bits)} {symbol} {self._mask(other, bits)})", "bool", mask=bits)
+
+    def _inverse(self, mask: _Text) -> _Text:
+        bits = mask.mask or 8
+        return _Text(f"(~{self._mask(mask, bits)})", "bool", mask=bits)
+
+    def _extreme(self, node: e.Min | e.Max) -> _Text:
+        a, b = self._named(self._texts[node.a], vector=True), self._texts[node.b]
+        symbol, least = ("<", "<=") if isinstance(node, e.Max) else (">", ">=")
+        if isinstance(node.b, e.Const) and node.b.value == node.b.value:  # not where the first is NaN
+            takes_b = self._compared(a.text, least, b, node.dtype)
+            return self._blend(takes_b, self._vector(b), a.text, node.dtype)
+        b = self._named(b, vector=True)
+        takes_a = self._compared(b.text, symbol, a, node.dtype)
+        if dtypes.is_float(node.dtype):
+            nan = self._compared(a.text, "!=", a, node.dtype)
+            takes_a = _Text(f"({takes_a.text} | {nan.text})", "bool", mask=nan.mask)
+        return self._blend(takes_a, a.text, b.text, node.dtype)
+
+    def _select(self, condition: e.Expr, a: e.Expr, b: e.Expr) -> _Text:
+        one, other = self._texts[a], self._texts[b]
+        if a.dtype != "bool":
+            return self._blend(self._texts[condition], self._vector(one), self._vector(other), a.dtype)
+        bits = max(one.mask, other.mask, 8)
+        return self._blend(
+            self._texts[condition], self._mask(one, bits), self._mask(other, bits), f"int{bits}", bits
         )
-        return f"(({self.type})((({self.mask}){a} & {first}) | (({self.mask}){b} & ~{first})))", False
 
-    def _vector(self, text: str, scalar: bool) -> str:
+    def _blend(self, condition: _Text, a: str, b: str, dtype: str, mask: int = 0) -> _Text:
+        """``a`` where ``condition``, else ``b``."""
+        bits = dtypes.bits(dtype)
+        whole, type_ = self.type_of(f"int{bits}"), self.type_of(dtype)
+        chosen = self._named(_Text(self._mask(condition, bits), "bool", mask=bits)).text
+        text = f"(({type_})((({whole}){a} & {chosen}) | (({whole}){b} & ~{chosen})))"
+        return _Text(text, "bool" if mask else dtype, mask=mask)
+
+    # -- conversions
+
+    def _cast(self, value: _Text, to: str) -> _Text:
+        source = value.dtype
+        if source == to:
+            return value
+        if source == "bool":
+            bits = dtypes.bits(to)
+            return _Text(self._converted(f"({self._mask(value, bits)} & 1)", f"int{bits}", to), to)
+        if to == "bool":
+            zero = _Text(f"({self.type_of(source)}){{0}}", source)
+            return self._compared(self._vector(value), "!=", zero, source)
+        if dtypes.is_float(source) and dtypes.is_int(to):
+            return self._saturated(self._named(value, vector=True), to)
+        return _Text(self._converted(self._vector(value), source, to), to)
+
+    def _converted(self, text: str, source: str, to: str) -> str:
+        """As ``__builtin_convertvector`` does it: whole numbers wrap."""
+        same = dtypes.is_int(source) and dtypes.is_int(to) and dtypes.bits(source) == dtypes.bits(to)
+        return (
+            f"(({self.type_of(to)}){text})"
+            if same
+            else f"__builtin_convertvector({text}, {self.type_of(to)})"
+        )
+
+    def _saturated(self, x: _Text, to: str) -> _Text:
+        """Floats as integers: the nearest there is, 0 for NaN."""
+        least, greatest = (int(limit) for limit in dtypes.limits(to))
+        work = f"int{dtypes.bits(x.dtype)}"
+        if dtypes.bits(to) < dtypes.bits(x.dtype):  # whose limits floats have exactly
+            low, high = (_float(limit, x.dtype) for limit in (least, greatest))
+            above = self._compared(x.text, ">", _Text(low, x.dtype, scalar=True), x.dtype)
+            limited = self._named(self._blend(above, x.text, self._splat(low, x.dtype), x.dtype))
+            below = self._compared(limited.text, "<", _Text(high, x.dtype, scalar=True), x.dtype)
+            limited = self._blend(below, limited.text, self._splat(high, x.dtype), x.dtype)
+            whole = self._converted(limited.text, x.dtype, work)
+            if least != 0:
+                whole = f"({whole} & {self._compared(x.text, '==', x, x.dtype).text})"
+            return _Text(self._converted(whole, work, to), to)
+        bound = 2.0 ** (dtypes.bits(to) - (least != 0))
+        low, high = _float(least, x.dtype), _float(bound, x.dtype)
+        under = self._named(self._compared(x.text, "<=", _Text(low, x.dtype, scalar=True), x.dtype)).text
+        over = self._named(self._compared(x.text, ">=", _Text(high, x.dtype, scalar=True), x.dtype)).text
+        numbers = self._compared(x.text, "==", x, x.dtype).text
+        bits = f"({self.type_of(work)}){x.text} & ~({under} | {over}) & {numbers}"
+        whole = self._converted(f"(({self.type_of(x.dtype)})({bits}))", x.dtype, to)
+        if dtypes.bits(to) != dtypes.bits(x.dtype):
+            wider = self.type_of(f"int{dtypes.bits(to)}")
+            under, over = (f"__builtin_convertvector({m}, {wider})" for m in (under, over))
+        type_, raw = self.type_of(to), [self._splat(self._literal(n, to), to) for n in (least, greatest)]
+        return _Text(f"({whole} | ({raw[0]} & ({type_}){under}) | ({raw[1]} & ({type_}){over}))", to)
+
+    # -- calls
+
+    def _call(self, node: e.Call) -> _Text:
+        args, dtype = [self._texts[a] for a in parts(node)], node.dtype
+        bits = dtypes.bits(dtype) if dtype != "bool" else 0
+        whole = self.type_of(f"int{bits}") if bits else ""
+        match node.name:
+            case "if_then_else" if node.args[0].lanes == 1:
+                holds, type_ = self.scalars.write_short(node.args[0]), self.type_of(dtype)
+                then, otherwise = (self._vector(arm) for arm in args)
+                return _Text(f"({holds} ? ({type_}){then} : ({type_}){otherwise})", dtype)
+            case "if_then_else":
+                return self._select(*node.args)
+            case functions.SCALE | functions.LIMIT:
+                form = c_x86.scale if node.name == functions.SCALE else c_x86.limit
+                a, b = (self._named(x, vector=True).text for x in args)
+                return _Text(f"(({self.type}){form(self.lanes, a, b)})", dtype)
+            case "likely":
+                return args[0]
+            case "reinterpret":
+                return _Text(f"(({self.type_of(dtype)}){self._vector(args[0])})", dtype)
+            case "fabs" | "abs" if dtypes.is_float(dtype):
+                kept = f"(({whole}){self._vector(args[0])} & {_magnitude(bits)})"
+                return _Text(f"(({self.type_of(dtype)}){kept})", dtype)
+            case "copysign":
+                kept = f"(({whole}){self._vector(args[0])} & {_magnitude(bits)})"
+                sign = f"(({whole}){self._vector(args[1])} & ~{_magnitude(bits)})"
+                return _Text(f"(({self.type_of(dtype)})({kept} | {sign}))", dtype)
+            case "round":
+                return self._round(self._named(args[0], vector=True))
+            case "isnan":
+                x = self._named(args[0], vector=True)
+                return self._compared(x.text, "!=", x, x.dtype)
+            case "bitwise_not":
+                return (
+                    self._inverse(args[0]) if dtype == "bool" else _Text(f"(~{self._vector(args[0])})", dtype)
+                )
+            case "bitwise_and" | "bitwise_or" | "bitwise_xor":
+                symbol = {"and": "&", "or": "|", "xor": "^"}[node.name[8:]]
+                if dtype == "bool":
+                    return self._both(symbol, *node.args)
+                return _Text(f"({self._vector(args[0])} {symbol} {self._vector(args[1])})", dtype)
+            case "shift_left":
+                raw = self.type_of(f"uint{bits}")
+                shifted = f"(({raw}){self._vector(args[0])} << {shift_count(node)})"
+                return _Text(f"(({self.type_of(dtype)}){shifted})", dtype)
+            case "shift_right":
+                return _Text(f"({self._vector(args[0])} >> {shift_count(node)})", dtype)
+        raise AssertionError(f"{node.name} has no form as a vector")
+
+    def _round(self, x: _Text) -> _Text:
+        """To nearest even: in numbers this large there are no fractions."""
+        bits, type_ = dtypes.bits(x.dtype), self.type_of(x.dtype)
+        whole, large = self.type_of(f"int{bits}"), _float(2.0 ** (23 if bits == 32 else 52), x.dtype)
+        size = self._named(_Text(f"(({type_})(({whole}){x.text} & {_magnitude(bits)}))", x.dtype)).text
+        small = self._compared(size, "<", _Text(large, x.dtype, scalar=True), x.dtype)
+        made = self._blend(small, f"(({size} + {large}) - {large})", size, x.dtype)
+        return _Text(
+            f"(({type_})(({whole}){made.text} | (({whole}){x.text} & ~{_magnitude(bits)})))", x.dtype
+        )
+
+    def _either(self, node: e.Call) -> _Text:
+        """In two versions: ``args`` are the plain one, that of machines with AVX-512, what both are of."""
+        known, before = self._texts, self.lines
+        type_, name = self.type_of(node.dtype), self.names.temporary()
+        asked = c_x86.condition(c_x86.scaling_needs(self.lanes))
+        self.includes.add(asked)
+        made: list[list[str]] = []
+        for version in (node.args[1], node.args[0]):
+            self._texts, self.scalars.lines = dict(known), []
+            text = strip(self._vector(self._write(version)))
+            made.append([*self.lines, f"{name} = {text};"])
+        self._texts, self.scalars.lines = known, before
+        self.lines.extend([f"{type_} {name};", f"#if {asked}", *made[0], "#else", *made[1], "#endif"])
+        return _Text(name, node.dtype)
+
+    def _foreign(self, node: e.Foreign) -> _Text:
+        args = [self._texts[a] for a in node.args]
+        type_ = self.type_of(node.dtype, node.lanes)
+        if node.kind == "bits":
+            lanes = node.args[0].lanes
+            return _Text(f"(({type_}){self._vector(args[0], lanes)})", node.dtype, lanes=node.lanes)
+        values = [self._vector(t, a.lanes) for t, a in zip(args, node.args, strict=True)]
+        return _Text(f"(({type_}){c_x86.call(node.name, values)})", node.dtype, lanes=node.lanes)
+
+    # -- text
+
+    def _vector(self, value: _Text, lanes: int = 0) -> str:
+        """A vector, of a scalar too."""
+        return self._splat(value.text, value.dtype, lanes) if value.scalar else value.text
+
+    def _splat(self, text: str, dtype: str, lanes: int = 0) -> str:
         """A scalar in every lane: minus 0 keeps the sign of 0."""
-        return f"({text} - ({self.type}){{0}})" if scalar else text
+        type_ = self.type_of(dtype, lanes)
+        if dtypes.is_float(dtype):
+            return f"({text} - ({type_}){{0}})"
+        return f"(({type_}){{0}} + ({work_type(dtype)}){text})"
 
-    def _declare(self, text: str, kind: str = "") -> str:
+    def _mask(self, value: _Text, bits: int) -> str:
+        """A vector of bools as a mask of so many bits an element."""
+        type_ = self.type_of(f"int{bits}")
+        if value.scalar:
+            return f"(({type_}){{0}} - (int{bits}_t){value.text})"
+        return value.text if value.mask == bits else f"__builtin_convertvector({value.text}, {type_})"
+
+    def _literal(self, value: int, dtype: str) -> str:
+        return self.scalars.write(e.Const(value, dtype))
+
+    def _named(self, value: _Text, vector: bool = False) -> _Text:
+        """``value`` as a name, of what is in all lanes too if it must be a ``vector``."""
+        text = self._vector(value) if vector else value.text
         if text.isidentifier():
-            return text
-        name = self.names.temporary()
-        self.lines.append(f"const {kind or self.type} {name} = {strip(text)};")
-        return name
+            return _Text(text, value.dtype, mask=value.mask)
+        name, dtype = self.names.temporary(), f"int{value.mask}" if value.mask else value.dtype
+        self.lines.append(f"const {self.type_of(dtype, value.lanes)} {name} = {strip(text)};")
+        return _Text(name, value.dtype, mask=value.mask, lanes=value.lanes)
 
 
-def _typedef(element: str, name: str, dtype: str, lanes: int) -> str:
-    size = dtypes.bytes_of(dtype)
-    attributes = f"vector_size({size * lanes}), aligned({size}), may_alias"
-    return f"typedef {element} {name} __attribute__(({attributes}));"
+def _magnitude(bits: int) -> str:
+    """All bits but the sign's."""
+    return "0x7fffffff" if bits == 32 else "INT64_C(0x7fffffffffffffff)"
 
 
-def merged(lines: list[str]) -> list[str]:
-    """``lines`` with neighbouring statements in two versions joined: one ``#if`` for all of them."""
-    result: list[str] = []
-    versions: tuple[list[str], list[str]] = ([], [])
-    inside = -1
-    for line, following in zip(lines, [*lines[1:], ""], strict=False):
-        if line == f"#if {CONDITION}":
-            inside = 0
-        elif line == "#else":
-            inside = 1
-        elif line == "#endif":
-            inside = -1
-            if following != f"#if {CONDITION}":
-                result += [f"#if {CONDITION}", *versions[0], "#else", *versions[1], "#endif"]
-                versions = ([], [])
-        elif inside >= 0:
-            versions[inside].append(line)
-        else:
-            result.append(line)
-    return result
+def _float(value: float, dtype: str) -> str:
+    text = repr(float(value)) + ("" if dtype == "float64" else "f")
+    return f"({text})" if value < 0 else text

@@ -191,7 +191,8 @@ class If(Stmt):
 class Choice(Stmt):
     """``special`` on targets that have all the instruction sets in ``needs``, else ``portable``.
 
-    Both do the same. Legalisation chooses; the interpreter takes the portable one.
+    Both do the same. Legalisation chooses, or leaves it to the C compiler; the interpreter takes the portable
+    one.
     """
 
     needs: tuple[str, ...]

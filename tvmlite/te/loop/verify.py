@@ -117,7 +117,6 @@ class _Verifier:
                 if otherwise is not None:
                     self.stmt(otherwise)
             case ir.Choice(_, special, portable):
-                self.require(not self.legal, "legal form: a choice that depends on the target")
                 self.stmt(special)
                 self.stmt(portable)
             case ir.Seq(body):

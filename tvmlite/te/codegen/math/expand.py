@@ -28,18 +28,23 @@ LIBRARY = frozenset(
 )
 """Those that, unless expanded, are calls of the C library, in float32 (``sinf``) or float64 (``sin``)."""
 
+_SCALED = {"exp": functions.exp, "sigmoid": functions.sigmoid}
+
 _HALVES = ("float16", "bfloat16")
 
 
-def expand_intrinsics(function: Function, target: Target | None = None) -> Function:
+def expand_intrinsics(
+    function: Function, target: Target | None = None, either: frozenset[int] = frozenset()
+) -> Function:
     """``function`` with its float32 exp, log, log2, log10, tanh, sigmoid and erf expanded to arithmetic.
 
     The same in float16 and bfloat16 is computed in float32 and rounded once. What is left for the C library
     (see LIBRARY) is in float32 or float64 only; ``rsqrt`` and ``sigmoid`` are always expanded. Where vectors
-    of ``target`` can be scaled by powers of two (``scaled_vectors``), they are, by ``SCALE``.
+    of ``target`` can be scaled by powers of two (``scaled_vectors``), they are, by ``SCALE``. Vectors of as
+    many lanes as are in ``either`` get both forms.
     """
     lanes = scaled_vectors(target) if target is not None else frozenset()
-    return rewrite(function, partial(_expand, scaled=lanes))
+    return rewrite(function, partial(_expand, scaled=lanes, either=either))
 
 
 def expand(expr: Expr) -> Expr:
@@ -54,14 +59,17 @@ def scaled_vectors(target: Target) -> frozenset[int]:
     return frozenset((4, 8, 16) if target.has("avx512vl") else (16,))
 
 
-def _expand(node: Any, scaled: frozenset[int] = frozenset()) -> Any:
+def _expand(node: Any, scaled: frozenset[int] = frozenset(), either: frozenset[int] = frozenset()) -> Any:
     if not isinstance(node, Call):
         return node
     if node.dtype in _HALVES and (node.name in LIBRARY or node.name in ("sigmoid", "rsqrt")):
         wide = tuple(Cast("float32", argument) for argument in node.args)
-        return Cast(node.dtype, _expand(Call(node.name, wide, "float32"), scaled))
+        return Cast(node.dtype, _expand(Call(node.name, wide, "float32"), scaled, either))
     if node.name == "rsqrt":
         return functions.rsqrt(node.args[0])
+    if node.dtype == "float32" and node.name in _SCALED and node.lanes in either:
+        form, x = _SCALED[node.name], node.args[0]
+        return Call(functions.EITHER, (form(x), form(x, True), x), node.dtype)
     if node.name == "sigmoid":
         return functions.sigmoid(node.args[0], node.lanes in scaled)
     if node.dtype == "float32" and node.name == "exp":

@@ -19,6 +19,10 @@ _ROUNDER = 1.5 * 2.0**23
 SCALE = "scale"
 """``Call(SCALE, (x, n))`` is x times 2 to the whole number n, a float too, rounded once."""
 
+EITHER = "either"
+"""``Call(EITHER, (plain, scaled, x))`` is a function of x in two forms, the second of SCALE and LIMIT, of
+which the compiler of the generated code takes one."""
+
 LIMIT = "limit"
 """``Call(LIMIT, (x, most))`` is x with a magnitude of at most ``most``, which it is for NaN."""
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tvmlite.core.node import postorder
+from tvmlite.te import expr as e
+from tvmlite.te.codegen import c_x86
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import Walker, with_body
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
 
 def choose(function: ir.Function, target: Target) -> ir.Function:
     """``Choice`` becomes its special statement on an LLVM target that has what it needs, else its portable
-    one::
+    one; for C it stays if it has a form there, as only the C compiler knows the machine::
 
     if target has avx512vnni:      -->    C[0:16] = vpdpbusd(C[0:16], ...)
         C[0:16] = vpdpbusd(...)
@@ -30,5 +33,13 @@ class _Choose(Walker):
     def plain(self, stmt: ir.Stmt) -> ir.Stmt:
         if not isinstance(stmt, ir.Choice):
             return super().plain(stmt)
+        names = _intrinsics(stmt.special)
+        if self.target.kind == "c" and names and c_x86.has_form(stmt.needs, names):
+            return super().plain(stmt)
         fits = self.target.kind == "llvm" and all(self.target.has(one) for one in stmt.needs)
         return self.stmt(stmt.special if fits else stmt.portable)
+
+
+def _intrinsics(stmt: ir.Stmt) -> list[str]:
+    """The names of the LLVM intrinsics that ``stmt`` calls."""
+    return [n.name for n in postorder(stmt) if isinstance(n, e.Foreign) and n.kind != "bits"]

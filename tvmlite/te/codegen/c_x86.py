@@ -1,0 +1,77 @@
+"""LLVM's x86 intrinsics as ``<immintrin.h>`` spells them, and the macros that tell whether they are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+HEADER = "#include <immintrin.h>"
+
+
+@dataclass(frozen=True)
+class Intrinsic:
+    """A function ``name`` of the header, which takes ``arguments`` and gives ``result``: types of vectors."""
+
+    name: str
+    result: str
+    arguments: tuple[str, ...]
+
+
+INTRINSICS = {
+    "llvm.x86.avx512.vpdpbusd.512": Intrinsic("_mm512_dpbusd_epi32", "__m512i", ("__m512i",) * 3),
+    "llvm.x86.avx512.vpdpbusd.256": Intrinsic("_mm256_dpbusd_avx_epi32", "__m256i", ("__m256i",) * 3),
+    "llvm.x86.avx512.vpdpbusd.128": Intrinsic("_mm_dpbusd_avx_epi32", "__m128i", ("__m128i",) * 3),
+    "llvm.x86.avx512bf16.dpbf16ps.512": Intrinsic(
+        "_mm512_dpbf16_ps", "__m512", ("__m512", "__m512bh", "__m512bh")
+    ),
+    "llvm.x86.avx512bf16.dpbf16ps.256": Intrinsic(
+        "_mm256_dpbf16_ps", "__m256", ("__m256", "__m256bh", "__m256bh")
+    ),
+    "llvm.x86.avx512bf16.dpbf16ps.128": Intrinsic(
+        "_mm_dpbf16_ps", "__m128", ("__m128", "__m128bh", "__m128bh")
+    ),
+}
+"""By LLVM's name. Those of 256 and 128 bits are AVX-VNNI's, as the tensor intrinsics ask for that."""
+
+_MACROS = {
+    name: f"__{name.upper()}__"
+    for name in ("avx512f", "avx512dq", "avx512vl", "avx512vnni", "avxvnni", "avx512bf16")
+}
+"""By LLVM's name of the instruction set."""
+
+_REGISTERS = {4: "_mm", 8: "_mm256", 16: "_mm512"}
+
+SCALED_LANES = frozenset(_REGISTERS)
+"""The lanes of float32 vectors that ``scale`` and ``limit`` work on."""
+
+
+def has_form(needs: Iterable[str], names: Iterable[str]) -> bool:
+    """Whether C can ask for the instruction sets ``needs`` and call the LLVM intrinsics ``names``."""
+    return all(n in _MACROS for n in needs) and all(n in INTRINSICS for n in names)
+
+
+def condition(needs: Iterable[str]) -> str:
+    """What ``#if`` asks to know whether there are all instruction sets in ``needs``."""
+    return " && ".join(f"defined({_MACROS[name]})" for name in needs)
+
+
+def scaling_needs(lanes: int) -> tuple[str, ...]:
+    """The instruction sets behind ``scale`` and ``limit`` of so many lanes."""
+    return ("avx512f", "avx512dq") if lanes == 16 else ("avx512f", "avx512dq", "avx512vl")
+
+
+def call(name: str, args: Iterable[str]) -> str:
+    """The call of LLVM's intrinsic ``name``."""
+    known = INTRINSICS[name]
+    given = (f"({kind}){arg}" for kind, arg in zip(known.arguments, args, strict=True))
+    return f"{known.name}({', '.join(given)})"
+
+
+def scale(lanes: int, x: str, whole: str) -> str:
+    """``x`` times 2 to ``whole``, of float32 vectors."""
+    return f"{_REGISTERS[lanes]}_scalef_ps({x}, {whole})"
+
+
+def limit(lanes: int, x: str, most: str) -> str:
+    """``x`` with a magnitude of at most ``most``: the lesser magnitude, with the first's sign."""
+    return f"{_REGISTERS[lanes]}_range_ps({x}, {most}, 2)"
