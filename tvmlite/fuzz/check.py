@@ -155,7 +155,8 @@ def _names_its_line(error: ScheduleError) -> bool:
     """Whether the error is of a primitive, and shows the line where that was used: which loops there are in
     the end is decided late, so some schedules can only be refused when they are lowered."""
     span, primitive = error.span, error.message.split(":", 1)[0]
-    return span is not None and f"{primitive}(" in linecache.getline(span.source, span.line)
+    line = "" if span is None else linecache.getline(span.source, span.line)
+    return span is not None and (not line or f"{primitive}(" in line)
 
 
 def check_legal(job: Job, target: str) -> ir.Function:

@@ -47,6 +47,8 @@ def _loop_partition(a: Arranger, stage: Stage) -> None:
     if stage.leaf_iter_vars:
         axis = a.rnd.choice(stage.leaf_iter_vars)
         sizes = a.rnd.choice(([1, None], [None, 1], [2, None, 3], [1, 2], [5]))
+        if not a.is_fixed(axis) or a.extent(axis) < sum(n or 0 for n in sizes):
+            return
         a.attempt("loop_partition", f"s[{a.tensor(stage)}].loop_partition({a.label(stage, axis)}, {sizes})")
 
 
@@ -75,7 +77,10 @@ def _reverse_compute_at(a: Arranger, stage: Stage) -> None:
 def double_buffers(a: Arranger) -> None:
     """Some of the stages computed in a loop of their reader are computed a turn ahead."""
     for stage in a.stages():
-        if stage.attach_type == AT and a.rnd.random() < 0.15:
+        parent, axis = stage.attach_stage, stage.attach_ivar
+        if stage.attach_type != AT or parent is None or axis is None or a.rnd.random() > 0.25:
+            continue
+        if axis not in parent.loop_kinds and axis not in parent.partitions and a.extent(axis) > 1:
             a.attempt("double_buffer", f"s[{a.tensor(stage)}].double_buffer()")
 
 
