@@ -117,8 +117,11 @@ class Helpers:
             case "to":
                 return work_type(to), f"{work} a", _saturate(dtype, to)
             case "min" | "max":
-                nan = " || a != a" if dtypes.is_float(dtype) else ""
-                return work, pair, f"    return a {'<' if kind == 'min' else '>'} b{nan} ? a : b;"
+                better = f"a {'<' if kind == 'min' else '>'} b ? a : b"
+                if not dtypes.is_float(dtype):
+                    return work, pair, f"    return {better};"
+                text = f"    {work} number = {better};\n    return a != a ? a : number;"
+                return work, pair, text
             case "floordiv" | "floormod" | "truncdiv" | "truncmod":
                 return work, pair, _divide(kind, dtype)
             case "abs":

@@ -84,7 +84,7 @@ class VectorWriter:
         for node in nodes:
             for child in parts(node):
                 self._uses[child] = self._uses.get(child, 0) + 1
-            if isinstance(node, e.Call) and node.name == "if_then_else" and node.args[0].lanes == 1:
+            if isinstance(node, e.Call) and node.name == "if_then_else":
                 self._lazy.update(node.args[1:])
         made = self._write(value)
         if value.dtype == "bool":
@@ -190,17 +190,17 @@ class VectorWriter:
         return _Text(f"(~{self._mask(mask, bits)})", "bool", mask=bits)
 
     def _extreme(self, node: e.Min | e.Max) -> _Text:
+        """The first unless the second is as good or NaN; of a first that is NaN, none is as good."""
         a, b = self._named(self._texts[node.a], vector=True), self._texts[node.b]
-        symbol, least = ("<", "<=") if isinstance(node, e.Max) else (">", ">=")
-        if isinstance(node.b, e.Const) and node.b.value == node.b.value:  # not where the first is NaN
-            takes_b = self._compared(a.text, least, b, node.dtype)
-            return self._blend(takes_b, self._vector(b), a.text, node.dtype)
-        b = self._named(b, vector=True)
-        takes_a = self._compared(b.text, symbol, a, node.dtype)
-        if dtypes.is_float(node.dtype):
-            nan = self._compared(a.text, "!=", a, node.dtype)
-            takes_a = _Text(f"({takes_a.text} | {nan.text})", "bool", mask=nan.mask)
-        return self._blend(takes_a, a.text, b.text, node.dtype)
+        is_number = isinstance(node.b, e.Const) and node.b.value == node.b.value
+        if not is_number:
+            b = self._named(b, vector=True)
+        as_good = self._compared(a.text, "<=" if isinstance(node, e.Max) else ">=", b, node.dtype)
+        takes_a = self._inverse(as_good)
+        if dtypes.is_float(node.dtype) and not is_number:
+            number = self._compared(b.text, "==", b, node.dtype)
+            takes_a = replace(takes_a, text=f"({takes_a.text} & {number.text})")
+        return self._blend(takes_a, a.text, self._vector(b), node.dtype)
 
     def _select(self, condition: e.Expr, a: e.Expr, b: e.Expr) -> _Text:
         one, other = self._texts[a], self._texts[b]
@@ -278,12 +278,10 @@ class VectorWriter:
         bits = dtypes.bits(dtype) if dtype != "bool" else 0
         whole = self.type_of(f"int{bits}") if bits else ""
         match node.name:
-            case "if_then_else" if node.args[0].lanes == 1:
+            case "if_then_else":
                 holds, type_ = self.scalars.write_short(node.args[0]), self.type_of(dtype)
                 then, otherwise = (self._vector(arm) for arm in args)
                 return _Text(f"({holds} ? ({type_}){then} : ({type_}){otherwise})", dtype)
-            case "if_then_else":
-                return self._select(*node.args)
             case functions.SCALE | functions.LIMIT:
                 form = c_x86.scale if node.name == functions.SCALE else c_x86.limit
                 a, b = (self._named(x, vector=True).text for x in args)

@@ -49,7 +49,7 @@ def parts(node: e.Expr) -> tuple[e.Expr, ...]:
             return (a,)
         case e.Select(condition, a, b):
             return condition, a, b
-        case e.Call("if_then_else", (condition, a, b)) if condition.lanes == 1:
+        case e.Call("if_then_else", (_, a, b)):
             return a, b
         case e.Call("shift_left" | "shift_right", (a, _)):
             return (a,)
@@ -120,10 +120,9 @@ def _has_arithmetic(node: e.Binary) -> bool:
 
 def _is_plain_call(node: e.Call) -> bool:
     match node.name:
-        case "if_then_else" if node.args[0].lanes == 1:
-            return node.dtype != "bool" and all(_is_written_in_place(arm) for arm in node.args[1:])
         case "if_then_else":
-            return not any(isinstance(n, (ir.Load, e.Foreign)) for a in node.args[1:] for n in postorder(a))
+            in_place = all(_is_written_in_place(arm) for arm in node.args[1:])
+            return node.dtype != "bool" and node.args[0].lanes == 1 and in_place
         case functions.EITHER | "likely":
             return True
         case functions.SCALE | functions.LIMIT:

@@ -44,3 +44,11 @@ def test_both_forms_are_shown() -> None:
     assert text.split("\n", 1)[1] == (
         "    if target has avx512f and avx512vnni:\n        out[0] = 1\n    else:\n        out[0] = 2"
     )
+
+
+def test_for_c_the_compiler_chooses_among_instructions_that_c_can_call() -> None:
+    for name, stays in (("llvm.x86.avx512.vpdpbusd.512", True), ("llvm.x86.avx512.unheard.of", False)):
+        called = e.Foreign("llvm", name, (), "int32", 16)
+        before = function(ir.Choice(("avx512vnni",), ir.Evaluate(called), store(2)))
+        after = choose(before, Target.parse("c"))
+        assert str(after) == str(before if stays else function(store(2)))
