@@ -195,6 +195,25 @@ class VectorWriter:
         is_number = isinstance(node.b, e.Const) and node.b.value == node.b.value
         if not is_number:
             b = self._named(b, vector=True)
+        if node.dtype == "float32" and self.lanes in c_x86.SCALED_LANES and not is_number:
+            return self._extreme_by_instruction(node, a, b)
+        return self._extreme_by_comparison(node, a, b, is_number)
+
+    def _extreme_by_instruction(self, node: e.Min | e.Max, a: _Text, b: _Text) -> _Text:
+        """In two versions; the instruction gives the second where one is NaN."""
+        name, asked = self.names.temporary(), c_x86.condition(c_x86.extreme_needs(self.lanes))
+        self.includes.add(asked)
+        self.lines.extend([f"{self.type} {name};", f"#if {asked}"])
+        form = c_x86.extreme(self.lanes, isinstance(node, e.Max), a.text, b.text)
+        made = self._named(_Text(f"({self.type}){form}", node.dtype))
+        nan = self._compared(a.text, "!=", a, node.dtype)
+        self.lines.append(f"{name} = {strip(self._blend(nan, a.text, made.text, node.dtype).text)};")
+        self.lines.append("#else")
+        made = self._extreme_by_comparison(node, a, b, is_number=False)
+        self.lines.extend([f"{name} = {strip(made.text)};", "#endif"])
+        return _Text(name, node.dtype)
+
+    def _extreme_by_comparison(self, node: e.Min | e.Max, a: _Text, b: _Text, is_number: bool) -> _Text:
         as_good = self._compared(a.text, "<=" if isinstance(node, e.Max) else ">=", b, node.dtype)
         takes_a = self._inverse(as_good)
         if dtypes.is_float(node.dtype) and not is_number:

@@ -60,6 +60,16 @@ def scaling_needs(lanes: int) -> tuple[str, ...]:
     return ("avx512f", "avx512dq") if lanes == 16 else ("avx512f", "avx512dq", "avx512vl")
 
 
+def extreme_needs(lanes: int) -> tuple[str, ...]:
+    """The instruction sets behind ``extreme`` of so many lanes, where masks are cheap."""
+    return ("avx512f",) if lanes == 16 else ("avx512f", "avx512vl")
+
+
+def extreme(lanes: int, greatest: bool, a: str, b: str) -> str:
+    """The greater, or the lesser, of float32 vectors: ``b`` where either is NaN or both are 0."""
+    return f"{_REGISTERS[lanes]}_{'max' if greatest else 'min'}_ps({a}, {b})"
+
+
 def call(name: str, args: Iterable[str]) -> str:
     """The call of LLVM's intrinsic ``name``."""
     known = INTRINSICS[name]
