@@ -130,3 +130,17 @@ def test_each_late_refusal_shows_the_line_of_its_own_primitive() -> None:
     s[b].decompose_reduction(b.op.axis[0])
     with pytest.raises(ScheduleError, match=r"(?s)has 8 turns.*s\[b\]\.loop_partition\(k, \[9\]\)"):
         te.lower(s, [a, b])
+
+
+def test_what_lanes_have_to_themselves_is_not_fetched_ahead() -> None:
+    a = te.placeholder((2, 4), name="A")
+    b = te.compute((2, 4), lambda i, j: a[i, j] + 1.0, name="B")
+    s = te.create_schedule(b.op)
+    cached = s.cache_write(b, "local")
+    copied = s.cache_read(a, "local", [cached])
+    i, j = s[cached].op.axis
+    s[cached].prefetch(copied, j)
+    s[copied].compute_at(s[cached], i)
+    s[cached].compute_at(s[b], b.op.axis[1])
+    s[b].vectorize(b.op.axis[1])
+    check(s)

@@ -214,6 +214,7 @@ class _Reduction:
             state = [_spread(inner.expr(result), self.whole) for result in combiner.result]
         if any(x.is_float for x in self.terms):
             state = [_unsure_if_nan(one, self.terms) for one in state]
+            state = [_in_any_order(one, x) for one, x in zip(state, self.terms, strict=True)]
         return state
 
 
@@ -223,6 +224,16 @@ def _unsure_if_nan(state: Bounded, terms: list[Bounded]) -> Bounded:
     for term in terms:
         nan = nan | (np.isnan(term.value).any(-1) if term.is_float else False)
     return Bounded(state.value, np.where(nan & ~np.isnan(state.error), np.inf, state.error), state.dtype)
+
+
+def _in_any_order(state: Bounded, terms: Bounded) -> Bounded:
+    """What is not exact in one order may be off by more in another: by as much as a sum may."""
+    if not state.is_float:
+        return state
+    slack = terms.value.shape[-1] * 2.2 * unit(terms.dtype) * np.abs(terms.value).sum(-1)
+    slack = np.where(np.isfinite(slack), slack, np.inf) + terms.error.sum(-1)
+    error = np.where(state.error > 0, state.error + slack, state.error)
+    return Bounded(state.value, np.asarray(error, np.float64), state.dtype)
 
 
 def _joined(terms: Bounded, start: Bounded) -> Bounded:

@@ -73,7 +73,9 @@ class Lanes:
                 return self.let(stmt, mask)
             case ir.Allocate():
                 return self.allocate(stmt, mask)
-            case ir.Evaluate(e.Call("prefetch")):
+            case ir.Evaluate(e.Call("prefetch") as hint):
+                if any(one.buffer in self.private for one in loads(hint)):
+                    return ir.Seq(())  # the lanes' own copies are near
                 return substitute(stmt, {self.var: self.begin})
             case _:
                 raise _Serial
