@@ -1,8 +1,7 @@
-"""A fresh seed of random cases through both code generators; what the fuzzer makes of wrong ones."""
+"""Random cases through both code generators; what the fuzzer makes of wrong ones."""
 
 from __future__ import annotations
 
-import random
 import sys
 
 import numpy as np
@@ -19,18 +18,17 @@ from tvmlite.fuzz.program import Program
 from tvmlite.fuzz.run import fuzz
 from tvmlite.fuzz.shrink import failure, shrink
 
-CASES = 60
+SEED, CASES = 1, 60
+"""One seed: what the tests say follows from the code alone. ``tvmlite fuzz`` tries others."""
 
 
-def test_random_cases_of_a_fresh_seed_are_right() -> None:
-    seed = random.SystemRandom().randrange(10**6)
-    print(f"tvmlite fuzz --seed {seed} --n {CASES}")
-    tally = fuzz(seed, CASES, ["llvm", "c"], jobs=2, seconds=40)
+def test_random_cases_are_right() -> None:
+    tally = fuzz(SEED, CASES, ["llvm", "c"], jobs=2, seconds=40)
     told = "\n".join(
         f"case {f.index}: {f.signature}: {f.text}\n{f.program.text() if f.program else ''}"
         for f in tally.findings
     )
-    assert not tally.findings, f"seed {seed}\n{told}"
+    assert not tally.findings, f"seed {SEED}\n{told}"
     assert tally.compared > 0.7 * tally.elements
     assert "mistakes made on purpose" in report.table(tally)
 
