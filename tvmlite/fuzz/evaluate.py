@@ -227,13 +227,23 @@ def _unsure_if_nan(state: Bounded, terms: list[Bounded]) -> Bounded:
 
 
 def _in_any_order(state: Bounded, terms: Bounded) -> Bounded:
-    """What is not exact in one order may be off by more in another: by as much as a sum may."""
+    """What was not rounded in one order may be in another, and be off by as much as a sum may; unless it is
+    one of the terms, or all are multiples of one number that is large enough."""
     if not state.is_float:
         return state
-    slack = terms.value.shape[-1] * 2.2 * unit(terms.dtype) * np.abs(terms.value).sum(-1)
-    slack = np.where(np.isfinite(slack), slack, np.inf) + terms.error.sum(-1)
-    error = np.where(state.error > 0, state.error + slack, state.error)
-    return Bounded(state.value, np.asarray(error, np.float64), state.dtype)
+    size = np.abs(terms.value).sum(-1)
+    fits = _fits(terms, size)
+    chosen = (state.value[..., None] == terms.value).any(-1)
+    slack = terms.value.shape[-1] * 2.2 * unit(terms.dtype) * size + terms.error.sum(-1)
+    slack = np.where(np.isfinite(slack), slack, np.inf)
+    same = (state.error == 0) & (fits | chosen | ~np.isfinite(state.value))
+    return Bounded(state.value, np.asarray(np.where(same, 0.0, state.error + slack), np.float64), state.dtype)
+
+
+def _fits(terms: Bounded, size: np.ndarray) -> np.ndarray:
+    """Whether sums of the terms, whose magnitudes add up to ``size``, are exact in any order."""
+    step = lowest_bit(terms.value).min(-1, initial=np.inf)
+    return (size == 0) | (np.isfinite(size) & (size / step <= 2.0 ** mantissa(terms.dtype)))
 
 
 def _joined(terms: Bounded, start: Bounded) -> Bounded:
@@ -248,9 +258,7 @@ def _sum(terms: Bounded) -> Bounded:
     value, size = terms.value.sum(-1), np.abs(terms.value).sum(-1)
     count = terms.value.shape[-1]
     error = terms.error.sum(-1) + count * 1.1 * unit(terms.dtype) * size
-    step = lowest_bit(terms.value).min(-1)
-    plain = (terms.error == 0).all(-1) & np.isfinite(size)
-    whole = plain & ((size == 0) | (size / step <= 2.0 ** mantissa(terms.dtype)))
+    whole = (terms.error == 0).all(-1) & _fits(terms, size)
     overflow = size * 1.01 > dtypes.limits(terms.dtype)[1]
     error = np.where(whole, 0.0, np.where(overflow & np.isfinite(size), np.inf, error))
     return _settled(value, error, whole, terms)
