@@ -9,8 +9,10 @@ from typing import Any
 
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError, UnsupportedError
+from tvmlite.core.node import postorder
 from tvmlite.fuzz.check import Wrong
 from tvmlite.fuzz.program import run
+from tvmlite.relay.dims import evaluate_dim
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
 from tvmlite.te.stage import AT, INLINE, Stage
@@ -115,10 +117,12 @@ class Arranger:
 
 
 def _number(extent: Any, sizes: dict[str, int]) -> int:
-    try:
-        return int(eval(str(extent), {"max": max, "min": min, "int64": int, "int32": int}, dict(sizes)))
-    except (NameError, SyntaxError):
-        return 1000
+    """``extent`` at ``sizes``; one that other variables decide may be long."""
+    binding = {n: sizes.get(n.name) for n in postorder(e.convert(extent)) if isinstance(n, e.Var)}
+    return LONG if None in binding.values() else evaluate_dim(extent, binding)  # type: ignore[arg-type]
+
+
+LONG = 1000
 
 
 def arrange(arranger: Arranger) -> None:
