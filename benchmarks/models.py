@@ -1,0 +1,183 @@
+"""Latency of whole models, untuned, against ONNX Runtime and OpenVINO (float32), in turns.
+
+    python benchmarks/models.py resnet50 mobilenet_v2 bert_base --threads 1 --rounds 10
+    python benchmarks/models.py --list
+
+A row gives milliseconds, the median and the least of all turns, and our ratio to the best peer's. The bars: a
+ratio of 1.3 for the three models above, of 2 for every other. The load is printed with each row: a figure
+taken on a busy machine is none, though the least of many rounds comes near one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import networks
+import numpy as np
+import onnx
+
+from tvmlite import runtime
+from tvmlite.commands.bench import onnxruntime_session
+from tvmlite.commands.common import TOLERANCE, relative_gap
+from tvmlite.driver import compile
+from tvmlite.relay.frontend import from_onnx
+
+BARS = {"resnet50": 1.3, "mobilenet_v2": 1.3, "bert_base": 1.3}
+OTHER_BAR = 2.0
+"""The most that our latency may be of the best peer's."""
+
+PAUSE = 0.2
+"""Seconds between runtimes: the threads of some spin on after a run."""
+
+TURN = 0.1
+"""Seconds a turn takes, at least."""
+
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
+
+Run = Callable[[], list[np.ndarray]]
+
+
+@dataclass
+class Times:
+    """Seconds of every call of one runtime."""
+
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.seconds))
+
+    @property
+    def least(self) -> float:
+        return min(self.seconds)
+
+
+def main() -> int:
+    """Print the table; 1 if a model is wrong or over its bar."""
+    options = _options()
+    if options.list:
+        print("\n".join(networks.names()))
+        return 0
+    processors = sorted(os.sched_getaffinity(0))
+    print(
+        f"opt level {options.opt_level}, clock {options.clock}, {options.rounds} rounds; median | least, ms"
+    )
+    print(f"{'model':20} threads  {'tvmlite':>17}  {'onnxruntime':>17}  {'openvino':>17}   ratio        load")
+    failed = False
+    for name in options.models or networks.names():
+        for threads in options.threads:
+            os.sched_setaffinity(0, processors[:threads])
+            failed |= not _row(name, networks.model(name), threads, options)
+            os.sched_setaffinity(0, processors)
+    return int(failed)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("models", nargs="*", choices=[*networks.names(), []], help="default: all of them")
+    parser.add_argument("--list", action="store_true", help="print the models' names")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1], help="default: 1")
+    parser.add_argument("--rounds", type=int, default=10, help="turns of each runtime (default: 10)")
+    parser.add_argument("--opt-level", type=int, choices=range(4), default=3, help="0 to 3 (default: 3)")
+    parser.add_argument(
+        "--clock",
+        choices=CLOCKS,
+        default="wall",
+        help="cpu: this process's own, for a busy machine",
+    )
+    return parser.parse_args()
+
+
+def _row(name: str, model: onnx.ModelProto, threads: int, options: argparse.Namespace) -> bool:
+    """Measure one model and print its row; whether it is right and within its bar."""
+    inputs = _inputs(model)
+    runs = _runs(model, inputs, threads, options.opt_level)
+    expected = runs["onnxruntime"]()
+    gap = max(relative_gap(a, b) for a, b in zip(runs["tvmlite"](), expected, strict=True))
+    times = _interleaved(runs, options.rounds, CLOCKS[options.clock])
+    peers = [one for runtime_name, one in times.items() if runtime_name != "tvmlite"]
+    ours, bar = times["tvmlite"], BARS.get(name, OTHER_BAR)
+    middle = ours.median / min(peer.median for peer in peers)
+    least = ours.least / min(peer.least for peer in peers)
+    cells = "  ".join(
+        f"{times[key].median * 1e3:8.3f}|{times[key].least * 1e3:8.3f}" if key in times else f"{'-':>17}"
+        for key in ("tvmlite", "onnxruntime", "openvino")
+    )
+    right = gap <= TOLERANCE
+    verdict = "" if right else f"  WRONG by {gap:.1e}"
+    verdict += "" if middle <= bar else f"  over {bar}"
+    load = os.getloadavg()[0]
+    print(f"{name:20} {threads:7}  {cells}   {middle:4.2f}|{least:4.2f}  {load:6.2f}{verdict}", flush=True)
+    return right and middle <= bar
+
+
+def _inputs(model: onnx.ModelProto) -> dict[str, np.ndarray]:
+    """Seeded inputs: normal floats, ids, and masks of ones."""
+    rng = np.random.default_rng(0)
+    held = {one.name for one in model.graph.initializer}
+    made: dict[str, np.ndarray] = {}
+    for one in model.graph.input:
+        if one.name in held:
+            continue
+        shape = [extent.dim_value for extent in one.type.tensor_type.shape.dim]
+        if one.type.tensor_type.elem_type == onnx.TensorProto.FLOAT:
+            made[one.name] = rng.standard_normal(shape, np.float32)
+        else:
+            low = 1 if "mask" in one.name else 0
+            made[one.name] = rng.integers(low, 2 if low else 1000, shape)
+    return made
+
+
+def _runs(
+    model: onnx.ModelProto, inputs: Mapping[str, np.ndarray], threads: int, opt_level: int
+) -> dict[str, Run]:
+    """One run of ``model`` in each runtime that is installed, ours first."""
+    lib = compile(from_onnx(model), opt_level=opt_level)
+    runtime.set_num_threads(threads)
+    data = model.SerializeToString()
+    session = onnxruntime_session(data, threads)
+    runs: dict[str, Run] = {
+        "tvmlite": lambda: list(lib.run(inputs).values()),
+        "onnxruntime": lambda: session.run(None, dict(inputs)),
+    }
+    try:
+        import openvino
+    except ImportError:
+        print("openvino is not installed: its column stays empty", file=sys.stderr)
+        return runs
+    core = openvino.Core()
+    settings = {
+        "INFERENCE_NUM_THREADS": threads,
+        "NUM_STREAMS": 1,
+        "INFERENCE_PRECISION_HINT": "f32",
+        "PERFORMANCE_HINT": "LATENCY",
+    }
+    request = core.compile_model(core.read_model(data, b""), "CPU", settings).create_infer_request()
+    runs["openvino"] = lambda: list(request.infer(dict(inputs), share_inputs=True).values())
+    return runs
+
+
+def _interleaved(runs: Mapping[str, Run], rounds: int, clock: Callable[[], float]) -> dict[str, Times]:
+    """Turn by turn, so that what happens to the machine happens to all; a warm-up before each turn."""
+    times = {name: Times() for name in runs}
+    for _ in range(rounds):
+        for name, run in runs.items():
+            time.sleep(PAUSE)
+            run()
+            end = time.perf_counter() + TURN
+            while time.perf_counter() < end or not times[name].seconds:
+                start = clock()
+                run()
+                times[name].seconds.append(clock() - start)
+    return times
+
+
+if __name__ == "__main__":
+    sys.exit(main())

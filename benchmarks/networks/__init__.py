@@ -1,0 +1,33 @@
+"""The models that ``models.py`` measures: built here of seeded random weights, or from the onnx package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import onnx
+
+from networks.dense import mlp
+from networks.encoder import encoder
+from networks.residual import resnet18, resnet50
+from networks.separable import mobilenet_v2
+from tvmlite import zoo
+
+BUILT: dict[str, Callable[[], onnx.ModelProto]] = {
+    "resnet50": resnet50,
+    "resnet18": resnet18,
+    "mobilenet_v2": mobilenet_v2,
+    "bert_base": lambda: encoder(layers=12, hidden=768, heads=12),
+    "minilm": lambda: encoder(layers=6, hidden=384, heads=12),
+    "mlp": lambda: mlp(784, 512, 512, 10),
+}
+"""The models that are built here."""
+
+
+def names() -> list[str]:
+    """Every model there is."""
+    return [*BUILT, *zoo.light_names()]
+
+
+def model(name: str) -> onnx.ModelProto:
+    """The model ``name``, its sizes fixed, its batch 1."""
+    return BUILT[name]() if name in BUILT else zoo.light_model(name)
