@@ -144,3 +144,13 @@ def test_what_lanes_have_to_themselves_is_not_fetched_ahead() -> None:
     s[cached].compute_at(s[b], b.op.axis[1])
     s[b].vectorize(b.op.axis[1])
     check(s)
+
+
+def test_rows_padded_in_an_empty_buffer_take_no_memory() -> None:
+    a = te.placeholder((1, 3), name="A")
+    b = te.compute((1, 0), lambda i, j: a[i, j] * 2.0, name="B")
+    k = te.reduce_axis((0, 0), name="k")
+    c = te.compute((1,), lambda i: te.sum(b[i, k], axis=k), name="C")
+    s = te.create_schedule(c.op)
+    s[b].storage_align(b.op.axis[1], 16, 8)
+    check(s)

@@ -255,8 +255,6 @@ def _fuse(a: Arranger, stage: Stage) -> None:
     axes = leaves[place : place + a.rnd.choice((2, 2, 3))]
     if len(axes) < 2:
         return
-    if len({axis.kind for axis in axes}) > 1 and 0 in map(a.extent, axes):
-        return  # such a loop has no turn at all, in which a reduction over nothing could begin
     extent = 1
     for axis in axes:
         extent *= a.extent(axis)

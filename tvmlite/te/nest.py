@@ -12,24 +12,17 @@ from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
 from tvmlite.te.bounds import Bounds, Formula
 from tvmlite.te.expr import Expr
+from tvmlite.te.guards import Guard, depth_of, guarded, guards_of, parts_of, prover
 from tvmlite.te.inline import Bodies
-from tvmlite.te.intervals import at_least, simplify
 from tvmlite.te.layout import IndexMap
 from tvmlite.te.loop import ir
 from tvmlite.te.relations import Number, overruns, values_up
 from tvmlite.te.scan import ScanOp
-from tvmlite.te.stage import Fuse, Split, Stage
+from tvmlite.te.stage import Stage
 from tvmlite.te.staging import doubled, one_ahead, prefetches
+from tvmlite.te.start import Start, one_loop, start_axes, start_depth, start_loops, start_values
 from tvmlite.te.tensor import IterVar, Operation, Tensor, TensorRead
 from tvmlite.te.tensorize import intrinsic_statements
-
-
-@dataclass
-class Guard:
-    """A condition under which a stage computes, and whether the initialisation of a reduction needs it."""
-
-    condition: Expr
-    for_init: bool
 
 
 @dataclass
@@ -75,10 +68,8 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
     assert isinstance(op, t.ComputeOp)
     values = {leaf: bounds.position(leaf) for leaf in stage.leaf_iter_vars}
     values_up(stage.relations, bounds.ranges, values)
-    mapping = {bounds.variable(axis): index_of(values[axis]) for axis in (*op.axis, *op.reduce_axis)}
-    mapping = {var: value for var, value in mapping.items() if var is not value}
     with bounds.inside(stage, own=True):
-        guards = _guards(stage, op, values, bounds)
+        guards = guards_of(stage, op, values, bounds)
     when = None
     if stage.predicate is not None:
         every = {bounds.variable(axis): index_of(values[axis]) for axis in stage.all_iter_vars}
@@ -86,6 +77,7 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
     if stage.tensorized is not None:
         return _tensorized(stage, building, guards)
     places = [building.place(tensor, [values[axis] for axis in op.axis]) for tensor in op.outputs]
+    mapping = _axes_at(values, op, bounds)
     reduces = [node for node in building.formulas[op].body if isinstance(node, t.Reduce)]
     if not reduces:
         body = _in_buffers(building.formulas[op].body, mapping, building)
@@ -94,9 +86,15 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
         ]
         whole = ir.sequence(*stores)
         return _loops(stage, building, whole if when is None else ir.If(when, whole), guards)
-    init, update = _reduction(op, reduces, places, mapping, building)
+    update = _update(op, reduces, places, mapping, building)
     update = update if when is None else ir.If(when, update)
-    return _loops(stage, building, update, guards, init)
+    return _loops(stage, building, update, guards, _start(stage, op, reduces, building))
+
+
+def _axes_at(values: dict[IterVar, Number], op: t.ComputeOp, bounds: Bounds) -> dict[e.Var, Expr]:
+    """What stands for ``op``'s axes in its formula where they have these ``values``."""
+    found = {bounds.variable(a): index_of(values[a]) for a in (*op.axis, *op.reduce_axis) if a in values}
+    return {var: value for var, value in found.items() if var is not value}
 
 
 def _tensorized(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stmt:
@@ -112,10 +110,10 @@ def _tensorized(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stm
                 "the intrinsic replaces",
                 stage.tensorize_span,
             )
-    risky = overruns(stage.relations, leaves, bounds.ranges, _prover(bounds))
+    risky = overruns(stage.relations, leaves, bounds.ranges, prover(bounds))
     body, reset, update = intrinsic_statements(stage, building, inner, risky)
-    guards = [g for g in guards if _depth(g.condition, leaves, bounds) < position]
-    parts = _parts(stage)
+    guards = [g for g in guards if depth_of(g.condition, leaves, bounds.loops) < position]
+    parts = parts_of(stage)
     around = [leaf for leaf in outer if "reduce" in parts[leaf]]
     if not around:
         return _loops(stage, building, body, guards, leaves=outer)
@@ -127,20 +125,23 @@ def _tensorized(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stm
             hint="its function must give (body, reset, update)",
         )
     if reset is not None:
-        return _loops(stage, building, update, guards, reset, outer)
+        return _loops(stage, building, update, guards, _reset(stage, bounds, outer, reset, guards), outer)
     first = e.all_of([e.Equal(bounds.loops[leaf], index_of(0)) for leaf in around])
     return _loops(stage, building, ir.If(first, body, update), guards, leaves=outer)
 
 
-def _prover(bounds: Bounds) -> Callable[[Number, Number], bool]:
-    """Whether two numbers are known to be equal."""
-
-    def equal(a: Number, b: Number) -> bool:
-        if isinstance(a, int) and isinstance(b, int):
-            return a == b
-        return e.is_const(simplify(bounds.analyzer, a - b), 0)
-
-    return equal
+def _reset(stage: Stage, bounds: Bounds, outer: list[IterVar], reset: ir.Stmt, guards: list[Guard]) -> Start:
+    """An intrinsic's ``reset``, for the windows that the loops ``outer`` go through."""
+    depth, parts = start_depth(stage, outer), parts_of(stage)
+    for leaf in outer[depth:]:
+        if len(parts[leaf]) > 1:
+            raise ScheduleError(
+                f"tensorize: axis {leaf.var.name} of {stage.name}, outside the intrinsic, both reduces and "
+                "runs over elements",
+                stage.tensorize_span,
+            )
+    loops = {leaf: bounds.loops[leaf] for leaf in start_axes(stage, outer[depth:])}
+    return Start(reset, depth, loops, guards)
 
 
 def _loops(
@@ -148,25 +149,18 @@ def _loops(
     building: Building,
     body: ir.Stmt,
     guards: list[Guard],
-    init: ir.Stmt | None = None,
+    start: Start | None = None,
     leaves: Sequence[IterVar] | None = None,
 ) -> ir.Stmt:
     """``body`` in the loops ``leaves`` of ``stage``, by default all. Each guard stands as far out as the
-    loops it speaks of allow; ``init``, if any, just outside the outermost loop that reduces."""
+    loops it speaks of allow; ``start``, if any, at its depth."""
     bounds, leaves = building.bounds, stage.leaf_iter_vars if leaves is None else leaves
-    parts = _parts(stage)
-    begin = next((n for n, leaf in enumerate(leaves) if "reduce" in parts[leaf]), len(leaves))
-    if stage.init_axis is not None and init is not None:
-        begin = _init_depth(stage, begin)
-    depths = [_depth(guard.condition, leaves, bounds) for guard in guards]
-    if init is not None:
-        inner = [g for g, depth in zip(guards, depths, strict=True) if depth >= begin and g.for_init]
-        init = _init_loops(stage, bounds, [n for n in leaves[begin:] if "data" in parts[n]], init, inner)
+    depths = [depth_of(guard.condition, leaves, bounds.loops) for guard in guards]
     for depth in range(len(leaves) - 1, -2, -1):
-        if init is not None and depth == begin - 1:
-            body = ir.sequence(init, body)
+        if start is not None and depth == start.depth - 1:
+            body = ir.sequence(start_loops(stage, bounds, start), body)
         here = [g for g, d in zip(guards, depths, strict=True) if d == depth]
-        body = _guarded(here, body) if depth < 0 else _around(stage, leaves[depth], building, here, body)
+        body = guarded(here, body) if depth < 0 else _around(stage, leaves[depth], building, here, body)
     return body
 
 
@@ -175,27 +169,13 @@ def _around(stage: Stage, leaf: IterVar, building: Building, guards: list[Guard]
     inside = building.attached.get(leaf, [])
     ahead = doubled(inside, stage, leaf, building, lambda one: loop_nest(one, building))
     body = attach(building, [one for one in inside if one.double_span is None], body)
-    body = _guarded(guards, ir.sequence(*prefetches(stage, leaf, building), body))
-    body = _loop(stage, leaf, building.bounds.loops[leaf], building.bounds, body)
+    body = guarded(guards, ir.sequence(*prefetches(stage, leaf, building), body))
+    body = one_loop(stage, leaf, building.bounds.loops[leaf], building.bounds, body)
     body = _in_pieces(stage, leaf, body)
     for one, producer in ahead:
         assert isinstance(body, ir.For)
         body = one_ahead(one, producer, body, building)
     return body
-
-
-def _init_depth(stage: Stage, begin: int) -> int:
-    """Before which loop the stage's reduction is initialised, by ``decompose_reduction``."""
-    wanted, leaves = stage.init_axis, stage.leaf_iter_vars
-    position = next((n for n, leaf in enumerate(leaves) if leaf is wanted), len(leaves))
-    if position > begin:
-        assert wanted is not None
-        raise ScheduleError(
-            f"decompose_reduction: axis {wanted.var.name} of stage {stage.name} is no loop outside the "
-            "reduction any more",
-            stage.init_span,
-        )
-    return position
 
 
 def _in_pieces(stage: Stage, leaf: IterVar, loop: ir.Stmt) -> ir.Stmt:
@@ -235,83 +215,6 @@ def attach(building: Building, stages: Sequence[Stage], body: ir.Stmt) -> ir.Stm
     return body
 
 
-def _loop(stage: Stage, leaf: IterVar, var: e.Var, bounds: Bounds, body: ir.Stmt) -> ir.Stmt:
-    """One loop; none if it runs once."""
-    extent = bounds.ranges[leaf].extent
-    if e.is_const(extent, 1):
-        return body
-    kind = stage.loop_kinds.get(leaf, ir.SERIAL)
-    pragmas = tuple(stage.pragmas.get(leaf, ()))
-    return ir.For(var, index_of(0), index_of(extent), body, kind, pragmas)
-
-
-def _init_loops(
-    stage: Stage, bounds: Bounds, leaves: list[IterVar], init: ir.Stmt, guards: list[Guard]
-) -> ir.Stmt:
-    """``init`` in loops of its own over those ``leaves`` that stand inside the reduction."""
-    fresh = {leaf: e.Var(f"{leaf.var.name}.init", e.INDEX) for leaf in leaves}
-    depths = [_depth(guard.condition, leaves, bounds) for guard in guards]
-    body = init
-    for depth in range(len(leaves) - 1, -2, -1):
-        body = _guarded([g for g, d in zip(guards, depths, strict=True) if d == depth], body)
-        if depth >= 0:
-            body = _loop(stage, leaves[depth], fresh[leaves[depth]], bounds, body)
-    return substitute(body, {bounds.loops[leaf]: var for leaf, var in fresh.items()})
-
-
-def _guarded(guards: list[Guard], body: ir.Stmt) -> ir.Stmt:
-    return ir.If(e.all_of([g.condition for g in guards]), body) if guards else body
-
-
-def _depth(condition: Expr, leaves: Sequence[IterVar], bounds: Bounds) -> int:
-    """The innermost of the loops that ``condition`` speaks of; -1 if of none."""
-    used = set(postorder(condition))
-    return max((n for n, leaf in enumerate(leaves) if bounds.loops[leaf] in used), default=-1)
-
-
-def _parts(stage: Stage) -> dict[IterVar, frozenset[str]]:
-    """Of each axis, whether it comes from data axes, reduce axes, or both."""
-    op = stage.op
-    if isinstance(op, ScanOp):
-        return {axis: frozenset(["data"]) for axis in stage.all_iter_vars}
-    assert isinstance(op, t.ComputeOp)
-    parts = {axis: frozenset([axis.kind]) for axis in (*op.axis, *op.reduce_axis)}
-    for relation in stage.relations:
-        match relation:
-            case Split(parent, outer, inner):
-                parts[outer] = parts[inner] = parts[parent]
-            case Fuse(outer, inner, fused):
-                parts[fused] = parts[outer] | parts[inner]
-            case _:
-                parts[relation.iter] = frozenset(["data"])
-    return parts
-
-
-def _guards(stage: Stage, op: t.ComputeOp, values: dict[IterVar, Number], bounds: Bounds) -> list[Guard]:
-    """What must hold for an iteration to count: splits may overrun their axis, and the part of a tensor
-    that a consumer needs may stick out of the tensor."""
-    analyzer, parts = bounds.analyzer, _parts(stage)
-
-    guards: list[Guard] = []
-
-    def require(axis: IterVar, room: Number) -> None:
-        if not at_least(room, 0, analyzer):
-            condition = analyzer.simplify(room >= 0) if isinstance(room, e.Expr) else e.const(False)
-            guards.append(Guard(condition, "data" in parts[axis]))
-
-    risky = overruns(stage.relations, stage.leaf_iter_vars, bounds.ranges, _prover(bounds))
-    for axis in stage.all_iter_vars:
-        if axis in risky:
-            first, extent = bounds.ranges[axis]
-            require(axis, first + extent - 1 - values[axis])
-    for axis in (*op.axis, *op.reduce_axis):
-        part, whole = bounds.ranges[axis], bounds.whole[axis]
-        if part is not whole:
-            require(axis, values[axis] - whole.min)
-            require(axis, whole.min + whole.extent - 1 - values[axis])
-    return guards
-
-
 def _in_buffers(body: Sequence[Expr], mapping: dict[e.Var, Expr], building: Building) -> tuple[Expr, ...]:
     """``body`` with axes replaced by ``mapping`` and reads of tensors by loads from their buffers."""
 
@@ -325,35 +228,56 @@ def _in_buffers(body: Sequence[Expr], mapping: dict[e.Var, Expr], building: Buil
     return rewrite(Bodies(tuple(body)), rule).body
 
 
-def _reduction(
+def _start(stage: Stage, op: t.ComputeOp, reduces: Sequence[t.Reduce], building: Building) -> Start:
+    """The result set to the reduction's identity, or to its ``init``."""
+    bounds, leaves = building.bounds, stage.leaf_iter_vars
+    depth = start_depth(stage, leaves)
+    axes = start_axes(stage, leaves[depth:])
+    loops = {
+        axis: bounds.loops[axis] if axis in bounds.loops else e.Var(axis.var.name, e.INDEX) for axis in axes
+    }
+    values = start_values(stage, bounds, leaves[:depth], loops)
+    with bounds.inside(stage, own=True):
+        for axis in axes:
+            if axis not in bounds.loops:
+                bounds.analyzer.bind(loops[axis], 0, bounds.ranges[axis].extent)
+        guards = guards_of(stage, op, values, bounds)
+    places = [building.place(tensor, [values[axis] for axis in op.axis]) for tensor in op.outputs]
+    one = reduces[0]
+    starts = _in_buffers(one.init or one.combiner.identity, _axes_at(values, op, bounds), building)
+    targets = _targets(op, reduces, places, building)
+    body = ir.sequence(*(ir.Store(*targets[k], value) for k, value in enumerate(starts)))
+    return Start(body, depth, loops, guards)
+
+
+def _update(
     op: t.ComputeOp,
     reduces: Sequence[t.Reduce],
     places: Sequence[tuple[Expr, ...]],
     mapping: dict[e.Var, Expr],
     building: Building,
-) -> tuple[ir.Stmt, ir.Stmt]:
-    """The statement that sets the result to the identity (or to ``init``), and the one that combines one
-    more value."""
-    one = reduces[0]
-    picked = [r.value_index for r in reduces]
-    if sorted(picked) != list(range(len(one.source))):
-        raise TensorExpressionError(
-            f"compute {op.name!r}: the reduction gives {len(one.source)} values, each must be one output",
-            op.span,
-        )
-    source = _in_buffers((*one.source, one.condition, *one.init), mapping, building)
-    count = len(one.source)
-    values, condition, starts = source[:count], source[count], source[count + 1 :]
-    buffers = [building.buffers[o] for o in op.outputs]
-    targets = {k: (buffers[n], places[n]) for n, k in enumerate(picked)}
-    init = [ir.Store(*targets[k], value) for k, value in enumerate(starts or one.combiner.identity)]
+) -> ir.Stmt:
+    """The statement that combines the result with one more value."""
+    one, targets = reduces[0], _targets(op, reduces, places, building)
+    *values, condition = _in_buffers((*one.source, one.condition), mapping, building)
     arguments = {left: ir.Load(*targets[k]) for k, left in enumerate(one.combiner.left)}
     arguments.update(zip(one.combiner.right, values, strict=True))  # type: ignore[arg-type]
     results = substitute(Bodies(one.combiner.result), arguments).body
-    update = _store_all([targets[k] for k in range(count)], results)
-    if not e.is_const(condition, 1):
-        update = ir.If(condition, update)
-    return ir.sequence(*init), update
+    update = _store_all([targets[k] for k in range(len(values))], results)
+    return update if e.is_const(condition, 1) else ir.If(condition, update)
+
+
+def _targets(
+    op: t.ComputeOp, reduces: Sequence[t.Reduce], places: Sequence[tuple[Expr, ...]], building: Building
+) -> dict[int, tuple[ir.Buffer, tuple[Expr, ...]]]:
+    """Where each value of a reduction is kept."""
+    picked, count = [r.value_index for r in reduces], len(reduces[0].source)
+    if sorted(picked) != list(range(count)):
+        raise TensorExpressionError(
+            f"compute {op.name!r}: the reduction gives {count} values, each must be one output", op.span
+        )
+    buffers = [building.buffers[o] for o in op.outputs]
+    return {k: (buffers[n], places[n]) for n, k in enumerate(picked)}
 
 
 def _store_all(targets: Sequence[tuple[ir.Buffer, tuple[Expr, ...]]], values: Sequence[Expr]) -> ir.Stmt:

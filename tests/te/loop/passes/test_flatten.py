@@ -72,3 +72,12 @@ def test_unchanged_is_the_same_object(make) -> None:
     function = ir.Function("f", (c,), (c,), (), ir.Allocate(t, make.loop(make.x, 8, flat)))
 
     assert flatten(function) is function
+
+
+def test_a_strided_buffer_with_an_empty_axis_takes_no_elements(make) -> None:
+    t = ir.Buffer(
+        "T", "float32", (make.index(2), N, make.index(0)), "local", tuple(map(make.index, (9, 9, 8)))
+    )
+    function = ir.Function("f", (), (), (N,), ir.Allocate(t, make.store(t, 0, 0, 0, make.index(1))))
+
+    assert "allocate T[max(n * 9 - 7, 0)]" in body(flatten(function))

@@ -37,11 +37,12 @@ class _Flatten(Walker):
         return super().enter(head)
 
     def length(self, buffer: ir.Buffer) -> e.Expr:
-        """The elements ``buffer`` needs; for strides, one past the last."""
+        """The elements ``buffer`` needs; for strides, one past the last, if there is one."""
         total: e.Expr = e.const(1, e.INDEX)
         if buffer.strides:
             for extent, stride in zip(buffer.shape, buffer.strides, strict=True):
                 total = total + (extent - 1) * stride
+            total = e.fold(e.Max, total, e.const(0, e.INDEX))
         else:
             for extent in buffer.shape:
                 total = total * extent
