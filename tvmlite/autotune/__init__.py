@@ -1,1 +1,40 @@
-"""Searches schedules with a cost model and real measurements."""
+"""Searches schedules with a cost model and real measurements.
+
+::
+
+    task = autotune.create("matmul", (512, 512, 512))          # a function under @autotune.template("matmul")
+    autotune.tune(task, "matmul.jsonl", trials=200)
+    with autotune.apply_history_best("matmul.jsonl"):
+        s, args = matmul(512, 512, 512)                        # scheduled as measured best
+"""
+
+from tvmlite.autotune import callback
+from tvmlite.autotune.history import apply_history_best
+from tvmlite.autotune.measure import LocalRunner, Runner
+from tvmlite.autotune.records import Record
+from tvmlite.autotune.task import Task, create, template
+from tvmlite.autotune.tune import Tuned, tune
+from tvmlite.autotune.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner, XGBTuner
+from tvmlite.te.space import ConfigEntity, ConfigSpace, FallbackConfig, get_config
+
+__all__ = [
+    "ConfigEntity",
+    "ConfigSpace",
+    "FallbackConfig",
+    "GATuner",
+    "GridSearchTuner",
+    "LocalRunner",
+    "RandomTuner",
+    "Record",
+    "Runner",
+    "Task",
+    "Tuned",
+    "Tuner",
+    "XGBTuner",
+    "apply_history_best",
+    "callback",
+    "create",
+    "get_config",
+    "template",
+    "tune",
+]

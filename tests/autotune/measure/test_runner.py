@@ -1,0 +1,81 @@
+"""The worker: right answers are timed; wrong ones, crashes, endless loops are told, and the next runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tvmlite.autotune.build import Built, build, reference
+from tvmlite.autotune.measure import Candidate, LocalRunner
+from tvmlite.autotune.task import Task
+from tvmlite.core.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[LocalRunner]:
+    with LocalRunner(budget=0.002, timeout=5.0) as made:
+        yield made
+
+
+def candidate(task: Task, number: int = 0) -> Candidate:
+    built = build(task, task.config_space.get(number))
+    assert isinstance(built, Built)
+    return built.candidate
+
+
+def with_body(right: Candidate, body: str) -> Candidate:
+    """``right`` with other instructions: LLVM IR by hand."""
+    head = next(line for line in right.ir_text.splitlines() if line.startswith("define"))
+    return replace(right, ir_text=f"{head}\n{body}\n}}\ndeclare void @abort()\n")
+
+
+def test_a_right_answer_is_timed(task: Task, runner: LocalRunner) -> None:
+    runner.prepare(task.key, reference(task), 0)
+
+    outcome = runner.measure(task.key, candidate(task, 7))
+
+    assert outcome.error == ""
+    assert len(outcome.costs) >= 3
+    assert all(0 < cost < 1 for cost in outcome.costs)
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "message"),
+    [
+        ("  ret i32 0", "wrong answer", "the reference has"),
+        ("  call void @abort()\n  ret i32 0", "crash", "signal 6"),
+        ("  br label %again\nagain:\n  br label %again", "timeout", "not ended after 1 s"),
+        ("  store i32 0, ptr null\n  ret i32 0", "crash", "signal"),
+        ("  nonsense", "compile", "nonsense"),
+        ("  ret i32 1", "compile", ""),
+    ],
+)
+def test_a_candidate_that_fails_is_told_and_the_next_one_runs(
+    task: Task, runner: LocalRunner, body: str, error: str, message: str
+) -> None:
+    runner.prepare(task.key, reference(task), 0)
+    right = candidate(task)
+    runner.timeout = 1.0 if error == "timeout" else 30.0
+
+    outcome = runner.measure(task.key, with_body(right, body))
+    runner.timeout = 30.0
+
+    assert outcome.error == error
+    assert message in outcome.message
+    assert outcome.costs == ()
+    assert runner.measure(task.key, right).error == ""
+
+
+def test_what_is_compared_is_timed_in_turns(task: Task, runner: LocalRunner) -> None:
+    runner.prepare(task.key, reference(task), 0)
+
+    outcomes = runner.compare(task.key, [candidate(task, 0), candidate(task, 9)])
+
+    assert [len(one.costs) >= 7 for one in outcomes] == [True, True]
+
+
+def test_times_must_be_positive() -> None:
+    with pytest.raises(InputError, match="timeout is 0 seconds"):
+        LocalRunner(timeout=0)

@@ -1,0 +1,197 @@
+"""Tuning from end to end: records are kept, a run is taken up again, the winner is used."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tvmlite
+from tvmlite import autotune, te
+from tvmlite.autotune import records as rec
+from tvmlite.autotune.measure import Candidate, Outcome
+from tvmlite.autotune.task import Task, decode_args, encode_args
+from tvmlite.autotune.tune import seconds_of
+from tvmlite.core.errors import ExecutionError, InputError, ScheduleError
+
+Template = Callable[[int, int, int], tuple[te.Schedule, list[te.Tensor]]]
+
+
+class MadeUpMachine:
+    """A runner whose times follow from the code alone; it counts calls, and can be interrupted."""
+
+    def __init__(self, stop_after: int | None = None, error: str = "") -> None:
+        self.calls, self.stop_after, self.error = 0, stop_after, error
+
+    def prepare(self, task: str, reference: Candidate, seed: int) -> None:
+        pass
+
+    def measure(self, task: str, candidate: Candidate) -> Outcome:
+        self.calls += 1
+        if self.stop_after is not None and self.calls > self.stop_after:
+            raise KeyboardInterrupt
+        if self.error:
+            return Outcome(error=self.error, message="as told")
+        return Outcome((self._cost(candidate),) * 3)
+
+    def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
+        return [Outcome((self._cost(one),) * 7) for one in candidates]
+
+    def close(self) -> None:
+        pass
+
+    @staticmethod
+    def _cost(candidate: Candidate) -> float:
+        return 1e-3 + int(hashlib.sha256(candidate.ir_text.encode()).hexdigest()[:6], 16) * 1e-9
+
+
+def test_the_best_of_real_measurements_is_used(task: Task, matmul: Template, tmp_path: Path) -> None:
+    path = tmp_path / "tune.jsonl"
+    with autotune.LocalRunner(budget=0.001) as runner:
+        tuned = autotune.tune(task, path, trials=6, runner=runner, tuner="random")[0]
+
+    written = rec.load(path)
+    with autotune.apply_history_best(path) as history:
+        s, args = matmul(16, 16, 16)
+
+    assert [r.trial for r in written if r.origin == "random"] == list(range(6))
+    assert all(r.verified == (not r.error) for r in written)
+    assert tuned.best.ok
+    assert history.missing == []
+    assert "\n".join(map(str, s.trace)).splitlines() == list(tuned.best.trace)
+    a, b = np.ones((16, 16), np.float32), np.eye(16, dtype=np.float32)
+    np.testing.assert_array_equal(tvmlite.build(s, args)(a, b), a)
+
+
+def test_a_run_that_was_cut_short_ends_as_if_it_had_not_been(task: Task, tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    expected = autotune.tune(task, whole, trials=30, seed=5, runner=MadeUpMachine())[0]
+
+    with pytest.raises(KeyboardInterrupt):
+        autotune.tune(task, cut, trials=30, seed=5, runner=MadeUpMachine(stop_after=13))
+    kept = len(rec.load(cut))
+    machine = MadeUpMachine()
+    found = autotune.tune(task, cut, trials=30, seed=5, runner=machine, resume=True)[0]
+
+    assert kept == 13
+    assert machine.calls == 30 - kept
+    assert found.best.config.settings == expected.best.config.settings
+    assert [str(r.config) for r in rec.load(cut)] == [str(r.config) for r in rec.load(whole)]
+
+
+def test_the_default_stays_where_nothing_is_quicker_beyond_doubt(task: Task) -> None:
+    class Even(MadeUpMachine):
+        def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
+            return [
+                Outcome(tuple(1e-3 + 1e-5 * k - 1e-7 * n for k in range(7))) for n in range(len(candidates))
+            ]
+
+    tuned = autotune.tune(task, trials=8, runner=Even())[0]
+
+    assert tuned.default is not None
+    assert tuned.best is tuned.default
+    assert tuned.gain == 1.0
+
+
+def test_early_stopping_stops(task: Task) -> None:
+    tuned = autotune.tune(task, trials=50, runner=MadeUpMachine(), early_stopping=1, tuner="grid")[0]
+
+    assert tuned.progress.trials < 50
+
+
+def test_nothing_measured_is_an_error_with_the_first_cause(task: Task) -> None:
+    with pytest.raises(
+        ExecutionError,
+        match=r"nothing could be measured for tests.matmul: 3 crash; the first: crash: as told",
+    ):
+        autotune.tune(task, trials=3, runner=MadeUpMachine(error="crash"))
+
+
+def test_without_xgboost_a_search_is_done_and_told(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tvmlite.autotune.model.available", lambda: False)
+
+    with pytest.warns(UserWarning, match="xgboost is not installed: a genetic search is done instead"):
+        tuned = autotune.tune(task, trials=3, runner=MadeUpMachine())[0]
+
+    assert tuned.tuner == "genetic"
+
+
+def test_the_way_of_autotvm(task: Task, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+
+    progress = autotune.RandomTuner(task).tune(
+        n_trial=10, measure_option=MadeUpMachine(), callbacks=[autotune.callback.log_to_file(path)]
+    )
+
+    assert progress.trials == 10 == len(rec.load(path))
+    assert progress.best is not None
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("7", 7), (3, 3)])
+def test_budgets(text: str | float, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "-1", "ten", "10 parsecs", 0, float("inf"), float("nan")])
+def test_what_is_no_budget_is_an_error(text: str | float) -> None:
+    with pytest.raises(InputError, match="expected a time such as"):
+        seconds_of(text)
+
+
+def test_calls_that_make_no_sense_are_errors(task: Task) -> None:
+    with pytest.raises(InputError, match="either trials= or budget="):
+        autotune.tune(task)
+    with pytest.raises(InputError, match="resume= needs records="):
+        autotune.tune(task, trials=1, resume=True)
+    with pytest.raises(InputError, match="tuner 'magic': there are xgboost, random, grid, genetic"):
+        autotune.tune(task, trials=1, tuner="magic", runner=MadeUpMachine())
+
+
+def test_a_task_without_a_record_is_told(task: Task, matmul: Template) -> None:
+    with (
+        autotune.apply_history_best([]) as history,
+        pytest.warns(UserWarning, match=r"no record for tests.matmul"),
+    ):
+        matmul(16, 16, 16)
+
+    assert history.missing == [task.key]
+
+
+def test_damaged_records_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text("{}\n")
+
+    with (
+        pytest.warns(UserWarning, match="1 lines are no records; line 1: not a record"),
+        autotune.apply_history_best(path) as history,
+    ):
+        assert history.best == {}
+
+
+def test_arguments_of_a_task_survive_json() -> None:
+    args = (3, "float32", (1, 2), te.placeholder((4, 5), "int8", "x"))
+
+    number, word, pair, tensor = decode_args(encode_args(args))
+
+    assert (number, word, pair) == (3, "float32", (1, 2))
+    assert (tensor.shape, tensor.dtype) == ((4, 5), "int8")
+
+
+def test_mistakes_in_a_template_are_told() -> None:
+    with pytest.raises(ScheduleError, match=r"there is no template 'tests.none'"):
+        autotune.create("tests.none", ())
+    autotune.template("tests.bad", lambda: 3)
+    with pytest.raises(ScheduleError, match=r"template 'tests.bad' gave a int"):
+        autotune.create("tests.bad", ())
+    with pytest.raises(ScheduleError, match="argument is a object"):
+        encode_args([object()])
+
+
+def test_nothing_is_warned_of_when_all_is_well(task: Task) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        autotune.tune(task, trials=4, runner=MadeUpMachine())

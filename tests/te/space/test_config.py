@@ -1,0 +1,156 @@
+"""Tuning spaces: numbers and combinations, settings as JSON, and what a setting does to a schedule."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import tvmlite
+from tvmlite import te
+from tvmlite.core.errors import ScheduleError
+from tvmlite.te.space import ConfigEntity, ConfigSpace, FallbackConfig, SplitChoice, get_config, using
+
+
+def space_of_three() -> ConfigSpace:
+    space = ConfigSpace()
+    space.define_split("tile", 12, num_outputs=2)
+    space.define_reorder("order", ["a", "b"], "all")
+    space.define_knob("unroll", [0, 16, "auto"])
+    return space
+
+
+def test_every_number_is_one_combination_and_back() -> None:
+    space = space_of_three()
+
+    found = {str(ConfigEntity(space.get(i).settings)) for i in range(len(space))}
+
+    assert len(space) == 6 * 2 * 3 == len(found)
+    assert all(space.index_of(space.get(i).settings) == i for i in range(len(space)))
+
+
+def test_places_of_many_numbers_are_those_of_each() -> None:
+    space = space_of_three()
+    numbers = np.arange(len(space))
+
+    places = space.places(numbers)
+
+    for number, row in zip(numbers, places, strict=True):
+        chosen = [choices[k] for choices, k in zip(space.space_map.values(), row, strict=True)]
+        assert chosen == list(space.get(int(number)).settings.values())
+    assert space.numbers(places).tolist() == numbers.tolist()
+
+
+def test_settings_survive_json() -> None:
+    space = space_of_three()
+    space.define_annotate("ann", ["x", "y"], "try_unroll_vec")
+    config = space.get(len(space) - 1)
+
+    back = ConfigEntity.from_json_dict(json.loads(json.dumps(config.to_json_dict())))
+
+    assert back.settings == config.settings
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        [],
+        ["sp", "8"],
+        ["sp", [1.5]],
+        ["sp", [-1, 0]],
+        ["sp", []],
+        ["re", [0, 0]],
+        ["an", ["__import__"]],
+        ["ot", [1]],
+        ["xx", 1],
+    ],
+)
+def test_what_is_no_setting_is_refused(value: object) -> None:
+    with pytest.raises(ScheduleError, match="knob 'tile'"):
+        ConfigEntity.from_json_dict({"tile": value})
+
+
+def test_a_knob_that_is_not_there_is_named() -> None:
+    with pytest.raises(ScheduleError, match="no knob 'tiles'; there are tile, order, unroll"):
+        space_of_three()["tiles"]
+
+
+def test_an_old_configuration_lacks_a_new_knob() -> None:
+    with pytest.raises(ScheduleError, match="asks for a knob 'new' that its configuration does not set"):
+        ConfigEntity({}).define_knob("new", [1])
+
+
+def test_an_axis_without_a_length_cannot_be_split() -> None:
+    n = te.var("n")
+    axis = te.compute((n,), lambda i: i).op.axis[0]
+
+    with pytest.raises(ScheduleError, match="knob 'tile': the axis has no length"):
+        ConfigSpace().define_split("tile", axis)
+
+
+def matmul() -> tuple[te.Schedule, list[te.Tensor]]:
+    a, b = te.placeholder((12, 8), name="A"), te.placeholder((8, 10), name="B")
+    k = te.reduce_axis((0, 8), name="k")
+    c = te.compute((12, 10), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    s = te.create_schedule(c.op)
+    cfg = get_config()
+    y, x = s[c].op.axis
+    cfg.define_split("y", y, num_outputs=3, policy="verbose")
+    cfg.define_split("x", x, num_outputs=2)
+    cfg.define_reorder("order", ["xo", "yi", "k"], "all")
+    cfg.define_annotate("ann", ["xi"], "try_unroll_vec")
+    yo, ym, yi = cfg["y"].apply(s, c, y)
+    xo, xi = cfg["x"].apply(s, c, x)
+    s[c].reorder(yo, ym, *[xo, yi, k], xi)
+    cfg["order"].apply(s, c, [xo, yi, s[c].op.reduce_axis[0]])
+    cfg["ann"].apply(s, c, [xi])
+    return s, [a, b, c]
+
+
+def test_any_configuration_computes_the_same() -> None:
+    space = ConfigSpace()
+    with using(space):
+        matmul()
+    generator = np.random.default_rng(0)
+    a, b = generator.random((12, 8), np.float32), generator.random((8, 10), np.float32)
+
+    for number in generator.integers(0, len(space), 8):
+        with using(space.get(int(number))):
+            s, args = matmul()
+        np.testing.assert_allclose(tvmlite.build(s, args)(a, b), a @ b, rtol=1e-5)
+
+
+def test_a_split_makes_loops_of_the_chosen_lengths() -> None:
+    with using(ConfigSpace()) as space:
+        matmul()
+    settings = dict(space.get(0).settings) | {"y": SplitChoice((-1, 2, 3)), "x": SplitChoice((-1, 5))}
+    with using(ConfigEntity(settings)):
+        s, args = matmul()
+
+    extents = [
+        line.split("range(")[1].split(")")[0]
+        for line in str(tvmlite.lower(s, args)).splitlines()
+        if "range(" in line
+    ]
+
+    assert extents[:3] == ["0, 2", "0, 2", "0, 2"]  # 12 in (2, 2, 3), and 10 in (2, 5)
+
+
+def test_a_fallback_takes_the_largest_split_within_bounds() -> None:
+    config = FallbackConfig()
+    config.define_split("tile", 64, num_outputs=3)
+
+    config.fallback_split("tile", [-1, 4, 16])
+
+    assert config.is_fallback
+    assert config["tile"].size == (-1, 4, 16)
+    with pytest.raises(ScheduleError, match="no split within"):
+        config.fallback_split("tile", [-1, 0, 16])
+
+
+def test_without_a_configuration_there_are_defaults() -> None:
+    assert get_config().is_fallback
+    with using(ConfigEntity({})) as config:
+        assert get_config() is config

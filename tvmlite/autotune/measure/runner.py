@@ -1,0 +1,182 @@
+"""Runs candidates in a worker process that outlives them, and is started anew when one of them ends it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tvmlite.autotune.measure import frames
+from tvmlite.core.errors import InputError, TvmliteError
+from tvmlite.core.target import Target
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A function to run: LLVM IR for ``target`` of a signature (``abi.Signature.to_json``)."""
+
+    ir_text: str
+    signature: str
+    target: Target
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a candidate: ``costs`` in seconds of one call, or an ``error`` of ``records.ERRORS``."""
+
+    costs: tuple[float, ...] = ()
+    error: str = ""
+    message: str = ""
+    busy: float = 0.0
+
+
+class Runner(Protocol):
+    """A machine to measure on. ``LocalRunner`` is this one; others can be made by these four methods."""
+
+    def prepare(self, task: str, reference: Candidate, seed: int) -> None:
+        """Tell the machine what ``task`` computes: ``reference`` is right, on arrays made from ``seed``."""
+        ...
+
+    def measure(self, task: str, candidate: Candidate) -> Outcome:
+        """Check a candidate of a prepared task against its reference, and time it."""
+        ...
+
+    def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
+        """Time candidates in turns, so that they are comparable to each other."""
+        ...
+
+    def close(self) -> None:
+        """Let the machine go."""
+        ...
+
+
+@dataclass
+class LocalRunner:
+    """Measures in a process of its own on this machine, with this process's affinity.
+
+    ``number`` calls make a run (None: as many as last 0.2 ms), runs are made for ``budget`` seconds, and a
+    candidate that has not ended after ``timeout`` seconds is killed. ``threads`` are those of the candidates.
+    """
+
+    number: int | None = None
+    budget: float = 0.02
+    timeout: float = 10.0
+    reference_timeout: float = 120.0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("budget", "timeout", "reference_timeout"):
+            if not getattr(self, name) > 0:
+                raise InputError(
+                    f"LocalRunner: {name} is {getattr(self, name)!r} seconds, expected more than 0"
+                )
+        self._process: subprocess.Popen[bytes] | None = None
+        self._words: Any = None
+        self._known: set[str] = set()
+        self._references: dict[str, tuple[Candidate, int]] = {}
+
+    def prepare(self, task: str, reference: Candidate, seed: int) -> None:
+        """See ``Runner``; the worker learns of it when it first needs to, and again after a crash."""
+        self._references[task] = reference, seed
+
+    def measure(self, task: str, candidate: Candidate) -> Outcome:
+        """See ``Runner``."""
+        wanted = {"do": "measure", "number": self.number, "budget": self.budget}
+        reply = self._ask(task, candidate, wanted, candidate.ir_text, self.timeout)
+        if reply.get("error"):
+            return Outcome(error=reply["error"], message=reply["message"])
+        return Outcome(tuple(reply["costs"]), busy=reply["busy"])
+
+    def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
+        """See ``Runner``."""
+        mark = "\n; ---- the next candidate\n"
+        wanted = {"do": "compare", "mark": mark, "budget": self.budget, "rounds": 7}
+        text = mark.join(one.ir_text for one in candidates)
+        reply = self._ask(task, candidates[0], wanted, text, self.reference_timeout)
+        if reply.get("error"):
+            return [Outcome(error=reply["error"], message=reply["message"])] * len(candidates)
+        return [Outcome(tuple(costs)) for costs in reply["runs"]]
+
+    def close(self) -> None:
+        """End the worker."""
+        process, self._process = self._process, None
+        self._known.clear()
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+            self._words.close()
+
+    def __enter__(self) -> LocalRunner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ask(
+        self, task: str, candidate: Candidate, fields: dict[str, Any], text: str, timeout: float
+    ) -> dict[str, Any]:
+        if task not in self._known:
+            reference, seed = self._references[task]
+            wanted = {"do": "reference", "seed": seed, "task": task}
+            reply = self._request(reference, wanted, reference.ir_text, self.reference_timeout)
+            if reply.get("error"):
+                raise TvmliteError(f"task {task}: the reference failed: {reply['error']}: {reply['message']}")
+            self._known.add(task)
+        return self._request(candidate, {**fields, "task": task}, text, timeout)
+
+    def _request(
+        self, candidate: Candidate, fields: dict[str, Any], text: str, timeout: float
+    ) -> dict[str, Any]:
+        """The worker's reply; the worker is gone if it tells of a timeout or a crash."""
+        fields |= {"target": str(candidate.target), "signature": candidate.signature}
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        deadline = time.monotonic() + timeout
+        try:
+            frames.send(process.stdin.fileno(), fields, text.encode(), deadline)
+            return frames.receive(process.stdout.fileno(), deadline)[0]
+        except frames.TooLate:
+            self.close()
+            return {"error": "timeout", "message": f"not ended after {timeout:g} s"}
+        except frames.Closed:
+            message = self._last_words(process)
+            self.close()
+            return {"error": "crash", "message": message}
+        except BaseException:  # Ctrl-C in between: what the worker would still answer is nobody's
+            self.close()
+            raise
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            self._words = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
+            environment = os.environ | {
+                "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+                "TVMLITE_NUM_THREADS": str(self.threads),
+                "TVMLITE_CACHE": "off",  # thousands of candidates would drive out what is worth keeping
+            }
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tvmlite.autotune.measure.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._words,
+                env=environment,
+                start_new_session=True,  # Ctrl-C is for the tuner, which ends the worker itself
+            )
+            assert self._process.stdin is not None
+            os.set_blocking(self._process.stdin.fileno(), False)  # or a deadline could not be kept
+        return self._process
+
+    def _last_words(self, process: subprocess.Popen[bytes]) -> str:
+        code = process.wait()
+        self._words.seek(0)
+        lines = self._words.read()[-2000:].decode(errors="replace").strip().splitlines()
+        how = f"signal {-code}" if code < 0 else f"exit status {code}"
+        return f"the process ended with {how}" + (f": {lines[-1][:300]}" if lines else "")

@@ -1,0 +1,168 @@
+"""The process that runs candidates: ``python -m tvmlite.autotune.measure.worker``.
+
+What a candidate does to it, a crash, an endless loop, all of the memory, ends this process and not the
+tuner. It is given LLVM IR and numbers, nothing that is pickled or evaluated.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tvmlite.autotune.measure import frames
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi import Signature
+from tvmlite.core.errors import TvmliteError
+from tvmlite.core.target import Target
+from tvmlite.runtime.compiled import CompiledFunction
+from tvmlite.runtime.tensor import empty_array
+from tvmlite.te.codegen import jit, process
+
+TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 5e-2}
+"""How far an answer may be off, of the reference's value and again of its largest; integers not at all.
+
+Candidates add in other orders than the reference: some 1e-6 for thousands of float32 terms.
+"""
+
+
+@dataclass
+class _Task:
+    """What all candidates of a task share: the arrays they are called with, the right answers."""
+
+    arrays: list[np.ndarray]
+    expected: dict[int, np.ndarray]
+
+
+class Worker:
+    """Answers requests until its input ends."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, _Task] = {}
+
+    def answer(self, fields: dict[str, Any], payload: bytes) -> dict[str, Any]:
+        """Carry out one request."""
+        match fields["do"]:
+            case "reference":
+                return self._reference(fields, payload.decode())
+            case "measure":
+                return self._measure(fields, payload.decode())
+            case "compare":
+                return self._compare(fields, payload.decode())
+            case other:
+                raise AssertionError(f"request {other!r}")
+
+    def _reference(self, fields: dict[str, Any], ir_text: str) -> dict[str, Any]:
+        """Make the arrays of a task and run the candidate that is taken to be right."""
+        function = _function(fields, ir_text)
+        generator = np.random.default_rng(fields["seed"])
+        arrays = [_array(p.dtype, p.shape, generator) for p in function.signature.arrays]
+        function(*arrays)
+        expected = {
+            i: arrays[i].copy() for i, p in enumerate(function.signature.arrays) if p.kind == "output"
+        }
+        self.tasks[fields["task"]] = _Task(arrays, expected)
+        return {}
+
+    def _measure(self, fields: dict[str, Any], ir_text: str) -> dict[str, Any]:
+        task = self.tasks[fields["task"]]
+        function = _function(fields, ir_text)
+        wrong = _wrong(function, task)
+        if wrong:
+            return {"error": "wrong answer", "message": wrong}
+        timing = function.time(*task.arrays, number=fields["number"], budget=fields["budget"])
+        return {"costs": list(timing.runs), "busy": timing.busy}
+
+    def _compare(self, fields: dict[str, Any], texts: str) -> dict[str, Any]:
+        """Time several candidates in turns, so that what the machine does meanwhile meets all of them."""
+        task = self.tasks[fields["task"]]
+        functions = [_function(fields, text) for text in texts.split(fields["mark"])]
+        runs: list[list[float]] = [[] for _ in functions]
+        for function in functions:
+            wrong = _wrong(function, task)
+            if wrong:
+                return {"error": "wrong answer", "message": wrong}
+        once = [function.time(*task.arrays, repeat=1) for function in functions]
+        for _ in range(fields["rounds"]):
+            for function, first, costs in zip(functions, once, runs, strict=True):
+                repeat = max(1, min(20, int(fields["budget"] / (first.median * first.number))))
+                timing = function.time(*task.arrays, number=first.number, repeat=repeat)
+                costs.extend(timing.runs)
+        return {"runs": runs}
+
+
+def _function(fields: dict[str, Any], ir_text: str) -> CompiledFunction:
+    target = Target.parse(fields["target"])
+    signature = Signature.from_json(fields["signature"])
+    loaded = jit.load([jit.compile_object(ir_text, target)], process.pool_symbols())
+    return CompiledFunction(signature, loaded.address(signature.name), keep=loaded)
+
+
+def _wrong(function: CompiledFunction, task: _Task) -> str:
+    """What is wrong with the answers of ``function``; empty if nothing."""
+    for place in task.expected:
+        task.arrays[place].reshape(-1).view(np.uint8)[...] = 0xA5
+    function(*task.arrays)
+    for place, expected in task.expected.items():
+        parameter = function.signature.arrays[place]
+        worst = _excess(task.arrays[place], expected, TOLERANCE.get(parameter.dtype, 0.0))
+        if worst is not None:
+            found, wanted = task.arrays[place][worst], expected[worst]
+            where = ", ".join(map(str, worst))
+            return f"{parameter.name}[{where}] is {found}, the reference has {wanted}"
+    return ""
+
+
+def _excess(found: np.ndarray, expected: np.ndarray, tolerance: float) -> tuple[int, ...] | None:
+    """Where ``found`` is too far from ``expected``; None if nowhere."""
+    if tolerance == 0.0:
+        wrong = found != expected
+    else:
+        a, b = found.astype(np.float64), expected.astype(np.float64)
+        finite = np.abs(b[np.isfinite(b)])
+        bound = tolerance * (np.abs(b) + (finite.max() if finite.size else 0.0))
+        with np.errstate(invalid="ignore"):
+            wrong = ~((np.abs(a - b) <= bound) | (a == b) | (np.isnan(a) & np.isnan(b)))
+    if not wrong.any():
+        return None
+    return tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
+
+
+def _array(dtype: str, shape: tuple[Any, ...], generator: np.random.Generator) -> np.ndarray:
+    """Values that show a mistake: hardly any is 0, and sums stay small."""
+    if dtypes.is_float(dtype):
+        values: np.ndarray = generator.uniform(-1, 1, shape)
+    else:
+        low, high = (0, 2) if dtype == "bool" else (0 if dtypes.is_unsigned(dtype) else -7, 8)
+        values = generator.integers(low, high, shape)
+    array = empty_array(shape, dtypes.numpy_of(dtype))
+    array[...] = values.astype(array.dtype)
+    return array
+
+
+def main() -> None:
+    """Answer on what was standard output; anything candidates print goes to standard error."""
+    out = os.dup(1)
+    os.dup2(2, 1)
+    worker = Worker()
+    while True:
+        try:
+            fields, payload = frames.receive(0)
+        except frames.Closed:
+            return
+        try:
+            reply = worker.answer(fields, payload)
+        except MemoryError:
+            reply = {"error": "memory", "message": "not enough memory"}
+        except TvmliteError as error:
+            reply = {"error": "compile", "message": str(error)}
+        except RuntimeError as error:  # what llvmlite says of IR it cannot parse
+            reply = {"error": "compile", "message": str(error)[:500]}
+        frames.send(out, reply)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

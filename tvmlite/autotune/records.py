@@ -1,0 +1,264 @@
+"""Records: a line of JSON for each measurement, in a file that survives crashes and two writers."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tvmlite.core.errors import InputError, ParseError, ScheduleError
+from tvmlite.core.target import Target
+from tvmlite.te.space import ConfigEntity
+
+VERSION = 1
+LONGEST_LINE = 1 << 20
+"""Bytes of a line that are read; a record is a few hundred."""
+
+ERRORS = ("", "schedule", "compile", "timeout", "crash", "memory", "wrong answer", "refused")
+"""What can become of a candidate; empty if it ran and was right."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One candidate and what came of it.
+
+    ``task`` is the name and the arguments in JSON's types, ``target`` the machine as a target string,
+    ``costs`` the seconds of each run of a call (none if there is an ``error``, one of ``ERRORS``, told in
+    ``message``), ``verified`` whether its answer was held against the reference, ``trial`` its number in the
+    run with ``seed``, ``origin`` who proposed it, ``time`` when it was made, seconds since 1970.
+    """
+
+    task: tuple[str, tuple[Any, ...]]
+    target: str
+    config: ConfigEntity
+    costs: tuple[float, ...] = ()
+    error: str = ""
+    message: str = ""
+    verified: bool = False
+    seed: int = 0
+    trial: int = 0
+    origin: str = ""
+    code: str = ""
+    time: float = 0.0
+    trace: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the candidate may be used: it ran, and its answer was right."""
+        return not self.error and self.verified and bool(self.costs)
+
+    @property
+    def cost(self) -> float:
+        """The median seconds of a call; infinity if there is none."""
+        ordered = sorted(self.costs)
+        if not ordered:
+            return math.inf
+        middle = len(ordered) // 2
+        return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+    @property
+    def task_key(self) -> str:
+        """As ``Task.key``."""
+        return json.dumps([self.task[0], list(self.task[1])])
+
+    def to_json(self) -> str:
+        """One line, without its end; ``from_json`` gives the record back."""
+        fields = {
+            "v": VERSION,
+            "task": [self.task[0], list(self.task[1])],
+            "target": self.target,
+            "config": self.config.to_json_dict(),
+            "costs": list(self.costs),
+            "error": self.error,
+            "message": self.message,
+            "verified": self.verified,
+            "seed": self.seed,
+            "trial": self.trial,
+            "origin": self.origin,
+            "code": self.code,
+            "time": self.time,
+            "trace": list(self.trace),
+        }
+        return json.dumps(fields, allow_nan=False)
+
+    @staticmethod
+    def from_json(text: str) -> Record:
+        """Read ``to_json``'s line; anything else is a ParseError that says what is amiss.
+
+        Nothing in a line is ever run: knobs are numbers and words, and a template is found by its name.
+        """
+        try:
+            fields = json.loads(text, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            raise ParseError(f"not JSON: {error}") from None
+        if not isinstance(fields, dict) or fields.get("v") != VERSION:
+            raise ParseError(f"not a record of version {VERSION}")
+        unknown = sorted(fields.keys() - _FIELDS.keys())
+        missing = sorted(_FIELDS.keys() - fields.keys())
+        if unknown or missing:
+            raise ParseError(f"unknown fields {unknown}" if unknown else f"fields {missing} are missing")
+        for name, kind in _FIELDS.items():
+            if not isinstance(fields[name], kind) or (isinstance(fields[name], bool) and kind is not bool):
+                raise ParseError(f"field {name!r} is {fields[name]!r}")
+        return _decoded(fields)
+
+
+_FIELDS: dict[str, Any] = {
+    "v": int,
+    "task": list,
+    "target": str,
+    "config": dict,
+    "costs": list,
+    "error": str,
+    "message": str,
+    "verified": bool,
+    "seed": int,
+    "trial": int,
+    "origin": str,
+    "code": str,
+    "time": (int, float),
+    "trace": list,
+}
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A line that is not a record: its number, from 1, and what is amiss."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of a file, in order, and the lines that are none."""
+
+    records: tuple[Record, ...]
+    damages: tuple[Damage, ...] = ()
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+def append(path: str | Path, records: Iterable[Record]) -> None:
+    """Add ``records`` to the file at ``path``, made if it is not there.
+
+    All lines go in one write to the end of the file, so that what two processes write does not mix, and a
+    line that a crash cut short is closed first. They are on the disk when this returns.
+    """
+    text = "".join(record.to_json() + "\n" for record in records)
+    if not text:
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        size = os.fstat(descriptor).st_size
+        cut = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        data = (b"\n" if cut else b"") + text.encode()
+        while data:
+            data = data[os.write(descriptor, data) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def load(path: str | Path) -> Records:
+    """The records in the file at ``path``; an InputError if it cannot be read.
+
+    A damaged line is skipped and told in ``damages``.
+    """
+    records: list[Record] = []
+    damages: list[Damage] = []
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(_lines(file), 1):
+                try:
+                    text = line.decode("utf-8").strip()
+                    if text:
+                        records.append(Record.from_json(text))
+                except UnicodeDecodeError:
+                    damages.append(Damage(number, "not UTF-8 text"))
+                except ParseError as error:
+                    damages.append(Damage(number, error.message))
+    except OSError as error:
+        raise InputError(f"records {str(path)!r} cannot be read: {error.strerror}") from None
+    return Records(tuple(records), tuple(damages))
+
+
+def usable(records: Iterable[Record], target: Target) -> Iterator[Record]:
+    """The records measured on the machine ``target`` describes, that ran and were right."""
+    wanted = str(target)
+    return (record for record in records if record.ok and record.target == wanted)
+
+
+def best(records: Iterable[Record], target: Target) -> dict[str, Record]:
+    """The record to use for each task, by ``task_key``.
+
+    The winner of the last comparison (origin ``final``; its first record wins) if there was one: a lucky time
+    of a single trial does not beat a time taken in turns with others. Else the quickest; of equals the first.
+    """
+    found: dict[str, Record] = {}
+    winners: dict[str, Record] = {}
+    last = ""
+    for record in usable(records, target):
+        known = found.get(record.task_key)
+        if known is None or record.cost < known.cost:
+            found[record.task_key] = record
+        if record.origin == "final" and record.task_key != last:
+            winners[record.task_key] = record
+        last = record.task_key if record.origin == "final" else ""
+    return found | winners
+
+
+def _lines(file: Any) -> Iterator[bytes]:
+    """The lines of ``file``; of one that is far too long only the beginning, which is no record."""
+    while line := file.readline(LONGEST_LINE):
+        whole = line
+        while not line.endswith(b"\n") and (line := file.readline(LONGEST_LINE)):
+            pass
+        yield whole
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+def _decoded(fields: dict[str, Any]) -> Record:
+    match fields["task"]:
+        case [str() as name, [*args]]:
+            pass
+        case other:
+            raise ParseError(f"task is {other!r}, expected a name and arguments")
+    costs = fields["costs"]
+    for cost in costs:
+        if isinstance(cost, bool) or not isinstance(cost, (int, float)) or not 0 < cost < math.inf:
+            raise ParseError(f"cost {cost!r} is no positive number of seconds")
+    if fields["error"] not in ERRORS:
+        raise ParseError(f"error is {fields['error']!r}, expected one of {', '.join(filter(None, ERRORS))}")
+    if not all(isinstance(step, str) for step in fields["trace"]):
+        raise ParseError("trace is not a list of lines")
+    try:
+        config = ConfigEntity.from_json_dict(fields["config"])
+    except ScheduleError as error:
+        raise ParseError(error.message) from None
+    return Record(
+        (name, tuple(args)),
+        fields["target"],
+        config,
+        tuple(map(float, costs)),
+        fields["error"],
+        fields["message"],
+        fields["verified"],
+        fields["seed"],
+        fields["trial"],
+        fields["origin"],
+        fields["code"],
+        float(fields["time"]),
+        tuple(fields["trace"]),
+    )

@@ -1,0 +1,69 @@
+"""Where a cost model's best predictions are: a small space is gone through, a large one annealed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import numpy as np
+
+from tvmlite.te.space import ConfigSpace
+
+SMALL_SPACE = 1 << 15
+"""So many configurations are all predicted: some 20 ms."""
+
+Score = Callable[[np.ndarray], np.ndarray]
+"""Configuration numbers to scores."""
+
+
+def most_promising(
+    space: ConfigSpace,
+    score: Score,
+    count: int,
+    known: Collection[int],
+    parents: np.ndarray,
+    generator: np.random.Generator,
+) -> list[int]:
+    """The ``count`` configurations of highest score that are not ``known``, best first; fewer if that is all.
+
+    In a large space they are looked for among the descendants of ``parents`` and of random configurations.
+    """
+    if len(space) <= SMALL_SPACE:
+        numbers = np.arange(len(space))
+        numbers = numbers[~np.isin(numbers, np.fromiter(known, np.int64, len(known)))]
+        return numbers[np.argsort(-score(numbers), kind="stable")[:count]].tolist()
+    return _anneal(space, score, count, known, parents, generator)
+
+
+def _anneal(
+    space: ConfigSpace,
+    score: Score,
+    count: int,
+    known: Collection[int],
+    parents: np.ndarray,
+    generator: np.random.Generator,
+    chains: int = 128,
+    steps: int = 60,
+) -> list[int]:
+    """Simulated annealing in parallel chains: one knob changes in a step, worse is taken ever less."""
+    dims = np.array(space.dims)
+    start = np.concatenate([parents[: chains // 2], _random(space, chains, generator)])[:chains]
+    points = space.places(start)
+    scores = score(start)
+    seen: dict[int, float] = {}
+    spread = float(np.std(scores)) or 1.0
+    for step in range(steps):
+        moved = points.copy()
+        knob = generator.integers(0, len(dims), chains)
+        moved[np.arange(chains), knob] = generator.integers(0, dims[knob])
+        numbers = space.numbers(moved)
+        found = score(numbers)
+        seen.update(zip(numbers.tolist(), found.tolist(), strict=True))
+        heat = spread * (1 - step / steps) + 1e-9
+        taken = generator.random(chains) < np.exp(np.minimum((found - scores) / heat, 0))
+        points[taken], scores[taken] = moved[taken], found[taken]
+    ordered = sorted((number for number in seen if number not in known), key=lambda n: (-seen[n], n))
+    return ordered[:count]
+
+
+def _random(space: ConfigSpace, count: int, generator: np.random.Generator) -> np.ndarray:
+    return generator.integers(0, len(space), count)

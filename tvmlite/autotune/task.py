@@ -1,0 +1,145 @@
+"""Tuning tasks: a schedule function with its arguments, for a target, and the space its knobs span."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tvmlite.autotune.history import best_config
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.span import Span
+from tvmlite.core.target import Target
+from tvmlite.te.flop import flop_of
+from tvmlite.te.schedule import Schedule
+from tvmlite.te.space import Config, ConfigSpace, get_config, using
+from tvmlite.te.tensor import Tensor, placeholder
+
+ScheduleFunction: TypeAlias = Callable[..., tuple[Schedule, Sequence[Any]]]
+"""Takes a task's arguments, gives a schedule and the arguments of the function to build."""
+
+_TEMPLATES: dict[str, ScheduleFunction] = {}
+
+
+def template(name: str, function: ScheduleFunction | None = None) -> Any:
+    """Register a schedule function under ``name``, as a decorator or with ``function``.
+
+    ::
+
+        @autotune.template("matmul")
+        def matmul(n, m, k):
+            ...                            # te.compute, te.create_schedule
+            cfg = autotune.get_config()
+            cfg.define_split("tile_y", y, num_outputs=2)
+            ...                            # cfg["tile_y"].apply(s, C, y)
+            return s, [A, B, C]
+
+    Called within ``apply_history_best`` it takes the best configuration measured for its arguments, and
+    elsewhere the one in force, or else its defaults (``FallbackConfig``). A name can be registered again,
+    as happens when a notebook's cell is run twice: the last one counts.
+    """
+    if function is None:
+        return functools.partial(template, name)
+    if not isinstance(name, str) or not name:
+        raise ScheduleError(f"template: name {name!r} given, expected a word", Span.of_caller())
+
+    @functools.wraps(function)
+    def dispatched(*args: Any) -> tuple[Schedule, Sequence[Any]]:
+        with using(best_config(name, encode_args(args)) or get_config()):
+            return function(*args)
+
+    _TEMPLATES[name] = function
+    return dispatched
+
+
+@dataclass(frozen=True)
+class Task:
+    """A schedule function ``name`` with ``args``, to be tuned for ``target``.
+
+    ``config_space`` holds every configuration, ``flop`` the arithmetic operations of one call.
+    """
+
+    name: str
+    args: tuple[Any, ...]
+    target: Target
+    config_space: ConfigSpace
+    flop: float
+
+    def instantiate(self, config: Config) -> tuple[Schedule, list[Any]]:
+        """The schedule with its knobs set as ``config`` says, and the function's arguments."""
+        return _run(self.name, self.args, config)
+
+    @property
+    def key(self) -> str:
+        """What tells this task from all others on a machine: its name and arguments, as JSON."""
+        return json.dumps([self.name, encode_args(self.args)])
+
+    def __str__(self) -> str:
+        shown = ", ".join(map(str, self.args))
+        return f"{self.name}({shown}) for {self.target}: {self.config_space}"
+
+
+def create(name: str, args: Sequence[Any], target: str | Target = "native") -> Task:
+    """The task of the template ``name`` with ``args`` (numbers, words, tensors, and lists of them).
+
+    An unknown name is a ScheduleError.
+    """
+    space = ConfigSpace()
+    schedule, _ = _run(name, tuple(args), space)
+    flop = float(space.flop or flop_of(schedule.origins))
+    return Task(name, tuple(args), Target.parse(target), space, flop)
+
+
+def encode_args(args: Sequence[Any]) -> list[Any]:
+    """A task's arguments in JSON's types: ``decode_args`` gives them back, tensors as placeholders."""
+    return [_encode(one) for one in args]
+
+
+def decode_args(fields: Sequence[Any]) -> list[Any]:
+    """The arguments that ``encode_args`` wrote."""
+    return [_decode(one) for one in fields]
+
+
+def _run(name: str, args: tuple[Any, ...], config: Config) -> tuple[Schedule, list[Any]]:
+    if name not in _TEMPLATES:
+        known = ", ".join(sorted(_TEMPLATES)) or "none"
+        raise ScheduleError(
+            f"there is no template {name!r}; there are {known}",
+            Span.of_caller(),
+            hint=f"@autotune.template({name!r}) above a schedule function registers it",
+        )
+    with using(config):
+        made = _TEMPLATES[name](*args)
+    if not (isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], Schedule)):
+        raise ScheduleError(
+            f"template {name!r} gave a {type(made).__name__}, expected (schedule, [tensors])",
+            Span.of_caller(),
+        )
+    return made[0], list(made[1])
+
+
+def _encode(value: Any) -> Any:
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Tensor():
+            return ["TENSOR", [int(extent) for extent in value.shape], value.dtype]  # type: ignore[arg-type]
+        case list() | tuple():
+            return [_encode(one) for one in value]
+        case _:
+            raise ScheduleError(
+                f"a task's argument is a {type(value).__name__}, expected a number, a word or a tensor",
+                Span.of_caller(),
+            )
+
+
+def _decode(value: Any) -> Any:
+    match value:
+        case ["TENSOR", [*shape], str() as dtype]:
+            return placeholder(tuple(shape), dtype)
+        case list():
+            return tuple(_decode(one) for one in value)
+        case _:
+            return value

@@ -1,0 +1,170 @@
+"""Tuners: each proposes configurations and learns from what came of them; random, grid, genetic, XGBoost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tvmlite.autotune import engine
+from tvmlite.autotune.features import KnobFeatures
+from tvmlite.autotune.measure import LocalRunner, Runner
+from tvmlite.autotune.model import CostModel
+from tvmlite.autotune.search import most_promising
+from tvmlite.autotune.task import Task
+from tvmlite.core.errors import InputError
+from tvmlite.te.space import ConfigSpace
+
+
+class Tuner:
+    """Proposes configurations of a task, none twice. ``seed`` decides all that is left to chance."""
+
+    name = ""
+    """What users call it."""
+
+    batch = 8
+    """How many to propose at a time: fewer learn more often, more keep the machine busier."""
+
+    def __init__(self, task: Task, seed: int = 0) -> None:
+        self.task, self.seed = task, seed
+        self.space: ConfigSpace = task.config_space
+        self.generator = np.random.default_rng(seed)
+        self.proposed: dict[int, None] = {}
+        self.speeds: dict[int, float] = {}
+
+    def propose(self, count: int) -> list[int]:
+        """At most ``count`` configurations to measure next; none when the space is used up."""
+        chosen = list(dict.fromkeys(self._choose(count)))[:count]
+        self.proposed.update(dict.fromkeys(chosen))
+        return chosen
+
+    def learn(self, indices: Sequence[int], speeds: Sequence[float]) -> None:
+        """What came of configurations: operations a second, 0 for those that failed."""
+        self.speeds.update(zip(indices, speeds, strict=True))
+
+    def tune(
+        self,
+        n_trial: int,
+        measure_option: Runner | None = None,
+        early_stopping: int | None = None,
+        callbacks: Sequence[engine.Callback] = (),
+    ) -> engine.Progress:
+        """Try ``n_trial`` configurations; ``measure_option`` is the machine to measure on, else this one.
+
+        ``callbacks`` are called after each batch (``autotune.callback`` has some). Stops early when
+        ``early_stopping`` trials in a row have not bettered the best.
+        """
+        runner = measure_option or LocalRunner()
+        try:
+            return engine.run(self, runner, n_trial, early_stopping=early_stopping, callbacks=callbacks)
+        finally:
+            runner.close()
+
+    def _choose(self, count: int) -> list[int]:
+        raise NotImplementedError
+
+    def _fresh(self, count: int) -> list[int]:
+        """Random configurations that were not proposed yet."""
+        left = len(self.space) - len(self.proposed)
+        if left <= count * 4:
+            rest = [i for i in range(len(self.space)) if i not in self.proposed]
+            return self.generator.permutation(rest)[:count].astype(int).tolist() if rest else []
+        found: dict[int, None] = {}
+        while len(found) < count:
+            number = int(self.generator.integers(len(self.space)))
+            if number not in self.proposed:
+                found[number] = None
+        return list(found)
+
+
+class RandomTuner(Tuner):
+    """Any configuration, as likely as any other."""
+
+    name = "random"
+
+    def _choose(self, count: int) -> list[int]:
+        return self._fresh(count)
+
+
+class GridSearchTuner(Tuner):
+    """All configurations in order."""
+
+    name = "grid"
+
+    def _choose(self, count: int) -> list[int]:
+        start = len(self.proposed)
+        return list(range(start, min(start + count, len(self.space))))
+
+
+class GATuner(Tuner):
+    """A genetic algorithm: knobs of two quick parents mixed, now and then one changed."""
+
+    name = "genetic"
+
+    def __init__(self, task: Task, seed: int = 0, population: int = 48, mutation: float = 0.1) -> None:
+        super().__init__(task, seed)
+        if population < 2:
+            raise InputError(f"GATuner: population is {population}, expected at least 2")
+        self.population, self.mutation = population, mutation
+
+    def _choose(self, count: int) -> list[int]:
+        if len(self.speeds) < min(self.population, len(self.space)):
+            return self._fresh(count)
+        elite = sorted(self.speeds, key=lambda n: (-self.speeds[n], n))[: self.population]
+        places = self.space.places(np.array(elite))
+        weights = np.array([self.speeds[n] for n in elite]) + 1e-9
+        children: dict[int, None] = {}
+        for _ in range(count * 20):
+            pair = self.generator.choice(len(elite), 2, p=weights / weights.sum())
+            mask = self.generator.random(places.shape[1]) < 0.5
+            child = np.where(mask, places[pair[0]], places[pair[1]])
+            changed = self.generator.random(len(child)) < self.mutation
+            child = np.where(changed, self.generator.integers(0, self.space.dims), child)
+            number = int(self.space.numbers(child[None])[0])
+            if number not in self.proposed:
+                children[number] = None
+            if len(children) == count:
+                break
+        return [*children, *self._fresh(count - len(children))] if len(children) < count else list(children)
+
+
+class XGBTuner(Tuner):
+    """A cost model learns from what was measured; what it thinks quickest is measured next.
+
+    The first ``first`` configurations are random, and later one in ``1 / explore``: the model knows only what
+    it has seen.
+    """
+
+    name = "xgboost"
+
+    def __init__(
+        self, task: Task, seed: int = 0, loss_type: str = "rank", first: int = 16, explore: float = 0.1
+    ) -> None:
+        super().__init__(task, seed)
+        self.first, self.explore = first, explore
+        self.features = KnobFeatures(self.space)
+        self.model = CostModel(loss_type, seed)
+
+    def _choose(self, count: int) -> list[int]:
+        if len(self.speeds) < self.first:
+            return self._fresh(min(count, self.first - len(self.proposed) or count))
+        known = np.array(sorted(self.speeds))
+        speeds = np.array([self.speeds[n] for n in known.tolist()])
+        self.model.fit(self.features(known), speeds)
+        parents = known[np.argsort(-speeds, kind="stable")]
+        random = int(self.generator.binomial(count, self.explore))
+        best = most_promising(
+            self.space,
+            lambda numbers: self.model.predict(self.features(numbers)),
+            count - random,
+            self.proposed,
+            parents,
+            self.generator,
+        )
+        return [*best, *self._fresh(count - len(best))]
+
+
+TUNERS: dict[str, type[Tuner]] = {
+    tuner.name: tuner for tuner in (XGBTuner, RandomTuner, GridSearchTuner, GATuner)
+}
+"""The tuners by the names users give them."""

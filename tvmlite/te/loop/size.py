@@ -1,0 +1,22 @@
+"""How long the code of a function will be, told before its loops are unrolled."""
+
+from __future__ import annotations
+
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir
+
+
+def unrolled_size(function: ir.Function, lanes: int = 16) -> int:
+    """The stores there will be once loops marked for it are unrolled and vectors have ``lanes`` elements."""
+    return _size(function.body, lanes)
+
+
+def _size(statement: ir.Stmt, lanes: int) -> int:
+    inner = sum(_size(child, lanes) for child in statement.children() if isinstance(child, ir.Stmt))
+    if isinstance(statement, ir.For) and isinstance(statement.extent, e.Const):
+        extent = int(statement.extent.value)
+        if statement.kind == ir.UNROLL:
+            return inner * max(extent, 1)
+        if statement.kind == ir.VECTORIZE:
+            return inner * max(-(-extent // lanes), 1)
+    return inner + isinstance(statement, ir.Store)

@@ -1,0 +1,101 @@
+"""What a knob of a tuning space can be set to, and how the setting is carried out on a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.span import Span
+from tvmlite.te.schedule import Schedule
+from tvmlite.te.tensor import IterVar
+
+ANNOTATIONS = ("none", "unroll", "vectorize", "parallel")
+"""What ``AnnotateChoice`` can say of a loop."""
+
+
+@dataclass(frozen=True)
+class SplitChoice:
+    """Loop lengths, outermost first; an outermost length of -1 is what the others leave."""
+
+    size: tuple[int, ...]
+
+    def apply(self, schedule: Schedule, tensor: Any, axis: IterVar) -> list[IterVar]:
+        """Split ``axis`` of the stage of ``tensor`` into ``len(size)`` loops; gives them, outermost first."""
+        loops = []
+        for position in range(1, len(self.size)):
+            inner = 1
+            for length in self.size[position:]:
+                inner *= length
+            outer, axis = schedule[tensor].split(axis, factor=inner)
+            loops.append(outer)
+        return [*loops, axis]
+
+    def __str__(self) -> str:
+        return "x".join(str(length) for length in self.size)
+
+
+@dataclass(frozen=True)
+class ReorderChoice:
+    """An order of loops: ``permutation[i]`` is the old place of what becomes the loop in place i."""
+
+    permutation: tuple[int, ...]
+
+    def apply(self, schedule: Schedule, tensor: Any, axes: Sequence[IterVar]) -> list[IterVar]:
+        """Reorder ``axes`` of the stage of ``tensor``; gives them in their new order."""
+        _same_number("reorder", len(self.permutation), axes)
+        ordered = [axes[place] for place in self.permutation]
+        schedule[tensor].reorder(*ordered)
+        return ordered
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.permutation))
+
+
+@dataclass(frozen=True)
+class AnnotateChoice:
+    """One of ``ANNOTATIONS`` for each of several loops."""
+
+    annotations: tuple[str, ...]
+
+    def apply(self, schedule: Schedule, tensor: Any, axes: Sequence[IterVar]) -> list[IterVar]:
+        """Vectorize, unroll or parallelize ``axes`` of the stage of ``tensor`` as chosen; gives ``axes``."""
+        _same_number("annotate", len(self.annotations), axes)
+        stage = schedule[tensor]
+        for annotation, axis in zip(self.annotations, axes, strict=True):
+            match annotation:
+                case "none":
+                    pass
+                case "unroll":
+                    stage.unroll(axis)
+                case "vectorize":
+                    stage.vectorize(axis)
+                case "parallel":
+                    stage.parallel(axis)
+                case _:
+                    raise AssertionError(f"annotation {annotation!r}")
+        return list(axes)
+
+    def __str__(self) -> str:
+        return ",".join(self.annotations)
+
+
+@dataclass(frozen=True)
+class OptionChoice:
+    """A value the template uses as it sees fit: a number, a word, a truth value."""
+
+    val: int | float | str | bool | None
+
+    def __str__(self) -> str:
+        return str(self.val)
+
+
+Choice: TypeAlias = SplitChoice | ReorderChoice | AnnotateChoice | OptionChoice
+
+
+def _same_number(what: str, wanted: int, axes: Sequence[IterVar]) -> None:
+    if len(axes) != wanted:
+        raise ScheduleError(
+            f"{what}: {len(axes)} axes given, the knob was defined for {wanted}", Span.of_caller()
+        )

@@ -1,0 +1,343 @@
+"""Tuning spaces: the knobs a schedule function defines, and one setting of them.
+
+A schedule function asks for its knobs and uses them in one go::
+
+    cfg = autotune.get_config()
+    y, x = s[C].op.axis
+    cfg.define_split("tile_y", y, num_outputs=2)
+    yo, yi = cfg["tile_y"].apply(s, C, y)
+
+Run once with a ``ConfigSpace`` it tells its knobs; run with a ``ConfigEntity`` it gets one setting of them;
+run with a ``FallbackConfig`` it gets a setting that was not measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.span import Span
+from tvmlite.te.expr import Const
+from tvmlite.te.space import knobs
+from tvmlite.te.space.choices import (
+    ANNOTATIONS,
+    AnnotateChoice,
+    Choice,
+    OptionChoice,
+    ReorderChoice,
+    SplitChoice,
+)
+from tvmlite.te.tensor import IterVar
+
+
+@dataclass(frozen=True)
+class VirtualAxis:
+    """Stands for a loop where only its length matters."""
+
+    length: int
+
+
+class Config:
+    """What a schedule function holds while it runs: it defines knobs and reads their settings.
+
+    ``cfg[name]`` is the setting of a knob. Knobs are defined in the order of the function's own steps, which
+    must not depend on their settings.
+    """
+
+    is_fallback = False
+
+    def __init__(self) -> None:
+        self.flop = 0
+
+    def define_split(
+        self,
+        name: str,
+        axis: IterVar | VirtualAxis | int,
+        num_outputs: int = 2,
+        policy: str = "factors",
+        filter: Callable[[SplitChoice], bool] | None = None,
+        max_factor: int | None = None,
+        candidate: Sequence[Sequence[int]] | None = None,
+        no_tail: bool = False,
+    ) -> list[VirtualAxis]:
+        """A knob: how to split a loop into ``num_outputs`` (``knobs.split_choices`` tells the policies).
+
+        ``axis`` is a loop, or its length. Gives stand-ins for the loops it will become.
+        """
+        length = _length(name, axis)
+        self._define(
+            name,
+            lambda: knobs.split_choices(length, num_outputs, policy, filter, max_factor, candidate, no_tail),
+        )
+        return [VirtualAxis(length)] * num_outputs
+
+    def define_reorder(
+        self,
+        name: str,
+        axes: Sequence[Any],
+        policy: str,
+        candidate: Sequence[Sequence[int]] | None = None,
+        interval: tuple[int, int] | None = None,
+        groups: Sequence[Sequence[int]] | None = None,
+    ) -> list[Any]:
+        """A knob: the order of ``axes`` (``knobs.reorder_choices`` tells the policies)."""
+        if interval is not None:
+            groups = [interval]
+        self._define(name, lambda: knobs.reorder_choices(len(axes), policy, candidate, groups))
+        return list(axes)
+
+    def define_annotate(
+        self, name: str, axes: Sequence[Any], policy: str, candidate: Sequence[Sequence[str]] | None = None
+    ) -> list[Any]:
+        """A knob: how to annotate ``axes``, outermost first (``knobs.annotate_choices`` tells the policies)."""
+        self._define(name, lambda: knobs.annotate_choices(len(axes), policy, candidate))
+        return list(axes)
+
+    def define_knob(self, name: str, candidate: Sequence[Any]) -> None:
+        """A knob with the values ``candidate``; ``cfg[name].val`` is the one chosen."""
+        self._define(name, lambda: knobs.option_choices(candidate))
+
+    def add_flop(self, flop: float) -> None:
+        """Count ``flop`` arithmetic operations; without a word they are counted from the computation."""
+        self.flop += flop
+
+    @staticmethod
+    def axis(length: int | IterVar) -> VirtualAxis:
+        """A stand-in for a loop of ``length`` turns."""
+        return VirtualAxis(_length("axis", length))
+
+    reduce_axis = axis
+
+    def __getitem__(self, name: str) -> Any:
+        """The setting of the knob ``name``."""
+        choices = self._settings()
+        if name not in choices:
+            known = ", ".join(choices) or "none so far"
+            raise ScheduleError(f"there is no knob {name!r}; there are {known}", Span.of_caller())
+        return choices[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._settings()
+
+    def _define(self, name: str, settings: Callable[[], list[Any]]) -> None:
+        raise NotImplementedError
+
+    def _settings(self) -> Mapping[str, Choice]:
+        raise NotImplementedError
+
+
+class ConfigSpace(Config):
+    """Every combination of the settings of its knobs, numbered from 0: the first knob changes fastest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.space_map: dict[str, list[Choice]] = {}
+
+    def _define(self, name: str, settings: Callable[[], list[Any]]) -> None:
+        if name not in self.space_map:
+            self.space_map[name] = settings()
+
+    def _settings(self) -> Mapping[str, Choice]:
+        return {name: choices[0] for name, choices in self.space_map.items()}
+
+    @property
+    def dims(self) -> list[int]:
+        """The number of settings of each knob."""
+        return [len(choices) for choices in self.space_map.values()]
+
+    def __len__(self) -> int:
+        return math.prod(self.dims)
+
+    def get(self, index: int) -> ConfigEntity:
+        """The combination of that number."""
+        if not 0 <= index < len(self):
+            raise ScheduleError(f"config {index} of a space of {len(self)}", Span.of_caller())
+        chosen: dict[str, Choice] = {}
+        left = int(index)
+        for name, choices in self.space_map.items():
+            left, place = divmod(left, len(choices))
+            chosen[name] = choices[place]
+        return ConfigEntity(chosen, int(index))
+
+    def index_of(self, settings: Mapping[str, Choice]) -> int | None:
+        """The number of a combination; None if the space does not hold it."""
+        if settings.keys() != self.space_map.keys():
+            return None
+        index, weight = 0, 1
+        for name, choices in self.space_map.items():
+            if settings[name] not in choices:
+                return None
+            index += weight * choices.index(settings[name])
+            weight *= len(choices)
+        return index
+
+    def places(self, indices: np.ndarray) -> np.ndarray:
+        """The place of each knob's setting, ``(len(indices), len(dims))``, for many numbers at once."""
+        left = np.asarray(indices, np.int64)
+        columns = []
+        for size in self.dims:
+            columns.append(left % size)
+            left = left // size
+        return np.stack(columns, axis=1) if columns else np.zeros((len(left), 0), np.int64)
+
+    def numbers(self, places: np.ndarray) -> np.ndarray:
+        """The opposite of ``places``."""
+        weights = np.cumprod([1, *self.dims[:-1]]).astype(np.int64) if self.dims else np.zeros(0, np.int64)
+        return np.asarray(places, np.int64) @ weights
+
+    def __str__(self) -> str:
+        lines = [f"{len(self)} combinations"]
+        for name, choices in self.space_map.items():
+            shown = ", ".join(map(str, choices[:6])) + (", ..." if len(choices) > 6 else "")
+            lines.append(f"  {name}: {len(choices)} ({shown})")
+        return "\n".join(lines)
+
+
+class ConfigEntity(Config):
+    """One setting of every knob. ``index`` is its number in its space, None if it came from elsewhere."""
+
+    def __init__(self, settings: Mapping[str, Choice], index: int | None = None) -> None:
+        super().__init__()
+        self.settings = dict(settings)
+        self.index = index
+
+    def _define(self, name: str, settings: Callable[[], list[Any]]) -> None:
+        if name not in self.settings:
+            raise ScheduleError(
+                f"the schedule asks for a knob {name!r} that its configuration does not set",
+                Span.of_caller(),
+                hint="the configuration was made by another version of the template",
+            )
+
+    def _settings(self) -> Mapping[str, Choice]:
+        return self.settings
+
+    def to_json_dict(self) -> dict[str, Any]:
+        """The settings in JSON's types: ``from_json_dict`` gives them back."""
+        return {name: _encode(choice) for name, choice in self.settings.items()}
+
+    @staticmethod
+    def from_json_dict(fields: Any) -> ConfigEntity:
+        """The settings that ``to_json_dict`` wrote; a ScheduleError if ``fields`` are none."""
+        if not isinstance(fields, dict):
+            raise ScheduleError(f"knobs: {fields!r} given, expected names and settings")
+        return ConfigEntity({str(name): _decode(name, value) for name, value in fields.items()})
+
+    def __str__(self) -> str:
+        text = "; ".join(f"{name} {choice}" for name, choice in self.settings.items())
+        return text if self.index is None else f"{self.index}: {text}"
+
+
+class FallbackConfig(Config):
+    """Settings nobody measured: the first of each knob, but where the template says better.
+
+    A template that knows good defaults sets them: ``cfg.fallback_split("tile", [-1, 64])`` if
+    ``cfg.is_fallback``, or ``cfg["tile"] = SplitChoice((-1, 64))``.
+    """
+
+    is_fallback = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.space_map: dict[str, list[Choice]] = {}
+        self.settings: dict[str, Choice] = {}
+
+    def _define(self, name: str, settings: Callable[[], list[Any]]) -> None:
+        if name not in self.space_map:
+            self.space_map[name] = settings()
+            self.settings.setdefault(name, self.space_map[name][0])
+
+    def _settings(self) -> Mapping[str, Choice]:
+        return self.settings
+
+    def __setitem__(self, name: str, choice: Choice) -> None:
+        self.settings[name] = choice
+
+    def fallback_split(self, name: str, constraints: Sequence[int]) -> None:
+        """Set the split ``name`` to the largest lengths not above ``constraints`` (-1: no bound).
+
+        Lengths are chosen from the innermost out, as AutoTVM does.
+        """
+        fitting = [c for c in self.space_map.get(name, []) if _fits(c, constraints)]
+        if not fitting:
+            raise ScheduleError(
+                f"fallback_split: knob {name!r} has no split within {list(constraints)}", Span.of_caller()
+            )
+        self.settings[name] = max(fitting, key=lambda c: c.size[::-1])  # type: ignore[union-attr]
+
+
+_CURRENT: ContextVar[Config | None] = ContextVar("config", default=None)
+
+
+def get_config() -> Config:
+    """The configuration in force; without one, a fresh ``FallbackConfig``."""
+    return _CURRENT.get() or FallbackConfig()
+
+
+@contextmanager
+def using(config: Config) -> Iterator[Config]:
+    """``config`` is in force within the block."""
+    token = _CURRENT.set(config)
+    try:
+        yield config
+    finally:
+        _CURRENT.reset(token)
+
+
+def _fits(choice: Choice, constraints: Sequence[int]) -> bool:
+    if not isinstance(choice, SplitChoice) or len(choice.size) != len(constraints):
+        return False
+    pairs = zip(choice.size, constraints, strict=True)
+    return all(bound == -1 or 1 <= length <= bound for length, bound in pairs)
+
+
+def _length(name: str, axis: IterVar | VirtualAxis | int) -> int:
+    extent = axis
+    if isinstance(axis, VirtualAxis):
+        extent = axis.length
+    elif isinstance(axis, IterVar):
+        extent = None if axis.dom is None else axis.dom.extent
+    if isinstance(extent, Const):
+        extent = int(extent.value)
+    if not isinstance(extent, int) or isinstance(extent, bool) or extent < 1:
+        raise ScheduleError(
+            f"knob {name!r}: the axis has no length that is known and positive", Span.of_caller()
+        )
+    return extent
+
+
+def _encode(choice: Choice) -> list[Any]:
+    match choice:
+        case SplitChoice(size):
+            return ["sp", list(size)]
+        case ReorderChoice(permutation):
+            return ["re", list(permutation)]
+        case AnnotateChoice(annotations):
+            return ["an", list(annotations)]
+        case OptionChoice(val):
+            return ["ot", val]
+
+
+def _decode(name: Any, value: Any) -> Choice:
+    match value:
+        case ["sp", [first, *inner]] if _whole(first) and all(_whole(one) and one >= 1 for one in inner):
+            return SplitChoice((first, *inner))
+        case ["re", [*order]] if all(map(_whole, order)) and sorted(order) == list(range(len(order))):
+            return ReorderChoice(tuple(order))
+        case ["an", [*words]] if all(word in ANNOTATIONS for word in words):
+            return AnnotateChoice(tuple(words))
+        case ["ot", (None | bool() | int() | float() | str()) as val]:
+            return OptionChoice(val)
+        case _:
+            raise ScheduleError(f"knob {name!r}: {value!r} is no setting of a knob")
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -1 <= value < 1 << 62

@@ -1,0 +1,212 @@
+"""The knobs of a tuning space: every way to split a loop, to order loops, to annotate them.
+
+Names and policies are those of AutoTVM (Chen et al., "Learning to Optimize Tensor Programs", NeurIPS 2018),
+so that a template written for it means the same here.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.span import Span
+from tvmlite.te.space.choices import ANNOTATIONS, AnnotateChoice, OptionChoice, ReorderChoice, SplitChoice
+
+MOST_CHOICES = 1_000_000
+"""A knob may have so many settings; more is a mistake in the template, and would not fit in memory."""
+
+
+def split_choices(
+    length: int,
+    num_outputs: int,
+    policy: str = "factors",
+    filter: Callable[[SplitChoice], bool] | None = None,
+    max_factor: int | None = None,
+    candidate: Sequence[Sequence[int]] | None = None,
+    no_tail: bool = False,
+) -> list[SplitChoice]:
+    """The ways to split a loop of ``length`` turns into ``num_outputs`` loops.
+
+    ``policy``: ``factors`` takes inner lengths from the divisors of ``length``, ``power2`` from the powers of
+    two up to it, ``verbose`` from both, ``candidate`` from the sizes given. The outermost length is what is
+    left (-1), a tail included; ``no_tail`` leaves out what does not divide. ``max_factor`` bounds the inner
+    lengths, ``filter(choice)`` keeps what it says yes to.
+    """
+    if not isinstance(num_outputs, int) or num_outputs < 1:
+        raise _error(f"define_split: num_outputs is {num_outputs!r}, expected a whole number, at least 1")
+    if policy == "candidate":
+        if not candidate:
+            raise _error('define_split: policy "candidate" needs candidate=[[-1, 8], ...]')
+        made: Iterable[SplitChoice] = (_given_split(sizes, num_outputs) for sizes in candidate)
+    else:
+        lengths = _lengths(length, policy)
+        if max_factor is not None:
+            lengths = [one for one in lengths if one <= max_factor]
+        inner = _inner_lengths(length, lengths, num_outputs - 1, no_tail)
+        made = (SplitChoice((-1, *sizes)) for sizes in inner)
+    return _collected("define_split", (one for one in made if filter is None or filter(one)))
+
+
+def reorder_choices(
+    count: int, policy: str, candidate: Sequence[Sequence[int]] | None, groups: Sequence[Sequence[int]] | None
+) -> list[ReorderChoice]:
+    """The orders of ``count`` loops.
+
+    ``policy``: ``identity`` the one given, ``all`` every order, ``interval_all`` every order of the loops in
+    each interval ``(first, last)`` of ``groups``, both included, ``interleave`` every merge of the sequences
+    in ``groups`` that keeps each one's order, ``candidate`` the permutations given.
+    """
+    match policy:
+        case "identity":
+            return [ReorderChoice(tuple(range(count)))]
+        case "all":
+            return _collected("define_reorder", map(ReorderChoice, itertools.permutations(range(count))))
+        case "interval_all":
+            first, last = _interval(count, groups)
+            middles = itertools.permutations(range(first, last + 1))
+            made = ((*range(first), *middle, *range(last + 1, count)) for middle in middles)
+            return _collected("define_reorder", map(ReorderChoice, made))
+        case "interleave":
+            if not groups or sorted(itertools.chain(*groups)) != list(range(count)):
+                raise _error(f"define_reorder: policy 'interleave' needs spatial groups of all {count} axes")
+            return _collected("define_reorder", map(ReorderChoice, _merges([tuple(g) for g in groups])))
+        case "candidate":
+            for one in candidate or ():
+                if sorted(one) != list(range(count)):
+                    raise _error(f"define_reorder: {list(one)} is no order of {count} axes")
+            if not candidate:
+                raise _error('define_reorder: policy "candidate" needs candidate=[[0, 1, 2], ...]')
+            return [ReorderChoice(tuple(one)) for one in candidate]
+        case _:
+            known = "identity, all, interval_all, interleave, candidate"
+            raise _error(f"define_reorder: there is no policy {policy!r}; there are {known}")
+
+
+def annotate_choices(
+    count: int, policy: str, candidate: Sequence[Sequence[str]] | None
+) -> list[AnnotateChoice]:
+    """The ways to annotate ``count`` loops, outermost first.
+
+    ``policy``: ``parallel``, ``vectorize``, ``unroll`` set all; ``try_parallel`` the outermost or nothing;
+    ``try_vec`` the innermost or nothing; ``try_unroll`` unrolls ever more loops from the innermost out;
+    ``try_unroll_vec`` does and vectorizes the innermost or not; ``candidate`` takes the ones given.
+    """
+    plain = ("none",) * count
+    match policy:
+        case "parallel" | "vectorize" | "unroll":
+            return [AnnotateChoice((policy,) * count)]
+        case "try_parallel":
+            return [AnnotateChoice(plain), AnnotateChoice(("parallel", *plain[1:]))]
+        case "try_vec":
+            return [AnnotateChoice(plain), AnnotateChoice((*plain[1:], "vectorize"))]
+        case "try_unroll":
+            return [AnnotateChoice((*plain[n:], *("unroll",) * n)) for n in range(count + 1)]
+        case "try_unroll_vec":
+            unrolled = [AnnotateChoice((*plain[n:], *("unroll",) * n)) for n in range(count + 1)]
+            tails = [(*("unroll",) * n, "vectorize") for n in range(count)]
+            return unrolled + [AnnotateChoice((*plain[len(tail) :], *tail)) for tail in tails]
+        case "candidate":
+            for one in candidate or ():
+                if len(one) != count or not set(one) <= set(ANNOTATIONS):
+                    known = ", ".join(ANNOTATIONS)
+                    raise _error(f"define_annotate: {list(one)} given, expected {count} of {known}")
+            if not candidate:
+                raise _error('define_annotate: policy "candidate" needs candidate=[["none", "unroll"], ...]')
+            return [AnnotateChoice(tuple(one)) for one in candidate]
+        case _:
+            known = (
+                "parallel, vectorize, unroll, try_parallel, try_vec, try_unroll, try_unroll_vec, candidate"
+            )
+            raise _error(f"define_annotate: there is no policy {policy!r}; there are {known}")
+
+
+def option_choices(candidate: Sequence[Any]) -> list[OptionChoice]:
+    """The values of a knob of the template's own."""
+    candidate = list(candidate)
+    if not candidate:
+        raise _error("define_knob: no candidate given")
+    for one in candidate:
+        if not (one is None or isinstance(one, (bool, int, float, str))):
+            raise _error(f"define_knob: {one!r} given, expected a number, a word, a truth value or None")
+    return [OptionChoice(one) for one in candidate]
+
+
+def divisors(number: int) -> list[int]:
+    """The divisors of ``number``, ascending."""
+    small = [d for d in range(1, int(number**0.5) + 1) if number % d == 0]
+    return small + [number // d for d in reversed(small) if d * d != number]
+
+
+def _lengths(length: int, policy: str) -> list[int]:
+    powers = [1 << n for n in range(length.bit_length()) if 1 << n <= length]
+    match policy:
+        case "factors":
+            return divisors(length)
+        case "power2":
+            return powers
+        case "verbose":
+            return sorted({*divisors(length), *powers})
+        case _:
+            known = "factors, power2, verbose, candidate"
+            raise _error(f"define_split: there is no policy {policy!r}; there are {known}")
+
+
+def _inner_lengths(length: int, lengths: list[int], count: int, no_tail: bool) -> Iterator[tuple[int, ...]]:
+    """Every ``count`` of ``lengths``, in order, whose product is at most ``length``."""
+    if count == 0:
+        yield ()
+        return
+    for one in lengths:
+        if one <= length and not (no_tail and length % one):
+            for rest in _inner_lengths(length // one, lengths, count - 1, no_tail):
+                yield (*rest, one)
+
+
+def _given_split(sizes: Sequence[int], num_outputs: int) -> SplitChoice:
+    lengths = tuple(sizes)
+    inner = all(isinstance(one, int) and one >= 1 for one in lengths[1:])
+    if len(lengths) != num_outputs or not inner or not (lengths[0] == -1 or lengths[0] >= 1):
+        raise _error(
+            f"define_split: candidate {list(sizes)} given, expected {num_outputs} lengths, "
+            "the first of them -1 or positive, the others positive"
+        )
+    return SplitChoice(lengths)
+
+
+def _interval(count: int, groups: Sequence[Sequence[int]] | None) -> tuple[int, int]:
+    match groups:
+        case [[int() as first, int() as last]] if 0 <= first <= last < count:
+            return first, last
+        case _:
+            raise _error(
+                f"define_reorder: policy 'interval_all' needs interval=(first, last) within {count} axes, "
+                f"got {groups!r}"
+            )
+
+
+def _merges(sequences: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    """Every sequence made of ``sequences`` that keeps the order of each."""
+    if not any(sequences):
+        yield ()
+    for number, sequence in enumerate(sequences):
+        if sequence:
+            left = [*sequences[:number], sequence[1:], *sequences[number + 1 :]]
+            for rest in _merges(left):
+                yield (sequence[0], *rest)
+
+
+def _collected(what: str, choices: Iterable[Any]) -> list[Any]:
+    made = list(itertools.islice(choices, MOST_CHOICES + 1))
+    if len(made) > MOST_CHOICES:
+        raise _error(
+            f"{what}: the knob has more than {MOST_CHOICES} settings", hint="bound it by max_factor="
+        )
+    if not made:
+        raise _error(f"{what}: no setting is left", hint="the filter or max_factor excludes all")
+    return made
+
+
+def _error(message: str, hint: str | None = None) -> ScheduleError:
+    return ScheduleError(message, Span.of_caller(), hint)
