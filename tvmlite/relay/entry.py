@@ -77,7 +77,7 @@ def build_entry(
     main = module.main
     builder = _EntryBuilder(main, name, kernels, memory.plan(main))
     builder.place_outputs(output_names(module, len(_values(main.body))))
-    calls = [n for n in postorder(main.body) if isinstance(n, Call)]
+    calls = [n for n in postorder(main.body) if isinstance(n, Call) and not memory.is_view(n)]
     body = [builder.call(node, slot) for slot, node in enumerate(calls)]
     sizes = _bound_sizes(main)
     outputs = tuple(builder.outputs)
@@ -183,14 +183,9 @@ class _EntryBuilder:
 
 
 def resolve(value: Expr) -> tuple[Expr, int]:
-    """The node that makes ``value``, and which of its results it is."""
-    index = 0
-    while isinstance(value, (TupleGetItem, Tuple)):
-        if isinstance(value, Tuple):
-            value, index = value.fields[index], 0
-        else:
-            value, index = value.value, value.index
-    return value, index
+    """The node that makes ``value``, a tensor, and which of its results it is."""
+    (slot,) = memory.slots_of(value)
+    return slot
 
 
 def tensor_types(type_: Type) -> tuple[TensorType, ...]:

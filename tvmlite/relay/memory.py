@@ -19,6 +19,9 @@ SMALL_NUMBER = 512
 """A size of so many bytes times dimensions is aligned by rounding up the number; below, that would waste
 more than rounding up the dimensions."""
 
+VIEWS = ("reshape", "expand_dims", "squeeze")
+"""Operators that give the same bytes another shape: outside a group they take no kernel and no memory."""
+
 Slot: TypeAlias = tuple[Expr, int]
 """A value: the node that makes it, and which of its results it is."""
 
@@ -27,8 +30,8 @@ Slot: TypeAlias = tuple[Expr, int]
 class MemoryPlan:
     """Byte offsets, multiples of 64, of the intermediate values of a function, in a workspace of ``size``.
 
-    Values whose lives overlap do not overlap in memory. Parameters, constants and the function's results
-    have no place in it. Offsets and size are ints, or int64 expressions over named dimensions.
+    Values whose lives overlap do not overlap in memory. Parameters, constants, the function's results and
+    views have no place in it. Offsets and size are ints, or int64 expressions over named dimensions.
     """
 
     offsets: dict[Slot, Dim]
@@ -85,6 +88,8 @@ def lifetimes(function: Function) -> list[Lifetime]:
     calls: dict[Expr, int] = {}
     last: dict[Slot, int] = {}
     for node in postorder(function.body):
+        if is_view(node):
+            continue
         if isinstance(node, Call):
             calls[node] = len(calls)
             for arg in node.args:
@@ -103,15 +108,22 @@ def lifetimes(function: Function) -> list[Lifetime]:
     return found
 
 
+def is_view(node: object) -> bool:
+    """Whether ``node``, outside a group, is its argument in another shape."""
+    return isinstance(node, Call) and node.op in VIEWS
+
+
 def slots_of(value: Expr) -> list[Slot]:
-    """The tensors that make up ``value``, seen through tuples and projections."""
+    """The tensors that make up ``value``, seen through views, tuples and projections."""
     path: list[int] = []
-    while isinstance(value, TupleGetItem) or (isinstance(value, Tuple) and path):
+    while is_view(value) or isinstance(value, TupleGetItem) or (isinstance(value, Tuple) and path):
         if isinstance(value, TupleGetItem):
             path.append(value.index)
             value = value.value
-        else:
+        elif isinstance(value, Tuple):
             value = value.fields[path.pop()]
+        else:
+            (value,) = value.args  # type: ignore[union-attr]
     if isinstance(value, Tuple):
         return [slot for field in value.fields for slot in slots_of(field)]
     if path:

@@ -8,6 +8,7 @@ from tvmlite.core.node import postorder
 from tvmlite.core.pipeline import PassTimes
 from tvmlite.relay import passes, transform
 from tvmlite.relay.ir import Call, Expr, Function, Module, Tuple, TupleGetItem, constant, var
+from tvmlite.relay.memory import is_view
 from tvmlite.relay.op import make
 from tvmlite.relay.verify import verify
 
@@ -39,7 +40,7 @@ def test_every_level_keeps_the_meaning_and_leaves_only_groups(assert_same_meanin
     verify(after)
     assert_same_meaning(before, after, rtol=1e-4)
     calls = [n for n in postorder(after.main.body) if isinstance(n, Call)]
-    assert all(isinstance(c.op, Function) for c in calls)
+    assert all(isinstance(c.op, Function) or (level >= 2 and is_view(c)) for c in calls)
 
 
 def test_each_level_needs_fewer_kernels() -> None:

@@ -68,6 +68,10 @@ def test_what_does_nothing_goes(before: Expr, after: Expr) -> None:
             make("expand_dims", reshaped(x, 6, 4), axis=0),
             make("reshape", x, newshape=(1, 6, 4), allowzero=True),
         ),
+        (
+            transposed(make("expand_dims", x, axis=1), 0, 2, 1, 3),
+            make("reshape", x, newshape=(2, 3, 1, 4), allowzero=True),
+        ),
         (reshaped(reshaped(s, -1, 2), -1), make("reshape", s, newshape=(h * 6,), allowzero=True)),
         (transposed(transposed(x, 1, 0, 2)), transposed(x, 2, 0, 1)),
     ],

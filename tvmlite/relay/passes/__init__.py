@@ -5,7 +5,7 @@ level   what is done to a graph
 ======  ===========================================================================================
 0       types are checked, lets go, outputs get calls of their own; every operator is one kernel
 1       training leftovers are taken apart, constants folded, operators fused into groups
-2       scales move into weights, equal expressions are one, small algebra
+2       scales move into weights, equal expressions are one, small algebra; reshapes are views
 3       constant weights are laid out for the target (the default)
 ======  ===========================================================================================
 """
@@ -24,6 +24,7 @@ from tvmlite.relay.passes.eliminate_common_subexpr import eliminate_common_subex
 from tvmlite.relay.passes.fold_constant import fold_constant
 from tvmlite.relay.passes.fold_scale_axis import fold_scale_axis
 from tvmlite.relay.passes.fuse import fuse, separate
+from tvmlite.relay.passes.hoist_views import hoist_views
 from tvmlite.relay.passes.infer_types import infer_types
 from tvmlite.relay.passes.materialize_outputs import materialize_outputs
 from tvmlite.relay.passes.pack_weights import pack_weights
@@ -48,6 +49,8 @@ def pipeline(opt_level: int = MAX_LEVEL, target: Target | None = None) -> Pipeli
     if opt_level >= 3 and target is not None:
         passes.append(pack_weights(target))
     passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
+    if opt_level >= 2:
+        passes.append(hoist_views)
     return Pipeline(passes, verify)
 
 
@@ -59,6 +62,7 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         fold_constant,
         fold_scale_axis,
         fuse,
+        hoist_views,
         infer_types,
         materialize_outputs,
         separate,

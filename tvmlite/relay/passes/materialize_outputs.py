@@ -7,11 +7,12 @@ import dataclasses
 from tvmlite.relay import op
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Module, Tuple, TupleGetItem, Var
+from tvmlite.relay.memory import is_view
 from tvmlite.relay.types import TupleType
 
 
 def materialize_outputs(module: Module) -> Module:
-    """Outputs that are parameters, constants, or outputs already become copies of them."""
+    """Outputs that are parameters, constants, or outputs already, or views of them, become copies."""
     main = module.main
     body = main.body
     if isinstance(body, Tuple):
@@ -23,7 +24,7 @@ def materialize_outputs(module: Module) -> Module:
     seen: set[tuple[Expr, int]] = set()
     made: list[Expr] = []
     for value in fields:
-        key = (value.value, value.index) if isinstance(value, TupleGetItem) else (value, 0)
+        key = _source(value)
         fresh = isinstance(key[0], Call) and key not in seen
         seen.add(key)
         span = value.span if isinstance(value, (Call, Constant, TupleGetItem, Var)) else None
@@ -32,3 +33,10 @@ def materialize_outputs(module: Module) -> Module:
         return module
     new = dataclasses.replace(body, fields=tuple(made)) if isinstance(body, Tuple) else made[0]
     return module.with_main(dataclasses.replace(main, body=new))
+
+
+def _source(value: Expr) -> tuple[Expr, int]:
+    """What makes the bytes of ``value``, which views would share, and which of its results they are."""
+    while is_view(value):
+        (value,) = value.args  # type: ignore[union-attr]
+    return (value.value, value.index) if isinstance(value, TupleGetItem) else (value, 0)

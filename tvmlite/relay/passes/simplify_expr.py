@@ -6,16 +6,16 @@ from tvmlite.core.errors import TypeInferError
 from tvmlite.core.node import rewrite
 from tvmlite.relay.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Tuple, TupleGetItem
+from tvmlite.relay.memory import VIEWS, is_view
 from tvmlite.relay.op import make
+from tvmlite.relay.ops.common import is_one
 from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.types import Shape
 
 SMALL_ELEMENTS = 1 << 16
 """Larger constants are not searched for zeros and ones."""
 
-RESHAPES = ("reshape", "expand_dims", "squeeze")
-"""Operators that only give the elements another shape."""
-
-NO_OPS = ("copy", "cast", "reshape", "expand_dims", "squeeze", "broadcast_to")
+NO_OPS = ("copy", "cast", *VIEWS, "broadcast_to")
 """Operators that do nothing if their result has the type of their argument."""
 
 
@@ -24,7 +24,8 @@ def simplify_expr(body: Expr) -> Expr:
     """Apply the rules bottom-up, each node once.
 
     ``x * 1``, ``x / 1``, ``x + 0``, ``x - 0`` are ``x`` where its type is theirs; so are copies, casts and
-    reshapes to the type at hand. A reshape of a reshape, a transpose of a transpose are one.
+    reshapes to the type at hand. A reshape of a reshape, a transpose of a transpose are one; a transpose that
+    only moves axes of extent 1 is a reshape.
     """
     return rewrite(body, _simplify)
 
@@ -45,9 +46,7 @@ def _simplify(node: Expr) -> Expr:
             return _transpose(node)
         case Call(op=str() as name, args=(x, *_)) if name in NO_OPS and same_type(type_of(node), type_of(x)):
             return x
-        case Call(op=str() as name, args=(Call(op=str() as inner),)) if (
-            name in RESHAPES and inner in RESHAPES
-        ):
+        case Call(op=str() as name, args=(Call(op=str() as inner),)) if name in VIEWS and inner in VIEWS:
             return _reshape_of_reshape(node)
         case Call(op="nn.pad", args=(x, *_)) if same_type(type_of(node), type_of(x)) and _pads_nothing(node):
             return x
@@ -85,7 +84,17 @@ def _transpose(node: Call) -> Expr:
         source = x
     if axes == tuple(range(len(axes))):
         return source
+    if _keeps_order(tensor_type_of(source).shape, axes):
+        shape = tensor_type_of(node).shape
+        reshape = make("reshape", source, newshape=shape, allowzero=True, span=node.span)
+        return _reshape_of_reshape(reshape) if is_view(source) else reshape
     return node if source is x else make("transpose", source, axes=axes, span=node.span)
+
+
+def _keeps_order(shape: Shape, axes: tuple[int, ...]) -> bool:
+    """Whether the axes that are longer than 1 stay in order."""
+    long = [axis for axis in axes if not is_one(shape[axis])]
+    return long == sorted(long)
 
 
 def _axes(node: Call) -> tuple[int, ...]:
