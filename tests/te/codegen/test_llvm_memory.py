@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tvmlite.core.target import Target
 from tvmlite.te import expr as te
+from tvmlite.te.codegen import llvm
 from tvmlite.te.loop import ir
 
 LANES = 16
@@ -199,6 +201,43 @@ def test_if_then_else_of_a_scalar_evaluates_one_side(run: Any, chosen: int) -> N
     )
 
     assert out[0] == (1.0 if chosen else 7.0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "bool"])
+@pytest.mark.parametrize("other", [0.0, -0.0, 1.0])
+def test_padding_reads_memory_only_inside(run: Any, dtype: str, other: float) -> None:
+    n = te.Var("n", "int64")
+    a, b = array("a", dtype, LANES), array("b", dtype, LANES)
+    padding = te.Broadcast(te.const(other, dtype), LANES)
+    far = ir.Load(a, (ramp(n * (1 << 40)),))
+    body = ir.Store(b, (ramp(0),), te.Call("if_then_else", (te.Equal(n, index(0)), far, padding), dtype))
+    function, x, out = ir.Function("pad", (a, b), (b,), (n,), body), numbers(LANES, dtype), {}
+
+    for inside in (0, 1):
+        out[inside] = np.full(LANES, 3, dtype)
+        assert run(function, x, out[inside], inside) == 0
+
+    np.testing.assert_array_equal(out[0], x)
+    np.testing.assert_array_equal(out[1], np.full(LANES, other, dtype))
+    if dtype.startswith("float"):
+        assert (np.signbit(out[1]) == np.signbit(other)).all()
+
+
+def test_padding_takes_no_branch_where_a_masked_load_is_one_instruction() -> None:
+    n = te.Var("n", "int64")
+    a, b, where = array("a", "float32", LANES), array("b", "float32", LANES), array("w", "int64", 1)
+    zero, inside = te.const(0.0, "float32", LANES), te.Equal(n, index(0))
+
+    def text(base: te.Expr, target: str) -> str:
+        padded = te.Call("if_then_else", (inside, ir.Load(a, (ramp(base),)), zero), "float32")
+        body = ir.Store(b, (ramp(0),), padded)
+        return llvm.generate(ir.Function("pad", (a, b, where), (b,), (n,), body), Target.parse(target))
+
+    wide, narrow = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver4", "llvm -mtriple=x86_64-linux-gnu"
+
+    assert "br i1" not in text(n, wide)
+    assert "br i1" in text(n, narrow)
+    assert "br i1" in text(ir.Load(where, (n,)), wide)  # there may be nothing to read outside
 
 
 def test_a_value_read_before_a_store_is_read_again_after_it(run: Any) -> None:

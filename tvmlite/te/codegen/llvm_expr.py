@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import copysign
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import llvm_arith, llvm_calls, llvm_cast, llvm_foreign, llvm_memory
@@ -211,6 +213,8 @@ class Expressions:
         if _is_cheap(a) and _is_cheap(b):
             then, otherwise = self._side(a, node.lanes), self._side(b, node.lanes)
             return self.w.emit(f"select i1 {holds}, {type_} {then}, {type_} {otherwise}")
+        if self._is_padding(a, b):
+            return self._padded(node, holds, a, b)
         labels = [self.w.new_block() for _ in range(3)]
         self.w.branch(holds, labels[0], labels[1])
         arms = []
@@ -222,6 +226,24 @@ class Expressions:
             self.w.jump(labels[2])
         self.w.enter(labels[2])
         return self.w.emit(f"phi {type_} {', '.join(arms)}")
+
+    def _is_padding(self, a: e.Expr, b: e.Expr) -> bool:
+        """Whether ``a`` is a vector in memory, ``b`` a constant, and a masked load one instruction."""
+        match a, b:
+            case Load(predicate=None, indices=(e.Ramp(base, e.Const(1)),)), e.Const() | e.Broadcast(e.Const()):
+                needed = "avx" if dtypes.bits(a.dtype) >= 32 else "avx512bw"
+                return _is_cheap(base) and self._mask is None and self.w.module.target.has(needed)
+            case _:
+                return False
+
+    def _padded(self, node: e.Call, holds: str, a: e.Expr, b: e.Expr) -> str:
+        """``a`` in all lanes or in none: unlike a branch, that leaves the code around it in one piece."""
+        then = self._masked(a, self.w.splat("i1", holds, node.lanes), node.lanes, node.lanes)
+        other = b.value if isinstance(b, e.Broadcast) else b
+        if isinstance(other, e.Const) and other.value == 0 and copysign(1, other.value) > 0:
+            return then
+        type_ = register_type(node.dtype, node.lanes)
+        return self.w.emit(f"select i1 {holds}, {type_} {then}, {type_} {self._side(b, node.lanes)}")
 
     def _side(self, expr: e.Expr, lanes: int) -> str:
         return self._widened(self.value(expr), expr, lanes)
