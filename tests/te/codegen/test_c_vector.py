@@ -172,6 +172,22 @@ def test_functions_of_vectors(tmp_path: Path, lanes: int, flags: list[str]) -> N
     check(made, tmp_path, flags, 4e-7)
 
 
+@MACHINES
+@pytest.mark.parametrize("lanes", [4, 8, 16, 32])
+def test_padding_reads_memory_only_inside(tmp_path: Path, lanes: int, flags: list[str]) -> None:
+    """The vector before the first is zeros."""
+
+    def before(x: e.Expr) -> e.Expr:
+        assert isinstance(x, ir.Load)
+        far = e.Ramp(PLACE * (1 << 40) - (1 << 40), e.const(1, "int64"), lanes)  # no address but for turn 1
+        inside = e.Equal(PLACE, e.const(1, "int64"))
+        return _call("if_then_else", inside, ir.Load(x.buffer, (far,)), _like(x, 0.0), dtype="float32") + x
+
+    made = elementwise("pad", before, ["float32"], lanes)
+    assert ("TL_PADDED" in c.generate([made])) == (lanes <= 16)
+    check([made], tmp_path, flags)
+
+
 def test_what_is_not_side_by_side_stays_in_lanes() -> None:
     buffer = ir.Buffer("x", "float32", (e.const(LENGTH, "int64"),), "param")
     apart = ir.Load(buffer, (e.Ramp(PLACE, e.const(2, "int64"), 8),))

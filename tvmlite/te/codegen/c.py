@@ -29,6 +29,18 @@ _PROTOTYPES = {
 _VECTORS = "!defined(TVMLITE_PORTABLE) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9))"
 """Whether there are the vector types of GCC and Clang, and ``__builtin_convertvector``."""
 
+_GCC_FAULTS = """#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-loop-distribute-patterns", "no-tree-loop-if-convert")
+#if __GNUC__ < 12 || (__GNUC__ == 12 && __GNUC_MINOR__ < 3)
+#pragma GCC optimize("no-tree-loop-vectorize")
+#endif
+#endif"""
+"""What GCC must not do, whatever its flags. GCC 12 makes a memset of zeros stored by a nest of loops that are
+not contiguous, over its neighbours' results; and loads whole vectors for masked ones, beyond the end of an
+array, where it has turned a branch into AVX-512's masks. Up to 12.2 it also reads beyond the end of an array
+where it makes vectors of a loop over every other element (GCC's bug 107451). Vectors are explicit here, and
+lanes side by side become vectors without that, so nothing is lost."""
+
 _MACROS = {
     "TL_PREFETCH": """#if defined(__GNUC__)
 #define TL_PREFETCH(place) __builtin_prefetch(place)
@@ -60,9 +72,8 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
     module = Module({f.name: signature_of(f) for f in functions})
     for function in functions:
         FunctionWriter(expand_intrinsics(function, either=c_x86.SCALED_LANES), module).write()
-    parts = ["/* Made by tvmlite. C99; see the header for how to call it. */", "#include <stdint.h>"]
-    if module.helpers.libm:
-        parts[-1] = "#include <math.h>\n#include <stdint.h>"
+    parts = ["/* Made by tvmlite. C99; see the header for how to call it. */", _GCC_FAULTS]
+    parts.append("#include <math.h>\n#include <stdint.h>" if module.helpers.libm else "#include <stdint.h>")
     parts += [text for name, text in _MACROS.items() if name in module.used]
     if module.typedefs:
         types = "\n".join(module.typedefs)

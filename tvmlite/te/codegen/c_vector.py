@@ -8,6 +8,7 @@ here: integers of the width of what was compared, all their bits set where it ho
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import copysign
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
@@ -201,7 +202,7 @@ class VectorWriter:
 
     def _extreme_by_instruction(self, node: e.Min | e.Max, a: _Text, b: _Text) -> _Text:
         """In two versions; the instruction gives the second where one is NaN."""
-        name, asked = self.names.temporary(), c_x86.condition(c_x86.extreme_needs(self.lanes))
+        name, asked = self.names.temporary(), c_x86.condition(c_x86.mask_needs(self.lanes))
         self.includes.add(asked)
         self.lines.extend([f"{self.type} {name};", f"#if {asked}"])
         form = c_x86.extreme(self.lanes, isinstance(node, e.Max), a.text, b.text)
@@ -299,6 +300,8 @@ class VectorWriter:
         match node.name:
             case "if_then_else":
                 holds, type_ = self.scalars.write_short(node.args[0]), self.type_of(dtype)
+                if self._is_padding(node):
+                    return self._padded(node, holds)
                 then, otherwise = (self._vector(arm) for arm in args)
                 return _Text(f"({holds} ? ({type_}){then} : ({type_}){otherwise})", dtype)
             case functions.SCALE | functions.LIMIT:
@@ -337,6 +340,32 @@ class VectorWriter:
             case "shift_right":
                 return _Text(f"({self._vector(args[0])} >> {shift_count(node)})", dtype)
         raise AssertionError(f"{node.name} has no form as a vector")
+
+    def _is_padding(self, node: e.Call) -> bool:
+        """Whether it is a vector in memory or else zeros, of a width that registers have."""
+        zero = node.args[2].value if isinstance(node.args[2], e.Broadcast) else node.args[2]
+        return (
+            isinstance(node.args[1], ir.Load)
+            and (isinstance(zero, e.Const) and zero.value == 0 and copysign(1, zero.value) > 0)
+            and node.dtype == "float32"
+            and node.lanes in c_x86.SCALED_LANES
+        )
+
+    def _padded(self, node: e.Call, holds: str) -> _Text:
+        """In two versions, in a macro: without a branch where there are masks. There the address need not be
+        that of an element, so it is computed as a number."""
+        load, type_ = node.args[1], self.type_of(node.dtype)
+        assert isinstance(load, ir.Load)
+        assert isinstance(load.indices[0], e.Ramp)
+        name, asked = f"TL_PADDED_x{node.lanes}", c_x86.condition(c_x86.mask_needs(node.lanes))
+        place = "(const void *)((uintptr_t)(array) + (uintptr_t)(index) * sizeof(float))"
+        masked = c_x86.padding(node.lanes, type_, "holds", place)
+        branch = f"((holds) ? *(const {type_} *)(const void *)&(array)[index] : ({type_}){{0}})"
+        define = f"#define {name}(holds, array, index)"
+        self.typedefs.append(f"#if {asked}\n{define} {masked}\n#else\n{define} {branch}\n#endif")
+        self.includes.add(asked)
+        index = strip(self.scalars.write(load.indices[0].base))
+        return _Text(f"{name}({holds}, {self.names.buffer(load.buffer)}, {index})", node.dtype)
 
     def _round(self, x: _Text) -> _Text:
         """To nearest even: in numbers this large there are no fractions."""

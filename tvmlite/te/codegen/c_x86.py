@@ -60,14 +60,19 @@ def scaling_needs(lanes: int) -> tuple[str, ...]:
     return ("avx512f", "avx512dq") if lanes == 16 else ("avx512f", "avx512dq", "avx512vl")
 
 
-def extreme_needs(lanes: int) -> tuple[str, ...]:
-    """The instruction sets behind ``extreme`` of so many lanes, where masks are cheap."""
+def mask_needs(lanes: int) -> tuple[str, ...]:
+    """The instruction sets in which masks of so many lanes are cheap: behind ``extreme`` and ``padding``."""
     return ("avx512f",) if lanes == 16 else ("avx512f", "avx512vl")
 
 
 def extreme(lanes: int, greatest: bool, a: str, b: str) -> str:
     """The greater, or the lesser, of float32 vectors: ``b`` where either is NaN or both are 0."""
     return f"{_REGISTERS[lanes]}_{'max' if greatest else 'min'}_ps({a}, {b})"
+
+
+def padding(lanes: int, type_: str, holds: str, place: str) -> str:
+    """The float32 vector at ``place``, or zeros: memory is not read unless it ``holds``."""
+    return f"(({type_}){_REGISTERS[lanes]}_maskz_loadu_ps((__mmask{max(lanes, 8)})-({holds}), {place}))"
 
 
 def call(name: str, args: Iterable[str]) -> str:

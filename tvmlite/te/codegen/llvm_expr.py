@@ -230,7 +230,9 @@ class Expressions:
     def _is_padding(self, a: e.Expr, b: e.Expr) -> bool:
         """Whether ``a`` is a vector in memory, ``b`` a constant, and a masked load one instruction."""
         match a, b:
-            case Load(predicate=None, indices=(e.Ramp(base, e.Const(1)),)), e.Const() | e.Broadcast(e.Const()):
+            case Load(predicate=None, indices=(e.Ramp(base, e.Const(1)),)), e.Const() | e.Broadcast(
+                e.Const()
+            ):
                 needed = "avx" if dtypes.bits(a.dtype) >= 32 else "avx512bw"
                 return _is_cheap(base) and self._mask is None and self.w.module.target.has(needed)
             case _:
