@@ -96,7 +96,7 @@ class Config:
     def define_annotate(
         self, name: str, axes: Sequence[Any], policy: str, candidate: Sequence[Sequence[str]] | None = None
     ) -> list[Any]:
-        """A knob: how to annotate ``axes``, outermost first (``knobs.annotate_choices`` tells the policies)."""
+        """A knob: how to annotate ``axes``, outermost first; ``knobs.annotate_choices`` has the policies."""
         self._define(name, lambda: knobs.annotate_choices(len(axes), policy, candidate))
         return list(axes)
 
