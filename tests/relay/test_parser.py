@@ -3,6 +3,7 @@ import gc
 import numpy as np
 import pytest
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ParseError, TypeInferError
 from tvmlite.core.node import alike, postorder
 from tvmlite.relay.infer import type_of
@@ -287,3 +288,14 @@ def test_any_cut_of_a_text_is_an_error_not_a_crash(random_graph) -> None:
     for end in range(0, len(text.rstrip()), 7):
         with pytest.raises((ParseError, TypeInferError)):
             parse(text[:end])
+
+
+@pytest.mark.parametrize("dtype", dtypes.NARROW)
+def test_narrow_dtypes_are_printed_and_read_back(dtype: str) -> None:
+    given = var("given", (3, "n"), dtype)
+    kind = dtypes.numpy_of(dtype)
+    held = [Constant(np.asarray(a).astype(np.float32).astype(kind)) for a in (1, [1, 0, 1], [1] * 40)]
+    module = main_of(Tuple((given, *held)), given)
+
+    assert alike(parse(astext(module, show_meta_data=True)).main, module.main)
+    assert f"const(1, {dtype})" in str(module)

@@ -55,6 +55,7 @@ C_TYPES = {
     "bfloat16": "uint16_t",
     "bool": "uint8_t",
 } | {name: f"{name}_t" for name in (*dtypes.SIGNED, *dtypes.UNSIGNED)}
+C_TYPES |= dict.fromkeys(dtypes.NARROW, "uint8_t")  # a byte an element, its bits
 
 
 @dataclass(frozen=True)

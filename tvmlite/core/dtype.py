@@ -1,6 +1,17 @@
-"""Scalar data types: plain strings such as ``"float32"``, and what is known of each."""
+"""Scalar data types: plain strings such as ``"float32"``, and what is known of each.
+
+Processors compute with those of ``ALL``. The ``NARROW`` ones, floats and ints of at most eight bits that are
+only ever stored and converted, take a byte an element in memory, their bits at its low end (as ml_dtypes
+keeps them); arithmetic on the floats happens in float32 and is rounded once. Casts are those of ml_dtypes:
+
+- to a narrow float by way of float32, to nearest even; beyond the greatest to infinity or NaN where there is
+  one (``relay``'s ONNX importer clips first where ONNX says to saturate);
+- to int4, uint4, int2, uint2 truncating, keeping the low bits; infinities and NaN give 0.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +22,56 @@ SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 ALL = (*FLOATS, *SIGNED, *UNSIGNED, "bool")
 
+
+@dataclass(frozen=True)
+class Minifloat:
+    """The code of a float of at most eight bits: a sign, then ``exponent`` and ``fraction`` bits.
+
+    ``largest`` is the code of the greatest finite value, ``beyond`` of what is rounded to more, ``nan`` of
+    NaN. With ``one_zero``, the code of minus zero is the only NaN. Without NaN, ``nan`` is minus zero, as in
+    ml_dtypes: a NaN becomes the zero of the other sign.
+    """
+
+    exponent: int
+    fraction: int
+    bias: int
+    largest: int
+    beyond: int
+    nan: int
+    one_zero: bool = False
+
+    @property
+    def sign(self) -> int:
+        """The bit of the sign."""
+        return 1 << (self.exponent + self.fraction)
+
+    @property
+    def greatest(self) -> float:
+        """The greatest finite value."""
+        power = (self.largest >> self.fraction) - self.bias
+        return (1 + (self.largest % (1 << self.fraction)) / (1 << self.fraction)) * 2.0**power
+
+
+MINIFLOATS = {
+    "float8_e4m3fn": Minifloat(4, 3, 7, 0x7E, 0x7F, 0x7F),
+    "float8_e4m3fnuz": Minifloat(4, 3, 8, 0x7F, 0x80, 0x80, one_zero=True),
+    "float8_e5m2": Minifloat(5, 2, 15, 0x7B, 0x7C, 0x7E),
+    "float8_e5m2fnuz": Minifloat(5, 2, 16, 0x7F, 0x80, 0x80, one_zero=True),
+    "float6_e2m3fn": Minifloat(2, 3, 1, 0x1F, 0x1F, 0x20),
+    "float6_e3m2fn": Minifloat(3, 2, 3, 0x1F, 0x1F, 0x20),
+    "float4_e2m1fn": Minifloat(2, 1, 1, 0x07, 0x07, 0x08),
+}
+POWER_OF_TWO = "float8_e8m0fnu"
+"""Only an exponent: 2 to the power of the code less 127; 255 is NaN. There is no zero and no sign."""
+
+NARROW_FLOATS = (*MINIFLOATS, POWER_OF_TWO)
+NARROW_INTS = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2}
+"""Their widths; in memory an element takes a byte, the bits above are 0."""
+
+NARROW = (*NARROW_FLOATS, *NARROW_INTS)
+
 _BITS = {"bfloat16": 16, "bool": 8} | {name: int(name.lstrip("uintfloa")) for name in ALL[:1] + ALL[2:-1]}
+_BITS |= dict.fromkeys(NARROW, 8)
 
 
 def check(dtype: object) -> str:
@@ -20,13 +80,23 @@ def check(dtype: object) -> str:
     if name == "bool_":
         name = "bool"
     if name not in _BITS:
-        raise UnsupportedError(f"dtype {name!r} is not supported; supported are {', '.join(ALL)}")
+        raise UnsupportedError(f"dtype {name!r} is not supported; supported are {', '.join((*ALL, *NARROW))}")
     return name
 
 
 def bits(dtype: str) -> int:
-    """Width in memory, in bits (a bool takes a byte)."""
+    """Width in memory, in bits (a bool takes a byte, and so do narrow dtypes)."""
     return _BITS[dtype]
+
+
+def width(dtype: str) -> int:
+    """The bits that count: 4 of an int4."""
+    return NARROW_INTS.get(dtype, _BITS[dtype])
+
+
+def is_narrow(dtype: str) -> bool:
+    """Whether elements are stored and converted only: floats of at most eight bits, ints of at most four."""
+    return dtype in NARROW
 
 
 def bytes_of(dtype: str) -> int:
@@ -35,20 +105,28 @@ def bytes_of(dtype: str) -> int:
 
 
 def is_float(dtype: str) -> bool:
-    return dtype in FLOATS
+    return dtype in FLOATS or dtype in NARROW_FLOATS
 
 
 def is_int(dtype: str) -> bool:
     """Signed or unsigned; a bool is not an int."""
-    return dtype in SIGNED or dtype in UNSIGNED
+    return dtype in SIGNED or dtype in UNSIGNED or dtype in NARROW_INTS
 
 
 def is_unsigned(dtype: str) -> bool:
-    return dtype in UNSIGNED
+    return dtype in UNSIGNED or dtype in ("uint4", "uint2")
 
 
 def limits(dtype: str) -> tuple[float | int, float | int]:
     """The least and the greatest finite value."""
+    if dtype in MINIFLOATS:
+        greatest = MINIFLOATS[dtype].greatest
+        return -greatest, greatest
+    if dtype == POWER_OF_TWO:
+        return 2.0**-127, 2.0**127
+    if dtype in NARROW_INTS:
+        high = (1 << NARROW_INTS[dtype]) - 1
+        return (0, high) if is_unsigned(dtype) else (-(high // 2) - 1, high // 2)
     if is_float(dtype):
         if dtype == "bfloat16":
             return -3.3895313892515355e38, 3.3895313892515355e38
@@ -61,15 +139,25 @@ def limits(dtype: str) -> tuple[float | int, float | int]:
 
 
 def numpy_of(dtype: str) -> np.dtype:
-    """The numpy dtype; ``bfloat16`` comes from the ml_dtypes package."""
-    if dtype == "bfloat16":
+    """The numpy dtype; ``bfloat16`` and the narrow ones come from the ml_dtypes package."""
+    if dtype == "bfloat16" or dtype in NARROW:
         try:
-            import ml_dtypes  # an optional extra: only bfloat16 arrays need it
+            import ml_dtypes  # an optional extra: only arrays of these dtypes need it
         except ImportError:
             raise UnsupportedError(
-                "dtype 'bfloat16' needs the package ml_dtypes", hint="pip install ml_dtypes"
+                f"dtype {dtype!r} needs the package ml_dtypes", hint="pip install ml_dtypes"
             ) from None
-        return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype(getattr(ml_dtypes, dtype))
+    return np.dtype(dtype)
+
+
+def array_dtype(dtype: str) -> np.dtype:
+    """The numpy dtype of arrays in and out of compiled code: without ml_dtypes, the elements' bits."""
+    if dtype == "bfloat16" or dtype in NARROW:
+        try:
+            return numpy_of(dtype)
+        except UnsupportedError:
+            return np.dtype(f"uint{bits(dtype)}")
     return np.dtype(dtype)
 
 

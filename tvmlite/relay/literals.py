@@ -63,6 +63,8 @@ def recall(key: str) -> Constant | None:
 def array_of(items: Any, dtype: str, shape: Iterable[int] | None = None) -> np.ndarray:
     """The array of a literal: nested lists of numbers, with a shape where the lists cannot tell it."""
     array = np.asarray(items, dtype=object if items and not dtypes.is_float(dtype) else None)
+    if array.dtype == object and dtypes.is_narrow(dtype):
+        array = array.astype(np.int64)  # ml_dtypes does not take objects
     array = array.astype(dtypes.numpy_of(dtype))
     return array if shape is None else array.reshape(tuple(shape))
 
@@ -74,6 +76,8 @@ def _inline(data: np.ndarray) -> str | None:
     back = [v if isinstance(v, (bool, int)) else float(v) for v in map(_read, numbers)]
     if array_of(back, dtype, data.shape).tobytes() != data.tobytes():
         return None
+    if data.ndim == 0 and dtypes.is_narrow(dtype):
+        return f"const({numbers[0]}, {dtype})"
     if data.ndim == 0:
         return numbers[0] + ("" if dtype in ("bool", "int32") else SUFFIXES[dtype])
     if data.size == 0:

@@ -28,7 +28,7 @@ class ArrayParameter:
     def __init__(self, parameter: Parameter) -> None:
         self.parameter = parameter
         self.name = parameter.name
-        self.dtype = dtypes.numpy_of(parameter.dtype)
+        self.dtype = dtypes.array_dtype(parameter.dtype)
         self.dims = parameter.shape
         known = tuple(d for d in parameter.shape if isinstance(d, int))
         self.shape = known if len(known) == len(parameter.shape) else None

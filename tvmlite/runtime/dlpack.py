@@ -35,6 +35,16 @@ _CODES = {
     for code, names in ((_FLOAT, dtypes.FLOATS), (_INT, dtypes.SIGNED), (_UINT, (*dtypes.UNSIGNED, "bool")))
     for name in names
 }
+_CODES |= {
+    name: (code, 8)  # those that DLPack does not pack
+    for code, name in (
+        (10, "float8_e4m3fn"),
+        (11, "float8_e4m3fnuz"),
+        (12, "float8_e5m2"),
+        (13, "float8_e5m2fnuz"),
+        (14, "float8_e8m0fnu"),
+    )
+}
 _DTYPES = {code: name for name, code in _CODES.items()}
 
 
@@ -68,9 +78,9 @@ def _from_capsule(capsule: Any, kind: str) -> np.ndarray:
     if name is None or tensor.dtype.lanes != 1:
         raise InputError(
             f"a {kind} has DLPack dtype (code {tensor.dtype.code}, {tensor.dtype.bits} bits, "
-            f"{tensor.dtype.lanes} lanes), expected one of {', '.join(dtypes.ALL)}"
+            f"{tensor.dtype.lanes} lanes), expected one of {', '.join(_CODES)}"
         )
-    dtype = dtypes.numpy_of(name)
+    dtype = dtypes.array_dtype(name)
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     _set_name(id(capsule), b"used_dltensor")
     owner = _Owner(managed)
@@ -116,6 +126,8 @@ class _Owner:
 def give(array: np.ndarray) -> Any:
     """A ``dltensor`` capsule over ``array``'s memory, which it keeps alive."""
     name = dtypes.check(array.dtype)
+    if name not in _CODES:
+        raise InputError(f"an array of {name} cannot be given by DLPack, which packs its elements")
     managed = _ffi.new("DLManagedTensor *")
     extents = _ffi.new("int64_t[]", [*array.shape, 0])
     strides = _ffi.new("int64_t[]", [*(s // array.itemsize for s in array.strides), 0])

@@ -414,7 +414,7 @@ def const(value: int | float | bool, dtype: str | None = None, lanes: int = 1) -
         return Const(float(value), dtype, lanes)
     if dtype == "bool":
         return Const(int(bool(value)), dtype, lanes)
-    width = dtypes.bits(dtype)
+    width = dtypes.width(dtype)
     wrapped = int(value) & ((1 << width) - 1)
     if not dtypes.is_unsigned(dtype) and wrapped >> (width - 1):
         wrapped -= 1 << width
@@ -446,7 +446,8 @@ def cast(dtype: str, value: Value) -> Expr:
         return broadcast(cast(dtype, expr), lanes)
     if expr.dtype == dtype:
         return expr
-    if isinstance(expr, Const) and not (dtypes.is_float(expr.dtype) and not dtypes.is_float(dtype)):
+    exact = dtypes.is_float(dtype) or not dtypes.is_float(expr.dtype)
+    if isinstance(expr, Const) and exact and not (dtypes.is_narrow(dtype) or dtypes.is_narrow(expr.dtype)):
         return const(expr.value, dtype, expr.lanes)
     return Cast(dtype, expr)
 

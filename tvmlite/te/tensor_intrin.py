@@ -63,7 +63,7 @@ def decl_buffer(
             f"decl_buffer: {name!r} has {len(extents)} axes and {len(steps)} strides", Span.of_caller()
         )
     kind = dtypes.check(dtype)
-    return DeclaredBuffer(name, kind, extents, "param", steps, data_alignment, elem_offset, offset_factor)
+    return DeclaredBuffer(name, kind, extents, "param", steps, data_alignment, "", elem_offset, offset_factor)
 
 
 def _index(value: Any) -> Expr:

@@ -13,6 +13,7 @@ from tvmlite.relay.ir import Call
 from tvmlite.relay.types import Dim, Shape, TensorType, Type, same_dim, show_type
 from tvmlite.te import arith
 from tvmlite.te import expr as e
+from tvmlite.te.loop.scalars import to_narrow
 from tvmlite.te.tensor import Tensor, compute
 
 Reference = Callable[..., Any]
@@ -103,9 +104,9 @@ def short_name(call: Call) -> str:
 
 
 def intrinsic(name: str, *args: e.Expr) -> e.Expr:
-    """The intrinsic ``name`` in the dtype of ``args``; 16-bit floats compute in float32."""
+    """The intrinsic ``name`` in the dtype of ``args``; 16-bit and narrower floats compute in float32."""
     dtype = args[0].dtype
-    if dtypes.is_float(dtype) and dtypes.bits(dtype) == 16:
+    if dtypes.is_float(dtype) and dtypes.bits(dtype) <= 16:
         return e.cast(dtype, e.Call(name, tuple(e.cast("float32", a) for a in args), "float32"))
     return e.Call(name, args, dtype)
 
@@ -191,10 +192,17 @@ def floor_mod(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def convert_numpy(array: np.ndarray, dtype: str) -> np.ndarray:
-    """``array`` in ``dtype``: from float to int truncating and saturating, NaN to 0; to bool ``!= 0``."""
+    """``array`` in ``dtype``: from float to int truncating and saturating, NaN to 0; to bool ``!= 0``.
+
+    Narrow dtypes are as ``core.dtype`` says.
+    """
     target = dtypes.numpy_of(dtype)
     source = dtypes.check(array.dtype)
     with np.errstate(all="ignore"):
+        if source == dtype:
+            return array
+        if dtypes.is_narrow(dtype):
+            return to_narrow(array, dtype)
         if not (dtypes.is_float(source) and dtypes.is_int(dtype)):
             return array.astype(target)
         low, high = dtypes.limits(dtype)

@@ -104,15 +104,17 @@ class _Run:
 
     def bind(self, param: ir.Buffer, given: Any) -> None:
         array = np.asarray(given)
-        wanted = dtypes.numpy_of(param.dtype)
+        told = param.holds or param.dtype
+        wanted = dtypes.numpy_of(told)
         shape = tuple(int(self.expr(x)()) for x in param.shape)
         if array.dtype != wanted or array.shape != shape:
             raise InputError(
-                f"argument {param.name!r} is {array.dtype} {array.shape}, expected {param.dtype} {shape}"
+                f"argument {param.name!r} is {array.dtype} {array.shape}, expected {told} {shape}"
             )
         if param in self.function.outputs and not array.flags.c_contiguous:
             raise InputError(f"output {param.name!r} is not C-contiguous")
-        self.memory[param] = self.place(param, np.ascontiguousarray(array).reshape(-1))
+        flat = np.ascontiguousarray(array).reshape(-1)
+        self.memory[param] = self.place(param, flat.view(dtypes.numpy_of(param.dtype)))
 
     def place(self, buffer: ir.Buffer, data: np.ndarray) -> _Memory:
         shape = tuple(int(self.expr(x)()) for x in buffer.shape)

@@ -29,7 +29,8 @@ class Buffer(Node):
     Equal only to itself: the same Buffer object is the same memory. ``scope`` is ``"param"`` (given by
     the caller), ``"local"`` (an Allocate), ``"view"`` (part of the workspace, bound by a View) or
     ``"constant"`` (an external symbol of this name or, bound by a View, part of ``NAME_constants``).
-    ``strides`` are in elements.
+    ``strides`` are in elements. ``holds`` is the narrow dtype whose bits the bytes of a parameter are, once
+    ``passes.narrow`` has made its ``dtype`` uint8: what the caller gives.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Buffer(Node):
     scope: str = "local"
     strides: tuple[Expr, ...] = ()
     alignment: int = 0
+    holds: str = ""
     identity: ClassVar[bool] = True
 
     def __repr__(self) -> str:

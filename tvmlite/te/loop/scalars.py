@@ -57,6 +57,8 @@ def cast(value: Any, dtype: str) -> Any:
         return value
     if dtype == "bool":
         return np.asarray(value) != np.asarray(0, source)
+    if dtypes.is_narrow(dtype):
+        return to_narrow(np.asarray(value), dtype)[()]
     if not dtypes.is_int(dtype) or source.kind in "iub":
         return np.asarray(value).astype(target)[()]
     low, high = dtypes.limits(dtype)
@@ -65,6 +67,17 @@ def cast(value: Any, dtype: str) -> Any:
     plain = np.where(above | below | np.isnan(wide), 0.0, wide).astype(target)
     result = np.where(above, target.type(high), np.where(below, target.type(low), plain))
     return result.astype(target)[()]
+
+
+def to_narrow(array: np.ndarray, dtype: str) -> np.ndarray:
+    """``array`` as a narrow dtype: floats by way of float32, ints by low bits, 0 of what int32 lacks."""
+    target = dtypes.numpy_of(dtype)
+    if not dtypes.is_int(dtype):
+        return array.astype(np.float32).astype(target)
+    if dtypes.is_float(dtypes.check(array.dtype)):
+        whole = np.trunc(array.astype(np.float64))
+        array = np.where(np.abs(whole) < 2.0**31, whole, 0).astype(np.int64)
+    return (array.astype(np.int64) & ((1 << dtypes.width(dtype)) - 1)).astype(np.uint8).view(target)
 
 
 def _floats(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -41,7 +41,7 @@ def _parameter(param: ir.Buffer | e.Var, function: ir.Function, names: dict[obje
     if isinstance(param, ir.Buffer):
         kind: abi.Kind = "output" if param in function.outputs else "input"
         shape = tuple(_extent(x, function, names) for x in param.shape)
-        return abi.Parameter(names[param], kind, param.dtype, shape)
+        return abi.Parameter(names[param], kind, param.holds or param.dtype, shape)
     return abi.Parameter(names[param], "scalar", param.dtype)
 
 

@@ -6,6 +6,7 @@ from tvmlite.relay import ops
 from tvmlite.relay.frontend.onnx import (
     activation,
     attention,
+    cast,
     control,
     create,
     elementwise,
@@ -34,6 +35,7 @@ def load() -> tuple[ModuleType, ...]:
         ops,
         activation,
         attention,
+        cast,
         control,
         create,
         elementwise,

@@ -195,32 +195,6 @@ def is_inf(node: OnnxNode, data: Expr) -> Expr:
     return node.make("equal", data, node.const(math.inf if plus else -math.inf, node.dtype(data)))
 
 
-@converter("Cast", since=6)
-def cast(node: OnnxNode, data: Expr) -> Expr:
-    return node.cast(data, node.dtype_attr("to"))
-
-
-@converter("CastLike", since=15)
-def cast_like(node: OnnxNode, data: Expr, like: Expr) -> Expr:
-    return node.cast(data, node.dtype(like))
-
-
-@converter("BitCast", since=26)
-def bit_cast(node: OnnxNode, data: Expr) -> Expr:
-    to = node.dtype_attr("to")
-    if node.dtype(data) == to:
-        return data
-    if node.dtype(data) == "bool" and dtypes.bits(to) == 8:
-        return (
-            node.make("reinterpret", node.cast(data, "uint8"), dtype=to)
-            if to != "uint8"
-            else node.cast(data, to)
-        )
-    if "bool" in (to, node.dtype(data)):
-        node.unsupported(f"from {node.dtype(data)} to {to}")
-    return node.make("reinterpret", data, dtype=to)
-
-
 @converter("Where")
 def where(node: OnnxNode, condition: Expr, a: Expr, b: Expr) -> Expr:
     same_dtype(node, a, b)

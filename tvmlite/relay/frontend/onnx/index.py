@@ -166,3 +166,11 @@ def reverse_sequence(node: OnnxNode, data: Expr, lengths: Expr) -> Expr:
         seq_axis=node.attr("time_axis", 0),
         batch_axis=node.attr("batch_axis", 1),
     )
+
+
+@converter("TensorScatter", since=24)
+def tensor_scatter(node: OnnxNode, cache: Expr, update: Expr, start: Expr | None = None) -> Expr:
+    """A cache with an update written at each batch's own place."""
+    start = node.full(0, node.shape(cache)[:1], "int64") if start is None else start
+    axis, mode = node.attr("axis", -2), node.attr("mode", "linear")
+    return node.make("tensor_scatter", cache, update, start, axis=axis, mode=mode)

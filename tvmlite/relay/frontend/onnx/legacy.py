@@ -13,6 +13,7 @@ from tvmlite.relay.frontend.onnx import (
     resize,
     shape,
 )
+from tvmlite.relay.frontend.onnx.cast import cast_to
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.pad import pad_by
 from tvmlite.relay.frontend.onnx.registry import converter
@@ -67,7 +68,7 @@ def power(node: OnnxNode, a: Expr, b: Expr) -> Expr:
 @converter("Cast")
 def cast(node: OnnxNode, data: Expr) -> Expr:
     """The type is a name: ``FLOAT``, ``INT64``, ..."""
-    return elementwise.cast(node, data)
+    return cast_to(node, data, node.dtype_attr("to"))
 
 
 @converter("Gemm")

@@ -39,6 +39,38 @@ DTYPES = {
     onnx.TensorProto.UINT64: "uint64",
     onnx.TensorProto.BOOL: "bool",
 }
+_LATER = {
+    "FLOAT8E4M3FN": "float8_e4m3fn",
+    "FLOAT8E4M3FNUZ": "float8_e4m3fnuz",
+    "FLOAT8E5M2": "float8_e5m2",
+    "FLOAT8E5M2FNUZ": "float8_e5m2fnuz",
+    "FLOAT8E8M0": "float8_e8m0fnu",
+    "FLOAT6E2M3": "float6_e2m3fn",
+    "FLOAT6E3M2": "float6_e3m2fn",
+    "FLOAT4E2M1": "float4_e2m1fn",
+    "INT4": "int4",
+    "UINT4": "uint4",
+    "INT2": "int2",
+    "UINT2": "uint2",
+}
+"""Element types that older onnx packages do not have."""
+
+DTYPES |= {
+    onnx.TensorProto.DataType.Value(kind): name
+    for kind, name in _LATER.items()
+    if kind in dict(onnx.TensorProto.DataType.items())
+}
+
+_PACKED = {
+    "int4": 4,
+    "uint4": 4,
+    "int2": 2,
+    "uint2": 2,
+    "float4_e2m1fn": 4,
+    "float6_e2m3fn": 6,
+    "float6_e3m2fn": 6,
+}
+"""Bits an element takes in a file, of types that lie there side by side; with us each takes a byte."""
 
 
 def load(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> tuple[onnx.ModelProto, Path | None, str]:
@@ -154,14 +186,14 @@ def nodes_of(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeP
 
 
 def dtype_of(elem_type: int, what: str, span: Span | None = None) -> str:
-    """Our name of an ONNX element type; UnsupportedError for strings, 4-bit types and the like."""
+    """Our name of an ONNX element type; UnsupportedError for strings and complex numbers."""
     if elem_type not in DTYPES:
         try:
             kind = onnx.TensorProto.DataType.Name(elem_type)
         except ValueError:
             raise ModelError(f"{what}: unknown element type {elem_type}", span) from None
         raise UnsupportedError(
-            f"{what}: element type {kind} is not supported; supported are {', '.join(dtypes.ALL)}", span
+            f"{what}: element type {kind} is not supported; supported are {', '.join(DTYPES.values())}", span
         )
     return next(name for kind, name in DTYPES.items() if kind == elem_type)
 
@@ -173,10 +205,14 @@ def array_of(
     dtype = dtype_of(tensor.data_type, what, span)
     shape = tuple(tensor.dims)
     size = checked_bytes(shape, dtype, what, span)
+    size = -(-size * _PACKED.get(dtype, 8) // 8)
     if len(shape) > LARGEST_RANK:
         raise ModelError(f"{what}: has {len(shape)} dimensions, at most {LARGEST_RANK} are supported", span)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         raw = _external(tensor, folder, size, what, span)
+        if dtype in _PACKED:
+            tensor = onnx.TensorProto(dims=shape, data_type=tensor.data_type, raw_data=bytes(raw))
+            return np.ascontiguousarray(numpy_helper.to_array(tensor)).reshape(shape)
         return np.frombuffer(raw, dtypes.numpy_of(dtype).newbyteorder("<")).reshape(shape)
     if tensor.HasField("raw_data") and len(tensor.raw_data) != size:
         raise ModelError(

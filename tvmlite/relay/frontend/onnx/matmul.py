@@ -249,3 +249,8 @@ def _contract(node: OnnxNode, left: tuple[str, Expr], right: tuple[str, Expr], k
     made = node.make("nn.batch_matmul", a, b, transpose_a=False, transpose_b=False)
     letters = "".join(batch + rows + columns)
     return letters, node.reshape(made, [size[c] for c in letters])
+
+
+@converter("Det", since=11)
+def determinant(node: OnnxNode, data: Expr) -> Expr:
+    return node.make("linalg.det", data)

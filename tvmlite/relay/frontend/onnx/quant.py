@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.frontend.onnx import dims, nn
+from tvmlite.relay.frontend.onnx.cast import saturated
 from tvmlite.relay.frontend.onnx.matmul import centred, matmul
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
@@ -11,7 +12,51 @@ from tvmlite.relay.frontend.onnx.shape import slice_axes
 from tvmlite.relay.ir import Expr
 from tvmlite.relay.types import show_shape
 
-_TYPES = ("int8", "uint8", "int16", "uint16", "int32")
+_WHOLE = ("int8", "uint8", "int16", "uint16", *dtypes.NARROW_INTS)
+_WITHOUT_ZERO_POINT = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
+_FLOATS = (*_WITHOUT_ZERO_POINT, "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn")
+
+
+@converter("QuantizeLinear", since=10)
+def quantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None) -> Expr:
+    kind = node.dtype_attr("output_dtype", "uint8" if zero is None else node.dtype(zero))
+    if zero is not None and kind != node.dtype(zero):
+        node.bad(f"output_dtype is {kind}, the zero point is {node.dtype(zero)}")
+    if kind not in (*_WHOLE, *_FLOATS):
+        node.unsupported(f"to {kind}; supported are {', '.join((*_WHOLE, *_FLOATS))}")
+    return quantize(node, data, scale, zero, kind)
+
+
+def quantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, kind: str) -> Expr:
+    """``saturate(round(data / scale) + zero)``; one scale for all, one a place along an axis, or one a block.
+
+    The division is in ``precision``, else in the wider dtype of the two. Floats are rounded but once, to
+    ``kind``; 8-bit ones have no zero point other than 0.
+    """
+    work = node.dtype_attr("precision", _division_dtype(node.dtype(data), node.dtype(scale)))
+    if dtypes.bits(work) >= 32 and not dtypes.is_narrow(kind) and not node.attr("block_size", 0):
+        factor, offset, axis = _parameters(node, data, scale, zero, kind)
+        args = node.cast(data, work), node.cast(factor, work), node.cast(offset, "int32")
+        return node.make("qnn.quantize", *args, axis=axis, out_dtype=kind)
+    made = node.make("divide", node.cast(data, work), _spread(node, node.cast(scale, work), data))
+    made = node.make("round", made) if dtypes.is_int(kind) else made
+    wide = work if dtypes.bits(work) >= 32 else "float32"
+    if zero is not None and kind not in _WITHOUT_ZERO_POINT:
+        made = node.make("add", node.cast(made, wide), _spread(node, node.cast(zero, wide), data))
+    if dtypes.is_float(kind):
+        return saturated(node, made, kind) if node.attr("saturate", 1) else node.cast(made, kind)
+    made, (low, high) = node.cast(made, wide), dtypes.limits(kind)
+    made = node.make("where", node.make("isnan", made), node.const(0, wide), made)
+    return node.cast(node.make("clip", made, a_min=float(low), a_max=float(high)), kind)
+
+
+def _division_dtype(data: str, scale: str) -> str:
+    """The wider of two floats, float32 of two halves that differ; of ints, float32."""
+    if not dtypes.is_float(data) or dtypes.is_narrow(scale):
+        return "float32"
+    if data == scale:
+        return data
+    return "float64" if "float64" in (data, scale) else "float32"
 
 
 def _parameters(
@@ -20,39 +65,11 @@ def _parameters(
     """Scale and zero point as scalars, or vectors along the axis given back."""
     rank = node.rank(data)
     if node.rank(scale) > 1:
-        node.unsupported(f"a scale of rank {node.rank(scale)}")
+        node.bad(f"a scale of rank {node.rank(scale)} without block_size, expected 0 or 1")
     zero = node.full(0, node.shape(scale), kind) if zero is None else zero
     if node.rank(scale) == 0 or dims.equal(node.shape(scale)[0], 1):
         return node.reshape(scale, ()), node.reshape(zero, ()), -1
     return scale, zero, node.axis(node.attr("axis", 1), rank)
-
-
-@converter("QuantizeLinear", since=10)
-def quantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None) -> Expr:
-    kind = node.dtype_attr("output_dtype", "uint8") if zero is None else node.dtype(zero)
-    if kind not in _TYPES:
-        node.unsupported(f"to {kind}")
-    return quantize(node, data, scale, zero, kind)
-
-
-def quantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, kind: str) -> Expr:
-    """``saturate(round(data / scale) + zero)``."""
-    if node.attr("block_size", 0):
-        return _blocked_quantize(node, data, scale, zero, kind)
-    factor, offset, axis = _parameters(node, data, scale, zero, kind)
-    work = (
-        "float32"
-        if dtypes.bits(node.dtype(data)) < 32 or not dtypes.is_float(node.dtype(data))
-        else node.dtype(data)
-    )
-    return node.make(
-        "qnn.quantize",
-        node.cast(data, work),
-        node.cast(factor, work),
-        node.cast(offset, "int32"),
-        axis=axis,
-        out_dtype=kind,
-    )
 
 
 @converter("DequantizeLinear", since=10)
@@ -61,26 +78,27 @@ def dequantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None
 
 
 def dequantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None) -> Expr:
+    """``(data - zero) * scale`` in float32, then rounded to the output's type; 8-bit floats have no zero."""
     kind, out = node.dtype(data), node.dtype_attr("output_dtype", node.dtype(scale))
-    if kind not in _TYPES:
-        node.unsupported(f"of {kind}")
-    if node.attr("block_size", 0):
-        return _blocked_dequantize(node, data, scale, zero, out)
-    factor, offset, axis = _parameters(node, data, scale, zero, kind)
-    made = node.make(
-        "qnn.dequantize",
-        data,
-        node.cast(factor, "float32"),
-        node.cast(offset, "int32"),
-        axis=axis,
-        out_dtype="float32",
-    )
-    return node.cast(made, out)
+    if dtypes.is_narrow(out):
+        node.bad(f"its output would be {out}, like the scale: expected output_dtype to be a wider float")
+    if not dtypes.is_narrow(kind) and not node.attr("block_size", 0):
+        factor, offset, axis = _parameters(node, data, scale, zero, kind)
+        args = data, node.cast(factor, "float32"), node.cast(offset, "int32")
+        return node.cast(node.make("qnn.dequantize", *args, axis=axis, out_dtype="float32"), out)
+    made = node.cast(data, "float32")
+    if zero is not None and kind not in _WITHOUT_ZERO_POINT:
+        # exact: both are integers of at most 16 bits, or zero is 0
+        made = node.make("subtract", made, _spread(node, node.cast(zero, "float32"), data))
+    return node.cast(node.make("multiply", made, _spread(node, node.cast(scale, "float32"), data)), out)
 
 
 def _spread(node: OnnxNode, value: Expr, data: Expr) -> Expr:
-    """One number a block as one an element: each repeated ``block_size`` times along ``axis``."""
+    """Scales or zero points shaped to broadcast against ``data``; of blocks, each repeated along the axis."""
     shape, wanted, block = node.shape(value), node.shape(data), node.attr("block_size", 0)
+    if not block:
+        factor, _, axis = _parameters(node, data, value, value, node.dtype(value))
+        return factor if axis < 0 else node.reshape(factor, (*shape, *(1,) * (len(wanted) - 1 - axis)))
     axis = node.axis(node.attr("axis", 1), len(wanted))
     fits = len(shape) == len(wanted) and all(
         dims.equal(a, dims.ceil_div(b, block) if k == axis else b)
@@ -93,25 +111,6 @@ def _spread(node: OnnxNode, value: Expr, data: Expr) -> Expr:
     whole = dims.simplify(shape[axis] * block)
     made = node.reshape(made, (*shape[:axis], whole, *shape[axis + 1 :]))
     return made if dims.equal(whole, wanted[axis]) else slice_axes(node, made, [axis], [0], [wanted[axis]])
-
-
-def _blocked_quantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, kind: str) -> Expr:
-    work = "float64" if node.dtype(data) == "float64" else "float32"
-    low, high = dtypes.limits(kind)
-    if dtypes.bits(kind) > 16:
-        node.unsupported(f"blocks of {kind}")
-    ratio = node.make("divide", node.cast(data, work), _spread(node, node.cast(scale, work), data))
-    made = node.make("round", ratio)
-    if zero is not None:
-        made = node.make("add", made, _spread(node, node.cast(zero, work), data))
-    return node.cast(node.make("clip", made, a_min=float(low), a_max=float(high)), kind)
-
-
-def _blocked_dequantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, out: str) -> Expr:
-    made = node.cast(data, "float32")
-    if zero is not None:  # exact: both are integers of at most 16 bits, or zero is 0
-        made = node.make("subtract", made, _spread(node, node.cast(zero, "float32"), data))
-    return node.cast(node.make("multiply", made, _spread(node, node.cast(scale, "float32"), data)), out)
 
 
 @converter("DynamicQuantizeLinear", since=11)

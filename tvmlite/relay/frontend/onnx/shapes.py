@@ -286,7 +286,7 @@ def _rounding(node: OnnxNode, a: Expr) -> np.ndarray:
 @rule("Cast")
 def _cast(node: OnnxNode, a: Expr) -> np.ndarray:
     to, elements = node.dtype_attr("to"), elements_of(node, a)
-    if to == "bfloat16":
+    if to == "bfloat16" or dtypes.is_narrow(to) or dtypes.is_narrow(node.dtype(a)):
         raise Unknown
     return _each(lambda x: _cast_cell(x, to), elements)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvmlite.te.loop.passes.asserts import asserts
 from tvmlite.te.loop.passes.flatten import flatten
+from tvmlite.te.loop.passes.narrow import narrow
 from tvmlite.te.loop.passes.parallel import parallel
 from tvmlite.te.loop.passes.partition import partition
 from tvmlite.te.loop.passes.simplify import simplify
@@ -31,6 +32,7 @@ __all__ = [
     "asserts",
     "flatten",
     "legalize",
+    "narrow",
     "parallel",
     "partition",
     "simplify",

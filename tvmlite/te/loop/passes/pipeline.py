@@ -11,6 +11,7 @@ from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.asserts import asserts
 from tvmlite.te.loop.passes.choose import choose
 from tvmlite.te.loop.passes.flatten import flatten
+from tvmlite.te.loop.passes.narrow import narrow
 from tvmlite.te.loop.passes.parallel import parallel
 from tvmlite.te.loop.passes.partition import partition
 from tvmlite.te.loop.passes.simplify import simplify
@@ -24,7 +25,8 @@ from tvmlite.te.loop.verify import verify
 def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     """``function``, in structured form, in the legal form for ``target``; see ``loop.ir``.
 
-    Indices are made flat first, while they are scalars: only as a whole do the quotients and remainders of
+    Narrow dtypes become bytes before all else, so that nothing after knows of them. Indices are made flat
+    first of the rest, while they are scalars: only as a whole do the quotients and remainders of
     fused loops cancel. Guards leave the loops before vectors are made, so that full tiles have no masks.
     Storage is decided before loops are unrolled, so that this is done once a loop and not once a turn; the
     last simplification folds what unrolling made constant.
@@ -34,7 +36,7 @@ def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     chosen = update_wrapper(partial(choose, target=target), choose)
     in_lanes = update_wrapper(partial(vectorize, lanes=lanes), vectorize)
     passes = (
-        *(chosen, simplify, flatten, partition, simplify, in_lanes, parallel),
+        *(narrow, chosen, simplify, flatten, partition, simplify, in_lanes, parallel),
         *(storage, unroll, simplify, asserts),
     )
     legal = Pipeline(passes, verify, show).run(function, prefix=f"{function.name}_")

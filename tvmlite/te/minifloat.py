@@ -1,0 +1,136 @@
+"""Floats and ints of at most eight bits, converted by integer arithmetic on a byte that holds their bits.
+
+The conversions are those of ml_dtypes, whose arrays hold the same bytes; ``core.dtype`` says which dtypes
+there are. What processors offer differs, and is left alone: these few instructions a lane are vectors
+everywhere.
+"""
+
+from __future__ import annotations
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.dtype import MINIFLOATS, NARROW_INTS, POWER_OF_TWO, Minifloat
+from tvmlite.te import expr as e
+
+STORED = "uint8"
+"""The dtype of the byte."""
+
+_NAN, _INFINITY = 0x7FC00000, 0x7F800000
+_FRACTION, _BIAS = 23, 127  # of a float32
+
+
+def work_dtype(dtype: str) -> str:
+    """What a narrow dtype is computed with."""
+    return "int32" if dtype in NARROW_INTS else "float32"
+
+
+def decode(code: e.Expr, dtype: str) -> e.Expr:
+    """The value of the byte ``code``, in ``work_dtype``; exact."""
+    if dtype in NARROW_INTS:
+        whole = e.cast("int32", code) & _mask(dtype)
+        sign = 1 << (NARROW_INTS[dtype] - 1)
+        return whole if dtypes.is_unsigned(dtype) else (whole ^ sign) - sign
+    wide = e.cast("uint32", code)
+    if dtype == POWER_OF_TWO:
+        least = _uint(1 << (_FRACTION - 1), code.lanes)  # 2**-127, a subnormal float32
+        bits = e.Select(e.Equal(wide, _uint(0, code.lanes)), least, wide << _FRACTION)
+        bits = e.Select(e.Equal(wide, _uint(255, code.lanes)), _uint(_NAN, code.lanes), bits)
+        return _as_float(bits)
+    return _decode_minifloat(wide, MINIFLOATS[dtype])
+
+
+def _decode_minifloat(wide: e.Expr, form: Minifloat) -> e.Expr:
+    """Exponent and fraction moved to those of a float32, whose value a power of two then makes right."""
+    lanes = wide.lanes
+    magnitude = wide & (form.sign - 1)
+    moved = _as_float(magnitude << (_FRACTION - form.fraction))
+    bits = _as_bits(moved * 2.0 ** (_BIAS - form.bias))
+    if form.nan < form.sign:
+        special = _uint(_NAN, lanes)
+        if form.beyond != form.nan:
+            at = e.Equal(magnitude, _uint(form.beyond, lanes))
+            special = e.Select(at, _uint(_INFINITY, lanes), special)
+        bits = e.Select(e.Less(_uint(form.largest, lanes), magnitude), special, bits)
+    sign = (wide & form.sign) << (31 - form.exponent - form.fraction)
+    bits = bits | sign
+    if form.one_zero:
+        bits = e.Select(e.Equal(wide, _uint(form.nan, lanes)), _uint(_NAN, lanes), bits)
+    return _as_float(bits)
+
+
+def encode(value: e.Expr, dtype: str) -> e.Expr:
+    """The byte that holds ``value``, of any dtype that is not narrow, as ``dtype``."""
+    if dtype in NARROW_INTS:
+        return e.cast(STORED, _low_bits(value) & _mask(dtype))
+    number = e.cast("float32", value)
+    coded = _power_of_two(number) if dtype == POWER_OF_TWO else _encode_minifloat(number, MINIFLOATS[dtype])
+    return e.cast(STORED, coded)
+
+
+def _low_bits(value: e.Expr) -> e.Expr:
+    """An int with the low bits of ``value`` truncated; 0 of floats that no int32 holds."""
+    if value.dtype == "bool":
+        return e.cast("int32", value)
+    if not dtypes.is_float(value.dtype):
+        return value
+    wide = value if value.dtype == "float64" else e.cast("float32", value)
+    inside = e.Less(e.Call("fabs", (wide,), wide.dtype), e.const(2.0**31, wide.dtype, wide.lanes))
+    return e.Select(inside, e.cast("int32", wide), e.const(0, "int32", wide.lanes))
+
+
+def _encode_minifloat(number: e.Expr, form: Minifloat) -> e.Expr:
+    """To nearest even: normal ones by adding just under half of the last place to the float32's bits,
+    subnormal ones as a count of their last place."""
+    lanes, dropped = number.lanes, _FRACTION - form.fraction
+    bits = _as_bits(number)
+    magnitude = bits & 0x7FFFFFFF
+    absolute = _as_float(magnitude)
+    last = (magnitude >> dropped) & 1
+    rounded = (magnitude + last + ((1 << (dropped - 1)) - 1)) >> dropped
+    normal = rounded - ((_BIAS - form.bias) << form.fraction)
+    units = e.Call("round", (absolute * 2.0 ** (form.bias - 1 + form.fraction),), "float32")
+    small = e.Less(absolute, e.const(2.0 ** (1 - form.bias), "float32", lanes))
+    code = e.Select(small, e.cast("uint32", units), normal)
+    code = e.Select(e.Less(_uint(form.largest, lanes), code), _uint(form.beyond, lanes), code)
+    sign = (bits >> (31 - form.exponent - form.fraction)) & form.sign
+    nan = e.Less(_uint(_INFINITY, lanes), magnitude)
+    if not form.one_zero:
+        return e.Select(nan, sign ^ form.nan, code | sign)
+    unsigned = e.Or(e.Equal(code, _uint(0, lanes)), nan)
+    return e.Select(unsigned, e.Select(nan, _uint(form.nan, lanes), code), code | sign)
+
+
+def _power_of_two(number: e.Expr) -> e.Expr:
+    """The nearest power of two, the greater of two as near; NaN of what is not above 0, and of infinity.
+
+    As in ml_dtypes, what lies between the two least powers, 2**-127 and 2**-126, is rounded up.
+    """
+    lanes = number.lanes
+    bits = _as_bits(number)
+    half = 1 << (_FRACTION - 1)
+    subnormal = e.Less(bits, _uint(1 << _FRACTION, lanes))
+    code = (bits + e.Select(subnormal, _uint(half - 1, lanes), _uint(half, lanes))) >> _FRACTION
+    finite = e.And(e.Less(_uint(0, lanes), bits), e.Less(bits, _uint(_INFINITY, lanes)))
+    return e.Select(finite, code, _uint(255, lanes))
+
+
+def canonical(code: e.Expr, dtype: str) -> e.Expr:
+    """The byte ``code`` without bits above those of ``dtype``."""
+    return code & _mask(dtype) if _mask(dtype) < 255 else code
+
+
+def _mask(dtype: str) -> int:
+    if dtype in NARROW_INTS:
+        return (1 << NARROW_INTS[dtype]) - 1
+    return 255 if dtype == POWER_OF_TWO else 2 * MINIFLOATS[dtype].sign - 1
+
+
+def _uint(value: int, lanes: int) -> e.Expr:
+    return e.const(value, "uint32", lanes)
+
+
+def _as_bits(number: e.Expr) -> e.Expr:
+    return e.Call("reinterpret", (number,), "uint32")
+
+
+def _as_float(bits: e.Expr) -> e.Expr:
+    return e.Call("reinterpret", (bits,), "float32")
