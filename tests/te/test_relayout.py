@@ -192,3 +192,16 @@ def test_auto_unroll_writes_out_small_inner_loops() -> None:
     assert tvmlite.build(s, [A, C], name="unrolled").source("legal").count("C[") == 1
     with pytest.raises(ScheduleError, match=r"axis i of stage C has auto_unroll_max_step 'all'"):
         s[C].pragma(C.op.axis[0], "auto_unroll_max_step", "all")
+
+
+def test_a_group_moves_as_a_whole_or_not_at_all() -> None:
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+    C = te.compute((4,), lambda i: B[i] + 1.0, name="C")
+    D = te.compute((4,), lambda i: B[i] * 3.0, name="D")
+    s = te.create_schedule([C.op, D.op])
+    group = s.create_group([C, B], A)
+    before = str(s)
+    with pytest.raises(ScheduleError, match="compute_at: C is an output of the schedule"):
+        group.compute_at(s[D], D.op.axis[0])
+    assert str(s) == before

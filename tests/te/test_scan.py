@@ -137,6 +137,20 @@ def test_parts_that_do_not_fit_are_refused() -> None:
         te.scan(init, update, longer)
 
 
+def test_a_part_of_a_scan_is_laid_out_as_the_whole(loops: Any) -> None:
+    X, _, update, _, S = running_sum()
+    s = te.create_schedule(S.op)
+    s[update].transform_layout(lambda t, i: [i, t])
+    with pytest.raises(
+        ScheduleError, match="transform_layout: update is a part of the scan scan, whose layout"
+    ):
+        loops(s, [X, S])
+    s = te.create_schedule(S.op)
+    s[update].storage_align(update.op.axis[1], 16)
+    with pytest.raises(ScheduleError, match="storage_align: update is a part of the scan scan, whose layout"):
+        loops(s, [X, S])
+
+
 def test_a_scan_keeps_its_order_and_its_place(loops: Any) -> None:
     X, init, update, _, S = running_sum()
     Y = te.compute((7, 5), lambda i, j: S[i, j] + 1.0, name="Y")

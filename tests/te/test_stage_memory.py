@@ -161,6 +161,39 @@ def test_a_store_predicate_keeps_what_was_there(loops: Any, run: Any) -> None:
         s[B].set_store_predicate(k + 1)
 
 
+def test_a_store_predicate_needs_a_stage_that_stores_and_axes_it_has(loops: Any) -> None:
+    s, A, B, C = chain()
+    s[B].set_store_predicate(C.op.axis[0] < 2)
+    with pytest.raises(
+        ScheduleError, match=r"(?s)axis i of stage B is not one of its axes.*s\[B\]\.set_store"
+    ):
+        loops(s, [A, C])
+    s[B].set_store_predicate(B.op.axis[0] < 2)
+    s[B].compute_inline()
+    with pytest.raises(
+        ScheduleError, match="stage B stores nothing itself, as it was given to compute_inline"
+    ):
+        loops(s, [A, C])
+    with pytest.raises(ScheduleError, match="set_store_predicate: A is not a compute"):
+        s[A].set_store_predicate(te.const(True))
+
+
+def test_what_a_stage_reads_by_way_of_another_is_not_a_turn_ahead_of_it(loops: Any) -> None:
+    s, A, B, C = chain()
+    D = te.compute(C.shape, lambda *i: C(*i) + 1.0, name="D")
+    s = te.create_schedule(D.op)
+    first = s.cache_write(B, "local")
+    i = D.op.axis[0]
+    s[first].compute_at(s[D], i)
+    s[C].compute_at(s[D], i)
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[C].double_buffer()
+    with pytest.raises(
+        ScheduleError, match=r"double_buffer: C cannot be a turn ahead of B\.local, which it reads"
+    ):
+        loops(s, [A, D])
+
+
 def test_transform_layout_moves_elements_and_loops(loops: Any, run: Any) -> None:
     s, A, B, C = chain(6, 40)
     axes = s[B].transform_layout(lambda i, j: [j // 16, i, j % 16])

@@ -6,11 +6,11 @@ import random
 from dataclasses import dataclass
 
 from tvmlite.fuzz import illegal, values
+from tvmlite.fuzz.arranger import Arranger
 from tvmlite.fuzz.check import Wrong
 from tvmlite.fuzz.generate import generate
-from tvmlite.fuzz.primitives import double_buffers
 from tvmlite.fuzz.program import Program, namespace, run
-from tvmlite.fuzz.schedules import Arranger, arrange
+from tvmlite.fuzz.schedules import arrange
 
 TARGETS = ("native", "native", "native", "llvm -mcpu=haswell", "llvm -mcpu=x86-64")
 """What LLVM makes code for: this machine, which an x86 is taken to be as far as the others run on it."""
@@ -39,7 +39,6 @@ def make(seed: int, index: int, targets: tuple[str, ...] = TARGETS) -> Case:
     wrong = mistake = None
     try:
         arrange(arranger)
-        double_buffers(arranger)
         body = tuple(arranger.lines)
         mistake = illegal.attempt(arranger) if rnd.random() < 0.4 else None
     except Wrong as error:

@@ -121,9 +121,9 @@ def prepare(
     outputs = {p: a for p, a in enumerate(args) if p not in inputs}
     given = {args[p]: array for p, array in inputs.items() if isinstance(args[p], te.Tensor)}
     original = _definitions(schedule)
-    wanted = dict(
-        zip(outputs, evaluate([original(a) for a in outputs.values()], given, scalars), strict=True)
-    )
+    predicates = {one.origin_op: one.predicate for one in schedule.stages if one.predicate is not None}
+    values_wanted = evaluate([original(a) for a in outputs.values()], given, scalars, predicates)
+    wanted = dict(zip(outputs, values_wanted, strict=True))
     function = _lowered(schedule, args, name)
     job = Job(program, function, args, inputs, wanted, stage=stage)
     _interpreted(job, "loops", function)

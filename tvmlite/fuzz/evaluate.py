@@ -9,10 +9,12 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.fuzz import scalars
-from tvmlite.fuzz.bounded import WIDE, Bounded, constant, errors, exact, lowest_bit, mantissa, rounded, unit
+from tvmlite.fuzz.bounded import WIDE, Bounded, constant, errors, exact, unit
+from tvmlite.fuzz.totals import fits, joined, total_extreme, total_product, total_sum
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
 from tvmlite.te.loop import ir
+from tvmlite.te.scan import ScanOp
 
 LIMIT = 400_000
 """The most iterations a compute may have."""
@@ -27,41 +29,76 @@ class TooLarge(AssertionError):
 
 
 def evaluate(
-    tensors: Sequence[t.Tensor], given: Mapping[t.Tensor, np.ndarray], variables: Mapping[e.Var, int]
+    tensors: Sequence[t.Tensor],
+    given: Mapping[t.Tensor, np.ndarray],
+    variables: Mapping[e.Var, int],
+    predicates: Mapping[t.Operation, e.Expr] | None = None,
 ) -> list[Bounded]:
-    """The values of ``tensors``, from those of the placeholders and of the size variables.
+    """The values of ``tensors``, from those of the placeholders and of the size variables. Where one of
+    ``predicates``, over an operation's axes, does not hold, an element is not set, or a value not reduced.
 
     Each has a bound on what rounding, contraction and the order of reductions can make of it. Raises
     OutOfBounds where an element depends on one that does not exist.
     """
     with np.errstate(all="ignore"):
-        run = _Evaluation(given, variables)
+        run = _Evaluation(given, variables, predicates or {})
         return [run.tensor(one) for one in tensors]
 
 
 def shape_at(tensor: t.Tensor, variables: Mapping[e.Var, int]) -> tuple[int, ...]:
     """The shape of ``tensor`` where the size variables have these values."""
-    run = _Evaluation({}, variables)
+    run = _Evaluation({}, variables, {})
     return tuple(run.number(n) for n in tensor.shape)
 
 
 class _Evaluation:
-    def __init__(self, given: Mapping[t.Tensor, np.ndarray], variables: Mapping[e.Var, int]) -> None:
+    def __init__(
+        self,
+        given: Mapping[t.Tensor, np.ndarray],
+        variables: Mapping[e.Var, int],
+        predicates: Mapping[t.Operation, e.Expr],
+    ) -> None:
+        self.predicates = predicates
         self.variables = {var: exact(np.asarray(value), var.dtype) for var, value in variables.items()}
         self.known = {tensor: exact(array, tensor.dtype) for tensor, array in given.items()}
 
     def tensor(self, tensor: t.Tensor) -> Bounded:
         if tensor not in self.known:
             op = tensor.op
-            assert isinstance(op, (t.ComputeOp, t.ExternOp)), f"no value is given for {tensor.name}"
-            for one in op.inputs:
-                self.tensor(one)
-            made = self.extern(op) if isinstance(op, t.ExternOp) else self.compute(op)
-            self.known.update(zip(op.outputs, made, strict=True))
+            made = self.scan(op) if isinstance(op, ScanOp) else self.operation(op)
             for one in made:
                 if np.isnan(one.error).any():
                     raise OutOfBounds(f"{op.name} reads outside a tensor")
         return self.known[tensor]
+
+    def operation(self, op: t.Operation) -> list[Bounded]:
+        """The results of ``op`` from those of the operations it reads."""
+        assert isinstance(op, (t.ComputeOp, t.ExternOp)), f"no value is given for {op.name}"
+        for one in op.inputs:
+            self.tensor(one)
+        made = self.extern(op) if isinstance(op, t.ExternOp) else self.compute(op)
+        self.known.update(zip(op.outputs, made, strict=True))
+        return made
+
+    def scan(self, op: ScanOp) -> list[Bounded]:
+        """Row by row: what is done at each turn is evaluated whole, with the rows that are there so far; of
+        what that gives one row counts, in the others are reads of rows that are not there yet."""
+        rows, body = self.number(op.state[0].shape[0]), op.body()
+        states = [_lost(tuple(map(self.number, one.shape)), one.dtype) for one in op.state]
+        order = [one for one in _producers_first(op.update) if one in body]
+        begin = self.number(op.init[0].shape[0])
+        for state, first in zip(states, op.init, strict=True):
+            _set_rows(state, slice(0, begin), self.tensor(first))
+        self.known.update(zip(op.state, states, strict=True))
+        for turn in range(begin, rows):
+            for one in order:
+                self.operation(one)
+            for state, following in zip(states, op.update, strict=True):
+                _set_rows(state, slice(turn, turn + 1), self.known[following])
+        for one in (*op.state, *(made for made in order for made in made.outputs)):
+            self.known.pop(one, None)
+        self.known.update(zip(op.outputs, states, strict=True))
+        return states
 
     def number(self, value: Any) -> int:
         """An extent or the like."""
@@ -81,9 +118,11 @@ class _Evaluation:
             shape = [extent if n == place else 1 for n in range(len(axes))]
             values[axis.var] = exact(row.reshape(shape), axis.var.dtype)
         scope, whole = _Scope(self, values), tuple(extents[: len(op.axis)])
+        stored = scope.expr(self.predicates[op]) if op in self.predicates else scalars.TRUE
         if not isinstance(op.body[0], t.Reduce):
-            return [_spread(scope.expr(body), whole) for body in op.body]
-        reduced = _Reduction(scope, op.body[0], whole, tuple(extents))
+            every = [_spread(scope.expr(body), whole) for body in op.body]
+            return [_where(stored, one) for one in every]
+        reduced = _Reduction(scope, op.body[0], stored, whole, tuple(extents))
         every = reduced.run()
         return [every[body.value_index] for body in op.body if isinstance(body, t.Reduce)]
 
@@ -98,6 +137,36 @@ class _Evaluation:
         scope.memory = memory
         _execute(op.body, scope)
         return [memory[buffer] for buffer in op.output_buffers]
+
+
+def _lost(shape: tuple[int, ...], dtype: str) -> Bounded:
+    """Elements that nothing may depend on."""
+    made = _unwritten(shape, dtype)
+    return Bounded(made.value, np.full(shape, np.nan), dtype)
+
+
+def _set_rows(target: Bounded, rows: slice, source: Bounded) -> None:
+    target.value[rows], target.error[rows] = source.value[rows], source.error[rows]
+
+
+def _producers_first(tensors: Sequence[t.Tensor]) -> list[t.Operation]:
+    """All operations that ``tensors`` need, each after those it reads."""
+    order: dict[t.Operation, None] = {}
+
+    def visit(op: t.Operation) -> None:
+        if op not in order:
+            for one in op.inputs:
+                visit(one.op)
+            order[op] = None
+
+    for tensor in tensors:
+        visit(tensor.op)
+    return list(order)
+
+
+def _where(stored: Bounded, made: Bounded) -> Bounded:
+    """``made``, unknown where it is not stored; what is not stored may be anything, even out of bounds."""
+    return Bounded(made.value, np.where(stored.value, made.error, np.inf), made.dtype)
 
 
 def _unwritten(shape: tuple[int, ...], dtype: str) -> Bounded:
@@ -172,11 +241,17 @@ class _Reduction:
     """A reduction over the last axes of everything."""
 
     def __init__(
-        self, scope: _Scope, node: t.Reduce, whole: tuple[int, ...], extents: tuple[int, ...]
+        self,
+        scope: _Scope,
+        node: t.Reduce,
+        stored: Bounded,
+        whole: tuple[int, ...],
+        extents: tuple[int, ...],
     ) -> None:
         self.scope, self.node, self.whole = scope, node, whole
         flat = (*whole, int(np.prod(extents[len(whole) :], dtype=np.int64)))
-        chosen = _spread(scope.expr(node.condition), extents)
+        chosen = scalars.choose(stored, scope.expr(node.condition), scalars.FALSE, True)
+        chosen = _spread(chosen, extents)
         self.terms: list[Bounded] = []
         for source, identity in zip(node.source, node.combiner.identity, strict=True):
             term = scalars.choose(chosen, _spread(scope.expr(source), extents), self.constant(identity), True)
@@ -197,8 +272,14 @@ class _Reduction:
         name, one = self.node.combiner.name, len(self.terms) == 1
         if one and self.terms[0].is_float and name in ("sum", "prod", "max", "min"):
             start = self.starts[0]
-            both = _joined(self.terms[0], start)
-            return [_sum(both) if name == "sum" else _prod(both) if name == "prod" else _extreme(both, name)]
+            both = joined(self.terms[0], start)
+            return [
+                total_sum(both)
+                if name == "sum"
+                else total_product(both)
+                if name == "prod"
+                else total_extreme(both, name)
+            ]
         return self.fold()
 
     def fold(self) -> list[Bounded]:
@@ -232,70 +313,12 @@ def _in_any_order(state: Bounded, terms: Bounded) -> Bounded:
     if not state.is_float:
         return state
     size = np.abs(terms.value).sum(-1)
-    fits = _fits(terms, size)
+    whole = fits(terms, size)
     chosen = (state.value[..., None] == terms.value).any(-1)
     slack = terms.value.shape[-1] * 2.2 * unit(terms.dtype) * size + terms.error.sum(-1)
     slack = np.where(np.isfinite(slack), slack, np.inf)
-    same = (state.error == 0) & (fits | chosen | ~np.isfinite(state.value))
+    same = (state.error == 0) & (whole | chosen | ~np.isfinite(state.value))
     return Bounded(state.value, np.asarray(np.where(same, 0.0, state.error + slack), np.float64), state.dtype)
-
-
-def _fits(terms: Bounded, size: np.ndarray) -> np.ndarray:
-    """Whether sums of the terms, whose magnitudes add up to ``size``, are exact in any order."""
-    step = lowest_bit(terms.value).min(-1, initial=np.inf)
-    return (size == 0) | (np.isfinite(size) & (size / step <= 2.0 ** mantissa(terms.dtype)))
-
-
-def _joined(terms: Bounded, start: Bounded) -> Bounded:
-    return Bounded(
-        np.concatenate([start.value[..., None], terms.value], -1),
-        np.concatenate([start.error[..., None], terms.error], -1),
-        terms.dtype,
-    )
-
-
-def _sum(terms: Bounded) -> Bounded:
-    value, size = terms.value.sum(-1), np.abs(terms.value).sum(-1)
-    count = terms.value.shape[-1]
-    error = terms.error.sum(-1) + count * 1.1 * unit(terms.dtype) * size
-    whole = (terms.error == 0).all(-1) & _fits(terms, size)
-    overflow = size * 1.01 > dtypes.limits(terms.dtype)[1]
-    error = np.where(whole, 0.0, np.where(overflow & np.isfinite(size), np.inf, error))
-    return _settled(value, error, whole, terms)
-
-
-def _prod(terms: Bounded) -> Bounded:
-    value, size = terms.value.prod(-1), np.abs(terms.value)
-    ones = np.isin(size, (0, 1)).all(-1) & (terms.error == 0).all(-1)
-    relative = np.where(terms.error == 0, 0.0, terms.error / np.where(size > 0, size, 1))
-    relative = np.where((size == 0) & (terms.error > 0), np.inf, relative)
-    growth = np.prod(1 + relative + unit(terms.dtype) * 1.1, -1) - 1
-    highest = np.where(size > 1, size + terms.error, 1).prod(-1)
-    lowest = np.where((size < 1) & (size > 0), np.maximum(size - terms.error, 0), 1).prod(-1)
-    limit = dtypes.limits(terms.dtype)[1]
-    wild = (highest * 1.1 > limit) | (lowest * limit < 4)
-    error = np.where(ones, 0.0, np.where(wild & np.isfinite(value), np.inf, np.abs(value) * growth))
-    return _settled(value, error, ones, terms)
-
-
-def _extreme(terms: Bounded, name: str) -> Bounded:
-    value = (np.min if name == "min" else np.max)(terms.value, -1)
-    nan = (np.isnan(terms.value) & (terms.error == 0)).any(-1)
-    return Bounded(value, np.where(nan, 0.0, terms.error.max(-1)), terms.dtype)
-
-
-def _settled(value: np.ndarray, error: Any, whole: Any, terms: Bounded) -> Bounded:
-    """The result of a float reduction: what is not finite is known if all terms are."""
-    sure, lost = (terms.error == 0).all(-1), np.isnan(terms.error).any(-1)
-    zeros = terms.value.dtype.type(0)
-    last = Bounded(np.where(sure, zeros, zeros), np.where(sure, 0.0, np.inf), terms.dtype)
-    finite = np.isfinite(value)
-    made = rounded(value, error, terms.dtype, last, whole=whole)
-    size = np.abs(np.where(np.isfinite(terms.value), terms.value, 0)).sum(-1)
-    calm = size * 1.01 < dtypes.limits(terms.dtype)[1]  # no overflow on the way
-    total = np.where(finite, made.error, np.where(sure & calm, 0.0, np.inf))
-    total = np.where(whole & finite, 0.0, total)
-    return Bounded(made.value, np.where(lost, np.nan, total), terms.dtype)
 
 
 def _execute(stmt: ir.Stmt, scope: _Scope) -> None:

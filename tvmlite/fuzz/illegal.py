@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tvmlite.core.errors import ScheduleError
+from tvmlite.fuzz.arranger import Arranger
 from tvmlite.fuzz.check import Wrong
 from tvmlite.fuzz.program import FILE, run
-from tvmlite.fuzz.schedules import Arranger
 from tvmlite.te import tensor as t
 from tvmlite.te.stage import Stage
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from tvmlite import te
 from tvmlite.te import tensor as t
+from tvmlite.te.scan import ScanOp
 
 FILE = "<fuzz program>"
 
@@ -95,6 +96,7 @@ def arguments(schedule: te.Schedule) -> list[Any]:
     """What the function of ``schedule`` takes: its placeholders, its outputs, and the variables in shapes
     that are no extent of an array by themselves."""
     stages = [stage.op for stage in schedule.stages]
-    inputs = [op.output(0) for op in stages if isinstance(op, t.PlaceholderOp)]
+    states = {state.op for op in stages if isinstance(op, ScanOp) for state in op.state}
+    inputs = [op.output(0) for op in stages if isinstance(op, t.PlaceholderOp) and op not in states]
     outputs = [tensor for op in schedule.outputs for tensor in op.outputs]
     return [*inputs, *outputs]

@@ -344,4 +344,4 @@ _OTHERS: dict[str, Callable[..., Bounded]] = {
     "likely": lambda a: a,
 }
 
-TRUE = constant(True, "bool")
+TRUE, FALSE = constant(True, "bool"), constant(False, "bool")

@@ -40,10 +40,15 @@ class Group:
             for i in range(n):
                 D[i] = C[i] * 3                # s.create_group(C, A).compute_at(s[D], i)
         """
-        for stage in reversed(self._members):
-            within = stage.attach_type == AT and any(stage.attach_stage is one for one in self._members)
-            if not within:
-                stage.compute_at(parent, scope)
+        moved = [
+            stage
+            for stage in reversed(self._members)
+            if stage.attach_type != AT or not any(stage.attach_stage is one for one in self._members)
+        ]
+        for stage in moved:
+            stage.check_compute_at(parent, scope)
+        for stage in moved:
+            stage.compute_at(parent, scope)
 
     def compute_root(self) -> None:
         """All members stand on their own again."""

@@ -41,6 +41,7 @@ def lower(
     _check_whole(schedule, tensors)
     _check_complete(normal, given, params)
     _check_memory(normal, given)
+    _check_predicates(schedule)
 
     widening = Widening(_whole_extents(params.values()))
     formulas: dict[Operation, Formula] = {
@@ -229,8 +230,20 @@ def _alignment(stage: Stage) -> Callable[[tuple[e.Expr, ...]], tuple[e.Expr, ...
 
 
 def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
-    """An argument is laid out by its caller; a stage can only be a turn ahead in a loop."""
+    """An argument is laid out by its caller, a part of a scan as the whole; a stage can only be a turn ahead
+    in a loop."""
+    scanned = {tensor.op: whole for tensor, whole in _same_memory(normal).items()}
     for stage in normal.stages:
+        for span, primitive in (
+            (stage.alignment_span, "storage_align"),
+            (stage.layout_span, "transform_layout"),
+        ):
+            if span is not None and stage.op in scanned:
+                raise ScheduleError(
+                    f"{primitive}: {stage.name} is a part of the scan {scanned[stage.op].name}, whose layout "
+                    "it has",
+                    span,
+                )
         if stage.alignments and stage.op in given:
             raise ScheduleError(
                 f"storage_align: {stage.name} is an argument of the function, whose layout is given",
@@ -245,6 +258,26 @@ def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
             raise ScheduleError(
                 f"double_buffer: {stage.name} is not computed in a loop of another stage", stage.double_span
             )
+
+
+def _check_predicates(schedule: Schedule) -> None:
+    """A predicate is asked where the stage stores, about axes that the stage has."""
+    axes = {axis.var: axis for stage in schedule.stages for axis in stage.all_iter_vars}
+    for stage in schedule.stages:
+        if stage.predicate is None:
+            continue
+        inlined, own = stage.attach_type == INLINE, {axis.var for axis in stage.all_iter_vars}
+        if inlined or stage.tensorized is not None:
+            raise ScheduleError(
+                f"set_store_predicate: stage {stage.name} stores nothing itself, as it was given to "
+                f"{'compute_inline' if inlined else 'tensorize'}",
+                stage.predicate_span,
+            )
+        for node in postorder(stage.predicate):
+            if isinstance(node, e.Var) and node in axes.keys() - own:
+                raise stage.error(
+                    "set_store_predicate", "is not one of its axes", axes[node], span=stage.predicate_span
+                )
 
 
 def _attached(normal: Schedule) -> dict[IterVar, list[Stage]]:

@@ -101,7 +101,7 @@ def _tensorized(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stm
     """The loops of ``stage`` outside the intrinsic that the inner ones became, and its statements there."""
     assert stage.tensorized is not None
     bounds, leaves = building.bounds, stage.leaf_iter_vars
-    position = stage.require_leaf("tensorize", stage.tensorized[0])
+    position = stage.require_leaf("tensorize", stage.tensorized[0], stage.tensorize_span)
     outer, inner = leaves[:position], leaves[position:]
     for leaf in inner:
         for one in building.attached.get(leaf, ()):

@@ -254,6 +254,12 @@ class Stage(MemoryPrimitives, OrderPrimitives):
             for i in range(n):                     C[i] = B[0] + 1
                 C[i] = B[i] + 1
         """
+        self.check_compute_at(parent, scope)
+        self.attach_type, self.attach_stage, self.attach_ivar = AT, parent, scope
+        self.attach_span = Span.of_caller()
+
+    def check_compute_at(self, parent: Stage, scope: IterVar) -> None:
+        """A ScheduleError if ``compute_at`` refuses this."""
         self.require_movable("compute_at")
         if parent is self:
             raise ScheduleError(f"compute_at: stage {self.name} cannot be in its own loop", Span.of_caller())
@@ -266,8 +272,6 @@ class Stage(MemoryPrimitives, OrderPrimitives):
                 f"computed at its axis {scope.var.name}",
                 Span.of_caller(),
             )
-        self.attach_type, self.attach_stage, self.attach_ivar = AT, parent, scope
-        self.attach_span = Span.of_caller()
 
     @primitive
     def compute_inline(self) -> None:

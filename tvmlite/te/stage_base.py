@@ -78,6 +78,7 @@ class StageBase:
         self.alignment_span: Span | None = None
         self.double_span: Span | None = None
         self.predicate: e.Expr | None = None
+        self.predicate_span: Span | None = None
         self.layout: IndexMap | None = None
         self.layout_span: Span | None = None
         self.init_axis: IterVar | None = None
@@ -136,14 +137,15 @@ class StageBase:
         if self.is_output:
             raise ScheduleError(f"{primitive}: {self.name} is an output of the schedule", Span.of_caller())
 
-    def require_leaf(self, primitive: str, axis: Any) -> int:
-        """The position of ``axis`` among the leaves; an error naming ``primitive`` if it is none."""
+    def require_leaf(self, primitive: str, axis: Any, span: Span | None = None) -> int:
+        """The position of ``axis`` among the leaves; an error naming ``primitive`` if it is none, at ``span``
+        or where the user stands."""
         for position, leaf in enumerate(self.leaf_iter_vars):
             if leaf is axis:
                 return position
         if not isinstance(axis, IterVar):
             raise ScheduleError(f"{primitive}: {axis!r} is not an axis", Span.of_caller())
-        raise self.error(primitive, self._whereabouts(axis), axis)
+        raise self.error(primitive, self._whereabouts(axis), axis, span=span)
 
     def _whereabouts(self, axis: IterVar) -> str:
         """What became of an axis that is no leaf."""
@@ -156,9 +158,11 @@ class StageBase:
         leaves = ", ".join(leaf.var.name for leaf in self.leaf_iter_vars) or "none"
         return f"is not a loop of that stage, whose loops are: {leaves}"
 
-    def error(self, primitive: str, what: str, axis: IterVar, hint: str | None = None) -> ScheduleError:
+    def error(
+        self, primitive: str, what: str, axis: IterVar, hint: str | None = None, span: Span | None = None
+    ) -> ScheduleError:
         text = f"{primitive}: axis {axis.var.name} of stage {self.name} {what}"
-        return ScheduleError(text, Span.of_caller(), hint)
+        return ScheduleError(text, span or Span.of_caller(), hint)
 
     def replace_leaves(self, begin: int, end: int, new: list[IterVar]) -> None:
         for axis in self.leaf_iter_vars[begin:end]:

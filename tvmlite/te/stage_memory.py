@@ -100,6 +100,8 @@ class MemoryPrimitives(StageBase):
                 C[i] = A[i]                        if i % 2 == 0:
                                                        C[i] = A[i]
         """
+        if not isinstance(self.op, t.ComputeOp):
+            raise ScheduleError(f"set_store_predicate: {self.name} is not a compute", Span.of_caller())
         condition = e.convert(predicate)
         if condition.dtype != "bool":
             raise ScheduleError(
@@ -107,7 +109,7 @@ class MemoryPrimitives(StageBase):
                 "expected bool",
                 Span.of_caller(),
             )
-        self.predicate = condition
+        self.predicate, self.predicate_span = condition, Span.of_caller()
 
     @primitive
     def transform_layout(self, mapping: Callable[..., Any]) -> list[IterVar]:

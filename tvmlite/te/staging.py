@@ -158,7 +158,7 @@ def doubled(
         if stage.double_span is None:
             continue
         for other in stages:
-            if any(x.op is other.op for x in stage.op.inputs):
+            if stage.reads(other.op):  # itself, or by way of what is computed in its loops
                 raise ScheduleError(
                     f"double_buffer: {stage.name} cannot be a turn ahead of {other.name}, which it reads and "
                     f"which is computed in the same loop {leaf.var.name}",

@@ -1,0 +1,61 @@
+"""The value of a computation from its definition, held against numpy written plainly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tvmlite import te
+from tvmlite.fuzz.evaluate import OutOfBounds, evaluate
+
+VALUES = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]], "int32")
+
+
+def _scan(back: int = 1) -> tuple[te.Tensor, te.Tensor, te.Tensor]:
+    x = te.placeholder((4, 3), "int32", name="x")
+    state = te.placeholder((4, 3), "int32", name="state")
+    k = te.reduce_axis((0, 3), name="k")
+    first = te.compute((1, 3), lambda t, i: x[t, i], name="first")
+    total = te.compute((4,), lambda t: te.sum(state[t - back, k], axis=k), name="total")
+    following = te.compute((4, 3), lambda t, i: total[t] - x[t, i], name="following")
+    return x, following, te.scan(first, following, state, inputs=[x])
+
+
+def test_rows_of_a_scan_follow_from_those_before() -> None:
+    x, _, scanned = _scan()
+    wanted = VALUES.copy()
+    for row in range(1, 4):
+        wanted[row] = wanted[row - 1].sum() - VALUES[row]
+    (found,) = evaluate([scanned], {x: VALUES}, {})
+    np.testing.assert_array_equal(found.value, wanted)
+    assert not found.error.any()
+
+
+def test_a_row_that_is_not_there_yet_has_no_value() -> None:
+    x, _, scanned = _scan(back=0)
+    with pytest.raises(OutOfBounds, match="scan reads outside a tensor"):
+        evaluate([scanned], {x: VALUES}, {})
+
+
+def _known(tensor: te.Tensor, x: te.Tensor, predicate: Any) -> tuple[np.ndarray, np.ndarray]:
+    (found,) = evaluate([tensor], {x: VALUES}, {}, {tensor.op: predicate})
+    return found.value, np.isfinite(found.error)
+
+
+def test_what_is_not_stored_is_not_known() -> None:
+    x = te.placeholder((4, 3), "int32", name="x")
+    y = te.compute((4, 3), lambda i, j: x[i, j] * 2, name="y")
+    value, known = _known(y, x, y.op.axis[0] < 2)
+    np.testing.assert_array_equal(known, np.arange(4)[:, None].repeat(3, 1) < 2)
+    np.testing.assert_array_equal(value[:2], VALUES[:2] * 2)
+
+
+def test_a_reduction_goes_on_where_the_predicate_holds() -> None:
+    x = te.placeholder((4, 3), "int32", name="x")
+    k = te.reduce_axis((0, 3), name="k")
+    y = te.compute((4,), lambda i: te.sum(x[i, k], axis=k), name="y")
+    value, known = _known(y, x, te.all(k % 2 == 0, y.op.axis[0] > 0))
+    assert known.all()
+    np.testing.assert_array_equal(value, [0, 10, 16, 22])
