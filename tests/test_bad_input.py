@@ -12,13 +12,14 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from small_models import RELU, floats, ints, model, one, tensor
+from small_models import I64, RELU, floats, ints, model, one, tensor
 
 import tvmlite
 from tvmlite import runtime
 from tvmlite.cli import main
 from tvmlite.core.errors import (
     ConfigError,
+    ExecutionError,
     InputError,
     LibraryError,
     TargetError,
@@ -296,3 +297,19 @@ def test_the_command_line_says_what_is_wrong(files, monkeypatch, capsys, words, 
     assert said.startswith("tvmlite: ")
     assert message in said
     assert "Traceback" not in said
+
+
+def test_an_index_outside_names_its_own_node_of_two_that_share_a_kernel() -> None:
+    table, first, second = tensor("t", (5, 2)), *(tensor(n, (3,), I64) for n in "ab")
+    nodes = [
+        helper.make_node("Gather", ["t", "a"], ["u"], "first"),
+        helper.make_node("Gather", ["t", "b"], ["v"], "second"),
+        helper.make_node("Add", ["u", "v"], ["y"]),
+    ]
+    lib = tvmlite.compile(from_onnx(model(nodes, [table, first, second])))
+    x, good, bad = np.ones((5, 2), np.float32), np.array([0, -5, 4]), np.array([0, 5, 4])
+
+    assert lib(x, good, good).shape == (3, 2)
+    for node, given in (("first", (bad, good)), ("second", (good, bad))):
+        with pytest.raises(ExecutionError, match=rf'node "{node}" \(Gather\): an index is outside \[-5, 4\]'):
+            lib(x, *given)

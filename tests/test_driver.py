@@ -13,7 +13,10 @@ from pathlib import Path
 
 import models
 import numpy as np
+import onnx
 import pytest
+import small_models
+from onnx.reference import ReferenceEvaluator
 
 import tvmlite
 from tvmlite import relay, te
@@ -402,3 +405,45 @@ def test_a_cache_that_cannot_be_written_is_told_and_done_without(
         lib = tvmlite.compile(_module())
 
     _assert_right(lib(*_arguments()), *_arguments())
+
+
+# Values on the way.
+
+
+def test_any_value_of_a_model_can_be_had() -> None:
+    model = models.minilm(layers=1, hidden=24, heads=2)
+    feeds = models.inputs_for(model, dims={"batch": 2, "sequence": 5})
+    lib = tvmlite.compile(from_onnx(model))
+    attention = next(node for node in model.graph.node if node.op_type == "Softmax")
+    model.graph.output.append(onnx.ValueInfoProto(name=attention.output[0]))
+    expected = ReferenceEvaluator(model).run([attention.output[0]], feeds)[0]
+
+    for name in (attention.output[0], attention.name):
+        np.testing.assert_allclose(lib.run_until(name, *feeds.values()), expected, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(lib.until(attention.name).run(feeds)[attention.name], expected, 1e-4, 1e-6)
+
+
+def test_a_node_of_several_outputs_gives_them_all() -> None:
+    split = onnx.helper.make_node("Split", ["x"], ["a", "b"], "halves", axis=0, num_outputs=2)
+    join = onnx.helper.make_node("Sub", ["a", "b"], ["y"], "difference")
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    lib = tvmlite.compile(from_onnx(small_models.model([split, join], [small_models.tensor("x")], opset=18)))
+
+    first, second = lib.run_until("halves", x)
+
+    np.testing.assert_array_equal(first, x[:1])
+    np.testing.assert_array_equal(second, x[1:])
+    np.testing.assert_array_equal(lib.run_until("b", x), x[1:])
+    np.testing.assert_array_equal(lib.run_until("x", x), x)
+
+
+def test_an_unknown_value_is_an_error_that_lists_near_names() -> None:
+    join = onnx.helper.make_node("Relu", ["x"], ["y"], "encoder/layer_1/relu")
+    lib = tvmlite.compile(from_onnx(small_models.model([join], [small_models.tensor("x")])))
+
+    with pytest.raises(
+        InputError, match="no value or node 'layer_1/relu'; near it are 'encoder/layer_1/relu'"
+    ):
+        lib.run_until("layer_1/relu", np.ones((2, 3), np.float32))
+    with pytest.raises(InputError, match="no value or node 'q'; it has 'encoder/layer_1/relu', 'x', 'y'"):
+        lib.run_until("q", np.ones((2, 3), np.float32))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tvmlite import export, machine
 from tvmlite.core.errors import InputError
@@ -12,7 +15,7 @@ from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
 from tvmlite.kernels import CompiledKernel, legal_kernel, lowered_kernel
 from tvmlite.relay.entry import Constants, output_names
-from tvmlite.relay.ir import Module
+from tvmlite.relay.ir import Function, Module, Tuple
 from tvmlite.report import Report
 from tvmlite.runtime.compiled import CompiledFunction
 from tvmlite.runtime.library import Library
@@ -52,6 +55,14 @@ class CompiledKernelFunction(CompiledFunction):
         return source_of(form, self.lowered, self.legal, self.target)
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What a library was compiled from: ``module``, and ``again``, which compiles another in the same way."""
+
+    module: Module
+    again: Callable[[Module], CompiledModule]
+
+
 class CompiledModule(Library):
     """A model, compiled: call it, profile it, read its kernels, export it.
 
@@ -64,6 +75,7 @@ class CompiledModule(Library):
     entry: loop.Function
     constants: Constants
     kernels: tuple[CompiledKernel, ...]
+    origin: Origin
 
     @staticmethod
     def link(
@@ -116,6 +128,24 @@ class CompiledModule(Library):
             texts.append(source_of(form, self.entry, self.entry, self.target))
         return "\n".join(texts)
 
+    def run_until(self, name: str, *inputs: Any, **named: Any) -> Any:
+        """The value that the model calls ``name``: a node's output, or a node (a tuple if it has several).
+
+        Inputs are as in a call. What leads to the value is compiled, as the library was; kernels that both
+        have come from the cache. An InputError lists names that are near an unknown one.
+        """
+        return self.until(name)(*inputs, **named)
+
+    def until(self, name: str) -> CompiledModule:
+        """The model as far as the value ``name`` (see ``run_until``), as a library of its own."""
+        module = self.origin.module
+        if name not in module.values:
+            raise InputError(f"the model has no value or node {name!r}; {_near(name, module.values)}")
+        value = module.values[name]
+        names = [f"{name}.{i}" for i in range(len(value.fields))] if isinstance(value, Tuple) else [name]
+        params = module.main.params
+        return self.origin.again(Module({"main": Function(params, value)}, tuple(names)))
+
     def export(self, path: str | Path) -> None:
         """Write the model to ``path``; another ending than these is an InputError.
 
@@ -124,6 +154,16 @@ class CompiledModule(Library):
         if not isinstance(path, (str, Path)):
             raise InputError(f"export: a {type(path).__name__} given, expected a path")
         export.export(self, Path(path))
+
+
+def _near(name: str, known: Mapping[str, Any]) -> str:
+    """What to write instead of an unknown ``name``."""
+    near = difflib.get_close_matches(name, known, 5, 0.5)
+    near += [one for one in known if (name in one or one in name) and one not in near]
+    if near:
+        return f"near it are {', '.join(map(repr, near[:5]))}"
+    more = ", ..." if len(known) > 10 else ""
+    return f"it has {', '.join(map(repr, list(known)[:10]))}{more}" if known else "no values of it have names"
 
 
 def source_of(form: str, lowered: loop.Function, legal: loop.Function, target: Target) -> str:

@@ -7,20 +7,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from tvmlite.artifact import CompiledKernelFunction, CompiledModule
+from tvmlite import machine
+from tvmlite.artifact import CompiledKernelFunction, CompiledModule, Origin
 from tvmlite.core import abi, config
 from tvmlite.core.errors import InputError
-from tvmlite.core.pipeline import PassTimes
+from tvmlite.core.pipeline import Times
 from tvmlite.core.target import Target
 from tvmlite.kernels import CompiledKernel, compile_kernel
 from tvmlite.relay import passes
-from tvmlite.relay.entry import build_entry
+from tvmlite.relay.entry import KernelInterface, build_entry
 from tvmlite.relay.ir import Function, Module
 from tvmlite.relay.kernels import kernel_tasks
-from tvmlite.relay.verify import verify
+from tvmlite.relay.trust import Witness
+from tvmlite.relay.verify import verify as check
 from tvmlite.report import Report
 from tvmlite.te.codegen.cache import ObjectCache
 from tvmlite.te.loop import ir as loop
@@ -38,6 +41,7 @@ def compile(
     opt_level: int = 3,
     name: str = "model",
     progress: Callable[[str, int, int], object] | None = None,
+    verify: bool | Mapping[str, Any] = False,
 ) -> CompiledModule:
     """``module`` as a library that can be called, inspected and exported.
 
@@ -45,11 +49,35 @@ def compile(
     (``relay.passes.pipeline``). ``name`` is the entry's symbol, a C identifier.
     ``progress(what, done, total)`` is called as the work goes on. Kernels are taken from the cache where
     nothing they depend on has changed.
+
+    ``verify`` runs the interpreter beside every pass, and the library beside the interpreter: on random
+    input, or on the arrays it gives by name. A change of meaning is a VerifyError that names the pass and the node.
     """
     target, name = Target.parse(target), _symbol(name)
-    module = _checked(module)
-    times = PassTimes()
-    fused = passes.pipeline(opt_level, target).run(module, times)
+    times, pass_times = Times(), Times()
+    with times.step("check"):
+        module = _checked(module)
+    witness = None if verify is False else Witness(module, verify if isinstance(verify, Mapping) else None)
+    watch = None if witness is None else witness.after
+    with times.step("passes"):
+        fused = passes.pipeline(opt_level, target).run(module.unnamed(), pass_times, watch=watch)
+    with times.step("kernels"):
+        kernels, interfaces = _kernels(fused, target, progress)
+    with times.step("entry"):
+        entry, constants = build_entry(fused, name, interfaces)
+    with times.step("link"):
+        report = Report.of(kernels, pass_times, times)
+        lib = CompiledModule.link(fused, target, entry, constants, kernels, report)
+    lib.origin = Origin(module, partial(compile, target=target, opt_level=opt_level, name=name))
+    if witness is not None and not machine.reason_not_to_run(target):
+        witness.compare("the compiled library computes something else", fused, lib(*witness.arguments))
+    return lib
+
+
+def _kernels(
+    fused: Module, target: Target, progress: Callable[[str, int, int], object] | None
+) -> tuple[list[CompiledKernel], dict[Function, KernelInterface]]:
+    """Every distinct kernel of ``fused``, and what its groups are called by."""
     tasks, task_of = kernel_tasks(fused, target)
     cache = _cache()
     kernels: dict[str, CompiledKernel] = {}
@@ -57,11 +85,7 @@ def compile(
         if progress is not None:
             progress("compiling kernels", number, len(tasks))
         kernels[task.key] = compile_kernel(task, target, cache)
-    interfaces = {group: kernels[task.key].interface for group, task in task_of.items()}
-    entry, constants = build_entry(fused, name, interfaces)
-    return CompiledModule.link(
-        fused, target, entry, constants, list(kernels.values()), Report.of(kernels.values(), times)
-    )
+    return list(kernels.values()), {group: kernels[task.key].interface for group, task in task_of.items()}
 
 
 def build(
@@ -97,7 +121,7 @@ def _checked(module: Module | Function) -> Module:
             f"compile: a {type(module).__name__} given, expected a relay module or function",
             hint='relay.frontend.from_onnx("model.onnx") makes a module of a model',
         )
-    verify(module)
+    check(module)
     return module
 
 

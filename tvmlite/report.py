@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tvmlite.core.pipeline import PassTimes
+from tvmlite.core.pipeline import Times
 from tvmlite.kernels import CompiledKernel
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.lower import anchor
@@ -27,13 +27,14 @@ class KernelRow:
 
 @dataclass(frozen=True)
 class Report:
-    """A row for each kernel, and the seconds each graph pass took."""
+    """A row for each kernel; the seconds of each graph pass, and of each step (all passes are one)."""
 
     rows: tuple[KernelRow, ...]
-    pass_times: PassTimes
+    pass_times: Times
+    step_times: Times
 
     @staticmethod
-    def of(kernels: Iterable[CompiledKernel], pass_times: PassTimes) -> Report:
+    def of(kernels: Iterable[CompiledKernel], pass_times: Times, step_times: Times) -> Report:
         """The report of a compilation."""
         rows = (
             KernelRow(
@@ -46,7 +47,7 @@ class Report:
             )
             for one in kernels
         )
-        return Report(tuple(rows), pass_times)
+        return Report(tuple(rows), pass_times, step_times)
 
     def __str__(self) -> str:
         rows = [("calls", "schedule", "code", "operators", "result")]

@@ -78,6 +78,7 @@ def compile_model(options: argparse.Namespace) -> CompiledModule:
         opt_level=options.opt_level,
         name=abi.unique_names({"program": "main", "model": options.model.stem})["model"],
         progress=progress,
+        verify=getattr(options, "verify", False),
     )
     progress.close()
     return lib

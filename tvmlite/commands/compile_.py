@@ -17,6 +17,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.model_options(parser)
     parser.add_argument("-o", "--output", type=Path, required=True, help="model.so, model.c or model.h")
     parser.add_argument("--report", action="store_true", help="print a line for each kernel")
+    parser.add_argument("--times", action="store_true", help="print the time of each step and graph pass")
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="run the interpreter beside every pass, and the library beside it, on random input",
+    )
 
 
 def main(options: argparse.Namespace) -> int:
@@ -27,6 +33,8 @@ def main(options: argparse.Namespace) -> int:
     seconds = time.perf_counter() - start
     if options.report:
         print(lib.report)
+    if options.times:
+        print(f"{lib.report.pass_times}\n\n{lib.report.step_times}")
     size, count = common.describe(options.output), len(lib.report.rows)
     print(f"{options.output}: {count} kernels, {size}, {seconds:.1f} s, for {lib.target}")
     return 0

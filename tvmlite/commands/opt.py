@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from tvmlite.core.errors import InputError
-from tvmlite.core.pipeline import PassTimes, Pipeline
+from tvmlite.core.pipeline import Pipeline, Times
 from tvmlite.core.target import Target
 from tvmlite.relay import passes, printer
 from tvmlite.relay.parser import parse
@@ -36,7 +36,7 @@ def main(options: argparse.Namespace) -> int:
     for name in wanted:
         if name not in table:
             raise InputError(f"no pass {name!r}; there are {', '.join(sorted(table))}")
-    times = PassTimes()
+    times = Times()
     module = Pipeline([table[name] for name in wanted], verify, str).run(module, times)
     print(printer.astext(module, show_meta_data=True))
     if options.times:

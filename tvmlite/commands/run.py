@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tvmlite.artifact import CompiledModule
 from tvmlite.commands import common
 from tvmlite.core.errors import InputError
 
@@ -22,6 +23,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--inputs", type=Path, help="an .npz with an array for each input; default: random")
     common.dims_option(parser)
     parser.add_argument("--seed", type=int, default=0, help="of random inputs (default: 0)")
+    parser.add_argument(
+        "--until", metavar="NAME", help="stop at this value or node of the model, and show it"
+    )
     parser.add_argument("--outputs", type=Path, help="where to write the outputs, as .npz")
     parser.add_argument("--print-time", action="store_true", help="print the median time of a run")
     parser.add_argument("--profile", action="store_true", help="print the time of each kernel")
@@ -31,6 +35,10 @@ def main(options: argparse.Namespace) -> int:
     """Carry the command out."""
     common.set_threads(options)
     lib = common.library_of(options)
+    if options.until is not None:
+        if not isinstance(lib, CompiledModule):
+            raise InputError(f"--until needs the model: {options.model} is a library, which has no nodes")
+        lib = lib.until(options.until)
     if options.inputs is not None:
         if options.dims:
             raise InputError("--dims says how large random inputs are; --inputs gives them already")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -15,13 +16,24 @@ IR = TypeVar("IR")
 
 
 @dataclass
-class PassTimes:
-    """Seconds spent in each pass, in the order they ran; one pass may stand more than once."""
+class Times:
+    """Seconds spent in each pass or step, in the order they ran; one pass may stand more than once."""
 
     rows: list[tuple[str, float]] = field(default_factory=list)
 
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Add a row: how long the block took."""
+        start = time.perf_counter()
+        yield
+        self.rows.append((name, time.perf_counter() - start))
+
     def __str__(self) -> str:
-        return "\n".join(f"{seconds * 1e3:9.1f} ms  {name}" for name, seconds in self.rows)
+        total = sum(seconds for _, seconds in self.rows)
+        rows = [*self.rows, ("total", total)]
+        return "\n".join(
+            f"{seconds * 1e3:9.1f} ms {seconds / (total or 1):6.1%}  {name}" for name, seconds in rows
+        )
 
 
 @dataclass(frozen=True)
@@ -36,21 +48,30 @@ class Pipeline(Generic[IR]):
     verify: Callable[[IR], object]
     show: Callable[[IR], str] = str
 
-    def run(self, ir: IR, times: PassTimes | None = None, prefix: str = "") -> IR:
-        """``ir`` after every pass; ``times`` collects seconds, ``prefix`` starts dump names."""
+    def run(
+        self,
+        ir: IR,
+        times: Times | None = None,
+        prefix: str = "",
+        watch: Callable[[str, IR], object] | None = None,
+    ) -> IR:
+        """``ir`` after every pass; ``times`` collects seconds, ``prefix`` starts dump names.
+
+        ``watch(name, ir)`` is called after each pass that changed something."""
         dump, checked = config.dump_dir(), config.verify_between_passes()
         if dump is not None:
             self._write(ir, dump / f"{prefix}00_input.txt")
         for number, one in enumerate(self.passes, 1):
             name = getattr(one, "__name__", repr(one))
-            start = time.perf_counter()
-            ir = one(ir)
-            if times is not None:
-                times.rows.append((name, time.perf_counter() - start))
+            before = ir
+            with times.step(name) if times is not None else nullcontext():
+                ir = one(ir)
             if dump is not None:
                 self._write(ir, dump / f"{prefix}{number:02d}_{name}.txt")
             if checked:
                 self._check(ir, name)
+            if watch is not None and ir is not before:
+                watch(name, ir)
         return ir
 
     def _write(self, ir: IR, path: Path) -> None:

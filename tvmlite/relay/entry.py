@@ -139,7 +139,7 @@ class _EntryBuilder:
             len(self.messages),
             slot,
         )
-        self.messages.extend(interface.messages)
+        self.messages.extend(_place(node.op) + message for message in interface.messages)
         if interface.workspace is not None:
             needed = interface.workspace
             self.scratch = needed if self.scratch is None else e.Max(*e.match(self.scratch, needed))
@@ -180,6 +180,12 @@ class _EntryBuilder:
         if buffer.scope == "view":
             places.append((buffer, e.convert(self.plan.offsets[key], e.INDEX)))
         return buffer
+
+
+def _place(group: Function) -> str:
+    """What a kernel's messages begin with: kernels are shared, so only their callers know the node."""
+    notes = [n.span.note for n in postorder(group.body) if isinstance(n, Call) and n.span is not None]
+    return f"{notes[-1]}: " if notes and notes[-1] else ""
 
 
 def resolve(value: Expr) -> tuple[Expr, int]:

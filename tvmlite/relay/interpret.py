@@ -33,6 +33,16 @@ def interpret(target: Module | Function, args: Sequence[Any] | Mapping[str, Any]
     return _run(function.body, frame)
 
 
+def trace(target: Module | Function, args: Sequence[Any] | Mapping[str, Any]) -> dict[Expr, Value]:
+    """As ``interpret``; the value of every expression that was evaluated, those in called functions too."""
+    function = target.main if isinstance(target, Module) else target
+    type_of(function)
+    frame = _Frame.of(function, _arguments(function, args), seen={})
+    _run(function.body, frame)
+    assert frame.seen is not None
+    return {**frame.seen, **frame.values}
+
+
 def evaluate(expr: Expr, bound: Mapping[Var, Any] | None = None) -> Value:
     """The value of ``expr`` where ``bound`` gives its free variables."""
     params = tuple(bound or {})
@@ -41,17 +51,26 @@ def evaluate(expr: Expr, bound: Mapping[Var, Any] | None = None) -> Value:
 
 @dataclass
 class _Frame:
-    """One activation of a function: the values of its nodes, and of its named dimensions."""
+    """One activation of a function: the values of its nodes, and of its named dimensions.
+
+    ``seen``, if given, collects the values of the functions it has called.
+    """
 
     values: dict[Expr, Value]
     binding: Binding
+    seen: dict[Expr, Value] | None = None
     inner: dict[Call, _Frame] = field(default_factory=dict)
 
     @staticmethod
-    def of(function: Function, args: Sequence[Value], outer: Binding | None = None) -> _Frame:
+    def of(
+        function: Function,
+        args: Sequence[Value],
+        outer: Binding | None = None,
+        seen: dict[Expr, Value] | None = None,
+    ) -> _Frame:
         names = [p.name for p in function.params]
         binding = bind_dims([p.type for p in function.params], args, names, outer)
-        return _Frame(dict(zip(function.params, args, strict=True)), binding)
+        return _Frame(dict(zip(function.params, args, strict=True)), binding, seen)
 
 
 def _run(root: Expr, frame: _Frame) -> Value:
@@ -89,10 +108,12 @@ def _step(node: Expr, frame: _Frame) -> list[tuple[Expr, _Frame]]:
             values[node] = values[body]
         case Call(op=Function() as function, args=args):
             if node not in frame.inner:
-                frame.inner[node] = _Frame.of(function, [values[a] for a in args], frame.binding)
+                frame.inner[node] = _Frame.of(function, [values[a] for a in args], frame.binding, frame.seen)
             inner = frame.inner[node]
             if function.body not in inner.values:
                 return [(function.body, inner)]
+            if frame.seen is not None:
+                frame.seen.update(inner.values)
             values[node] = frame.inner.pop(node).values[function.body]
         case Call():
             values[node] = call_reference(node, [values[a] for a in node.args], frame.binding)

@@ -151,11 +151,16 @@ class TupleGetItem(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Module(Node):
-    """Functions by name; ``main`` is the model. ``output_names`` name the outputs, where known."""
+    """Functions by name; ``main`` is the model. ``output_names`` name the outputs, where known.
+
+    ``values`` are what a model file has names for, as expressions of ``main``; no pass keeps them.
+    """
 
     functions: Mapping[str, Function]
     output_names: tuple[str, ...] = ()
     attrs: Attrs = field(default=())
+    values: Mapping[str, Expr] = field(default_factory=dict, repr=False)
+    not_compared: ClassVar[frozenset[str]] = frozenset({"span", "values"})
 
     @staticmethod
     def from_expr(expr: Expr) -> Module:
@@ -177,6 +182,10 @@ class Module(Node):
         if main is self.main:
             return self
         return Module({**self.functions, "main": main}, self.output_names, self.attrs)
+
+    def unnamed(self) -> Module:
+        """This module without ``values``, which would keep alive what passes drop."""
+        return Module(self.functions, self.output_names, self.attrs) if self.values else self
 
     def __getitem__(self, name: str) -> Function:
         return self.functions[name]

@@ -1,4 +1,6 @@
-"""Examples of dimensions taken to be equal."""
+"""Examples of what models promise of their sizes and indices."""
+
+import numpy as np
 
 from tvmlite.relay.types import dim
 
@@ -9,4 +11,13 @@ EXAMPLES = [
     ("assume_shape", {"newshape": (2, n * 2, 5)}, ["int64(2, h, 5)"], {"dims": {"n": 2, "h": 4}}),
     ("assume_shape", {"newshape": (7,)}, ["bool(n)"], {"dims": {"n": 7}}),
     ("assume_shape", {"newshape": ()}, ["float16()"]),
+    ("assume_nonempty", {"extents": (n, h)}, ["float32(n, 3)"], {"dims": {"n": 2, "h": 4}}),
+    ("assume_nonempty", {"extents": (n,)}, ["int64(n, 3)"], {"dims": {"n": 0}}),
+    ("assume_nonempty", {"extents": ()}, ["bool()"]),
+    ("assume_indices", {"extents": (4,)}, [np.array([[0, 3, -4], [-1, 2, 1]])]),
+    ("assume_indices", {"extents": (3,)}, [np.array(-2, np.int32)]),
+    ("assume_indices", {"extents": (4,)}, [np.array([0, 3, 1], np.uint32)]),
+    ("assume_indices", {"extents": (0,)}, [np.zeros((0, 2), np.int64)]),
+    ("assume_indices", {"extents": (5, 2), "axis": -1}, [np.array([[[4, -1], [-5, 1]]])]),
+    ("assume_indices", {"extents": (5, 2), "axis": 0}, [np.array([[-3, 3, 0], [0, -2, -1]], np.int32)]),
 ]

@@ -5,7 +5,7 @@ import pytest
 
 from tvmlite.core.errors import ConfigError, TypeInferError
 from tvmlite.core.node import postorder
-from tvmlite.core.pipeline import PassTimes
+from tvmlite.core.pipeline import Times
 from tvmlite.relay import passes, transform
 from tvmlite.relay.ir import Call, Expr, Function, Module, Tuple, TupleGetItem, constant, var
 from tvmlite.relay.memory import is_view
@@ -97,7 +97,7 @@ def test_passes_have_names_and_tvms_names() -> None:
 def test_a_large_graph_takes_little_time() -> None:
     module = network(200, size="h")
     assert sum(1 for n in postorder(module.main.body)) > 1500
-    times = PassTimes()
+    times = Times()
     start = time.perf_counter()
 
     passes.pipeline(3).run(module, times)

@@ -1,7 +1,8 @@
-"""Dimensions taken to be equal: what a model promises of its sizes, checked when it runs."""
+"""What a model promises of its sizes and indices; a run stops where the promise is not kept."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from tvmlite.core.errors import ExecutionError
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ops.common import fault, tensors
+from tvmlite.relay.ops.common import axis_of, fault, tensors
 from tvmlite.relay.types import Shape, TensorType, Type, normal_dim, same_dim, show_dim, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import ir_builder
@@ -21,9 +22,9 @@ def _wanted(call: Call) -> Shape:
     return tuple(normal_dim(extent) for extent in call["newshape"])
 
 
-def _message(call: Call, have: Any, want: Any) -> str:
-    where = f"{call.span.note}: " if call.span is not None and call.span.note else ""
-    return f"{where}the extents {show_dim(have)} and {show_dim(want)} must be equal"
+def _message(have: Any, want: Any) -> str:
+    """Messages do not name the node: equal groups share one kernel. The entry adds the name (``entry``)."""
+    return f"the extents {show_dim(have)} and {show_dim(want)} must be equal"
 
 
 def _assume_type(call: Call, data: Type) -> TensorType:
@@ -41,7 +42,7 @@ def _assume_type(call: Call, data: Type) -> TensorType:
 def _assume_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     for have, want in zip(data.shape, call["newshape"], strict=True):
         if have != want:
-            raise ExecutionError(_message(call, have, want), call.span)
+            raise ExecutionError(_message(have, want), call.span)
     return data
 
 
@@ -62,20 +63,123 @@ def assume_shape(call: Call, data: Tensor) -> Tensor:
         for have, want in zip(data.shape, shape, strict=True):
             if not same_dim(have, want):
                 condition = e.Equal(*e.match(e.convert(have), e.convert(want)))
-                builder.emit(ir.Assert(condition, _message(call, have, want)))
-        _copied(builder, source, target, shape, ())
+                builder.emit(ir.Assert(condition, _message(have, want)))
+        _each(builder, shape, lambda *at: target.__setitem__(at, source[at]))
         return builder.get()
 
     return ir_builder.extern(shape, [data], body, name="assume_shape")
 
 
-def _copied(
-    builder: ir_builder.IRBuilder, source: Any, target: Any, shape: Shape, at: tuple[e.Expr, ...]
+# --- extents that must not be 0 ---------------------------------------------------------------------
+
+
+def _nonempty_message(extent: Any) -> str:
+    return f"an axis of extent {show_dim(extent)} has no elements"
+
+
+def _nonempty_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    for extent in call["extents"]:
+        if not extent and data.size:
+            raise ExecutionError(_nonempty_message(extent), call.span)
+    return data
+
+
+@operator(
+    "assume_nonempty",
+    infer=lambda call, data: tensors(call, data)[0],
+    reference=_nonempty_numpy,
+    fuse=Fuse.OPAQUE,
+    attrs={"extents": REQUIRED},
+)
+def assume_nonempty(call: Call, data: Tensor) -> Tensor:
+    """``data`` itself, made from axes of these ``extents``; none may be 0, unless ``data`` is empty."""
+
+    def body(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> ir.Stmt:
+        builder = ir_builder.create()
+        source, target = builder.buffer_ptr(ins[0]), builder.buffer_ptr(outs[0])
+        empty = [e.Equal(*e.match(e.convert(n), 0)) for n in data.shape]
+        for extent in call["extents"]:
+            some = e.Less(*e.match(0, e.convert(extent)))
+            builder.emit(ir.Assert(e.any_of([some, *empty]), _nonempty_message(extent)))
+        _each(builder, data.shape, lambda *at: target.__setitem__(at, source[at]))
+        return builder.get()
+
+    return ir_builder.extern(data.shape, [data], body, name="assume_nonempty")
+
+
+# --- indices that must be inside --------------------------------------------------------------------
+
+
+def _index_message(extent: Any) -> str:
+    end = show_dim(extent) if isinstance(extent, int | e.SizeVar) else f"({show_dim(extent)})"
+    return f"an index is outside [-{end}, {extent - 1 if isinstance(extent, int) else f'{end} - 1'}]"
+
+
+def _indices_type(call: Call, indices: Type) -> TensorType:
+    (checked,) = tensors(call, indices)
+    if checked.dtype not in ("int32", "int64", "uint32", "uint64"):
+        raise fault(call, f"indices are {checked.dtype}, expected integers of 32 or 64 bits")
+    axis, extents = call["axis"], call["extents"]
+    if axis is None:
+        fits = len(extents) == 1
+    else:
+        fits = same_dim(checked.shape[axis_of(call, axis, checked.ndim)], len(extents))
+    if not fits:
+        raise fault(call, f"indices are {show_shape(checked.shape)}, axis is {axis}, extents are {extents}")
+    return checked
+
+
+def _indices_numpy(call: Call, indices: np.ndarray) -> np.ndarray:
+    made = np.moveaxis(indices, call["axis"], 0).copy() if call["axis"] is not None else indices[None].copy()
+    for part, extent in enumerate(call["extents"]):
+        given = made[part]
+        if ((given < -extent) | (given >= extent)).any():
+            raise ExecutionError(_index_message(extent), call.span)
+        made[part] = np.where(given < 0, given + given.dtype.type(extent), given)
+    return np.moveaxis(made, 0, call["axis"]) if call["axis"] is not None else made.reshape(indices.shape)
+
+
+@operator(
+    "assume_indices",
+    infer=_indices_type,
+    reference=_indices_numpy,
+    fuse=Fuse.OPAQUE,
+    attrs={"extents": REQUIRED, "axis": None},
+)
+def assume_indices(call: Call, indices: Tensor) -> Tensor:
+    """``indices``, negative ones counted from the end; the run stops at one outside the axis it is of.
+
+    ``extents`` has the extent of that axis. With ``axis``, the positions along it are of different axes, and
+    ``extents`` has one for each.
+    """
+    axis = None if call["axis"] is None else call["axis"] % indices.ndim
+
+    def body(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> ir.Stmt:
+        builder = ir_builder.create()
+        source, target = builder.buffer_ptr(ins[0]), builder.buffer_ptr(outs[0])
+
+        def check(*at: e.Expr) -> None:
+            for part, extent in enumerate(call["extents"]):
+                place = at if axis is None else (*at[:axis], e.const(part, e.INDEX), *at[axis:])
+                index, end = e.cast("int64", source[place]), e.convert(extent, "int64")
+                inside = e.all_of([-end <= index, index < end])
+                builder.emit(ir.Assert(inside, _index_message(extent)))
+                target[place] = e.cast(indices.dtype, e.Select(index < 0, index + end, index))
+
+        shape = indices.shape
+        _each(builder, shape if axis is None else (*shape[:axis], *shape[axis + 1 :]), check)
+        return builder.get()
+
+    return ir_builder.extern(indices.shape, [indices], body, name="assume_indices")
+
+
+def _each(
+    builder: ir_builder.IRBuilder, shape: Shape, body: Callable[..., None], at: tuple[e.Expr, ...] = ()
 ) -> None:
-    """Loops over the axes of ``shape`` from the ``len(at)``-th on, around one assignment."""
+    """Loops over the axes of ``shape`` from the ``len(at)``-th on, around ``body(*indices)``."""
     if len(at) == len(shape):
-        target[at] = source[at]
+        body(*at)
         return
     kind = ir.PARALLEL if not at and len(shape) > 1 else ir.SERIAL
     with builder.for_range(0, shape[len(at)], name=f"i{len(at)}", kind=kind) as index:
-        _copied(builder, source, target, shape, (*at, index))
+        _each(builder, shape, body, (*at, index))

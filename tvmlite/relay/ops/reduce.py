@@ -265,7 +265,9 @@ def _arg_numpy(greatest: bool) -> Callable[..., np.ndarray]:
         moved = np.moveaxis(data, axes, range(data.ndim - len(axes), data.ndim))
         flat = moved.reshape(*moved.shape[: data.ndim - len(axes)], -1)
         find = np.argmax if greatest else np.argmin
-        if call["select_last_index"]:
+        if not flat.shape[-1]:
+            found = np.zeros(flat.shape[:-1])  # of nothing no element is the greatest
+        elif call["select_last_index"]:
             found = flat.shape[-1] - 1 - find(flat[..., ::-1], axis=-1)
         else:
             found = find(flat, axis=-1)

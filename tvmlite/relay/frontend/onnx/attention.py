@@ -9,6 +9,7 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.frontend.onnx import dims, matmul
 from tvmlite.relay.frontend.onnx.broadcast import broadcast_all
+from tvmlite.relay.frontend.onnx.index import from_front
 from tvmlite.relay.frontend.onnx.microsoft import DOMAIN
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
@@ -235,7 +236,7 @@ def rotary_embedding(node: OnnxNode, data: Expr, places: Expr, cosines: Expr, si
         count = node.attr("num_heads", 0) or dims.simplify(width // (2 * half))
         x = _heads(node, data, count)  # type: ignore[arg-type]
     batch, _, length, size = node.shape(x)
-    angle_places = _places(node, places, batch, length)
+    angle_places = from_front(node, _places(node, places, batch, length), node.shape(cosines)[0])
     cosine, sine = (
         node.reshape(node.make("take", table, angle_places, axis=0), (batch, 1, length, half))
         for table in (cosines, sines)

@@ -86,7 +86,17 @@ class Importer:
         if twice := [name for name in names if names.count(name) > 1]:
             raise ModelError(f"{self.source}: graph output {twice[0]!r} is named twice")
         body = results[0] if len(results) == 1 else Tuple(results)
-        return Module({"main": Function(params, body)}, names)
+        return Module({"main": Function(params, body)}, names, values=self._named(graph, scope))
+
+    def _named(self, graph: onnx.GraphProto, scope: Scope) -> dict[str, Expr]:
+        """What inputs, nodes and outputs of nodes stand for: a tuple for a node of several outputs."""
+        held = {tensor.name for tensor in graph.initializer}
+        named: dict[str, Expr] = {}
+        for proto in graph.node:
+            outputs = tuple(scope.values[name] for name in proto.output if name in scope.values)
+            if proto.name and outputs:
+                named.setdefault(proto.name, outputs[0] if len(outputs) == 1 else Tuple(outputs))
+        return named | {name: value for name, value in scope.values.items() if name not in held}
 
     def value(self, scope: Scope, name: str, what: str) -> Expr:
         found = scope.find(name)

@@ -14,22 +14,16 @@ from tvmlite.relay.types import Dim, same_shape, show_shape
 
 
 def from_front(node: OnnxNode, indices: Expr, extent: Dim) -> Expr:
-    """Indices of one axis with negative ones counted from its end."""
+    """Indices of one axis with negative ones counted from its end; the run stops at one outside."""
     if isinstance(indices, Constant) and isinstance(extent, int):
         data = indices.data.astype(np.int64)
         outside = data[(data < -extent) | (data >= extent)]
         if outside.size:
             node.bad(f"index {int(outside[0])} is outside [{-extent}, {extent - 1}]")
         return Constant(np.where(data < 0, data + extent, data).astype(indices.data.dtype), node.span)
-    dtype = node.dtype(indices)
-    if dtypes.is_unsigned(dtype):
-        return indices
-    if isinstance(extent, int):
-        wide = node.const(extent, dtype)
-    else:
-        wide = node.cast(node.reshape(node.make("shape_value", values=(extent,), dtype="int64"), ()), dtype)
-    negative = node.make("less", indices, 0)
-    return node.make("where", negative, node.make("add", indices, wide), indices)
+    if dtypes.bytes_of(node.dtype(indices)) < 4:
+        indices = node.cast(indices, "int64")
+    return node.make("assume_indices", indices, extents=(extent,))
 
 
 @converter("Gather")
@@ -54,13 +48,7 @@ def _tuples(node: OnnxNode, data: Expr, indices: Expr, skip: int = 0) -> Expr:
         node.unsupported(f"index tuples of dynamic length {length}")
     if not skip + length <= len(extents) or len(shape) - 1 < skip:
         node.bad(f"index tuples of {length} for data of rank {len(extents)}")
-    limits = extents[skip : skip + length]
-    if all(isinstance(d, int) for d in limits):
-        wide: Expr = node.const(np.array(limits, np.int64), node.dtype(indices))
-    else:
-        wide = node.cast(node.make("shape_value", values=tuple(limits), dtype="int64"), node.dtype(indices))
-    negative = node.make("less", indices, 0)
-    made = node.make("where", negative, node.make("add", indices, wide), indices)
+    made = node.make("assume_indices", indices, extents=extents[skip : skip + length], axis=-1)
     return node.transpose(made, [len(shape) - 1, *range(len(shape) - 1)])
 
 

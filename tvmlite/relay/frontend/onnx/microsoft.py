@@ -7,6 +7,7 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.frontend.onnx import activation, dims, matmul, nn, normalize, quant
 from tvmlite.relay.frontend.onnx.broadcast import broadcast_all
+from tvmlite.relay.frontend.onnx.index import from_front
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.ir import Constant, Expr
@@ -206,6 +207,10 @@ def _sum(node: OnnxNode, data: Expr, skip: Expr, bias: Expr | None) -> Expr:
     return _add(node, _add(node, data, bias), skip)
 
 
+def _rows(node: OnnxNode, table: Expr, places: Expr) -> Expr:
+    return node.make("take", table, from_front(node, places, node.shape(table)[0]), axis=0)
+
+
 @converter("EmbedLayerNormalization", domain=DOMAIN)
 def embed_layer_norm(
     node: OnnxNode,
@@ -221,12 +226,12 @@ def embed_layer_norm(
 ) -> list[Expr]:
     """Embeddings of words, places and segments added up and normalised; how many words the mask keeps."""
     batch, length = node.shape(words)
-    total = node.make("take", word_table, words, axis=0)
+    total = _rows(node, word_table, words)
     if places is None:
         places = node.make("arange", start=0, stop=length, step=1, dtype="int64")
-    total = _add(node, total, node.make("take", place_table, places, axis=0))
+    total = _add(node, total, _rows(node, place_table, places))
     if segments is not None and segment_table is not None:
-        total = _add(node, total, node.make("take", segment_table, segments, axis=0))
+        total = _add(node, total, _rows(node, segment_table, segments))
     made = node.make("nn.layer_norm", total, gamma, beta, axis=-1, epsilon=node.attr("epsilon", 1e-12))
     if mask is None or not node.attr("mask_index_type", 1):
         count = node.full(0, (batch,), "int32")

@@ -120,4 +120,7 @@ def arg_extreme(node: OnnxNode, data: Expr) -> Expr:
         keepdims=bool(node.attr("keepdims", 1)),
         select_last_index=bool(node.attr("select_last_index", 0)),
     )
+    extent = node.shape(data)[axis]
+    if not isinstance(extent, int):
+        made = node.make("assume_nonempty", made, extents=(extent,))
     return node.cast(made, "int64")
