@@ -51,7 +51,8 @@ def compile(
     nothing they depend on has changed.
 
     ``verify`` runs the interpreter beside every pass, and the library beside the interpreter: on random
-    input, or on the arrays it gives by name. A change of meaning is a VerifyError that names the pass and the node.
+    input, or on the arrays it gives by name. A change of meaning is a VerifyError that names the pass and
+    the node.
     """
     target, name = Target.parse(target), _symbol(name)
     times, pass_times = Times(), Times()

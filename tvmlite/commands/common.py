@@ -16,7 +16,7 @@ import numpy as np
 from tvmlite import runtime
 from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import InputError
+from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.driver import CompiledModule, compile
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.runtime import arguments
@@ -120,7 +120,25 @@ def parse_dims(texts: list[str]) -> dict[str, int]:
 
 
 def random_inputs(lib: runtime.Library, dims: Mapping[str, int], seed: int = 0) -> dict[str, np.ndarray]:
-    """Seeded inputs: normal floats, ints in 0..9; ``dims`` gives named dimensions their values."""
+    """Seeded inputs: normal floats, ints in 0..9; ``dims`` gives named dimensions their values.
+
+    Integers may be indices: where the model refuses 0..9 as such, they are 0 or 1, or else 0.
+    """
+    made = _random_inputs(lib, dims, seed, 9)
+    for highest in (1, 0):
+        if all(array.dtype.kind not in "iu" for array in made.values()):
+            break
+        try:
+            lib.run(made)
+            break
+        except ExecutionError:
+            made = _random_inputs(lib, dims, seed, highest)
+    return made
+
+
+def _random_inputs(
+    lib: runtime.Library, dims: Mapping[str, int], seed: int, highest: int
+) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     parameters = lib.signature.of_kind("input")
     unknown = dims.keys() - {d for p in parameters for d in p.shape}
@@ -135,7 +153,7 @@ def random_inputs(lib: runtime.Library, dims: Mapping[str, int], seed: int = 0) 
         arguments.check_memory(name, [("random numbers", 8 * math.prod(shape))])
         values: Any = rng.standard_normal(shape)
         if not dtypes.is_float(parameter.dtype):
-            values = rng.integers(0, 2 if parameter.dtype == "bool" else 10, shape)
+            values = rng.integers(0, 1 if parameter.dtype == "bool" else highest, shape, endpoint=True)
         made[name] = values.astype(dtypes.numpy_of(parameter.dtype))
     return made
 

@@ -1,18 +1,27 @@
-"""Print a model as Relay text, after any pass; or one of its kernels as loops, LLVM, assembly or C."""
+"""Print a model as Relay text after any pass, or draw it, or print its kernels as loops, LLVM or C."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
+import numpy as np
+
+from tvmlite import runtime
+from tvmlite.artifact import CompiledModule
 from tvmlite.commands import common
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
+from tvmlite.graph_page import draw, page
 from tvmlite.relay import passes, printer
 from tvmlite.relay.frontend import from_onnx
+from tvmlite.relay.ir import Module
 
 NAME = "show"
 HELP = "print a model at any stage, or its kernels"
+
+PROFILED_RUNS = 9
 
 FORMS = ("relay", "loops", "llvm", "asm", "c")
 
@@ -23,6 +32,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pass", dest="last_pass", metavar="PASS", help="stop after this pass; 'none': as imported"
     )
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="draw the graph (after the last pass) as a page"
+    )
+    parser.add_argument(
+        "--profile", action="store_true", help="run the model for the page: time of each kernel"
+    )
+    common.dims_option(parser)
+    common.thread_option(parser)
     parser.add_argument("--kernel", help="a kernel by (part of) its name; 'all' for every one")
     parser.add_argument(
         "--form", choices=FORMS, default="loops", help="how to print kernels (default: loops)"
@@ -33,16 +50,55 @@ def main(options: argparse.Namespace) -> int:
     """Carry the command out."""
     if options.kernel is not None:
         return _kernels(options)
+    if options.html is not None:
+        return _page(options)
+    print(printer.astext(_module(options, options.last_pass or "none"), show_meta_data=False))
+    return 0
+
+
+def _module(options: argparse.Namespace, last: str) -> Module:
+    """The model after the pass ``last`` ('none': as imported)."""
     module = from_onnx(options.model, common.parse_shapes(options.input_shapes) or None)
     pipeline = passes.pipeline(options.opt_level, Target.parse(options.target))
     names = [p.__name__ for p in pipeline.passes]
-    last = options.last_pass or "none"
     if last not in ("none", *names):
         raise InputError(f"no pass {last!r} at level {options.opt_level}; there are {', '.join(names)}")
     for one in pipeline.passes[: names.index(last) + 1 if last != "none" else 0]:
         module = one(module)
-    print(printer.astext(module, show_meta_data=False))
+    return module
+
+
+def _page(options: argparse.Namespace) -> int:
+    """Write the page of ``--html``."""
+    dims = common.parse_dims(options.dims)
+    if options.profile:
+        if options.last_pass is not None:
+            raise InputError("--profile times the kernels of the whole pipeline; it goes without --pass")
+        common.set_threads(options)
+        lib = common.compile_model(options)
+        module, times = lib.module, _microseconds(lib, dims)
+        threads = runtime.num_threads()
+        said = (
+            f"after all passes of level {options.opt_level}, timed on {threads} thread{'s' * (threads > 1)}"
+        )
+    else:
+        names = [p.__name__ for p in passes.pipeline(options.opt_level, Target.parse(options.target)).passes]
+        last = options.last_pass or names[-1]
+        module, times = _module(options, last), []
+        said = "as imported" if last == "none" else f"after the pass {last} at level {options.opt_level}"
+    sizes = "".join(f", {name} = {value}" for name, value in dims.items())
+    text = page(draw(module, dims, times), options.model.name, f"{said}{sizes}")
+    options.html.write_text(text, encoding="utf-8")
+    print(f"{options.html}: {common.describe(options.html)}")
     return 0
+
+
+def _microseconds(lib: CompiledModule, dims: dict[str, int]) -> list[float]:
+    """The median time of each kernel, in the order of calls, on random inputs."""
+    inputs = [common.random_inputs(lib, dims)[name] for name in lib.input_names]
+    lib(*inputs)
+    runs = [[time / 1e3 for _, time in lib.profile(*inputs).kernels] for _ in range(PROFILED_RUNS)]
+    return [float(t) for t in np.median(runs, axis=0)]
 
 
 def _kernels(options: argparse.Namespace) -> int:

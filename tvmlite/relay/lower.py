@@ -33,6 +33,11 @@ def lower_group(group: Function, target: Target, name: str) -> loop.Function:
     return lower_schedule(schedule, args, name)
 
 
+def group_outputs(group: Function) -> tuple[Tensor, ...]:
+    """The results of ``group`` as te tensors, not scheduled."""
+    return _computes(group, {param: _placeholder(param) for param in group.params})
+
+
 def anchor(group: Function) -> operators.Operator:
     """The operator that decides the group's schedule: the least willing to fuse, the last of those."""
     rows = [

@@ -1,0 +1,271 @@
+"""What is drawn of a graph: a box for each operator or group, input and output, and the edges between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import InputError
+from tvmlite.core.node import postorder
+from tvmlite.relay import op as operators
+from tvmlite.relay import printer
+from tvmlite.relay.infer import type_of
+from tvmlite.relay.ir import Call, Constant, Expr, Function, If, Module, Tuple, TupleGetItem, Var
+from tvmlite.relay.lower import anchor, group_outputs
+from tvmlite.relay.op import Fuse
+from tvmlite.relay.types import TensorType, TupleType, Type, dims_of, evaluate_dim, show_shape
+from tvmlite.te.expr import SizeVar
+from tvmlite.te.visualizer import work
+
+KINDS = {
+    Fuse.ELEMWISE: "elementwise",
+    Fuse.BROADCAST: "elementwise",
+    Fuse.INJECTIVE: "movement",
+    Fuse.COMM_REDUCE: "reduction",
+    Fuse.OUT_ELEMWISE_FUSABLE: "contraction",
+}
+"""What a box is coloured as, by how its anchor fuses; others are "other"."""
+
+REDUCING = ("norm", "pool", "reduce", "softmax")
+"""Schedules of operators that fuse as contractions do, and are none."""
+
+Sizes = Mapping[str, int]
+
+
+@dataclass
+class Box:
+    """One box. Numbers are None where they depend on an open dimension whose size is not given.
+
+    ``bytes`` are those of what it reads and writes, constants among them in ``weights``; ``flops`` the
+    arithmetic its formulas ask for; ``nodes`` the places of the model it comes from.
+    """
+
+    title: str
+    kind: str
+    result: str = ""
+    operators: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    text: str = ""
+    bytes: int | None = None
+    weights: int = 0
+    flops: int | None = None
+    microseconds: float | None = None
+
+
+@dataclass
+class Drawing:
+    """Boxes in an order in which what feeds a box stands before it, edges between their numbers, and blocks.
+
+    An edge is (from, to, what flows). ``far`` are boxes whose value is needed all over the graph, as an
+    attention mask is. ``blocks`` are boxes with one way in and one way out, those values not counted: the
+    repeated parts of deep models. They do not overlap, and have several boxes each.
+    """
+
+    boxes: list[Box] = field(default_factory=list)
+    edges: list[tuple[int, int, str]] = field(default_factory=list)
+    far: set[int] = field(default_factory=set)
+    blocks: list[list[int]] = field(default_factory=list)
+
+
+def draw(module: Module, sizes: Sizes | None = None, microseconds: Sequence[float] = ()) -> Drawing:
+    """The drawing of ``module``'s main function.
+
+    ``sizes`` gives open dimensions numbers, so that bytes and operations can be counted. ``microseconds`` are
+    the times of the kernels of a fused module, in the order the entry calls them.
+    """
+    sizes = dict(sizes or {})
+    known = {size.name for size in dims_of([p.type for p in module.main.params])}
+    if wrong := sorted(sizes.keys() - known):
+        raise InputError(
+            f"there is no open dimension {wrong[0]!r}; there are {', '.join(sorted(known)) or 'none'}"
+        )
+    drawing, number = Drawing(), {}
+    times = iter(microseconds)
+    for node in [*module.main.params, *postorder(module.main.body)]:
+        assert isinstance(node, Expr)
+        if node in number or not _is_drawn(node):
+            continue
+        number[node] = len(drawing.boxes)
+        box = _box(node, sizes)
+        if isinstance(node, Call) and isinstance(node.op, Function):
+            box.microseconds = next(times, None)
+        drawing.boxes.append(box)
+        for source, what in _feeding(node):
+            drawing.edges.append((number[source], number[node], what))
+    for index, value in enumerate(_outputs(module.main.body)):
+        name = module.output_names[index] if index < len(module.output_names) else f"output{index}"
+        drawing.boxes.append(Box(name, "output", _show_type(type_of(value))))
+        for source, what in _sources(value):
+            drawing.edges.append((number[source], len(drawing.boxes) - 1, what))
+    drawing.far = _far(drawing)
+    drawing.blocks = _blocks(drawing)
+    return drawing
+
+
+def _is_drawn(node: Expr) -> bool:
+    """Whether ``node`` has a box of its own: what is inside groups has not, nor what only passes on."""
+    return not isinstance(node, (Constant, Function, Tuple, TupleGetItem)) and not (
+        isinstance(node, Var) and node.name == ""
+    )
+
+
+def _feeding(node: Expr) -> Iterator[tuple[Expr, str]]:
+    for child in node.children():
+        yield from _sources(child)  # type: ignore[arg-type]
+
+
+def _sources(value: object) -> Iterator[tuple[Expr, str]]:
+    """The drawn nodes that make ``value``, and the types of what comes from them."""
+    assert isinstance(value, Expr)
+    match value:
+        case Tuple(fields):
+            for one in fields:
+                yield from _sources(one)
+        case TupleGetItem(inner):
+            for source, _ in _sources(inner):
+                yield source, _show_type(type_of(value))
+        case Constant() | Function():
+            return
+        case _:
+            yield value, _show_type(type_of(value))
+
+
+def _outputs(body: Expr) -> tuple[Expr, ...]:
+    return body.fields if isinstance(body, Tuple) else (body,)
+
+
+# --- one box ----------------------------------------------------------------------------------------
+
+
+def _box(node: Expr, sizes: Sizes) -> Box:
+    result = _show_type(type_of(node))
+    match node:
+        case Var(name):
+            return Box(name, "input", result)
+        case Call(op=Function() as group):
+            return _group(node, group, result, sizes)
+        case Call(op=str() as name):
+            params = tuple(Var(f"p{i}", type_of(arg)) for i, arg in enumerate(node.args))
+            alone = Function(params, Call(node.op, params, node.attrs, node.span))
+            box = Box(name, _kind(operators.get(name)), result, (name,), _nodes([node]), printer.show(alone))
+            return _counted(box, node, alone, sizes)
+        case If():
+            return Box("if", "other", result, ("if",), _nodes([node]))
+    return Box(type(node).__name__.lower(), "other", result, (), _nodes([node]))
+
+
+def _group(call: Call, group: Function, result: str, sizes: Sizes) -> Box:
+    calls = [n for n in postorder(group.body) if isinstance(n, Call) and isinstance(n.op, str)]
+    if not calls:
+        return Box("group", "other", result, text=printer.show(group))
+    names = tuple(str(n.op) for n in calls)
+    chief = anchor(group)
+    box = Box(chief.name, _kind(chief), result, names, _nodes(calls), printer.show(group))
+    return _counted(box, call, group, sizes)
+
+
+def _kind(row: operators.Operator) -> str:
+    return "reduction" if row.schedule in REDUCING else KINDS.get(row.fuse, "other")
+
+
+def _counted(box: Box, call: Call, group: Function, sizes: Sizes) -> Box:
+    """``box`` with its bytes and operations, where the sizes they depend on are known."""
+    constants = [n for n in postorder(group.body) if isinstance(n, Constant)]
+    constants += [n for arg in call.args for n in _constants(arg)]
+    box.weights = sum(n.data.nbytes for n in constants)
+    moved = [_bytes(type_of(arg), sizes) for arg in call.args if not isinstance(arg, Constant)]
+    moved.append(_bytes(type_of(call), sizes))
+    if None not in moved:
+        box.bytes = box.weights + sum(one for one in moved if one is not None)
+    if all(isinstance(size, SizeVar) and size.name in sizes for size in _dimensions(group)):
+        outputs = group_outputs(group)
+        box.flops = work.operations([tensor.op for tensor in outputs], sizes)
+    return box
+
+
+def _constants(value: Expr) -> Iterator[Constant]:
+    if isinstance(value, Constant):
+        yield value
+    elif isinstance(value, Tuple):
+        for one in value.fields:
+            yield from _constants(one)
+
+
+def _dimensions(group: Function) -> list[SizeVar]:
+    nodes = [n for n in postorder(group.body) if isinstance(n, Expr)]
+    attrs = [value for n in nodes if isinstance(n, Call) for _, value in n.attrs]
+    return dims_of([[type_of(n) for n in nodes], [p.type for p in group.params], attrs])
+
+
+def _bytes(type_: Type, sizes: Sizes) -> int | None:
+    if isinstance(type_, TupleType):
+        fields = [_bytes(one, sizes) for one in type_.fields]
+        return None if None in fields else sum(one for one in fields if one is not None)
+    if not isinstance(type_, TensorType):
+        return 0
+    if any(size.name not in sizes for size in dims_of(type_)):
+        return None
+    binding = {size: sizes[size.name] for size in dims_of(type_)}
+    return dtypes.bytes_of(type_.dtype) * prod(evaluate_dim(extent, binding) for extent in type_.shape)
+
+
+def _nodes(calls: Sequence[Expr]) -> tuple[str, ...]:
+    """Where ``calls`` come from: names of a model's nodes, or lines of a program."""
+    spans = [getattr(one, "span", None) for one in calls]
+    texts = [re.sub(r'^node "(.*)" \((\w+)\)$', r"\1", s.note) if s.note else str(s) for s in spans if s]
+    return tuple(dict.fromkeys(texts))
+
+
+def _show_type(type_: Type) -> str:
+    """``float32 (1, 64, 56, 56)``, several in a tuple."""
+    if isinstance(type_, TensorType):
+        return f"{type_.dtype} {show_shape(type_.shape)}"
+    if isinstance(type_, TupleType):
+        return ", ".join(map(_show_type, type_.fields))
+    return str(type_)
+
+
+# --- blocks -----------------------------------------------------------------------------------------
+
+
+FAR_READERS = 4
+"""A value with as many readers, over a third of the graph, is needed all over it."""
+
+
+def _far(drawing: Drawing) -> set[int]:
+    readers: dict[int, list[int]] = {}
+    for source, target, _ in drawing.edges:
+        readers.setdefault(source, []).append(target)
+    third = len(drawing.boxes) / 3
+    return {s for s, all_ in readers.items() if len(all_) >= FAR_READERS and max(all_) - s > third}
+
+
+def _blocks(drawing: Drawing) -> list[list[int]]:
+    """The boxes between places where one value alone passes.
+
+    Boxes stand in the order of evaluation, so a place between two of them is passed by the values made
+    before it and needed after it. What serves only values that are needed everywhere belongs to no block.
+    """
+    readers: dict[int, set[int]] = {}
+    for source, target, _ in drawing.edges:
+        readers.setdefault(source, set()).add(target)
+    outputs = {i for i, box in enumerate(drawing.boxes) if box.kind == "output"}
+    aside = {i for i, box in enumerate(drawing.boxes) if box.kind == "input"} | drawing.far
+    for i in reversed(range(len(drawing.boxes))):
+        if readers.get(i) and readers[i] <= aside:
+            aside.add(i)
+    found: list[list[int]] = []
+    block: list[int] = []
+    passing: set[int] = set()
+    for i in range(len(drawing.boxes)):
+        if i in aside | outputs:
+            continue
+        block.append(i)
+        passing = {one for one in (*passing, i) if max(readers.get(one, {0})) > i}
+        if len(passing) <= 1:
+            found += [block] if len(block) > 1 else []
+            block = []
+    return found if len(found) > 1 else []
