@@ -39,6 +39,7 @@ def compile_kernel(task: KernelTask, target: Target, cache: ObjectCache | None) 
     if target.kind == "c":
         legal = legal_kernel(task, target)
         return CompiledKernel(task, interface_of(task, legal), legal=legal)
+    cache = cache if task.cacheable else None
     stored = cache.get(task.key) if cache is not None else None
     if stored is not None:
         header, _, machine_code = stored.partition(b"\n")

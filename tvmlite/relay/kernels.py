@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
 from tvmlite.core.version import source_digest
+from tvmlite.relay import op as operators
 from tvmlite.relay import printer
 from tvmlite.relay.ir import Call, Function, Module
 
@@ -18,7 +19,8 @@ class KernelTask:
     """One distinct kernel of a model.
 
     ``symbol`` is its name in the library, ``key`` what a cached copy of it is found by. ``operators`` are the
-    names of the group's operators; ``calls`` counts the groups that share the kernel.
+    names of the group's operators; ``calls`` counts the groups that share the kernel. ``cacheable``: its key
+    says all it depends on; not so where an operator's formula stands outside the package.
     """
 
     symbol: str
@@ -26,6 +28,7 @@ class KernelTask:
     group: Function
     operators: tuple[str, ...]
     calls: int
+    cacheable: bool = True
 
 
 def kernel_tasks(module: Module, target: Target) -> tuple[list[KernelTask], dict[Function, KernelTask]]:
@@ -39,7 +42,8 @@ def kernel_tasks(module: Module, target: Target) -> tuple[list[KernelTask], dict
     for group, key in keys.items():
         if key not in tasks:
             names = operator_names(group)
-            tasks[key] = KernelTask(_symbol(names, key), key, group, names, calls[key])
+            ours = all(operators.get(name).compute.__module__.startswith("tvmlite.") for name in names)
+            tasks[key] = KernelTask(_symbol(names, key), key, group, names, calls[key], ours)
     return list(tasks.values()), {group: tasks[key] for group, key in keys.items()}
 
 

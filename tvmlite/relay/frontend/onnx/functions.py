@@ -57,11 +57,16 @@ def check_operators(importer: Importer, graph: onnx.GraphProto) -> None:
     raise UnsupportedError(f"{importer.source}: operators that are not supported:\n{text}")
 
 
-@lru_cache(maxsize=4096)
 def is_known(domain: str, op_type: str, opset: int, depth: int = 0) -> bool:
     """Whether an operator has a converter, or is defined by others that have."""
     if registry.find(domain, op_type, opset) is not None:
         return True
+    return _is_defined(domain, op_type, opset, depth, registry.count())
+
+
+@lru_cache(maxsize=4096)
+def _is_defined(domain: str, op_type: str, opset: int, depth: int, converters: int) -> bool:
+    """Whether an operator is defined by others that are known now that there are so many ``converters``."""
     schema = _schema(domain, op_type, opset)
     if schema is None or depth > DEEPEST_FUNCTION:
         return False

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tvmlite.core.errors import TvmliteError
+from tvmlite.core.span import Span
+
 Converter = Callable[..., Any]
 """``converter(node, *inputs)``: an OnnxNode, relay expressions (None: input left out) -> outputs."""
 
@@ -12,12 +15,17 @@ _converters: dict[tuple[str, str], list[tuple[int, Converter]]] = {}
 
 
 def converter(*op_types: str, since: int = 1, domain: str = "") -> Callable[[Converter], Converter]:
-    """Register the decorated function for ``op_types`` from opset ``since`` on, until a newer one."""
+    """Register the decorated function for ``op_types`` from opset ``since`` on, until a newer one.
+
+    A second one for the same operator and opset is a TvmliteError.
+    """
 
     def register(function: Converter) -> Converter:
         for op_type in op_types:
             versions = _converters.setdefault((domain, op_type), [])
-            assert since not in [version for version, _ in versions], (op_type, since)
+            if since in [version for version, _ in versions]:
+                name = f"{domain}.{op_type}" if domain else op_type
+                raise TvmliteError(f"{name} has a converter since opset {since} already", Span.of_caller())
             versions.append((since, function))
             versions.sort(key=lambda pair: pair[0])
         return function
@@ -32,6 +40,11 @@ def find(domain: str, op_type: str, opset: int) -> Converter | None:
         if since <= opset:
             best = function
     return best
+
+
+def count() -> int:
+    """How many converters there are; it grows when one is registered."""
+    return sum(map(len, _converters.values()))
 
 
 def operators() -> list[tuple[str, str, tuple[int, ...]]]:
