@@ -73,15 +73,16 @@ def packing(m: int, n: int, k: int, rows: int = 7, columns: int = 48, symbolic: 
     return Case(s, [a_matrix, b_matrix, c], [a, b], a @ b, 2.0 * m * n * k)
 
 
-def one_row(size: int = 4096, turns: int = 4, vectors: int = 2) -> Case:
-    """One row by a square matrix: as fast as the matrix can be read, some whole rows of it at a time."""
+def one_row(size: int = 4096, turns: int = 4, vectors: int = 4) -> Case:
+    """One row by a square matrix: as fast as the matrix can be read, in some places of it at a time. Each
+    place moves on without a gap, so what the hardware fetches ahead of it is never in vain."""
     x = te.placeholder((size,), "float32", "x")
     w = te.placeholder((size, size), "float32", "W")
     k = te.reduce_axis((0, size), "k")
     y = te.compute((size,), lambda j: te.sum(x[k] * w[k, j], k), "y")
     s = te.create_schedule(y)
     _, lane = s[y].split(s[y].op.axis[0], LANES)
-    k, turn = s[y].split(s[y].op.reduce_axis[0], turns)
+    turn, k = s[y].split(s[y].op.reduce_axis[0], nparts=turns)
     block, vector = s[y].split(s[y].leaf_iter_vars[0], vectors)
     s[y].reorder(k, block, turn, vector, lane)
     s[y].unroll(turn)
