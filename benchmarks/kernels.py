@@ -30,7 +30,7 @@ import kernels.peers
 import kernels.rows
 import kernels.scaling
 from kernels import clock, peaks
-from kernels.case import Case
+from kernels.case import Case, lines_of
 from kernels.clock import QUICK, Effort
 
 
@@ -45,6 +45,10 @@ class Row:
     least: bool = True
 
 
+def _told(case: Case) -> str:
+    return f"schedule of {case.lines} lines"
+
+
 def of_peak(
     make: Callable[[], Case], peak: Callable[[], Callable[[], float]]
 ) -> Callable[[Effort], tuple[float, str]]:
@@ -55,7 +59,7 @@ def of_peak(
         share = clock.share_of_peak(case.prepare(case.build()), case.work, peak(), effort)
         rate = case.work / share.seconds / 1e9
         words = f"{share.seconds * 1e6:8.1f} us, {rate:6.1f} of {share.peak / 1e9:6.1f} G/s"
-        return share.ratio, f"{words}; worst group {share.lowest:.2f}"
+        return share.ratio, f"{words}; worst group {share.lowest:.2f}; {_told(case)}"
 
     return measure
 
@@ -69,7 +73,9 @@ def against_peers(make: Callable[[], Case], kernel: str) -> Callable[[Effort], t
         times = clock.interleaved(calls, effort, pause=clock.PAUSE)
         ours = times.pop("tvmlite")
         others = ", ".join(f"{name} {seconds * 1e6:.0f}" for name, seconds in times.items())
-        return min(times.values()) / ours if times else float("nan"), f"{ours * 1e6:8.1f} us; {others}"
+        return min(times.values()) / ours if times else float(
+            "nan"
+        ), f"{ours * 1e6:8.1f} us; {others}; {_told(case)}"
 
     return measure
 
@@ -81,7 +87,7 @@ def from_c(make: Callable[[], Case]) -> Callable[[Effort], tuple[float, str]]:
         case = make()
         calls = {target: case.prepare(case.build(target)) for target in ("native", "c -vector-bits=512")}
         llvm, c = clock.interleaved(calls, effort).values()
-        return llvm / c, f"C {c * 1e6:8.1f} us, LLVM {llvm * 1e6:8.1f} us"
+        return llvm / c, f"C {c * 1e6:8.1f} us, LLVM {llvm * 1e6:8.1f} us; {_told(case)}"
 
     return measure
 
@@ -92,9 +98,8 @@ def symbolic(effort: Effort) -> tuple[float, str]:
         name: kernels.matmul.packing(1024, 1024, 1024, symbolic=name == "open") for name in ("open", "fixed")
     }
     times = clock.interleaved({name: case.prepare(case.build()) for name, case in cases.items()}, effort)
-    return times["fixed"] / times[
-        "open"
-    ], f"open {times['open'] * 1e3:.2f} ms, fixed {times['fixed'] * 1e3:.2f} ms"
+    fixed, open_ = times["fixed"], times["open"]
+    return fixed / open_, f"open {open_ * 1e3:.2f} ms, fixed {fixed * 1e3:.2f} ms; {_told(cases['open'])}"
 
 
 def tutorial(effort: Effort) -> tuple[float, str]:
@@ -107,7 +112,9 @@ def tutorial(effort: Effort) -> tuple[float, str]:
     spec.loader.exec_module(module)
     first, *_, last = module.STEPS
     one, other = module.run(512 if effort is QUICK else 1024, (first, last))
-    return other.speedup, f"{first} {one.seconds * 1e3:.0f} ms, {last} {other.seconds * 1e3:.2f} ms"
+    lines = lines_of(module.STEPS[last], module.register_tile)
+    words = f"{first} {one.seconds * 1e3:.0f} ms, {last} {other.seconds * 1e3:.2f} ms"
+    return other.speedup, f"{words}; schedule of {lines} lines"
 
 
 CASES: dict[str, tuple[str, float, str, Callable[[], Case]]] = {

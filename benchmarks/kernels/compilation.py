@@ -32,7 +32,7 @@ def measure(effort: clock.Effort) -> tuple[float, str]:
         runs = [_compile(case, target) for _ in range(effort.rounds)]
         ours, theirs = (statistics.median(part) * 1e3 for part in zip(*runs, strict=True))
         totals.append(ours + theirs)
-        words.append(f"{name} {ours:.0f} + {theirs:.0f} LLVM")
+        words.append(f"{name} ({case.lines} lines) {ours:.0f} + {theirs:.0f} LLVM")
     return statistics.mean(totals), ", ".join(words)
 
 

@@ -61,6 +61,27 @@ def three_by_three(
         sums.shape, lambda o, y, x, lane: te.max(sums[o, y, x, lane] + bias[o, lane], 0.0), "R"
     )
     s = te.create_schedule(result)
+    y = _three_by_three_tiles(s, padded, sums, result, along, blocks, rows)
+    if parallel:
+        s[result].parallel(y)
+    d, w, b = random(channels, size, size), random(channels, channels, 3, 3, seed=1), random(channels, seed=2)
+    want = blocks_of(np.maximum(reference(d, w, 1) + b[:, None, None], 0))
+    inputs = [blocks_of(d), weight_blocks(w), b.reshape(count, LANES)]
+    written_in = (_three_by_three_tiles, _accumulate)
+    work = 2.0 * 9 * size**2 * channels**2
+    return Case(s, [data, weight, bias, result], inputs, want, work, written_in=written_in)
+
+
+def _three_by_three_tiles(
+    s: te.Schedule,
+    padded: te.Tensor,
+    sums: te.Tensor,
+    result: te.Tensor,
+    along: int,
+    blocks: int,
+    rows: int,
+) -> te.IterVar:
+    """Some rows are padded, then computed in tiles of ``along`` pixels; gives the loop of such rows."""
     o, y, x, lane = s[result].op.axis
     o, o_inner = s[result].split(o, blocks)
     y, y_inner = s[result].split(y, rows)
@@ -68,13 +89,8 @@ def three_by_three(
     s[result].reorder(y, o, y_inner, x, x_inner, o_inner, lane)
     s[padded].compute_at(s[result], y)
     s[padded].vectorize(s[padded].op.axis[3])
-    _accumulate(s, sums, result, x, [x_inner, o_inner], lane, [c, v, u, i])
-    if parallel:
-        s[result].parallel(y)
-    d, w, b = random(channels, size, size), random(channels, channels, 3, 3, seed=1), random(channels, seed=2)
-    want = blocks_of(np.maximum(reference(d, w, 1) + b[:, None, None], 0))
-    inputs = [blocks_of(d), weight_blocks(w), b.reshape(count, LANES)]
-    return Case(s, [data, weight, bias, result], inputs, want, 2.0 * 9 * size**2 * channels**2)
+    _accumulate(s, sums, result, x, [x_inner, o_inner], lane, list(s[sums].op.reduce_axis))
+    return y
 
 
 def _accumulate(s, sums, host, place, unrolled, lane, reduces) -> None:
@@ -105,16 +121,23 @@ def one_by_one(
         "R",
     )
     s = te.create_schedule(result)
+    _one_by_one_tiles(s, result, along, blocks)
+    d, w = random(inputs, size, size), random(outputs, inputs, 1, 1, seed=1)
+    want = blocks_of(reference(d, w, 0)).reshape(outputs // LANES, pixels, LANES)
+    arrays = [blocks_of(d).reshape(-1, pixels, LANES), weight_blocks(w)[:, :, 0, 0]]
+    written_in = (_one_by_one_tiles, _accumulate)
+    work = 2.0 * pixels * inputs * outputs
+    return Case(s, [data, weight, result], arrays, want, work, written_in=written_in)
+
+
+def _one_by_one_tiles(s: te.Schedule, result: te.Tensor, along: int, blocks: int) -> None:
+    """Tiles of ``along`` pixels by ``blocks`` blocks of channels."""
     sums = s.cache_write(result, "local")
     o, x, lane = s[result].op.axis
     o, o_inner = s[result].split(o, blocks)
     x, x_inner = s[result].split(x, along)
     s[result].reorder(o, x, x_inner, o_inner, lane)
     _accumulate(s, sums, result, x, [x_inner, o_inner], lane, list(s[sums].op.reduce_axis))
-    d, w = random(inputs, size, size), random(outputs, inputs, 1, 1, seed=1)
-    want = blocks_of(reference(d, w, 0)).reshape(outputs // LANES, pixels, LANES)
-    arrays = [blocks_of(d).reshape(-1, pixels, LANES), weight_blocks(w)[:, :, 0, 0]]
-    return Case(s, [data, weight, result], arrays, want, 2.0 * pixels * inputs * outputs)
 
 
 def depthwise(size: int = 112, channels: int = 32, along: int = 8) -> Case:
@@ -136,6 +159,24 @@ def depthwise(size: int = 112, channels: int = 32, along: int = 8) -> Case:
         "R",
     )
     s = te.create_schedule(result)
+    _depthwise_tiles(s, padded, result, along)
+    d, w = random(channels, size, size), random(channels, 3, 3, seed=1)
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(d, ((0, 0), (1, 1), (1, 1))), (3, 3), (1, 2))
+    want = blocks_of(np.einsum("chwvu,cvu->chw", windows, w, optimize=True).astype("float32"))
+    arrays = [blocks_of(d), np.ascontiguousarray(w.reshape(count, LANES, 3, 3).transpose(0, 2, 3, 1))]
+    return Case(
+        s,
+        [data, weight, result],
+        arrays,
+        want,
+        2.0 * 9 * channels * size**2,
+        peer_inputs={"x": d[None], "w": w[:, None]},
+        written_in=(_depthwise_tiles,),
+    )
+
+
+def _depthwise_tiles(s: te.Schedule, padded: te.Tensor, result: te.Tensor, along: int) -> None:
+    """The sums of ``along`` pixels in registers; padding is a matter of masks."""
     sums = s.cache_write(result, "local")
     s[padded].compute_inline()
     c, y, x, lane = s[result].op.axis
@@ -149,15 +190,3 @@ def depthwise(size: int = 112, channels: int = 32, along: int = 8) -> Case:
     for axis in (x, v, u):
         s[sums].unroll(axis)
     s[sums].vectorize(lane)
-    d, w = random(channels, size, size), random(channels, 3, 3, seed=1)
-    windows = np.lib.stride_tricks.sliding_window_view(np.pad(d, ((0, 0), (1, 1), (1, 1))), (3, 3), (1, 2))
-    want = blocks_of(np.einsum("chwvu,cvu->chw", windows, w, optimize=True).astype("float32"))
-    arrays = [blocks_of(d), np.ascontiguousarray(w.reshape(count, LANES, 3, 3).transpose(0, 2, 3, 1))]
-    return Case(
-        s,
-        [data, weight, result],
-        arrays,
-        want,
-        2.0 * 9 * channels * size**2,
-        peer_inputs={"x": d[None], "w": w[:, None]},
-    )

@@ -23,7 +23,8 @@ def packed(size: int, rows: int = 6, columns: int = 64, parallel: bool = False) 
     if parallel:
         s[c].parallel(outer)
     a, b = random(size, size), random(size, size, seed=1)
-    return Case(s, [a_matrix, panel, c], [a, panels(b, columns)], a @ b, 2.0 * size**3)
+    written_in = (register_tile,)
+    return Case(s, [a_matrix, panel, c], [a, panels(b, columns)], a @ b, 2.0 * size**3, written_in=written_in)
 
 
 def register_tile(s: te.Schedule, c: te.Tensor, rows: int, columns: int) -> te.IterVar:
@@ -64,16 +65,21 @@ def packing(m: int, n: int, k: int, rows: int = 7, columns: int = 48, symbolic: 
         (height, width), lambda i, j: te.sum(a_matrix[i, q] * panel[j // columns, q, j % columns], q), "C"
     )
     s = te.create_schedule(c)
-    outer = register_tile(s, c, rows, columns)
-    s[panel].compute_at(s[c], outer)
+    _pack_as_needed(s, panel, c, register_tile(s, c, rows, columns))
+    a, b = random(m, k), random(k, n, seed=1)
+    written_in = (register_tile, _pack_as_needed)
+    return Case(s, [a_matrix, b_matrix, c], [a, b], a @ b, 2.0 * m * n * k, written_in=written_in)
+
+
+def _pack_as_needed(s: te.Schedule, panel: te.Tensor, c: te.Tensor, place: te.IterVar) -> None:
+    """One panel is packed, whole vectors at a time, where it is about to be used."""
+    s[panel].compute_at(s[c], place)
     vectors, j = s[panel].split(s[panel].op.axis[2], LANES)
     s[panel].unroll(vectors)
     s[panel].vectorize(j)
-    a, b = random(m, k), random(k, n, seed=1)
-    return Case(s, [a_matrix, b_matrix, c], [a, b], a @ b, 2.0 * m * n * k)
 
 
-def one_row(size: int = 4096, turns: int = 4, vectors: int = 4) -> Case:
+def one_row(size: int = 4096, streams: int = 4, vectors: int = 4) -> Case:
     """One row by a square matrix: as fast as the matrix can be read, in some places of it at a time. Each
     place moves on without a gap, so what the hardware fetches ahead of it is never in vain."""
     x = te.placeholder((size,), "float32", "x")
@@ -81,12 +87,17 @@ def one_row(size: int = 4096, turns: int = 4, vectors: int = 4) -> Case:
     k = te.reduce_axis((0, size), "k")
     y = te.compute((size,), lambda j: te.sum(x[k] * w[k, j], k), "y")
     s = te.create_schedule(y)
+    _read_in_streams(s, y, streams, vectors)
+    a, b = random(size), random(size, size, seed=1)
+    return Case(s, [x, w, y], [a, b], a @ b, 4.0 * size * size, 1e-4, written_in=(_read_in_streams,))
+
+
+def _read_in_streams(s: te.Schedule, y: te.Tensor, streams: int, vectors: int) -> None:
+    """The rows of the matrix in some places at once, some vectors of each a turn."""
     _, lane = s[y].split(s[y].op.axis[0], LANES)
-    turn, k = s[y].split(s[y].op.reduce_axis[0], nparts=turns)
+    stream, k = s[y].split(s[y].op.reduce_axis[0], nparts=streams)
     block, vector = s[y].split(s[y].leaf_iter_vars[0], vectors)
-    s[y].reorder(k, block, turn, vector, lane)
-    s[y].unroll(turn)
+    s[y].reorder(k, block, stream, vector, lane)
+    s[y].unroll(stream)
     s[y].unroll(vector)
     s[y].vectorize(lane)
-    a, b = random(size), random(size, size, seed=1)
-    return Case(s, [x, w, y], [a, b], a @ b, 4.0 * size * size, 1e-4)

@@ -60,7 +60,9 @@ def int8(size: int = 1024, rows: int = 6, columns: int = 64) -> Case:
     a, b = source.integers(0, 256, (size, size), "uint8"), source.integers(-128, 128, (size, size), "int8")
     exact = (a.astype("float64") @ b.astype("float64")).astype("float32")
     want = np.clip(np.round(exact * np.float32(scale)) + 128, 0, 255).astype("uint8")
-    return Case(s, [a_matrix, panel, c], [a, _groups(b, columns, 4)], want, 2.0 * size**3, 0.0)
+    return Case(
+        s, [a_matrix, panel, c], [a, _groups(b, columns, 4)], want, 2.0 * size**3, 0.0, written_in=(_tile,)
+    )
 
 
 def bfloat16(size: int = 1024, rows: int = 6, columns: int = 64) -> Case:
@@ -82,7 +84,9 @@ def bfloat16(size: int = 1024, rows: int = 6, columns: int = 64) -> Case:
     _tile(s, sums, c, rows, columns, 2, x86.dot_16x1x16_bfloat16_float32())
     a, b = (random(size, size, seed=n).astype(ml_dtypes.bfloat16) for n in (0, 1))
     want = (a.astype("float64") @ b.astype("float64")).astype("float32")
-    return Case(s, [a_matrix, panel, c], [a, _groups(b, columns, 2)], want, 2.0 * size**3, 1e-5)
+    return Case(
+        s, [a_matrix, panel, c], [a, _groups(b, columns, 2)], want, 2.0 * size**3, written_in=(_tile,)
+    )
 
 
 def _groups(matrix: np.ndarray, columns: int, group: int) -> np.ndarray:

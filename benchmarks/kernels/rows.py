@@ -21,19 +21,17 @@ def _reduce_in_vectors(s: te.Schedule, tensor: te.Tensor, host: te.Tensor, place
         partial = s.rfactor(tensor, lane, 1)
         s[partial].compute_at(s[host], place)
         row, lanes = s[partial].op.axis
-        k = s[partial].op.reduce_axis[0]
+        (k,) = s[partial].op.reduce_axis
         vectors, lane = s[partial].split(lanes, min(width, LANES))
         s[partial].reorder(k, row, vectors, lane)
-        s[partial].unroll(row)
-        s[partial].unroll(vectors)
+        for axis in (row, vectors) if width > LANES else (k, row, vectors):
+            s[partial].unroll(axis)
         s[partial].vectorize(lane)
-        if width <= LANES:
-            s[partial].unroll(k)
     s[tensor].compute_at(s[host], place)
-    k = s[tensor].op.reduce_axis[0]
-    s[tensor].reorder(k, s[tensor].op.axis[0])
+    (row,), (k,) = s[tensor].op.axis, s[tensor].op.reduce_axis
+    s[tensor].reorder(k, row)
     s[tensor].unroll(k)
-    s[tensor].unroll(s[tensor].op.axis[0])
+    s[tensor].unroll(row)
 
 
 def _in_vectors(s: te.Schedule, tensor: te.Tensor, row: te.IterVar, column: te.IterVar) -> te.IterVar:
@@ -57,6 +55,26 @@ def softmax(rows: int = 1024, columns: int = 1024) -> Case:
     inverse = te.compute((rows,), lambda i: 1.0 / total[i], "inverse")
     y = te.compute((rows, columns), lambda i, j: power[i, j] * inverse[i], "y")
     s = te.create_schedule(y)
+    _softmax_in_rows(s, most, power, total, inverse, y)
+    data = random(rows, columns)
+    powers = np.exp(data.astype("float64") - data.max(1, keepdims=True))
+    want = powers / powers.sum(1, keepdims=True)
+    return Case(
+        s,
+        [x, y],
+        [data],
+        want.astype("float32"),
+        8.0 * rows * columns,
+        peer_inputs={"x": data},
+        written_in=(_softmax_in_rows, _reduce_in_vectors, _in_vectors),
+    )
+
+
+def _softmax_in_rows(
+    s: te.Schedule, most: te.Tensor, power: te.Tensor, total: te.Tensor, inverse: te.Tensor, y: te.Tensor
+) -> None:
+    """Some rows from first to last, while those after them are fetched."""
+    (x, _), columns = s[power].op.inputs, int(y.shape[1])
     place, row = s[y].split(y.op.axis[0], ROWS)
     _in_vectors(s, y, row, y.op.axis[1])
     _reduce_in_vectors(s, most, y, place)
@@ -65,10 +83,6 @@ def softmax(rows: int = 1024, columns: int = 1024) -> Case:
     s[power].prefetch(x, turns, ROWS * columns // (VECTORS * LANES))
     _reduce_in_vectors(s, total, y, place)
     s[inverse].compute_at(s[y], place)
-    data = random(rows, columns)
-    powers = np.exp(data.astype("float64") - data.max(1, keepdims=True))
-    want = powers / powers.sum(1, keepdims=True)
-    return Case(s, [x, y], [data], want.astype("float32"), 8.0 * rows * columns, peer_inputs={"x": data})
 
 
 def layer_norm(rows: int = 1024, columns: int = 1024) -> Case:
@@ -82,12 +96,7 @@ def layer_norm(rows: int = 1024, columns: int = 1024) -> Case:
     inverse = te.compute((rows,), lambda i: 1.0 / te.sqrt(squares[i] * (1.0 / columns) + 1e-5), "inverse")
     y = te.compute((rows, columns), lambda i, j: (x[i, j] - mean[i]) * inverse[i] * scale[j] + shift[j], "y")
     s = te.create_schedule(y)
-    place, row = s[y].split(y.op.axis[0], ROWS)
-    _in_vectors(s, y, row, y.op.axis[1])
-    for tensor in (total, squares):
-        _reduce_in_vectors(s, tensor, y, place)
-    s[mean].compute_at(s[y], place)
-    s[inverse].compute_at(s[y], place)
+    _norm_in_rows(s, total, mean, squares, inverse, y)
     data, g, b = random(rows, columns), random(columns, seed=1), random(columns, seed=2)
     wide = data.astype("float64")
     centred = wide - wide.mean(1, keepdims=True)
@@ -99,4 +108,17 @@ def layer_norm(rows: int = 1024, columns: int = 1024) -> Case:
         want.astype("float32"),
         8.0 * rows * columns,
         peer_inputs={"x": data, "g": g, "b": b},
+        written_in=(_norm_in_rows, _reduce_in_vectors, _in_vectors),
     )
+
+
+def _norm_in_rows(
+    s: te.Schedule, total: te.Tensor, mean: te.Tensor, squares: te.Tensor, inverse: te.Tensor, y: te.Tensor
+) -> None:
+    """Some rows from first to last."""
+    place, row = s[y].split(y.op.axis[0], ROWS)
+    _in_vectors(s, y, row, y.op.axis[1])
+    for tensor in (total, squares):
+        _reduce_in_vectors(s, tensor, y, place)
+    s[mean].compute_at(s[y], place)
+    s[inverse].compute_at(s[y], place)

@@ -28,4 +28,5 @@ def measure(make: Callable[[], Case], effort: clock.Effort) -> tuple[float, str]
 
     one, two = clock.interleaved({"1": on(1), "2": on(2)}, effort, wall=True).values()
     runtime.set_num_threads(1)
-    return one / two, f"1 thread {one * 1e6:.0f} us, 2 threads {two * 1e6:.0f} us"
+    words = f"1 thread {one * 1e6:.0f} us, 2 threads {two * 1e6:.0f} us"
+    return one / two, f"{words}; schedule of {case.lines} lines"
