@@ -15,7 +15,7 @@ from tvmlite.driver import compile
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.runtime.library import Library
 
-DEPENDS_ON_DATA = ("depends on the data", "must be a constant")
+DEPENDS_ON_DATA = ("depends on the data", "must be a constant", "must be known")
 """How the importer says that an input decides a shape."""
 
 SMALL = 64
@@ -33,6 +33,7 @@ class CompiledModel(BackendRep):
         held = {one.name for one in model.graph.initializer}
         self.names = [one.name for one in model.graph.input if one.name not in held]
         self.library: Library | None = None
+        self.lists = [i.name for i in model.graph.input if not i.type.HasField("tensor_type")]
         try:
             self.library = compile(from_onnx(model), target)
         except UnsupportedError as error:
@@ -41,16 +42,32 @@ class CompiledModel(BackendRep):
 
     def run(self, inputs: Sequence[Any], **kwargs: object) -> list[np.ndarray]:
         """The outputs in the model's order. Inputs that are no arrays are an UnsupportedError."""
-        for one in inputs:
-            if not isinstance(one, (np.ndarray, np.generic)):
-                raise UnsupportedError(f"an input is a {type(one).__name__}; tvmlite takes arrays")
-        feeds = {name: np.asarray(one) for name, one in zip(self.names, inputs, strict=False)}
+        feeds = dict(zip(self.names, map(_value, inputs), strict=False))
         library = self.library
         if library is None:
-            fixed = {name: one for name, one in feeds.items() if one.ndim <= 1 and one.size <= SMALL}
-            library = compile(from_onnx(self.model, constants=fixed), self.target)
-            feeds = {name: one for name, one in feeds.items() if name not in fixed}
+            shapes = {name: _shape(feeds[name]) for name in self.lists}
+            arrays = {name: one for name, one in feeds.items() if name not in shapes}
+            fixed = {name: one for name, one in arrays.items() if one.ndim <= 1 and one.size <= SMALL}
+            library = compile(from_onnx(self.model, shapes, fixed), self.target)
+            feeds = {n: one for n, one in feeds.items() if n not in fixed and one is not None}
         return list(library.run(feeds).values())
+
+
+def _value(given: Any) -> Any:
+    """An input: an array, a list of them, None for an optional that is empty; strings are refused."""
+    if given is None:
+        return None
+    if isinstance(given, list):
+        return [_value(one) for one in given]
+    if not isinstance(given, (np.ndarray, np.generic)) or np.asarray(given).dtype.kind in "OUS":
+        raise UnsupportedError(f"an input is a {type(given).__name__}; tvmlite takes arrays of numbers")
+    return np.asarray(given)
+
+
+def _shape(value: Any) -> Any:
+    if value is None:
+        return None
+    return [one.shape for one in value] if isinstance(value, list) else value.shape
 
 
 class TvmliteBackend(Backend):

@@ -102,6 +102,7 @@ class CompiledModule(Library):
             {
                 "input_names": [p.name for p in module.main.params],
                 "output_names": output_names(module, len(entry.outputs)),
+                **({"sequences": dict(module.attrs)} if module.attrs else {}),
             },
         )
         made.module, made.target, made.report = module, target, report

@@ -153,6 +153,8 @@ class TupleGetItem(Expr):
 class Module(Node):
     """Functions by name; ``main`` is the model. ``output_names`` name the outputs, where known.
 
+    Where inputs or outputs are sequences, ``attrs`` has ``inputs`` and ``outputs``: rows of a name and how
+    many of the parameters or results are its elements, None for an array by itself.
     ``values`` are what a model file has names for, as expressions of ``main``; no pass keeps them.
     """
 

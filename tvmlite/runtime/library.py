@@ -20,6 +20,7 @@ from tvmlite.runtime import elf, threads
 from tvmlite.runtime.compiled import CompiledFunction
 from tvmlite.runtime.cpu import missing_features
 from tvmlite.runtime.profile import Profile
+from tvmlite.runtime.sequences import Sequences
 from tvmlite.runtime.timing import Timing
 
 METADATA = "tvmlite_metadata"
@@ -30,8 +31,10 @@ class Library:
     """A model's entry. ``lib(x)`` gives one array, or a tuple in the order of ``output_names``.
 
     Inputs go by position or by name, as in ``CompiledFunction``, which says what is accepted. ``metadata``
-    is what the library's maker wrote into it; its ``input_names`` and ``output_names`` are the model's own,
-    which need not be C identifiers as those of the signature are.
+    is what the library's maker wrote into it; its ``sequences`` say which of the parameters make up lists of
+    arrays, which go in and out as such (the parameters of list ``x`` are ``x.0``, ``x.1``, ...). Its
+    ``input_names`` and ``output_names`` are the model's own, which need not be C identifiers as those of the
+    signature are.
     """
 
     def __init__(self, function: CompiledFunction, metadata: Mapping[str, Any] | None = None) -> None:
@@ -42,6 +45,8 @@ class Library:
         outputs = [p.name for p in self.signature.of_kind("output")]
         self.input_names = self._names("input_names", inputs)
         self.output_names = self._names("output_names", outputs)
+        lists = self.metadata.get("sequences")
+        self._lists = None if lists is None else _sequences(lists, self.input_names, self.output_names)
 
     def _names(self, key: str, parameters: Sequence[str]) -> tuple[str, ...]:
         """The model's names for ``parameters``, from the metadata; their own where it has none."""
@@ -53,7 +58,11 @@ class Library:
         return tuple(map(str, names))
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        return self.function(*self._inputs(inputs, named))
+        result = self.function(*self._inputs(inputs, named))
+        if self._lists is None:
+            return result
+        made = self._lists[1].gather(result)
+        return made[0] if len(made) == 1 else tuple(made)
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs by name, for the inputs by name."""
@@ -64,6 +73,8 @@ class Library:
                 hint="call the library to give inputs by position",
             )
         result = self.function(*self._inputs((), inputs))
+        if self._lists is not None:
+            return dict(zip(self._lists[1].names, self._lists[1].gather(result), strict=True))
         return dict(zip(self.output_names, result if isinstance(result, tuple) else (result,), strict=True))
 
     def profile(self, *inputs: Any, **named: Any) -> Profile:
@@ -89,6 +100,8 @@ class Library:
     def _inputs(self, given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """All inputs in order; InputError for a name that is unknown, missing or given twice."""
         wanted = self.input_names
+        if self._lists is not None:
+            given, named = self._lists[0].spread(given, named)
         for name in named:
             if name not in wanted:
                 raise InputError(f"there is no input {name!r}; the inputs are {', '.join(wanted)}")
@@ -104,6 +117,12 @@ class Library:
     def __repr__(self) -> str:
         inputs, outputs = ", ".join(self.input_names), ", ".join(self.output_names)
         return f"Library({self.signature.name}: {inputs} -> {outputs})"
+
+
+def _sequences(rows: Any, inputs: Sequence[str], outputs: Sequence[str]) -> tuple[Sequences, Sequences]:
+    if not isinstance(rows, Mapping) or set(rows) != {"inputs", "outputs"}:
+        raise LibraryError(f"the metadata's sequences are {rows!r}, expected inputs and outputs")
+    return Sequences(rows["inputs"], inputs), Sequences(rows["outputs"], outputs)
 
 
 def metadata(signature: abi.Signature, target: str, features: Sequence[str] = (), **more: Any) -> str:

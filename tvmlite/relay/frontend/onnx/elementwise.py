@@ -7,7 +7,7 @@ import math
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.frontend.onnx.broadcast import broadcast_all
-from tvmlite.relay.frontend.onnx.node import OnnxNode
+from tvmlite.relay.frontend.onnx.node import NOTHING, OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.ir import Constant, Expr
 
@@ -205,7 +205,7 @@ def where(node: OnnxNode, condition: Expr, a: Expr, b: Expr) -> Expr:
 
 @converter("Identity")
 @converter("Dropout", since=7)
-def identity(node: OnnxNode, data: Expr, *_: Expr | None) -> Expr | list[Expr]:
+def identity(node: OnnxNode, data: Expr = NOTHING, *_: Expr | None) -> Expr | list[Expr]:
     """The input; Dropout's mask, of an inference, is all true (before opset 10 it is not defined)."""
     if node.op_type == "Dropout" and node.wants(1) and node.opset >= 10:
         return [data, node.full(True, node.shape(data), "bool")]

@@ -10,7 +10,7 @@ import onnx
 
 from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.relay.frontend.onnx import loader, registry
-from tvmlite.relay.ir import Expr
+from tvmlite.relay.ir import Expr, Tuple
 from tvmlite.te.expr import Expr as ScalarExpr
 
 if TYPE_CHECKING:
@@ -133,11 +133,16 @@ def _check_types(node: OnnxNode, schema: Any, inputs: Sequence[Expr | None]) -> 
     seen: dict[str, tuple[str, str]] = {}
     for formal, value in zip(formals, inputs, strict=False):
         if value is None:
-            if formal.option != kinds.Optional:
+            may_be_empty = any(kind.startswith("optional(") for kind in formal.types)
+            if formal.option != kinds.Optional and not may_be_empty:
                 node.bad(f"input {formal.name!r} is missing")
             continue
+        if isinstance(value, Tuple):
+            if not any("seq(" in kind for kind in formal.types):
+                node.bad(f"input {formal.name!r} is a sequence, expected a tensor")
+            continue
         dtype = node.dtype(value)
-        if _TYPE_NAMES[dtype] not in formal.types:
+        if not any(kind in (_TYPE_NAMES[dtype], f"optional({_TYPE_NAMES[dtype]})") for kind in formal.types):
             allowed = ", ".join(d for d, name in _TYPE_NAMES.items() if name in formal.types) or "no tensor"
             node.bad(f"input {formal.name!r} is {dtype}, expected {allowed}")
         if formal.option == kinds.Variadic and not formal.is_homogeneous:
@@ -186,6 +191,8 @@ def _body(node: OnnxNode, inputs: Sequence[Expr | None]) -> onnx.FunctionProto:
     if plain is not None:
         return plain
     versions = [v for v in schema.context_dependent_function_opset_versions if v <= node.opset]
+    if any(isinstance(value, Tuple) for value in inputs):
+        node.unsupported("of a sequence")
     types = [_type_bytes(node, value) for value in inputs]
     for version in sorted(versions, reverse=True):
         try:

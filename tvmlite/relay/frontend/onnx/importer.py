@@ -14,12 +14,12 @@ import onnx
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.relay import infer
-from tvmlite.relay.frontend.onnx import converters, functions, loader, registry, shapes
-from tvmlite.relay.frontend.onnx.node import OnnxNode
+from tvmlite.relay.frontend.onnx import converters, functions, interface, loader, registry, shapes
+from tvmlite.relay.frontend.onnx.node import NOTHING, OnnxNode
 from tvmlite.relay.ir import Constant, Expr, Function, Module, Tuple, Var
 from tvmlite.relay.types import TensorType, dim, show_shape
 
-ShapeOverride = Mapping[str, Sequence[int | str]]
+ShapeOverride = Mapping[str, Sequence[Any] | None]
 
 converters.load()
 
@@ -31,7 +31,8 @@ def from_onnx(
 ) -> Module:
     """A relay module that computes what ``model`` (a path, a file's bytes, a ModelProto) computes.
 
-    ``shape`` gives inputs other shapes than the model declares: ints, or names of dynamic dimensions.
+    ``shape`` gives inputs other shapes than the model declares: ints, or names of dynamic dimensions; a
+    sequence takes a list of shapes, an optional None to leave it out.
     Dimensions the model names stay dynamic under that name; unnamed ones are called ``input_dim0``, ...
     ``constants`` fixes inputs to arrays: the module is specialised to them and takes them no more, which
     lets inputs that decide shapes (``axes``, ``k``, ``repeats``, ...) be used where they come from outside.
@@ -79,14 +80,18 @@ class Importer:
         scope = Scope()
         self.initializers(graph, scope)
         self._fixed(graph, scope, constants)
-        params = self._inputs(graph, scope, shape)
+        inputs = self._inputs(graph, scope, shape)
         self.nodes(graph.node, scope, self.opsets)
-        results = tuple(self._output(output, scope) for output in graph.output)
-        names = tuple(output.name for output in graph.output)
+        outputs = [(output.name, self._output(output, scope)) for output in graph.output]
+        names = [name for name, _ in outputs]
         if twice := [name for name in names if names.count(name) > 1]:
             raise ModelError(f"{self.source}: graph output {twice[0]!r} is named twice")
-        body = results[0] if len(results) == 1 else Tuple(results)
-        return Module({"main": Function(params, body)}, names, values=self._named(graph, scope))
+        params = tuple(p for _, value in inputs for p in interface.flat(value) if isinstance(p, Var))
+        results = tuple(r for _, value in outputs for r in interface.flat(value))
+        main = Function(params, results[0] if len(results) == 1 else Tuple(results))
+        flat_names = tuple(one for name, value in outputs for one in interface.flat_names(name, value))
+        attrs = interface.lists_of(inputs, outputs)
+        return Module({"main": main}, flat_names, attrs, self._named(graph, scope))
 
     def _named(self, graph: onnx.GraphProto, scope: Scope) -> dict[str, Expr]:
         """What inputs, nodes and outputs of nodes stand for: a tuple for a node of several outputs."""
@@ -96,7 +101,8 @@ class Importer:
             outputs = tuple(scope.values[name] for name in proto.output if name in scope.values)
             if proto.name and outputs:
                 named.setdefault(proto.name, outputs[0] if len(outputs) == 1 else Tuple(outputs))
-        return named | {name: value for name, value in scope.values.items() if name not in held}
+        known = {name: value for name, value in scope.values.items() if value is not NOTHING}
+        return named | {name: value for name, value in known.items() if name not in held}
 
     def value(self, scope: Scope, name: str, what: str) -> Expr:
         found = scope.find(name)
@@ -111,6 +117,8 @@ class Importer:
     def _output(self, declared: onnx.ValueInfoProto, scope: Scope) -> Expr:
         """The value of a graph's output, which must be of the element type it is declared with."""
         found = self.value(scope, declared.name, "graph output")
+        if found is NOTHING:
+            raise UnsupportedError(f"{self.source}: graph output {declared.name!r} is an empty optional")
         made, kind = infer.type_of(found), declared.type.tensor_type.elem_type
         if kind and isinstance(made, TensorType):
             what = f"{self.source}: graph output {declared.name!r}"
@@ -158,7 +166,7 @@ class Importer:
                 )
             scope.values[name] = Constant(array)
 
-    def _inputs(self, graph: onnx.GraphProto, scope: Scope, shape: ShapeOverride) -> tuple[Var, ...]:
+    def _inputs(self, graph: onnx.GraphProto, scope: Scope, shape: ShapeOverride) -> list[tuple[str, Expr]]:
         wanted = [i for i in graph.input if i.name not in scope.values]
         unknown = sorted(set(shape) - {i.name for i in wanted})
         if unknown:
@@ -166,16 +174,19 @@ class Importer:
                 f"{self.source}: shape is given for {unknown[0]!r}; the inputs are "
                 f"{', '.join(repr(i.name) for i in wanted) or 'none'}"
             )
-        params: list[Var] = []
+        params: list[tuple[str, Expr]] = []
         for one in wanted:
             if not one.name:
                 raise ModelError(f"{self.source}: an input has no name")
             if one.name in scope.values:
                 raise ModelError(f"{self.source}: input {one.name!r} is given twice")
-            made = Var(one.name, self._input_type(one, shape.get(one.name)))
+            what = f"{self.source}: input {one.name!r}"
+            given = one.name in shape
+            made = interface.declare(one, given, shape.get(one.name), self._input_type, what)
             scope.values[one.name] = made
-            params.append(made)
-        return tuple(params)
+            if made is not NOTHING:
+                params.append((one.name, made))
+        return params
 
     def _input_type(self, one: onnx.ValueInfoProto, override: Sequence[int | str] | None) -> TensorType:
         what = f"{self.source}: input {one.name!r}"
@@ -245,11 +256,13 @@ class Importer:
                         f"its input {name!r} is computed after it: the nodes are not in order, or in a cycle"
                     )
                 node.bad(f"its input {name!r} is the name of nothing in the graph")
-            inputs.append(found)
+            inputs.append(None if found is NOTHING else found)
         return inputs
 
     def _known_outputs(self, node: OnnxNode, inputs: Sequence[Expr | None]) -> list[Expr | None] | None:
         """Outputs whose elements are all known at import, if so."""
+        if any(isinstance(value, Tuple) for value in inputs):
+            return None
         followed = shapes.follow(node, inputs)
         if followed is None:
             return None

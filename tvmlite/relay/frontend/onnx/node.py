@@ -21,6 +21,9 @@ from tvmlite.te import expr as e
 if TYPE_CHECKING:
     from tvmlite.relay.frontend.onnx.importer import Importer, Scope
 
+NOTHING = Tuple(())
+"""The value of an optional that is empty; no sequence is this tuple."""
+
 LARGEST_TABLE = 2**27
 """Elements of a constant that a converter computes."""
 

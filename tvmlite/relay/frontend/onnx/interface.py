@@ -1,0 +1,71 @@
+"""A model's inputs and outputs that are not plain arrays: sequences, taken and given as lists, and optionals.
+
+How many arrays a sequence input holds is fixed at import, by ``shape={"x": [(2, 3), (2, 5)]}``; so is whether
+an optional is there: by its shape, or by ``shape={"x": None}``, which leaves it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import onnx
+
+from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.relay.frontend.onnx.node import NOTHING
+from tvmlite.relay.ir import Attrs, Expr, Tuple, Var, canonical
+from tvmlite.relay.types import TensorType
+
+TypeOf = Callable[[onnx.ValueInfoProto, Any], TensorType]
+"""The type of an array that is declared, given the caller's shape or None."""
+
+
+def declare(one: onnx.ValueInfoProto, given: bool, override: Any, type_of: TypeOf, what: str) -> Expr:
+    """The value of a graph's input: a variable, a Tuple of such, or ``NOTHING``."""
+    kind, optional = one.type, one.type.HasField("optional_type")
+    if optional:
+        kind = kind.optional_type.elem_type
+        if not given:
+            raise UnsupportedError(
+                f"{what} is optional: whether it is there must be known",
+                hint=f"give shape={{{one.name!r}: (...)}}, or shape={{{one.name!r}: None}} to leave it out",
+            )
+        if override is None:
+            return NOTHING
+    if not kind.HasField("sequence_type"):
+        return Var(one.name, type_of(onnx.ValueInfoProto(name=one.name, type=kind), override))
+    if not given:
+        raise UnsupportedError(
+            f"{what} is a sequence: how many arrays it holds must be known",
+            hint=f"give shape={{{one.name!r}: [(...), (...)]}}, a shape for each of them",
+        )
+    if not isinstance(override, (list, tuple)) or not all(isinstance(s, (list, tuple)) for s in override):
+        raise ModelError(f"{what}: shape is {override!r}, expected a list of shapes, one for each array")
+    return Tuple(tuple(_element(one.name, i, kind, shape, type_of) for i, shape in enumerate(override)))
+
+
+def _element(name: str, index: int, kind: onnx.TypeProto, shape: Any, type_of: TypeOf) -> Var:
+    own = f"{name}.{index}"
+    return Var(own, type_of(onnx.ValueInfoProto(name=own, type=kind.sequence_type.elem_type), shape))
+
+
+def flat(value: Expr) -> tuple[Expr, ...]:
+    """The arrays of an input or output."""
+    return value.fields if isinstance(value, Tuple) else (value,)
+
+
+def flat_names(name: str, value: Expr) -> tuple[str, ...]:
+    """What the arrays of an input or output are called."""
+    return tuple(f"{name}.{i}" for i in range(len(value.fields))) if isinstance(value, Tuple) else (name,)
+
+
+def lists_of(inputs: Sequence[tuple[str, Expr]], outputs: Sequence[tuple[str, Expr]]) -> Attrs:
+    """The module's attributes that tell which arrays are lists; none where all stand alone."""
+    if not any(isinstance(value, Tuple) for _, value in (*inputs, *outputs)):
+        return ()
+    return canonical({"inputs": [*map(_row, inputs)], "outputs": [*map(_row, outputs)]})
+
+
+def _row(named: tuple[str, Expr]) -> tuple[str, int | None]:
+    name, value = named
+    return name, len(value.fields) if isinstance(value, Tuple) else None
