@@ -1,4 +1,4 @@
-"""Inputs and outputs that are lists of arrays: a model's sequences, their lengths fixed when it was compiled."""
+"""Inputs and outputs that are lists of arrays: sequences, of lengths fixed when a model was compiled."""
 
 from __future__ import annotations
 
