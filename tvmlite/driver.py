@@ -22,6 +22,7 @@ from tvmlite.relay import passes
 from tvmlite.relay.entry import KernelInterface, build_entry
 from tvmlite.relay.ir import Function, Module
 from tvmlite.relay.kernels import kernel_tasks
+from tvmlite.relay.specialise import Sizes, specialise
 from tvmlite.relay.trust import Witness
 from tvmlite.relay.verify import verify as check
 from tvmlite.report import Report
@@ -42,6 +43,7 @@ def compile(
     name: str = "model",
     progress: Callable[[str, int, int], object] | None = None,
     verify: bool | Mapping[str, Any] = False,
+    shape: Sizes | None = None,
 ) -> CompiledModule:
     """``module`` as a library that can be called, inspected and exported.
 
@@ -50,6 +52,9 @@ def compile(
     ``progress(what, done, total)`` is called as the work goes on. Kernels are taken from the cache where
     nothing they depend on has changed.
 
+    ``shape`` pins open dimensions (``{"batch": 1}``), or gives some of their sizes kernels of their own
+    beside those for all (``{"batch": [1, 8, 32]}``): see ``relay.specialise``.
+
     ``verify`` runs the interpreter beside every pass, and the library beside the interpreter: on random
     input, or on the arrays it gives by name. A change of meaning is a VerifyError that names the pass and
     the node.
@@ -57,7 +62,7 @@ def compile(
     target, name = Target.parse(target), _symbol(name)
     times, pass_times = Times(), Times()
     with times.step("check"):
-        module = _checked(module)
+        module = specialise(_checked(module), shape or {})
     witness = None if verify is False else Witness(module, verify if isinstance(verify, Mapping) else None)
     watch = None if witness is None else witness.after
     with times.step("passes"):

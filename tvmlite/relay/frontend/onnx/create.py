@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.relay.frontend.onnx import dims
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.ir import Constant, Expr
@@ -54,7 +55,7 @@ def size_of(node: OnnxNode, data: Expr) -> Expr:
 def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
     """``arange``; its bounds follow from constants or dimensions."""
     dtype = node.dtype(start)
-    if dtypes.is_float(dtype):
+    if dtypes.is_float(dtype) and not _follows_dimensions(node, start, limit, delta):
         first, last, step = (
             node.number(v, n) for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))
         )
@@ -71,7 +72,15 @@ def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
         node.unsupported(f"delta depends on a dynamic dimension: {step}")
     if step == 0:
         node.bad("delta is 0")
-    return node.make("arange", start=first, stop=last, step=step, dtype=dtype)
+    whole = "int64" if dtypes.is_float(dtype) else dtype
+    return node.cast(node.make("arange", start=first, stop=last, step=step, dtype=whole), dtype)
+
+
+def _follows_dimensions(node: OnnxNode, *values: Expr) -> bool:
+    """Whether ``values`` are whole numbers, and one of them follows from the sizes of inputs."""
+    elements = [found.reshape(-1).tolist() for found in map(node.known, values) if found is not None]
+    flat = [dims.whole(one) for each in elements for one in each]
+    return len(elements) == len(values) and None not in flat and not all(isinstance(x, int) for x in flat)
 
 
 @converter("EyeLike", since=9)

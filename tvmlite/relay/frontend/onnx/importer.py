@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,10 @@ from tvmlite.relay import infer
 from tvmlite.relay.frontend.onnx import converters, functions, interface, loader, registry, shapes
 from tvmlite.relay.frontend.onnx.node import NOTHING, OnnxNode
 from tvmlite.relay.ir import Constant, Expr, Function, Module, Tuple, Var
-from tvmlite.relay.types import TensorType, dim, show_shape
+from tvmlite.relay.specialise import specialise
+from tvmlite.relay.types import TensorType, dim, dims_of, show_shape
 
-ShapeOverride = Mapping[str, Sequence[Any] | None]
+ShapeOverride = Mapping[str, Sequence[Any] | int | None]
 
 converters.load()
 
@@ -34,6 +35,8 @@ def from_onnx(
     ``shape`` gives inputs other shapes than the model declares: ints, or names of dynamic dimensions; a
     sequence takes a list of shapes, an optional None to leave it out.
     Dimensions the model names stay dynamic under that name; unnamed ones are called ``input_dim0``, ...
+    A dimension may stand in ``shape`` too: ``{"batch": 1}`` pins it, ``{"batch": [1, 8, 32]}`` makes graphs
+    of their own for these sizes beside the one for all (``relay.specialise``).
     ``constants`` fixes inputs to arrays: the module is specialised to them and takes them no more, which
     lets inputs that decide shapes (``axes``, ``k``, ``repeats``, ...) be used where they come from outside.
 
@@ -41,7 +44,23 @@ def from_onnx(
     legal model that tvmlite does not carry out, with all its missing operators at once.
     """
     proto, folder, source = loader.load(model)
-    return Importer(proto, folder, source).run(shape or {}, constants or {})
+    inputs = {one.name for one in proto.graph.input}
+    shapes = {name: given for name, given in (shape or {}).items() if name in inputs}
+    module = Importer(proto, folder, source).run(shapes, constants or {})
+    sizes: dict[str, Any] = {name: given for name, given in (shape or {}).items() if name not in inputs}
+    known = [size.name for size in dims_of([p.type for p in module.main.params])]
+    for name in sizes:
+        if name not in known:
+            given = _listed(p.name for p in module.main.params)
+            raise ModelError(
+                f"{source}: shape is given for {name!r}; the inputs are {given}, "
+                f"the open dimensions {_listed(known)}"
+            )
+    return specialise(module, sizes)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names)) or "none"
 
 
 class Scope:

@@ -1,0 +1,260 @@
+"""How long compiling takes, step by step and pass by pass, as models grow.
+
+    python benchmarks/compile_time.py [--kinds varied deep wide bert] [--sizes 375 750 1500 3000]
+
+Synthetic models: ``varied`` mixes operators and shapes, ``deep`` is one chain, ``wide`` has many short
+branches, ``bert`` is an encoder with as many layers as fit. Each is imported and compiled cold: nothing comes
+from the cache on disk. Times are seconds of processor time, which a busy machine changes least. "graph" is
+what importing, type inference and passes take together, and their share of all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import models
+
+from tvmlite.core.target import Target
+from tvmlite.driver import _kernels
+from tvmlite.relay import passes
+from tvmlite.relay.entry import build_entry
+from tvmlite.relay.frontend import from_onnx
+from tvmlite.relay.verify import verify
+
+
+class Builder:
+    """Nodes, their outputs' shapes, and weights, all from one seed."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.random = np.random.default_rng(seed)
+        self.nodes: list[onnx.NodeProto] = []
+        self.weights: list[onnx.TensorProto] = []
+        self.shapes: dict[str, tuple[int, ...]] = {}
+
+    def op(self, kind: str, inputs: list[str], shape: tuple[int, ...], **attrs: object) -> str:
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, inputs, [name], f"{kind}_{len(self.nodes)}", **attrs))
+        self.shapes[name] = shape
+        return name
+
+    def weight(self, *shape: int) -> str:
+        name = f"w{len(self.weights)}"
+        values = self.random.standard_normal(shape, np.float32) / max(np.prod(shape[1:]), 1) ** 0.5
+        self.weights.append(numpy_helper.from_array(values.astype(np.float32), name))
+        return name
+
+    def ints(self, *values: int) -> str:
+        name = f"w{len(self.weights)}"
+        self.weights.append(numpy_helper.from_array(np.array(values, np.int64), name))
+        return name
+
+    def model(self, inputs: dict[str, tuple[int, ...]], outputs: list[str]) -> onnx.ModelProto:
+        graph = helper.make_graph(
+            self.nodes,
+            "synthetic",
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, s) for name, s in inputs.items()],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, self.shapes[name]) for name in outputs],
+            self.weights,
+        )
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def image_step(b: Builder, x: str) -> str:
+    """One node on an image (1, c, h, w), drawn by lot."""
+    n, c, h, w = b.shapes[x]
+    match int(b.random.integers(0, 12)):
+        case 0 | 1:
+            out = int(b.random.choice([8, 12, 16, 24, 32, 48]))
+            return b.op("Conv", [x, b.weight(out, c, 3, 3), b.weight(out)], (n, out, h, w), pads=[1, 1, 1, 1])
+        case 2 | 3:
+            out = int(b.random.choice([8, 12, 16, 24, 32, 48]))
+            return b.op("Conv", [x, b.weight(out, c, 1, 1)], (n, out, h, w))
+        case 4:
+            return b.op("Conv", [x, b.weight(c, 1, 3, 3)], (n, c, h, w), group=c, pads=[1, 1, 1, 1])
+        case 5:
+            scale, shift, mean = (b.weight(c) for _ in range(3))
+            variance = b.op("Abs", [b.weight(c)], (c,))
+            return b.op("BatchNormalization", [x, scale, shift, mean, variance], (n, c, h, w))
+        case 6 if h > 8:
+            shape = (n, c, h // 2, w // 2)
+            return b.op("MaxPool", [x], shape, kernel_shape=[2, 2], strides=[2, 2])
+        case 6 | 7:
+            same = [name for name, shape in list(b.shapes.items())[-40:] if shape == (n, c, h, w)]
+            return b.op("Add", [x, str(b.random.choice(same))], (n, c, h, w))
+        case 8:
+            return b.op("Mul", [x, b.weight(c, 1, 1)], (n, c, h, w))
+        case 9:
+            return (
+                b.op("Concat", [x, x], (n, 2 * c, h, w), axis=1)
+                if c < 32
+                else b.op("Relu", [x], (n, c, h, w))
+            )
+        case 10 if c > 8:
+            return b.op("Slice", [x, b.ints(0), b.ints(c // 2), b.ints(1)], (n, c // 2, h, w))
+        case _:
+            return b.op(str(b.random.choice(["Relu", "Sigmoid", "Tanh", "HardSwish"])), [x], (n, c, h, w))
+
+
+def matrix_step(b: Builder, x: str) -> str:
+    """One node on a sequence (1, length, width), drawn by lot."""
+    n, length, width = b.shapes[x]
+    match int(b.random.integers(0, 8)):
+        case 0 | 1 | 2:
+            out = int(b.random.choice([32, 48, 64, 96]))
+            return b.op("MatMul", [x, b.weight(width, out)], (n, length, out))
+        case 3:
+            return b.op("LayerNormalization", [x, b.weight(width), b.weight(width)], (n, length, width))
+        case 4:
+            return b.op("Softmax", [x], (n, length, width), axis=-1)
+        case 5:
+            return b.op("Transpose", [x], (n, width, length), perm=[0, 2, 1])
+        case 6:
+            return b.op("Add", [x, b.weight(width)], (n, length, width))
+        case _:
+            return b.op(str(b.random.choice(["Relu", "Gelu", "Erf", "Tanh"][::2])), [x], (n, length, width))
+
+
+def varied(size: int) -> onnx.ModelProto:
+    """Images and sequences in turn, each step another operator, shape or both."""
+    b = Builder(1)
+    inputs = {"image": (1, 8, 32, 32), "words": (1, 24, 32)}
+    b.shapes.update(inputs)
+    tails = {"image": "image", "words": "words"}
+    while len(b.nodes) < size:
+        tails["image"] = image_step(b, tails["image"])
+        n, c, h, _ = b.shapes[tails["image"]]
+        if h <= 8 and b.random.random() < 0.3:
+            up = b.ints(n, c, 32, 32)
+            tails["image"] = b.op("Resize", [tails["image"], "", "", up], (n, c, 32, 32), mode="nearest")
+        if b.random.random() < 0.6:
+            tails["words"] = matrix_step(b, tails["words"])
+    return b.model(inputs, list(tails.values()))
+
+
+def deep(size: int) -> onnx.ModelProto:
+    """One chain of convolutions, scales and curves, all of one shape."""
+    b = Builder(2)
+    b.shapes["x"] = (1, 16, 16, 16)
+    last, shape = "x", b.shapes["x"]
+    while len(b.nodes) < size:
+        match len(b.nodes) % 5:
+            case 0:
+                last = b.op("Conv", [last, b.weight(16, 16, 3, 3)], shape, pads=[1, 1, 1, 1])
+            case 1:
+                last = b.op("Add", [last, b.weight(16, 1, 1)], shape)
+            case 2:
+                last = b.op("Relu", [last], shape)
+            case 3:
+                last = b.op("Mul", [last, b.weight(16, 1, 1)], shape)
+            case _:
+                last = b.op("Tanh", [last], shape)
+    return b.model({"x": shape}, [last])
+
+
+def wide(size: int) -> onnx.ModelProto:
+    """Branches of five nodes from one input, each of another width, added up two by two."""
+    b = Builder(3)
+    b.shapes["x"] = (16, 64)
+    ends = []
+    while len(b.nodes) < size - len(ends):
+        width = 16 + 4 * (len(ends) % 24)
+        value = b.op("MatMul", ["x", b.weight(64, width)], (16, width))
+        value = b.op("Add", [value, b.weight(width)], (16, width))
+        value = b.op("Sigmoid", [value], (16, width))
+        value = b.op("MatMul", [value, b.weight(width, 32)], (16, 32))
+        ends.append(b.op("Relu", [value], (16, 32)))
+    while len(ends) > 1:
+        ends = [
+            b.op("Add", ends[i : i + 2], (16, 32)) if i + 1 < len(ends) else ends[i]
+            for i in range(0, len(ends), 2)
+        ]
+    return b.model({"x": (16, 64)}, ends)
+
+
+def bert(size: int) -> onnx.ModelProto:
+    """An encoder with open batch and length, of so many layers that it has about ``size`` nodes."""
+    one, two = (len(models.minilm(k, hidden=96, heads=4).graph.node) for k in (1, 2))
+    return models.minilm(max(1, round((size - one) / (two - one)) + 1), hidden=96, heads=4)
+
+
+KINDS: dict[str, Callable[[int], onnx.ModelProto]] = {
+    "varied": varied,
+    "deep": deep,
+    "wide": wide,
+    "bert": bert,
+}
+
+
+def measure(model: onnx.ModelProto, passes_only: bool) -> tuple[dict[str, float], int]:
+    """Seconds of processor time by step, and the number of distinct kernels."""
+    seconds: dict[str, float] = {}
+    gc.collect()
+
+    def timed(name: str, run: Callable[[], object]) -> object:
+        start = time.process_time()
+        made = run()
+        seconds[name] = seconds.get(name, 0.0) + time.process_time() - start
+        return made
+
+    target = Target.parse("native")
+    module = timed("import", lambda: from_onnx(model))
+    timed("check", lambda: verify(module))  # type: ignore[arg-type]
+    module = module.unnamed()  # type: ignore[attr-defined]
+    for one in passes.pipeline(3, target).passes:
+        module = timed(one.__name__, lambda one=one, module=module: one(module))  # type: ignore[misc,arg-type]
+    if passes_only:
+        return seconds, 0
+    kernels, interfaces = timed("kernels", lambda: _kernels(module, target, None))  # type: ignore[misc,arg-type]
+    timed("entry", lambda: build_entry(module, "model", interfaces))  # type: ignore[arg-type]
+    return seconds, len(kernels)
+
+
+def report(kind: str, size: int, passes_only: bool) -> None:
+    """Measure one model and print it."""
+    model = KINDS[kind](size)
+    seconds, kernels = measure(model, passes_only)
+    total = sum(seconds.values())
+    graph = total - seconds.get("kernels", 0) - seconds.get("entry", 0)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"{kind:7} {len(model.graph.node):6} nodes {kernels:5} kernels {total:8.2f} s"
+        f"  graph {graph:6.2f} s {graph / total:5.0%}  {peak:6.0f} MB",
+        flush=True,
+    )
+    print("        " + "  ".join(f"{name} {value:.2f}" for name, value in seconds.items()), flush=True)
+
+
+def main() -> None:
+    """Each model in a process of its own, so that none finds what another has left."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--sizes", nargs="+", type=int, default=[375, 750, 1500, 3000])
+    parser.add_argument("--passes-only", action="store_true", help="do not compile kernels")
+    options = parser.parse_args()
+    if len(options.kinds) == len(options.sizes) == 1:
+        report(options.kinds[0], options.sizes[0], options.passes_only)
+        return
+    for kind in options.kinds:
+        for size in options.sizes:
+            words = ["--kinds", kind, "--sizes", str(size), *["--passes-only"] * options.passes_only]
+            environment = {**os.environ, "TVMLITE_CACHE": "off"}
+            subprocess.run([sys.executable, __file__, *words], check=True, env=environment)
+
+
+if __name__ == "__main__":
+    main()

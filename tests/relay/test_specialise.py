@@ -1,0 +1,94 @@
+"""Graphs for chosen sizes compute what the one for all does, and are chosen by the inputs' shapes."""
+
+from __future__ import annotations
+
+import models
+import numpy as np
+import pytest
+
+from tvmlite import relay
+from tvmlite.core.errors import InputError, ModelError
+from tvmlite.relay.frontend import from_onnx
+from tvmlite.relay.infer import type_of, walk
+from tvmlite.relay.interpret import interpret, trace
+from tvmlite.relay.ir import If, Module
+from tvmlite.relay.specialise import specialise
+from tvmlite.relay.types import dims_of
+from tvmlite.relay.verify import verify
+
+
+def _module() -> Module:
+    """``(exp(x) summed over rows, x * 2)`` of n rows of m."""
+    x = relay.var("x", ("n", "m"))
+    both = relay.Tuple((relay.sum(relay.exp(x), axis=(0,)), relay.multiply(x, relay.const(2.0))))
+    return Module({"main": relay.Function((x,), both)}, ("sums", "twice"))
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (4, 3), (4, 8), (2, 5)])
+def test_every_size_gives_the_same_answer(shape: tuple[int, int]) -> None:
+    made = specialise(_module(), {"n": [1, 4], "m": [3, 8]})
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+    verify(made)
+    assert made.output_names == ("sums", "twice")
+    for got, want in zip(interpret(made, [x]), interpret(_module(), [x]), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_a_listed_size_runs_a_graph_without_open_dimensions() -> None:
+    made = specialise(_module(), {"n": [4], "m": [8]})
+
+    def extents(shape: tuple[int, int]) -> set[str]:
+        ran = trace(made, [np.ones(shape, np.float32)])
+        return {d.name for node in ran if getattr(node, "op", None) == "exp" for d in dims_of(type_of(node))}
+
+    assert extents((4, 8)) == set()
+    assert extents((4, 7)) == {"n", "m"}
+
+
+def test_a_number_pins_a_dimension() -> None:
+    made = specialise(_module(), {"n": 4})
+
+    assert [d.name for d in dims_of(type_of(made.main))] == ["m"]
+    assert not any(isinstance(node, If) for node in walk(made.main.body))
+
+
+def test_no_sizes_change_nothing() -> None:
+    module = _module()
+
+    assert specialise(module, {}) is module
+    assert specialise(module, {"n": []}) is module
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"k": [1]}, "no open dimension 'k'; there are 'n', 'm'"),
+        ({"k": 1}, "no open dimension 'k'; there are 'n', 'm'"),
+        ({"n": [1, 0]}, "dimension 'n': 0 is no size"),
+        ({"n": True}, "dimension 'n': True is no size"),
+        ({"n": "12"}, "dimension 'n' is '12', expected a number or a list of numbers"),
+        (
+            {"n": list(range(1, 10)), "m": list(range(1, 10))},
+            "81 combinations of sizes are asked for, at most 64",
+        ),
+    ],
+)
+def test_what_is_no_size_is_an_error(sizes, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        specialise(_module(), sizes)
+
+
+def test_an_import_takes_dimensions_beside_inputs() -> None:
+    model = models.minilm(layers=1, hidden=24, heads=2)
+    made = from_onnx(model, shape={"batch": 2, "sequence": [4, 6]})
+    plain = from_onnx(model)
+
+    for length in (4, 5):
+        feeds = models.inputs_for(model, dims={"batch": 2, "sequence": length})
+        np.testing.assert_allclose(interpret(made, feeds), interpret(plain, feeds), rtol=1e-6)
+    assert {d.name for d in dims_of(type_of(made.main))} == {"sequence"}
+    with pytest.raises(
+        ModelError, match=r"'length'; the inputs are .*, the open dimensions 'batch', 'sequence'"
+    ):
+        from_onnx(model, shape={"length": 3})

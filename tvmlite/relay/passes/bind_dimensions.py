@@ -1,0 +1,125 @@
+"""Give open dimensions numbers: a module for some sizes out of one for all."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tvmlite.core.errors import InputError
+from tvmlite.core.node import postorder, substitute
+from tvmlite.relay.infer import type_of
+from tvmlite.relay.ir import Call, Function, Let, Module, Tuple, Var
+from tvmlite.relay.types import (
+    FuncType,
+    TensorType,
+    TupleType,
+    Type,
+    dim,
+    dims_of,
+    is_symbolic,
+    normal_dim,
+    same_type,
+)
+from tvmlite.te import expr as te
+
+
+def bind_dimensions(sizes: Mapping[str, int]) -> Callable[[Module], Module]:
+    """The pass that makes ``sizes`` of the open dimensions of these names.
+
+    A name that no input's shape has is an InputError. What a model promises of its sizes goes where it is now
+    plain to see.
+    """
+
+    def bind(module: Module) -> Module:
+        known = [size.name for size in dims_of([p.type for p in module.main.params])]
+        for name in sizes:
+            if name not in known:
+                told = ", ".join(map(repr, known)) or "none"
+                raise InputError(f"there is no open dimension {name!r}; there are {told}")
+        if not sizes:
+            return module
+        binder = _Binder({dim(name): te.const(value, "int64") for name, value in sizes.items()})
+        functions = {name: binder.function(one) for name, one in module.functions.items()}
+        named = binder.expression(Tuple(tuple(module.values.values())))
+        values = dict(zip(module.values, named.fields, strict=True))
+        return dataclasses.replace(module, functions=functions, values=values)
+
+    bind.__name__ = "bind_dimensions"
+    return bind
+
+
+class _Binder:
+    """Rebuilds expressions with numbers in place of dimensions."""
+
+    def __init__(self, numbers: Mapping[te.SizeVar, te.Const]) -> None:
+        self.numbers = dict(numbers)
+        self.variables: dict[Var, Var] = {}
+        self.functions: dict[Function, Function] = {}
+
+    def function(self, function: Function) -> Function:
+        """``function`` and those it calls, innermost first: they nest no deeper than groups do."""
+        if function not in self.functions:
+            params = tuple(self.variable(p) for p in function.params)
+            made = dataclasses.replace(function, params=params, body=self.expression(function.body))
+            self.functions[function] = made
+        return self.functions[function]
+
+    def variable(self, var: Var) -> Var:
+        if var not in self.variables:
+            bound = self.type(var.type)
+            self.variables[var] = var if bound is var.type else dataclasses.replace(var, type=bound)
+        return self.variables[var]
+
+    def expression(self, root: Any) -> Any:
+        done: dict[Any, Any] = {}
+        for node in postorder(root):
+            done[node] = self._made(node, done)
+        return done[root]
+
+    def _made(self, node: Any, done: Mapping[Any, Any]) -> Any:
+        if isinstance(node, Var):
+            return self.variable(node)
+        if isinstance(node, Function):
+            return self.function(node)
+        made = node.map_children(done.__getitem__)
+        if isinstance(made, Let):
+            return dataclasses.replace(made, var=self.variable(made.var))
+        if not isinstance(made, Call):
+            return made
+        if isinstance(made.op, Function):
+            return dataclasses.replace(made, op=self.function(made.op))
+        if any(is_symbolic(value) for _, value in made.attrs):
+            attrs = tuple((name, self.value(value)) for name, value in made.attrs)
+            made = dataclasses.replace(made, attrs=attrs)
+        return made.args[0] if _is_kept(made) else made
+
+    def type(self, type_: Type) -> Type:
+        """``type_`` with the numbers in it; the same object if there are none."""
+        if not set(dims_of(type_)) & self.numbers.keys():
+            return type_
+        match type_:
+            case TensorType(shape, dtype):
+                return TensorType(self.value(shape), dtype)
+            case TupleType(fields):
+                return TupleType(tuple(map(self.type, fields)))
+            case FuncType(params, result):
+                return FuncType(tuple(map(self.type, params)), self.type(result))
+
+    def value(self, value: Any) -> Any:
+        """An attribute or a shape with the numbers in it."""
+        if isinstance(value, tuple):
+            return tuple(self.value(one) for one in value)
+        if not isinstance(value, te.Expr):
+            return value
+        made = normal_dim(substitute(value, self.numbers))
+        return bool(made) if value.dtype == "bool" and isinstance(made, int) else made
+
+
+def _is_kept(call: Call) -> bool:
+    """Whether ``call`` only asks for what is plain to see."""
+    if call.op == "assume_shape":
+        return same_type(type_of(call), type_of(call.args[0]))
+    if call.op == "assume_nonempty":
+        return all(isinstance(extent, int) and extent > 0 for extent in call["extents"])
+    return False
