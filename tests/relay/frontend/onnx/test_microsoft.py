@@ -40,6 +40,39 @@ def S(value, dtype=np.float32):
     return np.array(value, dtype)
 
 
+def _group_query():
+    """Prompts and one more token after a past: with packed inputs, rotary angles, a window, a bias."""
+    heads, groups, size = 4, 2, 16
+    shape = {"num_heads": heads, "kv_num_heads": groups}
+    tables = [F(16, size // 2), F(16, size // 2, seed=1)]
+
+    def projections(length):
+        return [F(2, length, heads * size), F(2, length, groups * size), F(2, length, groups * size, seed=1)]
+
+    def past(length):
+        return [F(2, groups, length, size), F(2, groups, length, size, seed=1)]
+
+    def lengths(*known):
+        return [S(known, np.int32) - 1, S(max(known), np.int32)]
+
+    prompt = [*projections(5), None, None, *lengths(5, 5)]
+    token = [*projections(1), *past(6), *lengths(7, 7)]
+    packed = [F(2, 5, (heads + 2 * groups) * size), None, None, None, None, *lengths(5, 5)]
+    rotary = {"do_rotary": 1}
+    return [
+        (prompt, shape, 3),
+        (token, shape, 3),
+        ([*prompt, *tables], {**shape, **rotary}, 3),
+        ([*token, *tables], {**shape, **rotary, "rotary_interleaved": 1}, 3),
+        (packed, shape, 3),
+        ([*packed, *tables], {**shape, **rotary}, 3),
+        (prompt, {**shape, "local_window_size": 2, "scale": 0.2}, 3),
+        (token, {**shape, "softcap": 1.5, "local_window_size": 3}, 3),
+        ([*prompt, None, None, None, F(2, heads, 5, 5)], shape, 3),
+        ([*(x[:1] for x in (*projections(3), *past(6))), *lengths(9)], shape, 3),
+    ]
+
+
 X = F(2, 6, 8)
 HALVES = F(2, 4, 6, 8)
 
@@ -226,6 +259,34 @@ CASES: list[tuple[str, list[Any], dict[str, Any], int]] = [
         {},
         1,
     ),
+    ("QuantizeLinear", [F(3, 4), S(0.03), S(7, np.uint8)], {}, 1),
+    ("QuantizeLinear", [F(3, 4), F(4) * 0.01 + 0.05, S([1, 2, 3, 4], np.int16)], {"axis": 1}, 1),
+    ("DequantizeLinear", [I8(3, 4), F(3) + 3, I8(3)], {"axis": 0}, 1),
+    ("QLinearSoftmax", [U8(2, 5), S(0.05), S(128, np.uint8), S(1 / 256), S(0, np.uint8)], {"opset": 13}, 1),
+    (
+        "QLinearSoftmax",
+        [I8(2, 3, 5), S(0.05), S(-3, np.int8), S(1 / 256), S(-128, np.int8)],
+        {"opset": 11, "axis": 1},
+        1,
+    ),
+    (
+        "QLinearAveragePool",
+        [U8(1, 3, 6, 7), S(0.05), S(100, np.uint8), S(0.04), S(120, np.uint8)],
+        {"kernel_shape": [3, 3], "pads": [1] * 4, "strides": [2, 2]},
+        1,
+    ),
+    (
+        "QLinearWhere",
+        [
+            S([[True], [False], [True]], bool),
+            *(U8(3, 4), S(0.05), S(3, np.uint8)),
+            *(U8(3, 4, seed=1), S(0.02), S(130, np.uint8)),
+            *(S(0.06), S(100, np.uint8)),
+        ],
+        {},
+        1,
+    ),
+    *((("GroupQueryAttention", *rest)) for rest in _group_query()),
 ]
 
 WEIGHTS = {"MatMulNBits": (1, 2, 3)}
@@ -293,3 +354,49 @@ def test_a_weight_of_few_bits_must_be_constant():
 
     with pytest.raises(UnsupportedError, match="a weight that is not constant"):
         from_onnx(_model("MatMulNBits", inputs, {"K": 40, "N": 5, "bits": 4, "block_size": 32}, 1))
+
+
+def test_shorter_batches_append_where_their_past_ends():
+    """A past in a buffer that is longer than what each batch has seen, as a decoder's loop leaves it."""
+    heads, groups, size = 4, 2, 8
+    token = [F(2, 1, heads * size), F(2, 1, groups * size), F(2, 1, groups * size, seed=1)]
+    past = [F(2, groups, 6, size), F(2, groups, 6, size, seed=1)]
+    inputs = [*token, *past, S([4, 6], np.int32), S(7, np.int32)]
+
+    made, expected = _both(
+        _model("GroupQueryAttention", inputs, {"num_heads": heads, "kv_num_heads": groups}, 3), inputs
+    )
+
+    np.testing.assert_allclose(made[0], expected[0], rtol=1e-5, atol=1e-6)
+    for got, want in zip(made[1:], expected[1:], strict=True):
+        np.testing.assert_allclose(got[0, :, :5], want[0, :, :5])
+        np.testing.assert_allclose(got[1], want[1])
+
+
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+def test_an_lstm_of_quantised_weights_is_that_of_their_real_values(direction):
+    """onnxruntime also rounds inputs and states to eight bits, which we do not: they differ by that."""
+    count = 1 + (direction == "bidirectional")
+    scales = [S([0.02] * count), S([3] * count, np.int8), S([0.03] * count), S([-2] * count, np.int8)]
+    weights = [_random(s, "int8", -40, 40) for s in ((count, 6, 20), (count, 5, 20))]
+    inputs = [F(12, 3, 6), *weights, F(count, 40), None, None, None, None, *scales]
+    model = _model(
+        "DynamicQuantizeLSTM",
+        inputs,
+        {"hidden_size": 5, "direction": direction},
+        3,
+        constants=(1, 2, 8, 9, 10, 11),
+    )
+
+    made, expected = _both(model, [inputs[0], inputs[3]])
+
+    for got, want in zip(made, expected, strict=True):
+        np.testing.assert_allclose(got, want, atol=0.03)
+
+
+def test_what_group_query_attention_lacks_is_named():
+    inputs = [F(1, 2, 16), F(1, 2, 8), F(1, 2, 8), None, None, S([1], np.int32), S(2, np.int32)]
+    attrs = {"num_heads": 2, "kv_num_heads": 1, "smooth_softmax": 1}
+
+    with pytest.raises(UnsupportedError, match="GroupQueryAttention: smooth_softmax=1"):
+        from_onnx(_model("GroupQueryAttention", inputs, attrs, 1))

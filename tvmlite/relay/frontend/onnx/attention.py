@@ -18,14 +18,14 @@ from tvmlite.relay.ir import Expr
 from tvmlite.relay.types import Dim
 
 
-def _heads(node: OnnxNode, data: Expr, count: int) -> Expr:
+def heads_of(node: OnnxNode, data: Expr, count: int) -> Expr:
     """``(batch, length, heads * size)`` as ``(batch, heads, length, size)``."""
     batch, length, width = node.shape(data)
     split = node.reshape(data, (batch, length, count, dims.simplify(width // count)))
     return node.transpose(split, (0, 2, 1, 3))
 
 
-def _joined(node: OnnxNode, data: Expr) -> Expr:
+def joined(node: OnnxNode, data: Expr) -> Expr:
     """``(batch, heads, length, size)`` as ``(batch, length, heads * size)``."""
     batch, heads, length, size = node.shape(data)
     return node.reshape(node.transpose(data, (0, 2, 1, 3)), (batch, length, dims.simplify(heads * size)))
@@ -107,7 +107,7 @@ def _widths(node: OnnxNode, weight: Expr) -> list[Dim]:
     return list(given) if given else [dims.simplify(total // 3)] * 3
 
 
-def _split(node: OnnxNode, data: Expr, widths: list[Dim]) -> list[Expr]:
+def split_last(node: OnnxNode, data: Expr, widths: list[Dim]) -> list[Expr]:
     begin: Dim = 0
     parts: list[Expr] = []
     axis = node.rank(data) - 1
@@ -149,7 +149,7 @@ def _self_attention(
     if node.attr("do_rotary", 0):
         node.unsupported("do_rotary=1")
     heads = node.required("num_heads")
-    query, key, value = (_heads(node, part, heads) for part in _split(node, projected, widths))
+    query, key, value = (heads_of(node, part, heads) for part in split_last(node, projected, widths))
     if past is not None:
         batch, _, _, size = node.shape(key)
         _, _, _, before, _ = node.shape(past)
@@ -158,7 +158,7 @@ def _self_attention(
             for i in (0, 1)
         ]
         key, value = _after(node, old[0], key), _after(node, old[1], value)
-    made = _joined(node, _attend(node, query, key, value, _masks(node, query, key, mask, scores)))
+    made = joined(node, _attend(node, query, key, value, _masks(node, query, key, mask, scores)))
     if not node.wants(1):
         return [made]
     both = [node.reshape(part, (1, *node.shape(part))) for part in (key, value)]
@@ -207,15 +207,15 @@ def multi_head_attention(
         node.unsupported("a bias or a past of keys that are split already")
     if bias is not None:
         widths = [node.shape(x)[-1] for x in (query, key, value)]
-        parts = _split(node, bias, widths)
+        parts = split_last(node, bias, widths)
         query, key, value = (
             node.make("add", *broadcast_all(node, x, b))
             for x, b in zip((query, key, value), parts, strict=True)
         )
-    q = _heads(node, query, heads)
-    k, v = (x if node.rank(x) == 4 else _heads(node, x, heads) for x in (key, value))
+    q = heads_of(node, query, heads)
+    k, v = (x if node.rank(x) == 4 else heads_of(node, x, heads) for x in (key, value))
     k, v = _after(node, past_key, k), _after(node, past_value, v)
-    made = _joined(node, _attend(node, q, k, v, _masks(node, q, k, mask, scores)))
+    made = joined(node, _attend(node, q, k, v, _masks(node, q, k, mask, scores)))
     outputs: list[Expr | None] = [made, k, v]
     return outputs[: max(node.num_outputs, 1)]
 
@@ -234,37 +234,55 @@ def rotary_embedding(node: OnnxNode, data: Expr, places: Expr, cosines: Expr, si
     if flat:
         width = node.shape(data)[-1]
         count = node.attr("num_heads", 0) or dims.simplify(width // (2 * half))
-        x = _heads(node, data, count)  # type: ignore[arg-type]
-    batch, _, length, size = node.shape(x)
-    angle_places = from_front(node, _places(node, places, batch, length), node.shape(cosines)[0])
+        x = heads_of(node, data, count)  # type: ignore[arg-type]
+    batch, _, length, _ = node.shape(x)
+    made = rotated(node, x, _places(node, places, batch, length), cosines, sines, turned)
+    return joined(node, made) if flat else made
+
+
+def rotated(
+    node: OnnxNode,
+    data: Expr,
+    places: Expr,
+    cosines: Expr,
+    sines: Expr,
+    turned: int,
+    flag: str = "interleaved",
+) -> Expr:
+    """The first ``turned`` numbers of each head of ``(batch, heads, length, size)``, turned by pairs.
+
+    ``places`` are ``(batch, length)``, rows of the tables of cosines and sines. ``flag`` is the name of the
+    attribute that says whether pairs are neighbours, else they are a half apart.
+    """
+    batch, _, length, size = node.shape(data)
+    half = turned // 2
+    angle_places = from_front(node, places, node.shape(cosines)[0])
     cosine, sine = (
         node.reshape(node.make("take", table, angle_places, axis=0), (batch, 1, length, half))
         for table in (cosines, sines)
     )
-    head, tail = _split(node, x, [turned, dims.simplify(size - turned)])
-    one, two = _pairs(node, head, half)
+    head, tail = split_last(node, data, [turned, dims.simplify(size - turned)])
+    one, two = _pairs(node, head, half, flag)
     parts = [
         node.make("subtract", _times(node, one, cosine), _times(node, two, sine)),
         node.make("add", _times(node, one, sine), _times(node, two, cosine)),
     ]
     shape = node.shape(head)
-    if node.attr("interleaved", 0):
+    if node.attr(flag, 0):
         wide = [node.reshape(p, (*shape[:3], half, 1)) for p in parts]
         made = node.reshape(node.many("concatenate", wide, axis=4), shape)
     else:
         made = node.many("concatenate", parts, axis=3)
-    if not dims.equal(size, turned):
-        made = node.many("concatenate", [made, tail], axis=3)
-    return _joined(node, made) if flat else made
+    return made if dims.equal(size, turned) else node.many("concatenate", [made, tail], axis=3)
 
 
 def _times(node: OnnxNode, a: Expr, b: Expr) -> Expr:
     return node.make("multiply", *broadcast_all(node, a, b))
 
 
-def _pairs(node: OnnxNode, data: Expr, half: int) -> list[Expr]:
-    if not node.attr("interleaved", 0):
-        return _split(node, data, [half, half])
+def _pairs(node: OnnxNode, data: Expr, half: int, flag: str) -> list[Expr]:
+    if not node.attr(flag, 0):
+        return split_last(node, data, [half, half])
     shape = node.shape(data)
     split = node.reshape(data, (*shape[:3], half, 2))
     return [node.reshape(slice_axes(node, split, [4], [i], [i + 1]), (*shape[:3], half)) for i in (0, 1)]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tvmlite.core import dtype as dtypes
-from tvmlite.relay.frontend.onnx import activation, dims, matmul, nn, normalize, quant
+from tvmlite.relay.frontend.onnx import activation, matmul, nn, normalize, quant
 from tvmlite.relay.frontend.onnx.broadcast import broadcast_all
 from tvmlite.relay.frontend.onnx.index import from_front
 from tvmlite.relay.frontend.onnx.node import OnnxNode
@@ -238,89 +237,3 @@ def embed_layer_norm(
     else:
         count = node.make("sum", mask, axis=(1,), keepdims=False)
     return [made, count, total]
-
-
-# Quantised models
-
-
-@converter("QLinearAdd", "QLinearMul", domain=DOMAIN)
-def qlinear_binary(
-    node: OnnxNode,
-    a: Expr,
-    a_scale: Expr,
-    a_zero: Expr | None,
-    b: Expr,
-    b_scale: Expr,
-    b_zero: Expr | None,
-    out_scale: Expr,
-    out_zero: Expr | None = None,
-) -> Expr:
-    left, right = quant.dequantize(node, a, a_scale, a_zero), quant.dequantize(node, b, b_scale, b_zero)
-    operator = "add" if node.op_type == "QLinearAdd" else "multiply"
-    made = node.make(operator, *broadcast_all(node, left, right))
-    return quant.quantize(node, made, out_scale, out_zero, node.dtype(a))
-
-
-@converter("QLinearSigmoid", "QLinearLeakyRelu", domain=DOMAIN)
-def qlinear_unary(
-    node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, out_scale: Expr, out_zero: Expr | None = None
-) -> Expr:
-    real = quant.dequantize(node, data, scale, zero)
-    if node.op_type == "QLinearSigmoid":
-        made = node.make("sigmoid", real)
-    else:
-        made = node.make("nn.leaky_relu", real, alpha=node.attr("alpha", 0.01))
-    return quant.quantize(node, made, out_scale, out_zero, node.dtype(data))
-
-
-@converter("QLinearGlobalAveragePool", domain=DOMAIN)
-def qlinear_global_average(
-    node: OnnxNode, data: Expr, scale: Expr, zero: Expr, out_scale: Expr, out_zero: Expr
-) -> Expr:
-    if node.attr("channels_last", 0):
-        node.unsupported("channels_last=1")
-    real = quant.dequantize(node, data, scale, zero)
-    made = node.make("mean", real, axis=tuple(range(2, node.rank(data))), keepdims=True)
-    return quant.quantize(node, made, out_scale, out_zero, node.dtype(data))
-
-
-@converter("QLinearConcat", domain=DOMAIN)
-def qlinear_concat(node: OnnxNode, out_scale: Expr, out_zero: Expr, *inputs: Expr) -> Expr:
-    """Each three inputs are data, scale and zero point."""
-    triples = [inputs[i : i + 3] for i in range(0, len(inputs), 3)]
-    reals = [quant.dequantize(node, *triple) for triple in triples]
-    axis = node.axis(node.required("axis"), node.rank(inputs[0]))
-    made = node.many("concatenate", reals, axis=axis)
-    return quant.quantize(node, made, out_scale, out_zero, node.dtype(out_zero))
-
-
-@converter("QGemm", domain=DOMAIN)
-def qgemm(
-    node: OnnxNode,
-    a: Expr,
-    a_scale: Expr,
-    a_zero: Expr,
-    b: Expr,
-    b_scale: Expr,
-    b_zero: Expr,
-    bias: Expr | None = None,
-    out_scale: Expr | None = None,
-    out_zero: Expr | None = None,
-) -> Expr:
-    """An integer product with an int32 bias; real unless an output scale is given."""
-    left, right = (
-        _transposed(node, x) if node.attr(name, 0) else x for x, name in ((a, "transA"), (b, "transB"))
-    )
-    total = _add(node, matmul.matmul_integer(node, left, right, a_zero, b_zero), bias)
-    factor = node.make("multiply", *broadcast_all(node, a_scale, b_scale))
-    factor = (
-        node.make("multiply", factor, node.attr("alpha", 1.0)) if node.attr("alpha", 1.0) != 1.0 else factor
-    )
-    if all(dims.equal(d, 1) for d in node.shape(factor)):
-        factor = node.reshape(factor, ())
-    real = node.make("multiply", *broadcast_all(node, node.cast(total, "float32"), factor))
-    if out_scale is None:
-        return real
-    kind = "uint8" if out_zero is None else node.dtype(out_zero)
-    assert dtypes.bits(kind) == 8
-    return quant.quantize(node, real, out_scale, out_zero, kind)

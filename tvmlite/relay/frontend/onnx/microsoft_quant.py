@@ -1,0 +1,186 @@
+"""Quantised operators of the domain com.microsoft: between quantised tensors, the arithmetic of reals."""
+
+from __future__ import annotations
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.frontend.onnx import dims, matmul, nn, quant, recurrent
+from tvmlite.relay.frontend.onnx.broadcast import broadcast_all
+from tvmlite.relay.frontend.onnx.microsoft import DOMAIN, _add, _transposed
+from tvmlite.relay.frontend.onnx.node import OnnxNode
+from tvmlite.relay.frontend.onnx.registry import converter
+from tvmlite.relay.ir import Expr
+
+
+@converter("QuantizeLinear", domain=DOMAIN)
+def quantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None) -> Expr:
+    return quant.quantize_linear(node, data, scale, zero)
+
+
+@converter("DequantizeLinear", domain=DOMAIN)
+def dequantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None) -> Expr:
+    return quant.dequantize(node, data, scale, zero)
+
+
+@converter("QLinearAdd", "QLinearMul", domain=DOMAIN)
+def qlinear_binary(
+    node: OnnxNode,
+    a: Expr,
+    a_scale: Expr,
+    a_zero: Expr | None,
+    b: Expr,
+    b_scale: Expr,
+    b_zero: Expr | None,
+    out_scale: Expr,
+    out_zero: Expr | None = None,
+) -> Expr:
+    left, right = quant.dequantize(node, a, a_scale, a_zero), quant.dequantize(node, b, b_scale, b_zero)
+    operator = "add" if node.op_type == "QLinearAdd" else "multiply"
+    made = node.make(operator, *broadcast_all(node, left, right))
+    return quant.quantize(node, made, out_scale, out_zero, node.dtype(a))
+
+
+@converter("QLinearSigmoid", "QLinearLeakyRelu", domain=DOMAIN)
+def qlinear_unary(
+    node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, out_scale: Expr, out_zero: Expr | None = None
+) -> Expr:
+    real = quant.dequantize(node, data, scale, zero)
+    if node.op_type == "QLinearSigmoid":
+        made = node.make("sigmoid", real)
+    else:
+        made = node.make("nn.leaky_relu", real, alpha=node.attr("alpha", 0.01))
+    return quant.quantize(node, made, out_scale, out_zero, node.dtype(data))
+
+
+@converter("QLinearGlobalAveragePool", domain=DOMAIN)
+def qlinear_global_average(
+    node: OnnxNode, data: Expr, scale: Expr, zero: Expr, out_scale: Expr, out_zero: Expr
+) -> Expr:
+    if node.attr("channels_last", 0):
+        node.unsupported("channels_last=1")
+    real = quant.dequantize(node, data, scale, zero)
+    made = node.make("mean", real, axis=tuple(range(2, node.rank(data))), keepdims=True)
+    return quant.quantize(node, made, out_scale, out_zero, node.dtype(data))
+
+
+@converter("QLinearConcat", domain=DOMAIN)
+def qlinear_concat(node: OnnxNode, out_scale: Expr, out_zero: Expr, *inputs: Expr) -> Expr:
+    """Each three inputs are data, scale and zero point."""
+    triples = [inputs[i : i + 3] for i in range(0, len(inputs), 3)]
+    reals = [quant.dequantize(node, *triple) for triple in triples]
+    axis = node.axis(node.required("axis"), node.rank(inputs[0]))
+    made = node.many("concatenate", reals, axis=axis)
+    return quant.quantize(node, made, out_scale, out_zero, node.dtype(out_zero))
+
+
+@converter("QGemm", domain=DOMAIN)
+def qgemm(
+    node: OnnxNode,
+    a: Expr,
+    a_scale: Expr,
+    a_zero: Expr,
+    b: Expr,
+    b_scale: Expr,
+    b_zero: Expr,
+    bias: Expr | None = None,
+    out_scale: Expr | None = None,
+    out_zero: Expr | None = None,
+) -> Expr:
+    """An integer product with an int32 bias; real unless an output scale is given."""
+    left, right = (
+        _transposed(node, x) if node.attr(name, 0) else x for x, name in ((a, "transA"), (b, "transB"))
+    )
+    total = _add(node, matmul.matmul_integer(node, left, right, a_zero, b_zero), bias)
+    factor = node.make("multiply", *broadcast_all(node, a_scale, b_scale))
+    factor = (
+        node.make("multiply", factor, node.attr("alpha", 1.0)) if node.attr("alpha", 1.0) != 1.0 else factor
+    )
+    if all(dims.equal(d, 1) for d in node.shape(factor)):
+        factor = node.reshape(factor, ())
+    real = node.make("multiply", *broadcast_all(node, node.cast(total, "float32"), factor))
+    if out_scale is None:
+        return real
+    kind = "uint8" if out_zero is None else node.dtype(out_zero)
+    assert dtypes.bits(kind) == 8
+    return quant.quantize(node, real, out_scale, out_zero, kind)
+
+
+@converter("QLinearSoftmax", domain=DOMAIN)
+def qlinear_softmax(
+    node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, out_scale: Expr, out_zero: Expr
+) -> Expr:
+    """``opset`` tells which Softmax: before 13 all axes from ``axis`` on are one."""
+    real, shape = quant.dequantize(node, data, scale, zero), node.shape(data)
+    axis = node.axis(node.attr("axis", -1), len(shape))
+    if node.required("opset") >= 13:
+        made = node.make("nn.softmax", real, axis=axis)
+    else:
+        flat = node.reshape(real, (node.product(shape[:axis]), node.product(shape[axis:])))
+        made = node.reshape(node.make("nn.softmax", flat, axis=1), shape)
+    return quant.quantize(node, made, out_scale, out_zero, node.dtype(data))
+
+
+@converter("QLinearAveragePool", domain=DOMAIN)
+def qlinear_average_pool(
+    node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, out_scale: Expr, out_zero: Expr | None = None
+) -> Expr:
+    if node.attr("channels_last", 0):
+        node.unsupported("channels_last=1")
+    made = nn.pool(node, quant.dequantize(node, data, scale, zero), "avg", 0.0)
+    return quant.quantize(node, made, out_scale, out_zero, node.dtype(data))
+
+
+@converter("QLinearWhere", domain=DOMAIN)
+def qlinear_where(
+    node: OnnxNode,
+    condition: Expr,
+    a: Expr,
+    a_scale: Expr,
+    a_zero: Expr,
+    b: Expr,
+    b_scale: Expr,
+    b_zero: Expr,
+    out_scale: Expr,
+    out_zero: Expr,
+) -> Expr:
+    left, right = quant.dequantize(node, a, a_scale, a_zero), quant.dequantize(node, b, b_scale, b_zero)
+    made = node.make("where", *broadcast_all(node, condition, left, right))
+    return quant.quantize(node, made, out_scale, out_zero, node.dtype(out_zero))
+
+
+@converter("DynamicQuantizeLSTM", domain=DOMAIN)
+def dynamic_quantize_lstm(
+    node: OnnxNode,
+    data: Expr,
+    weight: Expr,
+    recurrence: Expr,
+    bias: Expr | None,
+    lengths: Expr | None,
+    initial: Expr | None,
+    cell: Expr | None,
+    peephole: Expr | None,
+    weight_scale: Expr,
+    weight_zero: Expr,
+    recurrence_scale: Expr,
+    recurrence_zero: Expr,
+) -> list[Expr]:
+    """An LSTM of the weights' real values, which lie input first; inputs and states are not rounded."""
+    wide = [
+        node.transpose(_centred(node, codes, scale, zero), (0, 2, 1))
+        for codes, scale, zero in (
+            (weight, weight_scale, weight_zero),
+            (recurrence, recurrence_scale, recurrence_zero),
+        )
+    ]
+    return recurrent.lstm(node, data, wide[0], wide[1], bias, lengths, initial, cell, peephole)
+
+
+def _centred(node: OnnxNode, codes: Expr, scale: Expr, zero: Expr) -> Expr:
+    """Real weights; a scale and zero point a direction, or a direction and column."""
+    parts = [
+        node.reshape(x, (node.shape(codes)[0], 1, 1 if node.rank(x) == 1 else node.shape(x)[1]))
+        for x in (scale, zero)
+    ]
+    less = node.make(
+        "subtract", *broadcast_all(node, node.cast(codes, "float32"), node.cast(parts[1], "float32"))
+    )
+    return node.make("multiply", *broadcast_all(node, less, parts[0]))
