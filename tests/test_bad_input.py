@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from small_models import I64, RELU, floats, ints, model, one, tensor
 
 import tvmlite
@@ -131,15 +131,16 @@ def test_torch_tensors_that_give_no_memory_are_named(lib) -> None:
 # --- numbers ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint8, np.uint64])
-def test_integer_division_is_defined_everywhere(dtype) -> None:
+def test_integer_division_is_defined_everywhere(dtype, target: str) -> None:
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     values = np.array([low, low + 1, 0, 1, 2, 7, high - 1, high], dtype)
     a, b = (grid.ravel() for grid in np.meshgrid(values, values))
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     sides = [tensor("a", [64], kind), tensor("b", [64], kind)]
-    quotient = tvmlite.compile(from_onnx(one("Div", *sides)))(a, b)
-    remains = tvmlite.compile(from_onnx(one("Mod", *sides, fmod=0)))(a, b)
+    quotient = tvmlite.compile(from_onnx(one("Div", *sides)), target)(a, b)
+    remains = tvmlite.compile(from_onnx(one("Mod", *sides, fmod=0)), target)(a, b)
 
     for x, y, q, r in zip(*(array.tolist() for array in (a, b, quotient, remains)), strict=True):
         exact = int(abs(x) // abs(y)) * (1 if (x < 0) == (y < 0) else -1) if y else 0
@@ -162,6 +163,27 @@ def test_nan_is_not_lost(op) -> None:
     bounds = [floats("low", 0), floats("high", 1)] if op == "Clip" else []
 
     assert np.isnan(tvmlite.compile(from_onnx(one(op, tensor("x", [4]), *bounds)))(given)).any()
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_weights_that_are_not_finite_are_folded_without_a_change(level: int) -> None:
+    weights = np.array([[1, np.inf, 2], [np.nan, 1, -np.inf], [0, 3, np.inf]], np.float32)
+    scale, shift = np.array([2, np.inf, 0.5], np.float32), np.array([np.nan, 1, -np.inf], np.float32)
+    nodes = [
+        helper.make_node("Add", ["shift", "shift"], ["twice"]),
+        helper.make_node("MatMul", ["x", "w"], ["m"]),
+        helper.make_node("Mul", ["m", "scale"], ["s"]),
+        helper.make_node("Add", ["s", "twice"], ["y"]),
+    ]
+    held = [floats("w", weights), floats("scale", scale), floats("shift", shift)]
+    x = np.array([[1, 0, 2], [0.5, -1, 0], [3, 1, 1]], np.float32)
+    with np.errstate(all="ignore"):
+        expected = (x @ weights) * scale + (shift + shift)
+
+    made = tvmlite.compile(from_onnx(model(nodes, [tensor("x", ["n", 3])], held)), opt_level=level)(x)
+
+    np.testing.assert_array_equal(np.isnan(made), np.isnan(expected))
+    np.testing.assert_allclose(made[~np.isnan(expected)], expected[~np.isnan(expected)], rtol=1e-6)
 
 
 # --- targets, tensor expressions, files -------------------------------------------------------------
@@ -297,6 +319,16 @@ def test_the_command_line_says_what_is_wrong(files, monkeypatch, capsys, words, 
     assert said.startswith("tvmlite: ")
     assert message in said
     assert "Traceback" not in said
+
+
+def test_a_constant_index_of_an_open_axis_is_checked_when_the_model_runs() -> None:
+    index = numpy_helper.from_array(np.array(2), "i")
+    lib = tvmlite.compile(from_onnx(one("Gather", tensor("x", ["n", 2]), index)))
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+
+    assert lib(x).tolist() == [4, 5]
+    with pytest.raises(ExecutionError, match=r"an index is outside \[-n, n - 1\]"):
+        lib(x[:2])
 
 
 def test_an_index_outside_names_its_own_node_of_two_that_share_a_kernel() -> None:

@@ -17,6 +17,7 @@ EXAMPLES = [
     ("assume_indices", {"extents": (4,)}, [np.array([[0, 3, -4], [-1, 2, 1]])]),
     ("assume_indices", {"extents": (3,)}, [np.array(-2, np.int32)]),
     ("assume_indices", {"extents": (4,)}, [np.array([0, 3, 1], np.uint32)]),
+    ("assume_indices", {"extents": (n,)}, [np.array(1)], {"dims": {"n": 2}}),
     ("assume_indices", {"extents": (0,)}, [np.zeros((0, 2), np.int64)]),
     ("assume_indices", {"extents": (5, 2), "axis": -1}, [np.array([[[4, -1], [-5, 1]]])]),
     ("assume_indices", {"extents": (5, 2), "axis": 0}, [np.array([[-3, 3, 0], [0, -2, -1]], np.int32)]),

@@ -84,6 +84,7 @@ shared = conv()
     [
         make("multiply", conv(), const(5)),
         make("multiply", conv(), const(8, 5, 1)),
+        make("multiply", conv(), constant(np.array([[[np.inf]]], np.float32))),
         make("multiply", conv(), const(3, 8, 5, 5)),
         make("multiply", make("add", conv(), const(5)), const(8, 1, 1)),
         make("multiply", make("exp", conv()), const(8, 1, 1)),

@@ -51,6 +51,7 @@ def _assume_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     infer=_assume_type,
     reference=_assume_numpy,
     fuse=Fuse.OPAQUE,
+    schedule="extern",
     attrs={"newshape": REQUIRED},
 )
 def assume_shape(call: Call, data: Tensor) -> Tensor:
@@ -89,6 +90,7 @@ def _nonempty_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     infer=lambda call, data: tensors(call, data)[0],
     reference=_nonempty_numpy,
     fuse=Fuse.OPAQUE,
+    schedule="extern",
     attrs={"extents": REQUIRED},
 )
 def assume_nonempty(call: Call, data: Tensor) -> Tensor:
@@ -144,6 +146,7 @@ def _indices_numpy(call: Call, indices: np.ndarray) -> np.ndarray:
     infer=_indices_type,
     reference=_indices_numpy,
     fuse=Fuse.OPAQUE,
+    schedule="extern",
     attrs={"extents": REQUIRED, "axis": None},
 )
 def assume_indices(call: Call, indices: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ def fold_scale_axis(body: Expr) -> Expr:
     """``conv(x, w) * c`` becomes ``conv(x, w * c)``, and ``(conv(x, w) + b) * c`` ``conv(x, w * c) + b * c``.
 
     For constant ``w``, ``b`` and ``c``, where ``c`` differs between output channels at most, and nothing else
-    reads what is scaled.
+    reads what is scaled, and all scaled weights are finite.
     """
     readers: dict[Expr, int] = {body: 1}
     for node in postorder(body):
@@ -96,8 +96,13 @@ def _scaled_anchor(call: Call, factor: np.ndarray) -> Call | None:
         return None
     shape = [1] * weights.data.ndim
     shape[place[1]] = -1
-    scaled = Constant(weights.data * channels.reshape(shape), weights.span)
-    return dataclasses.replace(call, args=(call.args[0], scaled))
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = weights.data * channels.reshape(shape)
+    if not np.isfinite(scaled).all():
+        return (
+            None  # a zero in the data times an infinite weight is NaN, where a finite sum is scaled it is not
+        )
+    return dataclasses.replace(call, args=(call.args[0], Constant(scaled, weights.span)))
 
 
 def _channel_axes(call: Call) -> tuple[int, int] | None:

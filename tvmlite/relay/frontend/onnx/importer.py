@@ -118,7 +118,7 @@ class Importer:
         named: dict[str, Expr] = {}
         for proto in graph.node:
             outputs = tuple(scope.values[name] for name in proto.output if name in scope.values)
-            if proto.name and outputs:
+            if proto.name and outputs and all(isinstance(one, Expr) for one in outputs):
                 named.setdefault(proto.name, outputs[0] if len(outputs) == 1 else Tuple(outputs))
         known = {name: value for name, value in scope.values.items() if value is not NOTHING}
         return named | {name: value for name, value in known.items() if name not in held}
