@@ -123,6 +123,16 @@ def test_times_of_passes_and_steps_are_printed_and_the_model_verified(tvmlite: R
     assert {"fold_constant", "fuse", "kernels", "entry", "link", "total"} <= set(names)
 
 
+def test_an_open_dimension_can_be_pinned(tvmlite: Run) -> None:
+    pinned = tvmlite("run", "open model.onnx", "--sizes", "n=3")
+    wrong = tvmlite("run", "open model.onnx", "--sizes", "n=x")
+    unknown = tvmlite("run", "open model.onnx", "--sizes", "m=3")
+
+    assert "y: float32[3, 5]" in pinned.out
+    assert "--sizes 'n=x': expected NAME=NUMBER" in wrong.err
+    assert "the inputs are 'in/x:0', the open dimensions 'n'" in unknown.err
+
+
 def test_a_run_can_stop_at_any_value(tvmlite: Run, folder: Path) -> None:
     done = tvmlite("run", "fixed.onnx", "--until", "m")
     unknown = tvmlite("run", "fixed.onnx", "--until", "mm")

@@ -29,8 +29,9 @@ def _run(code: str, folder: Path, **environment: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_page_on_adding_an_operator_runs(tmp_path: Path) -> None:
-    _run(code_of(DOCS / "adding_an_operator.md"), tmp_path)
+@pytest.mark.parametrize("page", ["adding_an_operator.md", "graph.md"])
+def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:
+    _run(code_of(DOCS / page), tmp_path)
 
 
 def test_a_changed_operator_of_the_users_is_compiled_anew(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.driver import CompiledModule, compile
 from tvmlite.relay.frontend import from_onnx
+from tvmlite.relay.ir import Module
 from tvmlite.runtime import arguments
 
 
@@ -31,6 +32,13 @@ def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -
         nargs="+",
         default=[],
         help='fix the shape of an input; a string is a dimension that stays open: x:[1,3,"h","w"]',
+    )
+    parser.add_argument(
+        "--sizes",
+        metavar="NAME=N[,N...]",
+        nargs="+",
+        default=[],
+        help="pin an open dimension to one size, or make kernels of their own for several: batch=1,8,32",
     )
     parser.add_argument(
         "--target", default="native", help='"native", "c", or "llvm -mcpu=..." (default: native)'
@@ -67,11 +75,29 @@ def parse_shapes(texts: list[str]) -> dict[str, tuple[int | str, ...]]:
     return shapes
 
 
+def parse_sizes(texts: list[str]) -> dict[str, int | list[int]]:
+    """``batch=1,8`` as a name and a list, ``batch=1`` as a name and a number; else an InputError."""
+    sizes: dict[str, int | list[int]] = {}
+    for text in texts:
+        name, _, values = text.partition("=")
+        numbers = values.split(",")
+        if not name or not all(one.isascii() and one.isdecimal() for one in numbers):
+            raise InputError(f"--sizes {text!r}: expected NAME=NUMBER or NAME=NUMBER,NUMBER,...")
+        sizes[name] = int(numbers[0]) if len(numbers) == 1 else [int(one) for one in numbers]
+    return sizes
+
+
+def import_model(options: argparse.Namespace) -> Module:
+    """``options.model`` as a relay module, its shapes and sizes as asked for."""
+    shapes: dict[str, Any] = {**parse_shapes(options.input_shapes), **parse_sizes(options.sizes)}
+    return from_onnx(options.model, shapes or None)
+
+
 def compile_model(options: argparse.Namespace) -> CompiledModule:
     """Import and compile ``options.model``, with a progress line."""
     progress = Progress()
     progress("importing", 0, 0)
-    module = from_onnx(options.model, parse_shapes(options.input_shapes) or None)
+    module = import_model(options)
     lib = compile(
         module,
         target=options.target,

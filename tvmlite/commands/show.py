@@ -15,7 +15,6 @@ from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
 from tvmlite.graph_page import draw, page
 from tvmlite.relay import passes, printer
-from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Module
 
 NAME = "show"
@@ -58,7 +57,7 @@ def main(options: argparse.Namespace) -> int:
 
 def _module(options: argparse.Namespace, last: str) -> Module:
     """The model after the pass ``last`` ('none': as imported)."""
-    module = from_onnx(options.model, common.parse_shapes(options.input_shapes) or None)
+    module = common.import_model(options)
     pipeline = passes.pipeline(options.opt_level, Target.parse(options.target))
     names = [p.__name__ for p in pipeline.passes]
     if last not in ("none", *names):
