@@ -12,6 +12,7 @@ import onnx
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.frontend.onnx import functions, loader, registry
 from tvmlite.relay.frontend.onnx.importer import Importer, Scope, ShapeOverride
+from tvmlite.relay.frontend.onnx.refusals import advice
 
 Status = Literal["native", "function", "missing", "refused", "unchecked"]
 """``native``: a converter of its own; ``function``: made of others; ``missing``: neither; ``refused``: a case
@@ -68,7 +69,7 @@ class _Survey(Importer):
         status, reason = self._status(proto, domain, opsets.get(domain, 0)), ""
         lacking = sorted(name for name in _read(proto) if name in self.unknown)
         if status == "missing":
-            reason = f"no converter, and no definition by others, in opset {opsets.get(domain, 0)}"
+            reason = f"no converter in opset {opsets.get(domain, 0)}; {advice(domain, proto.op_type)}"
         elif lacking:
             status, reason = "unchecked", f"needs {lacking[0]!r}"
         else:

@@ -222,5 +222,7 @@ def dropout(
             node.unsupported("input 'training_mode' depends on the data")
         if bool(known.reshape(-1)[0]):
             if ratio is None or node.number(ratio, "ratio") != 0:
-                node.unsupported("training_mode: dropping at random")
+                node.unsupported(
+                    "training_mode: dropping at random", "export the model for inference, or with ratio 0"
+                )
     return identity(node, data)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from tvmlite.core.errors import ModelError, UnsupportedError
-from tvmlite.relay.frontend.onnx import loader, registry
+from tvmlite.relay.frontend.onnx import loader, refusals, registry
 from tvmlite.relay.ir import Expr, Tuple
 from tvmlite.te.expr import Expr as ScalarExpr
 
@@ -35,7 +35,7 @@ def label(proto: onnx.NodeProto, index: int | None = None) -> str:
 
 def check_operators(importer: Importer, graph: onnx.GraphProto) -> None:
     """Raise one UnsupportedError with every operator that has no converter, and its nodes."""
-    missing: dict[str, list[str]] = {}
+    missing: dict[tuple[str, str], list[str]] = {}
     for proto in loader.nodes_of(graph):
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         local = (proto.domain, proto.op_type) in importer.local_functions
@@ -45,16 +45,10 @@ def check_operators(importer: Importer, graph: onnx.GraphProto) -> None:
                 f"which the model does not import"
             )
         if not local and not is_known(domain, proto.op_type, importer.opsets.get(domain, 0)):
-            name = f"{domain}.{proto.op_type}" if domain else proto.op_type
-            missing.setdefault(name, []).append(proto.name or next(iter(proto.output), "?"))
-    if not missing:
-        return
-    rows = []
-    for name, nodes in sorted(missing.items()):
-        shown = ", ".join(repr(n) for n in nodes[:5]) + (", ..." if len(nodes) > 5 else "")
-        rows.append(f"  {name}: {len(nodes)} node{'s' if len(nodes) > 1 else ''} ({shown})")
-    text = "\n".join(rows)
-    raise UnsupportedError(f"{importer.source}: operators that are not supported:\n{text}")
+            nodes = missing.setdefault((domain, proto.op_type), [])
+            nodes.append(proto.name or next(iter(proto.output), "?"))
+    if missing:
+        raise UnsupportedError(refusals.missing_operators(importer.source, missing))
 
 
 def is_known(domain: str, op_type: str, opset: int, depth: int = 0) -> bool:

@@ -193,7 +193,9 @@ def dtype_of(elem_type: int, what: str, span: Span | None = None) -> str:
         except ValueError:
             raise ModelError(f"{what}: unknown element type {elem_type}", span) from None
         raise UnsupportedError(
-            f"{what}: element type {kind} is not supported; supported are {', '.join(DTYPES.values())}", span
+            f"{what}: element type {kind} is not supported; supported are {', '.join(DTYPES.values())}",
+            span,
+            "prepare the text before the model, as numbers" if kind == "STRING" else None,
         )
     return next(name for kind, name in DTYPES.items() if kind == elem_type)
 

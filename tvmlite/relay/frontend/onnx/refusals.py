@@ -1,0 +1,42 @@
+"""What a user is told of operators that are not supported: all of them at once, why, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+_RANDOM = (
+    "Bernoulli",
+    "Multinomial",
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+)
+_ELSEWHERE = {"ImageDecoder": "it decodes files: give the model the decoded image"}
+_LISTED = 5
+
+
+def advice(domain: str, op_type: str) -> str:
+    """Why the operator is not supported, and what to do about it."""
+    if domain == "ai.onnx.ml":
+        return "ai.onnx.ml is out: it is no tensor arithmetic; run that part with onnxruntime"
+    if domain.startswith("ai.onnx.preview.training"):
+        return "training is out: export the model for inference"
+    if domain == "" and ("String" in op_type or op_type.startswith("Regex")):
+        return "strings are out: prepare the text before the model, as numbers"
+    if domain == "" and op_type in _RANDOM:
+        return "random numbers are out: make them an input of the model"
+    if domain == "" and op_type in _ELSEWHERE:
+        return _ELSEWHERE[op_type]
+    return "write a converter for it: docs/adding_an_operator.md"
+
+
+def missing_operators(source: str, missing: Mapping[tuple[str, str], Sequence[str]]) -> str:
+    """The error's text; ``missing`` has the nodes' names by (domain, operator)."""
+    rows = [f"{source}: operators that are not supported:"]
+    for (domain, op_type), nodes in sorted(missing.items()):
+        shown = ", ".join(map(repr, nodes[:_LISTED])) + (", ..." if len(nodes) > _LISTED else "")
+        name = f"{domain}.{op_type}" if domain else op_type
+        rows.append(f"  {name}: {len(nodes)} node{'s' if len(nodes) > 1 else ''} ({shown})")
+        rows.append(f"    {advice(domain, op_type)}")
+    return "\n".join(rows)
