@@ -86,6 +86,17 @@ def test_an_unknown_dimension_is_an_error_that_names_those_there_are() -> None:
         draw(_perceptron(), {"m": 3})
 
 
+def test_an_operator_of_a_tuple_is_counted_too() -> None:
+    x, y = relay.var("x", (2, 3)), relay.var("y", (2, 5))
+    joined = relay.concatenate(relay.Tuple((x, y)), axis=1)
+
+    drawing = draw(Module.from_expr(relay.Function((x, y), joined)))
+
+    (box,) = [box for box in drawing.boxes if box.operators]
+    assert box.bytes == 2 * (2 * 8 * 4)
+    assert [(source, target) for source, target, _ in drawing.edges] == [(0, 2), (1, 2), (2, 3)]
+
+
 def test_times_belong_to_groups_in_the_order_of_calls() -> None:
     drawing = draw(_fused(_perceptron()), None, [1.5, 2.5])
 

@@ -148,13 +148,22 @@ def _box(node: Expr, sizes: Sizes) -> Box:
         case Call(op=Function() as group):
             return _group(node, group, result, sizes)
         case Call(op=str() as name):
-            params = tuple(Var(f"p{i}", type_of(arg)) for i, arg in enumerate(node.args))
-            alone = Function(params, Call(node.op, params, node.attrs, node.span))
+            params: list[Var] = []
+            args = tuple(_parameter(type_of(arg), params) for arg in node.args)
+            alone = Function(tuple(params), Call(node.op, args, node.attrs, node.span))
             box = Box(name, _kind(operators.get(name)), result, (name,), _nodes([node]), printer.show(alone))
             return _counted(box, node, alone, sizes)
         case If():
             return Box("if", "other", result, ("if",), _nodes([node]))
     return Box(type(node).__name__.lower(), "other", result, (), _nodes([node]))
+
+
+def _parameter(type_: Type, params: list[Var]) -> Expr:
+    """A parameter of this type; several, which join ``params``, for a tuple."""
+    if isinstance(type_, TupleType):
+        return Tuple(tuple(_parameter(one, params) for one in type_.fields))
+    params.append(Var(f"p{len(params)}", type_))
+    return params[-1]
 
 
 def _group(call: Call, group: Function, result: str, sizes: Sizes) -> Box:
