@@ -49,7 +49,7 @@ def test_promises_that_are_kept_go_and_others_stay() -> None:
     x = relay.var("x", ("n", "m"))
     n, m = relay.dim("n"), relay.dim("m")
     square = relay.make("assume_shape", x, newshape=(n, n))
-    some = relay.make("assume_nonempty", square, extents=(m,))
+    some = relay.make("assume", square, conditions=(m > 2,), message="too few")
     module = Module({"main": Function((x,), relay.exp(some))})
 
     both = bind_dimensions({"n": 3, "m": 3})(module)
@@ -57,7 +57,7 @@ def test_promises_that_are_kept_go_and_others_stay() -> None:
 
     assert both.main.body.args[0] is both.main.params[0]
     names = {node.op for node in relay.infer.walk(one.main.body) if isinstance(node, Call)}
-    assert names == {"exp", "assume_shape", "assume_nonempty"}
+    assert names == {"exp", "assume_shape", "assume"}
 
 
 def test_the_meaning_at_that_size_is_kept() -> None:

@@ -71,42 +71,46 @@ def assume_shape(call: Call, data: Tensor) -> Tensor:
     return ir_builder.extern(shape, [data], body, name="assume_shape")
 
 
-# --- extents that must not be 0 ---------------------------------------------------------------------
+# --- conditions on dimensions -----------------------------------------------------------------------
 
 
-def _nonempty_message(extent: Any) -> str:
-    return f"an axis of extent {show_dim(extent)} has no elements"
+def _assumed_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    for one in call["conditions"]:
+        if not isinstance(one, bool) and not (isinstance(one, e.Expr) and one.dtype == "bool"):
+            raise fault(call, f"conditions has {one}, expected bools over dimensions")
+    return checked
 
 
-def _nonempty_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    for extent in call["extents"]:
-        if not extent and data.size:
-            raise ExecutionError(_nonempty_message(extent), call.span)
+def _assumed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    if data.size and not all(call["conditions"]):
+        raise ExecutionError(call["message"], call.span)
     return data
 
 
 @operator(
-    "assume_nonempty",
-    infer=lambda call, data: tensors(call, data)[0],
-    reference=_nonempty_numpy,
+    "assume",
+    infer=_assumed_type,
+    reference=_assumed_numpy,
     fuse=Fuse.OPAQUE,
     schedule="extern",
-    attrs={"extents": REQUIRED},
+    attrs={"conditions": REQUIRED, "message": REQUIRED},
 )
-def assume_nonempty(call: Call, data: Tensor) -> Tensor:
-    """``data`` itself, made from axes of these ``extents``; none may be 0, unless ``data`` is empty."""
+def assume(call: Call, data: Tensor) -> Tensor:
+    """``data`` itself, which is right where the ``conditions`` on dimensions hold: else the run stops.
+
+    Nothing is right about no elements, and nothing wrong.
+    """
 
     def body(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> ir.Stmt:
         builder = ir_builder.create()
         source, target = builder.buffer_ptr(ins[0]), builder.buffer_ptr(outs[0])
         empty = [e.Equal(*e.match(e.convert(n), 0)) for n in data.shape]
-        for extent in call["extents"]:
-            some = e.Less(*e.match(0, e.convert(extent)))
-            builder.emit(ir.Assert(e.any_of([some, *empty]), _nonempty_message(extent)))
+        builder.emit(ir.Assert(e.any_of([e.all_of(call["conditions"]), *empty]), call["message"]))
         _each(builder, data.shape, lambda *at: target.__setitem__(at, source[at]))
         return builder.get()
 
-    return ir_builder.extern(data.shape, [data], body, name="assume_nonempty")
+    return ir_builder.extern(data.shape, [data], body, name="assume")
 
 
 # --- indices that must be inside --------------------------------------------------------------------

@@ -120,6 +120,6 @@ def _is_kept(call: Call) -> bool:
     """Whether ``call`` only asks for what is plain to see."""
     if call.op == "assume_shape":
         return same_type(type_of(call), type_of(call.args[0]))
-    if call.op == "assume_nonempty":
-        return all(isinstance(extent, int) and extent > 0 for extent in call["extents"])
+    if call.op == "assume":
+        return all(condition is True for condition in call["conditions"])
     return False

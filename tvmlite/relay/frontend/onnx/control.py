@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import onnx
 
@@ -13,6 +14,7 @@ from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Expr, If, Tuple
 from tvmlite.relay.types import same_type
+from tvmlite.te import expr as e
 
 MOST_TURNS = 256
 """Turns up to which a loop is unrolled."""
@@ -43,12 +45,24 @@ def if_(node: OnnxNode, condition: Expr) -> list[Expr]:
     if len(then) != len(otherwise) or not all(
         same_type(type_of(a), type_of(b)) for a, b in zip(then, otherwise, strict=True)
     ):
-        node.unsupported("branches of different types, chosen by the data")
+        return _assumed(node, known, then)
     scalar = node.reshape(condition, ())
     if len(then) == 1:
         return [If(scalar, then[0], otherwise[0], node.span)]
     made = If(scalar, Tuple(tuple(then), node.span), Tuple(tuple(otherwise), node.span), node.span)
     return [node.field(made, i) for i in range(len(then))]
+
+
+def _assumed(node: OnnxNode, condition: Any, then: list[Expr]) -> list[Expr]:
+    """The first branch, where sizes choose between branches of different types; the run stops if they choose
+    the second. PyTorch exports ``squeeze`` so: an axis of extent 1 goes, any other stays.
+    """
+    if condition is None or condition.size != 1:
+        node.unsupported("branches of different types, chosen by the data")
+    chosen = condition.reshape(-1)[0]
+    holds = chosen if chosen.dtype == "bool" else e.NotEqual(*e.match(chosen, 0))
+    message = "the sizes choose the second branch, which is of another type than the first and left out"
+    return [node.make("assume", one, conditions=(holds,), message=message) for one in then]
 
 
 @converter("Loop")

@@ -8,6 +8,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.ir import Expr
+from tvmlite.relay.types import show_dim
 
 Axes = tuple[int, ...]
 
@@ -122,5 +123,6 @@ def arg_extreme(node: OnnxNode, data: Expr) -> Expr:
     )
     extent = node.shape(data)[axis]
     if not isinstance(extent, int):
-        made = node.make("assume_nonempty", made, extents=(extent,))
+        empty = f"an axis of extent {show_dim(extent)} has no elements"
+        made = node.make("assume", made, conditions=(extent > 0,), message=empty)
     return node.cast(made, "int64")
