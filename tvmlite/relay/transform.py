@@ -45,6 +45,26 @@ def SimplifyExpr() -> Pass:
     return passes.simplify_expr
 
 
+def RecognizeNorms() -> Pass:
+    """Finds layer and RMS normalisations that are written out."""
+    return passes.recognize_norms
+
+
+def RecognizeSoftmax() -> Pass:
+    """Finds softmax that is written out."""
+    return passes.recognize_softmax
+
+
+def RecognizeActivations() -> Pass:
+    """Finds gelu and its like where they are written out."""
+    return passes.recognize_activations
+
+
+def RecognizeAttention() -> Pass:
+    """Finds attention that is written out."""
+    return passes.recognize_attention
+
+
 def FuseOps(fuse_opt_level: int = 1) -> Pass:
     """Gathers operators into groups; at level 0 each is a group of its own."""
     return passes.fuse if fuse_opt_level != 0 else passes.separate

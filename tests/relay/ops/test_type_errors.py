@@ -16,6 +16,7 @@ from tvmlite.relay.types import TensorType, TupleType, dim, tensor_type
 n = dim("n")
 F2x3, F3 = tensor_type((2, 3)), tensor_type((3,))
 I3, B3, SCALAR = tensor_type((3,), "int32"), tensor_type((3,), "bool"), tensor_type(())
+HEADS = tensor_type((2, 4, 5, 6))
 Nx3 = tensor_type((n, 3))
 
 
@@ -31,6 +32,19 @@ BROKEN = [
     _broken("clip", [F3], "a_min is None, expected a number", a_min=None, a_max=1),
     _broken(
         "reinterpret", [F3], "data is float32, dtype is int8, expected numbers of one width", dtype="int8"
+    ),
+    _broken("nn.gelu", [F3], "approximate is 'sigmoid', expected 'none' or 'tanh'", approximate="sigmoid"),
+    _broken("nn.silu", [I3], "data is int32, expected a float"),
+    _broken("nn.attention", [I3, I3, I3, I3], "data is int32, expected a float"),
+    _broken("nn.attention", [HEADS, HEADS, F2x3, SCALAR], "value is (2, 3), expected (batch, heads, length"),
+    _broken("nn.attention", [HEADS] * 3 + [F3], "mask is (3,), expected what broadcasts to (2, 4, 5, 5)"),
+    _broken(
+        "nn.attention", [HEADS] * 3 + [SCALAR], "layout is 'dbhs', expected b, h and s in", layout="dbhs"
+    ),
+    _broken(
+        "nn.attention",
+        [HEADS, *[tensor_type((2, 3, 5, 6))] * 2, SCALAR],
+        "4 heads of the query do not divide among 3 of the key",
     ),
     _broken("nn.prelu", [F2x3, F2x3], "alpha has 2 axes, expected 1"),
     _broken("nn.prelu", [F2x3, tensor_type((4,))], "alpha's extent is 4, expected 3"),

@@ -1,7 +1,9 @@
 """The operator families: importing this package fills the table in ``relay.op``."""
 
 from tvmlite.relay.ops import (
+    activation,
     assume,
+    attention,
     batch_norm,
     binary,
     col2im,
@@ -36,7 +38,9 @@ from tvmlite.relay.ops import (
 )
 
 __all__ = [
+    "activation",
     "assume",
+    "attention",
     "batch_norm",
     "binary",
     "col2im",

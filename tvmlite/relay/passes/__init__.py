@@ -5,7 +5,8 @@ level   what is done to a graph
 ======  ===========================================================================================
 0       types are checked, lets go, outputs get calls of their own; every operator is one kernel
 1       training leftovers are taken apart, constants folded, operators fused into groups
-2       scales move into weights, equal expressions are one, small algebra; reshapes are views
+2       small algebra, equal expressions are one; normalisations, softmax, activations and attention
+        are recognised where they are written out; scales move into weights; reshapes are views
 3       constant weights are laid out for the target (the default)
 ======  ===========================================================================================
 """
@@ -28,6 +29,10 @@ from tvmlite.relay.passes.hoist_views import hoist_views
 from tvmlite.relay.passes.infer_types import infer_types
 from tvmlite.relay.passes.materialize_outputs import materialize_outputs
 from tvmlite.relay.passes.pack_weights import pack_weights
+from tvmlite.relay.passes.recognize_activations import recognize_activations
+from tvmlite.relay.passes.recognize_attention import recognize_attention
+from tvmlite.relay.passes.recognize_norms import recognize_norms
+from tvmlite.relay.passes.recognize_softmax import recognize_softmax
 from tvmlite.relay.passes.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify_inference import simplify_inference
 from tvmlite.relay.verify import verify
@@ -45,7 +50,9 @@ def pipeline(opt_level: int = MAX_LEVEL, target: Target | None = None) -> Pipeli
     if opt_level >= 1:
         passes += [simplify_inference, fold_constant]
     if opt_level >= 2:
-        passes += [simplify_expr, eliminate_common_subexpr, fold_scale_axis, fold_constant]
+        passes += [simplify_expr, eliminate_common_subexpr]
+        passes += [recognize_norms, recognize_softmax, recognize_activations, recognize_attention]
+        passes += [eliminate_common_subexpr, fold_scale_axis, fold_constant]
     if opt_level >= 3 and target is not None:
         passes.append(pack_weights(target))
     passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
@@ -65,6 +72,10 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         hoist_views,
         infer_types,
         materialize_outputs,
+        recognize_activations,
+        recognize_attention,
+        recognize_norms,
+        recognize_softmax,
         separate,
         simplify_expr,
         simplify_inference,

@@ -27,10 +27,11 @@ def simplify_expr(body: Expr) -> Expr:
     reshapes to the type at hand. A reshape of a reshape, a transpose of a transpose are one; a transpose that
     only moves axes of extent 1 is a reshape.
     """
-    return rewrite(body, _simplify)
+    return rewrite(body, simplified)
 
 
-def _simplify(node: Expr) -> Expr:
+def simplified(node: Expr) -> Expr:
+    """``node`` by the rules, if one fits; its arguments are simple already."""
     match node:
         case TupleGetItem(Tuple(fields), index):
             return fields[index]

@@ -7,11 +7,21 @@ from collections.abc import Sequence
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.target import Target
 from tvmlite.te.schedule import Schedule, create_schedule
-from tvmlite.te.schedules import convolution, extern, injective, matrix, reduction, rows, sliding
+from tvmlite.te.schedules import attention, convolution, extern, injective, matrix, reduction, rows, sliding
 from tvmlite.te.schedules.group import TEMPLATES, Group
 from tvmlite.te.tensor import Tensor
 
-__all__ = ["apply", "convolution", "extern", "injective", "matrix", "reduction", "rows", "sliding"]
+__all__ = [
+    "apply",
+    "attention",
+    "convolution",
+    "extern",
+    "injective",
+    "matrix",
+    "reduction",
+    "rows",
+    "sliding",
+]
 
 
 def apply(name: str, outputs: Sequence[Tensor], target: Target) -> Schedule:

@@ -51,7 +51,7 @@ def matrix_product(group: Group) -> None:
     stage.vectorize(lanes)
     chunks = product([*(extent_of(a) for a in batch), _tiles(extent_of(outer), tile.blocks)])
     place = _spread(stage, outside, row_tiles, chunks, worth_threads(work_of(anchor)))
-    _accumulate(group.stage(anchor), stage, place)
+    accumulate(group.stage(anchor), stage, place)
     for tensor in group.outputs:
         if tensor is not host:
             elementwise_loops(group, tensor)
@@ -87,7 +87,7 @@ def _spread(
     return row_tiles
 
 
-def _accumulate(stage: Stage, host: Stage, place: IterVar) -> None:
+def accumulate(stage: Stage, host: Stage, place: IterVar) -> None:
     """Compute the anchor at ``place`` of the host: the reduction outside, the tile unrolled inside."""
     op = stage.op
     assert isinstance(op, ComputeOp)

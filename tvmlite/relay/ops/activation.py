@@ -1,0 +1,117 @@
+"""Smooth activations, each one operator: gelu, silu (swish), hard swish, mish."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ops.common import elementwise, fault, intrinsic, quietly, same_as_first
+from tvmlite.relay.ops.conv import sum_dtype
+from tvmlite.relay.types import TensorType, Type
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import Tensor
+
+CUBE = 0.044715
+"""The factor of the cube in the ``tanh`` form of gelu (Hendrycks and Gimpel 2016, arXiv:1606.08415)."""
+
+
+def _float(call: Call, data: Type) -> TensorType:
+    checked = same_as_first(call, data)
+    if not dtypes.is_float(checked.dtype):
+        raise fault(call, f"data is {checked.dtype}, expected a float")
+    return checked
+
+
+def _gelu_type(call: Call, data: Type) -> TensorType:
+    if call["approximate"] not in ("none", "tanh"):
+        raise fault(call, f"approximate is {call['approximate']!r}, expected 'none' or 'tanh'")
+    return _float(call, data)
+
+
+def _gelu_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    x = data.astype(np.float64)
+    with np.errstate(all="ignore"):
+        if call["approximate"] == "tanh":
+            curve = np.tanh(math.sqrt(2 / math.pi) * (x + CUBE * x**3))
+        else:
+            curve = np.vectorize(math.erf, otypes=[np.float64])(x * math.sqrt(0.5))
+        return (0.5 * x * (1 + curve)).astype(data.dtype)
+
+
+@operator(
+    "nn.gelu",
+    infer=_gelu_type,
+    reference=_gelu_numpy,
+    fuse=Fuse.ELEMWISE,
+    attrs={"approximate": "none"},
+)
+def gelu(call: Call, data: Tensor) -> Tensor:
+    """``x`` times the normal distribution up to it: by ``erf``, or approximately by ``tanh``."""
+
+    def exact(x: e.Expr) -> e.Expr:
+        return x * 0.5 * (intrinsic("erf", x * math.sqrt(0.5)) + 1.0)
+
+    def approximate(x: e.Expr) -> e.Expr:
+        inner = x * (x * x * (CUBE * math.sqrt(2 / math.pi)) + math.sqrt(2 / math.pi))
+        return x * 0.5 * (intrinsic("tanh", inner) + 1.0)
+
+    return _wide(data, approximate if call["approximate"] == "tanh" else exact, "gelu")
+
+
+def _wide(data: Tensor, formula: Callable[[e.Expr], e.Expr], name: str) -> Tensor:
+    """``formula`` in the dtype that sums of the data's have."""
+    work = sum_dtype(data.dtype)
+    return elementwise(data, lambda x: e.cast(data.dtype, formula(e.cast(work, x))), name)
+
+
+def _silu_numpy(x: np.ndarray) -> np.ndarray:
+    wide = x.astype(np.float64)
+    return wide / (1 + np.exp(-wide))
+
+
+@operator("nn.silu", infer=_float, reference=quietly(_silu_numpy), fuse=Fuse.ELEMWISE)
+def silu(call: Call, data: Tensor) -> Tensor:
+    """``x * sigmoid(x)``, also known as swish."""
+    return _wide(data, lambda x: x * intrinsic("sigmoid", x), "silu")
+
+
+def _hard_swish_numpy(x: np.ndarray) -> np.ndarray:
+    wide = x.astype(np.float64)
+    return wide * np.clip(wide / 6 + 0.5, 0, 1)
+
+
+@operator("nn.hard_swish", infer=_float, reference=quietly(_hard_swish_numpy), fuse=Fuse.ELEMWISE)
+def hard_swish(call: Call, data: Tensor) -> Tensor:
+    """``x * clip(x / 6 + 1 / 2, 0, 1)``."""
+
+    def formula(x: e.Expr) -> e.Expr:
+        line = x * (1 / 6) + 0.5
+        return x * e.Min(e.Max(line, e.const(0, line.dtype)), e.const(1, line.dtype))
+
+    return _wide(data, formula, "hard_swish")
+
+
+def _mish_numpy(x: np.ndarray) -> np.ndarray:
+    wide = x.astype(np.float64)
+    return wide * np.tanh(np.logaddexp(0, wide))
+
+
+@operator("nn.mish", infer=_float, reference=quietly(_mish_numpy), fuse=Fuse.ELEMWISE)
+def mish(call: Call, data: Tensor) -> Tensor:
+    """``x * tanh(log(1 + exp(x)))``, by way of one exponential.
+
+    ``tanh(log(1 + u))`` is ``w / (w + 2)`` with ``w = u * (u + 2)``. From 20 on the factor is 1, to float64's
+    last digits.
+    """
+
+    def formula(x: e.Expr) -> e.Expr:
+        powers = intrinsic("exp", e.Min(x, e.const(20, x.dtype)))
+        grown = powers * (powers + 2.0)
+        return x * (grown / (grown + 2.0))
+
+    return _wide(data, formula, "mish")

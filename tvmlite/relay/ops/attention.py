@@ -1,0 +1,170 @@
+"""Attention as one operator: the weights that softmax gives each key never leave the cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ops.common import (
+    agree,
+    broadcast_indices,
+    fault,
+    intrinsic,
+    is_one,
+    one_dtype,
+    tensors,
+)
+from tvmlite.relay.ops.conv import converted, sum_dtype
+from tvmlite.relay.ops.matmul import packed_panels
+from tvmlite.relay.ops.normalize import rows_reduced
+from tvmlite.relay.types import Dim, TensorType, same_dim, show_shape
+from tvmlite.te import expr as e
+from tvmlite.te import tensor as te
+
+AXES = "bhsd"
+"""The axes of the result, batch, head, query and feature, in the order of ``layout`` by default."""
+
+
+def layout_order(layout: str) -> tuple[int, ...]:
+    """Which axis of ``AXES`` stands where: ``(0, 2, 1, 3)`` for ``bshd``."""
+    return tuple(AXES.index(letter) for letter in layout)
+
+
+def _attention_type(
+    call: Call, query: TensorType, key: TensorType, value: TensorType, mask: TensorType
+) -> TensorType:
+    """``(b, h, s, d)``, ``(b, g, t, d)`` and ``(b, g, t, v)`` give ``(b, h, s, v)``, in ``layout``."""
+    query, key, value, mask = tensors(call, query, key, value, mask)
+    dtype = one_dtype(call, query, key, value, mask)
+    if not dtypes.is_float(dtype):
+        raise fault(call, f"data is {dtype}, expected a float")
+    if sorted(call["layout"]) != sorted(AXES) or call["layout"][-1] != "d":
+        raise fault(call, f"layout is {call['layout']!r}, expected b, h and s in some order, then d")
+    for name, given in (("query", query), ("key", key), ("value", value)):
+        if given.ndim != 4:
+            raise fault(call, f"{name} is {show_shape(given.shape)}, expected (batch, heads, length, size)")
+    for name, given in (("key", key), ("value", value)):
+        agree(call, f"the batch of {name}", given.shape[0], query.shape[0])
+    agree(call, "the size of key", key.shape[3], query.shape[3])
+    agree(call, "the number of heads of value", value.shape[1], key.shape[1])
+    agree(call, "the length of value", value.shape[2], key.shape[2])
+    _heads_per_key(call, query.shape[1], key.shape[1])
+    batch, heads, length, _ = query.shape
+    _check_mask(call, mask, (batch, heads, length, key.shape[2]))
+    result = batch, heads, length, value.shape[3]
+    return TensorType(tuple(result[axis] for axis in layout_order(call["layout"])), dtype)
+
+
+def _heads_per_key(call: Call, heads: Dim, key_heads: Dim) -> int:
+    """How many heads of the query share a head of the key."""
+    if same_dim(heads, key_heads):
+        return 1
+    if not (isinstance(heads, int) and isinstance(key_heads, int) and key_heads and heads % key_heads == 0):
+        raise fault(call, f"{heads} heads of the query do not divide among {key_heads} of the key")
+    return heads // key_heads
+
+
+def _check_mask(call: Call, mask: TensorType, scores: tuple[Dim, ...]) -> None:
+    fits = mask.ndim <= 4 and all(
+        is_one(own) or same_dim(own, extent)
+        for own, extent in zip(mask.shape, scores[4 - mask.ndim :], strict=True)
+    )
+    if not fits:
+        raise fault(
+            call, f"mask is {show_shape(mask.shape)}, expected what broadcasts to {show_shape(scores)}"
+        )
+
+
+def attention_numpy(
+    call: Call, query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray
+) -> np.ndarray:
+    work = np.dtype(sum_dtype(query.dtype.name))
+    shared = query.shape[1] // key.shape[1] if key.shape[1] else 1
+    wide_key, wide_value = (np.repeat(one.astype(work), shared, axis=1) for one in (key, value))
+    with np.errstate(all="ignore"):
+        scores = query.astype(work) @ wide_key.swapaxes(-1, -2) * work.type(call["scale"])
+        scores = scores + mask.astype(work)
+        powers = np.exp(scores - scores.max(axis=-1, keepdims=True, initial=-np.inf))
+        made = (powers / powers.sum(axis=-1, keepdims=True)) @ wide_value
+    return made.transpose(layout_order(call["layout"])).astype(query.dtype)
+
+
+@operator(
+    "nn.attention",
+    infer=_attention_type,
+    reference=attention_numpy,
+    fuse=Fuse.COMM_REDUCE,
+    attrs={"scale": 1.0, "layout": "bhsd"},
+    schedule="attention",
+)
+def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, mask: te.Tensor) -> te.Tensor:
+    """``softmax(query key^T * scale + mask) value``, for each head; ``mask`` is a scalar 0 if there is none.
+
+    Heads of the query share those of the key in runs (grouped-query attention). ``layout`` is the result's.
+    A query that is shown no key (every score minus infinity) gives NaN, as softmax does.
+    """
+    work = sum_dtype(query.dtype)
+    shared = _heads_per_key(call, query.shape[1], key.shape[1])
+    scale = e.const(call["scale"], work)
+    scaled = te.compute(
+        query.shape, lambda *at: query[at].astype(work) * scale, name="query", tag="attention_query"
+    )
+    masked = _scores(scaled, key, mask, shared, work)
+    greatest = rows_reduced(masked, (3,), te.max_reduce, lambda at: masked[at], "row_max")
+    powers = te.compute(
+        masked.shape,
+        lambda *at: intrinsic("exp", masked[at] - greatest[at[:3]]),
+        name="powers",
+        tag="row_powers",
+    )
+    total = rows_reduced(powers, (3,), te.sum, lambda at: powers[at], "row_sum")
+    share = te.compute(total.shape, lambda *at: 1.0 / total[at], name="row_share", tag="row_scalar")
+    values = te.compute(value.shape, lambda *at: value[at], name="values", tag="attention_values")
+    seen = te.reduce_axis(value.shape[2], name="t")
+
+    def weighted(batch: Any, head: Any, row: Any, feature: Any) -> e.Expr:
+        read = values[batch, head // shared if shared > 1 else head, seen, feature]
+        return te.sum(powers[batch, head, row, seen] * read.astype(work), seen)
+
+    shape = (*query.shape[:3], value.shape[3])
+    context = te.compute(shape, weighted, name="context", tag="attention_context")
+    order = layout_order(call["layout"])
+
+    def element(*at: Any) -> e.Expr:
+        where = tuple(at[order.index(axis)] for axis in range(4))
+        return context[where] * share[where[:3]]
+
+    result = te.compute(
+        tuple(shape[axis] for axis in order),
+        element,
+        name="attention",
+        tag="attention_output",
+        attrs={"order": order},
+    )
+    return converted(result, query.dtype)
+
+
+def _scores(query: te.Tensor, key: te.Tensor, mask: te.Tensor, shared: int, work: str) -> te.Tensor:
+    """``query key^T + mask``, ``(b, h, s, t)``, by way of keys in panels."""
+    panels = packed_panels(key, transposed=True)
+    width = panels.shape[-1]
+    k = te.reduce_axis(query.shape[3], name="k")
+
+    def product(batch: Any, head: Any, row: Any, panel: Any, lane: Any) -> e.Expr:
+        read = panels[batch, head // shared if shared > 1 else head, panel, k, lane]
+        return te.sum(query[batch, head, row, k] * read.astype(work), k)
+
+    products = te.compute(
+        (*query.shape[:3], panels.shape[2], width), product, name="scores", tag="attention_scores"
+    )
+    shape = (*query.shape[:3], key.shape[2])
+
+    def element(*at: Any) -> e.Expr:
+        read = mask[broadcast_indices(mask.shape, shape, at)]
+        return products[(*at[:3], at[3] // width, at[3] % width)] + read.astype(work)
+
+    return te.compute(shape, element, name="masked", tag="attention_masked")

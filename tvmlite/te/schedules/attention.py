@@ -1,0 +1,137 @@
+"""Attention: scores of a few queries at a time, in the cache until they have weighed the values."""
+
+from __future__ import annotations
+
+from tvmlite.te.schedules.group import Group, extent_of, product, template, work_of, worth_threads
+from tvmlite.te.schedules.injective import vectorize
+from tvmlite.te.schedules.matrix import accumulate
+from tvmlite.te.schedules.reduction import reduce_row
+from tvmlite.te.schedules.tile import RegisterTile, tile_for
+from tvmlite.te.stage import INLINE, Stage
+from tvmlite.te.tensor import ComputeOp, IterVar, TensorRead
+
+STAGES = ("pack", "attention_values", "attention_query", "attention_masked")
+PASSES = ("row_reduce", "row_scalar", "row_powers")
+
+ENOUGH_HEADS = 8
+"""With fewer heads than these, threads share the queries of one head too."""
+
+TILES_PER_CHUNK = 8
+"""Of a head that is shared, so many tiles are one thread's: each thread packs the keys for itself."""
+
+
+@template("attention")
+def attention(group: Group) -> None:
+    """One head after the other; within it, tiles of some queries by all keys.
+
+    Keys are packed once a head. A tile computes its queries' scores, the greatest of each row, the powers,
+    their sums, and the values they weigh, each of it read from the nearest cache.
+    """
+    output, context = group.tagged("attention_output")[-1], group.tagged("attention_context")[-1]
+    host = group.host(output.output(0))
+    group.inline_all_but({host.op, *group.tagged(*STAGES, *PASSES)})
+    _inline_plain_values(group)
+    tile = _tile(group, context)
+    stage, axes = group.stage(host), group.axes(host)
+    batch, head, row, feature = (axes[dict(output.attrs)["order"].index(k)] for k in range(4))
+    tiles, rows = stage.split(row, factor=tile.rows)
+    vectors, lane = stage.split(feature, factor=group.target.lanes(context.output(0).dtype))
+    parts, vector = stage.split(vectors, factor=tile.blocks)
+    stage.reorder(batch, head, tiles, parts, rows, vector, lane)
+    stage.unroll(rows)
+    stage.unroll(vector)
+    stage.vectorize(lane)
+    heads = stage.fuse(batch, head)
+    if worth_threads(work_of(context)):
+        heads, tiles = _shared_out(stage, context, heads, tiles)
+    _accumulate_context(group, context, stage, parts)
+    _passes(group, stage, tiles)
+    _scores(group, stage, tiles, tile)
+    _copies(group, stage, heads, tiles)
+
+
+def _inline_plain_values(group: Group) -> None:
+    """Values that lie in rows already are read where they lie."""
+    (values,) = group.tagged("attention_values")
+    formula = group.formula(values)
+    (body,) = formula.body
+    if isinstance(body, TensorRead) and body.indices[-1] is formula.axis[-1].var:
+        group.stage(values).compute_inline()
+
+
+def _tile(group: Group, context: ComputeOp) -> RegisterTile:
+    """Queries by vectors of features, as suits the product with the values."""
+    dtype, features = context.output(0).dtype, extent_of(context.axis[3])
+    lanes = group.target.lanes(dtype)
+    vectors = None if features is None else -(-features // lanes)
+    return tile_for(group.target, dtype, lanes, extent_of(context.axis[2]), vectors)
+
+
+def _shared_out(stage: Stage, context: ComputeOp, heads: IterVar, tiles: IterVar) -> tuple[IterVar, IterVar]:
+    """Share heads out among the threads, and the tiles of each where heads are few."""
+    count = product(extent_of(axis) for axis in context.axis[:2])
+    if count is not None and count < ENOUGH_HEADS:
+        chunks, tiles = stage.split(tiles, factor=TILES_PER_CHUNK)
+        heads = stage.fuse(heads, chunks)
+    stage.parallel(heads)
+    return heads, tiles
+
+
+def _accumulate_context(group: Group, context: ComputeOp, host: Stage, place: IterVar) -> None:
+    """The values that a tile's powers weigh: accumulators in registers."""
+    stage = group.stage(context)
+    lanes = group.target.lanes(context.output(0).dtype)
+    stage.compute_at(host, place)
+    batch, head, row, feature = context.axis
+    vector, lane = stage.split(feature, factor=lanes)
+    stage.reorder(batch, head, *context.reduce_axis, row, vector, lane)
+    stage.unroll(row)
+    stage.unroll(vector)
+    stage.vectorize(lane)
+
+
+def _passes(group: Group, host: Stage, place: IterVar) -> None:
+    """The greatest, the powers and their sums, row by row."""
+    for op in group.tagged(*PASSES):
+        group.stage(op).compute_at(host, place)
+        if op.tag == "row_reduce":
+            for partial in reduce_row(group, op, group.formula(op)):
+                group.stage(partial).compute_at(host, place)
+        elif op.tag == "row_powers":
+            lanes = group.target.lanes(op.output(0).dtype)
+            vectorize(group.stage(op), op.axis[-1], extent_of(op.axis[-1]), lanes)
+
+
+def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> None:
+    """A tile's scores: rows of queries by blocks of keys, accumulated in registers."""
+    (masked,), (scores,) = group.tagged("attention_masked"), group.tagged("attention_scores")
+    stage = group.stage(masked)
+    stage.compute_at(host, place)
+    batch, head, row, key = masked.axis
+    width, panels = extent_of(scores.axis[4]), extent_of(scores.axis[3])
+    assert width is not None
+    vectors = max(1, width // group.target.lanes(scores.output(0).dtype))
+    blocks = _blocks_beside(tile.rows, panels, vectors, group.target.vector_registers)
+    block, lane = stage.split(key, factor=width)
+    parts, block = stage.split(block, factor=blocks)
+    stage.reorder(batch, head, parts, row, block, lane)
+    stage.unroll(row)
+    stage.unroll(block)
+    stage.vectorize(lane)
+    accumulate(group.stage(scores), stage, parts)
+
+
+def _blocks_beside(rows: int, panels: int | None, vectors: int, registers: int) -> int:
+    """How many blocks of keys go with ``rows`` of queries into the registers."""
+    fitting = (registers - 1) // ((rows + 1) * vectors)
+    return max(1, fitting if panels is None else min(fitting, panels))
+
+
+def _copies(group: Group, host: Stage, heads: IterVar, tiles: IterVar) -> None:
+    """Keys in panels, and values that had to be computed, once a head; scaled queries once a tile."""
+    for op in group.tagged("pack", "attention_values", "attention_query"):
+        stage = group.stage(op)
+        if stage.attach_type == INLINE:
+            continue
+        stage.compute_at(host, tiles if op.tag == "attention_query" else heads)
+        vectorize(stage, op.axis[-1], extent_of(op.axis[-1]), group.target.lanes(op.output(0).dtype))
