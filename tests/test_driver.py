@@ -144,7 +144,7 @@ def test_a_name_that_c_cannot_write_is_an_error(name: str) -> None:
 def test_a_wrong_target_or_level_is_an_error() -> None:
     with pytest.raises(TargetError, match="unknown kind 'cuda'"):
         tvmlite.compile(_module(), "cuda")
-    with pytest.raises(ConfigError, match="opt_level is 9, expected 0 to 3"):
+    with pytest.raises(ConfigError, match="opt_level is 9, expected 0 to 4"):
         tvmlite.compile(_module(), opt_level=9)
 
 

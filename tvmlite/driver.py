@@ -47,7 +47,7 @@ def compile(
 ) -> CompiledModule:
     """``module`` as a library that can be called, inspected and exported.
 
-    ``target`` is as in ``Target.parse``. ``opt_level``, 0 to 3, chooses the graph passes
+    ``target`` is as in ``Target.parse``. ``opt_level``, 0 to 4, chooses the graph passes
     (``relay.passes.pipeline``). ``name`` is the entry's symbol, a C identifier.
     ``progress(what, done, total)`` is called as the work goes on. Kernels are taken from the cache where
     nothing they depend on has changed.

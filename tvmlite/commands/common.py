@@ -43,7 +43,7 @@ def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -
     parser.add_argument(
         "--target", default="native", help='"native", "c", or "llvm -mcpu=..." (default: native)'
     )
-    parser.add_argument("--opt-level", type=int, choices=range(4), default=3, help="0 to 3 (default: 3)")
+    parser.add_argument("--opt-level", type=int, choices=range(5), default=3, help="0 to 4 (default: 3)")
 
 
 def dims_option(parser: argparse.ArgumentParser) -> None:

@@ -65,6 +65,26 @@ def RecognizeAttention() -> Pass:
     return passes.recognize_attention
 
 
+def CanonicalizeOps() -> Pass:
+    """Writes out operators that are shorthands."""
+    return passes.canonicalize_ops
+
+
+def CombineParallelDense() -> Pass:
+    """Makes dense layers of the same data one."""
+    return passes.combine_parallel_dense
+
+
+def CombineParallelConv2D() -> Pass:
+    """Makes convolutions of the same data one."""
+    return passes.combine_parallel_conv2d
+
+
+def FastMath() -> Pass:
+    """Quicker, less exact functions."""
+    return passes.fast_math
+
+
 def FuseOps(fuse_opt_level: int = 1) -> Pass:
     """Gathers operators into groups; at level 0 each is a group of its own."""
     return passes.fuse if fuse_opt_level != 0 else passes.separate

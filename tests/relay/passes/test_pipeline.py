@@ -32,7 +32,7 @@ def network(blocks: int, channels: int = 8, size=6) -> Module:
     return Module({"main": Function((x,), make("nn.dense", flat, parameter(5, channels)))})
 
 
-@pytest.mark.parametrize("level", range(4))
+@pytest.mark.parametrize("level", range(5))
 def test_every_level_keeps_the_meaning_and_leaves_only_groups(assert_same_meaning, level: int) -> None:
     before = network(2)
     after = passes.pipeline(level).run(before)
@@ -62,7 +62,7 @@ def test_outputs_that_are_inputs_get_kernels_of_their_own() -> None:
 
 
 def test_levels_and_types_are_checked() -> None:
-    with pytest.raises(ConfigError, match="opt_level is 7, expected 0 to 3"):
+    with pytest.raises(ConfigError, match="opt_level is 7, expected 0 to 4"):
         passes.pipeline(7)
     bad = Module({"main": Function((), make("add", constant(np.ones(2)), constant(np.ones(3))))})
     with pytest.raises(TypeInferError, match="add"):

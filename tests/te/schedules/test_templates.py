@@ -215,6 +215,6 @@ def test_a_symbolic_extent_is_shared_out() -> None:
 
 def test_an_unknown_template_is_an_error_that_names_the_known() -> None:
     with pytest.raises(
-        ScheduleError, match="no schedule template 'winograd'; there are batch_matmul, conv2d"
+        ScheduleError, match="no schedule template 'winograd'; there are attention, batch_matmul, conv2d"
     ):
         schedules.apply("winograd", [], Target.parse("c"))

@@ -8,6 +8,8 @@ level   what is done to a graph
 2       small algebra, equal expressions are one; normalisations, softmax, activations and attention
         are recognised where they are written out; scales move into weights; reshapes are views
 3       constant weights are laid out for the target (the default)
+4       exact no more: quicker ``exp``, ``tanh``, ``erf`` (``fast_math`` states its errors); convolutions
+        of the same data are one
 ======  ===========================================================================================
 """
 
@@ -20,8 +22,12 @@ from tvmlite.core.errors import ConfigError
 from tvmlite.core.pipeline import Pipeline
 from tvmlite.core.target import Target
 from tvmlite.relay.ir import Module
+from tvmlite.relay.passes.canonicalize_ops import canonicalize_ops
+from tvmlite.relay.passes.combine_parallel_conv2d import combine_parallel_conv2d
+from tvmlite.relay.passes.combine_parallel_dense import combine_parallel_dense
 from tvmlite.relay.passes.dead_code import dead_code
 from tvmlite.relay.passes.eliminate_common_subexpr import eliminate_common_subexpr
+from tvmlite.relay.passes.fast_math import fast_math
 from tvmlite.relay.passes.fold_constant import fold_constant
 from tvmlite.relay.passes.fold_scale_axis import fold_scale_axis
 from tvmlite.relay.passes.fuse import fuse, separate
@@ -39,20 +45,23 @@ from tvmlite.relay.verify import verify
 
 Pass: TypeAlias = Callable[[Module], Module]
 
-MAX_LEVEL = 3
+DEFAULT_LEVEL = 3
+MAX_LEVEL = 4
 
 
-def pipeline(opt_level: int = MAX_LEVEL, target: Target | None = None) -> Pipeline[Module]:
-    """The passes of a level, 0 to 3, in order; without a ``target`` weights keep their layout."""
+def pipeline(opt_level: int = DEFAULT_LEVEL, target: Target | None = None) -> Pipeline[Module]:
+    """The passes of a level, 0 to 4, in order; without a ``target`` weights keep their layout."""
     if opt_level not in range(MAX_LEVEL + 1):
         raise ConfigError(f"opt_level is {opt_level!r}, expected 0 to {MAX_LEVEL}")
     passes: list[Pass] = [infer_types, dead_code]
     if opt_level >= 1:
         passes += [simplify_inference, fold_constant]
     if opt_level >= 2:
-        passes += [simplify_expr, eliminate_common_subexpr]
+        passes += [canonicalize_ops, simplify_expr, eliminate_common_subexpr]
         passes += [recognize_norms, recognize_softmax, recognize_activations, recognize_attention]
-        passes += [eliminate_common_subexpr, fold_scale_axis, fold_constant]
+        passes += [eliminate_common_subexpr, combine_parallel_dense, fold_scale_axis, fold_constant]
+    if opt_level >= 4:
+        passes += [fast_math, combine_parallel_conv2d]
     if opt_level >= 3 and target is not None:
         passes.append(pack_weights(target))
     passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
@@ -64,8 +73,12 @@ def pipeline(opt_level: int = MAX_LEVEL, target: Target | None = None) -> Pipeli
 def by_name(target: Target | None = None) -> dict[str, Pass]:
     """Every pass by its name; those that lay out data need a ``target``."""
     passes: list[Pass] = [
+        canonicalize_ops,
+        combine_parallel_conv2d,
+        combine_parallel_dense,
         dead_code,
         eliminate_common_subexpr,
+        fast_math,
         fold_constant,
         fold_scale_axis,
         fuse,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tvmlite.core.node import postorder
+from tvmlite.te import expr as e
 from tvmlite.te.schedules.group import Group, extent_of, product, template, work_of, worth_threads
 from tvmlite.te.schedules.injective import vectorize
 from tvmlite.te.schedules.matrix import accumulate
@@ -55,8 +57,18 @@ def _inline_plain_values(group: Group) -> None:
     (values,) = group.tagged("attention_values")
     formula = group.formula(values)
     (body,) = formula.body
-    if isinstance(body, TensorRead) and body.indices[-1] is formula.axis[-1].var:
+    if isinstance(body, TensorRead) and _walks(body.indices[-1], formula.axis[-1].var):
         group.stage(values).compute_inline()
+
+
+def _walks(index: e.Expr, var: e.Expr) -> bool:
+    """Whether ``index`` is ``var`` plus something that does not depend on it."""
+    while isinstance(index, e.Add) and index is not var:
+        first, second = (var in postorder(side) for side in (index.a, index.b))
+        if first == second:
+            return False
+        index = index.a if first else index.b
+    return index is var
 
 
 def _tile(group: Group, context: ComputeOp) -> RegisterTile:
