@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tvmlite.core.errors import TvmliteError
+from tvmlite.relay import passes
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -32,6 +33,12 @@ def _run(code: str, folder: Path, **environment: str) -> None:
 @pytest.mark.parametrize("page", ["adding_an_operator.md", "graph.md"])
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:
     _run(code_of(DOCS / page), tmp_path)
+
+
+def test_every_level_is_documented() -> None:
+    rows = re.findall(r"^\| (\d) \| ", (DOCS / "graph.md").read_text(encoding="utf-8"), re.M)
+
+    assert [int(row) for row in rows] == list(range(passes.MAX_LEVEL + 1))
 
 
 def test_a_changed_operator_of_the_users_is_compiled_anew(tmp_path: Path) -> None:
