@@ -79,7 +79,7 @@ def _low_bits(value: e.Expr) -> e.Expr:
 
 def _encode_minifloat(number: e.Expr, form: Minifloat) -> e.Expr:
     """To nearest even: normal ones by adding just under half of the last place to the float32's bits,
-    subnormal ones as a count of their last place."""
+    subnormal ones by adding a float32 with the same last place, which leaves their count of it."""
     lanes, dropped = number.lanes, _FRACTION - form.fraction
     bits = _as_bits(number)
     magnitude = bits & 0x7FFFFFFF
@@ -87,9 +87,10 @@ def _encode_minifloat(number: e.Expr, form: Minifloat) -> e.Expr:
     last = (magnitude >> dropped) & 1
     rounded = (magnitude + last + ((1 << (dropped - 1)) - 1)) >> dropped
     normal = rounded - ((_BIAS - form.bias) << form.fraction)
-    units = e.Call("round", (absolute * 2.0 ** (form.bias - 1 + form.fraction),), "float32")
+    power = _FRACTION + 1 - form.bias - form.fraction
+    units = _as_bits(absolute + 2.0**power) - ((power + _BIAS) << _FRACTION)
     small = e.Less(absolute, e.const(2.0 ** (1 - form.bias), "float32", lanes))
-    code = e.Select(small, e.cast("uint32", units), normal)
+    code = e.Select(small, units, normal)
     code = e.Select(e.Less(_uint(form.largest, lanes), code), _uint(form.beyond, lanes), code)
     sign = (bits >> (31 - form.exponent - form.fraction)) & form.sign
     nan = e.Less(_uint(_INFINITY, lanes), magnitude)
