@@ -10,7 +10,9 @@ from collections.abc import Sequence
 
 from tvmlite.core import abi
 from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
+from tvmlite.te import expr as e
 from tvmlite.te.codegen import c_x86
 from tvmlite.te.codegen.c_function import FunctionWriter
 from tvmlite.te.codegen.c_names import BUILT_IN, Module
@@ -31,15 +33,20 @@ _VECTORS = "!defined(TVMLITE_PORTABLE) && (defined(__clang__) || (defined(__GNUC
 
 _GCC_FAULTS = """#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-tree-loop-distribute-patterns", "no-tree-loop-if-convert")
-#if __GNUC__ < 12 || (__GNUC__ == 12 && __GNUC_MINOR__ < 3)
+#if __GNUC__ < 13
 #pragma GCC optimize("no-tree-loop-vectorize")
 #endif
 #endif"""
 """What GCC must not do, whatever its flags. GCC 12 makes a memset of zeros stored by a nest of loops that are
-not contiguous, over its neighbours' results; and loads whole vectors for masked ones, beyond the end of an
-array, where it has turned a branch into AVX-512's masks. Up to 12.2 it also reads beyond the end of an array
-where it makes vectors of a loop over every other element (GCC's bug 107451). Vectors are explicit here, and
-lanes side by side become vectors without that, so nothing is lost."""
+not contiguous, over its neighbours' results; loads whole vectors for masked ones, beyond the end of an array,
+where it has turned a branch into AVX-512's masks; and reads beyond the end of an array where it makes vectors
+of a loop over every other element. Vectors are explicit here, and lanes side by side become vectors all the
+same, so nothing is lost."""
+
+_GCC_SUMS = """#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif"""
+"""GCC 12 makes vectors of a sum of what is true, in 8 bits, at ``-O2`` already; its true is -1 then."""
 
 _MACROS = {
     "TL_PREFETCH": """#if defined(__GNUC__)
@@ -73,6 +80,7 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
     for function in functions:
         FunctionWriter(expand_intrinsics(function, either=c_x86.SCALED_LANES), module).write()
     parts = ["/* Made by tvmlite. C99; see the header for how to call it. */", _GCC_FAULTS]
+    parts += [_GCC_SUMS] if any(_counts_in_8_bits(f) for f in functions) else []
     parts.append("#include <math.h>\n#include <stdint.h>" if module.helpers.libm else "#include <stdint.h>")
     parts += [text for name, text in _MACROS.items() if name in module.used]
     if module.typedefs:
@@ -87,6 +95,18 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
         parts.append("\n".join(f"{s.c_prototype()};" for s in module.signatures.values()))
     parts += [module.helpers.text().rstrip()] if module.helpers.text() else []
     return "\n\n".join([*parts, *module.definitions]) + "\n"
+
+
+def _counts_in_8_bits(function: ir.Function) -> bool:
+    """Whether it may sum truth values as numbers of 8 bits: it has both such sums and numbers of bools."""
+    adds = counts = False
+    for node in postorder(function.body):
+        match node:
+            case e.Add(dtype="int8" | "uint8"):
+                adds = True
+            case e.Cast(value=e.Expr(dtype="bool")) | e.Select() | e.Call("if_then_else"):
+                counts = True
+    return adds and counts
 
 
 def header(signature: abi.Signature) -> str:
