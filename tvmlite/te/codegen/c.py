@@ -16,6 +16,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.codegen import c_x86
 from tvmlite.te.codegen.c_function import FunctionWriter
 from tvmlite.te.codegen.c_names import BUILT_IN, Module
+from tvmlite.te.codegen.c_parts import in_parts
 from tvmlite.te.codegen.c_vector import CONDITION
 from tvmlite.te.codegen.math.expand import expand_intrinsics
 from tvmlite.te.loop import ir
@@ -62,6 +63,14 @@ _MACROS = {
 }
 
 
+_HELPER = """#if defined(__GNUC__)
+#define TL_HELPER static inline __attribute__((unused))
+#else
+#define TL_HELPER static inline
+#endif"""
+"""Which of them are used depends on the version of the statements; Clang warns of those that are not."""
+
+
 def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> str:
     """One self-contained C99 source with all ``functions``, in legal loop IR.
 
@@ -78,7 +87,8 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
             )
     module = Module({f.name: signature_of(f) for f in functions})
     for function in functions:
-        FunctionWriter(expand_intrinsics(function, either=c_x86.SCALED_LANES), module).write()
+        expanded = in_parts(expand_intrinsics(function, either=c_x86.SCALED_LANES))
+        FunctionWriter(expanded, module).write()
     parts = ["/* Made by tvmlite. C99; see the header for how to call it. */", _GCC_FAULTS]
     parts += [_GCC_SUMS] if any(_counts_in_8_bits(f) for f in functions) else []
     parts.append("#include <math.h>\n#include <stdint.h>" if module.helpers.libm else "#include <stdint.h>")
@@ -93,7 +103,7 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
     parts += ["\n".join(module.declarations)] if module.declarations else []
     if functions:
         parts.append("\n".join(f"{s.c_prototype()};" for s in module.signatures.values()))
-    parts += [module.helpers.text().rstrip()] if module.helpers.text() else []
+    parts += [_HELPER, module.helpers.text().rstrip()] if module.helpers.text() else []
     return "\n\n".join([*parts, *module.definitions]) + "\n"
 
 

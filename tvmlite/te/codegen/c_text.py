@@ -90,7 +90,7 @@ class Helpers:
         name = f"tl_{kind}_{SUFFIX[dtype]}" + (f"_{SUFFIX[to]}" if to else "")
         if name not in self._texts:
             result, parameters, body = self._define(kind, dtype, to)
-            self._texts[name] = f"static inline {result} {name}({parameters}) {{\n{body}\n}}\n"
+            self._texts[name] = f"TL_HELPER {result} {name}({parameters}) {{\n{body}\n}}\n"
         return name
 
     def text(self) -> str:
