@@ -184,7 +184,7 @@ def test_padding_reads_memory_only_inside(tmp_path: Path, lanes: int, flags: lis
         return _call("if_then_else", inside, ir.Load(x.buffer, (far,)), _like(x, 0.0), dtype="float32") + x
 
     made = elementwise("pad", before, ["float32"], lanes)
-    assert ("TL_PADDED" in c.generate([made])) == (lanes <= 16)
+    assert "TL_PADDED" in c.generate([made])
     check([made], tmp_path, flags)
 
 
