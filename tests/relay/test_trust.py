@@ -11,11 +11,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tvmlite
 from tvmlite import relay
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import InputError, VerifyError
 from tvmlite.core.node import Node, rewrite
 from tvmlite.relay import passes
 from tvmlite.relay.frontend import from_onnx
-from tvmlite.relay.ir import Call, Expr, Module
+from tvmlite.relay.ir import Call, Expr, Function, Module, Tuple
+from tvmlite.relay.op import make
 from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.random_inputs import random_inputs
 from tvmlite.relay.trust import Witness, difference
@@ -147,3 +149,13 @@ def test_a_module_without_fitting_sizes_says_what_to_do() -> None:
         InputError, match=r"(?s)no random input was found.*must be equal.*verify=\{name: array"
     ):
         Witness(module)
+
+
+@pytest.mark.parametrize("dtype", [*dtypes.NARROW, "bfloat16"])
+def test_narrow_dtypes_are_checked_too(dtype: str) -> None:
+    x, w = relay.var("x", shape=(3, "n"), dtype=dtype), relay.var("w", shape=(3, "n"))
+    rounded = make("cast", make("multiply", w, w), dtype=dtype)
+    moved = make("transpose", x, axes=(1, 0))
+    function = Function((x, w), Tuple((moved, rounded, make("cast", x, dtype="float32"))))
+
+    tvmlite.compile(function, verify=True)

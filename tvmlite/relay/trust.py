@@ -20,6 +20,8 @@ from tvmlite.relay.ir import Call, Expr, Module
 from tvmlite.relay.random_inputs import random_inputs
 
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
+TOLERANCES |= {name: 2.0**-form.fraction for name, form in dtypes.MINIFLOATS.items()}  # one step
+TOLERANCES[dtypes.POWER_OF_TWO] = 1.0
 """How far a value may move, relative to the largest of its tensor. Integers and bools must not."""
 
 
