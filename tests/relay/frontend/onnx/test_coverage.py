@@ -1,5 +1,6 @@
 """The survey of a model: what is supported, what is not, and why, without stopping at the first."""
 
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
@@ -47,6 +48,20 @@ def test_a_node_with_a_subgraph_is_unchecked_if_the_subgraph_needs_what_is_missi
     model.graph.initializer.append(helper.make_tensor("c", TensorProto.BOOL, [], [True]))
 
     assert [row.status for row in coverage(model)] == ["missing", "unchecked"]
+
+
+def test_what_a_branch_lacks_is_named_with_its_own_node():
+    nothing = onnx.ValueInfoProto(name="z")
+    branch = helper.make_graph([helper.make_node("Foo", ["x"], ["z"], "inner")], "b", [], [nothing])
+    choose = helper.make_node("If", ["c"], ["y"], "choose", then_branch=branch, else_branch=branch)
+    made = _model(choose, output="y")
+    made.graph.input.append(helper.make_tensor_value_info("c", TensorProto.BOOL, []))
+
+    (row,) = coverage(made)
+
+    assert row.status == "refused"
+    assert row.reason.startswith("Foo: no converter")
+    assert row.reason.endswith('(in its node "inner" (Foo))')
 
 
 def test_the_command_tells_and_its_status_says_whether_all_is_supported(tmp_path, capsys):

@@ -76,7 +76,8 @@ class _Survey(Importer):
             try:
                 super()._node(proto, scope, opsets, label)
             except UnsupportedError as error:
-                status, reason = "refused", error.message
+                inside = error.span.note if error.span is not None else label
+                status, reason = "refused", error.message + (f" (in its {inside})" if inside != label else "")
         if status not in SUPPORTED:
             self.unknown.update(name for name in proto.output if name not in scope.values)
         self.rows.append(NodeCoverage(label, name, status, reason))
