@@ -110,11 +110,21 @@ def test_torch_shares_the_memory_both_ways() -> None:
         assert again.data_ptr() == there.data_ptr()
 
 
-def test_bfloat16_goes_through_dlpack() -> None:
-    array = np.arange(5).astype(ml_dtypes.bfloat16)
+@pytest.mark.parametrize(
+    "kind", [ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2fnuz, ml_dtypes.float8_e8m0fnu]
+)
+def test_floats_of_ml_dtypes_go_through_dlpack(kind: Any) -> None:
+    array = np.arange(1, 6).astype(np.float32).astype(kind)
     back = dlpack.take(tensor(array))
     assert back.dtype == array.dtype
     assert back.tolist() == array.tolist()
+
+
+def test_what_dlpack_would_pack_is_refused() -> None:
+    with pytest.raises(
+        InputError, match="an array of int4 cannot be given by DLPack, which packs its elements"
+    ):
+        dlpack.give(np.ones(3).astype(ml_dtypes.int4))
 
 
 def test_memory_of_another_device_is_refused() -> None:

@@ -35,6 +35,12 @@ class ArrayParameter:
         self.unread = None in parameter.shape
         self.is_output = parameter.kind == "output"
 
+    @property
+    def dtype_name(self) -> str:
+        """The dtype; without ml_dtypes, of those that come from it, also in which form they are taken."""
+        name = self.parameter.dtype
+        return name if self.dtype == name else f"{name}: without the package ml_dtypes its bits, {self.dtype}"
+
     def describe(self) -> str:
         """``float32 (n, 3)``: what is expected."""
         dims = ", ".join("?" if d is None else str(d) for d in self.dims)
@@ -60,9 +66,7 @@ def accept(function: str, expected: ArrayParameter, value: Any) -> np.ndarray:
     if array.dtype != expected.dtype:
         native = array.dtype.newbyteorder("=")
         if native != expected.dtype:
-            raise _refused(
-                function, expected, f"has dtype {array.dtype}, expected {expected.parameter.dtype}"
-            )
+            raise _refused(function, expected, f"has dtype {array.dtype}, expected {expected.dtype_name}")
         if expected.is_output:
             raise _refused(function, expected, f"has dtype {array.dtype!s}, expected the native byte order")
     if array.ndim != len(expected.dims):
