@@ -44,6 +44,7 @@ def compile(
     progress: Callable[[str, int, int], object] | None = None,
     verify: bool | Mapping[str, Any] = False,
     shape: Sizes | None = None,
+    precision: str = "float32",
 ) -> CompiledModule:
     """``module`` as a library that can be called, inspected and exported.
 
@@ -54,6 +55,9 @@ def compile(
 
     ``shape`` pins open dimensions (``{"batch": 1}``), or gives some of their sizes kernels of their own
     beside those for all (``{"batch": [1, 8, 32]}``): see ``relay.specialise``.
+
+    ``precision`` "bfloat16" or "float16" lets matrix products and convolutions take their operands in 16
+    bits, summing in float32; inputs and outputs keep their types.
 
     ``verify`` runs the interpreter beside every pass, and the library beside the interpreter: on random
     input, or on the arrays it gives by name. A change of meaning is a VerifyError that names the pass and
@@ -66,7 +70,7 @@ def compile(
     witness = None if verify is False else Witness(module, verify if isinstance(verify, Mapping) else None)
     watch = None if witness is None else witness.after
     with times.step("passes"):
-        fused = passes.pipeline(opt_level, target).run(module.unnamed(), pass_times, watch=watch)
+        fused = passes.pipeline(opt_level, target, precision).run(module.unnamed(), pass_times, watch=watch)
     with times.step("kernels"):
         kernels, interfaces = _kernels(fused, target, progress)
     with times.step("entry"):

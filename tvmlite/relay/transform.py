@@ -85,6 +85,11 @@ def FastMath() -> Pass:
     return passes.fast_math
 
 
+def ToMixedPrecision(mixed_precision_type: str = "float16") -> Pass:
+    """Matrix products and convolutions in 16-bit floats."""
+    return passes.to_mixed_precision(mixed_precision_type)
+
+
 def FuseOps(fuse_opt_level: int = 1) -> Pass:
     """Gathers operators into groups; at level 0 each is a group of its own."""
     return passes.fuse if fuse_opt_level != 0 else passes.separate

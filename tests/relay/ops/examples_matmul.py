@@ -9,6 +9,7 @@ EXAMPLES = [
     ("nn.dense", {}, ["float32(5)", "float32(4, 5)"]),
     ("nn.dense", {"out_dtype": "int32"}, ["int8(3, 5) in -128..127", "int8(4, 5) in -128..127"]),
     ("nn.dense", {}, ["float16(3, 5)", "float16(4, 5)"]),
+    ("nn.contrib_dense_pack", {"weight_layout": "NC4n2c"}, ["float32(3, 6)", "float32(2, 3, 4, 2)"]),
     ("nn.contrib_dense_pack", {"weight_layout": "NC4n"}, ["float32(3, 5)", "float32(2, 5, 4)"]),
     ("nn.contrib_dense_pack", {"weight_layout": "NC4n", "units": 6}, ["float32(n, 5)", "float32(2, 5, 4)"]),
     ("nn.contrib_dense_pack", {"units": 17}, ["float32(2, n, 3)", "float32(2, 3, 16)"]),

@@ -46,6 +46,12 @@ BROKEN = [
         [HEADS, *[tensor_type((2, 3, 5, 6))] * 2, SCALAR],
         "4 heads of the query do not divide among 3 of the key",
     ),
+    _broken(
+        "nn.contrib_dense_pack",
+        [F2x3, tensor_type((1, 2, 16, 2))],
+        "data is (2, 3), weight is (1, 2, 16, 2)",
+        weight_layout="NC16n2c",
+    ),
     _broken("nn.prelu", [F2x3, F2x3], "alpha has 2 axes, expected 1"),
     _broken("nn.prelu", [F2x3, tensor_type((4,))], "alpha's extent is 4, expected 3"),
     _broken("add", [F2x3, tensor_type((4,))], "shapes (2, 3) and (4,) do not broadcast"),

@@ -63,6 +63,22 @@ def test_matrix_products_with_a_constant_become_packed_dense(op: str, shape: tup
     assert dense.args[1].data.shape == (2, 7, 16)
 
 
+def test_rows_of_bfloat16_stand_in_pairs_where_two_are_multiplied_at_once() -> None:
+    rows = var("x", (3, 6), "bfloat16")
+    weight = const(20, 6, dtype="bfloat16")
+    module = Module({"main": Function((rows,), make("nn.dense", rows, weight, out_dtype="float32"))})
+    after = pack_weights(wide)(module).main.body
+    data = rng.standard_normal((3, 6)).astype(rows.type.dtype)
+
+    assert after["weight_layout"] == "NC16n2c"
+    assert after.args[1].data.shape == (2, 3, 16, 2)
+    assert after.args[1].data[1, 2, 3, 1] == weight.data[19, 5]
+    np.testing.assert_allclose(
+        interpret(pack_weights(wide)(module), [data]), interpret(module, [data]), rtol=1e-5, atol=1e-5
+    )
+    assert pack_weights(narrow)(module) is module
+
+
 def test_what_has_no_packed_kernel_is_the_same_object() -> None:
     image = var("x", (1, 4, 6, 6))
     rows, turned = var("x", (3, 7)), var("x", (7, 3))

@@ -14,7 +14,7 @@ from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
 from tvmlite.relay.ops.common import is_one, tensors
 from tvmlite.relay.ops.conv import converted, product_of, ravelled, result_dtype, sum_dtype, unravelled
-from tvmlite.relay.types import Dim, TensorType, same_dim, show_shape
+from tvmlite.relay.types import Dim, TensorType, same_dim, same_shape, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as te
 
@@ -67,23 +67,29 @@ def dense(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
 
 
 def packed_columns(call: Call) -> int:
-    """How many columns one block of a packed weight has: 16 of ``NC16n``."""
-    found = re.fullmatch(r"NC([1-9]\d*)n", call["weight_layout"])
+    """How many columns one block of a packed weight has: 16 of ``NC16n`` and of ``NC16n2c``."""
+    return _packing(call)[0]
+
+
+def _packing(call: Call) -> tuple[int, bool]:
+    """The columns of a block, and whether rows of the weight stand in pairs, as ``vdpbf16ps`` wants them."""
+    found = re.fullmatch(r"NC([1-9]\d*)n(2c)?", call["weight_layout"])
     if found is None:
         raise UnsupportedError(
             f"{call.op}: weight_layout {call['weight_layout']!r} is not supported; one such as 'NC16n' is",
             call.span,
         )
-    return int(found[1])
+    return int(found[1]), found[2] is not None
 
 
 def dense_pack_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
-    """``(..., k)`` by ``(units / n, k, n)`` gives ``(..., units)``."""
+    """``(..., k)`` by ``(units / n, k, n)``, or ``(units / n, k / 2, n, 2)``, gives ``(..., units)``."""
     data, weight = tensors(call, data, weight)
-    block = packed_columns(call)
-    if data.ndim < 1 or weight.ndim != 3 or not same_dim(weight.shape[2], block):
+    block, paired = _packing(call)
+    inside = (block, 2) if paired else (block,)
+    if data.ndim < 1 or weight.ndim != 2 + len(inside) or not same_shape(weight.shape[2:], inside):
         raise _misfit(call, data, weight)
-    if not same_dim(data.shape[-1], weight.shape[1]):
+    if not same_dim(data.shape[-1], weight.shape[1] * 2 if paired else weight.shape[1]):
         raise _misfit(call, data, weight)
     return TensorType((*data.shape[:-1], _units(call, weight)), result_dtype(call, data.dtype))
 
@@ -101,6 +107,8 @@ def _units(call: Call, weight: Any) -> Dim:
 
 
 def dense_pack_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    if weight.ndim == 4:
+        weight = weight.swapaxes(2, 3).reshape(weight.shape[0], -1, weight.shape[2])
     plain = np.moveaxis(weight, 1, 0).reshape(weight.shape[1], -1)
     return _product_numpy(call, data, plain[:, : call["units"]])
 
@@ -115,7 +123,7 @@ def dense_pack_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.nda
 )
 def dense_pack(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
     """Rows of ``data`` times a weight whose columns are packed in blocks."""
-    return _panel_product(call, data, weight, _units(call, weight))
+    return _panel_product(call, data, weight, _units(call, weight), _packing(call)[1])
 
 
 def _oriented(shape: Sequence[Dim], transposed: bool) -> tuple[Dim, Dim]:
@@ -211,18 +219,27 @@ def packed_panels(b: te.Tensor, transposed: bool) -> te.Tensor:
     )
 
 
-def _panel_product(call: Call, data: te.Tensor, panels: te.Tensor, columns: Dim) -> te.Tensor:
-    """``data[.., k]`` times ``panels[j, k, i]``: all leading axes of the data are rows of one matrix."""
-    dtype, block = result_dtype(call, data.dtype), panels.shape[-1]
+def _panel_product(
+    call: Call, data: te.Tensor, panels: te.Tensor, columns: Dim, paired: bool = False
+) -> te.Tensor:
+    """``data[.., k]`` times ``panels[j, k, i]``: all leading axes of the data are rows of one matrix.
+
+    ``paired``: times ``panels[j, k / 2, i, k % 2]``.
+    """
+    dtype, block = result_dtype(call, data.dtype), panels.shape[2]
     work, lead = sum_dtype(dtype), data.shape[:-1]
-    k = te.reduce_axis(data.shape[-1], name="k")
+    k = te.reduce_axis(panels.shape[1], name="k")
+    pair = te.reduce_axis(2, name="pair")
 
     def element(row: Any, outer: Any, inner: Any) -> e.Expr:
-        read = data[(*unravelled(row, lead), k)]
-        return te.sum(read.astype(work) * panels[outer, k, inner].astype(work), k)
+        if not paired:
+            read = data[(*unravelled(row, lead), k)]
+            return te.sum(read.astype(work) * panels[outer, k, inner].astype(work), k)
+        read = data[(*unravelled(row, lead), k * 2 + pair)]
+        return te.sum(read.astype(work) * panels[outer, k, inner, pair].astype(work), [k, pair])
 
     shape = (product_of(lead), panels.shape[0], block)
-    product = te.compute(shape, element, name="dense", tag="matmul_packed")
+    product = te.compute(shape, element, name="dense", tag="matmul_packed", attrs={"paired": paired})
     result = te.compute(
         (*lead, columns),
         lambda *at: product[ravelled(at[:-1], lead), at[-1] // block, at[-1] % block],

@@ -41,6 +41,7 @@ from tvmlite.relay.passes.recognize_norms import recognize_norms
 from tvmlite.relay.passes.recognize_softmax import recognize_softmax
 from tvmlite.relay.passes.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify_inference import simplify_inference
+from tvmlite.relay.passes.to_mixed_precision import to_mixed_precision
 from tvmlite.relay.verify import verify
 
 Pass: TypeAlias = Callable[[Module], Module]
@@ -49,8 +50,14 @@ DEFAULT_LEVEL = 3
 MAX_LEVEL = 4
 
 
-def pipeline(opt_level: int = DEFAULT_LEVEL, target: Target | None = None) -> Pipeline[Module]:
-    """The passes of a level, 0 to 4, in order; without a ``target`` weights keep their layout."""
+def pipeline(
+    opt_level: int = DEFAULT_LEVEL, target: Target | None = None, precision: str = "float32"
+) -> Pipeline[Module]:
+    """The passes of a level, 0 to 4, in order; without a ``target`` weights keep their layout.
+
+    With a ``precision`` of bfloat16 or float16, matrix products and convolutions take their operands in it
+    (``to_mixed_precision``), at any level.
+    """
     if opt_level not in range(MAX_LEVEL + 1):
         raise ConfigError(f"opt_level is {opt_level!r}, expected 0 to {MAX_LEVEL}")
     passes: list[Pass] = [infer_types, dead_code]
@@ -60,6 +67,8 @@ def pipeline(opt_level: int = DEFAULT_LEVEL, target: Target | None = None) -> Pi
         passes += [canonicalize_ops, simplify_expr, eliminate_common_subexpr]
         passes += [recognize_norms, recognize_softmax, recognize_activations, recognize_attention]
         passes += [eliminate_common_subexpr, combine_parallel_dense, fold_scale_axis, fold_constant]
+    if precision != "float32":
+        passes += [to_mixed_precision(precision), fold_constant, eliminate_common_subexpr]
     if opt_level >= 4:
         passes += [fast_math, combine_parallel_conv2d]
     if opt_level >= 3 and target is not None:
@@ -92,6 +101,7 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         separate,
         simplify_expr,
         simplify_inference,
+        to_mixed_precision(),
     ]
     if target is not None:
         passes.append(pack_weights(target))

@@ -19,6 +19,9 @@ from tvmlite.relay.types import TensorType
 
 PACKED_DTYPES = ("float32", "float64")
 
+PAIR_BLOCK = 16
+"""The sums that ``vdpbf16ps`` makes at once, of two products each."""
+
 
 def pack_weights(target: Target) -> Callable[[Module], Module]:
     """The pass for ``target``: the block is one vector of it."""
@@ -41,6 +44,8 @@ def _pack(node: Expr, target: Target) -> Expr:
             attrs = {**dict(node.attrs), "kernel_layout": f"OIHW{block}o", "channels": weight.shape[0]}
             attrs["kernel_size"] = tuple(weight.shape[2:])
             return Call("nn.conv2d", (data, Constant(packed, node.span)), canonical(attrs), node.span)
+        case Call("nn.dense", (data, Constant(weight))) if _takes_pairs(node, weight, target):
+            return _paired_dense(node, data, weight)
         case Call("nn.dense", (data, Constant(weight))) if _can_pack(node, weight):
             return _packed_dense(node, data, weight, target)
         case Call("nn.matmul", (data, Constant(weight))) if not node["transpose_a"] and _can_pack(
@@ -57,6 +62,23 @@ def _packed_dense(node: Call, data: Expr, weight: np.ndarray, target: Target) ->
     packed = np.ascontiguousarray(_blocks(weight, block).transpose(0, 2, 1))
     attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
     return Call("nn.contrib_dense_pack", (data, Constant(packed, node.span)), canonical(attrs), node.span)
+
+
+def _takes_pairs(node: Call, weight: np.ndarray, target: Target) -> bool:
+    """Whether ``target`` multiplies two bfloat16 at once, and there are whole pairs of them."""
+    if str(weight.dtype) != "bfloat16" or not target.has("avx512bf16") or node["out_dtype"] == "float64":
+        return False
+    return weight.size > 0 and weight.shape[1] % 2 == 0
+
+
+def _paired_dense(node: Call, data: Expr, weight: np.ndarray) -> Call:
+    """``data (m, k)`` times the rows of ``weight (n, k)``, packed with two elements of a row together."""
+    blocks = _blocks(weight, PAIR_BLOCK)
+    pairs = blocks.reshape(*blocks.shape[:2], -1, 2).transpose(0, 2, 1, 3)
+    attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"]}
+    attrs["weight_layout"] = f"NC{PAIR_BLOCK}n2c"
+    packed = Constant(np.ascontiguousarray(pairs), node.span)
+    return Call("nn.contrib_dense_pack", (data, packed), canonical(attrs), node.span)
 
 
 def _can_pack(node: Call, weight: np.ndarray) -> bool:

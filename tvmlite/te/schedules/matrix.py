@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tvmlite.te.intrin import x86
 from tvmlite.te.schedules.group import (
     Group,
     extent_of,
@@ -14,9 +15,13 @@ from tvmlite.te.schedules.injective import elementwise_loops
 from tvmlite.te.schedules.tile import tile_for
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar
+from tvmlite.te.tensor_intrin import TensorIntrin
 
 FEW_ROWS = 4
 """With at most this many rows, packing the other matrix costs more than it gains."""
+
+PAIR_LANES = 16
+"""How many sums of pairs ``vdpbf16ps`` makes of whole registers."""
 
 ENOUGH_CHUNKS = 8
 """A parallel loop of fewer iterations takes in the loop over row tiles as well."""
@@ -51,7 +56,7 @@ def matrix_product(group: Group) -> None:
     stage.vectorize(lanes)
     chunks = product([*(extent_of(a) for a in batch), _tiles(extent_of(outer), tile.blocks)])
     place = _spread(stage, outside, row_tiles, chunks, worth_threads(work_of(anchor)))
-    accumulate(group.stage(anchor), stage, place)
+    accumulate(group.stage(anchor), stage, place, _pair_product(group, anchor))
     for tensor in group.outputs:
         if tensor is not host:
             elementwise_loops(group, tensor)
@@ -87,13 +92,28 @@ def _spread(
     return row_tiles
 
 
-def accumulate(stage: Stage, host: Stage, place: IterVar) -> None:
-    """Compute the anchor at ``place`` of the host: the reduction outside, the tile unrolled inside."""
+def _pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:
+    """The instruction for sums of two products, where rows stand in pairs and the machine has it."""
+    lanes = extent_of(anchor.axis[-1])
+    if dict(anchor.attrs).get("paired") and lanes == PAIR_LANES and group.target.has("avx512bf16"):
+        return x86.dot_16x1x16_bfloat16_float32()
+    return None
+
+
+def accumulate(stage: Stage, host: Stage, place: IterVar, dot: TensorIntrin | None = None) -> None:
+    """Compute the anchor at ``place`` of the host: the reduction outside, the tile unrolled inside.
+
+    ``dot`` computes a vector from the reduction's last axis.
+    """
     op = stage.op
     assert isinstance(op, ComputeOp)
     *batch, row, block, lane = op.axis
     stage.compute_at(host, place)
-    stage.reorder(*batch, *op.reduce_axis, row, block, lane)
+    steps, pair = (op.reduce_axis, ()) if dot is None else (op.reduce_axis[:-1], op.reduce_axis[-1:])
+    stage.reorder(*batch, *steps, row, block, lane, *pair)
     stage.unroll(row)
     stage.unroll(block)
-    stage.vectorize(lane)
+    if dot is None:
+        stage.vectorize(lane)
+    else:
+        stage.tensorize(lane, dot)

@@ -1,0 +1,122 @@
+"""Products in 16 bits, what needs digits in 32, and a module whose inputs and outputs keep their types."""
+
+import numpy as np
+import pytest
+
+from tvmlite.core.errors import ConfigError
+from tvmlite.core.node import alike, postorder
+from tvmlite.driver import compile
+from tvmlite.relay.infer import type_of
+from tvmlite.relay.interpret import interpret
+from tvmlite.relay.ir import Call, Constant, Expr, Function, Module, Tuple, TupleGetItem, constant, var
+from tvmlite.relay.op import make
+from tvmlite.relay.passes.to_mixed_precision import to_mixed_precision
+from tvmlite.relay.types import same_type
+from tvmlite.relay.verify import verify
+
+rng = np.random.default_rng(0)
+x = var("x", (3, "n", 16))
+
+
+def const(*shape: int) -> Constant:
+    return constant((rng.standard_normal(shape) / 4).astype("float32"))
+
+
+def cast(value: Expr, dtype: str) -> Expr:
+    return make("cast", value, dtype=dtype)
+
+
+def dense(value: Expr, units: int = 16) -> Expr:
+    return make("nn.dense", value, const(units, 16))
+
+
+def mixed(body: Expr, dtype: str = "bfloat16", **lists) -> Module:
+    """The module after the pass: well formed, of the same types, and nearly the same meaning."""
+    before = Module({"main": Function((x,), body)})
+    after = to_mixed_precision(dtype, **lists)(before)
+    verify(after)
+    assert same_type(type_of(after.main.body), type_of(before.main.body))
+    data = rng.standard_normal((3, 5, 16)).astype("float32")
+    made, wanted = (interpret(one, [data]) for one in (after, before))
+    for a, b in zip(made, wanted, strict=True) if isinstance(wanted, (tuple, list)) else [(made, wanted)]:
+        assert a.dtype == b.dtype
+        assert np.abs(a - b).max() <= 4e-2 * np.abs(b).max()
+    return after
+
+
+def dtypes(module: Module) -> list[tuple[str, str]]:
+    """Operators and the dtypes of their first arguments."""
+    calls = [node for node in postorder(module.main.body) if isinstance(node, Call)]
+    return [(str(c.op), type_of(c.args[0]).dtype) for c in calls if not isinstance(c.args[0], Tuple)]
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_a_product_takes_narrow_operands_and_gives_its_sums(dtype: str) -> None:
+    weight = const(4, 16)
+    after = mixed(make("nn.dense", x, weight), dtype)
+    expected = make("nn.dense", cast(x, dtype), cast(weight, dtype), out_dtype="float32")
+
+    assert alike(after.main.body, expected)
+
+
+def test_what_follows_a_product_stays_narrow_until_digits_are_needed() -> None:
+    after = mixed(make("nn.softmax", dense(make("nn.relu", make("add", dense(x), const(16))))))
+
+    assert [kind for op, kind in dtypes(after) if op in ("add", "nn.relu", "nn.dense")] == ["bfloat16"] * 4
+    assert ("nn.softmax", "float32") in dtypes(after)
+    assert sum(op == "cast" for op, _ in dtypes(after)) == 1 + 2 + 1
+
+
+def test_a_residual_sum_stays_wide() -> None:
+    after = mixed(make("add", x, dense(make("nn.gelu", dense(x)))))
+
+    assert ("add", "float32") in dtypes(after)
+    assert ("nn.gelu", "bfloat16") in dtypes(after)
+
+
+def test_tuples_are_narrow_or_wide_field_by_field() -> None:
+    halves = make("split", dense(x), indices_or_sections=2, axis=-1)
+    joined = make("concatenate", Tuple((TupleGetItem(halves, 1), TupleGetItem(halves, 0))), axis=-1)
+    other = make("concatenate", Tuple((dense(x), make("exp", x))), axis=-1)
+
+    after = mixed(Tuple((dense(joined), make("tanh", other), halves[0])))
+
+    assert ("split", "bfloat16") in dtypes(after)
+    assert ("tanh", "float32") in dtypes(after)
+
+
+def test_one_cast_serves_all_readers() -> None:
+    after = mixed(make("add", dense(x), dense(x)))
+
+    assert sum(op == "cast" and kind == "float32" for op, kind in dtypes(after)) == 3
+
+
+def test_the_lists_may_be_others() -> None:
+    assert ("nn.dense", "float32") in dtypes(mixed(dense(x), always=frozenset()))
+    after = mixed(make("nn.relu", dense(x)), follow=frozenset())
+    assert ("nn.relu", "float32") in dtypes(after)
+
+
+def test_what_has_no_product_is_the_same_object() -> None:
+    module = Module({"main": Function((x,), make("nn.softmax", make("nn.relu", x)))})
+
+    assert to_mixed_precision("bfloat16")(module) is module
+
+
+def test_other_precisions_are_refused() -> None:
+    with pytest.raises(ConfigError, match="precision is 'int8', expected 'bfloat16' or 'float16'"):
+        to_mixed_precision("int8")
+    with pytest.raises(ConfigError, match="precision is 'float64'"):
+        compile(Module({"main": Function((x,), dense(x))}), precision="float64")
+
+
+@pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64-v3", "llvm -mcpu=znver4", "c"])
+@pytest.mark.parametrize("units", [16, 37])
+def test_compiled_it_is_as_near(target: str, units: int) -> None:
+    body = make("nn.softmax", dense(make("nn.relu", make("add", dense(x), const(16))), units))
+    module = Module({"main": Function((x,), body)})
+    data = rng.standard_normal((3, 7, 16)).astype("float32")
+    lib = compile(module, target, precision="bfloat16")
+    wanted = interpret(module, [data])
+
+    assert np.abs(lib(data) - wanted).max() <= 3e-2 * wanted.max()
