@@ -121,10 +121,10 @@ def matmul_nbits(
     blocks = -(-columns // block)
     if codes.size != rows * blocks * (block * bits // 8) or factors.size != rows * blocks:
         node.bad(f"weight {codes.shape} and scales {factors.shape} for {rows} x {columns}")
-    values = _unpacked(codes.reshape(rows, blocks, -1), bits).astype(np.float32)
+    values = unpacked(codes.reshape(rows, blocks, -1), bits).astype(np.float32)
     middle = np.full((rows, blocks), 2.0 ** (bits - 1), np.float32)
     if points and points[0].dtype == np.uint8:
-        middle = _unpacked(points[0].reshape(rows, -1), bits)[:, :blocks].astype(np.float32)
+        middle = unpacked(points[0].reshape(rows, -1), bits)[:, :blocks].astype(np.float32)
     elif points:
         middle = points[0].reshape(rows, blocks).astype(np.float32)
     weight = (values - middle[..., None]) * factors.reshape(rows, blocks, 1).astype(np.float32)
@@ -132,7 +132,7 @@ def matmul_nbits(
     return _add(node, node.make("nn.dense", data, dense), bias)
 
 
-def _unpacked(codes: np.ndarray, bits: int) -> np.ndarray:
+def unpacked(codes: np.ndarray, bits: int) -> np.ndarray:
     """Numbers of a few bits out of bytes, the lowest first, along the last axis."""
     parts = [(codes >> shift) & (2**bits - 1) for shift in range(0, 8, bits)]
     return np.stack(parts, axis=-1).reshape(*codes.shape[:-1], -1)

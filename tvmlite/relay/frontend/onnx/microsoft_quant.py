@@ -5,10 +5,11 @@ from __future__ import annotations
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.frontend.onnx import dims, matmul, nn, quant, recurrent
 from tvmlite.relay.frontend.onnx.broadcast import broadcast_all
-from tvmlite.relay.frontend.onnx.microsoft import DOMAIN, _add, _transposed
+from tvmlite.relay.frontend.onnx.index import from_front
+from tvmlite.relay.frontend.onnx.microsoft import DOMAIN, _add, _transposed, unpacked
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
-from tvmlite.relay.ir import Expr
+from tvmlite.relay.ir import Constant, Expr
 
 
 @converter("QuantizeLinear", domain=DOMAIN)
@@ -145,6 +146,46 @@ def qlinear_where(
     left, right = quant.dequantize(node, a, a_scale, a_zero), quant.dequantize(node, b, b_scale, b_zero)
     made = node.make("where", *broadcast_all(node, condition, left, right))
     return quant.quantize(node, made, out_scale, out_zero, node.dtype(out_zero))
+
+
+@converter("GatherBlockQuantized", domain=DOMAIN)
+def gather_block_quantized(
+    node: OnnxNode, data: Expr, indices: Expr, scales: Expr, zeros: Expr | None = None
+) -> Expr:
+    """Rows picked by their indices, then made real, a scale and zero point a block; a byte holds several."""
+    bits, middle = node.attr("bits", 4), 0
+    if node.dtype(data) == "uint8":
+        data = _codes(node, data, bits)
+        middle = 1 << (bits - 1)
+        zeros = None if zeros is None else _codes(node, zeros, bits)
+    elif not dtypes.is_int(node.dtype(data)):
+        node.unsupported(f"of {node.dtype(data)}")
+    rank = node.rank(data)
+    axis = node.axis(node.attr("gather_axis", 0), rank, "gather_axis")
+    blocked = node.axis(node.attr("quantize_axis", 1), rank, "quantize_axis")
+    if axis == blocked:
+        node.unsupported("gather_axis and quantize_axis that are one")
+    places = from_front(node, indices, node.shape(data)[axis])
+    picked, factors, *points = (
+        node.make("take", x, places, axis=axis) for x in (data, scales, *([] if zeros is None else [zeros]))
+    )
+    blocked += node.rank(indices) - 1 if blocked > axis else 0
+    shape, block = node.shape(picked), node.attr("block_size", 128)
+    moved = node.make("subtract", node.cast(picked, "float32"), float(middle))
+    if points:
+        wide = quant.spread_blocks(node, node.cast(points[0], "float32"), shape, blocked, block)
+        moved = node.make("subtract", node.cast(picked, "float32"), wide)
+    wide = quant.spread_blocks(node, node.cast(factors, "float32"), shape, blocked, block)
+    return node.cast(node.make("multiply", moved, wide), node.dtype(scales))
+
+
+def _codes(node: OnnxNode, data: Expr, bits: int) -> Expr:
+    """The codes that lie side by side in the bytes of a constant, a byte each."""
+    if bits not in (2, 4, 8):
+        node.bad(f"bits is {bits}, expected 2, 4 or 8")
+    if not isinstance(data, Constant):
+        node.unsupported("codes that are not constant")
+    return Constant(unpacked(data.data, bits), node.span)
 
 
 @converter("DynamicQuantizeLSTM", domain=DOMAIN)

@@ -10,7 +10,7 @@ from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.frontend.onnx.shape import slice_axes
 from tvmlite.relay.ir import Expr
-from tvmlite.relay.types import show_shape
+from tvmlite.relay.types import Shape, show_shape
 
 _WHOLE = ("int8", "uint8", "int16", "uint16", *dtypes.NARROW_INTS)
 _WITHOUT_ZERO_POINT = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
@@ -99,7 +99,12 @@ def _spread(node: OnnxNode, value: Expr, data: Expr) -> Expr:
     if not block:
         factor, _, axis = _parameters(node, data, value, value, node.dtype(value))
         return factor if axis < 0 else node.reshape(factor, (*shape, *(1,) * (len(wanted) - 1 - axis)))
-    axis = node.axis(node.attr("axis", 1), len(wanted))
+    return spread_blocks(node, value, wanted, node.axis(node.attr("axis", 1), len(wanted)), block)
+
+
+def spread_blocks(node: OnnxNode, value: Expr, wanted: Shape, axis: int, block: int) -> Expr:
+    """One number a block as one an element of ``wanted``: each repeated ``block`` times along ``axis``."""
+    shape = node.shape(value)
     fits = len(shape) == len(wanted) and all(
         dims.equal(a, dims.ceil_div(b, block) if k == axis else b)
         for k, (a, b) in enumerate(zip(shape, wanted, strict=True))
