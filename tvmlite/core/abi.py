@@ -11,6 +11,12 @@ A compiled function is ``int32_t NAME(parameters...)``, parameters in the order 
 - ``workspace``: a pointer to scratch memory, aligned to 64 bytes, of the size that
   ``NAME_shapes`` (or ``Signature.workspace``, when static) tells; may be null if that is 0.
 - ``threads``: an ``int64_t``, the number of threads the workspace was sized for.
+- ``told``: a pointer to ``int64_t``, and ``capacity``: an ``int64_t``, the bytes of the workspace: only where
+  extents come from the data. What ``NAME_shapes`` tells is then the least to begin with. When more is needed,
+  the entry writes how much to ``told[0]`` and returns the code of ``TOO_SMALL``: bring a larger workspace and
+  call again (a negative number is more than any memory has).
+- ``found``: not passed: an output whose extents come from the data. The entry leaves it in the workspace; for
+  each, in order, ``told`` has from element 1 on the byte of the workspace where it begins, and its extents.
 - ``profile``: a nullable pointer to ``int64_t``; an entry writes the nanoseconds of its k-th
   kernel to element k.
 
@@ -19,7 +25,7 @@ It returns 0, or a positive code whose message is ``Signature.messages[code - 1]
 When any shape or the workspace depends on a size, the library also has
 ``int32_t NAME_shapes(int64_t *out, int64_t threads, int64_t size0, ...)``
 (sizes are those parameters, of kind scalar or size, that shapes depend on: ``shape_sizes``): it writes
-the extents of all inputs and outputs, in order, one after another, and then the bytes of workspace.
+the extents of all inputs and outputs (that are passed), in order, and then the bytes of workspace.
 
 Parallel loops call ``int32_t tvmlite_parallel_for(body, closure, extent)`` with
 ``int32_t body(void *closure, int64_t begin, int64_t end, int64_t thread)``, where ``thread`` is in
@@ -46,7 +52,12 @@ LONGEST_NAME = 128
 PARALLEL_FOR = "tvmlite_parallel_for"
 NOW = "tvmlite_now"
 
-Kind = Literal["input", "output", "scalar", "size", "workspace", "threads", "profile"]
+TOO_SMALL = "the workspace is too small; told[0] has the bytes that are needed"
+"""The message whose code says: call again with a larger workspace."""
+
+Kind = Literal[
+    "input", "output", "found", "scalar", "size", "workspace", "threads", "told", "capacity", "profile"
+]
 
 C_TYPES = {
     "float64": "double",
@@ -83,7 +94,7 @@ class Parameter:
                 return f"{C_TYPES[self.dtype]} "
             case "workspace":
                 return "void *"
-            case "profile":
+            case "profile" | "told":
                 return "int64_t *"
             case _:
                 return "int64_t "
@@ -110,9 +121,24 @@ class Signature:
         return tuple(p for p in self.parameters if p.kind == kind)
 
     @property
+    def passed(self) -> tuple[Parameter, ...]:
+        """The parameters of the C function, in order: all but those that are found."""
+        return tuple(p for p in self.parameters if p.kind != "found")
+
+    @property
     def arrays(self) -> tuple[Parameter, ...]:
-        """Inputs and outputs, in order."""
+        """Inputs and outputs that are passed, in order."""
         return tuple(p for p in self.parameters if p.kind in ("input", "output"))
+
+    @property
+    def outputs(self) -> tuple[Parameter, ...]:
+        """What it gives, in order: outputs that are passed and those that are found."""
+        return tuple(p for p in self.parameters if p.kind in ("output", "found"))
+
+    @property
+    def told_length(self) -> int:
+        """The elements of ``told``."""
+        return 1 + sum(1 + len(p.shape) for p in self.of_kind("found"))
 
     @property
     def shape_sizes(self) -> tuple[Parameter, ...]:
@@ -130,7 +156,7 @@ class Signature:
 
     def c_prototype(self) -> str:
         """``int32_t NAME(const float *x, ...)``, without a semicolon."""
-        return f"int32_t {self.name}({', '.join(f'{p.c_type}{p.name}' for p in self.parameters) or 'void'})"
+        return f"int32_t {self.name}({', '.join(f'{p.c_type}{p.name}' for p in self.passed) or 'void'})"
 
     def c_shapes_prototype(self) -> str:
         """The prototype of ``NAME_shapes``, without a semicolon."""

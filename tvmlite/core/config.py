@@ -7,6 +7,8 @@
 ``TVMLITE_CACHE=dir``      where compiled objects are kept; default ``~/.cache/tvmlite``;
                            ``off`` keeps none
 ``TVMLITE_CACHE_MB=n``     the size the cache is trimmed to; default 2048
+``TVMLITE_LOOP_LIMIT=n``   turns after which a loop that a condition should end stops with an error,
+                           compiled into the model; default 10000000
 ``TVMLITE_TARGET=string``  what ``target="native"`` means; default: the machine we run on
 =========================  =====================================================================
 """
@@ -52,6 +54,11 @@ def cache_dir() -> Path | None:
 def cache_megabytes() -> int:
     """The size the cache is trimmed to, in MB."""
     return _positive("TVMLITE_CACHE_MB", os.environ.get("TVMLITE_CACHE_MB", "2048"))
+
+
+def loop_limit() -> int:
+    """The most turns of a loop that only a condition ends."""
+    return _positive("TVMLITE_LOOP_LIMIT", os.environ.get("TVMLITE_LOOP_LIMIT", "10000000"))
 
 
 def native_target() -> str | None:

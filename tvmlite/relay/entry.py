@@ -6,23 +6,28 @@ one blob, and both places are known to the entry at compile time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from tvmlite.core import abi
+from tvmlite.core import abi, config
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.relay import memory
+from tvmlite.relay.blocks import Bind, Block, Branch, Repeat, Run, order
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Call, Constant, Expr, Function, Module, Tuple, TupleGetItem
+from tvmlite.relay.interpret import negative_extent, too_many_turns
+from tvmlite.relay.ir import Call, Constant, Expr, Function, Loop, Module, Tuple
 from tvmlite.relay.lower import dimensions
-from tvmlite.relay.types import TensorType, TupleType, Type
+from tvmlite.relay.memory import Slot, slots_of, tensor_types
+from tvmlite.relay.types import TensorType, Type, dims_of, num_elements
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop.overflow import or_overflow
 
 
 @dataclass(frozen=True)
@@ -72,114 +77,359 @@ def build_entry(
     """The entry of a fused ``module``, in legal loop IR, and the constants it refers to.
 
     ``kernels`` gives the kernel of each fused group. The entry's parameters are the module's inputs,
-    then its outputs; its sizes are the dimensions found in the inputs' shapes.
+    then its outputs; its sizes are the dimensions found in the inputs' shapes. Outputs of extents that come
+    from data are no parameters: the entry leaves them in the workspace and tells where.
     """
     main = module.main
-    builder = _EntryBuilder(main, name, kernels, memory.plan(main))
-    builder.place_outputs(output_names(module, len(_values(main.body))))
-    calls = [n for n in postorder(main.body) if isinstance(n, Call) and not memory.is_view(n)]
-    body = [builder.call(node, slot) for slot, node in enumerate(calls)]
-    sizes = _bound_sizes(main)
-    outputs = tuple(builder.outputs)
+    root = order(main)
+    sizes = _bound_sizes(main, root)
+    builder = _EntryBuilder(main, name, kernels, root)
+    outputs = builder.place_outputs(output_names(module, len(slots_of(main.body))))
+    body = builder.body()
     function = loop.Function(
         name,
-        (*builder.inputs, *outputs),
-        outputs,
+        (*builder.inputs, *(one for one in outputs if one.scope == "param")),
+        tuple(outputs),
         sizes,
-        loop.Seq(tuple(body)),
+        body,
         builder.workspace(),
         tuple(builder.messages),
-        tuple(kernels[n.op].symbol for n in calls if isinstance(n.op, Function)),
+        tuple(kernels[run.call.op].symbol for run in builder.runs if isinstance(run.call.op, Function)),
+        told=builder.told,
     )
     return function, builder.constants
 
 
+@dataclass(frozen=True)
+class _Turned:
+    """The home of what a loop's body makes: the state of the next turn, or the row of this one."""
+
+    loop: Loop
+    index: int
+
+
 class _EntryBuilder:
-    """Where each value of ``main`` lives, and the calls that make it."""
+    """Where each value of ``main`` lives, and the statements that make it."""
 
     def __init__(
-        self, main: Function, name: str, kernels: Mapping[Function, KernelInterface], plan: memory.MemoryPlan
+        self, main: Function, name: str, kernels: Mapping[Function, KernelInterface], root: Block
     ) -> None:
-        self.main, self.kernels, self.plan = main, kernels, plan
+        self.main, self.name, self.kernels, self.root = main, name, kernels, root
         self.constants = Constants()
         self.messages: list[str] = []
-        self.scratch: e.Expr | None = None
+        self.runs: list[Run] = []
         names = abi.unique_names({p: p.name for p in main.params})
-        self.buffers: dict[tuple[Expr, int], loop.Buffer] = {
+        self.buffers: dict[Slot, loop.Buffer] = {
             (p, 0): _buffer(names[p], p.type, "param") for p in main.params
         }
-        self.inputs = [self.buffers[p, 0] for p in main.params]
-        self.outputs: list[loop.Buffer] = []
-        self.taken = {b.name for b in self.inputs}
+        self.inputs = list(self.buffers.values())
+        self.homes: dict[Slot, loop.Buffer | Slot | _Turned] = {}
+        self.copies: dict[Block, list[tuple[Slot, loop.Buffer | Slot | _Turned]]] = {}
+        self.variables: dict[tuple[Loop, str], e.Var] = {}
+        self.scratch: dict[Bind | None, e.Expr] = {}
+        self.told: loop.Buffer | None = None
 
-    def place_outputs(self, names: Sequence[str]) -> None:
-        """Give each output a parameter; the call that makes it writes there."""
-        for index, value in enumerate(_values(self.main.body)):
-            wanted = names[index]
-            label = _fresh(wanted, self.taken)
-            self.taken.add(label)
-            key = resolve(value)
-            assert key not in self.buffers, "an output is a parameter or another output: copy it first"
-            self.buffers[key] = _buffer(label, type_of(value), "param")
-            self.outputs.append(self.buffers[key])
+    # --- where values live ---
 
-    def call(self, node: Call, slot: int) -> loop.Stmt:
+    def place_outputs(self, names: Sequence[str]) -> list[loop.Buffer]:
+        """Each output's buffer: a parameter, which a call writes or a copy, or a view where it is found."""
+        self.found: list[tuple[Slot, TensorType]] = []
+        outputs: list[loop.Buffer] = []
+        taken = {b.name for b in self.inputs}
+        makers = _makers(self.root)
+        dynamic = {d for bind in _binds(self.root) for d in bind.node.dims}
+        results = zip(slots_of(self.main.body), tensor_types(type_of(self.main.body)), names, strict=True)
+        for slot, type_, wanted in results:
+            label = _fresh(wanted, taken)
+            taken.add(label)
+            if dynamic.intersection(dims_of(type_.shape)):
+                self.found.append((slot, type_))
+                outputs.append(_buffer(label, type_, "view"))
+                continue
+            outputs.append(_buffer(label, type_, "param"))
+            self._settle(slot, outputs[-1], self.root, makers)
+        self._settle_blocks(self.root, makers)
+        if dynamic:
+            count = 1 + sum(1 + type_.ndim for _, type_ in self.found)
+            self.told = loop.Buffer("told", e.INDEX, (e.const(count, e.INDEX),), "param")
+        self.plan = memory.plan(self.root, self.homes)
+        return outputs
+
+    def _settle(
+        self, slot: Slot, home: loop.Buffer | Slot | _Turned, block: Block, makers: Mapping[Expr, Block]
+    ) -> None:
+        """What ``block`` gives as ``slot`` is made in ``home``, or copied there at the block's end."""
+        if makers.get(slot[0]) is block and slot not in self.homes:
+            self.homes[slot] = home
+        else:
+            self.copies.setdefault(block, []).append((slot, home))
+
+    def _settle_blocks(self, block: Block, makers: Mapping[Expr, Block]) -> None:
+        for step in block.steps:
+            if isinstance(step, Branch):
+                for inner in (step.then, step.otherwise):
+                    for index, slot in enumerate(slots_of(inner.result)):
+                        self._settle(slot, (step.node, index), inner, makers)
+                    self._settle_blocks(inner, makers)
+            elif isinstance(step, Repeat):
+                _going, *results = slots_of(step.body.result)
+                for index, slot in enumerate(results):
+                    self._settle(slot, _Turned(step.node, index), step.body, makers)
+                self._settle_blocks(step.body, makers)
+
+    def place(self, slot: Slot) -> tuple[loop.Buffer, e.Expr | None]:
+        """The buffer of a value, and the byte of the workspace, or of the constants, where it is."""
+        return self._at(self.homes.get(slot, slot), slot_type(slot), f"value{len(self.buffers)}", slot)
+
+    def _at(
+        self, home: loop.Buffer | Slot | _Turned, type_: TensorType, label: str, slot: Slot
+    ) -> tuple[loop.Buffer, e.Expr | None]:
+        if isinstance(home, loop.Buffer):
+            return home, None
+        if isinstance(home, _Turned):
+            return self._view(slot, type_, label), self._turned(home, type_)
+        if home != slot:
+            return self.place(home)
+        node = slot[0]
+        if isinstance(node, Constant):
+            if slot not in self.buffers:
+                self.buffers[slot] = _buffer(f"constant{len(self.constants.offsets)}", type_, "constant")
+            return self.buffers[slot], e.const(self.constants.offset(node), e.INDEX)
+        if slot in self.buffers and self.buffers[slot].scope == "param":
+            return self.buffers[slot], None
+        return self._view(slot, type_, label), self._offset(slot)
+
+    def _view(self, slot: Slot, type_: TensorType, label: str) -> loop.Buffer:
+        if slot not in self.buffers:
+            self.buffers[slot] = _buffer(label, type_, "view")
+        return self.buffers[slot]
+
+    def _offset(self, slot: Slot) -> e.Expr:
+        """Where a value is that has no other home."""
+        node, index = slot
+        if isinstance(node, Loop) and index < len(node.states):
+            return self._state(node, index, self.variables[node, "turns"])
+        for owner, _ in self.variables:
+            if node in owner.states:
+                return self._state(owner, owner.states.index(node), self.variables[owner, "turn"])
+        return e.convert(self.plan.offsets[slot], e.INDEX)
+
+    def _state(self, node: Loop, index: int, turn: e.Expr) -> e.Expr:
+        """The state after ``turn`` turns: even and odd ones have a place each."""
+        even, odd = (
+            e.convert(self.plan.offsets[s], e.INDEX) for s in ((node, index), (node.states[index], 0))
+        )
+        return e.Select(e.Equal(turn % 2, e.const(0, e.INDEX)), even, odd)
+
+    def _turned(self, home: _Turned, type_: TensorType) -> e.Expr:
+        turn = self.variables[home.loop, "turn"]
+        if home.index < len(home.loop.states):
+            return self._state(home.loop, home.index, turn + 1)
+        bytes_ = dtypes.bytes_of(type_.dtype) * num_elements(type_.shape)
+        return e.convert(self.plan.offsets[home.loop, home.index], e.INDEX) + turn * bytes_
+
+    # --- statements ---
+
+    def body(self) -> loop.Stmt:
+        """All that the entry does."""
+        return self._block(self.root, None, self._tell)
+
+    def workspace(self) -> e.Expr | None:
+        """Bytes: the intermediates of sizes known at the start, then the largest scratch of their kernels."""
+        total = arith.simplify(self._end(None))
+        return None if e.is_const(total, 0) and None not in self.scratch and self.told is None else total
+
+    def _end(self, frame: Bind | None) -> e.Expr:
+        """The byte behind a frame and the scratch of the kernels that are called while it is the last."""
+        top = self._top(frame)
+        return top + self.scratch[frame] if frame in self.scratch else top
+
+    def _top(self, frame: Bind | None) -> e.Expr:
+        if frame is None:
+            return e.convert(self.plan.size, e.INDEX)
+        one = self.plan.frames[frame]
+        return one.base + e.convert(one.size, e.INDEX)
+
+    def _block(self, block: Block, frame: Bind | None, last: Callable[[], list[loop.Stmt]]) -> loop.Stmt:
+        """The steps of ``block``, and ``last``; a step that binds names has what follows it inside."""
+        levels: list[tuple[Callable[[loop.Stmt], loop.Stmt], list[loop.Stmt]]] = [(lambda inner: inner, [])]
+        for step in block.steps:
+            match step:
+                case Run(call):
+                    levels[-1][1].append(self._run(step, call, frame))
+                case Branch():
+                    levels[-1][1].append(self._branch(step, frame))
+                case Bind():
+                    frame = step
+                    levels.append((self._bind(step), []))
+                case Repeat():
+                    levels[-1][1].append(self._repeat(step, frame))
+                    levels.append((self._counted(step.node), []))
+        levels[-1][1].extend(self._copy(slot, home) for slot, home in self.copies.get(block, ()))
+        levels[-1][1].extend(last())
+        made: loop.Stmt | None = None
+        for wrap, statements in reversed(levels):
+            made = wrap(loop.Seq((*statements, *([] if made is None else [made]))))
+        assert made is not None
+        return made
+
+    def _run(self, run: Run, node: Call, frame: Bind | None) -> loop.Stmt:
         """The kernel call of ``node``, with views of the memory it needs."""
         if not isinstance(node.op, Function):
             raise UnsupportedError(f"operator {node.op!r} outside a fused group", node.span)
         interface = self.kernels[node.op]
-        places: list[tuple[loop.Buffer, e.Expr]] = []
-        arguments = [self._argument(a, places) for a in node.args]
-        arguments += [self._result(node, i, t, places) for i, t in enumerate(tensor_types(type_of(node)))]
+        places = [self.place(slot) for arg in node.args for slot in slots_of(arg)]
+        places += [self.place((node, i)) for i in range(len(tensor_types(type_of(node))))]
         statement: loop.Stmt = loop.CallKernel(
             interface.symbol,
-            tuple(arguments),
+            tuple(buffer for buffer, _ in places),
             interface.sizes,
-            None if interface.workspace is None else e.convert(self.plan.size, e.INDEX),
+            None if interface.workspace is None else self._top(frame),
             len(self.messages),
-            slot,
+            len(self.runs),
         )
+        self.runs.append(run)
         self.messages.extend(_place(node.op) + message for message in interface.messages)
         if interface.workspace is not None:
+            known = self.scratch.get(frame)
             needed = interface.workspace
-            self.scratch = needed if self.scratch is None else e.Max(*e.match(self.scratch, needed))
-        for buffer, offset in dict(places).items():
-            statement = loop.View(buffer, offset, statement)
-        return statement
+            self.scratch[frame] = needed if known is None else e.Max(*e.match(known, needed))
+        return _viewed(places, statement)
 
-    def workspace(self) -> e.Expr | None:
-        """Bytes: the intermediates, then the largest scratch of any kernel."""
-        total = e.convert(self.plan.size, e.INDEX)
-        if self.scratch is not None:
-            total = total + self.scratch
-        total = arith.simplify(total)
-        return None if e.is_const(total, 0) and self.scratch is None else total
+    def _bind(self, step: Bind) -> Callable[[loop.Stmt], loop.Stmt]:
+        """What follows, with the dimensions of ``step`` and the frame that begins with them."""
+        node = step.node
+        with_value, read = self._read(slots_of(node.value)[0], "extents")
+        checks = [self._require(read(k) >= 0, negative_extent(node, d)) for k, d in enumerate(node.dims)]
 
-    def _argument(self, value: Expr, places: list[tuple[loop.Buffer, e.Expr]]) -> loop.Buffer:
-        key = resolve(value)
-        if key in self.buffers and self.buffers[key].scope == "param":
-            return self.buffers[key]
-        source = key[0]
-        if isinstance(source, Constant):
-            if key not in self.buffers:
-                self.buffers[key] = _buffer(
-                    f"constant{len(self.constants.offsets)}", type_of(source), "constant"
-                )
-            places.append((self.buffers[key], e.const(self.constants.offset(source), e.INDEX)))
+        def wrap(inner: loop.Stmt) -> loop.Stmt:
+            inner = self._framed(step, inner)
+            for k, dim in reversed(list(enumerate(node.dims))):
+                inner = loop.Let(dim, read(k), inner)
+            return with_value(loop.Seq((*checks, inner)))
+
+        return wrap
+
+    def _framed(self, step: Bind, inner: loop.Stmt) -> loop.Stmt:
+        """``inner`` after a check that the workspace has room for the frame."""
+        frame = self.plan.frames[step]
+        if frame.size != 0 or step in self.scratch:
+            needed = e.Var("needed", e.INDEX)
+            enough = e.And(needed >= 0, needed <= loop.CAPACITY)
+            check = (
+                loop.Store(self._told(), (e.const(0, e.INDEX),), needed),
+                self._require(enough, abi.TOO_SMALL),
+                inner,
+            )
+            inner = loop.Let(needed, or_overflow(arith.simplify(self._end(step))), loop.Seq(check))
+        return loop.Let(frame.base, e.convert(frame.start, e.INDEX), inner)
+
+    def _branch(self, step: Branch, frame: Bind | None) -> loop.Stmt:
+        with_condition, read = self._read(slots_of(step.node.condition)[0], "condition")
+        then = self._block(step.then, frame, list)
+        return with_condition(loop.If(read(0), then, self._block(step.otherwise, frame, list)))
+
+    def _repeat(self, step: Repeat, frame: Bind | None) -> loop.Stmt:
+        """The states begin in the places of even turns; a condition is kept in memory, as is the turn."""
+        node = step.node
+        turn = self.variables[node, "turn"] = e.Var("turn", e.INDEX)
+        self.variables[node, "turns"] = e.Var("turns", e.INDEX)
+        begin = [
+            self._copy(slots_of(first)[0], (node, k), at=e.convert(self.plan.offsets[node, k], e.INDEX))
+            for k, first in enumerate(node.initial)
+        ]
+        count = len(node.body.fields)
+        with_turns, read_turns, put_turns = self._cell((node, count - 1), "count")
+        with_index, _, put_index = self._cell((node.index, 0), "index")
+        start = with_index(put_index(turn))
+        most = e.convert(node.turns, e.INDEX)
+        if node.condition is None:
+            body = loop.Seq((start, self._block(step.body, frame, list)))
+            end = with_turns(put_turns(e.Max(most, e.const(0, e.INDEX))))
+            return loop.Seq((*begin, loop.For(turn, e.const(0, e.INDEX), most, body), end))
+        with_go, read_go, put_go = self._cell((node, count), "go")
+        with_first, read_first = self._read(slots_of(node.condition)[0], "condition")
+        with_on, read_on = self._read(slots_of(step.body.result)[0], "on")
+
+        def finish() -> list[loop.Stmt]:
+            on = put_go(e.And(read_on(0), turn + 1 < most))
+            return [with_on(on), put_turns(turn + 1)]
+
+        limit = self._require(turn < config.loop_limit(), too_many_turns(node))
+        body = loop.Seq((limit, start, self._block(step.body, frame, finish)))
+        turning = loop.While(read_go(), loop.Let(turn, read_turns(), body))
+        first = with_first(put_go(e.And(read_first(0), e.const(0, e.INDEX) < most)))
+        zero = put_turns(e.const(0, e.INDEX))
+        return with_turns(with_go(loop.Seq((*begin, zero, first, turning))))
+
+    def _counted(self, node: Loop) -> Callable[[loop.Stmt], loop.Stmt]:
+        """What follows a loop, with its number of turns by name."""
+        with_turns, read, _ = self._cell((node, len(node.body.fields) - 1), "count")
+        return lambda inner: with_turns(loop.Let(self.variables[node, "turns"], read(), inner))
+
+    def _tell(self) -> list[loop.Stmt]:
+        """Where the outputs are that the caller does not bring memory for, and their extents."""
+        numbers: list[e.Expr] = []
+        for slot, type_ in self.found:
+            _, offset = self.place(slot)
+            assert offset is not None
+            numbers += [offset, *(e.convert(d, e.INDEX) for d in type_.shape)]
+        return [
+            loop.Store(self._told(), (e.const(k, e.INDEX),), number) for k, number in enumerate(numbers, 1)
+        ]
+
+    # --- parts of statements ---
+
+    def _told(self) -> loop.Buffer:
+        assert self.told is not None
+        return self.told
+
+    def _require(self, condition: e.Expr, message: str) -> loop.Stmt:
+        if message not in self.messages:
+            self.messages.append(message)
+        return loop.Assert(condition, message)
+
+    def _read(
+        self, slot: Slot, label: str
+    ) -> tuple[Callable[[loop.Stmt], loop.Stmt], Callable[[int], e.Expr]]:
+        """A wrapper that brings a value into view, by a name of its own, and what loads an element."""
+        buffer, offset = self.place(slot)
+        if offset is not None:
+            buffer = dataclasses.replace(buffer, name=label)
+        places = [(buffer, offset)]
+        return lambda inner: _viewed(places, inner), lambda k: loop.Load(buffer, (e.const(k, e.INDEX),))
+
+    def _cell(
+        self, slot: Slot, label: str
+    ) -> tuple[Callable[[loop.Stmt], loop.Stmt], Callable[[], e.Expr], Callable[[e.Expr], loop.Stmt]]:
+        """A wrapper that brings a scalar of a loop into view, what loads it, and what stores it."""
+        type_ = TensorType((), "bool") if label == "go" else TensorType((), e.INDEX)
+        buffer = _buffer(label, type_, "view")
+        at = (e.const(0, e.INDEX),)
+        return (
+            lambda inner: loop.View(buffer, e.convert(self.plan.offsets[slot], e.INDEX), inner),
+            lambda: loop.Load(buffer, at),
+            lambda value: loop.Store(buffer, at, value),
+        )
+
+    def _copy(self, slot: Slot, home: loop.Buffer | Slot | _Turned, at: e.Expr | None = None) -> loop.Stmt:
+        """The elements of a value, element by element, to ``home`` (or to byte ``at``)."""
+        type_ = slot_type(slot)
+        source, source_at = self.place(slot)
+        if at is not None:
+            target = _buffer("copied", type_, "view")
+        elif isinstance(home, tuple):
+            target, at = self.place(home)
         else:
-            places.append((self.buffers[key], e.convert(self.plan.offsets[key], e.INDEX)))
-        return self.buffers[key]
-
-    def _result(
-        self, node: Call, index: int, type_: TensorType, places: list[tuple[loop.Buffer, e.Expr]]
-    ) -> loop.Buffer:
-        key = (node, index)
-        if key not in self.buffers:
-            self.buffers[key] = _buffer(f"value{len(self.buffers)}", type_, "view")
-        buffer = self.buffers[key]
-        if buffer.scope == "view":
-            places.append((buffer, e.convert(self.plan.offsets[key], e.INDEX)))
-        return buffer
+            target, at = self._at(home, type_, "copied", (Tuple(()), 0))
+        if target is source or at is not None:
+            target = dataclasses.replace(target, name="copied")
+        index = e.Var("i", e.INDEX)
+        store = loop.Store(target, (index,), loop.Load(source, (index,)))
+        count = e.convert(num_elements(type_.shape), e.INDEX)
+        return _viewed(
+            [(source, source_at), (target, at)], loop.For(index, e.const(0, e.INDEX), count, store)
+        )
 
 
 def _place(group: Function) -> str:
@@ -188,33 +438,52 @@ def _place(group: Function) -> str:
     return f"{notes[-1]}: " if notes and notes[-1] else ""
 
 
-def resolve(value: Expr) -> tuple[Expr, int]:
-    """The node that makes ``value``, a tensor, and which of its results it is."""
-    (slot,) = memory.slots_of(value)
-    return slot
+def _viewed(places: Sequence[tuple[loop.Buffer, e.Expr | None]], inner: loop.Stmt) -> loop.Stmt:
+    """``inner`` with views of the buffers that have an offset."""
+    for buffer, offset in dict(places).items():
+        if offset is not None:
+            inner = loop.View(buffer, offset, inner)
+    return inner
 
 
-def tensor_types(type_: Type) -> tuple[TensorType, ...]:
-    """The tensors of ``type_``: itself, or a tuple's fields."""
-    fields = type_.fields if isinstance(type_, TupleType) else (type_,)
-    assert all(isinstance(t, TensorType) for t in fields), "a kernel's results are tensors"
-    return fields  # type: ignore[return-value]
+def slot_type(slot: Slot) -> TensorType:
+    """The type of a value."""
+    node, index = slot
+    return tensor_types(type_of(node))[index]
+
+
+def _makers(block: Block) -> dict[Expr, Block]:
+    """The block in which each call and each branch is."""
+    found: dict[Expr, Block] = {}
+    for step in block.steps:
+        match step:
+            case Run(call):
+                found[call] = block
+            case Branch(node, then, otherwise):
+                found |= {node: block, **_makers(then), **_makers(otherwise)}
+            case Repeat(_, body):
+                found |= _makers(body)
+    return found
+
+
+def _binds(block: Block) -> list[Bind]:
+    """Where dimensions get values, in ``block`` and the blocks in it."""
+    found: list[Bind] = []
+    for step in block.steps:
+        match step:
+            case Bind():
+                found.append(step)
+            case Branch(_, then, otherwise):
+                found += [*_binds(then), *_binds(otherwise)]
+            case Repeat(_, body):
+                found += _binds(body)
+    return found
 
 
 def output_names(module: Module, count: int) -> list[str]:
     """The names of the ``count`` outputs: the model's own, or ``output0``, ``output1``, ..."""
     known = module.output_names
     return [known[i] if i < len(known) else f"output{i}" for i in range(count)]
-
-
-def _values(body: Expr) -> tuple[Expr, ...]:
-    """The outputs of a function with this body, one expression each."""
-    if isinstance(body, Tuple):
-        return body.fields
-    type_ = type_of(body)
-    if isinstance(type_, TupleType):
-        return tuple(TupleGetItem(body, i) for i in range(len(type_.fields)))
-    return (body,)
 
 
 def _buffer(name: str, type_: Type, scope: str) -> loop.Buffer:
@@ -229,8 +498,8 @@ def _fresh(wanted: str, taken: set[str]) -> str:
     return names[""]
 
 
-def _bound_sizes(main: Function) -> tuple[e.Var, ...]:
-    """The dimensions that are a whole extent of an input, in order; an unbound one is an error."""
+def _bound_sizes(main: Function, root: Block) -> tuple[e.Var, ...]:
+    """The dimensions that are a whole extent of an input, in order; one bound nowhere is an error."""
     bound = dict.fromkeys(
         d
         for p in main.params
@@ -238,7 +507,8 @@ def _bound_sizes(main: Function) -> tuple[e.Var, ...]:
         for d in p.type.shape
         if isinstance(d, e.SizeVar)
     )
+    from_data = {d for bind in _binds(root) for d in bind.node.dims}
     for size in dimensions(main):
-        if size not in bound:
+        if size not in bound and size not in from_data:
             raise TypeInferError(f"dimension {size.name!r} is not an extent of any input", main.span)
     return tuple(bound)

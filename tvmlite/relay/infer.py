@@ -9,7 +9,20 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError
 from tvmlite.core.node import substitute
 from tvmlite.relay import op as operators
-from tvmlite.relay.ir import Call, Constant, Expr, Function, If, Let, Module, Tuple, TupleGetItem, Var
+from tvmlite.relay.ir import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    If,
+    Let,
+    LetDims,
+    Loop,
+    Module,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
 from tvmlite.relay.types import (
     Dim,
     FuncType,
@@ -123,8 +136,12 @@ def _type_of(node: Expr) -> Type:
                     _span(node),
                 )
             return _types[body]
+        case LetDims():
+            return _with_dims(node)
         case If():
             return _branches(node)
+        case Loop():
+            return _loop(node)
         case Call(op=Function() as function):
             return _function_call(node, function)
         case Call():
@@ -141,6 +158,18 @@ def _field(node: TupleGetItem) -> Type:
     return type_.fields[node.index]
 
 
+def _with_dims(node: LetDims) -> Type:
+    count, value = len(node.dims), _types[node.value]
+    vector = isinstance(value, TensorType) and value.dtype == "int64" and value.shape == (count,)
+    if not vector and not (count == 1 and is_scalar(value, "int64")):
+        names = ", ".join(d.name for d in node.dims)
+        raise TypeInferError(
+            f"let dims: {names} stand for {show_type(value)}, expected int64 and {count} elements",
+            _span(node),
+        )
+    return _types[node.body]
+
+
 def _branches(node: If) -> Type:
     condition, then, otherwise = (_types[child] for child in node.children())  # type: ignore[index]
     if not is_scalar(condition, "bool"):
@@ -150,6 +179,36 @@ def _branches(node: If) -> Type:
             f"if: one branch is {show_type(then)}, the other {show_type(otherwise)}", _span(node)
         )
     return then
+
+
+def _loop(node: Loop) -> Type:
+    """The last states, the rows of all turns, and the number of turns."""
+
+    def check(holds: bool, what: str) -> None:
+        if not holds:
+            raise TypeInferError(f"loop: {what}", _span(node))
+
+    states = tuple(type_of(state) for state in node.states)
+    going, *after = (_types[field] for field in node.body.fields)
+    nexts, rows = after[: len(states)], after[len(states) :]
+    check(len(node.initial) == len(states) == len(nexts), f"{len(states)} states, {len(node.initial)} given")
+    check(is_scalar(type_of(node.index), "int64"), f"the index is {show_type(type_of(node.index))}")
+    check(is_scalar(going, "bool"), f"whether to go on is {show_type(going)}, expected a bool")
+    if node.condition is not None:
+        check(is_scalar(_types[node.condition], "bool"), "the condition is no bool")
+        check(not rows, "rows of a loop that a condition ends, expected none: their number is not known")
+    for var, first, following in zip(node.states, node.initial, nexts, strict=True):
+        check(
+            same_type(type_of(var), _types[first]) and same_type(type_of(var), following),
+            f"state %{var.name} is {show_type(type_of(var))}, it begins as {show_type(_types[first])} and "
+            f"becomes {show_type(following)}",
+        )
+    stacked: list[Type] = []
+    for row in rows:
+        check(isinstance(row, TensorType), f"a row is {show_type(row)}, expected a tensor")
+        assert isinstance(row, TensorType)
+        stacked.append(TensorType((normal_dim(node.turns), *row.shape), row.dtype))
+    return TupleType((*states, *stacked, TensorType((), "int64")))
 
 
 def _operator_call(node: Call) -> Type:

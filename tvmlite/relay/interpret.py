@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, Union
 
 import numpy as np
 
+from tvmlite.core import config
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import InputError, VerifyError
+from tvmlite.core.errors import ExecutionError, InputError, VerifyError
 from tvmlite.relay import op as operators
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Call, Constant, Expr, Function, If, Let, Module, Tuple, TupleGetItem, Var
-from tvmlite.relay.types import Binding, FuncType, TensorType, TupleType, Type, bind_dims, evaluate_attrs
+from tvmlite.relay.ir import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    If,
+    Let,
+    LetDims,
+    Loop,
+    Module,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
+from tvmlite.relay.types import (
+    Binding,
+    FuncType,
+    TensorType,
+    TupleType,
+    Type,
+    bind_dims,
+    evaluate_attrs,
+    evaluate_dim,
+)
+from tvmlite.te import expr as te
 
 Value: TypeAlias = Union[np.ndarray, tuple["Value", ...]]
 """What an expression evaluates to: an array, or a tuple of values."""
@@ -56,8 +81,8 @@ class _Frame:
     ``seen``, if given, collects the values of the functions it has called.
     """
 
-    values: dict[Expr, Value]
-    binding: Binding
+    values: MutableMapping[Expr, Value]
+    binding: dict[te.SizeVar, int]
     seen: dict[Expr, Value] | None = None
     inner: dict[Call, _Frame] = field(default_factory=dict)
 
@@ -69,7 +94,7 @@ class _Frame:
         seen: dict[Expr, Value] | None = None,
     ) -> _Frame:
         names = [p.name for p in function.params]
-        binding = bind_dims([p.type for p in function.params], args, names, outer)
+        binding = dict(bind_dims([p.type for p in function.params], args, names, outer))
         return _Frame(dict(zip(function.params, args, strict=True)), binding, seen)
 
 
@@ -104,8 +129,10 @@ def _step(node: Expr, frame: _Frame) -> list[tuple[Expr, _Frame]]:
             values[node] = values[value][index]
         case If():
             values[node] = values[_taken(node, values)]
-        case Let(body=body):
+        case Let(body=body) | LetDims(body=body):
             values[node] = values[body]
+        case Loop():
+            values[node] = _loop(node, frame)
         case Call(op=Function() as function, args=args):
             if node not in frame.inner:
                 frame.inner[node] = _Frame.of(function, [values[a] for a in args], frame.binding, frame.seen)
@@ -135,9 +162,65 @@ def _needed_first(node: Expr, frame: _Frame) -> Sequence[Expr]:
                 return [value]
             values[var] = values[value]
             return [body]
+        case LetDims(dims, value, body):
+            if value not in values:
+                return [value]
+            frame.binding.update(zip(dims, _extents(node, values[value]), strict=True))
+            return [body]
+        case Loop():
+            return [*node.initial, *([] if node.condition is None else [node.condition])]
         case Function():
             return ()
     return list(node.children())  # type: ignore[arg-type]
+
+
+def _extents(node: LetDims, value: Value) -> list[int]:
+    found = np.asarray(value).reshape(-1).tolist()
+    for dim, extent in zip(node.dims, found, strict=True):
+        if extent < 0:
+            raise ExecutionError(negative_extent(node, dim), node.span)
+    return found
+
+
+def negative_extent(node: LetDims, dim: te.SizeVar) -> str:
+    """What is said when a run computes a negative extent."""
+    where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
+    return f"{where}the extent {dim.name} must not be negative"
+
+
+def too_many_turns(node: Loop) -> str:
+    """What is said when a loop does not end."""
+    where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
+    return f"{where}a loop of more than {config.loop_limit()} turns (TVMLITE_LOOP_LIMIT)"
+
+
+def _loop(node: Loop, frame: _Frame) -> Value:
+    """Turn by turn, each with values of its own in front of those around the loop."""
+    states = [frame.values[one] for one in node.initial]
+    most, turn, rows = evaluate_dim(node.turns, frame.binding), 0, []
+    going = node.condition is None or bool(frame.values[node.condition])
+    while going and turn < most:
+        if node.condition is not None and turn >= config.loop_limit():
+            raise ExecutionError(too_many_turns(node), node.span)
+        own: dict[Expr, Value] = {node.index: np.asarray(turn, np.int64)}
+        own.update(zip(node.states, states, strict=True))
+        values = ChainMap(own, frame.values)
+        made = _run(node.body, _Frame(values, dict(frame.binding), frame.seen))
+        assert isinstance(made, tuple)
+        going = node.condition is None or bool(made[0])
+        states = list(made[1 : 1 + len(states)])
+        rows.append(made[1 + len(states) :])
+        turn += 1
+    type_ = type_of(node)
+    assert isinstance(type_, TupleType)
+    stacked = []
+    for place, row in enumerate(type_.fields[len(states) : -1]):
+        assert isinstance(row, TensorType)
+        shape = tuple(evaluate_dim(d, frame.binding) for d in row.shape) if not rows else ()
+        stacked.append(
+            np.stack([r[place] for r in rows]) if rows else np.empty(shape, dtypes.numpy_of(row.dtype))
+        )
+    return (*states, *stacked, np.asarray(turn, np.int64))
 
 
 def _taken(node: If, values: Mapping[Expr, Value]) -> Expr:

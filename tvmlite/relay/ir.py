@@ -14,7 +14,7 @@ import numpy as np
 
 from tvmlite.core.node import Node, postorder
 from tvmlite.core.span import Span
-from tvmlite.relay.types import Type, tensor_type
+from tvmlite.relay.types import Dim, Type, tensor_type
 from tvmlite.te import expr as te
 
 Attrs: TypeAlias = tuple[tuple[str, Any], ...]
@@ -113,6 +113,25 @@ class Let(Expr):
 
 
 @dataclass(frozen=True, eq=False)
+class LetDims(Expr):
+    """``body`` with the dimensions ``dims`` standing for the elements of ``value``, which is evaluated
+    before.
+
+    ``value`` is an int64 vector of as many elements (a scalar for one); a run that computes a negative one
+    stops. This is how an extent comes from the data: what counts it, then this, then types that mention it.
+    """
+
+    dims: tuple[te.SizeVar, ...]
+    value: Expr
+    body: Expr
+    span: Span | None = None
+    children_in: ClassVar[tuple[str, ...]] = ("value", "body")
+
+    def __post_init__(self) -> None:
+        _as_tuples(self, "dims")
+
+
+@dataclass(frozen=True, eq=False)
 class If(Expr):
     """``then`` or ``otherwise``, by a rank-0 bool; only one is evaluated."""
 
@@ -121,6 +140,33 @@ class If(Expr):
     otherwise: Expr
     span: Span | None = None
     children_in: ClassVar[tuple[str, ...]] = ("condition", "then", "otherwise")
+
+
+@dataclass(frozen=True, eq=False)
+class Loop(Expr):
+    """``body`` turn after turn, its results the ``states`` of the next turn.
+
+    In turn ``index``, an int64 scalar from 0 on, ``states`` stand for ``initial``, then for what the last
+    turn gave. ``body`` is a Tuple: a bool scalar, whether to go on; the next states; rows. There are at most
+    ``turns`` turns, and none unless ``condition`` holds. Without a condition there are exactly ``turns``, the
+    bool is ignored, and the rows are stacked along a new first axis of that extent; with one there are no
+    rows. The value is the tuple of the last states, the stacked rows, and the number of turns, an int64
+    scalar.
+    """
+
+    index: Var
+    states: tuple[Var, ...]
+    turns: Dim
+    condition: Expr | None
+    initial: tuple[Expr, ...]
+    body: Tuple
+    span: Span | None = None
+    children_in: ClassVar[tuple[str, ...]] = ("condition", "initial", "body")
+    binders: ClassVar[tuple[str, ...]] = ("index", "states")
+
+    def __post_init__(self) -> None:
+        _as_tuples(self, "states")
+        _as_tuples(self, "initial")
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +217,7 @@ class Module(Node):
             return Module({"main": expr})
         nodes = list(postorder(expr))
         bound = {node.var for node in nodes if isinstance(node, Let)}
+        bound |= {v for node in nodes if isinstance(node, Loop) for v in (node.index, *node.states)}
         free = tuple(node for node in nodes if isinstance(node, Var) and node not in bound)
         return Module({"main": Function(free, expr)})
 

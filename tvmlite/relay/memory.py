@@ -1,46 +1,66 @@
-"""The static memory plan of a fused graph: where in one workspace each intermediate value lives."""
+"""The memory plan of a fused graph: where in one workspace each intermediate value lives."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import UnsupportedError
-from tvmlite.core.node import postorder
+from tvmlite.relay.blocks import VIEWS, Bind, Block, Branch, Repeat, Run, is_view
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var
-from tvmlite.relay.types import Dim, TensorType, TupleType, normal_dim, show_dim
+from tvmlite.relay.ir import Call, Expr, LetDims, Tuple, TupleGetItem
+from tvmlite.relay.types import Dim, TensorType, TupleType, Type, dims_of, normal_dim, show_dim
 from tvmlite.te import expr as te
+
+__all__ = ["VIEWS", "Frame", "Lifetime", "MemoryPlan", "Slot", "is_view", "plan", "slots_of", "tensor_types"]
 
 SMALL_NUMBER = 512
 """A size of so many bytes times dimensions is aligned by rounding up the number; below, that would waste
 more than rounding up the dimensions."""
 
-VIEWS = ("reshape", "expand_dims", "squeeze")
-"""Operators that give the same bytes another shape: outside a group they take no kernel and no memory."""
-
 Slot: TypeAlias = tuple[Expr, int]
-"""A value: the node that makes it, and which of its results it is."""
+"""A value: the node that makes it, and which of its results it is.
+
+Besides calls, branches make values, and loops: their results; after those, whether to go on; and in the
+slots of their variables the number of the turn and the states of odd turns, those of even turns being in the
+results.
+"""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A part of the workspace, ``size`` bytes from byte ``base`` on, whose size is known once ``bind`` is
+    done.
+
+    ``start`` is where the frame around it ends, and so the value of ``base``, which is a variable.
+    """
+
+    bind: Bind
+    base: te.Var
+    start: Dim
+    size: Dim
 
 
 @dataclass(frozen=True)
 class MemoryPlan:
     """Byte offsets, multiples of 64, of the intermediate values of a function, in a workspace of ``size``.
 
-    Values whose lives overlap do not overlap in memory. Parameters, constants, the function's results and
-    views have no place in it. Offsets and size are ints, or int64 expressions over named dimensions.
+    Values whose lives overlap do not overlap in memory. Parameters, constants and views have none, nor
+    have the function's results, but for those of extents that come from data. Those, and all values of such
+    extents, lie in the ``frames`` of the workspace, behind ``size``, one for each time that extents become
+    known. Offsets and sizes are ints, or int64 expressions over named dimensions and the bases of frames.
     """
 
     offsets: dict[Slot, Dim]
     size: Dim
+    frames: dict[Bind, Frame]
 
 
 @dataclass(frozen=True)
 class Lifetime:
-    """A value needs memory from the call that makes it to the last that reads it, both included."""
+    """A value needs memory from the step that makes it to the last that reads it, both included."""
 
     slot: Slot
     type: TensorType
@@ -48,14 +68,35 @@ class Lifetime:
     last: int
 
 
-def plan(function: Function) -> MemoryPlan:
-    """The plan of ``function``, whose calls run in ``postorder`` of its body.
+def plan(root: Block, homes: Container[Slot] = ()) -> MemoryPlan:
+    """The plan of the function whose steps are those of ``root``; values in ``homes`` live elsewhere.
 
     Values of sizes with one symbolic part (``4 * h * w`` and ``16 * h * w``) share memory among
     themselves; those of different symbolic parts, which nothing orders, do not.
     """
+    lives = _Lives(root)
+    frame_of: dict[te.SizeVar, Bind] = {d: bind for bind in lives.binds for d in bind.node.dims}
+    grouped: dict[Bind | None, list[Lifetime]] = {None: [], **{bind: [] for bind in lives.binds}}
+    depths = {bind: depth for depth, bind in enumerate(lives.binds)}
+    for lifetime in lives.found():
+        if lifetime.slot not in homes:
+            mentioned = {frame_of[d] for d in dims_of(lifetime.type.shape) if d in frame_of}
+            grouped[max(mentioned, key=depths.__getitem__, default=None)].append(lifetime)
+    offsets: dict[Slot, Dim] = {}
+    size = _plan_frame(grouped[None], 0, offsets)
+    frames: dict[Bind, Frame] = {}
+    for bind, around in lives.binds.items():
+        base = te.Var(f"frame{len(frames)}", te.INDEX)
+        outer = frames[around] if around is not None else None
+        start = size if outer is None else normal_dim(outer.base + outer.size)
+        frames[bind] = Frame(bind, base, start, _plan_frame(grouped[bind], base, offsets))
+    return MemoryPlan(offsets, size, frames)
+
+
+def _plan_frame(lives: Sequence[Lifetime], base: Dim, offsets: dict[Slot, Dim]) -> Dim:
+    """Places from ``base`` on for values that lie together, put in ``offsets``; their size in all."""
     families: dict[tuple[str, bool], _Family] = {}
-    for lifetime in lifetimes(function):
+    for lifetime in lives:
         number, symbolic = _factors(lifetime.type)
         symbolic.sort(key=show_dim)
         small = bool(symbolic) and number % abi.WORKSPACE_ALIGNMENT != 0 and number < SMALL_NUMBER
@@ -63,15 +104,14 @@ def plan(function: Function) -> MemoryPlan:
         family = families.setdefault(key, _Family(_unit(symbolic, small)))
         family.members.append(lifetime)
         family.sizes.append(number if small else abi.align(number))
-    offsets: dict[Slot, Dim] = {}
     total: Dim = 0
     for key in sorted(families):
         family = families[key]
         places, extent = _place([(m.first, m.last) for m in family.members], family.sizes)
         for lifetime, place in zip(family.members, places, strict=True):
-            offsets[lifetime.slot] = _sum(total, place, family.unit)
+            offsets[lifetime.slot] = normal_dim(base + _sum(total, place, family.unit))
         total = _sum(total, extent, family.unit)
-    return MemoryPlan(offsets, total)
+    return total
 
 
 @dataclass
@@ -83,47 +123,94 @@ class _Family:
     sizes: list[int] = field(default_factory=list)
 
 
-def lifetimes(function: Function) -> list[Lifetime]:
-    """The intermediate values of ``function``, in the order they are made."""
-    calls: dict[Expr, int] = {}
-    last: dict[Slot, int] = {}
-    for node in postorder(function.body):
-        if is_view(node):
-            continue
-        if isinstance(node, Call):
-            calls[node] = len(calls)
-            for arg in node.args:
-                last.update((slot, calls[node]) for slot in slots_of(arg))
-        elif not isinstance(node, (Var, Constant, Tuple, TupleGetItem)):
-            raise UnsupportedError(
-                f"a {type(node).__name__} in a graph to plan, which may hold calls, tuples and projections",
-                getattr(node, "span", None),
-            )
-    results = set(slots_of(function.body))
-    found: list[Lifetime] = []
-    for call, position in calls.items():
-        for slot, type_ in zip(slots_of(call), _tensors(call), strict=True):
-            if slot not in results:
-                found.append(Lifetime(slot, type_, position, last.get(slot, position)))
-    return found
+class _Lives:
+    """When each value is made and last read, in steps; and the frames around each frame (``binds``)."""
 
+    def __init__(self, root: Block) -> None:
+        self.binds: dict[Bind, Bind | None] = {}
+        self._types: dict[Slot, TensorType] = {}
+        self._first: dict[Slot, int] = {}
+        self._last: dict[Slot, int] = {}
+        self._in_loops: list[tuple[Slot, tuple[Repeat, ...]]] = []
+        self._ends: dict[Repeat, int] = {}
+        self._loops: tuple[Repeat, ...] = ()
+        self._now = 0
+        self._block(root, None)
+        self._now += 1
+        self._read(root.result)
 
-def is_view(node: object) -> bool:
-    """Whether ``node``, outside a group, is its argument in another shape."""
-    return isinstance(node, Call) and node.op in VIEWS
+    def found(self) -> list[Lifetime]:
+        """In the order they are made. A value made before a loop and read in it lives to the loop's end."""
+        for slot, loops in self._in_loops:
+            if slot in self._first:
+                ends = [self._ends[one] for one in loops if self._first[slot] < self._first[one.node, 0]]
+                self._last[slot] = max([self._last[slot], *ends])
+        return [Lifetime(s, self._types[s], first, self._last[s]) for s, first in self._first.items()]
+
+    def _block(self, block: Block, frame: Bind | None) -> None:
+        for step in block.steps:
+            self._now += 1
+            match step:
+                case Run(call):
+                    for arg in call.args:
+                        self._read(arg)
+                    self._make(call, tensor_types(type_of(call)))
+                case Bind(node):
+                    self._read(node.value)
+                    self.binds[step] = frame
+                    frame = step
+                case Branch(node, then, otherwise):
+                    self._read(node.condition)
+                    self._make(node, tensor_types(type_of(node)))
+                    for inner in (then, otherwise):
+                        self._block(inner, frame)
+                        self._now += 1
+                        self._read(inner.result)
+                case Repeat():
+                    self._repeat(step, frame)
+
+    def _repeat(self, step: Repeat, frame: Bind | None) -> None:
+        node = step.node
+        for value in (*node.initial, *([] if node.condition is None else [node.condition])):
+            self._read(value)
+        self._make(node, (*tensor_types(type_of(node)), TensorType((), "bool")))
+        for var in (node.index, *node.states):
+            self._make(var, tensor_types(var.type))
+        self._loops = (*self._loops, step)
+        self._block(step.body, frame)
+        self._now += 1
+        self._read(step.body.result)
+        self._loops = self._loops[:-1]
+        self._ends[step] = self._now
+        whole = [(node, k) for k in range(len(node.body.fields) + 1)]
+        for slot in (*whole, *((var, 0) for var in (node.index, *node.states))):
+            self._last[slot] = max(self._last[slot], self._now)
+
+    def _make(self, node: Expr, types: Sequence[TensorType]) -> None:
+        for index, type_ in enumerate(types):
+            self._types[node, index] = type_
+            self._first[node, index] = self._last[node, index] = self._now
+
+    def _read(self, value: Expr) -> None:
+        for slot in slots_of(value):
+            self._last[slot] = max(self._now, self._last.get(slot, 0))
+            if self._loops:
+                self._in_loops.append((slot, self._loops))
 
 
 def slots_of(value: Expr) -> list[Slot]:
-    """The tensors that make up ``value``, seen through views, tuples and projections."""
+    """The tensors that make up ``value``, seen through views, tuples, projections and bound dimensions."""
     path: list[int] = []
-    while is_view(value) or isinstance(value, TupleGetItem) or (isinstance(value, Tuple) and path):
-        if isinstance(value, TupleGetItem):
+    while is_view(value) or isinstance(value, (TupleGetItem, LetDims)) or (isinstance(value, Tuple) and path):
+        if isinstance(value, LetDims):
+            value = value.body
+        elif isinstance(value, Call):
+            (value,) = value.args
+        elif isinstance(value, TupleGetItem):
             path.append(value.index)
             value = value.value
         elif isinstance(value, Tuple):
             value = value.fields[path.pop()]
-        else:
-            (value,) = value.args  # type: ignore[union-attr]
     if isinstance(value, Tuple):
         return [slot for field in value.fields for slot in slots_of(field)]
     if path:
@@ -132,10 +219,10 @@ def slots_of(value: Expr) -> list[Slot]:
     return [(value, index) for index in range(len(type_.fields) if isinstance(type_, TupleType) else 1)]
 
 
-def _tensors(call: Expr) -> tuple[TensorType, ...]:
-    type_ = type_of(call)
+def tensor_types(type_: Type) -> tuple[TensorType, ...]:
+    """The tensors of ``type_``: itself, or a tuple's fields."""
     fields = type_.fields if isinstance(type_, TupleType) else (type_,)
-    assert all(isinstance(t, TensorType) for t in fields), "a call gives a tensor or a tuple of tensors"
+    assert all(isinstance(t, TensorType) for t in fields), "what a step makes are tensors"
     return fields  # type: ignore[return-value]
 
 

@@ -10,10 +10,24 @@ from tvmlite.core.errors import ParseError, TypeInferError
 from tvmlite.core.span import Span
 from tvmlite.relay import literals, op
 from tvmlite.relay.infer import same_type, show_type, type_of
-from tvmlite.relay.ir import Call, Expr, Function, If, Let, Module, Tuple, TupleGetItem, Var, canonical
+from tvmlite.relay.ir import (
+    Call,
+    Expr,
+    Function,
+    If,
+    Let,
+    LetDims,
+    Loop,
+    Module,
+    Tuple,
+    TupleGetItem,
+    Var,
+    canonical,
+)
 from tvmlite.relay.lexer import Token
-from tvmlite.relay.types import Type
+from tvmlite.relay.types import TensorType, Type
 from tvmlite.relay.values import ValueReader
+from tvmlite.te import expr as te
 
 MAX_BLOCKS = 150
 """How deep branches and functions may nest in a text."""
@@ -46,7 +60,7 @@ class _Block:
 
     finish: Callable[[Expr], None]
     end: str | None
-    lets: list[tuple[Var, Expr, Span]] = field(default_factory=list)
+    lets: list[Callable[[Expr], Expr]] = field(default_factory=list)
     hidden: list[tuple[str, Expr | None]] = field(default_factory=list)
 
 
@@ -128,6 +142,9 @@ class _Parser(ValueReader):
         self._names[name] = value
 
     def _let(self, start: Token) -> None:
+        if self.lexer.accept("dims"):
+            self._let_dims(start)
+            return
         token = self.lexer.expect_kind("local", "a variable, as in %x")
         declared = self.type() if self.lexer.accept(":") else None
         self.lexer.expect("=")
@@ -136,8 +153,24 @@ class _Parser(ValueReader):
             self.lexer.expect(";")
             type_ = declared if declared is not None else type_of(value)
             var = Var(self.lexer.unquote(token), type_, self.lexer.span(token))
-            self._blocks[-1].lets.append((var, value, self.lexer.span(start)))
+            self._blocks[-1].lets.append(lambda body: Let(var, value, body, self.lexer.span(start)))
             self._define(token.text, var)
+
+        self._right_side(finish)
+
+    def _let_dims(self, start: Token) -> None:
+        """``let dims (n, m) = value;``"""
+        token = self.lexer.token
+        given = self.shape()
+        dims = tuple(extent for extent in given if isinstance(extent, te.SizeVar))
+        if not dims or len(set(dims)) != len(given):
+            self.lexer.fail("expected the names of dimensions, each once, as in let dims (n, m)", token)
+        self.lexer.expect("=")
+        span = self.lexer.span(start)
+
+        def finish(value: Expr) -> None:
+            self.lexer.expect(";")
+            self._blocks[-1].lets.append(lambda body: LetDims(dims, value, body, span))
 
         self._right_side(finish)
 
@@ -146,8 +179,8 @@ class _Parser(ValueReader):
         block = self._blocks.pop()
         if block.end is not None:
             self.lexer.expect(block.end)
-        for var, bound, span in reversed(block.lets):
-            value = Let(var, bound, value, span)
+        for let in reversed(block.lets):
+            value = let(value)
         for name, before in reversed(block.hidden):
             if before is None:
                 del self._names[name]
@@ -162,6 +195,8 @@ class _Parser(ValueReader):
             self._function(token, finish)
         elif self.lexer.accept("if"):
             self._if(token, finish)
+        elif self.lexer.accept("loop"):
+            self._loop(token, finish)
         elif self.lexer.accept("{"):
             self._open(finish)
         else:
@@ -206,6 +241,39 @@ class _Parser(ValueReader):
 
         self._open(then_read)
 
+    def _loop(self, token: Token, finish: Callable[[Expr], None]) -> None:
+        """``loop (%i < turns, while %go, %s: type = initial, ...) { (%on, next, ...) }``"""
+        lexer = self.lexer
+        lexer.expect("(")
+        counter = lexer.expect_kind("local", "the number of the turn, as in %i")
+        lexer.expect("<")
+        turns = self.dimension()
+        condition = None
+        states: list[tuple[str, Var]] = []
+        initial: list[Expr] = []
+        while lexer.accept(","):
+            if lexer.accept("while"):
+                condition = self.expression()
+                continue
+            name = lexer.expect_kind("local", "a state, as in %s: float32 = 0f")
+            lexer.expect(":")
+            states.append((name.text, Var(lexer.unquote(name), self.type(), lexer.span(name))))
+            lexer.expect("=")
+            initial.append(self.expression())
+        lexer.expect(")")
+        lexer.expect("{")
+        index = Var(lexer.unquote(counter), TensorType((), "int64"), lexer.span(counter))
+
+        def done(body: Expr) -> None:
+            if not isinstance(body, Tuple):
+                lexer.fail("the body of a loop ends in a tuple: (%on, next states, rows)", token)
+            variables = tuple(var for _, var in states)
+            finish(Loop(index, variables, turns, condition, tuple(initial), body, lexer.span(token)))
+
+        self._open(done)
+        for name, var in ((counter.text, index), *states):
+            self._define(name, var)
+
     # --- expressions ---
 
     def expression(self) -> Expr:
@@ -232,7 +300,7 @@ class _Parser(ValueReader):
             return self._tuple(token)
         if token.kind == "local":
             return self._local(lexer.take())
-        if lexer.at("fn", "if", "let", "{"):
+        if lexer.at("fn", "if", "let", "loop", "{"):
             lexer.fail(f"{token.text!r} must begin a line of its own: give it a name first")
         if token.kind == "name":
             return self._operator_call(lexer.take())

@@ -25,12 +25,14 @@ from tvmlite.relay.ir import (
     Function,
     If,
     Let,
+    LetDims,
+    Loop,
     Module,
     Tuple,
     TupleGetItem,
     Var,
 )
-from tvmlite.relay.types import show_type
+from tvmlite.relay.types import show_dim, show_type
 
 INDENT = "  "
 
@@ -117,8 +119,10 @@ class _Layout:
         match node:
             case If() if index > 0:
                 scope = self.blocks[node, index] = scope.child()
-            case Let() if index == 1:
+            case Let() | LetDims() if index == 1:
                 scope = self.blocks[node, index] = scope.child()
+            case Loop() if node.children()[index] is node.body:
+                scope = self.blocks[node, 0] = scope.child()
             case Function():
                 scope = self.blocks[node, index] = scope.child()
         return scope
@@ -181,10 +185,11 @@ class _Printer:
                 self._texts[node] = name = f"%{self._counter}"
                 self._counter += 1
                 yield self._statement(f"{name} = ", node, depth, ";")
-            if not isinstance(result, Let) or result in self._texts:
+            if not isinstance(result, (Let, LetDims)) or result in self._texts:
                 break
             yield self._statement("", result, depth, ";")
-            declared.append(self._texts[result.var])
+            if isinstance(result, Let):
+                declared.append(self._texts[result.var])
             scope, result = self._layout.blocks[result, 1], result.body
         if result in self._texts or self._layout.is_inline(result):
             self._line(depth, self._text(result) + end)
@@ -212,12 +217,38 @@ class _Printer:
                 self._line(depth, f"}}{end}")
             case Let(var, value):
                 self._let(var, value, depth)
+            case LetDims(body=body) if start:
+                self._line(depth, f"{start}{{")
+                self._let_dims(node, depth + 1)
+                yield self._block(self._layout.blocks[node, 1], body, depth + 1, "")
+                self._line(depth, f"}}{end}")
+            case LetDims():
+                self._let_dims(node, depth)
+            case Loop():
+                yield self._loop(start, node, depth, end)
             case _:
                 self._line(depth, start + self._simple(node) + end)
 
     def _let(self, var: Var, value: Expr, depth: int) -> None:
         text = self._text(value)
         self._line(depth, f"let {self._declare(var)}: {show_type(var.type)} = {text};")
+
+    def _let_dims(self, node: LetDims, depth: int) -> None:
+        self._line(depth, f"let dims ({', '.join(map(show_dim, node.dims))}) = {self._text(node.value)};")
+
+    def _loop(self, start: str, node: Loop, depth: int, end: str) -> Iterator[Any]:
+        """``loop (%i < turns, while %go, %s: type = initial) { (%on, next) }``"""
+        parts = [] if node.condition is None else [f"while {self._text(node.condition)}"]
+        firsts = [self._text(one) for one in node.initial]
+        head = f"{self._declare(node.index)} < {show_dim(node.turns)}"
+        states = [
+            f"{self._declare(var)}: {show_type(var.type)} = {first}"
+            for var, first in zip(node.states, firsts, strict=True)
+        ]
+        self._line(depth, f"{start}loop ({', '.join([head, *parts, *states])}) {{")
+        yield self._block(self._layout.blocks[node, 0], node.body, depth + 1, "")
+        self._line(depth, f"}}{end}")
+        self._taken.difference_update(self._texts[var] for var in (node.index, *node.states))
 
     def _function(self, start: str, function: Function, scope: _Scope, depth: int, end: str) -> Iterator[Any]:
         params = [f"{self._declare(p)}: {show_type(p.type)}" for p in function.params]
@@ -292,4 +323,5 @@ def _bare_or_quoted(name: str) -> str:
 def _free_variables(order: list[Expr]) -> list[Var]:
     bound = {p for node in order if isinstance(node, Function) for p in node.params}
     bound |= {node.var for node in order if isinstance(node, Let)}
+    bound |= {v for node in order if isinstance(node, Loop) for v in (node.index, *node.states)}
     return [node for node in order if isinstance(node, Var) and node not in bound]

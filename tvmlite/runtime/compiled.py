@@ -9,7 +9,7 @@ from typing import Any
 import cffi
 import numpy as np
 
-from tvmlite.core.abi import C_TYPES, Parameter, Signature
+from tvmlite.core.abi import C_TYPES, TOO_SMALL, Parameter, Signature
 from tvmlite.core.errors import InputError, TargetError
 from tvmlite.runtime import arguments
 from tvmlite.runtime.arguments import ArrayParameter
@@ -20,6 +20,8 @@ from tvmlite.runtime.timing import Timing, measure
 _ffi: Any = cffi.FFI()
 _CHARS = _ffi.typeof("char[]")
 _from_buffer = _ffi.from_buffer
+_HEADROOM = 4
+"""A workspace that was too small grows by one part in so many more than was asked for."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class CompiledFunction:
     leave the outputs out, and they are made and returned: one array, or a tuple of several. Arguments are
     numpy arrays, objects with ``__dlpack__`` (torch tensors), and numbers for scalars, by position or by
     name. Inputs may be strided, read-only or byte-swapped; outputs may not, nor may they share memory.
+    Outputs whose extents come from the data are never given, always made and returned.
 
     What does not fit is an InputError that names the parameter; a function that refuses its data raises
     ExecutionError. Calls release the GIL and are safe from several threads.
@@ -60,23 +63,26 @@ class CompiledFunction:
         self.name = signature.name
         self._keep = keep
         self._function = _ffi.cast(_c_type(signature), address)
-        self._row = [_ffi.NULL if p.kind in ("workspace", "profile") else 0 for p in signature.parameters]
+        pointers = ("workspace", "told", "profile")
+        self._row = [_ffi.NULL if p.kind in pointers else 0 for p in signature.passed]
         self._slots = _slots(signature)
         self._input_slots = tuple(s for s in self._slots if s.array is None or not s.array.is_output)
         arrays = [s.array for s in self._slots if s.array is not None]
         self._unrunnable = unrunnable
         if not unrunnable:
             self._planner = Planner(signature, arrays, shapes_address)
-        place_of = {p.name: i for i, p in enumerate(signature.parameters)}
+        place_of = {p.name: i for i, p in enumerate(signature.passed)}
         self._size_places = [(place_of[p.name], p.name) for p in signature.shape_sizes]
-        self._kinds = {p.kind: i for i, p in enumerate(signature.parameters)}
+        self._kinds = {p.kind: i for i, p in enumerate(signature.passed)}
+        self._found = [ArrayParameter(p) for p in signature.of_kind("found")]
+        self._too_small = signature.messages.index(TOO_SMALL) + 1 if TOO_SMALL in signature.messages else -1
         static = signature.is_static and "size" not in self._kinds
         self._static_key = (0,) * len(self._size_places) if static else None
         self._scratch = ScratchPool() if {"workspace", "threads"} & self._kinds.keys() else None
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         row, outputs = self._bind(args, named)
-        self._call(row)
+        outputs = self._call(row, outputs)
         return outputs[0] if len(outputs) == 1 else outputs or None
 
     def time(
@@ -92,7 +98,7 @@ class CompiledFunction:
         scratch = self._take_scratch(row)
         try:
             function = self._function
-            check_code(self.signature, function(*row))
+            self._run(row, scratch)
             return measure(lambda: function(*row), number, repeat, budget)
         finally:
             self._put_scratch(scratch)
@@ -104,17 +110,58 @@ class CompiledFunction:
         times = _ffi.new("int64_t[]", kernels + 1)
         if "profile" in self._kinds:
             row[self._kinds["profile"]] = times
-        self._call(row)
+        outputs = self._call(row, outputs)
         return outputs[0] if len(outputs) == 1 else outputs or None, tuple(times)[:kernels]
 
-    def _call(self, row: list[Any]) -> None:
+    def _call(self, row: list[Any], outputs: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+        """All outputs made by this call: ``outputs``, and those that were found."""
         scratch = self._take_scratch(row)
         try:
-            code = self._function(*row)
+            self._run(row, scratch)
+            if not self._found:
+                return outputs
+            found = iter(self._read_found(row[self._kinds["told"]], scratch))
         finally:
             self._put_scratch(scratch)
-        if code:
-            check_code(self.signature, code)
+        made = iter(outputs)
+        kinds = [p.kind for p in self.signature.outputs if p.kind == "found" or outputs]
+        return tuple(next(found) if kind == "found" else next(made) for kind in kinds)
+
+    def _run(self, row: list[Any], scratch: Scratch | None) -> None:
+        """Run the code; with as much workspace as the data turn out to need."""
+        if "told" not in self._kinds:
+            code = self._function(*row)
+            if code:
+                check_code(self.signature, code)
+            return
+        assert scratch is not None, "a function that tells what it needs has a workspace"
+        told = row[self._kinds["told"]] = _ffi.new("int64_t[]", self.signature.told_length)
+        while True:
+            row[self._kinds["workspace"]] = scratch.address
+            row[self._kinds["capacity"]] = scratch.size
+            code = self._function(*row)
+            if code != self._too_small:
+                check_code(self.signature, code)
+                return
+            needed = told[0]
+            if needed < 0:
+                raise InputError(f"{self.name}: the data ask for a workspace beyond any machine's memory")
+            arguments.check_memory(self.name, [("workspace", needed)])
+            scratch.grow(needed + needed // _HEADROOM, self.name)
+
+    def _read_found(self, told: Any, scratch: Scratch | None) -> list[np.ndarray]:
+        """Copies of the outputs that lie in the workspace."""
+        assert scratch is not None
+        numbers = iter(list(told)[1:])
+        made = []
+        for expected in self._found:
+            start, shape = next(numbers), tuple([next(numbers) for _ in expected.dims])
+            array = arguments.allocate(self.name, expected, shape)
+            if array.size:
+                memory = np.frombuffer(_ffi.buffer(scratch.address), np.uint8, array.nbytes, start)
+                array.reshape(-1).view(np.uint8)[:] = memory
+            made.append(array)
+        return made
 
     def _bind(
         self, args: tuple[Any, ...], named: Mapping[str, Any]
@@ -259,7 +306,7 @@ class CompiledFunction:
 def _slots(signature: Signature) -> tuple[_Slot, ...]:
     slots: list[_Slot] = []
     arrays = 0
-    for place, parameter in enumerate(signature.parameters):
+    for place, parameter in enumerate(signature.passed):
         if parameter.kind in ("input", "output"):
             slots.append(_Slot(place, parameter, ArrayParameter(parameter), arrays))
             arrays += 1
@@ -275,9 +322,9 @@ def _with_array(slots: Sequence[_Slot]) -> list[Any]:
 def _c_type(signature: Signature) -> str:
     """The function's type with every pointer a ``void *``: what cffi converts with least ado."""
     types = []
-    for parameter in signature.parameters:
+    for parameter in signature.passed:
         match parameter.kind:
-            case "input" | "output" | "workspace" | "profile":
+            case "input" | "output" | "workspace" | "told" | "profile":
                 types.append("void *")
             case "scalar":
                 types.append(C_TYPES[parameter.dtype])

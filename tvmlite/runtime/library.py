@@ -42,7 +42,7 @@ class Library:
         self.signature = function.signature
         self.metadata = dict(metadata or {})
         inputs = [p.name for p in self.signature.parameters if p.kind in ("input", "scalar")]
-        outputs = [p.name for p in self.signature.of_kind("output")]
+        outputs = [p.name for p in self.signature.outputs]
         self.input_names = self._names("input_names", inputs)
         self.output_names = self._names("output_names", outputs)
         lists = self.metadata.get("sequences")

@@ -10,7 +10,7 @@ import numpy as np
 
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ops.common import axes_of, axis_of, fault, one_dtype, tensors
+from tvmlite.relay.ops.common import axes_of, axis_of, clamp, fault, one_dtype, tensors
 from tvmlite.relay.types import (
     Dim,
     Shape,
@@ -150,6 +150,48 @@ def strided_slice(call: Call, data: Tensor) -> Tensor:
         return data[tuple(start + index * stride for index, (start, stride, _) in zip(i, cuts, strict=True))]
 
     return compute(tuple(count for _, _, count in cuts), element, name="strided_slice", tag="injective")
+
+
+# --- windows that a run tells ---
+
+
+def _window_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    if not len(call["begin"]) == len(call["strides"]) == len(call["shape"]) == checked.ndim:
+        raise fault(
+            call,
+            f"data is {show_shape(checked.shape)}, begin, strides and shape are {show_shape(call['begin'])}, "
+            f"{show_shape(call['strides'])}, {show_shape(call['shape'])}, expected one of each an axis",
+        )
+    return TensorType(tuple(normal_dim(n) for n in call["shape"]), checked.dtype)
+
+
+def _window_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    for axis, (first, step, count) in enumerate(
+        zip(call["begin"], call["strides"], call["shape"], strict=True)
+    ):
+        data = data.take(first + np.arange(count) * step, axis, mode="clip") if count else data.take([], axis)
+    return data
+
+
+@operator(
+    "strided_window",
+    infer=_window_type,
+    reference=_window_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"begin": REQUIRED, "strides": REQUIRED, "shape": REQUIRED},
+)
+def strided_window(call: Call, data: Tensor) -> Tensor:
+    """Of each axis ``shape`` elements from ``begin`` on, ``strides`` apart: numbers and dimensions that a run
+    computes, and that say no more than they do. An index outside is that of the nearest element.
+    """
+    shape = tuple(normal_dim(n) for n in call["shape"])
+
+    def element(*i: e.Expr) -> e.Expr:
+        at = zip(i, call["begin"], call["strides"], data.shape, strict=True)
+        return data[tuple(clamp(e.cast("int64", k) * step + first, n) for k, first, step, n in at)]
+
+    return compute(shape, element, name="strided_window", tag="injective")
 
 
 # --- split ------------------------------------------------------------------------------------------

@@ -6,15 +6,22 @@ import dataclasses
 
 from tvmlite.relay import op
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Call, Constant, Expr, Module, Tuple, TupleGetItem, Var
+from tvmlite.relay.ir import Call, Constant, Expr, If, LetDims, Loop, Module, Tuple, TupleGetItem, Var
 from tvmlite.relay.memory import is_view
 from tvmlite.relay.types import TupleType
 
 
 def materialize_outputs(module: Module) -> Module:
-    """Outputs that are parameters, constants, or outputs already, or views of them, become copies."""
+    """Outputs that are parameters, constants, or outputs already, or views of them, become copies.
+
+    What branches and loops give is copied by the entry where it must be.
+    """
     main = module.main
+    lets: list[LetDims] = []
     body = main.body
+    while isinstance(body, LetDims):
+        lets.append(body)
+        body = body.body
     if isinstance(body, Tuple):
         fields = body.fields
     elif isinstance(type_of(body), TupleType):
@@ -25,13 +32,15 @@ def materialize_outputs(module: Module) -> Module:
     made: list[Expr] = []
     for value in fields:
         key = _source(value)
-        fresh = isinstance(key[0], Call) and key not in seen
+        fresh = isinstance(key[0], (Call, If, Loop, LetDims)) and key not in seen
         seen.add(key)
         span = value.span if isinstance(value, (Call, Constant, TupleGetItem, Var)) else None
         made.append(value if fresh else op.make("copy", value, span=span or main.span))
     if all(a is b for a, b in zip(made, fields, strict=True)):
         return module
-    new = dataclasses.replace(body, fields=tuple(made)) if isinstance(body, Tuple) else made[0]
+    new: Expr = dataclasses.replace(body, fields=tuple(made)) if isinstance(body, Tuple) else made[0]
+    for let in reversed(lets):
+        new = dataclasses.replace(let, body=new)
     return module.with_main(dataclasses.replace(main, body=new))
 
 

@@ -177,10 +177,30 @@ def _meaning(parameter: abi.Parameter, signature: abi.Signature) -> str:
                 f"{known} bytes" if known is not None else f"as many bytes as {signature.name}_shapes tells"
             )
             return f"scratch memory, {bytes_}, aligned to 64 bytes; may be null if 0"
+        case "found":
+            return _where_found(parameter, signature)
+        case "told":
+            return (
+                f"room for {signature.told_length} numbers: the bytes of workspace that are needed, "
+                "and for every array that is found there the byte where it begins, and its extents"
+            )
+        case "capacity":
+            return "the bytes of the workspace: where too few, told[0] tells how many to come again with"
         case "threads":
             return "the number of threads the workspace is for: at least tvmlite_get_num_threads()"
         case "profile":
             return f"null, or room for {len(signature.kernels)} times in nanoseconds, one a kernel"
+
+
+def _where_found(parameter: abi.Parameter, signature: abi.Signature) -> str:
+    """Which elements of told are those of an output that lies in the workspace."""
+    place = 1
+    for other in signature.of_kind("found"):
+        if other is parameter:
+            break
+        place += 1 + len(other.shape)
+    dims = "".join(f"[told[{place + 1 + k}]]" for k in range(len(parameter.shape)))
+    return f"no parameter but an output, {parameter.dtype}{dims}, at byte told[{place}] of the workspace"
 
 
 def _comment(lines: Sequence[str]) -> str:

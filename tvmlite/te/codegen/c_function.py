@@ -40,7 +40,7 @@ class FunctionWriter:
         signature = self.module.signatures[self.function.name]
         keys = parameter_keys(self.function)
         parameters = []
-        for key, parameter in zip(keys, signature.parameters, strict=True):
+        for key, parameter in zip(keys, signature.passed, strict=True):
             restrict = "restrict " if parameter.kind in ("input", "output") else ""
             parameters.append(f"{parameter.c_type}{restrict}{self.names[key]}")
         unused = [f"    (void){self.names[key]};" for key in keys if key not in self._read]

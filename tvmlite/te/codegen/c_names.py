@@ -64,6 +64,8 @@ def parameter_keys(function: ir.Function) -> list[object]:
     keys: list[object] = [*function.params, *function.sizes]
     if function.workspace is not None:
         keys += ["workspace", ir.THREADS]
+    if function.told is not None:
+        keys += [function.told, ir.CAPACITY]
     return [*keys, "profile"] if function.kernels else keys
 
 

@@ -58,6 +58,10 @@ class _Function:
             parameters += [f"ptr noalias align {abi.WORKSPACE_ALIGNMENT} %workspace", "i64 %threads"]
             body.workspace = "%workspace"
             body.values.bind(ir.THREADS, "%threads")
+        if function.told is not None:
+            parameters += ["ptr %told", "i64 %capacity"]
+            body.pointers[function.told] = "%told"
+            body.values.bind(ir.CAPACITY, "%capacity")
         if function.kernels:
             parameters.append("ptr %profile")
         body.values.bind(ir.THREAD, "0")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.te import expr as e
@@ -28,20 +29,27 @@ def interpret(
     constants: Mapping[str, np.ndarray] | None = None,
     kernels: Mapping[str, ir.Function] | None = None,
     threads: int = 3,
-) -> None:
+) -> list[np.ndarray]:
     """Run ``function``, in either form, on ``arguments`` (arrays and scalars in the order of its params).
 
     Outputs are written in place: C-contiguous arrays of the parameter's dtype. ``sizes`` not given are
     read off the arrays' shapes. ``constants`` are the external symbols, ``kernels`` the functions that an
     entry calls. Parallel loops run in order, their iterations dealt out to ``threads`` threads, each with
-    its own part of the workspace. Fresh memory is filled with NaN (ints: 0x7b bytes).
+    its own part of the workspace. Fresh memory is filled with NaN (ints: 0x7b bytes). An entry whose extents
+    come from the data gets as much workspace as it turns out to need; what it finds there is returned.
 
     Raises ExecutionError for an access out of bounds and for an Assert that fails, InputError for
     arguments that do not fit. ``fma`` of float64 rounds twice, narrower ones once (but for double
     rounding); all other arithmetic is rounded at each step to the node's dtype.
     """
     with _room(), np.errstate(all="ignore"):
-        _Run(function, dict(constants or {}), dict(kernels or {}), threads).start(arguments, sizes or {})
+        run = _Run(function, dict(constants or {}), dict(kernels or {}), threads)
+        run.start(arguments, sizes or {})
+        return run.found()
+
+
+class _TooSmall(Exception):
+    """The workspace does not suffice for what the data ask for."""
 
 
 @contextmanager
@@ -92,10 +100,39 @@ class _Run:
         for param, given in zip(params, arguments, strict=True):
             if isinstance(param, ir.Buffer):
                 self.bind(param, given)
+        if (told := self.function.told) is not None:
+            self.memory[told] = self.place(told, np.full(int(self.expr(told.shape[0])()), -1, np.int64))
         if self.function.workspace is not None:
             amount = int(self.expr(self.function.workspace)())
             self.workspace = np.full(amount, 0xFF, np.uint8)
-        self.stmt(self.function.body)()
+            self.values[ir.CAPACITY] = np.int64(amount)
+        body = self.stmt(self.function.body)
+        while True:
+            try:
+                body()
+                return
+            except _TooSmall:
+                self.workspace = np.full(self.provide(), 0xFF, np.uint8)
+
+    def provide(self) -> int:
+        """The bytes that were found to be needed; they are there next time."""
+        assert self.function.told is not None
+        self.values[ir.CAPACITY] = np.int64(self.memory[self.function.told].data[0])
+        return int(self.values[ir.CAPACITY])
+
+    def found(self) -> list[np.ndarray]:
+        """The outputs that were left in the workspace."""
+        if self.function.told is None:
+            return []
+        numbers = iter(self.memory[self.function.told].data[1:].tolist())
+        made = []
+        for buffer in self.function.outputs:
+            if buffer not in self.function.params:
+                start, shape = next(numbers), [next(numbers) for _ in buffer.shape]
+                dtype = dtypes.numpy_of(buffer.dtype)
+                count = int(np.prod(shape)) * dtype.itemsize
+                made.append(self.workspace[start : start + count].view(dtype).reshape(shape).copy())
+        return made
 
     def read_sizes(self, param: ir.Buffer, array: np.ndarray) -> None:
         for extent, length in zip(param.shape, array.shape, strict=False):
@@ -233,7 +270,7 @@ class _Run:
     def check(self, test: Run, message: str) -> Run:
         def run() -> None:
             if not test():
-                raise ExecutionError(message)
+                raise _TooSmall if message == abi.TOO_SMALL else ExecutionError(message)
 
         return run
 

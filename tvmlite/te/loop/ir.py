@@ -257,6 +257,10 @@ class Function(Node):
     ``THREADS``) is set by legalisation; where it is not None the function takes a workspace and a threads
     parameter after the sizes. ``messages`` are the texts of its Asserts, code 1 first, also set by
     legalisation. An entry has ``kernels``, and a profile parameter last.
+
+    An entry whose extents come from data has ``told``, an array of int64 that it writes: what it needs as
+    workspace, and for every output that is no parameter, but a view, the byte of the workspace where it is,
+    and its extents. The parameters told and ``CAPACITY`` follow those of the workspace.
     """
 
     name: str
@@ -268,6 +272,7 @@ class Function(Node):
     messages: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
     attrs: tuple[tuple[str, Any], ...] = ()
+    told: Buffer | None = None
     children_in: ClassVar[tuple[str, ...]] = ("body", "workspace")
     binders: ClassVar[tuple[str, ...]] = ("params", "sizes")
 
@@ -284,6 +289,9 @@ class Function(Node):
 
 THREADS = Var("threads", "int64")
 """The number of threads the workspace was sized for: a parameter of functions that use a workspace."""
+
+CAPACITY = Var("capacity", "int64")
+"""The bytes of workspace there are: a parameter of entries that need more or less of it by the data."""
 
 THREAD = Var("thread", "int64")
 """Which thread runs, 0 <= thread < threads: bound inside the body of a parallel loop; 0 outside."""

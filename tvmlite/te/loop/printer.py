@@ -94,6 +94,10 @@ class _Printer:
         self.line(0, f"def {function.name}({every}):")
         if function.workspace is not None:
             self.line(1, f"# workspace: {self.expr(function.workspace)} bytes")
+        if function.told is not None:
+            found = [b for b in function.outputs if b not in function.params]
+            told = ", ".join(f"{self.name(b)}: {self._array_type(b)}" for b in found)
+            self.line(1, f"# told: {self.name(function.told)}{f'; found: {told}' if told else ''}")
         self.stmt(function.body, 1)
 
     def declaration(self, buffer: ir.Buffer) -> str:

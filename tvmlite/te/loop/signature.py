@@ -17,14 +17,19 @@ def signature_of(function: ir.Function) -> abi.Signature:
     has_workspace = function.workspace is not None
     if has_workspace:
         wanted |= {"workspace": "workspace", "threads": "threads"}
+    if function.told is not None:
+        wanted |= {function.told: "told", ir.CAPACITY: "capacity"}
     if function.kernels:
         wanted["profile"] = "profile"
     names = abi.unique_names(wanted)
-    parameters = [_parameter(p, function, names) for p in function.params]
+    parameters = _in_order(function, names)
     parameters += [abi.Parameter(names[v], "size") for v in function.sizes]
     if has_workspace:
         parameters.append(abi.Parameter(names["workspace"], "workspace"))
         parameters.append(abi.Parameter(names["threads"], "threads"))
+    if function.told is not None:
+        parameters.append(abi.Parameter(names[function.told], "told"))
+        parameters.append(abi.Parameter(names[ir.CAPACITY], "capacity"))
     if function.kernels:
         parameters.append(abi.Parameter(names["profile"], "profile"))
     return abi.Signature(
@@ -35,6 +40,21 @@ def signature_of(function: ir.Function) -> abi.Signature:
         function.kernels,
         int(dict(function.attrs).get("constants", 0)),
     )
+
+
+def _in_order(function: ir.Function, names: dict[object, str]) -> list[abi.Parameter]:
+    """What ``function`` takes and gives in arrays and scalars; outputs in their order."""
+    found = [one for one in function.outputs if one not in function.params]
+    if not found:
+        return [_parameter(p, function, names) for p in function.params]
+    made = [_parameter(p, function, names) for p in function.params if p not in function.outputs]
+    for output in function.outputs:
+        if output in found:
+            shape = tuple(_extent(x, function, names) for x in output.shape)
+            made.append(abi.Parameter(output.name, "found", output.dtype, shape))
+        else:
+            made.append(_parameter(output, function, names))
+    return made
 
 
 def _parameter(param: ir.Buffer | e.Var, function: ir.Function, names: dict[object, str]) -> abi.Parameter:

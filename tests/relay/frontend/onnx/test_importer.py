@@ -121,14 +121,27 @@ def test_calls_carry_the_name_of_their_node() -> None:
     assert from_onnx(model).main.body.span.note == 'node "Act_3" (Relu)'
 
 
-def test_a_shape_that_depends_on_data_is_unsupported_at_its_node() -> None:
+def test_a_shape_that_depends_on_data_is_bound_when_the_model_runs() -> None:
     model = model_of(
         [node("Reshape", "x s", "y", "R")],
         [("x", FLOAT, [6]), ("s", INT64, [2])],
         [("y", FLOAT, None)],
     )
+    x = np.arange(6, dtype="float32")
 
-    with pytest.raises(UnsupportedError, match=r"(?s)input 'shape' depends on the data.*node \"R\""):
+    for shape in ((2, 3), (-1, 2), (0, 1)):
+        got = interpret(from_onnx(model), [x, np.array(shape, np.int64)])
+        np.testing.assert_array_equal(got, x.reshape([6 if d == 0 else d for d in shape]))
+
+
+def test_a_shape_of_unknown_length_is_unsupported_at_its_node() -> None:
+    model = model_of(
+        [node("Reshape", "x s", "y", "R")],
+        [("x", FLOAT, [6]), ("s", INT64, ["n"])],
+        [("y", FLOAT, None)],
+    )
+
+    with pytest.raises(UnsupportedError, match=r"(?s)input 'shape' is .* depends on the data.*node \"R\""):
         from_onnx(model)
 
 

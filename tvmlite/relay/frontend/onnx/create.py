@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.frontend.onnx import dims
+from tvmlite.relay.frontend.onnx import demand, dims
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.ir import Constant, Expr
 from tvmlite.relay.types import show_shape
+from tvmlite.te import expr as e
 
 
 @converter("Constant")
@@ -31,7 +32,7 @@ def constant(node: OnnxNode) -> Expr:
 @converter("ConstantOfShape", since=9)
 def constant_of_shape(node: OnnxNode, shape: Expr) -> Expr:
     value = node.attr("value")
-    extents = node.ints(shape, "shape")
+    extents = node.extents(shape, "shape")
     if any(isinstance(d, int) and d < 0 for d in extents):
         node.bad(f"negative extent in shape {show_shape(tuple(extents))}")
     value = np.zeros(1, np.float32) if value is None else value
@@ -55,6 +56,8 @@ def size_of(node: OnnxNode, data: Expr) -> Expr:
 def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
     """``arange``; its bounds follow from constants or dimensions."""
     dtype = node.dtype(start)
+    if any(node.known(v) is None for v in (start, limit, delta)):
+        return _told_range(node, *(node.reshape(v, ()) for v in (start, limit, delta)))
     if dtypes.is_float(dtype) and not _follows_dimensions(node, start, limit, delta):
         first, last, step = (
             node.number(v, n) for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))
@@ -81,6 +84,27 @@ def _follows_dimensions(node: OnnxNode, *values: Expr) -> bool:
     elements = [found.reshape(-1).tolist() for found in map(node.known, values) if found is not None]
     flat = [dims.whole(one) for each in elements for one in each]
     return len(elements) == len(values) and None not in flat and not all(isinstance(x, int) for x in flat)
+
+
+def _told_range(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
+    """Of bounds that a run computes: their number is counted first."""
+    dtype = node.dtype(start)
+    wide = "float64" if dtypes.is_float(dtype) else "int64"
+    first, last, step = (node.cast(v, wide) for v in (start, limit, delta))
+    if wide == "float64":
+        count = node.make("ceil", node.make("divide", node.make("subtract", last, first), step))
+    else:
+        (low,), (high,), (by,) = (
+            node.ints(v, n) for v, n in ((first, "start"), (last, "limit"), (step, "delta"))
+        )
+        up, down = (e.convert(d, e.INDEX) for d in (high - low, low - high))
+        by = e.convert(by, e.INDEX)
+        number = e.Select(by > 0, (up + (by - 1)) // by, (down - (by + 1)) // (0 - by))
+        count = node.make("shape_value", values=(number,), dtype="int64")
+    counted = node.make("maximum", node.cast(node.reshape(count, (1,)), "int64"), 0)
+    (length,) = demand.bind(node, counted, ["count"])
+    steps = node.make("arange", start=0, stop=length, step=1, dtype=dtype)
+    return node.make("add", node.make("multiply", steps, delta), start)
 
 
 @converter("EyeLike", since=9)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,14 @@ import onnx
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.core.span import Span
 from tvmlite.relay import infer
 from tvmlite.relay.frontend.onnx import converters, functions, interface, loader, registry, shapes
 from tvmlite.relay.frontend.onnx.node import NOTHING, OnnxNode
-from tvmlite.relay.ir import Constant, Expr, Function, Module, Tuple, Var
+from tvmlite.relay.ir import Constant, Expr, Function, LetDims, Module, Tuple, Var
 from tvmlite.relay.specialise import specialise
 from tvmlite.relay.types import TensorType, dim, dims_of, show_shape
+from tvmlite.te import expr as te
 
 ShapeOverride = Mapping[str, Sequence[Any] | int | None]
 
@@ -90,6 +92,10 @@ class Importer:
         self.known: dict[Expr, np.ndarray] = {}
         self.depth = 0
         self.uncomputed: dict[str, str] = {}
+        self.bound: set[te.SizeVar] = set()
+        self.signed: set[te.SizeVar] = set()
+        self._taken: set[str] = set()
+        self._lets: list[list[tuple[tuple[te.SizeVar, ...], Expr, Span]]] = [[]]
         self.local_functions = {(f.domain, f.name): f for f in proto.functions}
 
     def run(self, shape: ShapeOverride, constants: Mapping[str, Any]) -> Module:
@@ -100,6 +106,9 @@ class Importer:
         self.initializers(graph, scope)
         self._fixed(graph, scope, constants)
         inputs = self._inputs(graph, scope, shape)
+        self._taken = {
+            d.name for _, value in inputs for p in interface.flat(value) for d in dims_of(infer.type_of(p))
+        }
         self.nodes(graph.node, scope, self.opsets)
         outputs = [(output.name, self._output(output, scope)) for output in graph.output]
         names = [name for name, _ in outputs]
@@ -107,7 +116,8 @@ class Importer:
             raise ModelError(f"{self.source}: graph output {twice[0]!r} is named twice")
         params = tuple(p for _, value in inputs for p in interface.flat(value) if isinstance(p, Var))
         results = tuple(r for _, value in outputs for r in interface.flat(value))
-        main = Function(params, results[0] if len(results) == 1 else Tuple(results))
+        body = self._with_dims(results[0] if len(results) == 1 else Tuple(results))
+        main = Function(params, body)
         flat_names = tuple(one for name, value in outputs for one in interface.flat_names(name, value))
         attrs = interface.lists_of(inputs, outputs)
         return Module({"main": main}, flat_names, attrs, self._named(graph, scope))
@@ -122,6 +132,38 @@ class Importer:
                 named.setdefault(proto.name, outputs[0] if len(outputs) == 1 else Tuple(outputs))
         known = {name: value for name, value in scope.values.items() if value is not NOTHING}
         return named | {name: value for name, value in known.items() if name not in held}
+
+    # Extents that come from the data
+
+    def bind(self, value: Expr, names: Sequence[str], span: Span) -> list[te.SizeVar]:
+        """New dimensions for the elements of ``value``, an int64 vector; good to the end of the block."""
+        found = []
+        for wanted in names:
+            name, count = _identifier(wanted), 0
+            while name in self._taken:
+                count += 1
+                name = f"{_identifier(wanted)}_{count}"
+            self._taken.add(name)
+            found.append(dim(name))
+        self._lets[-1].append((tuple(found), value, span))
+        self.bound.update(found)
+        return found
+
+    def block(self, make: Callable[[], Sequence[Expr]]) -> Expr:
+        """What ``make`` gives, one value or a tuple; dimensions that it binds are bound inside."""
+        known = dict(self.known)
+        self._lets.append([])
+        try:
+            results = tuple(make())
+            return self._with_dims(results[0] if len(results) == 1 else Tuple(results))
+        finally:
+            self._lets.pop()
+            self.known = known
+
+    def _with_dims(self, body: Expr) -> Expr:
+        for names, value, span in reversed(self._lets[-1]):
+            body = LetDims(names, value, body, span)
+        return body
 
     def value(self, scope: Scope, name: str, what: str) -> Expr:
         found = scope.find(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.frontend.onnx import dims
+from tvmlite.relay.frontend.onnx.axes import along_axis, at_least
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.frontend.onnx.shape import slice_axes
@@ -37,6 +37,9 @@ def gather(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
 def gather_elements(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
     shape = node.shape(data)
     axis = node.axis(node.attr("axis", 0), len(shape))
+    for other, extent in enumerate(node.shape(indices)):
+        if other != axis and not (isinstance(extent, int) and isinstance(shape[other], int)):
+            data = at_least(node, data, other, extent)
     return node.make("gather", data, from_front(node, indices, shape[axis]), axis=axis)
 
 
@@ -84,20 +87,26 @@ def scatter_nd(node: OnnxNode, data: Expr, indices: Expr, updates: Expr) -> Expr
 @converter("OneHot", since=9)
 def one_hot(node: OnnxNode, indices: Expr, depth: Expr, values: Expr) -> Expr:
     """``values`` are (off, on); indices outside the depth give a row of offs."""
-    known = node.known(depth)
-    if known is None or known.size != 1:
-        node.unsupported("input 'depth' depends on the data; it must follow from the input shapes")
-    count = dims.whole(known.reshape(-1)[0] if known.dtype == object else known.reshape(-1)[0].item())
-    if not isinstance(count, int):
-        node.unsupported(f"a depth of {count}")
+    count = _depth(node, depth)
     if not same_shape(node.shape(values), (2,)):
         node.bad(f"values is {show_shape(node.shape(values))}, expected the 2 elements off and on")
     rank = node.rank(indices)
     whole = node.cast(indices, "int64")
-    whole = node.make("where", node.make("less", whole, 0), node.make("add", whole, count), whole)
+    whole = from_front(node, whole, count)
     off, on = (node.reshape(slice_axes(node, values, [0], [i], [i + 1]), ()) for i in (0, 1))
     axis = node.axis(node.attr("axis", -1), rank + 1)
     return node.make("one_hot", whole, on, off, depth=count, axis=axis, dtype=node.dtype(values))
+
+
+def _depth(node: OnnxNode, depth: Expr) -> Dim:
+    """The one element of ``depth``, which may be a float."""
+    known = node.known(depth)
+    if known is None and dtypes.is_float(node.dtype(depth)):
+        depth = node.cast(depth, "int64")
+    found = node.extents(depth, "depth")
+    if len(found) != 1:
+        node.bad(f"depth has {len(found)} elements, expected 1")
+    return found[0]
 
 
 @converter("TopK")
@@ -107,18 +116,20 @@ def top_k_by_attribute(node: OnnxNode, data: Expr) -> list[Expr]:
 
 @converter("TopK", since=10)
 def top_k(node: OnnxNode, data: Expr, k: Expr) -> list[Expr]:
-    count = node.one_int(k, "K")
-    if not isinstance(count, int):
-        node.unsupported(f"K of {count}")
-    return _top_k(node, data, count)
+    found = node.extents(k, "K")
+    if len(found) != 1:
+        node.bad(f"K has {len(found)} elements, expected 1")
+    return _top_k(node, data, found[0])
 
 
-def _top_k(node: OnnxNode, data: Expr, count: int) -> list[Expr]:
+def _top_k(node: OnnxNode, data: Expr, count: Dim) -> list[Expr]:
     rank = node.rank(data)
     axis = node.axis(node.attr("axis", -1), rank)
     extent = node.shape(data)[axis]
-    if count < 0 or (isinstance(extent, int) and count > extent):
+    if isinstance(count, int) and (count < 0 or (isinstance(extent, int) and count > extent)):
         node.bad(f"K is {count} on an axis of {extent}")
+    if not isinstance(count, int):
+        data = at_least(node, data, axis, count)
     made = node.make(
         "topk",
         data,
@@ -134,7 +145,13 @@ def _top_k(node: OnnxNode, data: Expr, count: int) -> list[Expr]:
 @converter("CumSum", "CumProd", since=11)
 def cumulative(node: OnnxNode, data: Expr, axis: Expr) -> Expr:
     """Sums or products so far along an axis; ``reverse`` counts from the end."""
-    along = node.axis(int(node.number(axis, "axis")), node.rank(data))
+    if node.tells(axis):
+        (told,) = node.ints(axis, "axis")
+        return along_axis(node, data, told, lambda x, along: _cumulative(node, x, along))
+    return _cumulative(node, data, node.axis(int(node.number(axis, "axis")), node.rank(data)))
+
+
+def _cumulative(node: OnnxNode, data: Expr, along: int) -> Expr:
     name = "cumsum" if node.op_type == "CumSum" else "cumprod"
     backwards = bool(node.attr("reverse", 0))
     if backwards:

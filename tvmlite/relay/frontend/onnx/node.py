@@ -13,7 +13,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay import infer, op
-from tvmlite.relay.frontend.onnx import dims, loader
+from tvmlite.relay.frontend.onnx import demand, dims, loader
 from tvmlite.relay.ir import Constant, Expr, Tuple, TupleGetItem
 from tvmlite.relay.types import Dim, Shape, TensorType
 from tvmlite.te import expr as e
@@ -166,10 +166,14 @@ class OnnxNode:
         return all(isinstance(d, int) for d in shape)
 
     def ints(self, value: Expr, what: str) -> list[Dim]:
-        """The elements of an integer tensor of rank 0 or 1; UnsupportedError when data-dependent."""
-        found = self.known(value)
-        if found is None:
-            self.unsupported(f"input {what!r} depends on the data; it must follow from the input shapes")
+        """The elements of an integer tensor of rank 0 or 1; what a run computes becomes new dimensions."""
+        return self._whole(demand.elements(self, value, what), what)
+
+    def extents(self, value: Expr, what: str) -> list[Dim]:
+        """As ``ints``, of elements that are no codes but extents: a run in which one is negative stops."""
+        return demand.settled(self, self._whole(demand.elements(self, value, what, natural=True), what), what)
+
+    def _whole(self, found: np.ndarray, what: str) -> list[Dim]:
         if found.ndim > 1:
             self.bad(f"input {what!r} is {found.shape}, expected a vector")
         flat = [dims.whole(x) for x in found.ravel().tolist()]
@@ -184,6 +188,11 @@ class OnnxNode:
         if math.prod(extents) > LARGEST_TABLE:
             self.unsupported(f"needs a table of {extents} elements, at most {LARGEST_TABLE} are made")
 
+    def tells(self, value: Expr) -> bool:
+        """Whether only a run can tell the elements of ``value``, or some of them."""
+        found = self.known(value)
+        return found is None or any(demand.is_open(self, x) for x in found.ravel().tolist())
+
     def one_int(self, value: Expr, what: str) -> Dim:
         """The one element of an integer tensor; as ``ints``."""
         found = self.ints(value, what)
@@ -193,6 +202,8 @@ class OnnxNode:
 
     def static_ints(self, value: Expr, what: str) -> list[int]:
         """The elements of an integer tensor that must be plain numbers."""
+        if self.known(value) is None:
+            self.unsupported(f"input {what!r} depends on the data; it must follow from the input shapes")
         made: list[int] = []
         for item in self.ints(value, what):
             if not isinstance(item, int):

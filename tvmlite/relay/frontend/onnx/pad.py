@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tvmlite.relay.frontend.onnx import dims
+from tvmlite.relay.frontend.onnx import demand, dims
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.frontend.onnx.shape import slice_axes
@@ -41,6 +41,7 @@ def pad_by(node: OnnxNode, data: Expr, pads: list[Dim], value: Expr | float, axe
             end = dims.simplify(node.shape(data)[axis] - crop[1])
             data = slice_axes(node, data, [axis], [crop[0]], [end])
     width = [[max(p, 0) if isinstance(p, int) else p for p in pair] for pair in width]
+    width = _settled(node, node.shape(data), width)
     if all(dims.equal(p, 0) for pair in width for p in pair):
         return data
     if mode == "wrap":
@@ -55,6 +56,18 @@ def pad_by(node: OnnxNode, data: Expr, pads: list[Dim], value: Expr | float, axe
     inside = node.make("nn.pad", node.full(True, node.shape(data), "bool"), pad_width=pairs, pad_value=0)
     made = node.make("nn.pad", data, pad_width=pairs, pad_value=0)
     return node.make("where", inside, made, node.reshape(value, ()))
+
+
+def _settled(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> list[list[Dim]]:
+    """Widths that a run tells, such that their sum with the extent is a dimension, not negative."""
+    made: list[list[Dim]] = []
+    for extent, (before, after) in zip(shape, width, strict=True):
+        whole = before + after + extent
+        if demand.is_open(node, whole):
+            (total,) = demand.named(node, [whole], "extent")
+            after = total - extent - before
+        made.append([before, after])
+    return made
 
 
 def _check_reflection(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.relay.frontend.onnx.axes import over_axes
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.ir import Expr
@@ -88,14 +89,19 @@ _REDUCTIONS: dict[str, Callable[[OnnxNode, Expr, Axes, bool], Expr]] = {
 def reduction(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
     """Axes come as an attribute or an input; none means all, or nothing with noop_with_empty_axes."""
     rank = node.rank(data)
+    keep = bool(node.attr("keepdims", 1))
+    function = _REDUCTIONS[node.op_type]
+    if axes is not None and node.tells(axes):
+        return over_axes(
+            node, data, node.ints(axes, "axes"), keep, lambda x, over: function(node, x, over, True)
+        )
     given = node.attr("axes") if axes is None else node.static_ints(axes, "axes")
     if not given and node.attr("noop_with_empty_axes", 0):
         over: Axes = ()
     else:
         over = tuple(sorted(node.axes(given, rank))) if given else tuple(range(rank))
-    function = _REDUCTIONS[node.op_type]
     if over:
-        return function(node, data, over, bool(node.attr("keepdims", 1)))
+        return function(node, data, over, keep)
     return _of_each(node, data)
 
 

@@ -43,7 +43,7 @@ def resize(
     rank = node.rank(data)
     axes = node.axes(node.attr("axes", list(range(rank))), rank)
     factors = _floats(node, scales, "scales") if _given(node, scales) else None
-    extents = node.ints(sizes, "sizes") if sizes is not None and _given(node, sizes) else None
+    extents = node.extents(sizes, "sizes") if sizes is not None and _given(node, sizes) else None
     if (factors is None) == (extents is None):
         node.bad("exactly one of scales and sizes must be given")
     mode = node.attr("coordinate_transformation_mode", "half_pixel")

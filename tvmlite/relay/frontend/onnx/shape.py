@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvmlite.relay.frontend.onnx import dims
+from tvmlite.relay.frontend.onnx import axes as along
+from tvmlite.relay.frontend.onnx import demand, dims
 from tvmlite.relay.frontend.onnx.broadcast import assume_shape
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.ir import Expr
 from tvmlite.relay.types import Dim, show_shape
+from tvmlite.te import expr as e
 
 FARTHEST = 2**31 - 1
 """Bounds of a slice from here on mean its end, however long the axis."""
@@ -19,11 +21,25 @@ FARTHEST = 2**31 - 1
 def reshape(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
     """-1 is what is left over; 0 keeps the input's extent unless ``allowzero``."""
     have, wanted = node.shape(data), node.ints(shape, "shape")
-    made = resolve_shape(node, have, wanted, bool(node.attr("allowzero", 0)))
-    count, expected = node.product(have), node.product(made)
-    if not dims.equal(count, expected):  # the model's promise
-        data = assume_shape(node, node.reshape(data, (count,)), (expected,))
-    return node.reshape(data, made)
+    keeps_zero = bool(node.attr("allowzero", 0))
+    if any(demand.is_open(node, d) for d in wanted):
+        return along.reshaped(node, data, _told_shape(node, have, wanted, keeps_zero))
+    return along.reshaped(node, data, resolve_shape(node, have, wanted, keeps_zero))
+
+
+def _told_shape(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim], allowzero: bool) -> list[Dim]:
+    """``resolve_shape`` of what only a run tells, codes and extents alike."""
+    copied = [
+        d if allowzero else along.either(_is_code(d, 0), have[i] if i < len(have) else 0, d)
+        for i, d in enumerate(wanted)
+    ]
+    named = [along.either(_is_code(d, -1), 1, d) for d in copied]
+    rest = e.FloorDiv(*(e.convert(n, e.INDEX) for n in (node.product(have), node.product(named))))
+    return demand.settled(node, [along.either(_is_code(d, -1), rest, d) for d in copied], "extent")
+
+
+def _is_code(extent: Dim, code: int) -> Any:
+    return extent == code if isinstance(extent, int) else e.Equal(*e.match(extent, code))
 
 
 def resolve_shape(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim], allowzero: bool) -> list[Dim]:
@@ -68,6 +84,13 @@ def flatten(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Unsqueeze")
 def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
+    if axes is not None and node.tells(axes):
+        told = node.ints(axes, "axes")
+        rank = node.rank(data) + len(told)
+        ones = [along.is_among(axis, told, rank) for axis in range(rank)]
+        return along.reshaped(
+            node, data, demand.settled(node, along.spread(node.shape(data), ones), "extent")
+        )
     given = node.required("axes") if axes is None else node.static_ints(axes, "axes")
     shape = list(node.shape(data))
     for axis in sorted(node.axes(given, len(shape) + len(given))):
@@ -78,6 +101,11 @@ def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
 @converter("Squeeze")
 def squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
     shape = node.shape(data)
+    if axes is not None and node.tells(axes):
+        told = node.ints(axes, "axes")
+        out = [along.is_among(axis, told, len(shape)) for axis in range(len(shape))]
+        left = along.kept(shape, out, len(shape) - len(told))
+        return along.reshaped(node, data, demand.settled(node, left, "extent"))
     given = node.attr("axes") if axes is None else node.static_ints(axes, "axes")
     if given is None:
         over = [i for i, d in enumerate(shape) if dims.equal(d, 1)]
@@ -131,7 +159,7 @@ def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[Expr]:
     shape = node.shape(data)
     axis = node.axis(node.attr("axis", 0), len(shape))
     extent = shape[axis]
-    given: list[Dim] = (node.attr("split") or []) if sizes is None else node.ints(sizes, "split")
+    given: list[Dim] = (node.attr("split") or []) if sizes is None else node.extents(sizes, "split")
     count = node.attr("num_outputs", node.num_outputs)
     if (len(given) or count) != node.num_outputs:
         node.bad(f"into {len(given) or count} parts, {node.num_outputs} outputs are named")
@@ -147,6 +175,7 @@ def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[Expr]:
         node.bad(f"sizes {given} do not add up to {extent}")
     if any(isinstance(d, int) and d < 0 for d in given):
         node.bad(f"sizes {given}: negative")
+    data = assume_shape(node, data, tuple(total if i == axis else d for i, d in enumerate(shape)))
     begin: Dim = 0
     parts: list[Expr] = []
     for size in given:
@@ -190,6 +219,8 @@ def slice_by_inputs(
     axes: Expr | None = None,
     steps: Expr | None = None,
 ) -> Expr:
+    if any(node.tells(v) for v in (starts, ends, axes, steps) if v is not None):
+        return _told_slice(node, data, starts, ends, axes, steps)
     return _slice(
         node,
         data,
@@ -198,6 +229,48 @@ def slice_by_inputs(
         None if axes is None else node.static_ints(axes, "axes"),
         None if steps is None else node.static_ints(steps, "steps"),
     )
+
+
+def _told_slice(
+    node: OnnxNode, data: Expr, starts: Expr, ends: Expr, axes: Expr | None, steps: Expr | None
+) -> Expr:
+    """A window of each axis: where it begins, its step and its extent follow when the model runs."""
+    shape, rank = node.shape(data), node.rank(data)
+    firsts, lasts = node.ints(starts, "starts"), node.ints(ends, "ends")
+    over = list(range(len(firsts))) if axes is None else node.ints(axes, "axes")
+    each = [1] * len(firsts) if steps is None else node.ints(steps, "steps")
+    if not len(firsts) == len(lasts) == len(over) == len(each):
+        node.bad(
+            f"starts, ends, axes and steps of {len(firsts)}, {len(lasts)}, {len(over)}, {len(each)} elements"
+        )
+    windows = []
+    for axis, extent in enumerate(shape):
+        window: tuple[Dim, Dim, Dim] = (0, 1, extent)
+        for first, last, along_axis, step in zip(firsts, lasts, over, each, strict=True):
+            here = along.is_among(axis, [along_axis], rank)
+            found = _window(first, last, step, extent)
+            window = tuple(along.either(here, a, b) for a, b in zip(found, window, strict=True))  # type: ignore[assignment]
+        windows.append(tuple(dims.simplify(d) for d in window))
+    begin, step, count = zip(*windows, strict=True) if windows else ((), (), ())
+    extents = demand.settled(node, list(count), "extent")
+    return node.make("strided_window", data, begin=tuple(begin), strides=tuple(step), shape=tuple(extents))
+
+
+def _window(first: Dim, last: Dim, step: Dim, extent: Dim) -> tuple[Dim, Dim, Dim]:
+    """Where ``first:last:step`` begins on an axis of ``extent``, its step, and how many elements it takes."""
+    begin, end, stride, whole = (e.convert(v, e.INDEX) for v in (first, last, step, extent))
+    zero, one = e.const(0, e.INDEX), e.const(1, e.INDEX)
+    forward = stride > 0
+
+    def bounded(bound: e.Expr) -> e.Expr:
+        counted = e.Select(bound < 0, bound + whole, bound)
+        low, high = e.Select(forward, zero, zero - one), e.Select(forward, whole, whole - one)
+        return e.Min(e.Max(counted, low), high)
+
+    begin, end = bounded(begin), bounded(end)
+    size = e.Select(forward, stride, zero - stride)
+    distance = e.Select(forward, end - begin, begin - end)
+    return begin, stride, e.Max((distance + size - one) // size, zero)
 
 
 def _slice(
@@ -224,7 +297,7 @@ def _bounded(bound: Dim) -> Dim:
 @converter("Expand", since=8)
 def expand(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
     """Broadcast in both directions: an extent of 1 on either side takes the other's."""
-    have, wanted = list(node.shape(data)), node.ints(shape, "shape")
+    have, wanted = list(node.shape(data)), node.extents(shape, "shape")
     rank = max(len(have), len(wanted))
     have = [1] * (rank - len(have)) + have
     wanted = [1] * (rank - len(wanted)) + wanted
@@ -232,15 +305,24 @@ def expand(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
     for own, other in zip(have, wanted, strict=True):
         if isinstance(own, int) and isinstance(other, int) and 1 not in (own, other) and own != other:
             node.bad(f"{show_shape(node.shape(data))} does not expand to {show_shape(tuple(wanted))}")
-        made.append(own if dims.equal(other, 1) else other)
+        made.append(_broadcast(node, own, other))
     fitted = [own if dims.equal(own, 1) else new for own, new in zip(have, made, strict=True)]
     data = assume_shape(node, node.expand_to_rank(data, rank), tuple(fitted))
     return node.broadcast_to(data, made)
 
 
+def _broadcast(node: OnnxNode, own: Dim, other: Dim) -> Dim:
+    """The extent of an axis of ``own`` that is to be ``other``, which may turn out to be 1."""
+    if dims.equal(other, 1) or dims.equal(own, other):
+        return own
+    if dims.equal(own, 1) or not demand.from_data(node, other):
+        return other
+    return demand.named(node, [e.Select(e.Equal(*e.match(other, 1)), *e.match(own, other))], "extent")[0]
+
+
 @converter("Tile", since=6)
 def tile(node: OnnxNode, data: Expr, repeats: Expr) -> Expr:
-    counts = node.ints(repeats, "repeats")
+    counts = node.extents(repeats, "repeats")
     if len(counts) != node.rank(data) or any(isinstance(c, int) and c < 0 for c in counts):
         node.bad(f"repeats {counts} for data of rank {node.rank(data)}")
     return node.make("tile", data, reps=tuple(counts))

@@ -48,7 +48,7 @@ def grid_sample(node: OnnxNode, data: Expr, grid: Expr) -> Expr:
 @converter("AffineGrid", since=20)
 def affine_grid(node: OnnxNode, theta: Expr, size: Expr) -> Expr:
     """The points of an image of ``size``, in -1 ... 1, moved by a matrix: a grid for GridSample."""
-    extents = node.ints(size, "size")[2:]
+    extents = node.extents(size, "size")[2:]
     rank = len(extents)
     if node.rank(theta) != 3 or rank not in (2, 3) or not dims.equal(node.shape(theta)[1], rank):
         node.bad(f"theta is {show_shape(node.shape(theta))} for {len(extents)} spatial axes")

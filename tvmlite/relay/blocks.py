@@ -1,0 +1,157 @@
+"""What runs where: the calls of a fused graph in order, in blocks for branches and loops.
+
+A value is evaluated in the innermost block around all its uses: what only one branch needs is computed in
+that branch, what two share before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.relay.ir import Call, Constant, Expr, Function, If, LetDims, Loop, Tuple, TupleGetItem, Var
+
+__all__ = ["VIEWS", "Bind", "Block", "Branch", "Repeat", "Run", "Step", "blocks_of", "is_view", "order"]
+
+VIEWS = ("reshape", "expand_dims", "squeeze")
+"""Operators that give the same bytes another shape: outside a group they take no kernel and no memory."""
+
+
+def is_view(node: object) -> bool:
+    """Whether ``node``, outside a group, is its argument in another shape."""
+    return isinstance(node, Call) and node.op in VIEWS
+
+
+@dataclass(eq=False)
+class Run:
+    """A kernel is called."""
+
+    call: Call
+
+
+@dataclass(eq=False)
+class Bind:
+    """The dimensions of ``node`` get their values; they have them to the end of the block."""
+
+    node: LetDims
+
+
+@dataclass(eq=False)
+class Branch:
+    """One of two blocks runs, whose results are those of ``node``."""
+
+    node: If
+    then: Block
+    otherwise: Block
+
+
+@dataclass(eq=False)
+class Repeat:
+    """``body`` runs turn after turn."""
+
+    node: Loop
+    body: Block
+
+
+Step: TypeAlias = Run | Bind | Branch | Repeat
+
+
+@dataclass(eq=False)
+class Block:
+    """``steps`` in order; ``result`` is the value of the whole. ``parent`` is the block around it."""
+
+    result: Expr
+    parent: Block | None = None
+    steps: list[Step] = field(default_factory=list)
+    depth: int = 0
+
+    def child(self, result: Expr) -> Block:
+        return Block(result, self, depth=self.depth + 1)
+
+
+def order(function: Function) -> Block:
+    """The calls of ``function``, in whose body are calls, tuples, branches and loops, and no functions."""
+    root = Block(function.body)
+    places, inner = blocks_of(function.body, root)
+    for node in _in_order(function.body):
+        match node:
+            case _Binding(let):
+                places[let].steps.append(Bind(let))
+            case Call() if not is_view(node):
+                places[node].steps.append(Run(node))
+            case If():
+                places[node].steps.append(Branch(node, inner[node, "then"], inner[node, "otherwise"]))
+            case Loop():
+                places[node].steps.append(Repeat(node, inner[node, "body"]))
+            case Var() | Constant() | Tuple() | TupleGetItem() | LetDims() | Call():
+                pass
+            case _:
+                raise UnsupportedError(
+                    f"a {type(node).__name__} in a graph to plan, which may hold calls, tuples, projections, "
+                    "branches and loops",
+                    getattr(node, "span", None),
+                )
+    return root
+
+
+def blocks_of(body: Expr, root: Block) -> tuple[dict[Expr, Block], dict[tuple[Expr, str], Block]]:
+    """The block of each expression in ``body``, and the blocks of branches and loops by their nodes."""
+    places: dict[Expr, Block] = {body: root}
+    inner: dict[tuple[Expr, str], Block] = {}
+    nodes = [node for node in _in_order(body) if isinstance(node, Expr)]
+    for node in reversed(nodes):
+        for name, child in _edges(node):
+            block = places[node]
+            if name:
+                block = inner[node, name] = block.child(child)
+            known = places.get(child)
+            places[child] = block if known is None else _common(known, block)
+    return places, inner
+
+
+def _edges(node: Expr) -> list[tuple[str, Expr]]:
+    """The children of ``node``, each with the name of the block it is the result of, if it is one's."""
+    match node:
+        case If(condition, then, otherwise):
+            return [("", condition), ("then", then), ("otherwise", otherwise)]
+        case Loop(body=body):
+            return [("body" if child is body else "", child) for child in node.children()]  # type: ignore[list-item]
+    return [("", child) for child in node.children()]  # type: ignore[misc]
+
+
+def _common(a: Block, b: Block) -> Block:
+    """The innermost block around both."""
+    while a is not b:
+        if a.depth >= b.depth:
+            assert a.parent is not None
+            a = a.parent
+        else:
+            assert b.parent is not None
+            b = b.parent
+    return a
+
+
+@dataclass(frozen=True)
+class _Binding:
+    """The moment between the value and the body of a LetDims."""
+
+    node: LetDims
+
+
+def _in_order(root: Expr) -> Iterator[Expr | _Binding]:
+    """Every expression after those it needs, and each ``_Binding`` in its place."""
+    done: set[Expr] = set()
+    stack: list[tuple[Expr | _Binding, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if ready or isinstance(node, _Binding):
+            yield node
+        elif node not in done:
+            done.add(node)
+            stack.append((node, True))
+            if isinstance(node, LetDims):
+                stack += [(node.body, False), (_Binding(node), True), (node.value, False)]
+            else:
+                stack.extend((child, False) for child in reversed(node.children()))  # type: ignore[arg-type]

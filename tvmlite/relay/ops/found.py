@@ -1,0 +1,84 @@
+"""Operators of results whose extent comes from the data: one counts, one fills what has been counted.
+
+The extent is an attribute of the second, a dimension that a LetDims has bound to what the first gives.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import ExecutionError
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ops import loops
+from tvmlite.relay.ops.common import as_bool, tensors
+from tvmlite.relay.types import TensorType, Type, normal_dim
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor import Tensor
+
+
+def counted(call: Call, wanted: Any, found: np.ndarray) -> np.ndarray:
+    """``found``, which must have as many rows as were ``wanted``."""
+    if len(found) != wanted:
+        raise ExecutionError(f"{call.op}: {len(found)} elements, {wanted} were counted", call.span)
+    return found
+
+
+def _count_type(call: Call, data: Type) -> TensorType:
+    tensors(call, data)
+    return TensorType((1,), "int64")
+
+
+def _count_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    return np.array([np.count_nonzero(data)], np.int64)
+
+
+@operator("count_nonzero", infer=_count_type, reference=_count_numpy, fuse=Fuse.OPAQUE, schedule="extern")
+def count_nonzero(call: Call, data: Tensor) -> Tensor:
+    """The number of elements that are not zero (NaN is not), a vector of one."""
+
+    def body(source: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
+        def element(*i: e.Expr) -> loop.Stmt:
+            return loop.If(as_bool(loops.load(source, *i)), loops.store(out, (0,), loops.load(out, 0) + 1))
+
+        return loop.sequence(loops.store(out, (0,), e.const(0, "int64")), loops.nest(data.shape, element))
+
+    return loops.extern("count_nonzero", [data], [((1,), "int64")], body)[0]
+
+
+def _argwhere_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    return TensorType((normal_dim(call["count"]), checked.ndim), "int64")
+
+
+def _argwhere_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    found = np.argwhere(np.atleast_1d(data))[:, : data.ndim].astype(np.int64)
+    return counted(call, call["count"], found)
+
+
+@operator(
+    "argwhere",
+    infer=_argwhere_type,
+    reference=_argwhere_numpy,
+    fuse=Fuse.OPAQUE,
+    attrs={"count": REQUIRED},
+    schedule="extern",
+)
+def argwhere(call: Call, data: Tensor) -> Tensor:
+    """The indices of the ``count`` elements that are not zero, a row each, in order."""
+    count = normal_dim(call["count"])
+
+    def body(source: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
+        place = loops.Cell("place")
+
+        def element(*i: e.Expr) -> loop.Stmt:
+            puts = [loops.store(out, (place.value, axis), index) for axis, index in enumerate(i)]
+            room = e.And(as_bool(loops.load(source, *i)), place.value < loops.index(count))
+            return loop.If(room, loop.sequence(*puts, place.set(place.value + 1)))
+
+        return loops.allocated(loop.sequence(place.set(0), loops.nest(data.shape, element)), place)
+
+    return loops.extern("argwhere", [data], [((count, data.ndim), "int64")], body)[0]
