@@ -20,10 +20,11 @@ import pytest
 from onnx import helper, numpy_helper
 from onnx.backend.test.loader import load_model_tests
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 
-FEWEST = 1585
-"""Node tests of onnx 1.23 that pass, of 1,884."""
+FEWEST = 0.95
+"""The share of the node tests that pass: of onnx 1.23's, 1,791 of 1,884."""
 
 NOISE = {"test_dft_inverse": 1e-5, "test_dft_inverse_opset19": 1e-5}
 """Tests that expect the rounding errors of one algorithm where the value is 0: how far off they may be."""
@@ -43,7 +44,7 @@ def _verdict(case: Any) -> str:
     try:
         model = onnx_backend.TvmliteBackend.prepare(case.model)
         for inputs, expected in case.data_sets:
-            _compare(model.run(inputs), expected, case)
+            _compare(model.run(list(map(_array, inputs))), expected, case)
     except UnsupportedError:
         return "unsupported"
     except Exception as error:
@@ -54,16 +55,24 @@ def _verdict(case: Any) -> str:
 def _compare(made: list[np.ndarray], expected: list[Any], case: Any) -> None:
     assert len(made) == len(expected), f"{len(made)} outputs, expected {len(expected)}"
     for got, want in zip(made, map(_array, expected), strict=True):
+        if isinstance(want, list):
+            assert isinstance(got, list), f"a {type(got).__name__}, expected a list"
+            _compare(got, want, case)
+            continue
         assert got.dtype == want.dtype, f"dtype {got.dtype}, expected {want.dtype}"
         assert got.shape == want.shape, f"shape {got.shape}, expected {want.shape}"
         rtol = case.rtol
         if got.dtype.name == "bfloat16":  # eight bits of fraction: two roundings apart
             rtol, got, want = max(rtol, 2**-6), got.astype(np.float32), want.astype(np.float32)
+        elif dtypes.is_narrow(got.dtype.name):
+            got, want = got.astype(np.float32), want.astype(np.float32)
         np.testing.assert_allclose(got, want, rtol=rtol, atol=NOISE.get(case.name, case.atol))
 
 
-def _array(value: Any) -> np.ndarray:
-    """An expected value as an array; some tests give a TensorProto."""
+def _array(value: Any) -> Any:
+    """A value as an array, a list of them, or None; some tests give a TensorProto."""
+    if value is None or isinstance(value, list):
+        return value
     return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else np.asarray(value)
 
 
@@ -75,7 +84,7 @@ def test_no_node_test_is_wrong_and_most_pass(part: int, tmp_path_factory: pytest
     counts = _all_counts(by_verdict, part, tmp_path_factory.getbasetemp())
     wrong = {name: verdict for name, verdict in verdicts.items() if verdict not in ("pass", "unsupported")}
     assert not wrong, "\n".join(f"{name}: {verdict[:300]}" for name, verdict in wrong.items())
-    assert counts is None or counts["pass"] >= min(FEWEST, 0.75 * len(_cases())), counts
+    assert counts is None or counts["pass"] >= FEWEST * len(_cases()), counts
 
 
 def _all_counts(counts: Counter[str], part: int, folder: Path) -> Counter[str] | None:
