@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
 from tvmlite.core.target import Target
 from tvmlite.te import expr as te
 from tvmlite.te.codegen import llvm
-from tvmlite.te.codegen.llvm_loops import is_written_out
+from tvmlite.te.codegen.llvm_loops import invariants, is_written_out
 from tvmlite.te.loop import ir
 
 TARGET = Target.parse("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver4")
@@ -60,3 +65,59 @@ def test_the_loop_that_is_left_says_so_to_llvm() -> None:
 
     assert "!llvm.loop !1" in text
     assert text.endswith('!0 = !{!"llvm.loop.unroll.disable"}\n!1 = distinct !{!1, !0}\n')
+
+
+def weighted(weights: ir.Buffer, sums: ir.Buffer, data: ir.Buffer, extent: te.Expr) -> ir.For:
+    """``sums[0:16] += data[i * 16 ...] * weights[0:16]`` in each turn."""
+    i = te.Var("i", "int64")
+    own, there = te.Ramp(index(0), index(1), 16), te.Ramp(i * 16, index(1), 16)
+    update = ir.Load(sums, (own,)) + ir.Load(data, (there,)) * ir.Load(weights, (own,))
+    return ir.For(i, index(0), extent, ir.Store(sums, (own,), update))
+
+
+def vectors_of(name: str, scope: str = "param") -> ir.Buffer:
+    return ir.Buffer(name, "float32", (index(64),), scope)
+
+
+def test_what_is_read_anew_each_turn_is_read_before_the_loop() -> None:
+    weights, sums = vectors_of("w"), vectors_of("s", "local")
+    loop = weighted(weights, sums, vectors_of("x"), index(4))
+
+    (found,) = invariants(loop, TARGET)
+
+    assert isinstance(found, ir.Load)
+    assert found.buffer is weights
+
+
+def test_what_the_loop_writes_or_may_not_read_stays_where_it_is() -> None:
+    sums = vectors_of("s", "local")
+    assert not invariants(weighted(sums, sums, vectors_of("x"), index(4)), TARGET)
+    loop = weighted(vectors_of("w"), sums, vectors_of("x"), index(4))
+    store = loop.body
+    assert isinstance(store, ir.Store)
+    lazy = te.Call("if_then_else", (loop.var < 3, store.value, te.const(0.0, "float32", 16)), "float32")
+    assert not invariants(replace(loop, body=replace(store, value=lazy)), TARGET)
+    assert not invariants(replace(loop, body=ir.If(loop.var < 3, store)), TARGET)
+
+
+def test_no_more_is_read_before_a_loop_than_there_are_registers() -> None:
+    data, i = ir.Buffer("w", "float32", (index(1024),), "param"), te.Var("i", "int64")
+    out = vectors_of("y")
+    total: te.Expr = te.const(0.0, "float32", 16)
+    for n in range(60):
+        total = total + ir.Load(data, (te.Ramp(index(16 * n), index(1), 16),))
+    loop = ir.For(i, index(0), index(4), ir.Store(out, (te.Ramp(i * 16, index(1), 16),), total))
+
+    assert 0 < len(invariants(loop, TARGET)) < TARGET.vector_registers
+
+
+def test_nothing_is_read_before_a_loop_without_turns(run: Any) -> None:
+    n, out = te.SizeVar("n", "int64"), vectors_of("y")
+    weights = ir.Buffer("w", "float32", (n * 16,), "param")
+    loop = weighted(weights, out, data := vectors_of("x"), n)
+    function = ir.Function("f", (weights, data, out), (out,), (n,), loop)
+    nothing, y = np.zeros(0, "float32"), np.ones(64, "float32")
+
+    assert run(function, nothing, nothing, y, 0) == 0
+
+    assert (y == 1).all()

@@ -8,7 +8,7 @@ from tvmlite.core.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import llvm_cast
 from tvmlite.te.codegen.llvm_expr import Expressions
-from tvmlite.te.codegen.llvm_loops import is_written_out
+from tvmlite.te.codegen.llvm_loops import invariants, is_explicit, is_written_out
 from tvmlite.te.codegen.llvm_parallel import Captured, captured
 from tvmlite.te.codegen.llvm_text import Module, Writer, register_type, symbol
 from tvmlite.te.codegen.math.expand import expand_intrinsics
@@ -24,7 +24,7 @@ def generate(function: ir.Function, target: Target) -> str:
     text depends on nothing but the function and the target.
     """
     function = expand_intrinsics(function, target)
-    module = Module(target)
+    module = Module(target, is_explicit(function, target))
     _Function(module, function).generate()
     return module.text()
 
@@ -65,6 +65,7 @@ class _Function:
         if function.kernels:
             parameters.append("ptr %profile")
         body.values.bind(ir.THREAD, "0")
+        body.values.addresses.begin()
         body.statement(function.body)
         body.finish(f"define i32 {symbol(function.name)}({', '.join(parameters)})")
 
@@ -109,6 +110,7 @@ class _Function:
             parameters.append("ptr %workspace")
             body.workspace = "%workspace"
         body.values.bind(ir.THREAD, "%thread")
+        body.values.addresses.begin()
         first = body.values.value(loop.min)
         begin = body.w.emit(f"add nsw i64 {first}, %begin")
         end = body.w.emit(f"add nsw i64 {first}, %end")
@@ -167,7 +169,7 @@ class _Body:
                         self.statement(one)
             case ir.Store():
                 self.values.store(stmt)
-                self.values.forget_loads()
+                self.values.forget_loads(stmt.buffer)
             case ir.For():
                 self._for(stmt)
             case ir.If():
@@ -200,7 +202,9 @@ class _Body:
         base = self.workspace
         if buffer.scope == "constant":
             base = self.w.module.declare_data(f"{self.owner.function.name}_constants")
-        return self.w.emit(f"getelementptr inbounds i8, ptr {base}, i64 {self._evaluate(offset)}")
+        address = self.values.addresses.view(base, offset)
+        self.values.forget_loads()
+        return address
 
     def _for(self, loop: ir.For) -> None:
         assert loop.kind in (ir.SERIAL, ir.PARALLEL), f"a {loop.kind} loop is not legal loop IR"
@@ -209,12 +213,25 @@ class _Body:
             return
         first, extent = self._evaluate(loop.min), self._evaluate(loop.extent)
         end = extent if e.is_const(loop.min, 0) else self.w.emit(f"add nsw i64 {first}, {extent}")
-        self.loop(loop.var, first, end, loop.body, e.is_const(loop.extent) and loop.extent.value > 0)  # type: ignore[attr-defined]
+        certain = isinstance(loop.extent, e.Const) and loop.extent.value > 0
+        fixed = invariants(loop, self.w.module.target)
+        with self.values.region():
+            if fixed and not certain:
+                ready, after = self.w.new_block(), self.w.new_block()
+                self.w.branch(self.w.emit(f"icmp slt i64 {first}, {end}"), ready, after)
+                self.w.enter(ready)
+            for value in fixed:
+                self.values.value(value)
+            self.loop(loop.var, first, end, loop.body, certain or bool(fixed))
+            if fixed and not certain:
+                self.w.jump(after)
+                self.w.enter(after)
 
     def loop(self, var: e.Var, first: str, end: str, body: ir.Stmt, certain: bool) -> None:
         """``body`` for ``var`` from ``first`` to before ``end``; ``certain``: at least once."""
         w = self.w
-        before, head, after = w.block, w.new_block(), w.new_block()
+        head, after = w.new_block(), w.new_block()
+        before = w.block
         if certain:
             w.jump(head)
         else:
@@ -222,14 +239,14 @@ class _Body:
         w.enter(head)
         place = w.hold()
         counter = f"%i.{head}"
-        with self.values.region():
-            self.values.bind(var, counter)
+        with self.values.loop(var, counter):
             self.statement(body)
         following = w.emit(f"add nsw i64 {counter}, 1")
-        w.fill(place, f"{counter} = phi i64 [ {first}, %{before} ], [ {following}, %{w.block} ]")
+        with w.at(place):
+            w.do(f"{counter} = phi i64 [ {first}, %{before} ], [ {following}, %{w.block} ]")
         enough = is_written_out(var, body, w.module.target)
         w.branch(
-            w.emit(f"icmp slt i64 {following}, {end}"), head, after, w.module.written_out() if enough else ""
+            w.emit(f"icmp ne i64 {following}, {end}"), head, after, w.module.written_out() if enough else ""
         )
         w.enter(after)
 

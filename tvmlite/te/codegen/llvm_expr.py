@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import copysign
+from typing import TypeGuard
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import llvm_arith, llvm_calls, llvm_cast, llvm_foreign, llvm_memory
+from tvmlite.te.codegen.llvm_address import Addresses
+from tvmlite.te.codegen.llvm_contents import Contents, Span
 from tvmlite.te.codegen.llvm_text import Writer, literal, register_type, vector
 from tvmlite.te.codegen.math.expand import LIBRARY
 from tvmlite.te.loop.ir import Buffer, Load, Store
+
+_NOTHING: frozenset[Buffer] = frozenset()
 
 
 class Expressions:
@@ -23,30 +28,54 @@ class Expressions:
         self._pointer_of = pointer_of
         self._known: dict[e.Expr, str] = {}
         self._order: list[e.Expr] = []
-        self._from_memory: set[e.Expr] = set()
+        self._from_memory: dict[e.Expr, frozenset[Buffer] | None] = {}
         self._mask: str | None = None
         self._mask_lanes = 1
+        self._steps = True
+        self.addresses = Addresses(writer, self.value)
+        self._contents = Contents()
 
-    def bind(self, var: e.Var, value: str) -> None:
+    def bind(self, var: e.Var, value: str, at_start: bool = False) -> None:
         """Let ``var`` stand for ``value`` in the current region."""
         self._order.append(var)
         self._known[var] = value
+        self.addresses.bind(var, value, at_start)
+
+    @contextmanager
+    def loop(self, var: e.Var, counter: str) -> Iterator[None]:
+        """The body of a loop, from its start on."""
+        with self.region(), self.addresses.loop():
+            self.bind(var, counter, at_start=True)
+            yield
 
     @contextmanager
     def region(self) -> Iterator[None]:
         """What is computed inside is forgotten at the end: its blocks do not lead everywhere."""
         mark = len(self._order)
         yield
+        self._contents.forget()
         for node in self._order[mark:]:
             self._known.pop(node, None)
-            self._from_memory.discard(node)
+            if isinstance(node, e.Var):
+                self.addresses.forget(node)
+            self._from_memory.pop(node, None)
         del self._order[mark:]
 
-    def forget_loads(self) -> None:
-        """Memory may have changed: values that were read from it must be read again."""
-        for node in self._from_memory:
+    def forget_loads(self, written: Buffer | None = None) -> None:
+        """Memory, or just the buffer ``written``, may have changed: what was read there must be read again.
+
+        Buffers do not overlap, so that what was read from others still holds after a store.
+        """
+        if any(read is None for read in self._from_memory.values()):  # a call, which may write anywhere
+            written = None
+        if written is None:
+            self._contents.forget()
+        changed = [
+            node for node, read in self._from_memory.items() if written is None or (read and written in read)
+        ]
+        for node in changed:
             del self._known[node]
-        self._from_memory.clear()
+            del self._from_memory[node]
 
     def value(self, root: e.Expr) -> str:
         """The operand that holds ``root``."""
@@ -57,7 +86,7 @@ class Expressions:
             if node in known:
                 stack.pop()
                 continue
-            todo = [operand for operand in _operands(node) if operand not in known]
+            todo = [operand for operand in self._operands(node) if operand not in known]
             if todo:
                 stack.extend(reversed(todo))
                 continue
@@ -66,7 +95,12 @@ class Expressions:
         return known[root]
 
     def store(self, stmt: Store) -> None:
-        """Carry out a store."""
+        """Carry out a store.
+
+        Where it is of one element, addresses are left whole: LLVM may make vectors of such loops, and wants
+        to see how they go along.
+        """
+        self._steps = stmt.value.lanes > 1
         value = self.value(stmt.value)
         (index,) = stmt.indices
         if index.lanes == 1 and stmt.predicate is not None:
@@ -76,12 +110,62 @@ class Expressions:
         value = self._widened(value, stmt.value, index.lanes)
         mask = self._mask_of(stmt.predicate, index.lanes)
         llvm_memory.store(self.w, self._place(stmt.buffer, index, mask), value)
+        self._contents.stored(stmt.buffer, self._span(index), value if mask is None else None)
 
     def _remember(self, node: e.Expr, value: str) -> None:
         self._known[node] = value
         self._order.append(node)
-        if _reads_memory(node) or any(operand in self._from_memory for operand in _operands(node)):
-            self._from_memory.add(node)
+        read = self._read_by(node)
+        if read != _NOTHING:
+            self._from_memory[node] = read
+
+    def _read_by(self, node: e.Expr) -> frozenset[Buffer] | None:
+        """The buffers that the value of ``node`` depends on; None if it may depend on all memory, or if (as
+        for a prefetch) computing it is the point."""
+        read = _NOTHING
+        inside = [one for side in node.args[1:] for one in postorder(side)] if _is_lazy(node) else [node]
+        for one in inside:
+            match one:
+                case e.Call("prefetch") | e.Foreign(kind="c" | "packed"):
+                    return None
+                case Load():
+                    read |= {one.buffer}
+        for operand in self._operands(node):
+            other = self._from_memory.get(operand, _NOTHING)
+            if other is None:
+                return None
+            read |= other
+        return read
+
+    def _operands(self, node: e.Expr) -> Sequence[e.Expr]:
+        """The children whose values ``node`` needs before it can be computed."""
+        match node:
+            case Load():
+                return self._index_operands(node)
+            case e.Call("prefetch"):
+                return ()
+            case e.Call("address_of", (Load() as load,)):
+                return self._index_operands(load)
+            case e.Call("if_then_else"):
+                return node.args[:1]
+            case e.Ramp(base, e.Const()):
+                return (base,)
+            case e.Compare() if _is_range_test(node):
+                base = node.a.base  # type: ignore[attr-defined]
+                return (base, node.b.value) if isinstance(node.b, e.Broadcast) else (base,)
+            case _:
+                return node.children()  # type: ignore[return-value]
+
+    def _index_operands(self, node: Load) -> list[e.Expr]:
+        """The part of a load's index that is computed; places know what to do with the rest."""
+        found = [] if node.predicate is None else [node.predicate]
+        (index,) = node.indices
+        match index:
+            case e.Ramp(first, e.Const()) | e.Broadcast(first):
+                index = first
+        if not isinstance(index, e.Const) and not (self._steps and self.addresses.sum_of(index) is not None):
+            found.insert(0, index)
+        return found
 
     def _compute(self, node: e.Expr) -> str:
         w, known, lanes = self.w, self._known, node.lanes
@@ -119,11 +203,30 @@ class Expressions:
                 raise AssertionError(f"no value for {type(node).__name__} {getattr(node, 'name', '')}")
 
     def _place(self, buffer: Buffer, index: e.Expr, mask: str | None) -> llvm_memory.Place:
-        return llvm_memory.place(buffer, index, self._pointer_of(buffer), self.value, mask)
+        return llvm_memory.place(
+            buffer, index, self._pointer_of(buffer), self.value, mask, self._near, self.w
+        )
+
+    def _near(self, pointer: str, element: str, index: e.Expr) -> tuple[str, int] | None:
+        if not self._steps or self.addresses.sum_of(index) is None:
+            return None
+        return self.addresses.step(pointer, element, index)
+
+    def _span(self, index: e.Expr) -> Span | None:
+        """The elements of an access, if they stand side by side."""
+        lanes = index.lanes
+        if lanes > 1:
+            if not _is_side_by_side(index):
+                return None
+            index = index.base  # type: ignore[attr-defined]
+        parts = self.addresses.sum_of(index)
+        return None if parts is None else Span(*parts, lanes)
 
     def _load(self, node: Load) -> str:
         (index,) = node.indices
         mask = self._mask_of(node.predicate, index.lanes)
+        if mask is None and (held := self._contents.get(node.buffer, self._span(index))) is not None:
+            return held
         if mask is None or index.lanes > 1:
             return llvm_memory.load(self.w, self._place(node.buffer, index, mask))
         before = self.w.block
@@ -264,51 +367,13 @@ class Expressions:
             self._mask, self._mask_lanes = saved
 
 
-def _reads_memory(node: e.Expr) -> bool:
-    """Whether the value holds only until memory changes, or (a prefetch) computing it is the point."""
-    match node:
-        case Load() | e.Call("prefetch") | e.Foreign(kind="c" | "packed"):
-            return True
-        case e.Call("if_then_else", (_, *sides)):
-            return any(isinstance(inner, Load) for side in sides for inner in postorder(side))
-        case _:
-            return False
+def _is_side_by_side(index: e.Expr) -> bool:
+    return isinstance(index, e.Ramp) and e.is_const(index.stride, 1)
 
 
-def _operands(node: e.Expr) -> Iterator[e.Expr]:
-    """The children whose values ``node`` needs before it can be computed."""
-    match node:
-        case Load():
-            return _index_operands(node)
-        case e.Call("prefetch"):
-            return iter(())
-        case e.Call("address_of", (Load() as load,)):
-            return _index_operands(load)
-        case e.Call("if_then_else"):
-            return iter(node.args[:1])
-        case e.Ramp(base, e.Const()):
-            return iter((base,))
-        case e.Compare() if _is_range_test(node):
-            base = node.a.base  # type: ignore[attr-defined]
-            return iter((base, node.b.value) if isinstance(node.b, e.Broadcast) else (base,))
-        case _:
-            return node.children()  # type: ignore[return-value]
-
-
-def _index_operands(node: Load) -> Iterator[e.Expr]:
-    """The part of a load's index that is computed; places know what to do with the rest."""
-    (index,) = node.indices
-    match index:
-        case e.Ramp(base, e.Const()):
-            yield base
-        case e.Broadcast(value):
-            yield value
-        case e.Const():
-            return
-        case _:
-            yield index
-    if node.predicate is not None:
-        yield node.predicate
+def _is_lazy(node: e.Expr) -> TypeGuard[e.Call]:
+    """Whether parts of ``node`` are computed only as it is."""
+    return isinstance(node, e.Call) and node.name == "if_then_else"
 
 
 def _is_range_test(node: e.Expr) -> bool:

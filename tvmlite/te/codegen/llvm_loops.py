@@ -1,4 +1,4 @@
-"""Which loops LLVM is to leave as they are."""
+"""What LLVM has left to do about loops, and what is done for it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,55 @@ from tvmlite.core.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.arith import mentions
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.walk import loads
+from tvmlite.te.loop.walk import expressions, loads, statements
 
 ENOUGH = 4
 """Vectors stored in a turn of a loop that need no more of them beside it."""
+
+
+SPARE = 4
+"""Registers for what a turn of a loop reads."""
+
+
+def is_explicit(function: ir.Function, target: Target) -> bool:
+    """Whether a function says itself what is done in vectors and kept in registers.
+
+    Not so if LLVM could make vectors of a loop, must unroll one to bring an array into registers, or could
+    keep what a loop adds up in memory in a register meanwhile.
+    """
+    registers = target.vector_registers * target.vector_bits // 8
+    inside = statements(function.body)
+    if any(isinstance(one, ir.While) for one in inside):
+        return False
+    loops = [one for one in inside if isinstance(one, ir.For)]
+    for loop in loops:
+        if not _is_innermost(loop):
+            continue
+        stores = [one for one in statements(loop.body) if isinstance(one, ir.Store)]
+        if stores and all(store.value.lanes == 1 for store in stores):
+            return False
+        for store in stores:
+            (index,) = store.indices
+            if not mentions(index, (loop.var,)) and not (store.buffer.scope == "local" and _is_fixed(index)):
+                return False
+    for expr in expressions(function.body):
+        if not all(_is_fixed(one.indices[0]) for one in loads(expr) if _fits(one.buffer, registers)):
+            return False
+    stored = (one for one in inside if isinstance(one, ir.Store))
+    return all(_is_fixed(one.indices[0]) for one in stored if _fits(one.buffer, registers))
+
+
+def _is_innermost(loop: ir.For) -> bool:
+    return not any(isinstance(one, (ir.For, ir.While)) for one in statements(loop.body))
+
+
+def _is_fixed(index: e.Expr) -> bool:
+    """Whether an index is known now."""
+    match index:
+        case e.Ramp(e.Const(), e.Const()) | e.Const():
+            return True
+        case _:
+            return False
 
 
 def is_written_out(var: e.Var, body: ir.Stmt, target: Target) -> bool:
@@ -20,7 +65,7 @@ def is_written_out(var: e.Var, body: ir.Stmt, target: Target) -> bool:
     keeps what that has loaded for the next, on the stack. Not so if the loop goes through an array that
     could be in registers: only unrolled can it be there.
     """
-    inside = body.body if isinstance(body, ir.Seq) else (body,)
+    inside = _turn(body)
     stores = [s for s in inside if isinstance(s, ir.Store) and s.value.lanes > 1]
     others = [s for s in inside if s not in stores and not isinstance(s, ir.Evaluate)]
     if len(stores) < ENOUGH or others:
@@ -32,6 +77,50 @@ def is_written_out(var: e.Var, body: ir.Stmt, target: Target) -> bool:
     return not any(
         mentions(access.indices[0], (var,)) for access in accesses if _fits(access.buffer, registers)
     )
+
+
+def invariants(loop: ir.For, target: Target) -> list[e.Expr]:
+    """What the vector statements of an innermost loop read that is the same in all turns, to be read before.
+
+    No more than there are registers left by the sums that the loop keeps: a value on the stack would have to
+    be read all the same.
+    """
+    inside = _turn(loop.body)
+    stores = [one for one in inside if isinstance(one, ir.Store)]
+    if not all(isinstance(one, (ir.Store, ir.Evaluate)) for one in inside):
+        return []
+    written = {one.buffer for one in stores}
+    sums = {(one.buffer, str(one.indices[0])) for one in stores if one.buffer.scope == "local"}
+    room = target.vector_registers - len(sums) - SPARE
+    found: dict[e.Expr, None] = {}
+    for store in stores:
+        if store.value.lanes > 1:
+            _fixed(store.value, loop.var, written, found)
+    return list(found)[: max(0, room)]
+
+
+def _turn(body: ir.Stmt) -> tuple[ir.Stmt, ...]:
+    """The statements of a turn of a loop, on whatever arrays it has for itself."""
+    while isinstance(body, ir.Allocate):
+        body = body.body
+    return body.body if isinstance(body, ir.Seq) else (body,)
+
+
+def _fixed(value: e.Expr, var: e.Var, written: set[ir.Buffer], found: dict[e.Expr, None]) -> None:
+    """Add the loads in ``value`` that are always carried out and do not change with ``var``."""
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        match node:
+            case ir.Load() | e.Broadcast(ir.Load()):
+                inner = node if isinstance(node, ir.Load) else node.value
+                assert isinstance(inner, ir.Load)
+                if inner.buffer not in written and not mentions(inner, (var,)) and len(loads(inner)) == 1:
+                    found[node] = None
+            case e.Call("if_then_else") | e.Foreign():
+                pass
+            case _:
+                stack.extend(c for c in reversed(list(node.children())) if isinstance(c, e.Expr))
 
 
 def _fits(buffer: ir.Buffer, size: int) -> bool:

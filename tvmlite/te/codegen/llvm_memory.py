@@ -17,9 +17,11 @@ _WINDOWS = range(2, 5)
 
 @dataclass(frozen=True)
 class Place:
-    """Where an access goes: ``index`` is the flat index of lane 0 (of every lane, if ``stride`` is None).
+    """Where an access goes: ``index`` is the flat index of lane 0 (of every lane, if ``stride`` is None) less
+    ``offset``; empty for 0.
 
-    ``own`` says that all lanes, masked ones too, are elements of a buffer on our own stack.
+    ``own`` says that all lanes, masked ones too, are elements of a buffer on our own stack. Only where
+    ``inbounds`` is set does ``pointer`` itself point into the buffer.
     """
 
     buffer: Buffer
@@ -30,6 +32,8 @@ class Place:
     stride: int | None = 1
     mask: str | None = None
     own: bool = False
+    offset: int = 0
+    inbounds: bool = True
 
     @property
     def alignment(self) -> int:
@@ -37,9 +41,16 @@ class Place:
 
 
 def place(
-    buffer: Buffer, index: e.Expr, pointer: str, value: Callable[[e.Expr], str], mask: str | None
+    buffer: Buffer,
+    index: e.Expr,
+    pointer: str,
+    value: Callable[[e.Expr], str],
+    mask: str | None,
+    near: Callable[[str, str, e.Expr], tuple[str, int] | None],
+    w: Writer,
 ) -> Place:
-    """The place that ``buffer[index]`` is; ``value`` gives the values of expressions."""
+    """The place that ``buffer[index]`` is; ``value`` gives the values of expressions, ``near`` a pointer
+    near an element and how far behind it that is, if it can."""
     lanes, stride, base = index.lanes, 1, index
     match index:
         case e.Ramp(first, e.Const(step)):
@@ -51,6 +62,11 @@ def place(
         case _ if lanes > 1:
             return Place(buffer, pointer, value(index), register_type(index.dtype, lanes), lanes, None, mask)
     own = stride == 1 and _holds(buffer, base, lanes)
+    if isinstance(base, e.Const):
+        return Place(buffer, pointer, "", "i64", lanes, stride, mask, own, int(base.value))
+    found = near(pointer, memory_type(w, buffer.dtype), base)
+    if found is not None:
+        return Place(buffer, found[0], "", "i64", lanes, stride, mask, own, found[1], inbounds=False)
     return Place(buffer, pointer, value(base), register_type(base.dtype), lanes, stride, mask, own)
 
 
@@ -99,7 +115,7 @@ def store(w: Writer, where: Place, value: str) -> None:
 
 def prefetch(w: Writer, where: Place) -> None:
     """Ask for the cache line of the first element to be brought near."""
-    address = _address(w, where, 0, "")
+    address = _address(w, where, 0, inside=False)
     target = w.module.declare("llvm.prefetch.p0", "void", "ptr, i32 immarg, i32 immarg, i32 immarg")
     w.do(f"call void {target}(ptr {address}, i32 0, i32 3, i32 1)")
 
@@ -109,10 +125,16 @@ def address(w: Writer, where: Place) -> str:
     return _address(w, where, 0)
 
 
-def _address(w: Writer, where: Place, offset: int, inbounds: str = "inbounds ") -> str:
-    element = memory_type(w, where.buffer.dtype)
-    index = where.index
-    if offset:
+def _address(w: Writer, where: Place, offset: int, inside: bool = True) -> str:
+    """The element ``offset`` behind lane 0's; ``inside``: it is certainly one of the buffer's."""
+    element, index = memory_type(w, where.buffer.dtype), where.index
+    inbounds = "inbounds " if inside and where.inbounds else ""
+    offset += where.offset
+    if not index and not offset:
+        return where.pointer
+    if not index:
+        index = str(offset)
+    elif offset:
         index = w.emit(f"add {where.index_type} {index}, {offset}")
     return w.emit(f"getelementptr {inbounds}{element}, ptr {where.pointer}, {where.index_type} {index}")
 
@@ -157,7 +179,7 @@ def _load_windows(w: Writer, where: Place, stride: int) -> str:
                 "zeroinitializer",
                 [used.get(k, lanes) for k in range(lanes)],
             )
-            loaded = _masked(w, _address(w, where, offset, ""), where, raw_type, mask)
+            loaded = _masked(w, _address(w, where, offset, inside=False), where, raw_type, mask)
         picks = [
             lanes + stride * lane - offset if home[lane] == window else lane if home[lane] < window else -1
             for lane in range(lanes)
@@ -186,7 +208,8 @@ def _load_masked(w: Writer, where: Place) -> str:
         value, kind = _load_whole(w, where, 0, lanes), register_type(dtype, lanes)
         return w.emit(f"select {masks} {mask}, {kind} {value}, {kind} zeroinitializer")
     if where.stride == 1:
-        return from_memory(w, _masked(w, _address(w, where, 0, ""), where, type_, mask), dtype, lanes)
+        address = _address(w, where, 0, inside=False)
+        return from_memory(w, _masked(w, address, where, type_, mask), dtype, lanes)
     if where.stride is not None and _has_windows(where.stride, where.lanes):
         return _load_windows(w, where, where.stride)
     addresses, pointers = _addresses(w, where)
@@ -214,7 +237,7 @@ def _store_masked(w: Writer, where: Place, raw: str, type_: str) -> None:
         w.do(f"store {type_} {new}, ptr {address}, align {where.alignment}")
         return
     if where.stride == 1:
-        address = _address(w, where, 0, "")
+        address = _address(w, where, 0, inside=False)
         target = w.module.declare(
             f"llvm.masked.store.{mangled(type_)}.p0", "void", f"{type_}, ptr, i32 immarg, {masks}"
         )
@@ -231,10 +254,12 @@ def _addresses(w: Writer, where: Place) -> tuple[str, str]:
     """The address of every lane, none of which need be valid, and the type of such a vector."""
     index, index_type = where.index, where.index_type
     if where.stride is not None:
-        steps = ", ".join(f"{index_type} {where.stride * lane}" for lane in range(where.lanes))
+        numbers = [where.offset + where.stride * lane for lane in range(where.lanes)]
+        steps = f"<{', '.join(f'{index_type} {number}' for number in numbers)}>"
         many = vector(index_type, where.lanes)
-        first = w.splat(index_type, index, where.lanes)
-        index, index_type = w.emit(f"add {many} {first}, <{steps}>"), many
+        if index:
+            steps = w.emit(f"add {many} {w.splat(index_type, index, where.lanes)}, {steps}")
+        index, index_type = steps, many
     element = memory_type(w, where.buffer.dtype)
     addresses = w.emit(f"getelementptr {element}, ptr {where.pointer}, {index_type} {index}")
     return addresses, vector("ptr", where.lanes)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,6 +16,9 @@ from tvmlite.core.target import Target
 
 _REGISTER = {"float16": "float", "bfloat16": "float", "float32": "float", "float64": "double", "bool": "i1"}
 _SHORT = {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}
+EXPLICIT = '"tvmlite-explicit"'
+"""An attribute of the functions of a module that wants little of LLVM's optimisations."""
+
 HALVES = ("float16", "bfloat16")
 
 
@@ -73,8 +79,11 @@ def _rounded_to_bfloat16(value: float) -> float:
 class Module:
     """The functions and declarations of one module for one target."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, explicit: bool = False) -> None:
         self.target = target
+        self._attributes = f'nounwind "prefer-vector-width"="{target.vector_bits}"'
+        if explicit:
+            self._attributes += f" {EXPLICIT}"
         self.family = processor.family(target.triple)
         self.functions: list[str] = []
         self._declarations: dict[str, str] = {}
@@ -108,10 +117,21 @@ class Module:
 
     def text(self) -> str:
         """The whole module."""
-        width = self.target.vector_bits
-        attributes = f'attributes #0 = {{ nounwind "prefer-vector-width"="{width}" }}'
+        attributes = f"attributes #0 = {{ {self._attributes} }}"
         parts = [f'target triple = "{self.target.triple}"', *self._declarations.values(), *self.functions]
         return "\n".join([*parts, attributes, *self._metadata, ""])
+
+
+Lines: TypeAlias = "list[str | Lines]"
+"""Instructions, and places among them."""
+
+
+def _flat(lines: Lines) -> Iterator[str]:
+    for one in lines:
+        if isinstance(one, str):
+            yield one
+        else:
+            yield from _flat(one)
 
 
 class Writer:
@@ -121,7 +141,7 @@ class Writer:
         self.module = module
         self.block = "entry"
         self._allocations: list[str] = []
-        self._lines: list[str] = []
+        self._lines: Lines = []
         self._count = 0
 
     def emit(self, instruction: str) -> str:
@@ -142,14 +162,18 @@ class Writer:
         self._allocations.append(f"  {name} = alloca {type_}, align {alignment}")
         return name
 
-    def hold(self) -> int:
-        """Keep a line free for ``fill``."""
-        self._lines.append("")
-        return len(self._lines) - 1
+    def hold(self) -> Lines:
+        """A place here that is written to later, ``at`` it."""
+        place: Lines = []
+        self._lines.append(place)
+        return place
 
-    def fill(self, place: int, instruction: str) -> None:
-        """Write the line kept free at ``place``."""
-        self._lines[place] = f"  {instruction}"
+    @contextmanager
+    def at(self, place: Lines) -> Iterator[None]:
+        """What is written inside stands at ``place``; no block may start or end there."""
+        here, self._lines = self._lines, place
+        yield
+        self._lines = here
 
     def new_block(self) -> str:
         """A label for ``enter``."""
@@ -188,5 +212,5 @@ class Writer:
 
     def finish(self, header: str) -> None:
         """Add the function, with ``header`` up to its brace, to the module."""
-        lines = [f"{header} #0 {{", "entry:", *self._allocations, *self._lines, "}"]
+        lines = [f"{header} #0 {{", "entry:", *self._allocations, *_flat(self._lines), "}"]
         self.module.functions.append("\n".join(lines))
