@@ -31,6 +31,8 @@ class Node:
 
     def children(self) -> Sequence[Node]:
         """The child nodes, in field order."""
+        if not self.children_in:
+            return ()
         found: list[Node] = []
         for name in self.children_in:
             value = getattr(self, name)

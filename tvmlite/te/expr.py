@@ -189,6 +189,9 @@ class Binary(Expr):
     def __post_init__(self) -> None:
         self._typed(self.a.dtype, self.a.lanes)
 
+    def children(self) -> tuple[Expr, Expr]:
+        return self.a, self.b  # as any node's, but most nodes are of this kind
+
 
 class Add(Binary):
     """``a + b``"""
@@ -384,6 +387,9 @@ class Ramp(Expr):
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", self.base.dtype)
 
+    def children(self) -> tuple[Expr, Expr]:
+        return self.base, self.stride
+
 
 @dataclass(frozen=True, eq=False)
 class Broadcast(Expr):
@@ -396,6 +402,9 @@ class Broadcast(Expr):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", self.value.dtype)
+
+    def children(self) -> tuple[Expr]:
+        return (self.value,)
 
 
 def const(value: int | float | bool, dtype: str | None = None, lanes: int = 1) -> Const:

@@ -10,8 +10,9 @@ import numpy as np
 from tvmlite.core.target import Target
 from tvmlite.te import expr as te
 from tvmlite.te.codegen import llvm
-from tvmlite.te.codegen.llvm_loops import invariants, is_written_out
+from tvmlite.te.codegen.llvm_loops import invariants, is_explicit, is_written_out
 from tvmlite.te.loop import ir
+from tvmlite.te.loop.walk import statements
 
 TARGET = Target.parse("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver4")
 
@@ -58,10 +59,12 @@ def test_a_loop_through_an_array_that_fits_into_registers_is_llvms() -> None:
 
 
 def test_the_loop_that_is_left_says_so_to_llvm() -> None:
-    loop = scaling(4)
-    buffer = loop.body.body[0].buffer  # type: ignore[attr-defined]
+    loop, other = scaling(4), scaling(1, lanes=1)
+    buffers = [one.buffer for one in statements(ir.sequence(loop, other)) if isinstance(one, ir.Store)]
+    buffers = list(dict.fromkeys(buffers))
+    function = ir.Function("scale", tuple(buffers), tuple(buffers), (), ir.sequence(loop, other))
 
-    text = llvm.generate(ir.Function("scale", (buffer,), (buffer,), (), loop), TARGET)
+    text = llvm.generate(function, TARGET)
 
     assert "!llvm.loop !1" in text
     assert text.endswith('!0 = !{!"llvm.loop.unroll.disable"}\n!1 = distinct !{!1, !0}\n')
@@ -121,3 +124,42 @@ def test_nothing_is_read_before_a_loop_without_turns(run: Any) -> None:
     assert run(function, nothing, nothing, y, 0) == 0
 
     assert (y == 1).all()
+
+
+def explicit(body: ir.Stmt) -> bool:
+    return is_explicit(ir.Function("f", (), (), (), body), TARGET)
+
+
+def test_a_kernel_in_vectors_and_registers_is_explicit() -> None:
+    sums = vectors_of("s", "local")
+    tile = weighted(vectors_of("w"), sums, vectors_of("x"), index(4))
+
+    assert explicit(scaling(1))
+    assert explicit(ir.Allocate(sums, tile))
+    assert explicit(ir.For(te.Var("j", "int64"), index(0), index(9), ir.Allocate(sums, tile)))
+    assert explicit(ir.Seq(()))
+
+
+def test_a_loop_of_scalars_is_not() -> None:
+    assert not explicit(scaling(4, lanes=1))
+    assert not explicit(ir.sequence(scaling(4), scaling(1, lanes=1)))
+    assert not explicit(ir.While(te.const(False), scaling(4)))
+
+
+def test_nor_is_what_adds_up_in_memory() -> None:
+    assert not explicit(weighted(vectors_of("w"), vectors_of("s"), vectors_of("x"), index(4)))
+
+
+def test_nor_is_a_loop_through_an_array_that_fits_into_registers() -> None:
+    assert not explicit(scaling(1, scope="local", length=512))
+    assert explicit(scaling(1, scope="local", length=1024))
+
+
+def test_an_explicit_module_says_so_and_leaves_no_loop_to_be_unrolled() -> None:
+    loop = scaling(4)
+    buffer = loop.body.body[0].buffer  # type: ignore[attr-defined]
+
+    text = llvm.generate(ir.Function("scale", (buffer,), (buffer,), (), loop), TARGET)
+
+    assert '"tvmlite-explicit"' in text
+    assert "llvm.loop" not in text

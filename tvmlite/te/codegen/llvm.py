@@ -244,7 +244,7 @@ class _Body:
         following = w.emit(f"add nsw i64 {counter}, 1")
         with w.at(place):
             w.do(f"{counter} = phi i64 [ {first}, %{before} ], [ {following}, %{w.block} ]")
-        enough = is_written_out(var, body, w.module.target)
+        enough = not w.module.explicit and is_written_out(var, body, w.module.target)
         w.branch(
             w.emit(f"icmp ne i64 {following}, {end}"), head, after, w.module.written_out() if enough else ""
         )

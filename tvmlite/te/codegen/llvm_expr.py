@@ -66,7 +66,7 @@ class Expressions:
 
         Buffers do not overlap, so that what was read from others still holds after a store.
         """
-        if any(read is None for read in self._from_memory.values()):  # a call, which may write anywhere
+        if None in self._from_memory.values():  # a call, which may write anywhere
             written = None
         if written is None:
             self._contents.forget()

@@ -7,11 +7,10 @@ from tvmlite.core.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.arith import mentions
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.walk import expressions, loads, statements
+from tvmlite.te.loop.walk import loads
 
 ENOUGH = 4
 """Vectors stored in a turn of a loop that need no more of them beside it."""
-
 
 SPARE = 4
 """Registers for what a turn of a loop reads."""
@@ -23,30 +22,41 @@ def is_explicit(function: ir.Function, target: Target) -> bool:
     Not so if LLVM could make vectors of a loop, must unroll one to bring an array into registers, or could
     keep what a loop adds up in memory in a register meanwhile.
     """
+    around: dict[ir.For, list[ir.Store]] = {}
     registers = target.vector_registers * target.vector_bits // 8
-    inside = statements(function.body)
-    if any(isinstance(one, ir.While) for one in inside):
+    stack: list[tuple[ir.Stmt, ir.For | None]] = [(function.body, None)]
+    while stack:
+        node, loop = stack.pop()
+        if isinstance(node, ir.While) or not _is_in_registers(node, registers):
+            return False
+        if isinstance(node, ir.For):
+            if loop is not None:
+                around.pop(loop, None)  # not an innermost one
+            loop = node
+            around[node] = []
+        elif isinstance(node, ir.Store) and loop in around:
+            around[loop].append(node)
+        stack.extend((one, loop) for one in node.children() if isinstance(one, ir.Stmt))
+    return all(_says_itself(loop, stores) for loop, stores in around.items())
+
+
+def _is_in_registers(stmt: ir.Stmt, size: int) -> bool:
+    """Whether small arrays in ``stmt`` itself are read and written at places known now."""
+    accesses: list[ir.Load | ir.Store] = [stmt] if isinstance(stmt, ir.Store) else []
+    for expr in stmt.children():
+        if isinstance(expr, e.Expr) and not isinstance(expr, (e.Const, e.Var)):
+            accesses += loads(expr)
+    return all(_is_fixed(one.indices[0]) or not _fits(one.buffer, size) for one in accesses)
+
+
+def _says_itself(loop: ir.For, stores: list[ir.Store]) -> bool:
+    if stores and all(store.value.lanes == 1 for store in stores):
         return False
-    loops = [one for one in inside if isinstance(one, ir.For)]
-    for loop in loops:
-        if not _is_innermost(loop):
-            continue
-        stores = [one for one in statements(loop.body) if isinstance(one, ir.Store)]
-        if stores and all(store.value.lanes == 1 for store in stores):
-            return False
-        for store in stores:
-            (index,) = store.indices
-            if not mentions(index, (loop.var,)) and not (store.buffer.scope == "local" and _is_fixed(index)):
-                return False
-    for expr in expressions(function.body):
-        if not all(_is_fixed(one.indices[0]) for one in loads(expr) if _fits(one.buffer, registers)):
-            return False
-    stored = (one for one in inside if isinstance(one, ir.Store))
-    return all(_is_fixed(one.indices[0]) for one in stored if _fits(one.buffer, registers))
-
-
-def _is_innermost(loop: ir.For) -> bool:
-    return not any(isinstance(one, (ir.For, ir.While)) for one in statements(loop.body))
+    return all(
+        (store.buffer.scope == "local" and _is_fixed(store.indices[0]))
+        or mentions(store.indices[0], (loop.var,))
+        for store in stores
+    )
 
 
 def _is_fixed(index: e.Expr) -> bool:

@@ -80,10 +80,7 @@ class Module:
     """The functions and declarations of one module for one target."""
 
     def __init__(self, target: Target, explicit: bool = False) -> None:
-        self.target = target
-        self._attributes = f'nounwind "prefer-vector-width"="{target.vector_bits}"'
-        if explicit:
-            self._attributes += f" {EXPLICIT}"
+        self.target, self.explicit = target, explicit
         self.family = processor.family(target.triple)
         self.functions: list[str] = []
         self._declarations: dict[str, str] = {}
@@ -117,7 +114,8 @@ class Module:
 
     def text(self) -> str:
         """The whole module."""
-        attributes = f"attributes #0 = {{ {self._attributes} }}"
+        width = f'"prefer-vector-width"="{self.target.vector_bits}"'
+        attributes = f"attributes #0 = {{ nounwind {width}{f' {EXPLICIT}' if self.explicit else ''} }}"
         parts = [f'target triple = "{self.target.triple}"', *self._declarations.values(), *self.functions]
         return "\n".join([*parts, attributes, *self._metadata, ""])
 

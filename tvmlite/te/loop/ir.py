@@ -91,7 +91,10 @@ class Load(Expr):
     children_in: ClassVar[tuple[str, ...]] = ("indices", "predicate")
 
     def __post_init__(self) -> None:
-        self._typed(self.buffer.dtype, max((i.lanes for i in self.indices), default=1))
+        self._typed(self.buffer.dtype, max([i.lanes for i in self.indices], default=1))
+
+    def children(self) -> tuple[Expr, ...]:
+        return self.indices if self.predicate is None else (*self.indices, self.predicate)
 
 
 class Stmt(Node):

@@ -131,7 +131,7 @@ def loads(root: e.Expr) -> list[ir.Load]:
         seen.add(node)
         if isinstance(node, ir.Load):
             found.append(node)
-        stack.extend(c for c in node.children() if isinstance(c, e.Expr))
+        stack += node.children()  # type: ignore[arg-type]
     return found
 
 
