@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import llvm_arith, llvm_cast
-from tvmlite.te.codegen.llvm_text import Writer, literal
+from tvmlite.te.codegen.llvm_text import Lines, Writer, literal
 
 Terms: TypeAlias = tuple[tuple[e.Expr, int], ...]
 """A sum: each expression times a number."""
@@ -22,7 +22,7 @@ _MOVABLE = (e.Add, e.Sub, e.Mul, e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod,
 class _Level:
     """The start of a loop's body (of the function, for the first): ``lines`` are written there."""
 
-    lines: list[str]
+    lines: Lines
     values: dict[e.Expr, str] = field(default_factory=dict)
     pointers: dict[tuple[str, str, Terms], str] = field(default_factory=dict)
 
@@ -138,7 +138,9 @@ class Addresses:
             operands = [self._moved(child) for child in expr.children()]  # type: ignore[arg-type]
             with self.w.at(here.lines):
                 if isinstance(expr, e.Cast):
-                    here.values[expr] = llvm_cast.convert(self.w, *operands, expr.value.dtype, expr.dtype, 1)
+                    here.values[expr] = llvm_cast.convert(
+                        self.w, operands[0], expr.value.dtype, expr.dtype, 1
+                    )
                 else:
                     assert isinstance(expr, e.Binary)
                     here.values[expr] = llvm_arith.binary(self.w, expr, *operands)
