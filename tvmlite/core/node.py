@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import is_not
 from typing import Any, ClassVar, TypeVar
 
@@ -116,6 +116,24 @@ def substitute(root: Any, mapping: dict[Any, Any]) -> Any:
             stack.append((node, True))
             stack.extend((child, False) for child in node.children() if child not in done)
     return done[root]
+
+
+def substitute_each(root: Any, leaf: Any, values: Iterable[Any]) -> Iterator[Any]:
+    """``root`` with ``leaf`` replaced by each of ``values``; what does not reach it is shared by all."""
+    changing: dict[Node, None] = {}
+    for node in postorder(root):
+        if node is leaf or not changing.keys().isdisjoint(node.children()):
+            changing[node] = None
+    changing.pop(leaf, None)
+    for value in values:
+        done: dict[Any, Any] = {leaf: value}
+
+        def new(child: Any, done: dict[Any, Any] = done) -> Any:
+            return done.get(child, child)
+
+        for node in changing:
+            done[node] = node.map_children(new)
+        yield done.get(root, root)
 
 
 def alike(left: Any, right: Any) -> bool:

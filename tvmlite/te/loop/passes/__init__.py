@@ -15,6 +15,7 @@ from tvmlite.te.loop.passes.parallel import parallel
 from tvmlite.te.loop.passes.partition import partition
 from tvmlite.te.loop.passes.simplify import simplify
 from tvmlite.te.loop.passes.storage import storage
+from tvmlite.te.loop.passes.unfuse import unfuse
 from tvmlite.te.loop.passes.unroll import unroll
 from tvmlite.te.loop.passes.vectorize import vectorize
 
@@ -37,6 +38,7 @@ __all__ = [
     "partition",
     "simplify",
     "storage",
+    "unfuse",
     "unroll",
     "vectorize",
 ]

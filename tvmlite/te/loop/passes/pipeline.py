@@ -16,6 +16,7 @@ from tvmlite.te.loop.passes.parallel import parallel
 from tvmlite.te.loop.passes.partition import partition
 from tvmlite.te.loop.passes.simplify import simplify
 from tvmlite.te.loop.passes.storage import storage
+from tvmlite.te.loop.passes.unfuse import unfuse
 from tvmlite.te.loop.passes.unroll import unroll
 from tvmlite.te.loop.passes.vectorize import vectorize
 from tvmlite.te.loop.printer import show
@@ -26,17 +27,17 @@ def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     """``function``, in structured form, in the legal form for ``target``; see ``loop.ir``.
 
     Narrow dtypes become bytes before all else, so that nothing after knows of them. Indices are made flat
-    first of the rest, while they are scalars: only as a whole do the quotients and remainders of
-    fused loops cancel. Guards leave the loops before vectors are made, so that full tiles have no masks.
-    Storage is decided before loops are unrolled, so that this is done once a loop and not once a turn; the
-    last simplification folds what unrolling made constant.
+    first of the rest, while they are scalars: only as a whole do the quotients and remainders of fused loops
+    cancel; where some are left, the loops come apart. Guards leave the loops before vectors are made, so that
+    full tiles have no masks. Storage is decided before loops are unrolled, so that this is done once a loop
+    and not once a turn; the last simplification folds what unrolling made constant.
     """
     target = Target.parse(target)
     lanes = target.lanes("float32")
     chosen = update_wrapper(partial(choose, target=target), choose)
     in_lanes = update_wrapper(partial(vectorize, lanes=lanes), vectorize)
     passes = (
-        *(narrow, chosen, simplify, flatten, partition, simplify, in_lanes, parallel),
+        *(narrow, chosen, simplify, flatten, unfuse, partition, simplify, in_lanes, parallel),
         *(storage, unroll, simplify, asserts),
     )
     legal = Pipeline(passes, verify, show).run(function, prefix=f"{function.name}_")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tvmlite.core.node import substitute
+from tvmlite.core.node import substitute_each
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import Walker, statements, with_body
@@ -48,11 +48,8 @@ class _Unroll(Walker):
         if self.explicit and isinstance(loop.extent, e.Const):
             extent = int(loop.extent.value)
             if extent * len(statements(body)) <= MOST_STATEMENTS:
-                turns = (
-                    substitute(body, {loop.var: e.fold(e.Add, loop.min, e.const(k, loop.min.dtype))})
-                    for k in range(extent)
-                )
-                return ir.sequence(*turns)
+                turns = (e.fold(e.Add, loop.min, e.const(k, loop.min.dtype)) for k in range(extent))
+                return ir.sequence(*substitute_each(body, loop.var, turns))
         return replace(loop, body=body, kind=ir.SERIAL)
 
     def is_small(self, loop: ir.For, body: ir.Stmt) -> bool:

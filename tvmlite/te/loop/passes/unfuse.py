@@ -1,0 +1,90 @@
+"""Count where loops would divide: a fused loop becomes, inside the kernel, the loops it was fused from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tvmlite.core.node import postorder, substitute
+from tvmlite.te import expr as e
+from tvmlite.te.arith import Analyzer, mentions
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.passes.simplify import analyzer_of_function
+from tvmlite.te.loop.walk import Walker, with_body
+
+_DIVISIONS = (e.FloorDiv, e.FloorMod)
+
+
+def unfuse(function: ir.Function) -> ir.Function:
+    """A serial loop whose variable is divided by what divides its extent is two, in the same order::
+
+        for f in range(0, 24):                     for f in range(0, 6):
+            B[f // 4] += A[f] * W[f % 4]   -->         for f.inner in range(0, 4):
+                                                           B[f] += A[f * 4 + f.inner] * W[f.inner]
+
+    and so on, where it is divided by several numbers. A parallel loop is left alone: it is to be cut
+    anywhere, and divides once a turn of all that is inside.
+    """
+    if not any(isinstance(node, _DIVISIONS) for node in postorder(function.body)):
+        return function
+    return with_body(function, _Unfuse(analyzer_of_function()).stmt(function.body))
+
+
+class _Unfuse(Walker):
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.analyzer = analyzer
+
+    def loop(self, loop: ir.For) -> ir.Stmt:
+        if loop.kind == ir.SERIAL and e.is_const(loop.min, 0):
+            parts = self.parts(loop)
+            if parts is not None:
+                return self.loop(self.nest(loop, *parts))
+        with self.analyzer.scope():
+            self.analyzer.bind(loop.var, loop.min, loop.extent)
+            return self.plain(loop)
+
+    def parts(self, loop: ir.For) -> tuple[e.Expr, e.Expr] | None:
+        """The turns of the two loops that ``loop`` becomes, or None."""
+        simplify, turns = self.analyzer.simplify, loop.extent
+        for inner in _divisors(loop):
+            outer = simplify(e.FloorDiv(turns, inner))
+            if e.is_const(inner, 1) or e.is_const(outer, 1) or not self.analyzer.prove(inner >= 1):
+                continue
+            if self.analyzer.equal(outer * inner, turns):
+                return outer, inner
+        return None
+
+    def nest(self, loop: ir.For, outer: e.Expr, inner: e.Expr) -> ir.For:
+        """``loop`` as ``outer`` turns around ``inner`` turns."""
+        slow = e.Var(loop.var.name, loop.var.dtype)
+        fast = e.Var(f"{loop.var.name}.inner", loop.var.dtype)
+        zero = e.const(0, loop.var.dtype)
+        with self.analyzer.scope():
+            self.analyzer.bind(slow, 0, outer)
+            self.analyzer.bind(fast, 0, inner)
+            body = _Simpler(self.analyzer).stmt(substitute(loop.body, {loop.var: slow * inner + fast}))
+        return ir.For(slow, zero, outer, replace(loop, var=fast, extent=inner, body=body))
+
+
+class _Simpler(Walker):
+    """Puts expressions, which what replaces a variable made longer, into canonical form."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.analyzer = analyzer
+
+    def expr(self, expr: e.Expr) -> e.Expr:
+        return self.analyzer.simplify(expr)
+
+    def loop(self, loop: ir.For) -> ir.Stmt:
+        with self.analyzer.scope():
+            self.analyzer.bind(loop.var, loop.min, loop.extent)
+            return self.plain(loop)
+
+
+def _divisors(loop: ir.For) -> list[e.Expr]:
+    """What the variable of ``loop`` is divided by, the greatest numbers first."""
+    found: dict[str, e.Expr] = {}
+    inside = [node.var for node in postorder(loop.body) if isinstance(node, (ir.For, ir.Let))]
+    for node in postorder(loop.body):
+        if isinstance(node, _DIVISIONS) and node.a is loop.var and not mentions(node.b, [loop.var, *inside]):
+            found[str(node.b)] = node.b
+    return sorted(found.values(), key=lambda b: -int(b.value) if isinstance(b, e.Const) else 0)
