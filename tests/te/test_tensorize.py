@@ -122,6 +122,17 @@ def test_without_a_reset_the_first_turn_is_the_body(
     np.testing.assert_allclose(run(s, [A, B, C], [a, b], [(4, 8)])[0], a @ b.T, rtol=1e-5)
 
 
+def test_a_loop_of_one_turn_around_the_intrinsic_is_its_first(run: Callable[..., Any]) -> None:
+    s, A, B, C = product()
+    _, inner = s[C].split(C.op.axis[1], factor=4)
+    outer, k = s[C].split(C.op.reduce_axis[0], factor=6)
+    s[C].reorder(outer, inner, k)
+    s[C].tensorize(inner, gemv(4, 6, "body update"))
+
+    a, b = np.random.rand(4, 6).astype("f4"), np.random.rand(8, 6).astype("f4")
+    np.testing.assert_allclose(run(s, [A, B, C], [a, b], [(4, 8)])[0], a @ b.T, rtol=1e-5)
+
+
 def test_the_intrinsic_works_on_the_buffers_of_stages_computed_there(run: Callable[..., Any]) -> None:
     s, A, B, C = product()
     AA, BB = s.cache_read(A, "local", [C]), s.cache_read(B, "local", [C])

@@ -126,7 +126,8 @@ def _tensorized(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stm
         )
     if reset is not None:
         return _loops(stage, building, update, guards, _reset(stage, bounds, outer, reset, guards), outer)
-    first = e.all_of([e.Equal(bounds.loops[leaf], index_of(0)) for leaf in around])
+    turning = [leaf for leaf in around if not e.is_const(bounds.ranges[leaf].extent, 1)]
+    first = e.all_of([e.Equal(bounds.loops[leaf], index_of(0)) for leaf in turning])
     return _loops(stage, building, ir.If(first, body, update), guards, leaves=outer)
 
 
