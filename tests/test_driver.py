@@ -465,3 +465,31 @@ def test_an_unknown_value_is_an_error_that_lists_near_names() -> None:
         lib.run_until("layer_1/relu", np.ones((2, 3), np.float32))
     with pytest.raises(InputError, match="no value or node 'q'; it has 'encoder/layer_1/relu', 'x', 'y'"):
         lib.run_until("q", np.ones((2, 3), np.float32))
+
+
+# Sizes with kernels of their own.
+
+
+def test_chosen_sizes_have_kernels_of_their_own_beside_those_for_all() -> None:
+    plain = tvmlite.compile(_module())
+    chosen = tvmlite.compile(_module(), shape={"n": [1, 4]})
+
+    for rows in (1, 3, 4, 100):
+        _assert_right(chosen(*_arguments(rows)), *_arguments(rows))
+    ran = {
+        rows: [name for name, time in chosen.profile(*_arguments(rows)).kernels if time] for rows in (1, 4, 3)
+    }
+    assert len(chosen.kernel_names) > len(plain.kernel_names)
+    assert set(ran[3]) & set(plain.kernel_names)
+    assert not (set(ran[1]) | set(ran[4])) & set(plain.kernel_names)
+
+
+def test_a_pinned_size_is_the_only_one() -> None:
+    lib = tvmlite.compile(_module(), shape={"n": 4})
+
+    _assert_right(lib(*_arguments(4)), *_arguments(4))
+    assert lib.signature.is_static
+    with pytest.raises(InputError, match=r"'x' has shape \(3, 8\), expected .*\(4, 8\)"):
+        lib(*_arguments(3))
+    with pytest.raises(InputError, match="no open dimension 'm'; there are 'n'"):
+        tvmlite.compile(_module(), shape={"m": 4})
