@@ -174,19 +174,24 @@ def assume_indices(call: Call, indices: Tensor) -> Tensor:
                 target[place] = e.cast(indices.dtype, e.Select(index < 0, index + end, index))
 
         shape = indices.shape
-        _each(builder, shape if axis is None else (*shape[:axis], *shape[axis + 1 :]), check)
+        places = shape if axis is None else (*shape[:axis], *shape[axis + 1 :])
+        _each(builder, places, check, ir.SERIAL)  # tokens and the like: too few to wake threads for
         return builder.get()
 
     return ir_builder.extern(indices.shape, [indices], body, name="assume_indices")
 
 
 def _each(
-    builder: ir_builder.IRBuilder, shape: Shape, body: Callable[..., None], at: tuple[e.Expr, ...] = ()
+    builder: ir_builder.IRBuilder,
+    shape: Shape,
+    body: Callable[..., None],
+    outermost: str = ir.PARALLEL,
+    at: tuple[e.Expr, ...] = (),
 ) -> None:
     """Loops over the axes of ``shape`` from the ``len(at)``-th on, around ``body(*indices)``."""
     if len(at) == len(shape):
         body(*at)
         return
-    kind = ir.PARALLEL if not at and len(shape) > 1 else ir.SERIAL
+    kind = outermost if not at and len(shape) > 1 else ir.SERIAL
     with builder.for_range(0, shape[len(at)], name=f"i{len(at)}", kind=kind) as index:
-        _each(builder, shape, body, (*at, index))
+        _each(builder, shape, body, outermost, (*at, index))
