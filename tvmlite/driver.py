@@ -67,7 +67,8 @@ def compile(
     times, pass_times = Times(), Times()
     with times.step("check"):
         module = specialise(_checked(module), shape or {})
-    witness = None if verify is False else Witness(module, verify if isinstance(verify, Mapping) else None)
+    inputs = verify if isinstance(verify, Mapping) else None
+    witness = None if verify is False else Witness(module, inputs, precision=precision)
     watch = None if witness is None else witness.after
     with times.step("passes"):
         fused = passes.pipeline(opt_level, target, precision).run(module.unnamed(), pass_times, watch=watch)

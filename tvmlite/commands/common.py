@@ -20,6 +20,7 @@ from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.driver import CompiledModule, compile
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Module
+from tvmlite.relay.passes.to_mixed_precision import DTYPES
 from tvmlite.runtime import arguments
 
 
@@ -44,6 +45,12 @@ def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -
         "--target", default="native", help='"native", "c", or "llvm -mcpu=..." (default: native)'
     )
     parser.add_argument("--opt-level", type=int, choices=range(5), default=3, help="0 to 4 (default: 3)")
+    parser.add_argument(
+        "--precision",
+        choices=("float32", *DTYPES),
+        default="float32",
+        help="what matrix products and convolutions take their operands in (default: float32)",
+    )
 
 
 def dims_option(parser: argparse.ArgumentParser) -> None:
@@ -102,6 +109,7 @@ def compile_model(options: argparse.Namespace) -> CompiledModule:
         module,
         target=options.target,
         opt_level=options.opt_level,
+        precision=options.precision,
         name=abi.unique_names({"program": "main", "model": options.model.stem})["model"],
         progress=progress,
         verify=getattr(options, "verify", False),

@@ -58,7 +58,7 @@ def main(options: argparse.Namespace) -> int:
 def _module(options: argparse.Namespace, last: str) -> Module:
     """The model after the pass ``last`` ('none': as imported)."""
     module = common.import_model(options)
-    pipeline = passes.pipeline(options.opt_level, Target.parse(options.target))
+    pipeline = passes.pipeline(options.opt_level, Target.parse(options.target), options.precision)
     names = [p.__name__ for p in pipeline.passes]
     if last not in ("none", *names):
         raise InputError(f"no pass {last!r} at level {options.opt_level}; there are {', '.join(names)}")
@@ -81,7 +81,12 @@ def _page(options: argparse.Namespace) -> int:
             f"after all passes of level {options.opt_level}, timed on {threads} thread{'s' * (threads > 1)}"
         )
     else:
-        names = [p.__name__ for p in passes.pipeline(options.opt_level, Target.parse(options.target)).passes]
+        names = [
+            p.__name__
+            for p in passes.pipeline(
+                options.opt_level, Target.parse(options.target), options.precision
+            ).passes
+        ]
         last = options.last_pass or names[-1]
         module, times = _module(options, last), []
         said = "as imported" if last == "none" else f"after the pass {last} at level {options.opt_level}"

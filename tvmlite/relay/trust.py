@@ -28,10 +28,18 @@ TOLERANCES[dtypes.POWER_OF_TWO] = 1.0
 class Witness:
     """What a module computes of one input, and whether what it becomes still computes that.
 
-    ``inputs`` are arrays by name; without them random ones are drawn (``random_inputs``).
+    ``inputs`` are arrays by name; without them random ones are drawn (``random_inputs``). ``precision`` is
+    what the passes may compute in where the model says float32.
     """
 
-    def __init__(self, module: Module, inputs: Mapping[str, Any] | None = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        module: Module,
+        inputs: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        precision: str = "float32",
+    ) -> None:
+        self.precision = "float64" if precision == "float32" else precision
         if inputs is None:
             self.arguments, self.expected = random_inputs(module.main, seed)
         else:
@@ -49,7 +57,7 @@ class Witness:
     def compare(self, what: str, module: Module, found: Value) -> None:
         """Raise a VerifyError that begins with ``what`` if ``found``, computed by ``module``, is wrong."""
         for index, (want, got) in enumerate(zip(_arrays(self.expected), _arrays(found), strict=True)):
-            gap = difference(want, got)
+            gap = difference(want, got, self.precision)
             if gap:
                 names = module.output_names
                 output = repr(names[index]) if index < len(names) else str(index)
@@ -60,8 +68,8 @@ class Witness:
                 raise VerifyError(f"{what}: output {output}: {gap}{first}", getattr(node, "span", None))
 
 
-def difference(want: np.ndarray, got: np.ndarray) -> str:
-    """What is different about ``got``, beyond rounding; empty if nothing."""
+def difference(want: np.ndarray, got: np.ndarray, precision: str = "float64") -> str:
+    """What is different about ``got``, beyond rounding to its dtype or to ``precision``; empty if nothing."""
     if want.shape != got.shape or want.dtype != got.dtype:
         return f"{got.dtype}{list(got.shape)}, expected {want.dtype}{list(want.shape)}"
     dtype = dtypes.check(want.dtype)
@@ -74,9 +82,10 @@ def difference(want: np.ndarray, got: np.ndarray) -> str:
         return "other elements are infinite or NaN"
     largest = float(np.max(np.abs(a[finite]), initial=0))
     gap = float(np.max(np.abs(a[finite] - b[finite]), initial=0))
-    if gap <= TOLERANCES[dtype] * largest:
+    narrow = max(dtype, precision, key=TOLERANCES.__getitem__)
+    if gap <= TOLERANCES[narrow] * largest:
         return ""
-    allowed = f"{dtype} allows {TOLERANCES[dtype]:g} of it"
+    allowed = f"{narrow} allows {TOLERANCES[narrow]:g} of it"
     return f"off by {gap:.2g} where the largest value is {largest:.2g} ({allowed})"
 
 

@@ -103,6 +103,12 @@ def test_what_has_no_product_is_the_same_object() -> None:
     assert to_mixed_precision("bfloat16")(module) is module
 
 
+def test_a_mixed_model_can_be_verified() -> None:
+    module = Module({"main": Function((x,), make("nn.relu", dense(make("nn.relu", dense(x)))))})
+
+    compile(module, precision="bfloat16", verify=True)
+
+
 def test_other_precisions_are_refused() -> None:
     with pytest.raises(ConfigError, match="precision is 'int8', expected 'bfloat16' or 'float16'"):
         to_mixed_precision("int8")
