@@ -19,20 +19,26 @@ from typing import TYPE_CHECKING, Any
 from tvmlite.core.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from tvmlite import autotune, relay, runtime, te
+    from tvmlite import autotune, contrib, ir, nd, relay, runtime, target, te, testing, tir
     from tvmlite.core.errors import TvmliteError
     from tvmlite.core.target import Target
     from tvmlite.driver import build, compile, lower
+    from tvmlite.runtime.ndarray import cpu, device
+    from tvmlite.te.registry import get_global_func, register_func
     from tvmlite.te.visualizer import visualize
 
-_ROOMS = ("autotune", "relay", "runtime", "te")
+_ROOMS = ("autotune", "contrib", "ir", "nd", "relay", "runtime", "target", "te", "testing", "tir")
 
 _PLACES = {
     "Target": "tvmlite.core.target",
     "TvmliteError": "tvmlite.core.errors",
     "build": "tvmlite.driver",
     "compile": "tvmlite.driver",
+    "cpu": "tvmlite.runtime.ndarray",
+    "device": "tvmlite.runtime.ndarray",
+    "get_global_func": "tvmlite.te.registry",
     "lower": "tvmlite.driver",
+    "register_func": "tvmlite.te.registry",
     "visualize": "tvmlite.te.visualizer",
 }
 
@@ -43,10 +49,20 @@ __all__ = [
     "autotune",
     "build",
     "compile",
+    "contrib",
+    "cpu",
+    "device",
+    "get_global_func",
+    "ir",
     "lower",
+    "nd",
+    "register_func",
     "relay",
     "runtime",
+    "target",
     "te",
+    "testing",
+    "tir",
     "visualize",
 ]
 

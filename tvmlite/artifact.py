@@ -54,6 +54,18 @@ class CompiledKernelFunction(CompiledFunction):
         """The function as text; ``form`` is one of ``FORMS``."""
         return source_of(form, self.lowered, self.legal, self.target)
 
+    def get_source(self, fmt: str = "") -> str:
+        """TVM's way to read it: ``"ll"`` for LLVM IR, ``"asm"``, ``"c"``; by default what is compiled."""
+        plain = "c" if self.target.kind == "c" else "llvm"
+        return self.source({"": plain, "ll": "llvm", "s": "asm"}.get(fmt, fmt))
+
+    def export(self, path: str | Path) -> None:
+        """Write the function to ``path``: ``.so`` is a library for ``runtime.load``, ``.o`` an object,
+        ``.c`` its source, ``.h`` its header; another ending is an InputError."""
+        export.export_function(self, Path(path))
+
+    save = export_library = export
+
 
 @dataclass(frozen=True)
 class Origin:

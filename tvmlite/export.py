@@ -11,11 +11,11 @@ from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
 from tvmlite.kernels import legal_kernel
 from tvmlite.runtime import library, link, pool
-from tvmlite.te.codegen import bundle, c, c_build, jit, llvm
+from tvmlite.te.codegen import bundle, c, c_build, jit, llvm, packed
 from tvmlite.te.loop.shapes import shapes_function
 
 if TYPE_CHECKING:
-    from tvmlite.artifact import CompiledModule
+    from tvmlite.artifact import CompiledKernelFunction, CompiledModule
 
 ENDINGS = (".so", ".c", ".h")
 
@@ -43,6 +43,33 @@ def _export(lib: CompiledModule, path: Path) -> None:
             _write(path, c.header(lib.signature))
         case _:
             raise InputError(f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}")
+
+
+def export_function(function: CompiledKernelFunction, path: Path) -> None:
+    """Write one compiled schedule; see ``CompiledKernelFunction.export``."""
+    target, legal = function.target, machine.with_shapes([function.legal])
+    for call in packed.called(legal):
+        raise InputError(f"export: {function.name} calls the Python function {call.name!r}, which stays here")
+    text = library.metadata(function.signature, str(target), sorted(target.instructions), version=VERSION)
+    if path.suffix == ".h":
+        _write(path, c.header(function.signature))
+    elif path.suffix == ".c":
+        _write(path, function.source("c"))
+        _write(path.with_name("tvmlite_pool.c"), pool.source())
+    elif path.suffix in (".so", ".o") and target.kind == "llvm":
+        objects = [jit.compile_object(llvm.generate(one, target), target) for one in legal]
+        objects.append(jit.compile_object(bundle.metadata_ir(text), target))
+        every = [*objects, machine.pool_object(target)]
+        if path.suffix == ".o":
+            link.relocatable(every, path)
+        else:
+            exports = [*(one.name for one in legal), library.METADATA, *pool.SYMBOLS]
+            link.shared(every, path, exports, target.triple)
+    elif path.suffix == ".so":
+        metadata = jit.compile_object(bundle.metadata_ir(text), Target.parse("native"))
+        c_build.compile_shared(function.source("c"), path, [pool.source()], [metadata])
+    else:
+        raise InputError(f"cannot export to {path}: expected an ending of .so, .o (LLVM targets), .c, .h")
 
 
 def c_source(lib: CompiledModule) -> str:

@@ -1,7 +1,8 @@
 """Runs compiled code and loads compiled libraries; knows nothing of the compiler."""
 
 from tvmlite.runtime.compiled import CompiledFunction
-from tvmlite.runtime.library import Library, load
+from tvmlite.runtime.library import Library, load, load_module
+from tvmlite.runtime.ndarray import NDArray
 from tvmlite.runtime.profile import Profile
 from tvmlite.runtime.tensor import Tensor, empty, tensor
 from tvmlite.runtime.threads import num_threads, set_num_threads
@@ -10,11 +11,13 @@ from tvmlite.runtime.timing import Timing
 __all__ = [
     "CompiledFunction",
     "Library",
+    "NDArray",
     "Profile",
     "Tensor",
     "Timing",
     "empty",
     "load",
+    "load_module",
     "num_threads",
     "set_num_threads",
     "tensor",

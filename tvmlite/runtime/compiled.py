@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from tvmlite.runtime import arguments
 from tvmlite.runtime.arguments import ArrayParameter
 from tvmlite.runtime.plan import Plan, Planner, check_code
 from tvmlite.runtime.scratch import Scratch, ScratchPool
-from tvmlite.runtime.timing import Timing, measure
+from tvmlite.runtime.timing import Evaluation, Timing, measure
 
 _ffi: Any = cffi.FFI()
 _CHARS = _ffi.typeof("char[]")
@@ -102,6 +103,31 @@ class CompiledFunction:
             return measure(lambda: function(*row), number, repeat, budget)
         finally:
             self._put_scratch(scratch)
+
+    @property
+    def entry_name(self) -> str:
+        """TVM's word for ``name``."""
+        return self.name
+
+    def time_evaluator(
+        self, func_name: str, dev: Any = None, number: int = 10, repeat: int = 1, min_repeat_ms: float = 0
+    ) -> Callable[..., Evaluation]:
+        """TVM's way to time: a function of the arguments, which runs ``number`` calls ``repeat`` times.
+
+        ``func_name`` is ``entry_name``, ``dev`` the only device there is. With ``min_repeat_ms`` there are so
+        many calls that a run lasts as long.
+        """
+        if func_name != self.name:
+            raise InputError(f"time_evaluator: there is no function {func_name!r}, only {self.name!r}")
+
+        def evaluate(*args: Any) -> Evaluation:
+            calls = number
+            if min_repeat_ms > 0:
+                once = self.time(*args, number=number, repeat=1).runs[0]
+                calls = max(number, math.ceil(min_repeat_ms * 1e-3 / once))
+            return Evaluation(self.time(*args, number=calls, repeat=repeat).runs)
+
+        return evaluate
 
     def profile(self, *args: Any, **named: Any) -> tuple[Any, tuple[int, ...]]:
         """As a call; and the nanoseconds of each of ``signature.kernels``."""

@@ -179,6 +179,11 @@ def load(path: str | os.PathLike[str]) -> Library:
     return Library(CompiledFunction(signature, address, shapes, keep=handle), fields)
 
 
+def load_module(path: str | os.PathLike[str]) -> CompiledFunction:
+    """TVM's ``load``: the function of a library, which is given outputs too. Errors as of ``load``."""
+    return load(path).function
+
+
 _opened: dict[object, tuple[int, ...]] = {}
 """What was loaded, by path and by (device, inode), and which version of it."""
 

@@ -81,6 +81,24 @@ def shared(
         return write_atomically(path, link)
 
 
+def relocatable(objects: Sequence[bytes | Path], path: str | os.PathLike[str]) -> Path:
+    """Join ``objects`` into one object, to be linked later, and return its path; errors as of ``shared``."""
+    commands = linkers()
+    if not commands:
+        raise LibraryError(f"cannot write {os.fspath(path)!r}: there is no linker on this machine", hint=HINT)
+    with tempfile.TemporaryDirectory(prefix="tvmlite-link-") as folder:
+        files = [str(_as_file(one, Path(folder) / f"{i}.o")) for i, one in enumerate(objects)]
+
+        def join(output: Path) -> None:
+            joined = [
+                [*c, "-r", *([] if Path(c[0]).name == "ld" else ["-nostdlib"]), "-o", str(output), *files]
+                for c in commands
+            ]
+            run_first(joined, f"joining {path}")
+
+        return write_atomically(path, join)
+
+
 def _as_file(one: bytes | Path, path: Path) -> Path:
     if isinstance(one, (bytes, bytearray, memoryview)):
         path.write_bytes(one)

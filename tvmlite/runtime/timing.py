@@ -35,6 +35,33 @@ class Timing:
         return f"{text} of {self.number}" + (f", machine {self.busy:.0%} busy" if self.busy >= 0.05 else "")
 
 
+@dataclass(frozen=True)
+class Evaluation:
+    """What ``time_evaluator`` found: seconds of one call, ``results`` a run each."""
+
+    results: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return sum(self.results) / len(self.results)
+
+    @property
+    def median(self) -> float:
+        return _median(sorted(self.results))
+
+    @property
+    def min(self) -> float:
+        return min(self.results)
+
+    @property
+    def max(self) -> float:
+        return max(self.results)
+
+    @property
+    def std(self) -> float:
+        return (sum((x - self.mean) ** 2 for x in self.results) / len(self.results)) ** 0.5
+
+
 def measure(
     call: Callable[[], object], number: int | None = None, repeat: int | None = None, budget: float = 0.5
 ) -> Timing:

@@ -8,6 +8,7 @@ import importlib
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from tvmlite.te import builtin_functions as _builtin_functions  # noqa: F401  (registers them)
 from tvmlite.te import ir_builder
 from tvmlite.te.declare_intrin import decl_tensor_intrin
 from tvmlite.te.expr import cast, const, convert

@@ -352,6 +352,18 @@ class Call(Expr):
     def __post_init__(self) -> None:
         object.__setattr__(self, "lanes", max((a.lanes for a in self.args), default=1))
 
+    @property
+    def op(self) -> Intrinsic:
+        """What is applied, under TVM's name."""
+        return Intrinsic(f"tir.{self.name}")
+
+
+@dataclass(frozen=True)
+class Intrinsic:
+    """An intrinsic, by TVM's name (``"tir.exp"``)."""
+
+    name: str
+
 
 @dataclass(frozen=True, eq=False)
 class Foreign(Expr):

@@ -61,7 +61,7 @@ def call_intrin(dtype: str, name: str, *args: Value) -> Expr:
     rule = registry.lowering_rule(short)
     if rule is not None:
         element, lanes = e.lanes_of(dtype)
-        made = e.convert(rule(e.Foreign("c", short, tuple(e.convert(a) for a in args), element, lanes)))
+        made = e.convert(rule(e.Call(short, tuple(e.convert(a) for a in args), element)))
         return made if (made.dtype, made.lanes) == (element, lanes) else e.cast(dtype, made)
     made = intrinsics.call(short, *args)
     kind, lanes = e.lanes_of(dtype)

@@ -66,10 +66,10 @@ def register_intrin_lowering(
     """Declare the intrinsic ``name`` (``"tir.mylog"``): ``f(call)`` gives the expression it stands for.
 
     ``call`` has ``args``, ``dtype`` and ``name``. ``te.call_intrin`` applies the rule at once, so that the
-    intrinsic is scheduled, vectorised and compiled as what it became. Rules are for all targets: another
-    ``target`` than ``"default"`` is an error. Without ``f``, a decorator. ``level`` is TVM's, unused.
+    intrinsic is scheduled, vectorised and compiled as what it became. Rules are for all targets: a
+    ``target`` that is no CPU is an error. Without ``f``, a decorator. ``level`` is TVM's, unused.
     """
-    if target != "default":
+    if target not in ("default", "cpu", "llvm", "c"):
         raise TensorExpressionError(
             f"register_intrin_lowering: {name!r} for target {target!r}: rules are for all targets",
             Span.of_caller(),

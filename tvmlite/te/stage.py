@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
+from tvmlite.te import threads
 from tvmlite.te.stage_base import (
     AT,
     INLINE,
@@ -190,6 +191,10 @@ class Stage(MemoryPrimitives, OrderPrimitives):
         A reduce axis cannot be: all iterations would write the same elements.
         """
         self._annotate("parallel", axis, PARALLEL)
+
+    def bind(self, ivar: IterVar, thread_ivar: Any) -> NoReturn:
+        """An error: CPUs have no thread axes to bind a loop to."""
+        threads.thread_axis(tag=getattr(thread_ivar, "name", str(thread_ivar)))
 
     @primitive
     def pragma(self, axis: IterVar, pragma_type: str, pragma_value: Any = None) -> None:

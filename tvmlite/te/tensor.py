@@ -557,6 +557,8 @@ def _extent(value: Any) -> Extent:
         if not dtypes.is_int(value.dtype):
             raise TensorExpressionError(f"an extent is {value.dtype}, expected an int", Span.of_caller())
         return value
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # as of ``N / 32`` for ints, which TVM takes
     try:
         extent = value.__index__()
     except AttributeError:

@@ -13,6 +13,7 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import Node, postorder
+from tvmlite.runtime.ndarray import NDArray
 from tvmlite.te import expr as e
 from tvmlite.te import registry
 
@@ -76,5 +77,5 @@ def _call(function: Callable[..., Any], words: list[str], values: list[Any]) -> 
         kind = dtypes.numpy_of(dtype)
         size = int(np.prod(shape)) * kind.itemsize
         memory = (ctypes.c_char * size).from_address(address or 0)
-        given.append(np.ndarray(shape, kind, buffer=memory))  # type: ignore[arg-type]
+        given.append(NDArray(shape, kind, buffer=memory))  # type: ignore[arg-type]
     function(*given)

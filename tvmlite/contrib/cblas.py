@@ -1,0 +1,22 @@
+"""Products of matrices by the library that numpy has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite import te
+from tvmlite.te.builtin_functions import MATMUL
+
+
+def matmul(
+    lhs: te.Tensor, rhs: te.Tensor, transa: bool = False, transb: bool = False, **options: Any
+) -> te.Tensor:
+    """The product of two matrices, each transposed if so wanted, as a stage of its own."""
+    rows, columns = lhs.shape[1 if transa else 0], rhs.shape[0 if transb else 1]
+    return te.extern(
+        (rows, columns),
+        [lhs, rhs],
+        lambda ins, outs: te.call_packed(MATMUL, ins[0], ins[1], outs[0], transa, transb),
+        name="C",
+        **options,
+    )
