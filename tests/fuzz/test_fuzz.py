@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import numpy as np
 import pytest
 
 from tvmlite import te
 from tvmlite.cli import main
-from tvmlite.fuzz import Wrong, case, check, report
+from tvmlite.fuzz import Wrong, case, check, crew, report
 from tvmlite.fuzz.check import _called, prepare
 from tvmlite.fuzz.crew import Member
 from tvmlite.fuzz.generate import KINDS
@@ -158,3 +159,14 @@ def test_check_raises_for_reads_outside_a_tensor() -> None:
     b = te.compute((5,), lambda i: a[at[i] % 4 + 4], name="B")
     with pytest.raises(AssertionError, match="B reads outside a tensor"):
         check(te.create_schedule(b.op), backends=())
+
+
+def test_a_worker_that_waits_for_its_turn_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    member = Member(patience=5.0)
+    member.last, member.worked = time.monotonic() - 20, 1.0
+    monkeypatch.setattr(crew, "_seconds_worked", lambda pid: 2.0)
+    assert not member.is_stuck(0)
+    monkeypatch.setattr(crew, "_seconds_worked", lambda pid: 7.0)
+    assert member.is_stuck(0)
+    monkeypatch.setattr(crew, "_seconds_worked", lambda pid: None)
+    assert member.is_stuck(0)

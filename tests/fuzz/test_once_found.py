@@ -154,3 +154,31 @@ def test_rows_padded_in_an_empty_buffer_take_no_memory() -> None:
     s = te.create_schedule(c.op)
     s[b].storage_align(b.op.axis[1], 16, 8)
     check(s)
+
+
+def test_an_intrinsic_in_a_padded_row_is_where_its_elements_are() -> None:
+    a = te.placeholder((6,), name="A")
+    b = te.compute((6,), lambda i: a[i] * 2.0, name="B")
+    c = te.compute((6,), lambda i: b[5 - i], name="C")
+    x = te.placeholder((1,), name="x")
+    y = te.compute((1,), lambda i: x[i] * 2.0, name="y")
+    strided = te.decl_buffer((1,), name="y", strides=[te.var("step")])
+    s = te.create_schedule(c.op)
+    s[b].storage_align(b.op.axis[0], 4, 8)
+    s[b].tensorize(s[b].split(b.op.axis[0], factor=1)[1], te.decl_tensor_intrin(y.op, binds={y: strided}))
+    check(s)
+
+
+def test_a_loop_of_one_turn_is_always_the_first() -> None:
+    a = te.placeholder((3, 4), name="A")
+    k = te.reduce_axis((0, 4), name="k")
+    b = te.compute((3,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    x = te.placeholder((1, 4), name="x")
+    r = te.reduce_axis((0, 4), name="r")
+    y = te.compute((1,), lambda i: te.sum(x[i, r], axis=r), name="y")
+    plain = te.decl_tensor_intrin(y.op)
+    parts = te.TensorIntrin("sums", y.op, plain.inputs, plain.outputs, plain.body, None, plain.update)
+    s = te.create_schedule(b.op)
+    inner = s[b].split(k, factor=4)[1]
+    s[b].tensorize(inner, parts)
+    check(s)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from tvmlite.core.errors import LibraryError
@@ -18,7 +19,11 @@ WORKER = "tvmlite.fuzz.worker"
 READY = b"ready\n"
 
 PATIENCE = 120.0
-"""Seconds without a message after which a worker is taken to be stuck."""
+"""Seconds of its own work without a message after which a worker is taken to be stuck; where the system does
+not tell how much it works, seconds."""
+
+_IDLE = 10
+"""How many times as many seconds a worker may take that hardly gets to work, or does none."""
 
 
 class Member:
@@ -29,6 +34,7 @@ class Member:
         self.process: subprocess.Popen[bytes] | None = None
         self.pending = b""
         self.last = 0.0
+        self.worked: float | None = None
 
     def send(self, **request: Any) -> None:
         """Give it a request."""
@@ -46,7 +52,7 @@ class Member:
             if self.process.stdout is None or self.process.stdout.readline() != READY:
                 raise LibraryError("a worker process of the fuzzer does not start: see python -m " + WORKER)
         assert self.process.stdin is not None
-        self.last = time.monotonic()
+        self.last, self.worked = time.monotonic(), _seconds_worked(self.process.pid)
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
         self.process.stdin.flush()
 
@@ -62,12 +68,12 @@ class Member:
         if process is None or process.stdout is None:
             return
         if not select.select([process.stdout], [], [], timeout)[0]:
-            if time.monotonic() - self.last > self.patience:
+            if self.is_stuck(process.pid):
                 self.stop()
                 yield {"crash": f"no answer for {self.patience:.0f} s"}
             return
         data = os.read(process.stdout.fileno(), 1 << 16)
-        self.last = time.monotonic()
+        self.last, self.worked = time.monotonic(), _seconds_worked(process.pid)
         if not data:
             code = process.wait()
             self.process = None
@@ -75,6 +81,14 @@ class Member:
             return
         *lines, self.pending = (self.pending + data).split(b"\n")
         yield from (json.loads(line) for line in lines)
+
+    def is_stuck(self, pid: int) -> bool:
+        """Whether it has worked for too long without a word, or is silent for very long. A machine that has
+        much else to do makes it slow, but not wrong."""
+        silent = time.monotonic() - self.last
+        worked = _seconds_worked(pid)
+        told = silent if worked is None or self.worked is None else worked - self.worked
+        return told > self.patience or silent > self.patience * _IDLE
 
     def ask(self, **request: Any) -> list[dict[str, Any]]:
         """All messages up to the end of the request, or the crash."""
@@ -93,3 +107,12 @@ class Member:
                 if stream is not None:
                     stream.close()
             self.process = None
+
+
+def _seconds_worked(pid: int) -> float | None:
+    """The processor time that a process and its finished children have used; None where it is not told."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")

@@ -7,6 +7,7 @@ size variables where it is not.
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
@@ -559,10 +560,9 @@ def _extent(value: Any) -> Extent:
         return value
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # as of ``N / 32`` for ints, which TVM takes
-    try:
-        extent = value.__index__()
-    except AttributeError:
-        raise TensorExpressionError(f"{value!r} is not an extent", Span.of_caller()) from None
+    if not hasattr(value, "__index__"):
+        raise TensorExpressionError(f"{value!r} is not an extent", Span.of_caller())
+    extent = operator.index(value)
     if extent < 0:
         raise TensorExpressionError(f"an extent is {extent}, expected at least 0", Span.of_caller())
     return extent

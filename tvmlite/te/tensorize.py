@@ -319,6 +319,8 @@ def _place(matching: _Matching, window: Window, declared: ir.Buffer, variables: 
     offset = e.convert(simplify(analyzer, offset), e.INDEX)
     if isinstance(declared, DeclaredBuffer):
         _bind_offset(matching, declared, offset, variables)
+    if len(at) == 1:  # the one index of a buffer with one axis is along that, whatever its stride
+        offset, strides = at[0], [e.const(1, e.INDEX)] * len(strides)
     return _Place(buffer, offset, tuple(strides))
 
 
