@@ -10,6 +10,7 @@ import pytest
 
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError
+from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
 
 Array = np.ndarray
@@ -116,7 +117,7 @@ def arrange_loops(rnd: random.Random, s: te.Schedule, stage: te.Stage) -> None:
                 stage.fuse(*stage.leaf_iter_vars[place : place + 2])
             case "reorder":
                 stage.reorder(*rnd.sample(stage.leaf_iter_vars, rnd.randint(1, len(stage.leaf_iter_vars))))
-            case "unroll":
+            case "unroll" if axis.dom is not None and e.is_const(axis.dom.extent):
                 stage.unroll(axis)
             case "parallel" if axis.kind == "data":
                 stage.parallel(axis)

@@ -109,6 +109,10 @@ class Expr(Node):
             return NotImplemented
         return _compare(NotEqual, self, other)
 
+    def equal(self, other: Value) -> Expr:
+        """``==`` by TVM's name."""
+        return _compare(Equal, self, other)
+
     __hash__ = object.__hash__
 
     def _bits(self, name: str, other: Value) -> Expr:

@@ -105,11 +105,28 @@ class Schedule:
         return factor.rfactor(self, tensor, axis, factor_axis)
 
     def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> Group:
-        """The stages from ``inputs`` (those too, if so wanted) to ``outputs``, to be moved together."""
+        """The stages from ``inputs`` (those too, if so wanted) to ``outputs``, to be moved together.
+
+        ::
+
+            for i in range(n):          -->    for i in range(n):
+                B[i] = A[i] * 2                    B[0] = A[i] * 2
+            for i in range(n):                     C[0] = B[0] + 1
+                C[i] = B[i] + 1                    D[i] = C[0] * 3
+            for i in range(n):
+                D[i] = C[i] * 3                # s.create_group(C, A).compute_at(s[D], i)
+        """
         return group.create_group(self, outputs, inputs, include_inputs)
 
     def normalize(self) -> Schedule:
-        """A copy in which inlined stages are gone and every attach point is a loop that is still there."""
+        """A copy in which inlined stages are gone and every attach point is a loop that is still there.
+
+        ::
+
+            B[i] = A[i] * 2    (inlined)       -->    C[i] = A[i] * 2 + 1, loops i.outer, i.inner
+            C[i] = B[i] + 1, loop i split             D: computed at i.inner of C
+            D: computed at i of C
+        """
         made = self.copy()
         inline.inject(made)
         _put_into_scans(made)

@@ -305,7 +305,15 @@ class Stage(MemoryPrimitives, OrderPrimitives):
 
     @primitive
     def compute_root(self) -> None:
-        """The stage's loops stand on their own, before those of the stages that read it; so they start."""
+        """The stage's loops stand on their own, before those of the stages that read it; so they start.
+
+        ::
+
+            for i in range(n):          -->    for i in range(n):
+                B[0] = A[i] * 2                    B[i] = A[i] * 2
+                C[i] = B[0] + 1                for i in range(n):
+                                                   C[i] = B[i] + 1
+        """
         self.attach_type, self.attach_stage, self.attach_ivar = ROOT, None, None
 
     def _annotate(self, primitive: str, axis: IterVar, kind: str) -> None:
@@ -318,6 +326,7 @@ class Stage(MemoryPrimitives, OrderPrimitives):
                 "s.rfactor turns a reduce axis into a data axis",
             )
         self.loop_kinds[axis] = kind
+        self.kind_spans = {**self.kind_spans, axis: Span.of_caller()}
 
 
 def _is_extent(value: Any) -> bool:

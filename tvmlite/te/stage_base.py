@@ -65,6 +65,7 @@ class StageBase:
         self.leaf_iter_vars: list[IterVar] = list(axes)
         self.relations: list[Relation] = []
         self.loop_kinds: dict[IterVar, str] = {}
+        self.kind_spans: dict[IterVar, Span] = {}
         self.pragmas: dict[IterVar, list[tuple[str, Any]]] = {}
         self.attach_type = ROOT
         self.attach_stage: Stage | None = None

@@ -21,7 +21,14 @@ class MemoryPrimitives(StageBase):
 
     @primitive
     def set_scope(self, scope: str) -> None:
-        """Where the stage's buffer lives: ``"global"`` or ``"local"``. A hint: small ones stay local."""
+        """Where the stage's buffer lives: ``"global"``, ``"local"``, or another of TVM's names. CPUs have one
+        memory, in which buffers are placed by their size and life: the loops stay as they are.
+
+        ::
+
+            for i in range(n):          -->    for i in range(n):
+                B[i] = A[i] * 2                    B[i] = A[i] * 2     # s[B].set_scope("local")
+        """
         self.scope = scope
 
     @primitive

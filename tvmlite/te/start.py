@@ -12,7 +12,7 @@ from tvmlite.te.bounds import Bounds
 from tvmlite.te.guards import Guard, depth_of, guarded, parts_of
 from tvmlite.te.loop import ir
 from tvmlite.te.relations import Number, values_up
-from tvmlite.te.stage import Fuse, Split, Stage
+from tvmlite.te.stage import UNROLL, VECTORIZE, Fuse, Split, Stage
 from tvmlite.te.tensor import IterVar
 
 
@@ -104,4 +104,12 @@ def one_loop(stage: Stage, axis: IterVar, var: e.Var, bounds: Bounds, body: ir.S
     if e.is_const(extent, 1):
         return body
     kind = stage.loop_kinds.get(axis, ir.SERIAL)
+    if kind in (VECTORIZE, UNROLL) and not e.is_const(extent):
+        raise stage.error(
+            kind,
+            f"has {extent} turns, expected a constant number",
+            axis,
+            hint="split it by a constant factor",
+            span=stage.kind_spans.get(axis),
+        )
     return ir.For(var, e.const(0, e.INDEX), extent, body, kind, tuple(stage.pragmas.get(axis, ())))

@@ -106,6 +106,10 @@ class IterVar(Node):
 
     __hash__ = object.__hash__
 
+    def equal(self, other: Value) -> Expr:
+        """Whether the axis has this value, which ``==`` tells too."""
+        return self.var.equal(other)
+
     def astype(self, dtype: str) -> Expr:
         """The axis used as a value of ``dtype``."""
         return e.cast(dtype, self.var)
@@ -558,11 +562,10 @@ def _extent(value: Any) -> Extent:
         if not dtypes.is_int(value.dtype):
             raise TensorExpressionError(f"an extent is {value.dtype}, expected an int", Span.of_caller())
         return value
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)  # as of ``N / 32`` for ints, which TVM takes
-    if not hasattr(value, "__index__"):
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value  # TVM takes ``N / 32``
+    if not hasattr(whole, "__index__"):
         raise TensorExpressionError(f"{value!r} is not an extent", Span.of_caller())
-    extent = operator.index(value)
+    extent = operator.index(whole)  # type: ignore[arg-type]
     if extent < 0:
         raise TensorExpressionError(f"an extent is {extent}, expected at least 0", Span.of_caller())
     return extent

@@ -1,0 +1,52 @@
+"""Every primitive says what it does to loops, before --> after."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tvmlite import te
+from tvmlite.core.errors import ScheduleError
+from tvmlite.te.stage import Stage
+
+PRIMITIVES = [
+    *(f for _, f in inspect.getmembers(Stage, inspect.isfunction) if hasattr(f, "__wrapped__")),
+    *(f for _, f in inspect.getmembers(te.Schedule, inspect.isfunction) if hasattr(f, "__wrapped__")),
+    te.Schedule.create_group,
+    te.Schedule.normalize,
+    te.scan,
+]
+
+
+@pytest.mark.parametrize("primitive", PRIMITIVES, ids=lambda f: f.__name__)
+def test_a_docstring_shows_the_rewrite(primitive: Any) -> None:
+    assert "-->" in (primitive.__doc__ or "")
+
+
+def test_a_scope_leaves_the_loops_as_they_are(loops: Any, run: Any) -> None:
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+    C = te.compute((4,), lambda i: B[i] + 1.0, name="C")
+    s = te.create_schedule(C.op)
+    before = loops(s, [A, C])
+    s[B].set_scope("local")
+    assert (s[B].scope, loops(s, [A, C])) == ("local", before)
+    a = np.arange(4, dtype="float32")
+    np.testing.assert_array_equal(run(s, [A, C], [a], [(4,)])[0], a * 2 + 1)
+
+
+@pytest.mark.parametrize("primitive", ["vectorize", "unroll"])
+def test_loops_of_unknown_length_are_not_written_out(primitive: str) -> None:
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] * 2.0, name="B")
+    s = te.create_schedule(B.op)
+    getattr(s[B], primitive)(B.op.axis[0])
+    with pytest.raises(
+        ScheduleError,
+        match=rf"(?s){primitive}: axis i of stage B has n turns, expected a constant number.*getattr\(s\[B\]",
+    ):
+        te.lower(s, [A, B])
