@@ -15,7 +15,13 @@ from tvmlite.driver import compile
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.runtime.library import Library
 
-DEPENDS_ON_DATA = ("depends on the data", "must be a constant", "must be known")
+DEPENDS_ON_DATA = (
+    "depends on the data",
+    "must be a constant",
+    "must be known",
+    "of a dynamic size",
+    "axes at once",
+)
 """How the importer says that an input decides a shape."""
 
 SMALL = 64

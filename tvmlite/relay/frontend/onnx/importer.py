@@ -301,7 +301,7 @@ class Importer:
                 if name in scope.values:
                     node.bad(f"its output {name!r} is the name of another value")
                 self._check_size(node, value)
-                scope.values[name] = value
+                scope.values[name] = interface.in_fields(value)
 
     def _arguments(self, node: OnnxNode, proto: onnx.NodeProto, scope: Scope) -> list[Expr | None]:
         inputs: list[Expr | None] = []

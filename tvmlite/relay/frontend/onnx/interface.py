@@ -12,9 +12,10 @@ from typing import Any
 import onnx
 
 from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.relay import infer
 from tvmlite.relay.frontend.onnx.node import NOTHING
-from tvmlite.relay.ir import Attrs, Expr, Tuple, Var, canonical
-from tvmlite.relay.types import TensorType
+from tvmlite.relay.ir import Attrs, Expr, Tuple, TupleGetItem, Var, canonical
+from tvmlite.relay.types import TensorType, TupleType
 
 TypeOf = Callable[[onnx.ValueInfoProto, Any], TensorType]
 """The type of an array that is declared, given the caller's shape or None."""
@@ -47,6 +48,14 @@ def declare(one: onnx.ValueInfoProto, given: bool, override: Any, type_of: TypeO
 def _element(name: str, index: int, kind: onnx.TypeProto, shape: Any, type_of: TypeOf) -> Var:
     own = f"{name}.{index}"
     return Var(own, type_of(onnx.ValueInfoProto(name=own, type=kind.sequence_type.elem_type), shape))
+
+
+def in_fields(value: Expr) -> Expr:
+    """A sequence that one of two branches makes, as the Tuple of its elements that others are."""
+    made = infer.type_of(value)
+    if isinstance(value, Tuple) or not isinstance(made, TupleType):
+        return value
+    return Tuple(tuple(TupleGetItem(value, i) for i in range(len(made.fields))))
 
 
 def flat(value: Expr) -> tuple[Expr, ...]:
