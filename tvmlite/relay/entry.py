@@ -338,7 +338,7 @@ class _EntryBuilder:
             self._copy(slots_of(first)[0], (node, k), at=e.convert(self.plan.offsets[node, k], e.INDEX))
             for k, first in enumerate(node.initial)
         ]
-        count = len(node.body.fields)
+        count = len(tensor_types(type_of(node)))
         with_turns, read_turns, put_turns = self._cell((node, count - 1), "count")
         with_index, _, put_index = self._cell((node.index, 0), "index")
         start = with_index(put_index(turn))
@@ -364,7 +364,7 @@ class _EntryBuilder:
 
     def _counted(self, node: Loop) -> Callable[[loop.Stmt], loop.Stmt]:
         """What follows a loop, with its number of turns by name."""
-        with_turns, read, _ = self._cell((node, len(node.body.fields) - 1), "count")
+        with_turns, read, _ = self._cell((node, len(tensor_types(type_of(node))) - 1), "count")
         return lambda inner: with_turns(loop.Let(self.variables[node, "turns"], read(), inner))
 
     def _tell(self) -> list[loop.Stmt]:

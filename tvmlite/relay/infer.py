@@ -189,7 +189,12 @@ def _loop(node: Loop) -> Type:
             raise TypeInferError(f"loop: {what}", _span(node))
 
     states = tuple(type_of(state) for state in node.states)
-    going, *after = (_types[field] for field in node.body.fields)
+    made = _types[node.body]
+    check(
+        isinstance(made, TupleType) and bool(made.fields), f"the body is {show_type(made)}, expected a tuple"
+    )
+    assert isinstance(made, TupleType)
+    going, *after = made.fields
     nexts, rows = after[: len(states)], after[len(states) :]
     check(len(node.initial) == len(states) == len(nexts), f"{len(states)} states, {len(node.initial)} given")
     check(is_scalar(type_of(node.index), "int64"), f"the index is {show_type(type_of(node.index))}")

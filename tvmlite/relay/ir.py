@@ -147,7 +147,7 @@ class Loop(Expr):
     """``body`` turn after turn, its results the ``states`` of the next turn.
 
     In turn ``index``, an int64 scalar from 0 on, ``states`` stand for ``initial``, then for what the last
-    turn gave. ``body`` is a Tuple: a bool scalar, whether to go on; the next states; rows. There are at most
+    turn gave. ``body`` is a tuple: a bool scalar, whether to go on; the next states; rows. There are at most
     ``turns`` turns, and none unless ``condition`` holds. Without a condition there are exactly ``turns``, the
     bool is ignored, and the rows are stacked along a new first axis of that extent; with one there are no
     rows. The value is the tuple of the last states, the stacked rows, and the number of turns, an int64
@@ -159,7 +159,7 @@ class Loop(Expr):
     turns: Dim
     condition: Expr | None
     initial: tuple[Expr, ...]
-    body: Tuple
+    body: Expr
     span: Span | None = None
     children_in: ClassVar[tuple[str, ...]] = ("condition", "initial", "body")
     binders: ClassVar[tuple[str, ...]] = ("index", "states")

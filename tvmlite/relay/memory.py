@@ -182,7 +182,7 @@ class _Lives:
         self._read(step.body.result)
         self._loops = self._loops[:-1]
         self._ends[step] = self._now
-        whole = [(node, k) for k in range(len(node.body.fields) + 1)]
+        whole = [(node, k) for k in range(len(tensor_types(type_of(node))) + 1)]
         for slot in (*whole, *((var, 0) for var in (node.index, *node.states))):
             self._last[slot] = max(self._last[slot], self._now)
 

@@ -265,8 +265,6 @@ class _Parser(ValueReader):
         index = Var(lexer.unquote(counter), TensorType((), "int64"), lexer.span(counter))
 
         def done(body: Expr) -> None:
-            if not isinstance(body, Tuple):
-                lexer.fail("the body of a loop ends in a tuple: (%on, next states, rows)", token)
             variables = tuple(var for _, var in states)
             finish(Loop(index, variables, turns, condition, tuple(initial), body, lexer.span(token)))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from tvmlite.core.node import rewrite
+from tvmlite.core.node import postorder
+from tvmlite.relay.blocks import Block, blocks_of
 from tvmlite.relay.ir import Call, Constant, Expr, Tuple, TupleGetItem
 from tvmlite.relay.literals import show_attribute
 from tvmlite.relay.passes.graph_pass import graph_pass
@@ -15,14 +16,34 @@ SMALL_BYTES = 4096
 
 @graph_pass
 def eliminate_common_subexpr(body: Expr) -> Expr:
-    """Make one node of all calls with the same operator, arguments and attributes."""
-    first: dict[Hashable, Expr] = {}
+    """Make one node of all calls with the same operator, arguments and attributes.
 
-    def unify(node: Expr) -> Expr:
-        key = _key(node)
-        return node if key is None else first.setdefault(key, node)
+    Branches and loops keep calls of their own, unless there is one like it around them: a branch that is not
+    taken is not computed.
+    """
+    places, _ = blocks_of(body, Block(body))
+    first: dict[Hashable, list[tuple[Block, Expr]]] = {}
+    done: dict[Expr, Expr] = {}
+    for node in postorder(body):
+        assert isinstance(node, Expr)
+        new = node.map_children(done.__getitem__)
+        key = _key(new)
+        if key is not None:
+            made = first.setdefault(key, [])
+            around = [one for block, one in made if _is_around(block, places[node])]
+            new = around[0] if around else new
+            if not around:
+                made.append((places[node], new))
+        done[node] = new
+    return done[body]
 
-    return rewrite(body, unify)
+
+def _is_around(outer: Block, block: Block) -> bool:
+    """Whether ``block`` is ``outer``, or inside."""
+    while block.depth > outer.depth:
+        assert block.parent is not None
+        block = block.parent
+    return block is outer
 
 
 def _key(node: Expr) -> Hashable | None:

@@ -1,20 +1,27 @@
-"""ONNX's If, Loop and Scan: decided or unrolled at import where that is possible."""
+"""ONNX's If, Loop and Scan: decided or unrolled at import where that is possible, else left to the run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
+import numpy as np
 import onnx
 
 from tvmlite.core.errors import TypeInferError
+from tvmlite.core.node import postorder
+from tvmlite.relay.frontend.onnx import demand
+from tvmlite.relay.frontend.onnx.broadcast import assume_shape
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.recurrent import _pick
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Expr, If, Tuple
-from tvmlite.relay.types import same_type
+from tvmlite.relay.ir import Constant, Expr, If, LetDims, Loop, Var
+from tvmlite.relay.types import Dim, TensorType, TupleType, dims_of, same_dim
 from tvmlite.te import expr as e
+
+NO_END = 2**62
+"""Turns of a loop that has no number of them."""
 
 MOST_TURNS = 256
 """Turns up to which a loop is unrolled."""
@@ -40,17 +47,70 @@ def if_(node: OnnxNode, condition: Expr) -> list[Expr]:
     if known is not None and known.size == 1 and not hasattr(known.reshape(-1)[0], "lanes"):
         branch = "then_branch" if bool(known.reshape(-1)[0]) else "else_branch"
         return body(node, node.required(branch), [])
-    then = body(node, node.required("then_branch"), [])
-    otherwise = body(node, node.required("else_branch"), [])
-    if len(then) != len(otherwise) or not all(
-        same_type(type_of(a), type_of(b)) for a, b in zip(then, otherwise, strict=True)
-    ):
-        return _assumed(node, known, then)
+    graphs = node.required("then_branch"), node.required("else_branch")
+    branches = [_block(node, graph, lambda made: made) for graph in graphs]
+    types = [_fields(branch) for branch in branches]
+    if len(types[0]) != len(types[1]):
+        node.bad(f"its branches have {len(types[0])} and {len(types[1])} outputs")
+    if not all(a.dtype == b.dtype and a.ndim == b.ndim for a, b in zip(*types, strict=True)):
+        return _assumed(node, known, body(node, graphs[0], []))
     scalar = node.reshape(condition, ())
-    if len(then) == 1:
-        return [If(scalar, then[0], otherwise[0], node.span)]
-    made = If(scalar, Tuple(tuple(then), node.span), Tuple(tuple(otherwise), node.span), node.span)
-    return [node.field(made, i) for i in range(len(then))]
+    differ = _differing(node, *types)
+    if differ:
+        branches = _of_one_type(node, scalar, graphs, types[0], differ)
+    made = If(scalar, branches[0], branches[1], node.span)
+    return [made] if len(types[0]) == 1 else [node.field(made, i) for i in range(len(types[0]))]
+
+
+Place: TypeAlias = tuple[int, int]
+"""An output of a branch, and one of its axes."""
+
+
+def _block(node: OnnxNode, graph: onnx.GraphProto, finish: Callable[[list[Expr]], list[Expr]]) -> Expr:
+    """A branch: what ``finish`` makes of the subgraph's outputs."""
+    return node.importer.block(lambda: finish(body(node, graph, [])))
+
+
+def _fields(value: Expr) -> list[TensorType]:
+    made = type_of(value)
+    fields = made.fields if isinstance(made, TupleType) else (made,)
+    return [one for one in fields if isinstance(one, TensorType)]
+
+
+def _differing(node: OnnxNode, then: list[TensorType], otherwise: list[TensorType]) -> list[Place]:
+    """Where the extents of the branches' outputs are not the same, or mean something inside a branch only."""
+    return [
+        (index, axis)
+        for index, (a, b) in enumerate(zip(then, otherwise, strict=True))
+        for axis, (x, y) in enumerate(zip(a.shape, b.shape, strict=True))
+        if not same_dim(x, y)
+    ]
+
+
+def _of_one_type(
+    node: OnnxNode,
+    condition: Expr,
+    graphs: tuple[onnx.GraphProto, onnx.GraphProto],
+    types: list[TensorType],
+    differ: list[Place],
+) -> list[Expr]:
+    """The branches with new dimensions for extents that differ: a branch is first asked for those alone."""
+
+    def extents(made: list[Expr]) -> list[Expr]:
+        values = tuple(node.shape(made[index])[axis] for index, axis in differ)
+        return [node.make("shape_value", values=values, dtype="int64")]
+
+    asked = If(condition, *(_block(node, graph, extents) for graph in graphs), node.span)
+    names = dict(zip(differ, demand.bind(node, asked, ["extent"] * len(differ)), strict=True))
+    shapes = [
+        tuple(names.get((index, axis), extent) for axis, extent in enumerate(type_.shape))
+        for index, type_ in enumerate(types)
+    ]
+
+    def shaped(made: list[Expr]) -> list[Expr]:
+        return [assume_shape(node, one, shape) for one, shape in zip(made, shapes, strict=True)]
+
+    return [_block(node, graph, shaped) for graph in graphs]
 
 
 def _assumed(node: OnnxNode, condition: Any, then: list[Expr]) -> list[Expr]:
@@ -69,26 +129,106 @@ def _assumed(node: OnnxNode, condition: Any, then: list[Expr]) -> list[Expr]:
 def loop(
     node: OnnxNode, trips: Expr | None = None, condition: Expr | None = None, *carried: Expr
 ) -> list[Expr]:
-    """Unrolled: the number of turns and the condition must follow from constants."""
+    """Unrolled where the number of turns and the condition follow from constants; else a relay Loop."""
     graph = node.required("body")
-    turns = None if trips is None else int(node.number(trips, "M"))
-    going = True if condition is None else bool(node.number(condition, "cond"))
-    states = list(carried)
+    turns = None if trips is None else node.known(trips)
+    first = None if condition is None else node.known(condition)
+    if condition is not None and first is not None and not bool(first.reshape(-1)[0]):
+        turns = np.zeros(1, np.int64)
+    few = (
+        turns is not None
+        and not hasattr(turns.reshape(-1)[0], "lanes")
+        and turns.reshape(-1)[0] <= MOST_TURNS
+    )
+    if few and turns is not None and (condition is None or first is not None):
+        made = _unrolled(node, graph, int(turns.reshape(-1)[0]), list(carried))
+        if made is not None:
+            return made
+    going = None if condition is None or first is not None else node.reshape(condition, ())
+    return _looped(node, graph, trips, going, list(carried))
+
+
+def _unrolled(node: OnnxNode, graph: onnx.GraphProto, turns: int, states: list[Expr]) -> list[Expr] | None:
+    """The body as often as it is carried out; None where only a run can tell whether it goes on."""
     scanned: list[list[Expr]] = []
-    turn = 0
-    while going and (turns is None or turn < turns):
-        if turn >= MOST_TURNS:
-            node.unsupported(f"more than {MOST_TURNS} turns")
+    for turn in range(turns):
         index, flag = node.const(turn, "int64"), node.const(True, "bool")
         outputs = body(node, graph, [index, flag, *states])
-        going = bool(node.number(outputs[0], "the body's condition"))
+        going = node.known(outputs[0])
+        if going is None or hasattr(going.reshape(-1)[0], "lanes"):
+            return None
         states = outputs[1 : 1 + len(states)]
         scanned.append(outputs[1 + len(states) :])
-        turn += 1
+        if not bool(going.reshape(-1)[0]):
+            break
     rows = len(graph.output) - 1 - len(states)
     if rows and not scanned:
         node.unsupported("a loop of no turns with scan outputs")
     return [*states, *(_stacked(node, [turn[k] for turn in scanned], 0) for k in range(rows))]
+
+
+def _looped(
+    node: OnnxNode, graph: onnx.GraphProto, trips: Expr | None, condition: Expr | None, carried: list[Expr]
+) -> list[Expr]:
+    """A loop that a run counts; rows whose number a condition decides are made when it is known."""
+    rows = len(graph.output) - 1 - len(carried)
+
+    def turn(keep_rows: bool) -> tuple[Var, list[Var], Expr, bool]:
+        index = Var("turn", TensorType((), "int64"), node.span)
+        states = [Var(f"state{k}", node.type(one), node.span) for k, one in enumerate(carried)]
+        always = False
+
+        def make() -> list[Expr]:
+            nonlocal always
+            going, *outputs = body(node, graph, [index, node.const(True, "bool"), *states])
+            always = isinstance(going, Constant) and bool(going.data.reshape(-1)[0])
+            after = [_kept_shape(node, out, var) for out, var in zip(outputs, states, strict=False)]
+            return [node.reshape(going, ()), *after, *(outputs[len(states) :] if keep_rows else [])]
+
+        made = node.importer.block(make, as_tuple=True)
+        return index, states, made, always
+
+    most: Dim = NO_END
+    if trips is not None:
+        most = demand.bind(
+            node, node.make("maximum", node.cast(node.reshape(trips, (1,)), "int64"), 0), ["trips"]
+        )[0]
+    index, states, made, always = turn(True)
+    if always and condition is None:
+        if trips is None:
+            node.unsupported("a loop without end: no number of turns, and a condition that always holds")
+        return _results(node, Loop(index, tuple(states), most, None, tuple(carried), made, node.span), rows)
+    condition = node.const(True, "bool") if condition is None else condition
+    if rows:
+        index, states, made, _ = turn(False)
+    ended = Loop(index, tuple(states), most, condition, tuple(carried), made, node.span)
+    if not rows:
+        return _results(node, ended, 0)
+    count = node.reshape(node.field(ended, len(carried)), (1,))
+    index, states, made, _ = turn(True)
+    (most,) = demand.bind(node, count, ["turns"])
+    return _results(node, Loop(index, tuple(states), most, None, tuple(carried), made, node.span), rows)
+
+
+def _kept_shape(node: OnnxNode, after: Expr, var: Var) -> Expr:
+    """A state's next value, of the shape of the state."""
+    have, wanted = node.type(after), node.type(var)
+    clash = [
+        (a, b)
+        for a, b in zip(have.shape, wanted.shape, strict=False)
+        if isinstance(a, int) and isinstance(b, int) and a != b
+    ]
+    if have.dtype != wanted.dtype or have.ndim != wanted.ndim or clash:
+        node.unsupported(f"a state that begins as {wanted} and becomes {have}: its type must stay the same")
+    return assume_shape(node, after, wanted.shape)
+
+
+def _results(node: OnnxNode, made: Loop, rows: int) -> list[Expr]:
+    """The last states and the stacked rows."""
+    inside = {d for one in postorder(made.body) if isinstance(one, LetDims) for d in one.dims}
+    if inside.intersection(dims_of(type_of(made))):
+        node.unsupported("scan outputs of an extent that changes from turn to turn")
+    return [node.field(made, k) for k in range(len(made.states) + rows)]
 
 
 def _stacked(node: OnnxNode, values: list[Expr], axis: int) -> Expr:
@@ -119,8 +259,12 @@ def scan(node: OnnxNode, *inputs: Expr) -> list[Expr]:
     axes = [node.axis(a, node.rank(s)) for a, s in zip(axes, sequences, strict=True)]
     backward = _per_value(node, "scan_input_directions", count)
     length = node.shape(sequences[0])[axes[0]]
+    rows = len(graph.output) - len(states)
+    out_axes = _per_value(node, "scan_output_axes", rows)
+    reverses = _per_value(node, "scan_output_directions", rows)
     if not isinstance(length, int) or not 0 < length <= MOST_TURNS:
-        node.unsupported(f"a sequence of {length} steps; 1 to {MOST_TURNS} are unrolled")
+        pairs = list(zip(sequences, axes, backward, strict=True))
+        return _moved(node, _scanned(node, graph, states, pairs, length), out_axes, reverses)
     scanned: list[list[Expr]] = []
     for turn in range(length):
         steps = [
@@ -130,12 +274,47 @@ def scan(node: OnnxNode, *inputs: Expr) -> list[Expr]:
         outputs = body(node, graph, [*states, *steps])
         scanned.append(outputs[len(states) :])
         states = outputs[: len(states)]
-    rows = len(graph.output) - len(states)
-    out_axes = _per_value(node, "scan_output_axes", rows)
-    reverses = _per_value(node, "scan_output_directions", rows)
     made = list(states)
     for k in range(rows):
         values = [turn[k] for turn in scanned]
         axis = node.axis(out_axes[k], node.rank(values[0]) + 1)
         made.append(_stacked(node, values[::-1] if reverses[k] else values, axis))
     return made
+
+
+def _scanned(
+    node: OnnxNode,
+    graph: onnx.GraphProto,
+    carried: list[Expr],
+    sequences: list[tuple[Expr, int, int]],
+    length: Dim,
+) -> list[Expr]:
+    """A loop over sequences, each with its axis and whether it is read from its end."""
+    index = Var("turn", TensorType((), "int64"), node.span)
+    states = [Var(f"state{k}", node.type(one), node.span) for k, one in enumerate(carried)]
+    last = node.reshape(node.make("shape_value", values=(length - 1,), dtype="int64"), ())
+
+    def make() -> list[Expr]:
+        steps = [
+            node.make("take", data, node.make("subtract", last, index) if reverse else index, axis=axis)
+            for data, axis, reverse in sequences
+        ]
+        outputs = body(node, graph, [*states, *steps])
+        after = [_kept_shape(node, out, var) for out, var in zip(outputs, states, strict=False)]
+        return [node.const(True, "bool"), *after, *outputs[len(states) :]]
+
+    block = node.importer.block(make, as_tuple=True)
+    made = Loop(index, tuple(states), length, None, tuple(carried), block, node.span)
+    return _results(node, made, len(graph.output) - len(carried))
+
+
+def _moved(node: OnnxNode, made: list[Expr], axes: list[int], reverses: list[int]) -> list[Expr]:
+    """The rows, last of ``made`` and stacked along their first axis, in their order along their axes."""
+    states = made[: len(made) - len(axes)]
+    for value, given, reverse in zip(made[len(states) :], axes, reverses, strict=True):
+        rank = node.rank(value)
+        axis = node.axis(given, rank)
+        turned = node.make("reverse", value, axis=0) if reverse else value
+        order = list(range(1, rank))
+        states.append(node.transpose(turned, [*order[:axis], 0, *order[axis:]]))
+    return states

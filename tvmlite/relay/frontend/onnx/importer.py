@@ -13,11 +13,12 @@ import onnx
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.relay import infer
 from tvmlite.relay.frontend.onnx import converters, functions, interface, loader, registry, shapes
 from tvmlite.relay.frontend.onnx.node import NOTHING, OnnxNode
-from tvmlite.relay.ir import Constant, Expr, Function, LetDims, Module, Tuple, Var
+from tvmlite.relay.ir import Call, Constant, Expr, Function, LetDims, Loop, Module, Tuple, Var
 from tvmlite.relay.specialise import specialise
 from tvmlite.relay.types import TensorType, dim, dims_of, show_shape
 from tvmlite.te import expr as te
@@ -149,20 +150,24 @@ class Importer:
         self.bound.update(found)
         return found
 
-    def block(self, make: Callable[[], Sequence[Expr]]) -> Expr:
-        """What ``make`` gives, one value or a tuple; dimensions that it binds are bound inside."""
+    def block(self, make: Callable[[], Sequence[Expr]], as_tuple: bool = False) -> Expr:
+        """What ``make`` gives, several as a tuple; dimensions that it binds are bound inside."""
         known = dict(self.known)
         self._lets.append([])
         try:
             results = tuple(make())
-            return self._with_dims(results[0] if len(results) == 1 else Tuple(results))
+            return self._with_dims(results[0] if len(results) == 1 and not as_tuple else Tuple(results))
         finally:
             self._lets.pop()
             self.known = known
 
     def _with_dims(self, body: Expr) -> Expr:
+        """``body`` inside what binds the dimensions that it mentions."""
+        mentioned = _mentioned(body)
         for names, value, span in reversed(self._lets[-1]):
-            body = LetDims(names, value, body, span)
+            if not mentioned.isdisjoint(names):
+                body = LetDims(names, value, body, span)
+                mentioned |= _mentioned(value)
         return body
 
     def value(self, scope: Scope, name: str, what: str) -> Expr:
@@ -348,6 +353,17 @@ class Importer:
         if isinstance(made, TensorType):
             known = tuple(d for d in made.shape if isinstance(d, int))
             loader.checked_bytes(known, made.dtype, node.op_type, node.span)
+
+
+def _mentioned(value: Expr) -> set[te.SizeVar]:
+    """The dimensions in attributes, and in numbers of turns, in and below ``value``."""
+    found: set[te.SizeVar] = set()
+    for node in postorder(value):
+        if isinstance(node, Call):
+            found.update(dims_of([attribute for _, attribute in node.attrs]))
+        elif isinstance(node, Loop):
+            found.update(dims_of(node.turns))
+    return found
 
 
 def _declared(declared: Any, name: str, index: int, what: str) -> int | str:

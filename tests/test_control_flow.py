@@ -1,0 +1,216 @@
+"""If, Loop and Scan with conditions and counts that only a run tells, compiled; against onnxruntime."""
+
+import shutil
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+
+import tvmlite
+from tvmlite import relay
+from tvmlite.core.errors import ExecutionError, UnsupportedError
+from tvmlite.relay.frontend.onnx import from_onnx
+from tvmlite.relay.interpret import interpret
+from tvmlite.relay.verify import verify
+
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+TARGETS = ["native", *(["c"] if shutil.which("cc") else [])]
+node = helper.make_node
+rng = np.random.default_rng(0)
+onnxruntime.set_default_logger_severity(4)
+
+
+def info(name: str, kind: int, shape: Any = None) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def graph(nodes, inputs=(), outputs=()) -> onnx.GraphProto:
+    return helper.make_graph(nodes, "g", [info(*i) for i in inputs], [info(*o) for o in outputs])
+
+
+def model(nodes, inputs, outputs, **constants) -> onnx.ModelProto:
+    made = graph(nodes, inputs, outputs)
+    for name, value in constants.items():
+        made.initializer.append(onnx.numpy_helper.from_array(np.asarray(value), name))
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+
+
+def floats(*shape: int) -> np.ndarray:
+    return rng.random(shape).astype("float32")
+
+
+def check(proto: onnx.ModelProto, feeds: list[dict[str, np.ndarray]], target: str) -> None:
+    """Compiled, interpreted and onnxruntime's results are the same; the text of the graph is read back."""
+    module = from_onnx(proto)
+    verify(module)
+    assert str(relay.parse(module.astext())) == str(module)
+    lib = tvmlite.compile(module, target=target)
+    session = onnxruntime.InferenceSession(proto.SerializeToString())
+    for feed in feeds:
+        wanted = session.run(None, feed)
+        meant = interpret(module, feed)
+        meant = meant if isinstance(meant, tuple) else (meant,)
+        for got, mean, want in zip(lib.run(feed).values(), meant, wanted, strict=True):
+            assert got.shape == np.shape(mean)
+            if np.size(want):  # without turns onnxruntime forgets the shape of rows
+                np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(got, mean, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_branch_is_chosen_when_the_model_runs(target: str) -> None:
+    then = graph([node("Exp", ["x"], ["t1"]), node("Add", ["t1", "y"], ["t2"])], outputs=[("t2", FLOAT)])
+    otherwise = graph([node("Mul", ["x", "y"], ["e2"])], outputs=[("e2", FLOAT)])
+    proto = model(
+        [
+            node("Neg", ["x"], ["y"]),
+            node("If", ["c"], ["z"], then_branch=then, else_branch=otherwise),
+            node("Add", ["z", "y"], ["o"]),
+        ],
+        [("c", BOOL, []), ("x", FLOAT, ["n", 3])],
+        [("o", FLOAT), ("z", FLOAT)],
+    )
+
+    check(proto, [{"c": np.array(c), "x": floats(n, 3)} for c in (True, False) for n in (1, 4)], target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_branches_may_give_different_extents(target: str) -> None:
+    then = graph([node("NonZero", ["x"], ["t"])], outputs=[("t", INT64)])
+    otherwise = graph(
+        [node("Shape", ["x"], ["s"]), node("Unsqueeze", ["s", "zero"], ["e"])], outputs=[("e", INT64)]
+    )
+    proto = model(
+        [node("If", ["c"], ["z"], then_branch=then, else_branch=otherwise)],
+        [("c", BOOL, []), ("x", FLOAT, ["n", 3])],
+        [("z", INT64)],
+        zero=np.array([0]),
+    )
+    feeds = [{"c": np.array(c), "x": np.round(floats(n, 3))} for c in (True, False) for n in (1, 4)]
+
+    check(proto, feeds, target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_condition_ends_a_loop_and_so_decides_its_rows(target: str) -> None:
+    body = graph(
+        [
+            node("Add", ["s", "x"], ["s2"]),
+            node("ReduceSum", ["s2"], ["total"], keepdims=0),
+            node("Less", ["total", "limit"], ["go"]),
+            node("Cast", ["i"], ["turn"], to=FLOAT),
+            node("Mul", ["s2", "turn"], ["row"]),
+        ],
+        [("i", INT64, []), ("on", BOOL, []), ("s", FLOAT)],
+        [("go", BOOL, []), ("s2", FLOAT), ("row", FLOAT)],
+    )
+    proto = model(
+        [node("Loop", ["m", "c", "s0"], ["last", "rows"], body=body)],
+        [("m", INT64, []), ("c", BOOL, []), ("s0", FLOAT, ["n"]), ("x", FLOAT, ["n"])],
+        [("last", FLOAT), ("rows", FLOAT)],
+        limit=np.float32(10),
+    )
+    turns = ((100, True), (3, True), (0, True), (5, False))
+
+    check(
+        proto,
+        [{"m": np.array(m), "c": np.array(c), "s0": floats(3), "x": floats(3)} for m, c in turns],
+        target,
+    )
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_states_of_a_counted_loop_may_change_places(target: str) -> None:
+    body = graph(
+        [
+            node("Add", ["s", "x"], ["s2"]),
+            node("Sub", ["q", "s"], ["q2"]),
+            node("Identity", ["on"], ["go"]),
+            node("Identity", ["s"], ["row"]),
+        ],
+        [("i", INT64, []), ("on", BOOL, []), ("s", FLOAT), ("q", FLOAT)],
+        [("go", BOOL, []), ("q2", FLOAT), ("s2", FLOAT), ("row", FLOAT)],
+    )
+    proto = model(
+        [node("Loop", ["m", "", "s0", "x"], ["a", "b", "rows"], body=body)],
+        [("m", INT64, []), ("s0", FLOAT, ["n"]), ("x", FLOAT, ["n"])],
+        [("a", FLOAT), ("b", FLOAT), ("rows", FLOAT)],
+    )
+
+    check(proto, [{"m": np.array(m), "s0": floats(3), "x": floats(3)} for m in (5, 0, 1, 2)], target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_branch_inside_a_loop_reads_what_is_around_both(target: str) -> None:
+    then = graph([node("Add", ["s", "x"], ["a"])], outputs=[("a", FLOAT)])
+    otherwise = graph([node("Sub", ["s", "x"], ["b"])], outputs=[("b", FLOAT)])
+    body = graph(
+        [
+            node("Mod", ["i", "two"], ["rest"]),
+            node("Equal", ["rest", "zero"], ["even"]),
+            node("If", ["even"], ["s2"], then_branch=then, else_branch=otherwise),
+            node("Identity", ["on"], ["go"]),
+        ],
+        [("i", INT64, []), ("on", BOOL, []), ("s", FLOAT)],
+        [("go", BOOL, []), ("s2", FLOAT)],
+    )
+    proto = model(
+        [node("Loop", ["m", "", "s0"], ["last"], body=body)],
+        [("m", INT64, []), ("s0", FLOAT, ["n"]), ("x", FLOAT, ["n"])],
+        [("last", FLOAT)],
+        two=np.array(2),
+        zero=np.array(0),
+    )
+
+    check(proto, [{"m": np.array(m), "s0": floats(3), "x": floats(3)} for m in (5, 0, 2)], target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_scan_goes_over_sequences_of_any_length(target: str) -> None:
+    body = graph(
+        [node("Add", ["s", "e"], ["s2"]), node("Mul", ["s2", "g"], ["o"])],
+        [("s", FLOAT), ("e", FLOAT), ("g", FLOAT)],
+        [("s2", FLOAT), ("o", FLOAT)],
+    )
+    how = {"num_scan_inputs": 2, "scan_input_axes": [0, 1], "scan_input_directions": [0, 1],
+           "scan_output_axes": [1], "scan_output_directions": [1]}  # fmt: skip
+    proto = model(
+        [node("Scan", ["s0", "x", "y"], ["last", "rows"], body=body, **how)],
+        [("s0", FLOAT, [3]), ("x", FLOAT, ["t", 3]), ("y", FLOAT, [3, "t"])],
+        [("last", FLOAT), ("rows", FLOAT)],
+    )
+
+    check(proto, [{"s0": floats(3), "x": floats(t, 3), "y": floats(3, t)} for t in (1, 5, 30)], target)
+
+
+def endless(shape_of_state: list[Any], change: onnx.NodeProto) -> onnx.ModelProto:
+    body = graph(
+        [change, node("Equal", ["on", "on"], ["go"])],
+        [("i", INT64, []), ("on", BOOL, []), ("s", FLOAT)],
+        [("go", BOOL, []), ("s2", FLOAT)],
+    )
+    return model(
+        [node("Loop", ["", "c", "s0"], ["last"], body=body)],
+        [("c", BOOL, []), ("s0", FLOAT, shape_of_state)],
+        [("last", FLOAT)],
+    )
+
+
+def test_a_loop_without_end_stops_at_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TVMLITE_LOOP_LIMIT", "1000")
+    module = from_onnx(endless([2], node("Neg", ["s"], ["s2"])))
+    lib = tvmlite.compile(module)
+    feed = {"c": np.array(True), "s0": floats(2)}
+
+    for run in (lib.run, lambda given: interpret(module, given)):
+        with pytest.raises(ExecutionError, match=r"a loop of more than 1000 turns \(TVMLITE_LOOP_LIMIT\)"):
+            run(feed)
+    assert lib.run({**feed, "c": np.array(False)})["last"].shape == (2,)
+
+
+def test_a_state_that_grows_is_refused_at_its_node() -> None:
+    with pytest.raises(UnsupportedError, match=r"(?s)its type must stay the same.*Loop"):
+        from_onnx(endless([2], node("Concat", ["s", "s"], ["s2"], axis=0)))
