@@ -182,6 +182,7 @@ class _Body:
                 self._require(self._evaluate(condition), str(self.owner.codes[message]))
             case ir.CallKernel():
                 self._call_kernel(stmt)
+                self.values.forget_loads()
             case _:
                 raise AssertionError(f"{type(stmt).__name__} is not a statement of legal loop IR")
 
@@ -292,6 +293,7 @@ class _Body:
         head, inside, after = w.new_block(), w.new_block(), w.new_block()
         w.jump(head)
         w.enter(head)
+        self.values.forget_loads()  # the body, too, leads here
         with self.values.region():
             w.branch(self._evaluate(stmt.condition), inside, after)
             w.enter(inside)

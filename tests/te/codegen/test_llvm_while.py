@@ -1,0 +1,23 @@
+"""Loops that go on while what they change holds."""
+
+import numpy as np
+
+from tvmlite import te
+from tvmlite.driver import build
+
+
+def test_a_condition_is_read_anew_each_turn_though_it_was_stored_before() -> None:
+    x = te.placeholder((1,), "int64", "x")
+
+    def body(ins, outs):
+        builder = te.ir_builder.create()
+        source, target = builder.buffer_ptr(ins[0]), builder.buffer_ptr(outs[0])
+        target[0] = source[0]
+        with builder.while_loop(target[0] > 3):
+            target[0] = target[0] - 2
+        return builder.get()
+
+    y = te.extern((1,), [x], body, "y", "int64")
+    function = build(te.create_schedule(y.op), [x, y])
+
+    np.testing.assert_array_equal(function(np.array([11], np.int64)), [3])
