@@ -15,6 +15,15 @@ EXAMPLES = [
     ("nn.attention", {"scale": -1.0}, ["float32(1, 4, 3, 8)", *["float32(1, 2, 5, 8)"] * 2, HIDDEN]),
     ("nn.attention", {}, ["float32(b, 6, 1, 4)", *["float32(b, 1, 5, 4)"] * 2, "float32(b, 1, 1, 5)"]),
     ("nn.attention", {}, ["float16(1, 2, 3, 4)", *["float16(1, 2, 5, 4)"] * 2, np.zeros((), np.float16)]),
+    (
+        "nn.attention",
+        {"zero_hidden": True},
+        [
+            "float32(1, 1, 2, 4)",
+            *["float32(1, 1, 5, 4)"] * 2,
+            np.array([[0], [-np.inf]], np.float32) + HIDDEN,
+        ],
+    ),
     ("nn.gelu", {}, [WIDE]),
     ("nn.gelu", {"approximate": "tanh"}, [WIDE]),
     ("nn.gelu", {}, ["float16(3, n)"]),

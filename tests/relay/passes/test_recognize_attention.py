@@ -154,6 +154,42 @@ def test_a_reshape_between_scores_and_softmax_is_seen_through() -> None:
     assert found["scale"] == pytest.approx(0.3)
 
 
+def guarded(condition_of) -> Expr:
+    """Attention whose weights are 0 where a condition on them says."""
+    scores = make(
+        "where", seen, times(matmul(heads(q, S), heads(k, T, (0, 2, 3, 1)), S, D, T), 0.4), scalar(-np.inf)
+    )
+    weights = softmax(scores)
+    kept = make("where", condition_of(weights), scalar(0), weights)
+    return joined(matmul(kept, heads(v, T), S, T, D))
+
+
+def test_queries_that_see_nothing_may_give_zero() -> None:
+    module = Module({"main": Function(INPUTS, guarded(lambda weights: make("isnan", weights)))})
+    after = recognize_attention(eliminate_common_subexpr(simplify_expr(module)))
+    data = arrays()
+    data[-1][..., 2, :] = False
+    wanted = interpret(module, data)
+
+    assert the_attention(after)["zero_hidden"]
+    assert np.isfinite(wanted).all()
+    np.testing.assert_allclose(interpret(after, data), wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(compile(module)(*data), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_rows_that_are_told_to_be_zero_are_so_behind() -> None:
+    lowest = make("max", make("where", seen, scalar(0), scalar(-np.inf)), axis=(3,), keepdims=True)
+    body = guarded(lambda weights: make("equal", lowest, scalar(-np.inf)))
+    module = Module({"main": Function(INPUTS, body)})
+    after = recognize_attention(eliminate_common_subexpr(simplify_expr(module)))
+    data = arrays()
+    data[-1][..., 2, :] = False
+
+    assert the_attention(after)["layout"] == "bshd"
+    for made in (interpret(after, data), compile(module)(*data)):
+        np.testing.assert_allclose(made, interpret(module, data), rtol=1e-4, atol=1e-5)
+
+
 def test_heads_that_are_repeated_are_read_where_they_are() -> None:
     few_k, few_v = var("k", (B, T, 2 * D)), var("v", (B, T, 2 * D))
 

@@ -89,7 +89,9 @@ def attention_numpy(
         scores = query.astype(work) @ wide_key.swapaxes(-1, -2) * work.type(call["scale"])
         scores = scores + mask.astype(work)
         powers = np.exp(scores - scores.max(axis=-1, keepdims=True, initial=-np.inf))
-        made = (powers / powers.sum(axis=-1, keepdims=True)) @ wide_value
+        total = powers.sum(axis=-1, keepdims=True)
+        made = (powers / total) @ wide_value
+        made = np.where(total > 0, made, 0) if call["zero_hidden"] else made
     return made.transpose(layout_order(call["layout"])).astype(query.dtype)
 
 
@@ -98,14 +100,15 @@ def attention_numpy(
     infer=_attention_type,
     reference=attention_numpy,
     fuse=Fuse.COMM_REDUCE,
-    attrs={"scale": 1.0, "layout": "bhsd"},
+    attrs={"scale": 1.0, "layout": "bhsd", "zero_hidden": False},
     schedule="attention",
 )
 def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, mask: te.Tensor) -> te.Tensor:
     """``softmax(query key^T * scale + mask) value``, for each head; ``mask`` is a scalar 0 if there is none.
 
     Heads of the query share those of the key in runs (grouped-query attention). ``layout`` is the result's.
-    A query that is shown no key (every score minus infinity) gives NaN, as softmax does.
+    A query that is shown no key (every score minus infinity), or one of NaN, gives NaN, as softmax does; with
+    ``zero_hidden`` it gives 0.
     """
     work = sum_dtype(query.dtype)
     shared = _heads_per_key(call, query.shape[1], key.shape[1])
@@ -136,7 +139,8 @@ def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, ma
 
     def element(*at: Any) -> e.Expr:
         where = tuple(at[order.index(axis)] for axis in range(4))
-        return context[where] * share[where[:3]]
+        value = context[where] * share[where[:3]]
+        return e.Select(total[where[:3]] > 0, value, e.const(0, work)) if call["zero_hidden"] else value
 
     result = te.compute(
         tuple(shape[axis] for axis in order),

@@ -46,16 +46,19 @@ def _recognize(node: Expr, readers: Readers) -> Expr:
     if node.op == "transpose":
         return _with_layout(node, readers) or node
     inner = through_views(node)
-    made = inner is not node and isinstance(inner, Call) and inner.op == "nn.attention"
-    return simplified(node) if made else node
+    made = isinstance(inner, Call) and (inner.op == "nn.attention" or _replaces_rows(inner))
+    return simplified(node) if made and inner is not node else node
 
 
 @dataclass
 class _Scores:
-    """What stands between the scores and the softmax."""
+    """What stands between the scores and the softmax, and what was done to rows of it."""
 
     scale: float = 1.0
     masks: list[Expr] = field(default_factory=list)
+    zero_hidden: bool = False
+    emptied: Expr | None = None
+    """Which rows are 0 instead, with a last axis of 1."""
 
     def add(self, mask: Expr) -> None:
         """Add ``mask``, which is scaled by all that is scaled behind it."""
@@ -65,15 +68,15 @@ class _Scores:
 
 def _attention(node: Call, readers: Readers) -> Expr | None:
     weights, value = node.args
-    softmax = through_views(weights)
-    if not (isinstance(softmax, Call) and softmax.op == "nn.softmax") or not _read_once(weights, readers):
+    found = _Scores()
+    softmax = _softmax(through_views(weights), found, readers)
+    if softmax is None or not _read_once(weights, readers):
         return None
     shape = tensor_type_of(softmax).shape
     if softmax["axis"] % len(shape) != len(shape) - 1 or len(shape) not in (3, 4):
         return None
     if not same_shape(tensor_type_of(weights).shape[-2:], shape[-2:]):
         return None
-    found = _Scores()
     product = _product(softmax.args[0], found, readers)
     if product is None:
         return None
@@ -83,6 +86,24 @@ def _attention(node: Call, readers: Readers) -> Expr | None:
     key = key if product["transpose_b"] else _turned(key)
     value = _turned(value) if node["transpose_b"] else value
     return _assembled(node, (query, key, value), (batch, heads), found, len(shape) == 3)
+
+
+def _softmax(expr: Expr, found: _Scores, readers: Readers) -> Call | None:
+    """The softmax that ``expr`` is, or whose rows it replaces by 0: where they are NaN, or told to be."""
+    if isinstance(expr, Call) and expr.op == "where" and scalar_of(expr.args[1]) == 0.0:
+        condition, _, softmax = expr.args
+        if not same_type(type_of(softmax), type_of(expr)):
+            return None
+        guard = isinstance(condition, Call) and condition.op == "isnan" and condition.args[0] is softmax
+        shape = tensor_type_of(condition).shape
+        if guard and readers.get(softmax, 2) == 2:
+            found.zero_hidden = True
+        elif not guard and readers.get(softmax, 1) == 1 and (not shape or is_one(shape[-1])):
+            found.emptied = condition
+        else:
+            return None
+        expr = softmax
+    return expr if isinstance(expr, Call) and expr.op == "nn.softmax" else None
 
 
 def _read_once(expr: Expr, readers: Readers) -> bool:
@@ -187,7 +208,11 @@ def _assembled(
     if not same_dim(tensor_type_of(key).shape[1], tensor_type_of(value).shape[1]):
         key, value = split[1:]
     scale = found.scale * first * second
-    made = make("nn.attention", query, key, value, mask, scale=scale, span=node.span)
+    attrs = {"scale": scale, "zero_hidden": found.zero_hidden}
+    made: Expr = make("nn.attention", query, key, value, mask, span=node.span, **attrs)
+    if found.emptied is not None:
+        rows = _with_heads(found.emptied) if flat else found.emptied
+        made = make("where", rows, constant(0, tensor_type_of(made).dtype), made, span=node.span)
     return _reshaped(made, tensor_type_of(node).shape)
 
 
@@ -274,13 +299,33 @@ def _with_heads(mask: Expr) -> Expr:
 
 
 def _with_layout(node: Call, readers: Readers) -> Expr | None:
-    """A transpose of attention's result as attention in another layout."""
+    """A transpose of attention's result, some rows of it replaced or not, as attention in another layout."""
     (inner,) = node.args
-    if not (isinstance(inner, Call) and inner.op == "nn.attention") or readers.get(inner, 1) != 1:
+    axes: tuple[int, ...] = node["axes"] or ()
+    if not isinstance(inner, Call) or readers.get(inner, 1) != 1 or len(axes) != 4 or axes[-1] not in (3, -1):
         return None
-    axes = tuple(axis % 4 for axis in node["axes"] or (3, 2, 1, 0))
-    if axes[-1] != 3:
+    if _replaces_rows(inner):
+        return _where_in_layout(node, inner, readers)
+    if inner.op != "nn.attention":
         return None
     layout = "".join(inner["layout"][axis] for axis in axes)
     attrs = canonical({**dict(inner.attrs), "layout": layout})
     return Call("nn.attention", inner.args, attrs, node.span)
+
+
+def _replaces_rows(call: Call) -> bool:
+    value = call.args[2] if call.op == "where" else call
+    return isinstance(value, Call) and value.op == "nn.attention" and value is not call
+
+
+def _where_in_layout(node: Call, where: Call, readers: Readers) -> Expr | None:
+    """``transpose(where(rows, 0, attention))`` with the transposes on the rows and the attention."""
+    rows, zero, attention = where.args
+    value = _with_layout(dataclasses.replace(node, args=(attention,)), readers)
+    if value is None:
+        return None
+    shape = tensor_type_of(rows).shape
+    missing: Shape = (1,) * (4 - len(shape))
+    whole = _reshaped(rows, missing + shape)
+    turned = simplified(make("transpose", whole, axes=node["axes"], span=node.span))
+    return make("where", turned, zero, value, span=node.span)
