@@ -182,3 +182,16 @@ def test_a_loop_of_one_turn_is_always_the_first() -> None:
     inner = s[b].split(k, factor=4)[1]
     s[b].tensorize(inner, parts)
     check(s)
+
+
+def test_an_intrinsic_has_no_window_in_a_transformed_layout() -> None:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1.0, name="B")
+    c = te.compute((8,), lambda i: b[i] * 2.0, name="C")
+    x = te.placeholder((8,), name="x")
+    y = te.compute((8,), lambda i: x[i] * 2.0, name="y")
+    s = te.create_schedule(c.op)
+    s[b].transform_layout(lambda i: [i % 4, i // 4])
+    s[c].tensorize(c.op.axis[0], te.decl_tensor_intrin(y.op))
+    with pytest.raises(ScheduleError, match="tensorize: .* the layout of B is transformed"):
+        te.lower(s, [a, c])

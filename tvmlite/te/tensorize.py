@@ -297,6 +297,10 @@ def _place(matching: _Matching, window: Window, declared: ir.Buffer, variables: 
     building = matching.building
     analyzer = building.bounds.analyzer
     buffer = building.buffers[window.tensor]
+    if window.tensor.op in building.layouts and any(axis is not None for axis in window.axes):
+        raise _Differs(
+            f"the layout of {window.tensor.name} is transformed, so that no window of it is strided"
+        )
     steps = strides_of(buffer)
     strides: list[Expr] = [e.const(1, e.INDEX) if axis is None else steps[axis] for axis in window.axes]
     wanted = declared.strides or strides_of(declared)
