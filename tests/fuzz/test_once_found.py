@@ -193,5 +193,5 @@ def test_an_intrinsic_has_no_window_in_a_transformed_layout() -> None:
     s = te.create_schedule(c.op)
     s[b].transform_layout(lambda i: [i % 4, i // 4])
     s[c].tensorize(c.op.axis[0], te.decl_tensor_intrin(y.op))
-    with pytest.raises(ScheduleError, match="tensorize: .* the layout of B is transformed"):
+    with pytest.raises(ScheduleError, match=r"tensorize: .* the layout of B is transformed"):
         te.lower(s, [a, c])
