@@ -1,11 +1,17 @@
 """Examples of convolutions: strides, padding, dilation, groups, packed weights, symbolic extents."""
 
 SAME = {"padding": (1, 1, 1, 1)}
+PLAIN = {"data_layout": "NCHW", "kernel_layout": "OIHW4o"}
+BLOCKS = {"data_layout": "NCHW4c", "kernel_layout": "OIHW4o"}
 
 EXAMPLES = [
     ("nn.conv1d", {}, ["float32(2, 3, 9)", "float32(4, 3, 3)"]),
     ("nn.conv1d", {"strides": (2,), "padding": (2, 1)}, ["float32(1, 3, n)", "float32(4, 3, 3)"]),
-    ("nn.conv1d", {"kernel_layout": "OIW4o"}, ["float32(1, 3, n)", "float32(2, 3, 3, 4)"]),
+    (
+        "nn.contrib_conv1d_NCWc",
+        {"data_layout": "NCW", "kernel_layout": "OIW4o"},
+        ["float32(1, 3, n)", "float32(2, 3, 3, 4)"],
+    ),
     ("nn.conv2d", {}, ["float32(1, 3, 6, 7)", "float32(5, 3, 3, 2)"]),
     ("nn.conv2d", {"strides": 2, "padding": 1}, ["float32(2, 3, h, w)", "float32(4, 3, 3, 3)"]),
     (
@@ -17,22 +23,79 @@ EXAMPLES = [
     ("nn.conv2d", {"groups": 2, **SAME}, ["float32(1, 4, 5, 4)", "float32(6, 2, 3, 3)"]),
     ("nn.conv2d", {"groups": 4, "strides": (2, 1), **SAME}, ["float32(1, 4, 5, w)", "float32(4, 1, 3, 3)"]),
     ("nn.conv2d", {"groups": 3}, ["float32(1, 3, 5, 4)", "float32(6, 1, 3, 3)"]),
-    ("nn.conv2d", {"kernel_layout": "OIHW4o", **SAME}, ["float32(1, 3, h, w)", "float32(2, 3, 3, 3, 4)"]),
+    ("nn.contrib_conv2d_NCHWc", {**PLAIN, **SAME}, ["float32(1, 3, h, w)", "float32(2, 3, 3, 3, 4)"]),
     (
-        "nn.conv2d",
-        {"kernel_layout": "OIHW4o", "channels": 7, "kernel_size": (3, 3), "strides": (2, 2)},
+        "nn.contrib_conv2d_NCHWc",
+        {**PLAIN, "channels": 7, "kernel_size": (3, 3), "strides": (2, 2)},
         ["float32(n, 3, 7, 6)", "float32(2, 3, 3, 3, 4)"],
     ),
-    ("nn.conv2d", {"kernel_layout": "OIHW4o"}, ["float32(1, 3, h, w)", "float32(2, 3, 1, 1, 4)"]),
+    ("nn.contrib_conv2d_NCHWc", PLAIN, ["float32(1, 3, h, w)", "float32(2, 3, 1, 1, 4)"]),
     (
-        "nn.conv2d",
-        {"kernel_layout": "OIHW4o", "channels": 5},
+        "nn.contrib_conv2d_NCHWc",
+        {**PLAIN, "channels": 5},
         ["float32(2, 3, 3, 5)", "float32(2, 3, 1, 1, 4)"],
     ),
     (
-        "nn.conv2d",
-        {"kernel_layout": "OIHW4o", "strides": 2},
+        "nn.contrib_conv2d_NCHWc",
+        {**PLAIN, "strides": 2},
         ["float32(1, 3, 5, 4)", "float32(1, 3, 1, 1, 4)"],
+    ),
+    ("nn.contrib_conv2d_NCHWc", {}, ["float32(1, 2, 5, 4, 16)", "float32(3, 20, 3, 2, 16)"]),
+    (
+        "nn.contrib_conv2d_NCHWc",
+        {**BLOCKS, **SAME, "strides": 2, "dilation": (1, 2)},
+        ["float32(2, 2, h, w, 4)", "float32(2, 7, 3, 3, 4)"],
+    ),
+    ("nn.contrib_conv2d_NCHWc", BLOCKS, ["float32(1, 2, h, w, 4)", "float32(3, 6, 1, 1, 4)"]),
+    (
+        "nn.contrib_conv2d_NCHWc",
+        {**BLOCKS, "data_layout": "NCHW8c", "out_layout": "NCHW", "channels": 10},
+        ["float32(1, 2, 3, 3, 8)", "float32(3, 16, 1, 1, 4)"],
+    ),
+    (
+        "nn.contrib_conv2d_NCHWc",
+        {**BLOCKS, "groups": 2, **SAME},
+        ["float32(1, 3, 4, w, 4)", "float32(4, 5, 3, 3, 4)"],
+    ),
+    (
+        "nn.contrib_conv2d_NCHWc",
+        {**PLAIN, "out_layout": "NCHW4c", "groups": 3, "strides": (1, 2)},
+        ["float32(2, 6, 4, 5)", "float32(3, 2, 2, 2, 4)"],
+    ),
+    (
+        "nn.contrib_depthwise_conv2d_NCHWc",
+        {"data_layout": "NCHW4c", "kernel_layout": "OIHW1i4o", **SAME},
+        ["float32(1, 2, h, w, 4)", "float32(2, 1, 3, 3, 1, 4)"],
+    ),
+    (
+        "nn.contrib_depthwise_conv2d_NCHWc",
+        {"strides": (2, 1), "dilation": (1, 2), "padding": (2, 1)},
+        ["float32(2, 1, 6, 17, 16)", "float32(1, 1, 5, 3, 1, 16)"],
+    ),
+    (
+        "nn.contrib_conv1d_NCWc",
+        {"data_layout": "NCW4c", "kernel_layout": "OIW4o", "strides": 2},
+        ["float32(1, 1, n, 4)", "float32(1, 3, 2, 4)"],
+    ),
+    (
+        "nn.contrib_depthwise_conv1d_NCWc",
+        {"data_layout": "NCW2c", "kernel_layout": "OIW1i2o", "padding": (0, 1)},
+        ["float32(2, 1, 3, 2)", "float32(1, 1, 2, 1, 2)"],
+    ),
+    (
+        "nn.contrib_depthwise_conv3d_NCDHWc",
+        {"data_layout": "NCDHW2c", "kernel_layout": "OIDHW1i2o", "strides": 2},
+        ["float32(1, 1, 3, 4, 3, 2)", "float32(1, 1, 1, 2, 3, 1, 2)"],
+    ),
+    (
+        "nn.contrib_depthwise_conv1d_NCWc",
+        {"data_layout": "NCW4c", "kernel_layout": "OIW1i4o"},
+        ["float32(1, 2, n, 4)", "float32(2, 1, 3, 1, 4)"],
+    ),
+    (
+        "nn.contrib_depthwise_conv3d_NCDHWc",
+        {"data_layout": "NCDHW4c", "kernel_layout": "OIDHW1i4o"},
+        ["float32(1, 2, 3, 4, 5, 4)", "float32(2, 1, 2, 3, 2, 1, 4)"],
     ),
     ("nn.conv2d", SAME, ["float16(1, 3, 4, 5)", "float16(2, 3, 3, 3)"]),
     (
@@ -43,7 +106,16 @@ EXAMPLES = [
     ("nn.conv2d", {}, ["float64(1, 2, 4, 5)", "float64(2, 2, 3, 3)"]),
     ("nn.conv3d", {"padding": (1, 0, 1, 0, 1, 1)}, ["float32(1, 2, 4, 5, w)", "float32(3, 2, 2, 3, 2)"]),
     ("nn.conv3d", {"groups": 2, "strides": (1, 2, 1)}, ["float32(1, 2, 4, 5, 3)", "float32(2, 1, 2, 3, 2)"]),
-    ("nn.conv3d", {"kernel_layout": "OIDHW2o"}, ["float32(1, 2, 3, 2, 3)", "float32(2, 2, 1, 1, 1, 2)"]),
+    (
+        "nn.contrib_conv3d_NCDHWc",
+        {"data_layout": "NCDHW", "kernel_layout": "OIDHW2o"},
+        ["float32(1, 2, 3, 2, 3)", "float32(2, 2, 1, 1, 1, 2)"],
+    ),
+    (
+        "nn.contrib_conv3d_NCDHWc",
+        {"data_layout": "NCDHW2c", "kernel_layout": "OIDHW2o", "padding": (1, 0, 1)},
+        ["float32(1, 2, 3, 2, 3, 2)", "float32(2, 3, 2, 1, 2, 2)"],
+    ),
     ("nn.conv1d_transpose", {"strides": (2,)}, ["float32(1, 3, 5)", "float32(3, 2, 4)"]),
     ("nn.conv1d_transpose", {"padding": (1, 2)}, ["float32(2, 3, n)", "float32(3, 2, 3)"]),
     ("nn.conv2d_transpose", {}, ["float32(1, 2, h, w)", "float32(2, 3, 3, 2)"]),

@@ -5,6 +5,7 @@ import numpy as np
 NAN, INF = float("nan"), float("inf")
 EDGES = np.array([[[[1, NAN, 3, -INF], [INF, 2, -INF, -INF], [5, 6, -INF, -INF]]]], np.float32)
 
+BLOCKS = {"layout": "NCHW4c"}
 POOLS = ("nn.max_pool2d", "nn.avg_pool2d")
 
 EXAMPLES = [
@@ -52,6 +53,20 @@ EXAMPLES = [
         for kind in ("max", "avg")
     ),
     *((f"nn.global_{kind}_pool2d", {}, ["float32(2, 3, h, w)"]) for kind in ("max", "avg")),
+    *(
+        (f"nn.global_{kind}_pool2d", {"layout": "NCHW8c"}, ["float32(2, 3, h, w, 8)"])
+        for kind in ("max", "avg")
+    ),
+    *((name, {**BLOCKS, "pool_size": (3, 3)}, ["float32(2, 2, h, w, 4)"]) for name in POOLS),
+    *(
+        (
+            name,
+            {**BLOCKS, "pool_size": (2, 3), "padding": 1, "strides": 2, "ceil_mode": True},
+            ["float32(1, 2, 5, w, 4)"],
+        )
+        for name in POOLS
+    ),
+    ("nn.max_pool1d", {"layout": "NCW4c", "pool_size": 2, "padding": (1, 0)}, ["int32(1, 2, n, 4)"]),
     *((f"nn.global_{kind}_pool2d", {}, ["float16(1, 3, 5, 7)"]) for kind in ("max", "avg")),
     *(
         (f"nn.adaptive_{kind}_pool2d", {"output_size": (2, 3)}, ["float32(1, 2, 5, 7)"])

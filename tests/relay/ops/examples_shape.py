@@ -45,4 +45,15 @@ EXAMPLES = [
     ("repeat", {"repeats": 3, "axis": 1}, ["float32(2, 5)"]),
     ("repeat", {"repeats": 2, "axis": -2}, ["bool(n, 3)"]),
     ("repeat", {"repeats": h, "axis": 0}, ["int8(1)"]),
+    *(
+        ("layout_transform", {"src_layout": a, "dst_layout": b}, [data])
+        for a, b, data in (
+            ("NCHW", "NCHW4c", "float32(2, 10, h, w)"),
+            ("NCHW4c", "NCHW", "float32(2, 2, h, w, 4)"),
+            ("NCHW8c", "NCHW4c", "float32(1, 2, 3, 3, 8)"),
+            ("NCHW", "NHWC", "int8(1, 3, h, 5)"),
+            ("OIHW", "OIHW4i2o", "float32(5, 6, 1, 2)"),
+            ("C", "C16c", "float32(20)"),
+        )
+    ),
 ]

@@ -11,6 +11,9 @@ from tvmlite.core.errors import TvmliteError, TypeInferError, UnsupportedError
 from tvmlite.relay import ir, op
 from tvmlite.relay.types import tensor_type
 
+PACKED, PACK = "nn.contrib_conv2d_NCHWc", (2, 3, 3, 3, 16)
+PLAIN = {"data_layout": "NCHW", "kernel_layout": "OIHW16o"}
+
 CASES = [
     ("nn.conv2d", {}, [(1, 3, 8, 8), (4, 2, 3, 3)], r"data is \(1, 3, 8, 8\), weight is \(4, 2, 3, 3\)"),
     ("nn.conv2d", {}, [(1, 3, 2, 8), (4, 3, 3, 3)], r"does not fit into data \(1, 3, 2, 8\)"),
@@ -23,12 +26,32 @@ CASES = [
     ("nn.conv2d", {"strides": 0}, [(1, 3, 8, 8), (4, 3, 3, 3)], "expected at least 1"),
     ("nn.conv2d", {"data_layout": "NHWC"}, [(1, 3, 8, 8), (4, 3, 3, 3)], "supported is 'NCHW'"),
     ("nn.conv2d", {"kernel_layout": "HWIO"}, [(1, 3, 8, 8), (4, 3, 3, 3)], "kernel_layout 'HWIO'"),
+    (PACKED, {**PLAIN, "channels": 16}, [(1, 3, 8, 8), PACK], r"channels is 16, weight is \(2, 3, 3, 3, 16"),
+    (PACKED, {}, [(1, 3, 8, 8), PACK], r"data is \(1, 3, 8, 8\), expected 5 axes"),
+    (PACKED, {}, [(1, 1, 8, 8, 8), PACK], "the last axis is not a block of 16"),
+    (PACKED, {"data_layout": "NHWC16c"}, [(1, 1, 8, 8, 16), PACK], "supported are 'NCHW' and 'NCHW16c'"),
+    (PACKED, {"kernel_layout": "OIHW16i"}, [(1, 1, 8, 8, 16), PACK], "supported are such as 'OIHW16o'"),
+    (PACKED, {"kernel_layout": "OIHW8o"}, [(1, 1, 8, 8, 16), PACK], "kernel_layout is OIHW8o"),
+    (PACKED, {"out_layout": "NCHW8c"}, [(1, 1, 8, 8, 16), PACK], "the weight has blocks of 16 channels"),
+    (PACKED, {}, [(1, 2, 8, 8, 16), PACK], "the channels do not fit"),
+    (PACKED, {"groups": 3}, [(1, 1, 8, 8, 16), PACK], "32 channels are not whole blocks of 16 in each group"),
     (
-        "nn.conv2d",
-        {"kernel_layout": "OIHW16o", "channels": 16},
-        [(1, 3, 8, 8), (2, 3, 3, 3, 16)],
-        r"channels is 16, weight is \(2, 3, 3, 3, 16\)",
+        "nn.contrib_depthwise_conv2d_NCHWc",
+        {"out_layout": "NCHW"},
+        [(1, 1, 8, 8, 16), (1, 1, 3, 3, 1, 16)],
+        "expected one block",
     ),
+    (
+        "nn.contrib_depthwise_conv2d_NCHWc",
+        {},
+        [(1, 2, 8, 8, 16), (1, 1, 3, 3, 1, 16)],
+        "the channels do not fit",
+    ),
+    ("nn.max_pool2d", {"pool_size": 2, "layout": "NCHW4c"}, [(1, 2, 8, 8, 16)], "is not a block of 4"),
+    ("layout_transform", {"src_layout": "NCHW", "dst_layout": "NCHW16"}, [(1, 2, 3, 4)], "no layout"),
+    ("layout_transform", {"src_layout": "NCHW", "dst_layout": "NCW"}, [(1, 2, 3, 4)], "the axes are others"),
+    ("layout_transform", {"src_layout": "NCHW", "dst_layout": "NHWC"}, [(1, 2, 3)], "expected 4 axes"),
+    ("layout_transform", {"src_layout": "C8c", "dst_layout": "C"}, [(1, 4)], "the blocks of C8c are others"),
     ("nn.conv2d_transpose", {}, [(1, 3, 8, 8), (4, 3, 3, 3)], "the channels do not fit"),
     ("nn.conv2d_transpose", {"output_padding": (1, 1, 1)}, [(1, 4, 8, 8), (4, 3, 3, 3)], "output_padding"),
     ("nn.max_pool2d", {"pool_size": 9}, [(1, 3, 8, 8)], "does not fit"),

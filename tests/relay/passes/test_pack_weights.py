@@ -29,23 +29,6 @@ def packed(param: Var, body: Expr, target: Target = wide) -> Call:
 
 
 @pytest.mark.parametrize(
-    ("target", "layout", "shape"), [(wide, "OIHW16o", (2, 3, 2, 2, 16)), (narrow, "OIHW4o", (5, 3, 2, 2, 4))]
-)
-def test_output_channels_become_the_innermost_axis(target: Target, layout: str, shape: tuple) -> None:
-    image, weight = var("x", (1, 3, 6, 5)), const(20, 3, 2, 2)
-
-    conv = packed(image, make("nn.conv2d", image, weight, strides=(2, 1)), target)
-
-    assert conv["kernel_layout"] == layout
-    assert conv["channels"] == 20
-    blocks = conv.args[1].data
-    assert blocks.shape == shape
-    n = shape[-1]
-    assert blocks[1, 2, 0, 1, 3] == weight.data[n + 3, 2, 0, 1]
-    assert not blocks[-1, ..., 20 - n * (shape[0] - 1) :].any()
-
-
-@pytest.mark.parametrize(
     ("op", "shape", "attrs"),
     [
         ("nn.dense", (20, 7), {}),
@@ -80,13 +63,9 @@ def test_rows_of_bfloat16_stand_in_pairs_where_two_are_multiplied_at_once() -> N
 
 
 def test_what_has_no_packed_kernel_is_the_same_object() -> None:
-    image = var("x", (1, 4, 6, 6))
     rows, turned = var("x", (3, 7)), var("x", (7, 3))
-    weight = var("w", (8, 4, 3, 3))
     half = var("x", (3, 7), "float16")
     cases = [
-        ((image,), make("nn.conv2d", image, const(8, 2, 3, 3), groups=2)),
-        ((image, weight), make("nn.conv2d", image, weight)),
         ((half,), make("nn.dense", half, const(5, 7, dtype="float16"))),
         ((turned,), make("nn.matmul", turned, const(7, 5), transpose_a=True)),
         ((rows,), make("nn.relu", rows)),

@@ -46,10 +46,12 @@ def test_the_plane_of_a_global_pooling_is_read_in_vectors_from_end_to_end() -> N
 
 
 def test_full_tiles_of_a_convolution_have_no_masks() -> None:
-    text = legal("nn.conv2d", [(1, 8, 58, 58), (4, 8, 3, 3, 16)], kernel_layout="OIHW16o")
+    plain = {"data_layout": "NCHW", "kernel_layout": "OIHW16o"}
+    for shape, layouts in (((1, 8, 58, 58), plain), ((1, 1, 58, 58, 16), {})):
+        text = legal("nn.contrib_conv2d_NCHWc", [shape, (4, 8, 3, 3, 16)], **layouts)
 
-    assert "where" not in text
-    assert "if " not in text
+        assert "where" not in text
+        assert "if " not in text
 
 
 def test_full_tiles_of_a_product_of_symbolic_height_have_no_masks() -> None:

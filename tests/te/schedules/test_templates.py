@@ -92,14 +92,19 @@ def run(
     return function
 
 
+PACKED, DEPTHWISE = "nn.contrib_conv2d_NCHWc", "nn.contrib_depthwise_conv2d_NCHWc"
+PLAIN = {"data_layout": "NCHW", "kernel_layout": "OIHW16o"}
+EIGHTS = {"data_layout": "NCHW8c", "kernel_layout": "OIHW8o"}
+
 CASES = [
-    (
-        "nn.conv2d",
-        {"kernel_layout": "OIHW16o", "channels": 20, "padding": 1},
-        [(1, 2, 5, 9), (2, 2, 3, 3, 16)],
-    ),
-    ("nn.conv2d", {"kernel_layout": "OIHW16o", "strides": 2}, [("n", 2, "h", 7), (1, 2, 3, 3, 16)]),
-    ("nn.conv2d", {"kernel_layout": "OIHW4o", "channels": 6}, [(1, 3, "h", 5), (2, 3, 1, 1, 4)]),
+    (PACKED, {**PLAIN, "channels": 20, "padding": 1}, [(1, 2, 5, 9), (2, 2, 3, 3, 16)]),
+    (PACKED, {**PLAIN, "strides": 2}, [("n", 2, "h", 7), (1, 2, 3, 3, 16)]),
+    (PACKED, {**PLAIN, "kernel_layout": "OIHW4o", "channels": 6}, [(1, 3, "h", 5), (2, 3, 1, 1, 4)]),
+    (PACKED, {"padding": 1}, [(1, 1, 2, "w", 16), (2, 3, 1, 3, 16)]),
+    (PACKED, {**EIGHTS, "strides": (1, 2)}, [(2, 1, 3, 30, 8), (2, 7, 1, 1, 8)]),
+    (PACKED, {**EIGHTS, "groups": 2}, [("n", 2, "h", 5, 8), (2, 5, 1, 1, 8)]),
+    (DEPTHWISE, {"padding": 1}, [(1, 2, "h", "w", 16), (2, 1, 3, 3, 1, 16)]),
+    (DEPTHWISE, {"strides": 2, "padding": (0, 1)}, [(1, 3, 3, 31, 16), (3, 1, 2, 3, 1, 16)]),
     ("nn.conv2d", {"padding": 1, "groups": 4}, [("n", 4, 5, 18), (4, 1, 3, 3)]),
     ("nn.conv2d", {"groups": 2}, [(1, 4, 4, 18), (6, 2, 3, 2)]),
     ("nn.conv2d_transpose", {"strides": 2, "padding": 1}, [(1, 2, 3, "h"), (2, 3, 3, 3)]),
@@ -113,6 +118,11 @@ CASES = [
     ("nn.max_pool2d", {"pool_size": 3, "strides": 2, "padding": 1}, [("n", 3, 6, "w")]),
     ("nn.avg_pool2d", {"pool_size": (2, 3), "padding": 1}, [(2, 8, 4, 21)]),
     ("nn.max_pool1d", {"pool_size": 2}, [(1, 3, 5)]),
+    ("nn.max_pool2d", {"pool_size": 3, "padding": 1, "layout": "NCHW16c"}, [("n", 2, 5, 17, 16)]),
+    ("nn.avg_pool2d", {"pool_size": (1, 35), "padding": (0, 17), "layout": "NCHW16c"}, [(1, 1, 1, "w", 16)]),
+    ("nn.global_avg_pool2d", {"layout": "NCHW16c"}, [(1, 3, 5, "w", 16)]),
+    ("layout_transform", {"src_layout": "NCHW", "dst_layout": "NCHW16c"}, [(1, 20, "h", 18)]),
+    ("layout_transform", {"src_layout": "NCHW16c", "dst_layout": "NCHW"}, [(1, 2, 3, 18, 16)]),
     ("nn.global_avg_pool2d", {}, [(2, 5, 9, 11)]),
     ("nn.softmax", {}, [(3, "m")]),
     ("nn.softmax", {"axis": 1}, [(2, 5, 21)]),
@@ -184,9 +194,7 @@ def run_dtype(name: str, shapes: Sequence[Any], dtype: str) -> loop.Function:
 def test_a_tile_of_a_convolution_is_small_and_its_loops_are_unrolled() -> None:
     shapes = [(1, 2, 4, 14), (2, 2, 1, 3, 16)]
 
-    text = str(
-        run("nn.conv2d", {"kernel_layout": "OIHW16o", "padding": (0, 1)}, shapes, relu_tail, TARGETS[0])
-    )
+    text = str(run(PACKED, {**PLAIN, "padding": (0, 1)}, shapes, relu_tail, TARGETS[0]))
 
     assert "allocate conv[1, 2, 1, 14, 16] float32:" in text
     assert "in unroll(0, 14):" in text

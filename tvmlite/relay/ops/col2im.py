@@ -11,8 +11,8 @@ import numpy as np
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ops import windows
-from tvmlite.relay.ops.common import agree, fault
-from tvmlite.relay.ops.conv import converted, ravelled, sum_dtype
+from tvmlite.relay.ops.common import agree, fault, ravelled
+from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.relay.types import Shape, TensorType, num_elements
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as te

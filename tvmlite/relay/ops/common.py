@@ -155,6 +155,31 @@ def agree(call: Call, what: str, given: Dim, expected: Dim) -> None:
         raise fault(call, f"{what} is {given}, expected {expected}")
 
 
+def product_of(extents: Shape) -> Dim:
+    """How many elements an array of ``extents`` has."""
+    total: Dim = 1
+    for extent in extents:
+        total = total * extent
+    return total
+
+
+def ravelled(at: Sequence[Any], extents: Shape) -> Any:
+    """The number of the element at ``at`` in an array of ``extents``."""
+    flat: Any = 0
+    for index, extent in zip(at, extents, strict=True):
+        flat = flat * extent + index
+    return flat
+
+
+def unravelled(flat: Any, extents: Shape) -> list[Any]:
+    """The place in an array of ``extents`` of its element number ``flat``."""
+    places: list[Any] = []
+    for extent in reversed(extents[1:]):
+        places.append(flat % extent)
+        flat = flat // extent
+    return [flat, *reversed(places)]
+
+
 # --- the edges of te's arithmetic (``te/expr.py``), in numpy ----------------------------------------
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -39,22 +38,6 @@ def conv_attrs(rank: int) -> dict[str, Any]:
     }
 
 
-def packed_by(call: Call, rank: int) -> int:
-    """The block of output channels the weight is packed in (``OIHW16o``: 16); 0 if it is not packed."""
-    layout, plain = call["kernel_layout"], WEIGHT_LAYOUTS[rank]
-    if layout == plain:
-        return 0
-    found = re.fullmatch(plain + r"([1-9]\d*)o", layout)
-    if found is None:
-        raise UnsupportedError(
-            f"{call.op}: kernel_layout {layout!r} is not supported; supported are {plain!r} and '{plain}16o'",
-            call.span,
-        )
-    if call["groups"] != 1:
-        raise UnsupportedError(f"{call.op}: kernel_layout {layout!r} needs groups=1", call.span)
-    return int(found[1])
-
-
 def result_dtype(call: Call, data: str) -> str:
     """``out_dtype``, or that of the data."""
     return dtypes.check(call["out_dtype"]) if call["out_dtype"] else data
@@ -70,12 +53,17 @@ def conv_type(rank: int) -> Callable[..., TensorType]:
 
     def infer(call: Call, data: TensorType, weight: TensorType) -> TensorType:
         windows.check_layout(call, "data_layout", rank)
-        block = packed_by(call, rank)
+        if call["kernel_layout"] != WEIGHT_LAYOUTS[rank]:
+            raise UnsupportedError(
+                f"{call.op}: kernel_layout {call['kernel_layout']!r} is not supported; supported is "
+                f"{WEIGHT_LAYOUTS[rank]!r}",
+                call.span,
+            )
         windows.check_rank(call, "data", data, rank + 2)
-        windows.check_rank(call, "weight", weight, rank + 2 + (block > 0))
-        channels = _check_channels(call, data, weight, block)
-        kernel = weight.shape[2 : 2 + rank]
-        _check_kernel_size(call, kernel, rank)
+        windows.check_rank(call, "weight", weight, rank + 2)
+        channels = _check_channels(call, data, weight)
+        kernel = weight.shape[2:]
+        check_kernel_size(call, kernel, rank)
         strides = windows.spatial(call, "strides", rank)
         dilation = windows.spatial(call, "dilation", rank)
         begins, ends = windows.padding_of(call, rank)
@@ -91,7 +79,8 @@ def conv_type(rank: int) -> Callable[..., TensorType]:
     return infer
 
 
-def _check_kernel_size(call: Call, kernel: Shape, rank: int) -> None:
+def check_kernel_size(call: Call, kernel: Shape, rank: int) -> None:
+    """Refuse a ``kernel_size`` other than that of the weight."""
     if call["kernel_size"] is None:
         return
     stated = windows.spatial(call, "kernel_size", rank)
@@ -101,13 +90,11 @@ def _check_kernel_size(call: Call, kernel: Shape, rank: int) -> None:
         )
 
 
-def _check_channels(call: Call, data: TensorType, weight: TensorType, block: int) -> Dim:
+def _check_channels(call: Call, data: TensorType, weight: TensorType) -> Dim:
     """The number of output channels, once the channels of data and weight are seen to fit."""
     groups, stated = call["groups"], call["channels"]
-    made = weight.shape[0] * (block or 1)
-    channels = made if stated is None else stated
-    crops = block and isinstance(channels, int) and isinstance(made, int) and made - block < channels <= made
-    if not crops and not same_dim(channels, made):
+    channels = weight.shape[0] if stated is None else stated
+    if not same_dim(channels, weight.shape[0]):
         raise TypeInferError(
             f"{call.op}: channels is {channels}, weight is {show_shape(weight.shape)}", call.span
         )
@@ -126,7 +113,6 @@ def conv_compute(rank: int) -> Callable[..., te.Tensor]:
     """The tensor expression of convolutions of ``rank`` spatial axes."""
 
     def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
-        block = packed_by(call, rank)
         dtype = result_dtype(call, data.dtype)
         begins, ends = windows.padding_of(call, rank)
         source = windows.padded(data, begins, ends, 0)
@@ -134,19 +120,9 @@ def conv_compute(rank: int) -> Callable[..., te.Tensor]:
         dilation = windows.spatial(call, "dilation", rank)
         shape = tuple(
             windows.window_extent(size, k, s, d, 0, 0)
-            for size, k, s, d in zip(
-                source.shape[2:], weight.shape[2 : 2 + rank], strides, dilation, strict=True
-            )
+            for size, k, s, d in zip(source.shape[2:], weight.shape[2:], strides, dilation, strict=True)
         )
-        if block == 0:
-            result = _plain(source, weight, shape, strides, dilation, call["groups"], sum_dtype(dtype))
-        else:
-            channels = call["channels"] if call["channels"] is not None else weight.shape[0] * block
-            pointwise = rank > 1 and source is data and _is_one(*weight.shape[2:-1], *strides)
-            if pointwise:
-                result = _packed_pointwise(data, weight, channels, sum_dtype(dtype))
-            else:
-                result = _packed(source, weight, channels, shape, strides, dilation, sum_dtype(dtype))
+        result = _plain(source, weight, shape, strides, dilation, call["groups"], sum_dtype(dtype))
         return converted(result, dtype)
 
     return compute
@@ -198,129 +174,36 @@ def _plain(
     )
 
 
-def _packed(
-    data: te.Tensor,
-    weight: te.Tensor,
-    channels: Dim,
-    shape: Shape,
-    strides: tuple[int, ...],
-    dilation: tuple[int, ...],
-    dtype: str,
-) -> te.Tensor:
-    """Scalars of data against vectors of output channels: any stride, channels-first in and out."""
-    block = weight.shape[-1]
-    channel = te.reduce_axis(weight.shape[1], name="ic")
-    taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(weight.shape[2:-1])]
-
-    def element(n: Any, oo: Any, *rest: Any) -> e.Expr:
-        at, oi = rest[:-1], rest[-1]
-        places = [y * s + k * d for y, k, s, d in zip(at, taps, strides, dilation, strict=True)]
-        return te.sum(
-            data[(n, channel, *places)].astype(dtype) * weight[(oo, channel, *taps, oi)].astype(dtype),
-            [channel, *taps],
-        )
-
-    conv = te.compute(
-        (data.shape[0], weight.shape[0], *shape, block),
-        element,
-        name="conv",
-        tag="conv2d_packed",
-        attrs={"strides": strides, "dilation": dilation},
-    )
-    return te.compute(
-        (data.shape[0], channels, *shape),
-        lambda n, c, *at: conv[(n, c // block, *at, c % block)],
-        name="conv_unpacked",
-        tag="conv2d_unpack",
-    )
-
-
-def _packed_pointwise(data: te.Tensor, weight: te.Tensor, channels: Dim, dtype: str) -> te.Tensor:
-    """A 1x1 convolution with stride 1: all pixels of a plane are one axis, as in a matrix product."""
-    block = weight.shape[-1]
-    extents = data.shape[2:]
-    zeros = (0,) * len(extents)
-    channel = te.reduce_axis(weight.shape[1], name="ic")
-    conv = te.compute(
-        (data.shape[0], weight.shape[0], product_of(extents), block),
-        lambda n, oo, p, oi: te.sum(
-            data[(n, channel, *unravelled(p, extents))].astype(dtype)
-            * weight[(oo, channel, *zeros, oi)].astype(dtype),
-            channel,
-        ),
-        name="conv",
-        tag="conv2d_packed",
-        attrs={"strides": (1,), "dilation": (1,)},
-    )
-    return te.compute(
-        (data.shape[0], channels, *extents),
-        lambda n, c, *at: conv[n, c // block, ravelled(at, extents), c % block],
-        name="conv_unpacked",
-        tag="conv2d_unpack",
-    )
-
-
-def product_of(extents: Shape) -> Dim:
-    """How many elements an array of ``extents`` has."""
-    total: Dim = 1
-    for extent in extents:
-        total = total * extent
-    return total
-
-
-def ravelled(at: Sequence[Any], extents: Shape) -> Any:
-    """The number of the element at ``at`` in an array of ``extents``."""
-    flat: Any = 0
-    for index, extent in zip(at, extents, strict=True):
-        flat = flat * extent + index
-    return flat
-
-
-def unravelled(flat: Any, extents: Shape) -> list[Any]:
-    """The place in an array of ``extents`` of its element number ``flat``."""
-    if not extents:
-        return []
-    places: list[Any] = []
-    for extent in reversed(extents[1:]):
-        places.append(flat % extent)
-        flat = flat // extent
-    return [flat, *reversed(places)]
-
-
-def unpacked_numpy(weight: np.ndarray, channels: int | None) -> np.ndarray:
-    """A weight packed as ``(O/n, I, k..., n)`` as ``(O, I, k...)``, its padding cropped."""
-    plain = np.moveaxis(weight, -1, 1)
-    return plain.reshape(-1, *plain.shape[2:])[:channels]
-
-
 def conv_numpy(rank: int) -> Callable[..., np.ndarray]:
     """Convolutions of ``rank`` spatial axes in numpy: one matrix product a kernel position."""
 
     def reference(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        dtype = result_dtype(call, data.dtype.name)
-        if packed_by(call, rank):
-            weight = unpacked_numpy(weight, call["channels"])
-        groups = call["groups"]
-        begins, ends = windows.padding_of(call, rank)
-        strides = windows.spatial(call, "strides", rank)
-        dilation = windows.spatial(call, "dilation", rank)
-        source = windows.padded_numpy(data, begins, ends, 0)
-        kernel = weight.shape[2:]
-        shape = [
-            (n - (k - 1) * d - 1) // s + 1
-            for n, k, s, d in zip(source.shape[2:], kernel, strides, dilation, strict=True)
-        ]
-        work = np.dtype(sum_dtype(dtype))
-        source = source.reshape(data.shape[0], groups, -1, *source.shape[2:]).astype(work)
-        filters = weight.reshape(groups, -1, *weight.shape[1:]).astype(work)
-        total = np.zeros((data.shape[0], groups, filters.shape[1], math.prod(shape)), work)
-        for tap in product(*(range(k) for k in kernel)):
-            position = [k * d for k, d in zip(tap, dilation, strict=True)]
-            view = windows.strided_windows(source, position, shape, strides)
-            total += filters[(..., *tap)] @ view.reshape(*view.shape[:3], -1)
-        return total.reshape(data.shape[0], -1, *shape).astype(dtypes.numpy_of(dtype))
+        return convolved_numpy(call, data, weight, call["groups"], rank)
 
     return reference
+
+
+def convolved_numpy(call: Call, data: np.ndarray, weight: np.ndarray, groups: int, rank: int) -> np.ndarray:
+    """What ``call`` describes, of channels-first ``data`` and a plain ``weight`` in ``groups``."""
+    dtype = result_dtype(call, data.dtype.name)
+    begins, ends = windows.padding_of(call, rank)
+    strides = windows.spatial(call, "strides", rank)
+    dilation = windows.spatial(call, "dilation", rank)
+    source = windows.padded_numpy(data, begins, ends, 0)
+    kernel = weight.shape[2:]
+    shape = [
+        (n - (k - 1) * d - 1) // s + 1
+        for n, k, s, d in zip(source.shape[2:], kernel, strides, dilation, strict=True)
+    ]
+    work = np.dtype(sum_dtype(dtype))
+    source = source.reshape(data.shape[0], groups, -1, *source.shape[2:]).astype(work)
+    filters = weight.reshape(groups, -1, *weight.shape[1:]).astype(work)
+    total = np.zeros((data.shape[0], groups, filters.shape[1], math.prod(shape)), work)
+    for tap in product(*(range(k) for k in kernel)):
+        position = [k * d for k, d in zip(tap, dilation, strict=True)]
+        view = windows.strided_windows(source, position, shape, strides)
+        total += filters[(..., *tap)] @ view.reshape(*view.shape[:3], -1)
+    return total.reshape(data.shape[0], -1, *shape).astype(dtypes.numpy_of(dtype))
 
 
 for _rank in (1, 2, 3):

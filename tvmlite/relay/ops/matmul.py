@@ -12,8 +12,8 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
-from tvmlite.relay.ops.common import is_one, tensors
-from tvmlite.relay.ops.conv import converted, product_of, ravelled, result_dtype, sum_dtype, unravelled
+from tvmlite.relay.ops.common import is_one, product_of, ravelled, tensors, unravelled
+from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
 from tvmlite.relay.types import Dim, TensorType, same_dim, same_shape, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as te

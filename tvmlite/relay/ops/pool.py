@@ -36,11 +36,10 @@ def pool_type(rank: int) -> Callable[..., TensorType]:
     """The type relation of poolings over ``rank`` spatial axes."""
 
     def infer(call: Call, data: TensorType) -> TensorType:
-        windows.check_layout(call, "layout", rank)
-        windows.check_rank(call, "data", data, rank + 2)
-        shape = pooled_extents(call, data.shape[2:], rank)
+        windows.check_data(call, data, "layout", rank)
+        shape = pooled_extents(call, data.shape[2 : 2 + rank], rank)
         windows.check_extents(call, shape, data)
-        return TensorType((*data.shape[:2], *shape), data.dtype)
+        return TensorType((*data.shape[:2], *shape, *data.shape[2 + rank :]), data.dtype)
 
     return infer
 
@@ -73,19 +72,25 @@ def _overhang(call: Call, sizes: Shape, shape: Shape, rank: int) -> tuple[tuple[
 def _windows_of(
     call: Call, data: te.Tensor, fill: float | int | e.Expr, rank: int
 ) -> tuple[Shape, list[te.IterVar], Callable[..., e.Expr]]:
-    """The pooled extents, the reduce axes, and the element of the padded data at (n, c, window)."""
+    """The pooled shape, the reduce axes, and the element of the padded data at (n, c, window), a lane of a
+    block of channels behind it where the layout has them."""
     kernel, strides = windows.spatial(call, "pool_size", rank), windows.spatial(call, "strides", rank)
     dilation = windows.spatial(call, "dilation", rank)
-    shape = pooled_extents(call, data.shape[2:], rank)
-    begins, ends = _overhang(call, data.shape[2:], shape, rank)
-    source = windows.padded(data, begins, ends, fill)
+    sizes, lanes = data.shape[2 : 2 + rank], data.shape[2 + rank :]
+    shape = pooled_extents(call, sizes, rank)
+    begins, ends = _overhang(call, sizes, shape, rank)
+    source = windows.padded(data, begins, ends, fill, trailing=len(lanes))
     axes = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(kernel)]
 
     def read(n: Any, c: Any, *at: Any) -> e.Expr:
-        places = [y * s + k * d for y, k, s, d in zip(at, axes, strides, dilation, strict=True)]
-        return source[(n, c, *places)]
+        places = [y * s + k * d for y, k, s, d in zip(at[:rank], axes, strides, dilation, strict=True)]
+        return source[(n, c, *places, *at[rank:])]
 
-    return shape, axes, read
+    return (*data.shape[:2], *shape, *lanes), axes, read
+
+
+def _tag(call: Call, rank: int) -> str:
+    return "pool_blocked" if windows.block_of(call, "layout", rank) else "pool"
 
 
 def max_pool_compute(rank: int) -> Callable[..., te.Tensor]:
@@ -94,10 +99,10 @@ def max_pool_compute(rank: int) -> Callable[..., te.Tensor]:
     def compute(call: Call, data: te.Tensor) -> te.Tensor:
         shape, axes, read = _windows_of(call, data, te.min_value(data.dtype), rank)
         return te.compute(
-            (*data.shape[:2], *shape),
+            shape,
             lambda n, c, *at: te.max_reduce(read(n, c, *at), axes),
             name="max_pool",
-            tag="pool",
+            tag=_tag(call, rank),
         )
 
     return compute
@@ -110,14 +115,16 @@ def avg_pool_compute(rank: int) -> Callable[..., te.Tensor]:
         work = _mean_dtype(data.dtype)
         shape, axes, read = _windows_of(call, data, 0, rank)
         total = te.compute(
-            (*data.shape[:2], *shape),
+            shape,
             lambda n, c, *at: te.sum(read(n, c, *at).astype(work), axes),
             name="window_sum",
-            tag="pool",
+            tag=_tag(call, rank),
         )
         mean = te.compute(
             total.shape,
-            lambda n, c, *at: _divide(total[(n, c, *at)], _count(call, data.shape[2:], at, rank)),
+            lambda n, c, *at: _divide(
+                total[(n, c, *at)], _count(call, data.shape[2 : 2 + rank], at[:rank], rank)
+            ),
             name="avg_pool",
             tag="elemwise",
         )
@@ -163,19 +170,20 @@ def pool_numpy(rank: int, mean: bool) -> Callable[..., np.ndarray]:
     """Poolings in numpy, all windows at once, one kernel position at a time."""
 
     def reference(call: Call, data: np.ndarray) -> np.ndarray:
-        shape = windows.known(pooled_extents(call, data.shape[2:], rank))
+        sizes, trailing = data.shape[2 : 2 + rank], data.ndim - 2 - rank
+        shape = windows.known(pooled_extents(call, sizes, rank))
         kernel, strides = windows.spatial(call, "pool_size", rank), windows.spatial(call, "strides", rank)
         dilation, (begins, ends) = windows.spatial(call, "dilation", rank), windows.padding_of(call, rank)
-        _, more = _overhang(call, data.shape[2:], tuple(shape), rank)
+        _, more = _overhang(call, sizes, tuple(shape), rank)
         work = np.dtype(_mean_dtype(data.dtype.name)) if mean else data.dtype
         fill = 0 if mean else te.min_value(data.dtype.name).value
-        source = windows.padded_numpy(data.astype(work), begins, more, fill)
+        source = windows.padded_numpy(data.astype(work), begins, more, fill, trailing)
         whole = mean and call["count_include_pad"]
-        counted = _counted(source.shape[2:], data.shape[2:], begins, ends, whole)
+        counted = _counted(source.shape[2 : 2 + rank], sizes, begins, ends, whole)
         result, count = None, np.zeros(shape, np.int64)
         for tap in product(*(range(k) for k in kernel)):
             position = [k * d for k, d in zip(tap, dilation, strict=True)]
-            view = windows.strided_windows(source, position, shape, strides)
+            view = windows.strided_windows(source, position, shape, strides, trailing)
             count += windows.strided_windows(counted, position, shape, strides)
             if result is None:
                 result = view.copy()
@@ -183,7 +191,7 @@ def pool_numpy(rank: int, mean: bool) -> Callable[..., np.ndarray]:
                 result = result + view if mean else np.maximum(result, view)
         assert result is not None
         if mean:
-            result = _mean_numpy(result, np.maximum(count, 1))
+            result = _mean_numpy(result, np.maximum(count, 1).reshape((*shape, *(1,) * trailing)))
         return result.astype(data.dtype)
 
     return reference

@@ -19,10 +19,9 @@ from tvmlite.te import tensor as te
 
 
 def global_type(call: Call, data: TensorType) -> TensorType:
-    """``(n, c, h, w)`` gives ``(n, c, 1, 1)``."""
-    windows.check_layout(call, "layout", 2)
-    windows.check_rank(call, "data", data, 4)
-    return TensorType((*data.shape[:2], 1, 1), data.dtype)
+    """``(n, c, h, w)`` gives ``(n, c, 1, 1)``; blocks of channels stay behind it."""
+    windows.check_data(call, data, "layout", 2)
+    return TensorType((*data.shape[:2], 1, 1, *data.shape[4:]), data.dtype)
 
 
 def global_max_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -48,8 +47,8 @@ def global_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The greatest element of each plane."""
     rows, columns = te.reduce_axis(data.shape[2], "h"), te.reduce_axis(data.shape[3], "w")
     return te.compute(
-        (*data.shape[:2], 1, 1),
-        lambda n, c, _h, _w: te.max_reduce(data[n, c, rows, columns], [rows, columns]),
+        (*data.shape[:2], 1, 1, *data.shape[4:]),
+        lambda n, c, _h, _w, *lane: te.max_reduce(data[(n, c, rows, columns, *lane)], [rows, columns]),
         name="global_max_pool",
         tag="reduce",
     )
@@ -68,8 +67,8 @@ def global_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     rows, columns = te.reduce_axis(data.shape[2], "h"), te.reduce_axis(data.shape[3], "w")
     work = sum_dtype(data.dtype)
     total = te.compute(
-        (*data.shape[:2], 1, 1),
-        lambda n, c, _h, _w: te.sum(data[n, c, rows, columns].astype(work), [rows, columns]),
+        (*data.shape[:2], 1, 1, *data.shape[4:]),
+        lambda n, c, _h, _w, *lane: te.sum(data[(n, c, rows, columns, *lane)].astype(work), [rows, columns]),
         name="plane_sum",
         tag="reduce",
     )

@@ -29,8 +29,7 @@ def resize_type(rank: int) -> Callable[..., TensorType]:
     """The type relation: the spatial extents become ``size``."""
 
     def infer(call: Call, data: TensorType) -> TensorType:
-        windows.check_layout(call, "layout", rank)
-        windows.check_rank(call, "data", data, rank + 2)
+        windows.check_data(call, data, "layout", rank)
         for name, known in (
             ("method", METHODS),
             ("coordinate_transformation_mode", MODES),
@@ -46,14 +45,14 @@ def resize_type(rank: int) -> Callable[..., TensorType]:
             raise fault(call, f"scales is {call['scales']}, expected {rank} values")
         if call["roi"] and len(call["roi"]) != 2 * rank:
             raise fault(call, f"roi is {call['roi']}, expected {2 * rank} values")
-        for have, want in zip(data.shape[2:], size, strict=True):
+        for have, want in zip(data.shape[2 : 2 + rank], size, strict=True):
             if isinstance(have, int) and have == 0 and not (isinstance(want, int) and want == 0):
                 raise fault(
                     call, f"data is {show_shape(data.shape)}: nothing to resize to {show_shape(size)}"
                 )
         if not dtypes.is_float(data.dtype) and call["method"] != "nearest_neighbor":
             raise fault(call, f"data is {data.dtype}, method {call['method']!r} expects a float")
-        return TensorType((*data.shape[:2], *size), call["out_dtype"] or data.dtype)
+        return TensorType((*data.shape[:2], *size, *data.shape[2 + rank :]), call["out_dtype"] or data.dtype)
 
     return infer
 
@@ -76,25 +75,29 @@ def resize_compute(rank: int) -> Callable[..., te.Tensor]:
         def element(n: Any, c: Any, *at: Any) -> e.Expr:
             taps = [
                 taps_of(call, numbers, i, x.astype(work), (data.shape[i + 2], size[i]))
-                for i, x in enumerate(at)
+                for i, x in enumerate(at[:rank])
             ]
-            value = _sum_of_taps(data, n, c, [t for t, _ in taps], work)
+            value = _sum_of_taps(data, (n, c), [t for t, _ in taps], at[rank:], work)
             outside = [o for _, o in taps if o is not None]
             if outside:
                 fill = e.const(call["extrapolation_value"], value.dtype)
                 value = e.Select(e.any_of(outside), fill, value)
-            return e.cast(call["out_dtype"] or data.dtype, unless_empty(data.shape[2:], value))
+            return e.cast(call["out_dtype"] or data.dtype, unless_empty(data.shape[2 : 2 + rank], value))
 
-        return te.compute((*data.shape[:2], *size), element, name=f"resize{rank}d", tag="injective")
+        shape = (*data.shape[:2], *size, *data.shape[2 + rank :])
+        return te.compute(shape, element, name=f"resize{rank}d", tag="injective")
 
     return compute
 
 
-def _sum_of_taps(data: te.Tensor, n: Any, c: Any, taps: list[list[Tap]], work: str) -> e.Expr:
+def _sum_of_taps(
+    data: te.Tensor, lead: tuple[Any, ...], taps: list[list[Tap]], lane: tuple[Any, ...], work: str
+) -> e.Expr:
     total: e.Expr | None = None
+    extents = data.shape[2 : 2 + len(taps)]
     for combination in product(*taps):
-        places = [clamp(tap.place, extent) for tap, extent in zip(combination, data.shape[2:], strict=True)]
-        value = data[(n, c, *places)]
+        places = [clamp(tap.place, extent) for tap, extent in zip(combination, extents, strict=True)]
+        value = data[(*lead, *places, *lane)]
         weights = [tap.weight for tap in combination if tap.weight is not None]
         for weight in weights:
             value = value.astype(work) * weight

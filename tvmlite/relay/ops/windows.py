@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.relay.ir import Call
-from tvmlite.relay.types import Dim, TensorType, show_shape
+from tvmlite.relay.types import Dim, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as te
 
@@ -50,6 +51,36 @@ def check_layout(call: Call, attribute: str, rank: int) -> None:
             f"{call.op}: {attribute} {call[attribute]!r} is not supported; supported is {LAYOUTS[rank]!r}",
             call.span,
         )
+
+
+def block_of(call: Call, attribute: str, rank: int) -> int:
+    """The block of channels that a data layout has (``NCHW16c``: 16), 0 for channels-first without blocks.
+
+    Any other layout is an UnsupportedError.
+    """
+    plain, name = LAYOUTS[rank], call[attribute]
+    if name == plain:
+        return 0
+    found = re.fullmatch(plain + r"([1-9]\d*)c", name)
+    if found is None:
+        raise UnsupportedError(
+            f"{call.op}: {attribute} {name!r} is not supported; supported are {plain!r} and '{plain}16c'",
+            call.span,
+        )
+    return int(found[1])
+
+
+def check_data(call: Call, data: TensorType, attribute: str, rank: int) -> int:
+    """Refuse data that does not have the axes of its layout; gives ``block_of``."""
+    block = block_of(call, attribute, rank)
+    check_rank(call, "data", data, rank + 2 + (block > 0))
+    if block and not same_dim(data.shape[-1], block):
+        raise TypeInferError(
+            f"{call.op}: data is {show_shape(data.shape)}, {attribute} is {call[attribute]!r}: "
+            f"the last axis is not a block of {block}",
+            call.span,
+        )
+    return block
 
 
 def check_rank(call: Call, what: str, given: TensorType, rank: int) -> None:
@@ -98,15 +129,18 @@ def padded(
     ends: Sequence[int],
     value: float | int | e.Expr,
     name: str = "pad",
+    trailing: int = 0,
 ) -> te.Tensor:
-    """``data`` with its last axes padded with ``value``; itself if there is nothing to pad.
+    """``data`` with its last axes, but for ``trailing`` ones, padded with ``value``; itself if there is
+    nothing to pad.
 
     The copy is a stage of its own tagged ``pad``: whether it is made or inlined is the schedule's choice.
     """
     if not any(begins) and not any(ends):
         return data
-    lead = data.ndim - len(begins)
-    extents = tuple(d + (b + f) for d, b, f in zip(data.shape[lead:], begins, ends, strict=True))
+    lead = data.ndim - len(begins) - trailing
+    spatial_extents = data.shape[lead : lead + len(begins)]
+    extents = tuple(d + (b + f) for d, b, f in zip(spatial_extents, begins, ends, strict=True))
 
     def element(*i: Any) -> e.Expr:
         index, inside = list(i), []
@@ -121,17 +155,22 @@ def padded(
             return read
         return e.Call("if_then_else", (e.all_of(inside), read, e.convert(value, data.dtype)), data.dtype)
 
-    return te.compute((*data.shape[:lead], *extents), element, name=name, tag="pad")
+    behind = data.shape[lead + len(begins) :]
+    return te.compute((*data.shape[:lead], *extents, *behind), element, name=name, tag="pad")
 
 
-def padded_numpy(data: np.ndarray, begins: Sequence[int], ends: Sequence[int], value: Any) -> np.ndarray:
+def padded_numpy(
+    data: np.ndarray, begins: Sequence[int], ends: Sequence[int], value: Any, trailing: int = 0
+) -> np.ndarray:
     """``padded`` in numpy; negative padding crops."""
-    lead = data.ndim - len(begins)
+    lead = data.ndim - len(begins) - trailing
+    sizes = data.shape[lead : lead + len(begins)]
     shape = [*data.shape[:lead]]
-    shape += [d + b + f for d, b, f in zip(data.shape[lead:], begins, ends, strict=True)]
+    shape += [d + b + f for d, b, f in zip(sizes, begins, ends, strict=True)]
+    shape += data.shape[lead + len(begins) :]
     result = np.full(shape, value, dtype=data.dtype)
     source, target = [slice(None)] * lead, [slice(None)] * lead
-    for size, begin, end in zip(data.shape[lead:], begins, ends, strict=True):
+    for size, begin, end in zip(sizes, begins, ends, strict=True):
         source.append(slice(max(0, -begin), size - max(0, -end)))
         target.append(slice(max(0, begin), max(0, begin) + size - max(0, -begin) - max(0, -end)))
     result[tuple(target)] = data[tuple(source)]
@@ -139,9 +178,14 @@ def padded_numpy(data: np.ndarray, begins: Sequence[int], ends: Sequence[int], v
 
 
 def strided_windows(
-    data: np.ndarray, position: Sequence[int], extents: Sequence[int], strides: Sequence[int]
+    data: np.ndarray,
+    position: Sequence[int],
+    extents: Sequence[int],
+    strides: Sequence[int],
+    trailing: int = 0,
 ) -> np.ndarray:
-    """The elements of padded ``data`` at one ``position`` of every window (a view of the last axes)."""
-    lead = (slice(None),) * (data.ndim - len(position))
+    """The elements of padded ``data`` at one ``position`` of every window: a view of the last axes, but for
+    ``trailing`` ones."""
+    lead = (slice(None),) * (data.ndim - len(position) - trailing)
     window = (slice(p, p + (n - 1) * s + 1, s) for p, n, s in zip(position, extents, strides, strict=True))
     return data[(*lead, *window)]

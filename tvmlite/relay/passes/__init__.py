@@ -7,7 +7,8 @@ level   what is done to a graph
 1       training leftovers are taken apart, constants folded, operators fused into groups
 2       small algebra, equal expressions are one; normalisations, softmax, activations and attention
         are recognised where they are written out; scales move into weights; reshapes are views
-3       constant weights are laid out for the target (the default)
+3       channels of convolution networks are put in blocks, constant weights laid out for the target (the
+        default)
 4       exact no more: quicker ``exp``, ``tanh``, ``erf`` (``fast_math`` states its errors); convolutions
         of the same data are one
 ======  ===========================================================================================
@@ -22,6 +23,7 @@ from tvmlite.core.errors import ConfigError
 from tvmlite.core.pipeline import Pipeline
 from tvmlite.core.target import Target
 from tvmlite.relay.ir import Module
+from tvmlite.relay.passes.alter_op_layout import alter_op_layout
 from tvmlite.relay.passes.canonicalize_ops import canonicalize_ops
 from tvmlite.relay.passes.combine_parallel_conv2d import combine_parallel_conv2d
 from tvmlite.relay.passes.combine_parallel_dense import combine_parallel_dense
@@ -72,7 +74,7 @@ def pipeline(
     if opt_level >= 4:
         passes += [fast_math, combine_parallel_conv2d]
     if opt_level >= 3 and target is not None:
-        passes.append(pack_weights(target))
+        passes += [alter_op_layout(target), fold_constant, pack_weights(target)]
     passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
     if opt_level >= 2:
         passes.append(hoist_views)
@@ -104,5 +106,5 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         to_mixed_precision(),
     ]
     if target is not None:
-        passes.append(pack_weights(target))
+        passes += [alter_op_layout(target), pack_weights(target)]
     return {one.__name__: one for one in passes}

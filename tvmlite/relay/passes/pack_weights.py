@@ -1,7 +1,7 @@
 """Constant weights are laid out once, at compile time, as the kernels want to read them.
 
-A convolution's or a dense layer's output channels become the innermost axis, in blocks of one
-vector, so that a kernel multiplies one broadcast input value with a vector of weights.
+A dense layer's outputs become the innermost axis, in blocks of one vector, so that a kernel multiplies one
+broadcast input value with a vector of weights. (``alter_op_layout`` does that for convolutions.)
 """
 
 from __future__ import annotations
@@ -36,14 +36,6 @@ def pack_weights(target: Target) -> Callable[[Module], Module]:
 
 def _pack(node: Expr, target: Target) -> Expr:
     match node:
-        case Call("nn.conv2d", (data, Constant(weight))) if (
-            node["groups"] == 1 and node["kernel_layout"] == "OIHW" and _can_pack(node, weight)
-        ):
-            block = target.lanes(str(weight.dtype))
-            packed = np.ascontiguousarray(_blocks(weight, block).transpose(0, 2, 3, 4, 1))
-            attrs = {**dict(node.attrs), "kernel_layout": f"OIHW{block}o", "channels": weight.shape[0]}
-            attrs["kernel_size"] = tuple(weight.shape[2:])
-            return Call("nn.conv2d", (data, Constant(packed, node.span)), canonical(attrs), node.span)
         case Call("nn.dense", (data, Constant(weight))) if _takes_pairs(node, weight, target):
             return _paired_dense(node, data, weight)
         case Call("nn.dense", (data, Constant(weight))) if _can_pack(node, weight):

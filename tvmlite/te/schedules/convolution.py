@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tvmlite.te.schedules.blocks import blocks
 from tvmlite.te.schedules.group import (
     Group,
     extent_of,
@@ -31,6 +32,8 @@ def convolution(group: Group) -> None:
     """By the form of the anchor: packed weights, depthwise, or plain."""
     if group.tagged("conv2d_packed"):
         packed(group, group.tagged("conv2d_packed")[-1])
+    elif group.tagged("depthwise_conv2d_blocked"):
+        blocks(group, group.tagged("depthwise_conv2d_blocked")[-1])
     elif group.tagged("depthwise_conv2d"):
         sliding(group, group.tagged("depthwise_conv2d")[-1])
     else:
@@ -41,27 +44,36 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     """Scalars of the data against vectors of output channels.
 
     A tile is some pixels of one row by some blocks of channels; all its accumulators are in registers. The
-    host copies it out, channel by channel, with whatever is fused behind.
+    host stores it, vector by vector if its channels are in blocks, else channel by channel, with whatever is
+    fused behind.
     """
-    unpack = group.readers(anchor.output(0))[0].output(0)
-    host = group.host(unpack)
+    laid_out = group.readers(anchor.output(0))[0]
+    host = group.host(laid_out.output(0))
     pads = group.tagged("pad")
     group.inline_all_but({host.op, *pads})
     for pad in pads:
         elementwise_loops(group, pad.output(0))
-    block, blocks = number(anchor.output(0).shape[-1]), number(anchor.output(0).shape[1])
+    block, count = number(anchor.output(0).shape[-1]), number(anchor.output(0).shape[1])
     assert block is not None
     stage = group.stage(host)
     batch, channel, *pixels = group.axes(host)
+    in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"
+    lane = pixels.pop() if in_blocks else None
     pixelwise = len(anchor.axis) == 4
     along_extent = product(extent_of(a) for a in pixels) if pixelwise else extent_of(pixels[-1])
-    tile = tile_for(group.target, anchor.output(0).dtype, block, along_extent, blocks)
+    tile = tile_for(group.target, anchor.output(0).dtype, block, along_extent, count)
     rows, along = ([], stage.fuse(*pixels)) if pixelwise else (pixels[:-1], pixels[-1])
-    outer_block, lane = stage.split(channel, factor=block)
+    outer_block = channel
+    if lane is None:
+        outer_block, lane = stage.split(channel, factor=block)
     outer_block, inner_block = stage.split(outer_block, factor=tile.blocks)
     tiles, pixel = stage.split(along, factor=tile.rows)
-    stage.reorder(batch, outer_block, *rows, tiles, inner_block, lane, pixel)
-    stage.vectorize(pixel)
+    inner = [inner_block, pixel, lane] if in_blocks else [inner_block, lane, pixel]
+    stage.reorder(batch, outer_block, *rows, tiles, *inner)
+    stage.vectorize(inner[-1])
+    if in_blocks:
+        stage.unroll(inner_block)
+        stage.unroll(pixel)
     place = _spread(stage, [batch, outer_block, *rows], tiles, anchor)
     accumulate(group.stage(anchor), stage, place)
     finish(group, host)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from tvmlite.te.schedules.blocks import UNROLLED_WINDOW, blocks
 from tvmlite.te.schedules.group import Group, extent_of, product, template, work_of, worth_threads
 from tvmlite.te.schedules.injective import ENOUGH_CHUNKS, elementwise_loops, vectorize
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar
 
-UNROLLED_WINDOW = 32
-"""Windows of at most this many places are unrolled whole."""
-
 
 @template("pool")
 def pool(group: Group) -> None:
     """The pooling is the anchor; a mean's division is part of its tail."""
-    sliding(group, group.tagged("pool")[-1])
+    in_blocks = group.tagged("pool_blocked")
+    if in_blocks:
+        blocks(group, in_blocks[-1])
+    else:
+        sliding(group, group.tagged("pool")[-1])
 
 
 def sliding(group: Group, anchor: ComputeOp) -> None:

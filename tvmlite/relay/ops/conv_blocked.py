@@ -1,0 +1,296 @@
+"""Convolutions whose weights are laid out for vectors of output channels, and whose data may be in blocks.
+
+``nn.contrib_conv2d_NCHWc`` reads ``NCHW`` or ``NCHW16c`` and writes ``NCHW`` or ``NCHW16c``, as its
+``data_layout`` and ``out_layout`` say; its weight is ``OIHW16o``: vectors of output channels, each for one
+input channel and place of the window. Channels need not fill their last block: what fills it up is never
+read, and may be anything in the result. The depthwise one has one layout for data and result, and the weight
+``OIHW1i16o``.
+Their kin have one or three spatial axes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ops import windows
+from tvmlite.relay.ops.common import fault, is_one, product_of, ravelled, unravelled
+from tvmlite.relay.ops.conv import (
+    WEIGHT_LAYOUTS,
+    check_kernel_size,
+    conv_attrs,
+    converted,
+    convolved_numpy,
+    result_dtype,
+    sum_dtype,
+)
+from tvmlite.relay.types import Shape, TensorType, same_dim, show_shape
+from tvmlite.te import expr as e
+from tvmlite.te import tensor as te
+
+
+def name_of(rank: int, depthwise: bool = False) -> str:
+    """The operator for ``rank`` spatial axes: ``nn.contrib_conv2d_NCHWc``."""
+    return f"nn.contrib_{'depthwise_' if depthwise else ''}conv{rank}d_{windows.LAYOUTS[rank]}c"
+
+
+def weight_layout(rank: int, block: int, depthwise: bool = False) -> str:
+    """The layout of weights for vectors of ``block`` channels: ``OIHW16o``, ``OIHW1i16o``."""
+    return f"{WEIGHT_LAYOUTS[rank]}{'1i' if depthwise else ''}{block}o"
+
+
+def out_layout(call: Call) -> str:
+    """The layout of the result: ``out_layout``, or that of the data."""
+    return call["out_layout"] or call["data_layout"]
+
+
+def blocked_type(rank: int) -> Callable[..., TensorType]:
+    """The type relation of convolutions on blocks."""
+
+    def infer(call: Call, data: TensorType, weight: TensorType) -> TensorType:
+        read = windows.check_data(call, data, "data_layout", rank)
+        block = _weight_block(call, weight, rank, depthwise=False)
+        written = _written_block(call, rank)
+        if written not in (0, block):
+            raise fault(call, f"out_layout is {out_layout(call)}, the weight has blocks of {block} channels")
+        groups, inputs = call["groups"], weight.shape[1]
+        channels = _channels(call, weight, block)
+        if groups != 1 and not _whole_blocks(channels, groups, block):
+            raise fault(
+                call, f"groups is {groups}: {channels} channels are not whole blocks of {block} in each group"
+            )
+        fits = (inputs * groups + (read - 1)) // read if read else inputs * groups
+        if not same_dim(data.shape[1], fits):
+            raise fault(
+                call,
+                f"data is {show_shape(data.shape)}, weight is {show_shape(weight.shape)}, groups is "
+                f"{groups}: the channels do not fit",
+            )
+        lead = (data.shape[0], weight.shape[0] if written else channels)
+        return _result(call, data, weight, lead, (block,) if written else (), rank)
+
+    return infer
+
+
+def depthwise_type(rank: int) -> Callable[..., TensorType]:
+    """The type relation of depthwise convolutions on blocks."""
+
+    def infer(call: Call, data: TensorType, weight: TensorType) -> TensorType:
+        read = windows.check_data(call, data, "data_layout", rank)
+        block = _weight_block(call, weight, rank, depthwise=True)
+        if not read == block == _written_block(call, rank):
+            raise fault(
+                call,
+                f"data_layout is {call['data_layout']}, out_layout is {out_layout(call)}, the weight has "
+                f"blocks of {block} channels: expected one block",
+            )
+        if not same_dim(data.shape[1], weight.shape[0]) or not is_one(weight.shape[1]):
+            raise fault(
+                call,
+                f"data is {show_shape(data.shape)}, weight is {show_shape(weight.shape)}: "
+                "the channels do not fit",
+            )
+        return _result(call, data, weight, data.shape[:2], (block,), rank)
+
+    return infer
+
+
+def _weight_block(call: Call, weight: TensorType, rank: int, depthwise: bool) -> int:
+    """The block of output channels in the kernel_layout, once the weight is seen to be laid out so."""
+    plain, inner = WEIGHT_LAYOUTS[rank], "1i" if depthwise else ""
+    found = re.fullmatch(rf"{plain}{inner}([1-9]\d*)o", call["kernel_layout"])
+    if found is None:
+        raise UnsupportedError(
+            f"{call.op}: kernel_layout {call['kernel_layout']!r} is not supported; supported are such as "
+            f"'{plain}{inner}16o'",
+            call.span,
+        )
+    windows.check_rank(call, "weight", weight, rank + 3 + depthwise)
+    block = int(found[1])
+    if not same_dim(weight.shape[-1], block) or (depthwise and not is_one(weight.shape[-2])):
+        raise fault(call, f"weight is {show_shape(weight.shape)}, kernel_layout is {call['kernel_layout']}")
+    return block
+
+
+def _written_block(call: Call, rank: int) -> int:
+    return windows.block_of(call, "out_layout" if call["out_layout"] else "data_layout", rank)
+
+
+def _whole_blocks(channels: Any, groups: Any, block: int) -> bool:
+    known = isinstance(channels, int) and isinstance(groups, int)
+    return known and groups > 1 and channels % (groups * block) == 0
+
+
+def _channels(call: Call, weight: TensorType, block: int) -> Any:
+    """The number of output channels: stated, or as many as fill the weight's blocks."""
+    made, stated = weight.shape[0] * block, call["channels"]
+    if stated is None:
+        return made
+    if not (isinstance(stated, int) and isinstance(made, int) and made - block < stated <= made):
+        raise fault(call, f"channels is {stated}, weight is {show_shape(weight.shape)}")
+    return stated
+
+
+def _result(
+    call: Call, data: TensorType, weight: TensorType, lead: Shape, lanes: Shape, rank: int
+) -> TensorType:
+    kernel = weight.shape[2 : 2 + rank]
+    check_kernel_size(call, kernel, rank)
+    shape = _extents(call, data.shape, kernel, rank)
+    windows.check_extents(call, shape, data)
+    return TensorType((*lead, *shape, *lanes), result_dtype(call, data.dtype))
+
+
+def _extents(call: Call, shape: Shape, kernel: Shape, rank: int) -> Shape:
+    """The spatial extents of the result."""
+    begins, ends = windows.padding_of(call, rank)
+    strides, dilation = windows.spatial(call, "strides", rank), windows.spatial(call, "dilation", rank)
+    return tuple(
+        windows.window_extent(size, k, s, d, b, f)
+        for size, k, s, d, b, f in zip(
+            shape[2 : 2 + rank], kernel, strides, dilation, begins, ends, strict=True
+        )
+    )
+
+
+def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
+    """The tensor expression: scalars of the data against vectors of output channels."""
+
+    def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
+        lanes = windows.block_of(call, "data_layout", rank)
+        kernel, dtype = weight.shape[2 : 2 + rank], result_dtype(call, data.dtype)
+        shape = _extents(call, data.shape, kernel, rank)
+        begins, ends = windows.padding_of(call, rank)
+        source = windows.padded(data, begins, ends, 0, trailing=lanes > 0)
+        strides = windows.spatial(call, "strides", rank)
+        pointwise = rank > 1 and source is data and all(is_one(n) for n in (*kernel, *strides))
+        groups = call["groups"]
+        per_group = weight.shape[0] // groups
+        channel = te.reduce_axis(weight.shape[1], name="ic")
+        taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(kernel)]
+        dilation = windows.spatial(call, "dilation", rank)
+
+        def element(n: Any, oo: Any, *rest: Any) -> e.Expr:
+            at = unravelled(rest[0], shape) if pointwise else rest[:-1]
+            places = [y * s + k * d for y, k, s, d in zip(at, taps, strides, dilation, strict=True)]
+            read: Any = channel if groups == 1 else oo // per_group * weight.shape[1] + channel
+            place = (read // lanes, *places, read % lanes) if lanes else (read, *places)
+            value = source[(n, *place)].astype(work)
+            return te.sum(value * weight[(oo, channel, *taps, rest[-1])].astype(work), [channel, *taps])
+
+        work = sum_dtype(dtype)
+        pixels = (product_of(shape),) if pointwise else shape
+        sums = te.compute(
+            (data.shape[0], weight.shape[0], *pixels, weight.shape[-1]),
+            element,
+            name="conv",
+            tag="conv2d_packed",
+        )
+        return converted(_laid_out(call, sums, shape, pointwise, rank), dtype)
+
+    return compute
+
+
+def _laid_out(call: Call, sums: te.Tensor, shape: Shape, pointwise: bool, rank: int) -> te.Tensor:
+    """The sums ``(n, blocks, pixels.., lane)`` in the layout of the result: a stage to be inlined."""
+    block = sums.shape[-1]
+
+    def pixel(at: Sequence[Any]) -> Sequence[Any]:
+        return (ravelled(at, shape),) if pointwise else at
+
+    if _written_block(call, rank):
+        return te.compute(
+            (*sums.shape[:2], *shape, block),
+            lambda n, oo, *rest: sums[(n, oo, *pixel(rest[:-1]), rest[-1])],
+            name="conv_blocked",
+            tag="conv2d_blocked",
+        )
+    channels = call["channels"] if call["channels"] is not None else sums.shape[1] * block
+    return te.compute(
+        (sums.shape[0], channels, *shape),
+        lambda n, c, *at: sums[(n, c // block, *pixel(at), c % block)],
+        name="conv_unpacked",
+        tag="conv2d_unpack",
+    )
+
+
+def depthwise_compute(rank: int) -> Callable[..., te.Tensor]:
+    """The tensor expression: vectors of channels, each by itself."""
+
+    def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
+        kernel, dtype = weight.shape[2 : 2 + rank], result_dtype(call, data.dtype)
+        begins, ends = windows.padding_of(call, rank)
+        source = windows.padded(data, begins, ends, 0, trailing=1)
+        strides, dilation = windows.spatial(call, "strides", rank), windows.spatial(call, "dilation", rank)
+        taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(kernel)]
+        work = sum_dtype(dtype)
+
+        def element(n: Any, block: Any, *rest: Any) -> e.Expr:
+            *at, lane = rest
+            places = [y * s + k * d for y, k, s, d in zip(at, taps, strides, dilation, strict=True)]
+            value = source[(n, block, *places, lane)].astype(work)
+            return te.sum(value * weight[(block, 0, *taps, 0, lane)].astype(work), taps)
+
+        sums = te.compute(
+            (*data.shape[:2], *_extents(call, data.shape, kernel, rank), data.shape[-1]),
+            element,
+            name="conv",
+            tag="depthwise_conv2d_blocked",
+        )
+        return converted(sums, dtype)
+
+    return compute
+
+
+def blocked_numpy(rank: int, depthwise: bool) -> Callable[..., np.ndarray]:
+    """The plain convolution in numpy, blocks taken apart before and put together after."""
+
+    def reference(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        plain = np.moveaxis(weight[..., 0, :] if depthwise else weight, -1, 1)
+        plain = plain.reshape(-1, *plain.shape[2:])
+        groups = plain.shape[0] if depthwise else call["groups"]
+        if windows.block_of(call, "data_layout", rank):
+            data = np.moveaxis(data, -1, 2)
+            data = data.reshape(data.shape[0], -1, *data.shape[3:])[:, : plain.shape[1] * groups]
+        result = convolved_numpy(call, data, plain, groups, rank)
+        block = _written_block(call, rank)
+        if not block:
+            return result[:, : call["channels"]]
+        blocks = result.reshape(result.shape[0], math.ceil(plain.shape[0] / block), block, *result.shape[2:])
+        return np.ascontiguousarray(np.moveaxis(blocks, 2, -1))
+
+    return reference
+
+
+for _rank in (1, 2, 3):
+    operator(
+        name_of(_rank),
+        infer=blocked_type(_rank),
+        reference=blocked_numpy(_rank, depthwise=False),
+        fuse=Fuse.OUT_ELEMWISE_FUSABLE,
+        attrs={
+            **conv_attrs(_rank),
+            "data_layout": f"{windows.LAYOUTS[_rank]}16c",
+            "kernel_layout": weight_layout(_rank, 16),
+        },
+        schedule="conv2d",
+    )(blocked_compute(_rank))
+    operator(
+        name_of(_rank, depthwise=True),
+        infer=depthwise_type(_rank),
+        reference=blocked_numpy(_rank, depthwise=True),
+        fuse=Fuse.OUT_ELEMWISE_FUSABLE,
+        attrs={
+            **conv_attrs(_rank),
+            "data_layout": f"{windows.LAYOUTS[_rank]}16c",
+            "kernel_layout": weight_layout(_rank, 16, depthwise=True),
+        },
+        schedule="conv2d",
+    )(depthwise_compute(_rank))

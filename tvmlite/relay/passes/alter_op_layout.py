@@ -1,0 +1,240 @@
+"""Puts the channels of convolution networks in blocks of one vector: TVM's AlterOpLayout.
+
+Values that must share a layout make a region: they are joined by operators that write the layout they read
+(``layout_rules``). Convolutions read either layout and so lie between regions. A region goes over to blocks
+if the element moves that this spares (a convolution stores vectors, a depthwise one or a pooling works on
+them) outweigh those at its borders, where ``layout_transform`` goes from one layout to the other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from tvmlite.core.node import postorder
+from tvmlite.core.target import Target
+from tvmlite.relay.infer import tensor_type_of
+from tvmlite.relay.ir import Call, Constant, Expr, Module, Tuple
+from tvmlite.relay.op import make
+from tvmlite.relay.ops import windows
+from tvmlite.relay.passes import layout_rules as rules
+from tvmlite.relay.passes.layout_rules import Tied
+from tvmlite.relay.types import dims_of, evaluate_dim
+
+LIKELY_EXTENT = 128
+"""What a named dimension is taken for where layouts are weighed against each other."""
+
+BORDER_COST = 1.5
+"""Moves of an element that crosses a border, by those that an operator on blocks spares."""
+
+
+def alter_op_layout(target: Target) -> Callable[[Module], Module]:
+    """The pass for ``target``: a block is one vector of it, or a half or a quarter where channels are few."""
+
+    def alter_op_layout(module: Module) -> Module:
+        main = module.main
+        body = _Rewriter(_regions(main.body, target), target).rewrite(main.body)
+        return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
+
+    return alter_op_layout
+
+
+# --- regions ------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Region:
+    """Values that have one layout; ``block`` is 0 as long as it is channels-first."""
+
+    values: dict[Expr, None] = field(default_factory=dict)
+    gain: float = 0
+    borders: dict[Expr, None] = field(default_factory=dict)
+    block: int = 0
+
+    def join(self, other: _Region) -> None:
+        self.values.update(other.values)
+        self.borders.update(other.borders)
+        self.gain += other.gain
+
+
+class _Regions:
+    """The region of each value that may be in blocks, and how each call that deals in them does."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.of: dict[Expr, _Region] = {}
+        self.convolutions: dict[Expr, int] = {}
+        self.tied: dict[Expr, Tied] = {}
+
+    def add(self, value: Expr) -> _Region:
+        if value not in self.of:
+            self.of[value] = _Region({value: None})
+        return self.of[value]
+
+    def tie(self, values: Iterable[Expr]) -> None:
+        """Make one region of those of ``values``."""
+        first, *others = (self.add(value) for value in values)
+        for other in others:
+            if other is not first:
+                if len(other.values) > len(first.values):
+                    first, other = other, first
+                first.join(other)
+                for value in other.values:
+                    self.of[value] = first
+
+    def block(self, value: Expr) -> int:
+        """The block of channels that ``value`` is in; 0 for none."""
+        return self.of[value].block if value in self.of else 0
+
+    def all(self) -> list[_Region]:
+        return list(dict.fromkeys(self.of.values()))
+
+
+def _regions(body: Expr, target: Target) -> _Regions:
+    """The regions of ``body``, their blocks chosen."""
+    found = _Regions(target)
+    nodes = [node for node in postorder(body) if isinstance(node, Expr)]
+    for node in nodes:
+        lanes = target.lanes(tensor_type_of(node).dtype) if rules.spatial_rank(node) is not None else 0
+        if rules.is_convolution(node, lanes):
+            found.convolutions[node] = lanes
+            found.add(node).gain += _elements(node)
+        elif (tied := rules.tied(node, lanes)) is not None:
+            found.tied[node] = tied
+            found.tie((node, *tied.ties))
+            assert isinstance(node, Call)
+            if not _is_elementwise(node):
+                found.of[node].gain += _elements(node)
+    _mark_borders(nodes, body, found)
+    for region in found.all():
+        region.block = _block(region, target)
+    return found
+
+
+def _is_elementwise(node: Call) -> bool:
+    """Whether vectors of pixels do for ``node`` as well as vectors of channels."""
+    return not str(node.op).startswith("nn.conv") and "pool" not in str(node.op)
+
+
+def _mark_borders(nodes: list[Expr], body: Expr, found: _Regions) -> None:
+    """Note which values must be there in the other layout if their region is in blocks."""
+    for value, region in found.of.items():
+        if value not in found.tied and value not in found.convolutions and not isinstance(value, Constant):
+            region.borders[value] = None
+    fields = {node.args[0] for node in found.tied if isinstance(node, Call)}  # tuples of concatenations
+    for node in nodes:
+        if node in found.convolutions or (isinstance(node, Tuple) and node in fields):
+            continue
+        ties = found.tied[node].ties if node in found.tied else ()
+        for child in node.children():
+            if child in found.of and child not in ties:  # type: ignore[operator]
+                found.of[child].borders[child] = None  # type: ignore[index]
+    if body in found.of:
+        found.of[body].borders[body] = None
+
+
+def _block(region: _Region, target: Target) -> int:
+    """The block of channels for ``region``: the one with the fewest vectors; 0 if blocks do not pay."""
+    if region.gain <= BORDER_COST * sum(_elements(value) for value in region.borders):
+        return 0
+    kinds = {tensor_type_of(value).dtype for value in region.values}
+    lanes = min(target.lanes(kind) for kind in kinds)
+    channels = [rules.channels_of(value) for value in region.values]
+    blocks = (block for block in (lanes // 4, lanes // 2, lanes) if block > 1)
+    return min(blocks, key=lambda block: sum(-(-count // block) for count in channels), default=0)
+
+
+def _elements(value: Expr) -> float:
+    """How many elements ``value`` has, named dimensions taken for likely ones."""
+    total = 1.0
+    for extent in tensor_type_of(value).shape:
+        total *= evaluate_dim(extent, dict.fromkeys(dims_of(extent), LIKELY_EXTENT))
+    return total
+
+
+# --- the new graph ------------------------------------------------------------------------------
+
+
+class _Rewriter:
+    """The values of the new graph, in either layout, by those of the old one."""
+
+    def __init__(self, regions: _Regions, target: Target) -> None:
+        self.regions, self.target = regions, target
+        self.plain: dict[Expr, Expr] = {}
+        self.blocked: dict[tuple[Expr, int], Expr] = {}
+
+    def rewrite(self, body: Expr) -> Expr:
+        for node in postorder(body):
+            assert isinstance(node, Expr)
+            block = self.regions.block(node)
+            if node in self.regions.convolutions:
+                self._convolution(node, block)
+            elif block and node in self.regions.tied:
+                self.blocked[node, block] = self._tied(node, block)
+            elif not isinstance(node, Tuple):  # tuples are made where needed: fields may be in blocks
+                self.plain[node] = node.map_children(self.as_plain)
+        return self.as_plain(body)
+
+    def as_plain(self, value: Expr) -> Expr:
+        """``value`` channels-first."""
+        if value not in self.plain and isinstance(value, Tuple):
+            self.plain[value] = value.map_children(self.as_plain)
+        if value not in self.plain:
+            self.plain[value] = self._taken_out(value, self.regions.block(value))
+        return self.plain[value]
+
+    def _taken_out(self, value: Expr, block: int) -> Expr:
+        """``value``, which is in blocks, channels-first."""
+        type_, channels = tensor_type_of(value), rules.channels_of(value)
+        blocked, plain = self.blocked[value, block], windows.LAYOUTS[type_.ndim - 2]
+        if channels % block == 0 and all(isinstance(n, int) and n == 1 for n in type_.shape[2:]):
+            return make("reshape", blocked, newshape=type_.shape, allowzero=True, span=_span(value))
+        made: Expr = make(
+            "layout_transform",
+            blocked,
+            src_layout=f"{plain}{block}c",
+            dst_layout=plain,
+            span=_span(value),
+        )
+        if channels % block:
+            cut = {"begin": (0,), "end": (channels,), "strides": (1,), "axes": (1,)}
+            made = make("strided_slice", made, span=_span(value), **cut)
+        return made
+
+    def as_blocked(self, value: Expr, block: int) -> Expr:
+        """``value`` in blocks of ``block`` channels."""
+        if (value, block) not in self.blocked:
+            plain = windows.LAYOUTS[tensor_type_of(value).ndim - 2]
+            self.blocked[value, block] = make(
+                "layout_transform",
+                self.as_plain(value),
+                src_layout=plain,
+                dst_layout=f"{plain}{block}c",
+                span=_span(value),
+            )
+        return self.blocked[value, block]
+
+    def _convolution(self, node: Expr, written: int) -> None:
+        assert isinstance(node, Call)
+        read = self.regions.block(node.args[0])
+        data = self.as_blocked(node.args[0], read) if read else self.as_plain(node.args[0])
+        made = rules.convolution(node, data, read, written, self.regions.convolutions[node])
+        if written:
+            self.blocked[node, written] = made
+        else:
+            self.plain[node] = made
+
+    def _tied(self, node: Expr, block: int) -> Expr:
+        assert isinstance(node, Call)
+        tied = self.regions.tied[node]
+        (first, *_) = node.args
+        args = first.fields if isinstance(first, Tuple) else node.args
+        return tied.convert(
+            block,
+            tuple(self.as_blocked(a, block) if a in tied.ties else self.as_plain(a) for a in args),
+        )
+
+
+def _span(value: Expr):
+    return getattr(value, "span", None)

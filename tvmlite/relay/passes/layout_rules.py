@@ -1,0 +1,267 @@
+"""How operators meet channels in blocks: which values must share a layout, and what a call becomes.
+
+A value in blocks is a tensor ``(n, c, spatial..)`` laid out as ``(n, c / block, spatial.., block)``, its last
+block filled up with whatever. Three kinds of operators deal in them: convolutions read and write either
+layout; the tied ones write the layout they read; all others know channels-first only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tvmlite.relay import op as operators
+from tvmlite.relay.infer import tensor_type_of, type_of
+from tvmlite.relay.ir import Call, Constant, Expr, Tuple, canonical, constant
+from tvmlite.relay.op import Fuse, make
+from tvmlite.relay.ops import conv_blocked, windows
+from tvmlite.relay.types import TensorType
+
+CONVOLVED = ("float32", "float64")
+"""The dtypes that convolutions on blocks have kernels for."""
+
+FEW_CHANNELS = 4
+"""Convolutions with no more output channels than this would waste most of a vector of channels."""
+
+_RANKS = {f"nn.conv{rank}d": rank for rank in (1, 2, 3)}
+_POOLS = {f"nn.{kind}_pool{rank}d": rank for kind in ("max", "avg") for rank in (1, 2, 3)}
+_POOLS |= {"nn.global_max_pool2d": 2, "nn.global_avg_pool2d": 2}
+_RESIZES = {f"image.resize{rank}d": rank for rank in (1, 2, 3)}
+_REDUCTIONS = ("mean", "max", "min", "sum")
+_WITHOUT_AXES = {"a_min", "a_max", "alpha", "dtype"}
+"""Attributes of element-wise operators that do not speak of axes."""
+
+
+def blocked_layout(rank: int, block: int) -> str:
+    """``NCHW16c``, for ``rank`` spatial axes."""
+    return f"{windows.LAYOUTS[rank]}{block}c"
+
+
+def spatial_rank(value: Expr) -> int | None:
+    """The number of spatial axes of a value that may be in blocks: its channels are a number. Else None."""
+    type_ = type_of(value)
+    if not isinstance(type_, TensorType) or type_.ndim - 2 not in windows.LAYOUTS:
+        return None
+    return type_.ndim - 2 if isinstance(type_.shape[1], int) else None
+
+
+def channels_of(value: Expr) -> int:
+    """The channels of a value that may be in blocks."""
+    channels = tensor_type_of(value).shape[1]
+    assert isinstance(channels, int)
+    return channels
+
+
+# --- convolutions -------------------------------------------------------------------------------
+
+
+def is_convolution(node: Expr, lanes: int) -> bool:
+    """Whether ``node`` is a convolution, not depthwise, with a kernel for vectors of ``lanes`` channels."""
+    match node:
+        case Call(op=str() as name, args=(_, Constant(weight))) if name in _RANKS and _is_plain(node):
+            outputs, groups = weight.shape[0], node["groups"]
+            if groups > 1 and (weight.shape[1] == 1 or outputs % (groups * lanes)):
+                return False
+            return outputs > FEW_CHANNELS and spatial_rank(node.args[0]) is not None
+    return False
+
+
+def _is_plain(node: Call) -> bool:
+    """Whether a convolution is channels-first, of a dtype for which there are kernels on blocks."""
+    rank = _RANKS[str(node.op)]
+    kinds = {tensor_type_of(one).dtype for one in (*node.args, node)}
+    layouts = (node["data_layout"], node["kernel_layout"], node["out_layout"] or node["data_layout"])
+    plain = (windows.LAYOUTS[rank], conv_blocked.WEIGHT_LAYOUTS[rank], windows.LAYOUTS[rank])
+    return layouts == plain and len(kinds) == 1 and kinds <= set(CONVOLVED)
+
+
+def convolution(node: Call, data: Expr, read: int, written: int, lanes: int) -> Call:
+    """The convolution ``node`` of ``data`` in blocks of ``read`` channels (0: none), its result in blocks of
+    ``written``; without blocks of its own it is computed in vectors of ``lanes`` channels."""
+    rank, block = _RANKS[str(node.op)], written or lanes
+    weight = node.args[1]
+    plain, layout = conv_blocked.WEIGHT_LAYOUTS[rank], conv_blocked.weight_layout(rank, block)
+    attrs = {
+        **dict(node.attrs),
+        "data_layout": blocked_layout(rank, read) if read else windows.LAYOUTS[rank],
+        "out_layout": blocked_layout(rank, written) if written else windows.LAYOUTS[rank],
+        "kernel_layout": layout,
+        "channels": channels_of(node),
+    }
+    packed = make("layout_transform", weight, src_layout=plain, dst_layout=layout, span=node.span)
+    return Call(conv_blocked.name_of(rank), (data, packed), canonical(attrs), node.span)
+
+
+# --- tied operators -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tied:
+    """An operator whose result is in blocks if, and only if, the values ``ties`` are.
+
+    ``convert(block, args)`` is the call on blocks; ``args`` are the call's own, the fields of a tuple spread
+    out: the ties in blocks, the others as they were.
+    """
+
+    ties: tuple[Expr, ...]
+    convert: Callable[[int, tuple[Expr, ...]], Expr]
+
+
+def tied(node: Expr, lanes: int) -> Tied | None:
+    """How the call ``node`` deals in blocks of up to ``lanes`` channels; None if it does not."""
+    if not isinstance(node, Call) or not isinstance(node.op, str) or spatial_rank(node) is None:
+        return None
+    name = node.op
+    if name in _RANKS:
+        return _depthwise(node)
+    if name in _POOLS or name in _RESIZES:
+        return _windowed(node)
+    if name in _REDUCTIONS:
+        return _reduction(node)
+    if name == "nn.pad":
+        return _pad(node)
+    if name == "concatenate":
+        return _concatenation(node, lanes)
+    if name in ("nn.bias_add", "nn.prelu"):
+        return _per_channel(node)
+    row = operators.get(name, node.span)
+    if row.fuse <= Fuse.BROADCAST and row.num_inputs and row.attrs.keys() <= _WITHOUT_AXES:
+        return _elementwise(node)
+    return None
+
+
+def _ndim(node: Expr) -> int:
+    return tensor_type_of(node).ndim
+
+
+def _with(node: Call, args: tuple[Expr, ...], **attrs: object) -> Call:
+    return Call(node.op, args, canonical({**dict(node.attrs), **attrs}), node.span)
+
+
+def _depthwise(node: Call) -> Tied | None:
+    data, weight = node.args
+    if not isinstance(weight, Constant) or not _is_plain(node) or spatial_rank(data) is None:
+        return None
+    if not node["groups"] == weight.data.shape[0] == channels_of(data) or weight.data.shape[1] != 1:
+        return None
+    rank = _RANKS[str(node.op)]
+
+    def convert(block: int, args: tuple[Expr, ...]) -> Expr:
+        layout = conv_blocked.weight_layout(rank, block, depthwise=True)
+        packed = make(
+            "layout_transform",
+            weight,
+            src_layout=conv_blocked.WEIGHT_LAYOUTS[rank],
+            dst_layout=layout,
+            span=node.span,
+        )
+        attrs = {
+            **dict(node.attrs),
+            "data_layout": blocked_layout(rank, block),
+            "out_layout": "",
+            "kernel_layout": layout,
+        }
+        return Call(conv_blocked.name_of(rank, True), (args[0], packed), canonical(attrs), node.span)
+
+    return Tied((data,), convert)
+
+
+def _windowed(node: Call) -> Tied | None:
+    """Poolings and resizings: the layout is an attribute."""
+    rank = {**_POOLS, **_RESIZES}[str(node.op)]
+    if node["layout"] != windows.LAYOUTS[rank] or node.get("out_layout"):
+        return None
+    return Tied(node.args, lambda block, args: _with(node, args, layout=blocked_layout(rank, block)))
+
+
+def _reduction(node: Call) -> Tied | None:
+    """Reductions of spatial axes, which keep their places."""
+    axes, rank = node["axis"], _ndim(node.args[0])
+    if not node["keepdims"] or node.get("exclude") or axes is None:
+        return None
+    several = tuple(axis % rank for axis in (axes if isinstance(axes, tuple) else (axes,)))
+    if min(several, default=0) < 2:
+        return None
+    return Tied(node.args, lambda block, args: _with(node, args, axis=several))
+
+
+def _pad(node: Call) -> Tied | None:
+    widths = node["pad_width"]
+    if any(not isinstance(width, int) or width for pair in widths[:2] for width in pair):
+        return None
+    return Tied(node.args[:1], lambda block, args: _with(node, args, pad_width=(*widths, (0, 0))))
+
+
+def _concatenation(node: Call, lanes: int) -> Tied | None:
+    """Along the channels if all but the last have whole blocks, or along any other axis."""
+    if not isinstance(node.args[0], Tuple):
+        return None
+    fields, axis = node.args[0].fields, node["axis"] % _ndim(node)
+    if axis == 1 and any(channels_of(field) % lanes for field in fields[:-1] if spatial_rank(field)):
+        return None
+    if any(spatial_rank(field) is None for field in fields):
+        return None
+
+    def convert(block: int, args: tuple[Expr, ...]) -> Expr:
+        return _with(node, (Tuple(args, node.span),), axis=axis)
+
+    return Tied(fields, convert)
+
+
+def _elementwise(node: Call) -> Tied | None:
+    """Arguments with the channels of the result are tied; others are spread out to be broadcast."""
+    rank = _ndim(node)
+    ties = tuple(arg for arg in node.args if _has_channels(arg, node))
+    if not ties:
+        return None
+
+    def convert(block: int, args: tuple[Expr, ...]) -> Expr:
+        given = (b if a in ties else spread(a, rank, block) for a, b in zip(node.args, args, strict=True))
+        return _with(node, tuple(given))
+
+    return Tied(ties, convert)
+
+
+def _per_channel(node: Call) -> Tied | None:
+    """Operators of a tensor and a vector that has a value for each channel."""
+    data, vector = node.args
+    rank = _ndim(node)
+    if node["axis"] % rank != 1 or spatial_rank(data) is None:
+        return None
+
+    def convert(block: int, args: tuple[Expr, ...]) -> Expr:
+        x, spread_out = args[0], spread_vector(vector, rank, block)
+        if node.op == "nn.bias_add":
+            return make("add", x, spread_out, span=node.span)
+        positive = make("greater", x, constant(0, tensor_type_of(data).dtype), span=node.span)
+        return make("where", positive, x, make("multiply", x, spread_out, span=node.span), span=node.span)
+
+    return Tied((data,), convert)
+
+
+def _has_channels(arg: Expr, node: Call) -> bool:
+    """Whether ``arg`` has as many axes and channels as the result of ``node``, and is no constant."""
+    if isinstance(arg, Constant) or _ndim(arg) != _ndim(node) or spatial_rank(arg) is None:
+        return False
+    return channels_of(arg) == channels_of(node)
+
+
+def spread_vector(vector: Expr, rank: int, block: int) -> Expr:
+    """A value for each channel, ``(c,)``, so that it broadcasts to a tensor in blocks, once ``rank`` axes."""
+    blocks = make("layout_transform", vector, src_layout="C", dst_layout=f"C{block}c")
+    return make("expand_dims", blocks, axis=1, num_newaxis=rank - 2)
+
+
+def spread(value: Expr, rank: int, block: int) -> Expr:
+    """``value``, which broadcasts to a tensor of ``rank`` axes, so that it does to that tensor in blocks."""
+    type_ = tensor_type_of(value)
+    if all(isinstance(extent, int) and extent == 1 for extent in type_.shape):
+        return value
+    if type_.ndim < rank - 1:
+        return make("expand_dims", value, axis=-1)
+    if type_.ndim < rank:
+        value = make("expand_dims", value, axis=0)
+    if spatial_rank(value) is not None and channels_of(value) == 1:
+        return make("expand_dims", value, axis=-1)
+    plain = windows.LAYOUTS[rank - 2]
+    return make("layout_transform", value, src_layout=plain, dst_layout=f"{plain}{block}c")
