@@ -28,6 +28,10 @@ def transposed(value: Expr, *axes: int) -> Expr:
     return make("transpose", value, axes=axes or None)
 
 
+def laid_out(value: Expr, source: str, target: str) -> Expr:
+    return make("layout_transform", value, src_layout=source, dst_layout=target)
+
+
 def simplified(body: Expr) -> Expr:
     return simplify_expr(Module({"main": Function((x, s, i), body)})).main.body
 
@@ -54,6 +58,9 @@ def simplified(body: Expr) -> Expr:
         (transposed(transposed(x)), x),
         (make("nn.pad", x, pad_width=((0, 0), (0, 0), (0, 0))), x),
         (TupleGetItem(Tuple((x, s)), 1), s),
+        (laid_out(x, "NCW", "NCW"), x),
+        (laid_out(laid_out(s, "NC", "NC3c"), "NC3c", "NC"), s),
+        (laid_out(laid_out(x, "NW4w", "NW"), "NW", "NW4w"), x),
     ],
 )
 def test_what_does_nothing_goes(before: Expr, after: Expr) -> None:

@@ -74,7 +74,7 @@ def pipeline(
     if opt_level >= 4:
         passes += [fast_math, combine_parallel_conv2d]
     if opt_level >= 3 and target is not None:
-        passes += [alter_op_layout(target), fold_constant, pack_weights(target)]
+        passes += [alter_op_layout(target), simplify_expr, fold_constant, pack_weights(target)]
     passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
     if opt_level >= 2:
         passes.append(hoist_views)

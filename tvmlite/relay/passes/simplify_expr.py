@@ -25,7 +25,7 @@ def simplify_expr(body: Expr) -> Expr:
 
     ``x * 1``, ``x / 1``, ``x + 0``, ``x - 0`` are ``x`` where its type is theirs; so are copies, casts and
     reshapes to the type at hand. A reshape of a reshape, a transpose of a transpose are one; a transpose that
-    only moves axes of extent 1 is a reshape.
+    only moves axes of extent 1 is a reshape. A layout left and come back to is not left.
     """
     return rewrite(body, simplified)
 
@@ -49,6 +49,8 @@ def simplified(node: Expr) -> Expr:
             return x
         case Call(op=str() as name, args=(Call(op=str() as inner),)) if name in VIEWS and inner in VIEWS:
             return _reshape_of_reshape(node)
+        case Call(op="layout_transform"):
+            return _layout(node)
         case Call(op="nn.pad", args=(x, *_)) if same_type(type_of(node), type_of(x)) and _pads_nothing(node):
             return x
     return node
@@ -72,6 +74,18 @@ def _reshape_of_reshape(node: Call) -> Expr:
         return merged if same_type(type_of(merged), type_of(node)) else node
     except TypeInferError:
         return node  # the two steps were provable one by one, their sum is not
+
+
+def _layout(node: Call) -> Expr:
+    """Nothing, where it is laid out as it is, or was before it was laid out otherwise."""
+    (x,) = node.args
+    if node["src_layout"] == node["dst_layout"]:
+        return x
+    if isinstance(x, Call) and x.op == "layout_transform" and x["src_layout"] == node["dst_layout"]:
+        source = x.args[0]  # whose blocks may have been filled up: then there is more of it now
+        if x["dst_layout"] == node["src_layout"] and same_type(type_of(source), type_of(node)):
+            return source
+    return node
 
 
 def _transpose(node: Call) -> Expr:
