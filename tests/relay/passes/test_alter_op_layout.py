@@ -68,7 +68,7 @@ def test_a_chain_goes_into_blocks_once_and_comes_back_once() -> None:
     assert layouts(body) == [("NCHW", "NCHW16c"), ("NCHW16c", "NCHW16c")]
     assert calls(body) == [
         CONV, "add", "nn.relu", DEPTHWISE, "clip", CONV, "nn.max_pool2d", "nn.global_avg_pool2d",
-        "layout_transform",
+        "reshape",
     ]  # fmt: skip
 
 

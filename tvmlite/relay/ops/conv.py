@@ -14,6 +14,7 @@ from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
 from tvmlite.relay.ops import windows
+from tvmlite.relay.ops.common import is_one, product_of, ravelled, unravelled
 from tvmlite.relay.types import Dim, Shape, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as te
@@ -122,7 +123,10 @@ def conv_compute(rank: int) -> Callable[..., te.Tensor]:
             windows.window_extent(size, k, s, d, 0, 0)
             for size, k, s, d in zip(source.shape[2:], weight.shape[2:], strides, dilation, strict=True)
         )
-        result = _plain(source, weight, shape, strides, dilation, call["groups"], sum_dtype(dtype))
+        if rank > 1 and source is data and all(is_one(n) for n in (*weight.shape[2:], *strides)):
+            result = _pointwise(data, weight, call["groups"], sum_dtype(dtype))
+        else:
+            result = _plain(source, weight, shape, strides, dilation, call["groups"], sum_dtype(dtype))
         return converted(result, dtype)
 
     return compute
@@ -133,10 +137,6 @@ def converted(value: te.Tensor, dtype: str) -> te.Tensor:
     if value.dtype == dtype:
         return value
     return te.compute(value.shape, lambda *i: e.cast(dtype, value[i]), name="converted", tag="elemwise")
-
-
-def _is_one(*extents: Dim) -> bool:
-    return all(isinstance(n, int) and n == 1 for n in extents)
 
 
 def _plain(
@@ -164,13 +164,39 @@ def _plain(
             [channel, *taps],
         )
 
-    depthwise = groups > 1 and _is_one(inputs)
+    depthwise = groups > 1 and is_one(inputs)
     return te.compute(
         (data.shape[0], weight.shape[0], *shape),
         element,
         name="conv",
         tag="depthwise_conv2d" if depthwise else "conv2d",
         attrs={"strides": strides, "dilation": dilation, "groups": groups},
+    )
+
+
+def _pointwise(data: te.Tensor, weight: te.Tensor, groups: int, dtype: str) -> te.Tensor:
+    """A 1x1 convolution with stride 1: all pixels of a plane are one axis, as in a matrix product."""
+    extents, inputs = data.shape[2:], weight.shape[1]
+    per_group = weight.shape[0] // groups
+    channel = te.reduce_axis(inputs, name="ic")
+
+    def element(n: Any, o: Any, p: Any) -> e.Expr:
+        read = channel if groups == 1 else o // per_group * inputs + channel
+        value = data[(n, read, *unravelled(p, extents))].astype(dtype)
+        return te.sum(value * weight[(o, channel, *(0,) * len(extents))].astype(dtype), channel)
+
+    conv = te.compute(
+        (data.shape[0], weight.shape[0], product_of(extents)),
+        element,
+        name="conv",
+        tag="conv2d_pointwise",
+        attrs={"groups": groups},
+    )
+    return te.compute(
+        (*conv.shape[:2], *extents),
+        lambda n, o, *at: conv[n, o, ravelled(at, extents)],
+        name="conv_planes",
+        tag="conv2d_planes",
     )
 
 

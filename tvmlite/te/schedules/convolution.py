@@ -16,7 +16,7 @@ from tvmlite.te.schedules.group import (
 )
 from tvmlite.te.schedules.injective import elementwise_loops
 from tvmlite.te.schedules.sliding import sliding
-from tvmlite.te.schedules.tile import tile_for
+from tvmlite.te.schedules.tile import register_tile, tile_for
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
 
@@ -36,6 +36,8 @@ def convolution(group: Group) -> None:
         blocks(group, group.tagged("depthwise_conv2d_blocked")[-1])
     elif group.tagged("depthwise_conv2d"):
         sliding(group, group.tagged("depthwise_conv2d")[-1])
+    elif group.tagged("conv2d_pointwise"):
+        pointwise(group, group.tagged("conv2d_pointwise")[-1])
     else:
         plain(group, group.tagged("conv2d")[-1])
 
@@ -157,13 +159,39 @@ def plain(group: Group, anchor: ComputeOp) -> None:
     finish(group, host)
 
 
+def pointwise(group: Group, anchor: ComputeOp) -> None:
+    """A matrix product in each group: vectors of pixels against scalars of the weight, in a register tile."""
+    host = group.host(group.readers(anchor.output(0))[0].output(0))
+    group.inline_all_but({host.op})
+    stage, lanes = group.stage(host), group.target.lanes(anchor.output(0).dtype)
+    batch, channel, *rest = group.axes(host)
+    pixels, per_group = product(extent_of(a) for a in rest), _channels_of_a_group(anchor)
+    vectors = None if pixels is None else -(-pixels // lanes)
+    tile = register_tile(per_group or 1, vectors, 1, group.target.vector_registers, even=True)
+    outer, inner = stage.split(channel, factor=tile.rows)
+    place, along = stage.split(stage.fuse(*rest), factor=tile.blocks * lanes)
+    several, vector = stage.split(along, factor=lanes)
+    stage.reorder(batch, outer, place, inner, several, vector)
+    stage.unroll(inner)
+    stage.unroll(several)
+    stage.vectorize(vector)
+    spread = stage.fuse(batch, outer)
+    if worth_threads(work_of(anchor)):
+        stage.parallel(spread)
+    _accumulate_plain(group.stage(anchor), stage, place, lanes)
+    finish(group, host)
+
+
+def _channels_of_a_group(anchor: ComputeOp) -> int | None:
+    channels = extent_of(anchor.axis[1])
+    return None if channels is None else channels // dict(anchor.attrs).get("groups", 1)
+
+
 def _channels_at_once(anchor: ComputeOp) -> int:
     """How many output channels share the vectors of data: of one group, and as good as all of them."""
-    groups = dict(anchor.attrs).get("groups", 1)
-    channels = extent_of(anchor.axis[1])
-    if channels is None:
+    per_group = _channels_of_a_group(anchor)
+    if per_group is None:
         return 1
-    per_group = channels // groups
     return next(n for n in (8, 7, 6, 5, 4, 3, 2, 1) if per_group % n == 0)
 
 

@@ -34,10 +34,13 @@ class RegisterTile:
 
 
 @cache
-def register_tile(rows: int | None, blocks: int | None, vectors: int, registers: int) -> RegisterTile:
+def register_tile(
+    rows: int | None, blocks: int | None, vectors: int, registers: int, even: bool = False
+) -> RegisterTile:
     """The quickest tile for ``rows`` by ``blocks`` (None: unknown), each block ``vectors`` vectors wide.
 
-    Accumulators, the vectors of one step and one broadcast scalar must fit into ``registers``.
+    Accumulators, the vectors of one step and one broadcast scalar must fit into ``registers``. If ``even``,
+    the rows of a tile divide ``rows``.
     """
     best, best_time = RegisterTile(1, 1), float("inf")
     total_rows, total_blocks = rows or MANY, blocks or MANY
@@ -45,6 +48,8 @@ def register_tile(rows: int | None, blocks: int | None, vectors: int, registers:
         for high in range(1, min(total_rows, registers) + 1):
             if (high + 1) * wide * vectors + 1 > registers:
                 break
+            if even and total_rows % high:
+                continue
             time = _tiles(total_rows, high) * _tiles(total_blocks, wide) * _step(high, wide * vectors)
             if time < best_time * 0.999:
                 best, best_time = RegisterTile(high, wide), time
