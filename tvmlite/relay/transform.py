@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tvmlite.core.target import Target
 from tvmlite.relay import passes
 from tvmlite.relay.ir import Module
 
@@ -88,6 +89,11 @@ def FastMath() -> Pass:
 def ToMixedPrecision(mixed_precision_type: str = "float16") -> Pass:
     """Matrix products and convolutions in 16-bit floats."""
     return passes.to_mixed_precision(mixed_precision_type)
+
+
+def AlterOpLayout(target: str | Target = "native") -> Pass:
+    """Puts the channels of convolution networks in blocks of one vector of ``target``."""
+    return passes.alter_op_layout(Target.parse(target))
 
 
 def FuseOps(fuse_opt_level: int = 1) -> Pass:

@@ -19,6 +19,9 @@ from tvmlite.te.tensor import ComputeOp, IterVar, Tensor, TensorRead
 PARTIAL_VECTORS = 4
 """Vectors of partial results of a long contiguous reduction: additions that need not wait for each other."""
 
+INTERLEAVED = 8
+"""Partial results of a reduction for one vector of neighbouring results."""
+
 COMBINED = 4
 """So many partial results are combined one after the other."""
 
@@ -147,6 +150,7 @@ def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, parallel: bo
     if not op.axis:
         return
     result = op.output(0)
+    partial = _interleaved(group, op, lanes)
     sums = group.schedule.cache_write(result, "local") if host is result else result
     stage = group.stage(host)
     axes = group.axes(host)
@@ -164,6 +168,28 @@ def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, parallel: bo
     if parallel:
         stage.parallel(place)
     reduce_columns(group.stage(sums), stage, place, lanes if several > 1 else None)
+    if partial is not None:
+        group.stage(partial).compute_at(stage, place)
+
+
+def _interleaved(group: Group, op: ComputeOp, lanes: int) -> Tensor | None:
+    """Several partial results where neighbouring results are but one vector: additions that need not wait for
+    each other, and sums of fewer terms, which round less. None where there are other vectors to go on with."""
+    width, stage = extent_of(op.axis[-1]), group.stage(op)
+    if width is None or width > lanes or lanes < 2:
+        return None
+    row, extent = _contiguous_row(stage, op)
+    if extent is not None and extent < 4 * INTERLEAVED:
+        return None
+    _, turn = stage.split(row, factor=INTERLEAVED)
+    partial = group.schedule.rfactor(op.output(0), turn, factor_axis=len(op.axis) - 1)
+    part = group.stage(partial)
+    *kept, turn_axis, lane = group.axes(partial)
+    steps = [leaf for leaf in part.leaf_iter_vars if leaf.kind == "reduce"]
+    part.reorder(*kept, *steps, turn_axis, lane)
+    part.unroll(turn_axis)
+    part.vectorize(lane)
+    return partial
 
 
 def reduce_columns(stage: Stage, host: Stage, place: IterVar, lanes: int | None = None) -> None:
