@@ -174,7 +174,7 @@ def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, parallel: bo
 
 def _interleaved(group: Group, op: ComputeOp, lanes: int) -> Tensor | None:
     """Several partial results where neighbouring results are but one vector: additions that need not wait for
-    each other, and sums of fewer terms, which round less. None where there are other vectors to go on with."""
+    each other, and sums of fewer terms, which round less. None where there are vectors enough."""
     width, stage = extent_of(op.axis[-1]), group.stage(op)
     if width is None or width > lanes or lanes < 2:
         return None
