@@ -19,7 +19,7 @@ from tvmlite.te.tensor import ComputeOp, IterVar, Tensor, TensorRead
 PARTIAL_VECTORS = 4
 """Vectors of partial results of a long contiguous reduction: additions that need not wait for each other."""
 
-INTERLEAVED = 8
+INTERLEAVED = 16
 """Partial results of a reduction for one vector of neighbouring results."""
 
 COMBINED = 4
@@ -150,7 +150,7 @@ def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, parallel: bo
     if not op.axis:
         return
     result = op.output(0)
-    partial = _interleaved(group, op, lanes)
+    partials = _interleaved(group, op, lanes)
     sums = group.schedule.cache_write(result, "local") if host is result else result
     stage = group.stage(host)
     axes = group.axes(host)
@@ -168,20 +168,34 @@ def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, parallel: bo
     if parallel:
         stage.parallel(place)
     reduce_columns(group.stage(sums), stage, place, lanes if several > 1 else None)
-    if partial is not None:
+    for partial in partials:
         group.stage(partial).compute_at(stage, place)
 
 
-def _interleaved(group: Group, op: ComputeOp, lanes: int) -> Tensor | None:
+def _interleaved(group: Group, op: ComputeOp, lanes: int) -> list[Tensor]:
     """Several partial results where neighbouring results are but one vector: additions that need not wait for
-    each other, and sums of fewer terms, which round less. None where there are vectors enough."""
+    each other, and sums of fewer terms, which round less; the results of four of them each, lest their own
+    sum be long. Nothing where there are vectors enough."""
     width, stage = extent_of(op.axis[-1]), group.stage(op)
     if width is None or width > lanes or lanes < 2:
-        return None
+        return []
     row, extent = _contiguous_row(stage, op)
-    if extent is not None and extent < 4 * INTERLEAVED:
-        return None
+    if extent is not None and extent < 2 * INTERLEAVED:
+        return []
     _, turn = stage.split(row, factor=INTERLEAVED)
+    found = [_turns(group, op, turn)]
+    stage = group.stage(op)
+    assert isinstance(stage.op, ComputeOp)
+    _, turn = stage.split(stage.op.reduce_axis[-1], factor=COMBINED)
+    found.append(_turns(group, op, turn))
+    for leaf in group.stage(op).leaf_iter_vars:
+        if leaf.kind == "reduce":
+            group.stage(op).unroll(leaf)
+    return found
+
+
+def _turns(group: Group, op: ComputeOp, turn: IterVar) -> Tensor:
+    """The partial results of the ``turn``s, side by side before the vector of neighbouring results."""
     partial = group.schedule.rfactor(op.output(0), turn, factor_axis=len(op.axis) - 1)
     part = group.stage(partial)
     *kept, turn_axis, lane = group.axes(partial)
