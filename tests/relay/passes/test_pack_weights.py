@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.target import Target
 from tvmlite.relay.interpret import interpret
 from tvmlite.relay.ir import Call, Constant, Expr, Function, Module, Var, constant, var
@@ -15,7 +16,7 @@ narrow = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=nehalem")
 
 
 def const(*shape: int, dtype: str = "float32") -> Constant:
-    return constant(rng.standard_normal(shape).astype(dtype))
+    return constant(rng.standard_normal(shape).astype(dtypes.numpy_of(dtype)))
 
 
 def packed(param: Var, body: Expr, target: Target = wide) -> Call:
