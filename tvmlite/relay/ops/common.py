@@ -173,6 +173,8 @@ def ravelled(at: Sequence[Any], extents: Shape) -> Any:
 
 def unravelled(flat: Any, extents: Shape) -> list[Any]:
     """The place in an array of ``extents`` of its element number ``flat``."""
+    if not extents:
+        return []
     places: list[Any] = []
     for extent in reversed(extents[1:]):
         places.append(flat % extent)
