@@ -50,7 +50,7 @@ def check(proto: onnx.ModelProto, feeds: list[dict[str, np.ndarray]], target: st
     lib = tvmlite.compile(module, target=target)
     session = onnxruntime.InferenceSession(proto.SerializeToString())
     for feed in feeds:
-        wanted = session.run(None, feed)
+        wanted: Any = session.run(None, feed)
         meant = interpret(module, feed)
         meant = meant if isinstance(meant, tuple) else (meant,)
         for got, mean, want in zip(lib.run(feed).values(), meant, wanted, strict=True):

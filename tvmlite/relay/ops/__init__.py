@@ -38,6 +38,7 @@ from tvmlite.relay.ops import (
     shape,
     slice,
     sort,
+    suppression,
     tensor_scatter,
 )
 
@@ -79,5 +80,6 @@ __all__ = [
     "shape",
     "slice",
     "sort",
+    "suppression",
     "tensor_scatter",
 ]

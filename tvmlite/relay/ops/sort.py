@@ -30,7 +30,7 @@ def _precedes(x: e.Expr, y: e.Expr, ascending: bool) -> e.Expr:
     return e.Or(before, e.And(e.NotEqual(high, high), e.Equal(low, low)))
 
 
-class _MergeSort:
+class MergeSort:
     """The order of one row by a bottom-up merge sort of its indices.
 
     ``order[side]`` holds sorted runs of ``width`` indices; a turn merges them in pairs into the other side.
@@ -117,7 +117,7 @@ def _sorted_rows(
             def at(k: e.Expr) -> tuple[e.Expr, ...]:
                 return (*others[:axis], k, *others[axis:])
 
-            order = _MergeSort(lambda k: loops.load(buffers[0], *at(k)), data.shape[axis], ascending)
+            order = MergeSort(lambda k: loops.load(buffers[0], *at(k)), data.shape[axis], ascending)
             return order.then(lambda place: write(place, at, buffers))
 
         return loops.nest(rest, row, parallel=True)

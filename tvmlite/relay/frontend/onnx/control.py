@@ -100,7 +100,8 @@ def _of_one_type(
         values = tuple(node.shape(made[index])[axis] for index, axis in differ)
         return [node.make("shape_value", values=values, dtype="int64")]
 
-    asked = If(condition, *(_block(node, graph, extents) for graph in graphs), node.span)
+    counts = [_block(node, graph, extents) for graph in graphs]
+    asked = If(condition, counts[0], counts[1], node.span)
     names = dict(zip(differ, demand.bind(node, asked, ["extent"] * len(differ)), strict=True))
     shapes = [
         tuple(names.get((index, axis), extent) for axis, extent in enumerate(type_.shape))

@@ -356,5 +356,5 @@ def _channel_major(node: OnnxNode, data: Expr, block: int) -> Expr:
 
 @converter("Trilu", since=14)
 def trilu(node: OnnxNode, data: Expr, k: Expr | None = None) -> Expr:
-    offset = 0 if k is None else int(node.number(k, "k"))
+    offset = 0 if k is None else node.one_int(k, "k")
     return node.make("trilu", data, k=offset, upper=bool(node.attr("upper", 1)))
