@@ -1,0 +1,85 @@
+"""Operators whose extents the data tell, compiled once and called with many, against numpy."""
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+import tvmlite
+from tvmlite.relay.frontend.onnx import from_onnx
+
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+rng = np.random.default_rng(0)
+
+
+def compiled(op: str, inputs, count: int, kinds, **attributes):
+    """A model of one node, its inputs ``(name, kind, shape)``, as a library."""
+    names = [f"y{k}" for k in range(count)]
+    node = helper.make_node(op, [name for name, *_ in inputs], names, **attributes)
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [helper.make_tensor_value_info(*one) for one in inputs],
+        [helper.make_tensor_value_info(n, k, None) for n, k in zip(names, kinds, strict=True)],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    return tvmlite.compile(from_onnx(made))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_unique_gives_what_numpy_gives(axis) -> None:
+    attributes = {} if axis is None else {"axis": axis}
+    shape = ["n", 3] if axis != 1 else [3, "n"]
+    lib = compiled("Unique", [("x", FLOAT, shape)], 4, [FLOAT, INT64, INT64, INT64], **attributes)
+    for rows in (1, 7, 40, 0):
+        x = rng.integers(0, 3, (rows, 3)).astype("float32")
+        x = x.T.copy() if axis == 1 else x
+        wanted = np.unique(x, True, True, True, axis)
+        for got, want in zip(lib(x), wanted, strict=True):
+            np.testing.assert_array_equal(got, want.reshape(got.shape))
+
+
+def test_unique_in_order_of_appearance() -> None:
+    lib = compiled("Unique", [("x", FLOAT, ["n"])], 4, [FLOAT, INT64, INT64, INT64], sorted=0)
+    x = np.array([2, 1, 1, 3, 2, 0], np.float32)
+
+    values, first, inverse, counts = lib(x)
+
+    np.testing.assert_array_equal(values, [2, 1, 3, 0])
+    np.testing.assert_array_equal(first, [0, 1, 3, 5])
+    np.testing.assert_array_equal(values[inverse], x)
+    np.testing.assert_array_equal(counts, [2, 2, 1, 1])
+
+
+def test_compress_keeps_what_the_condition_says() -> None:
+    lib = compiled("Compress", [("x", FLOAT, ["n", 4]), ("c", BOOL, ["m"])], 1, [FLOAT], axis=1)
+    for keep in ([True, False, True, True], [False], [False] * 4):
+        x = rng.random((5, 4)).astype("float32")
+        np.testing.assert_array_equal(lib(x, np.array(keep)), np.compress(keep, x, 1))
+
+
+@pytest.mark.parametrize("keep", [0, 1])
+def test_a_reduction_goes_over_axes_that_a_run_tells(keep: int) -> None:
+    inputs = [("x", FLOAT, ["a", "b", 4]), ("axes", INT64, [2])]
+    lib = compiled("ReduceSum", inputs, 1, [FLOAT], keepdims=keep)
+    x = rng.random((2, 3, 4)).astype("float32")
+
+    for axes in ((0, 1), (2, 0), (-1, -2)):
+        np.testing.assert_allclose(lib(x, np.array(axes)), x.sum(axes, keepdims=bool(keep)), rtol=1e-5)
+
+
+def test_a_slice_of_bounds_axes_and_steps_that_a_run_tells() -> None:
+    inputs = [("x", FLOAT, ["a", "b"]), *((name, INT64, [2]) for name in ("starts", "ends", "axes", "steps"))]
+    lib = compiled("Slice", inputs, 1, [FLOAT])
+    x = rng.random((6, 7)).astype("float32")
+    cases = [
+        ((1, 5), (4, -20), (0, 1), (2, -1)),
+        ((-3, 0), (100, 3), (1, 0), (1, 1)),
+        ((4, 2), (1, 2), (0, 1), (1, 3)),
+    ]
+
+    for starts, ends, axes, steps in cases:
+        at = [slice(None)] * 2
+        for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+            at[axis] = slice(start, end if end > -20 else None, step)
+        got = lib(x, *(np.array(v) for v in (starts, ends, axes, steps)))
+        np.testing.assert_array_equal(got, x[tuple(at)])
