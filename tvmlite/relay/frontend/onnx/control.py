@@ -50,9 +50,8 @@ def if_(node: OnnxNode, condition: Expr) -> list[Expr]:
     graphs = node.required("then_branch"), node.required("else_branch")
     branches = [_block(node, graph, lambda made: made) for graph in graphs]
     types = [_fields(branch) for branch in branches]
-    if len(types[0]) != len(types[1]):
-        node.bad(f"its branches have {len(types[0])} and {len(types[1])} outputs")
-    if not all(a.dtype == b.dtype and a.ndim == b.ndim for a, b in zip(*types, strict=True)):
+    alike = [a.dtype == b.dtype and a.ndim == b.ndim for a, b in zip(*types, strict=False)]
+    if len(types[0]) != len(types[1]) or not all(alike):
         return _assumed(node, known, body(node, graphs[0], []))
     scalar = node.reshape(condition, ())
     differ = _differing(node, *types)
