@@ -62,8 +62,9 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"
     lane = pixels.pop() if in_blocks else None
     pixelwise = len(anchor.axis) == 4
-    along_extent = product(extent_of(a) for a in pixels) if pixelwise else extent_of(pixels[-1])
-    tile = tile_for(group.target, anchor.output(0).dtype, block, along_extent, count)
+    width = extent_of(pixels[-1])
+    # A tile of a plane of known width lies within one row: bounds of tiles that straddle rows are not tight.
+    tile = tile_for(group.target, anchor.output(0).dtype, block, width, count, even=pixelwise)
     rows, along = ([], stage.fuse(*pixels)) if pixelwise else (pixels[:-1], pixels[-1])
     outer_block = channel
     if lane is None:

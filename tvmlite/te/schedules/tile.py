@@ -69,7 +69,9 @@ def _step(rows: int, vectors: int) -> float:
     return max(work, loads, LATENCY) + LOAD_WEIGHT * (rows + FAR * vectors)
 
 
-def tile_for(target: Target, dtype: str, block: int, rows: int | None, blocks: int | None) -> RegisterTile:
-    """The tile for blocks of ``block`` elements of ``dtype`` on ``target``."""
+def tile_for(
+    target: Target, dtype: str, block: int, rows: int | None, blocks: int | None, even: bool = False
+) -> RegisterTile:
+    """The tile for blocks of ``block`` elements of ``dtype`` on ``target``; ``even`` as above."""
     vectors = max(1, block // target.lanes(dtype))
-    return register_tile(rows, blocks, vectors, target.vector_registers)
+    return register_tile(rows, blocks, vectors, target.vector_registers, even)
