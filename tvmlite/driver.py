@@ -26,7 +26,7 @@ from tvmlite.relay.specialise import Sizes, specialise
 from tvmlite.relay.trust import Witness
 from tvmlite.relay.verify import verify as check
 from tvmlite.report import Report
-from tvmlite.te.codegen.cache import ObjectCache
+from tvmlite.te.codegen.cache import ObjectCache, cache_in
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.lower import lower
@@ -145,4 +145,4 @@ def _symbol(name: str) -> str:
 
 def _cache() -> ObjectCache | None:
     directory = config.cache_dir()
-    return None if directory is None else ObjectCache(directory)
+    return None if directory is None else cache_in(str(directory))

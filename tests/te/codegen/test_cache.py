@@ -189,3 +189,18 @@ def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
 
     assert not list(tmp_path.glob("??/*"))
     assert not list(tmp_path.glob("??/.*"))
+
+
+def test_a_directory_trimmed_lately_is_not_gone_through_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ObjectCache(tmp_path).put("aa" + "0" * 62, b"first")
+    seen: list[ObjectCache] = []
+    monkeypatch.setattr(ObjectCache, "_trim", lambda self: seen.append(self))
+
+    ObjectCache(tmp_path).put("bb" + "0" * 62, b"second")
+    assert seen == []
+
+    os.utime(tmp_path / "trimmed", (1, 1))
+    ObjectCache(tmp_path).put("cc" + "0" * 62, b"third")
+    assert len(seen) == 1

@@ -23,7 +23,7 @@ import llvmlite.binding as llvm
 from tvmlite.core import config, processor
 from tvmlite.core.errors import LibraryError, UnsupportedError
 from tvmlite.core.target import Target
-from tvmlite.te.codegen.cache import ObjectCache, key_of
+from tvmlite.te.codegen.cache import cache_in, key_of
 from tvmlite.te.codegen.llvm_text import EXPLICIT
 
 Kind = Literal["object", "assembly", "ir"]
@@ -41,7 +41,7 @@ def compile_object(ir_text: str, target: Target) -> bytes:
     directory = config.cache_dir()
     if directory is None:
         return _compile(ir_text, target, "object")
-    kept = _cache_in(str(directory))
+    kept = cache_in(str(directory))
     version = ".".join(map(str, llvm.llvm_version_info))
     features = ",".join(target.features)
     key = key_of("object", ir_text, version, target.triple, target.cpu, features, _PIPELINE)
@@ -112,11 +112,6 @@ def _kept(owner: Any) -> Any:
     """``owner`` of something of LLVM's, which is told that it is another's to dispose of: nobody's."""
     owner._owned = True
     return owner
-
-
-@cache
-def _cache_in(directory: str) -> ObjectCache:
-    return ObjectCache(directory)
 
 
 def _engine() -> llvm.orcjit.LLJIT:
