@@ -19,9 +19,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. The exit status is 0 on success, 1 on the user's error, 2 for a wrong command line,
     130 on Ctrl-C, 141 when the reader of our output goes away."""
     options = _parser().parse_args(argv)
+    sys.unraisablehook = _keep_interrupt
     try:
         status = options.command(options)
         sys.stdout.flush()
+        if _interrupts:
+            raise KeyboardInterrupt
         return status
     except BrokenPipeError:  # whoever read our output (head, less) has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -35,6 +38,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("tvmlite: interrupted", file=sys.stderr)
         return 130
+
+
+_interrupts: list[KeyboardInterrupt] = []
+"""Those of Ctrl-C that came where Python can raise nothing: in a destructor, say."""
+
+
+def _keep_interrupt(unraisable: sys.UnraisableHookArgs) -> None:
+    """Remember a lost KeyboardInterrupt; tell of anything else as Python does."""
+    if isinstance(unraisable.exc_value, KeyboardInterrupt):
+        _interrupts.append(unraisable.exc_value)
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -120,12 +120,16 @@ def test_a_copy_goes_on_with_a_trace_of_its_own() -> None:
     assert str(te.lower(copy.replay(), args)) == str(te.lower(copy, args))
 
 
+NOT_PRIMITIVES = {"create_group", "normalize"}
+"""They change no loop: a group's moves are those of its stages, and a normalized schedule is another one."""
+
+
 @pytest.mark.parametrize("owner", [te.Stage, te.Schedule])
 def test_every_primitive_is_recorded(owner: type) -> None:
     rewrites = {
         name: method
         for name, method in inspect.getmembers(owner, inspect.isfunction)
-        if not name.startswith("_") and "-->" in (method.__doc__ or "")
+        if not name.startswith("_") and name not in NOT_PRIMITIVES and "-->" in (method.__doc__ or "")
     }
 
     assert rewrites

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from test_c_vector import MACHINES, PLACE, check
+from c_vectors import MACHINES, PLACE, check
 
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import c

@@ -75,7 +75,7 @@ def test_all_missing_operators_are_listed_with_their_nodes() -> None:
     nodes = [
         node("Foo", "x", "a", "foo_1", domain="com.example"),
         node("Relu", "a", "b"),
-        node("Unique", "b", "c", "unique_1"),
+        node("StringNormalizer", "b", "c", "strings_1"),
         node("Foo", "c", "y", "foo_2", domain="com.example"),
     ]
     model = model_of(nodes, [("x", FLOAT, [2])], [("y", FLOAT, [2])])
@@ -83,7 +83,7 @@ def test_all_missing_operators_are_listed_with_their_nodes() -> None:
 
     with pytest.raises(UnsupportedError) as caught:
         from_onnx(model)
-    assert "Unique: 1 node ('unique_1')" in str(caught.value)
+    assert "StringNormalizer: 1 node ('strings_1')" in str(caught.value)
     assert "com.example.Foo: 2 nodes ('foo_1', 'foo_2')" in str(caught.value)
 
 

@@ -37,7 +37,10 @@ def gather(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
 def gather_elements(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
     shape = node.shape(data)
     axis = node.axis(node.attr("axis", 0), len(shape))
-    for other, extent in enumerate(node.shape(indices)):
+    extents = node.shape(indices)
+    if len(extents) != len(shape):
+        node.bad(f"indices of rank {len(extents)} for data of rank {len(shape)}")
+    for other, extent in enumerate(extents):
         if other != axis and not (isinstance(extent, int) and isinstance(shape[other], int)):
             data = at_least(node, data, other, extent)
     return node.make("gather", data, from_front(node, indices, shape[axis]), axis=axis)

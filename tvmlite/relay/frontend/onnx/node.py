@@ -248,7 +248,10 @@ class OnnxNode:
             return value
         if any(isinstance(d, int) and d == 0 for d in shape):  # to the operator 0 is the extent there was
             return self.full(0, shape, self.dtype(value))
-        return self.make("reshape", value, newshape=tuple(shape))
+        open_ = not all(
+            isinstance(d, int) for d in shape
+        )  # an extent that a run tells may be 0, and is no code
+        return self.make("reshape", value, newshape=tuple(shape), allowzero=open_)
 
     def transpose(self, value: Expr, axes: Sequence[int]) -> Expr:
         """``value`` with its axes permuted; a constant is permuted at once."""
