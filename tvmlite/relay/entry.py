@@ -278,7 +278,9 @@ class _EntryBuilder:
         if not isinstance(node.op, Function):
             raise UnsupportedError(f"operator {node.op!r} outside a fused group", node.span)
         interface = self.kernels[node.op]
-        places = [self.place(slot) for arg in node.args for slot in slots_of(arg)]
+        shared = memory.in_place(node)
+        args = [arg for position, arg in enumerate(node.args) if position != shared]
+        places = [self.place(slot) for arg in args for slot in slots_of(arg)]
         places += [self.place((node, i)) for i in range(len(tensor_types(type_of(node))))]
         statement: loop.Stmt = loop.CallKernel(
             interface.symbol,

@@ -12,10 +12,12 @@ from tvmlite.core.target import Target
 from tvmlite.relay import op as operators
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var
+from tvmlite.relay.memory import IN_PLACE
 from tvmlite.relay.types import TensorType, TupleType, Type
 from tvmlite.te import expr as e
 from tvmlite.te import schedules
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop.in_place import in_place
 from tvmlite.te.lower import lower as lower_schedule
 from tvmlite.te.tensor import PlaceholderOp, Tensor, compute, placeholder
 
@@ -24,13 +26,16 @@ def lower_group(group: Function, target: Target, name: str) -> loop.Function:
     """The kernel of a fused ``group``, in structured loop IR.
 
     Its parameters are one buffer for each parameter of the group, one for each output, and then the
-    dimensions that the group mentions, in the order of their names (``dimensions``).
+    dimensions that the group mentions, in the order of their names (``dimensions``). Of a group that is
+    ``in_place``, the parameter it names is the output: one buffer, read and then written.
     """
     inputs = {param: _placeholder(param) for param in group.params}
     outputs = _outputs(_computes(group, inputs))
     schedule = schedules.apply(anchor(group).schedule, outputs, target)
     args = [*inputs.values(), *outputs, *dimensions(group)]
-    return lower_schedule(schedule, args, name)
+    function = lower_schedule(schedule, args, name)
+    position = dict(group.attrs).get(IN_PLACE)
+    return function if position is None else in_place(function, position)
 
 
 def group_outputs(group: Function) -> tuple[Tensor, ...]:

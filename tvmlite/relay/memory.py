@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import VerifyError
 from tvmlite.relay.blocks import VIEWS, Bind, Block, Branch, Repeat, Run, is_view
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Call, Expr, LetDims, Tuple, TupleGetItem
+from tvmlite.relay.ir import Call, Expr, Function, LetDims, Tuple, TupleGetItem
 from tvmlite.relay.types import Dim, TensorType, TupleType, Type, dims_of, normal_dim, show_dim
 from tvmlite.te import expr as te
 
-__all__ = ["VIEWS", "Frame", "Lifetime", "MemoryPlan", "Slot", "is_view", "plan", "slots_of", "tensor_types"]
+__all__ = [
+    "IN_PLACE",
+    "VIEWS",
+    "Frame",
+    "Lifetime",
+    "MemoryPlan",
+    "Slot",
+    "dying",
+    "in_place",
+    "is_view",
+    "plan",
+    "slots_of",
+    "tensor_types",
+]
+
+IN_PLACE = "in_place"
+"""The attribute of a group that says which argument's place its result takes (``passes.reuse_operands``)."""
 
 SMALL_NUMBER = 512
 """A size of so many bytes times dimensions is aligned by rounding up the number; below, that would waste
@@ -47,10 +64,11 @@ class Frame:
 class MemoryPlan:
     """Byte offsets, multiples of 64, of the intermediate values of a function, in a workspace of ``size``.
 
-    Values whose lives overlap do not overlap in memory. Parameters, constants and views have none, nor
-    have the function's results, but for those of extents that come from data. Those, and all values of such
-    extents, lie in the ``frames`` of the workspace, behind ``size``, one for each time that extents become
-    known. Offsets and sizes are ints, or int64 expressions over named dimensions and the bases of frames.
+    Values whose lives overlap do not overlap in memory, but for results of groups that take the place of an
+    argument (``in_place``). Parameters, constants and views have none, nor have the function's results, but
+    for those of extents that come from data. Those, and all values of such extents, lie in the ``frames`` of
+    the workspace, behind ``size``, one for each time that extents become known. Offsets and sizes are ints,
+    or int64 expressions over named dimensions and the bases of frames.
     """
 
     offsets: dict[Slot, Dim]
@@ -75,6 +93,7 @@ def plan(root: Block, homes: Container[Slot] = ()) -> MemoryPlan:
     themselves; those of different symbolic parts, which nothing orders, do not.
     """
     lives = _Lives(root)
+    lives.take_places()
     frame_of: dict[te.SizeVar, Bind] = {d: bind for bind in lives.binds for d in bind.node.dims}
     grouped: dict[Bind | None, list[Lifetime]] = {None: [], **{bind: [] for bind in lives.binds}}
     depths = {bind: depth for depth, bind in enumerate(lives.binds)}
@@ -90,7 +109,24 @@ def plan(root: Block, homes: Container[Slot] = ()) -> MemoryPlan:
         outer = frames[around] if around is not None else None
         start = size if outer is None else normal_dim(outer.base + outer.size)
         frames[bind] = Frame(bind, base, start, _plan_frame(grouped[bind], base, offsets))
+    for slot, place in lives.in_place.items():
+        assert slot not in homes, "a result that lives elsewhere takes no argument's place"
+        offsets[slot] = offsets[place]
     return MemoryPlan(offsets, size, frames)
+
+
+def in_place(call: Call) -> int | None:
+    """Which argument's place the result of a group takes, if it does."""
+    return dict(call.op.attrs).get(IN_PLACE) if isinstance(call.op, Function) else None
+
+
+def dying(root: Block) -> dict[Call, list[int]]:
+    """The arguments of each call that live in the workspace and that nothing else reads from the call on.
+
+    They were made in the block of the call. Calls whose result outlives its block are left out, since their
+    result may have another home; so are those with several results.
+    """
+    return _Lives(root).dying
 
 
 def _plan_frame(lives: Sequence[Lifetime], base: Dim, offsets: dict[Slot, Dim]) -> Dim:
@@ -124,10 +160,16 @@ class _Family:
 
 
 class _Lives:
-    """When each value is made and last read, in steps; and the frames around each frame (``binds``)."""
+    """When each value is made and last read, in steps; and the frames around each frame (``binds``).
+
+    ``dying`` is as the function; ``in_place`` has the values that lie where another does, and that other, the
+    first that was there.
+    """
 
     def __init__(self, root: Block) -> None:
         self.binds: dict[Bind, Bind | None] = {}
+        self.in_place: dict[Slot, Slot] = {}
+        self.dying: dict[Call, list[int]] = {}
         self._types: dict[Slot, TensorType] = {}
         self._first: dict[Slot, int] = {}
         self._last: dict[Slot, int] = {}
@@ -138,6 +180,25 @@ class _Lives:
         self._block(root, None)
         self._now += 1
         self._read(root.result)
+        for block in _blocks(root):
+            self._find_dying(block)
+
+    def take_places(self) -> None:
+        """Fill ``in_place`` from what groups say; a VerifyError where an argument does not give its place."""
+        for call, _ in list(self._first):
+            position = in_place(call) if isinstance(call, Call) else None
+            if position is None:
+                continue
+            assert isinstance(call, Call)
+            if position not in self.dying.get(call, ()):
+                raise VerifyError(
+                    f"{IN_PLACE}={position} of a group: argument {position} is no intermediate value that "
+                    "nothing else reads from this call on, or the result leaves its block",
+                    call.span,
+                    hint="the pass reuse_operands makes these marks",
+                )
+            (slot,) = slots_of(call.args[position])
+            self.in_place[call, 0] = self.in_place.get(slot, slot)
 
     def found(self) -> list[Lifetime]:
         """In the order they are made. A value made before a loop and read in it lives to the loop's end."""
@@ -145,7 +206,30 @@ class _Lives:
             if slot in self._first:
                 ends = [self._ends[one] for one in loops if self._first[slot] < self._first[one.node, 0]]
                 self._last[slot] = max([self._last[slot], *ends])
-        return [Lifetime(s, self._types[s], first, self._last[s]) for s, first in self._first.items()]
+        last = dict(self._last)
+        for slot, place in self.in_place.items():
+            last[place] = max(last[place], last[slot])
+        return [
+            Lifetime(slot, self._types[slot], first, last[slot])
+            for slot, first in self._first.items()
+            if slot not in self.in_place
+        ]
+
+    def _find_dying(self, block: Block) -> None:
+        """Fill ``dying`` for the calls of ``block``, once all lives are known."""
+        calls = [step.call for step in block.steps if isinstance(step, Run)]
+        made = set(calls)
+        results = set(slots_of(block.result))
+        for call in calls:
+            if isinstance(type_of(call), TupleType) or (call, 0) in results:
+                continue
+            read = [slot for arg in call.args for slot in slots_of(arg)]
+            self.dying[call] = [
+                position
+                for position, arg in enumerate(call.args)
+                for slot in slots_of(arg)[:1]
+                if slot[0] in made and self._last[slot] == self._first[call, 0] and read.count(slot) == 1
+            ]
 
     def _block(self, block: Block, frame: Bind | None) -> None:
         for step in block.steps:
@@ -196,6 +280,17 @@ class _Lives:
             self._last[slot] = max(self._now, self._last.get(slot, 0))
             if self._loops:
                 self._in_loops.append((slot, self._loops))
+
+
+def _blocks(root: Block) -> Iterator[Block]:
+    """``root`` and all blocks in it."""
+    yield root
+    for step in root.steps:
+        if isinstance(step, Branch):
+            yield from _blocks(step.then)
+            yield from _blocks(step.otherwise)
+        elif isinstance(step, Repeat):
+            yield from _blocks(step.body)
 
 
 def slots_of(value: Expr) -> list[Slot]:

@@ -6,7 +6,8 @@ level   what is done to a graph
 0       types are checked, lets go, outputs get calls of their own; every operator is one kernel
 1       training leftovers are taken apart, constants folded, operators fused into groups
 2       small algebra, equal expressions are one; normalisations, softmax, activations and attention
-        are recognised where they are written out; scales move into weights; reshapes are views
+        are recognised where they are written out; scales move into weights; reshapes are views;
+        results take the places of operands that nothing reads any more
 3       channels of convolution networks are put in blocks, constant weights laid out for the target (the
         default)
 4       exact no more: quicker ``exp``, ``tanh``, ``erf`` (``fast_math`` states its errors); convolutions
@@ -41,6 +42,7 @@ from tvmlite.relay.passes.recognize_activations import recognize_activations
 from tvmlite.relay.passes.recognize_attention import recognize_attention
 from tvmlite.relay.passes.recognize_norms import recognize_norms
 from tvmlite.relay.passes.recognize_softmax import recognize_softmax
+from tvmlite.relay.passes.reuse_operands import reuse_operands
 from tvmlite.relay.passes.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify_inference import simplify_inference
 from tvmlite.relay.passes.to_mixed_precision import to_mixed_precision
@@ -77,7 +79,7 @@ def pipeline(
         passes += [alter_op_layout(target), simplify_expr, fold_constant, pack_weights(target)]
     passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
     if opt_level >= 2:
-        passes.append(hoist_views)
+        passes += [hoist_views, reuse_operands]
     return Pipeline(passes, verify)
 
 
@@ -100,6 +102,7 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         recognize_attention,
         recognize_norms,
         recognize_softmax,
+        reuse_operands,
         separate,
         simplify_expr,
         simplify_inference,
