@@ -6,6 +6,7 @@ in the order of operations that ONNX Runtime uses, since nearest neighbours hang
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,6 +14,9 @@ import numpy as np
 
 from tvmlite.relay.ir import Call
 from tvmlite.te import expr as e
+
+Settings = Call | Mapping[str, Any]
+"""What is read of a call, by name of the attribute."""
 
 METHODS = ("nearest_neighbor", "linear", "cubic")
 
@@ -103,13 +107,13 @@ def taps_of(call: Call, numbers: Any, axis: int, x: Any, sizes: tuple[Any, Any])
 
     ``sizes`` are the extents of input and output along the axis.
     """
-    source = _coordinate(call, numbers, axis, x, sizes)
+    source = coordinate(call, numbers, axis, x, sizes)
     outside = None
     if call["coordinate_transformation_mode"] == "tf_crop_and_resize":
         last = numbers.number(sizes[0] - 1)
         outside = numbers.one_of(source < numbers.number(0), source > last)
     if call["method"] == "nearest_neighbor":
-        return [Tap(numbers.place(_rounded(call, numbers, source)))], outside
+        return [Tap(numbers.place(rounded(call, numbers, source)))], outside
     below = numbers.floor(source)
     part, first = source - below, numbers.place(below)
     if call["method"] == "linear":
@@ -117,7 +121,7 @@ def taps_of(call: Call, numbers: Any, axis: int, x: Any, sizes: tuple[Any, Any])
     return _cubic(call, numbers, part, first, sizes[0]), outside
 
 
-def _coordinate(call: Call, numbers: Any, axis: int, x: Any, sizes: tuple[Any, Any]) -> Any:
+def coordinate(call: Settings, numbers: Any, axis: int, x: Any, sizes: tuple[Any, Any]) -> Any:
     """The source coordinate of output place ``x``."""
     mode, number, (size, made) = call["coordinate_transformation_mode"], numbers.number, sizes
     half, zero, one = number(0.5), number(0), number(1)
@@ -157,7 +161,7 @@ def _if_several(numbers: Any, made: Any, several: Any, lone: Any) -> Any:
     return several if made > 1 else several * numbers.number(0) + lone
 
 
-def _rounded(call: Call, numbers: Any, source: Any) -> Any:
+def rounded(call: Settings, numbers: Any, source: Any) -> Any:
     rounding, half = call["rounding_method"], numbers.number(0.5)
     if rounding == "":
         rounding = "round" if call["coordinate_transformation_mode"] == "align_corners" else "floor"

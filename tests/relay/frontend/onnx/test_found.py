@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 
 import tvmlite
 from tvmlite.relay.frontend.onnx import from_onnx
@@ -11,8 +12,12 @@ FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 rng = np.random.default_rng(0)
 
 
-def compiled(op: str, inputs, count: int, kinds, **attributes):
+def compiled(op: str, inputs, count: int, kinds, version: int = 18, **attributes):
     """A model of one node, its inputs ``(name, kind, shape)``, as a library."""
+    return tvmlite.compile(from_onnx(model(op, inputs, count, kinds, version, **attributes)))
+
+
+def model(op: str, inputs, count: int, kinds, version: int = 18, **attributes):
     names = [f"y{k}" for k in range(count)]
     node = helper.make_node(op, [name for name, *_ in inputs], names, **attributes)
     graph = helper.make_graph(
@@ -21,8 +26,7 @@ def compiled(op: str, inputs, count: int, kinds, **attributes):
         [helper.make_tensor_value_info(*one) for one in inputs],
         [helper.make_tensor_value_info(n, k, None) for n, k in zip(names, kinds, strict=True)],
     )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
-    return tvmlite.compile(from_onnx(made))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=8)
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1])
@@ -83,3 +87,69 @@ def test_a_slice_of_bounds_axes_and_steps_that_a_run_tells() -> None:
             at[axis] = slice(start, end if end > -20 else None, step)
         got = lib(x, *(np.array(v) for v in (starts, ends, axes, steps)))
         np.testing.assert_array_equal(got, x[tuple(at)])
+
+
+def test_pad_along_axes_that_a_run_tells() -> None:
+    inputs = [("x", FLOAT, ["a", "b"]), ("pads", INT64, [2]), ("v", FLOAT, []), ("axes", INT64, [1])]
+    lib = compiled("Pad", inputs, 1, [FLOAT])
+    x, fill = rng.random((3, 4)).astype("float32"), np.array(2.5, np.float32)
+
+    for axis, pads in ((0, (1, 2)), (-1, (0, 3))):
+        width = [(0, 0), (0, 0)]
+        width[axis] = pads
+        wanted = np.pad(x, width, constant_values=2.5)
+        np.testing.assert_array_equal(lib(x, np.array(pads), fill, np.array([axis])), wanted)
+    with pytest.raises(tvmlite.TvmliteError, match="pad_axes_found"):
+        lib(x, np.array((1, 2)), fill, np.array([2]))
+
+
+def test_pad_that_wraps_by_what_a_run_tells() -> None:
+    lib = compiled("Pad", [("x", FLOAT, ["a", "b"]), ("pads", INT64, [4])], 1, [FLOAT], 19, mode="wrap")
+    x = rng.random((3, 4)).astype("float32")
+
+    for before, after in (((1, 2), (0, 3)), ((2, 0), (3, 5))):
+        wanted = np.pad(x, list(zip(before, after, strict=True)), mode="wrap")
+        np.testing.assert_array_equal(lib(x, np.array([*before, *after])), wanted)
+
+
+def test_center_crop_pad_to_a_shape_that_a_run_tells() -> None:
+    inputs = [("x", FLOAT, ["a", 5]), ("shape", INT64, [2])]
+    lib = compiled("CenterCropPad", inputs, 1, [FLOAT])
+    evaluator = ReferenceEvaluator(model("CenterCropPad", inputs, 1, [FLOAT]))
+
+    for shape in ((3, 9), (8, 2), (4, 5), (7, 6)):
+        feeds = {"x": rng.random((4, 5)).astype("float32"), "shape": np.array(shape)}
+        np.testing.assert_array_equal(lib(*feeds.values()), evaluator.run(None, feeds)[0])
+
+
+def test_dropout_drops_nothing_and_stops_a_run_that_asks_for_it() -> None:
+    lib = compiled("Dropout", [("x", FLOAT, ["n"]), ("r", FLOAT, []), ("t", BOOL, [])], 1, [FLOAT])
+    x = rng.random(5).astype("float32")
+
+    for ratio, training in ((0.5, False), (0.0, True)):
+        np.testing.assert_array_equal(lib(x, np.array(ratio, np.float32), np.array(training)), x)
+    with pytest.raises(tvmlite.TvmliteError, match=r"Dropout.*dropout_training_mode"):
+        lib(x, np.array(0.5, np.float32), np.array(True))
+
+
+@pytest.mark.parametrize("aligned", [0, 1])
+def test_an_affine_grid_of_a_size_that_a_run_tells(aligned: int) -> None:
+    inputs = [("theta", FLOAT, ["n", 2, 3]), ("size", INT64, [4])]
+    lib = compiled("AffineGrid", inputs, 1, [FLOAT], 20, align_corners=aligned)
+    evaluator = ReferenceEvaluator(model("AffineGrid", inputs, 1, [FLOAT], 20, align_corners=aligned))
+
+    for rows, columns in ((3, 5), (4, 2)):
+        feeds = {"theta": rng.random((2, 2, 3)).astype("float32"), "size": np.array([2, 1, rows, columns])}
+        np.testing.assert_allclose(lib(*feeds.values()), evaluator.run(None, feeds)[0], rtol=1e-5, atol=1e-6)
+
+
+def test_windows_of_a_shape_that_a_run_tells_added_up() -> None:
+    inputs = [("x", FLOAT, [1, "rows", "blocks"]), ("image", INT64, [2]), ("block", INT64, [2])]
+    lib = compiled("Col2Im", inputs, 1, [FLOAT])
+    evaluator = ReferenceEvaluator(model("Col2Im", inputs, 1, [FLOAT]))
+
+    for image, block in (((5, 5), (1, 5)), ((4, 6), (2, 3))):
+        rows, blocks = np.prod(block), np.prod(np.subtract(image, block) + 1)
+        x = rng.random((1, 2 * rows, blocks)).astype("float32")
+        feeds = {"x": x, "image": np.array(image), "block": np.array(block)}
+        np.testing.assert_allclose(lib(*feeds.values()), evaluator.run(None, feeds)[0], rtol=1e-5)

@@ -111,6 +111,12 @@ def named(node: OnnxNode, extents: Sequence[Dim], what: str) -> list[Dim]:
     return list(bind(node, node.make("shape_value", values=values, dtype="int64"), [what] * len(values)))
 
 
+def require(node: OnnxNode, holds: Expr, what: str) -> None:
+    """A run in which the bool ``holds``, a scalar, is false stops, and says ``what`` is negative."""
+    wrong = node.make("subtract", node.cast(node.reshape(holds, (1,)), "int64"), 1)
+    node.importer.required.update(bind(node, wrong, [what]))
+
+
 def from_data(node: OnnxNode, value: Any) -> bool:
     """Whether ``value`` comes from the data, and not from the inputs' shapes alone."""
     return isinstance(value, e.Expr) and any(d in node.importer.bound for d in dims_of(value))

@@ -95,6 +95,7 @@ class Importer:
         self.uncomputed: dict[str, str] = {}
         self.bound: set[te.SizeVar] = set()
         self.signed: set[te.SizeVar] = set()
+        self.required: set[te.SizeVar] = set()
         self._taken: set[str] = set()
         self._lets: list[list[tuple[tuple[te.SizeVar, ...], Expr, Span]]] = [[]]
         self.local_functions = {(f.domain, f.name): f for f in proto.functions}
@@ -162,8 +163,8 @@ class Importer:
             self.known = known
 
     def _with_dims(self, body: Expr) -> Expr:
-        """``body`` inside what binds the dimensions that it mentions."""
-        mentioned = _mentioned(body)
+        """``body`` inside what binds the dimensions that it mentions, or that are checked."""
+        mentioned = _mentioned(body) | self.required
         for names, value, span in reversed(self._lets[-1]):
             if not mentioned.isdisjoint(names):
                 body = LetDims(names, value, body, span)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tvmlite.relay.frontend.onnx import axes as told_axes
 from tvmlite.relay.frontend.onnx import demand, dims
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
@@ -19,8 +20,30 @@ def pad_by_attributes(node: OnnxNode, data: Expr) -> Expr:
 def pad_by_inputs(
     node: OnnxNode, data: Expr, pads: Expr, value: Expr | None = None, axes: Expr | None = None
 ) -> Expr:
-    along = None if axes is None else node.static_ints(axes, "axes")
-    return pad_by(node, data, node.ints(pads, "pads"), 0 if value is None else value, along)
+    widths, fill = node.ints(pads, "pads"), 0 if value is None else value
+    if axes is not None and node.tells(axes):
+        return pad_by(
+            node, data, _by_axis(node, widths, node.ints(axes, "axes"), node.rank(data)), fill, None
+        )
+    return pad_by(node, data, widths, fill, None if axes is None else node.static_ints(axes, "axes"))
+
+
+def _by_axis(node: OnnxNode, pads: list[Dim], along: list[Dim], rank: int) -> list[Dim]:
+    """Pads of all axes, from those of ``along``, which a run tells; it stops if one of them is no axis."""
+    count = len(along)
+    if len(pads) != 2 * count:
+        node.bad(f"pads {pads} for {count} axes")
+    known = [told_axes.either(told_axes.is_among(axis, along, rank), 1, 0) for axis in range(rank)]
+    found = node.make("shape_value", values=(dims.simplify(sum(known)),), dtype="int64")
+    demand.require(node, node.make("equal", found, count), "axes_found")
+    made: list[Dim] = []
+    for side in (pads[:count], pads[count:]):
+        for axis in range(rank):
+            own: Dim = 0
+            for one, width in zip(along, side, strict=True):
+                own = told_axes.either(told_axes.is_among(axis, [one], rank), width, own)
+            made.append(dims.simplify(own))
+    return made
 
 
 def pad_by(node: OnnxNode, data: Expr, pads: list[Dim], value: Expr | float, axes: list[int] | None) -> Expr:
@@ -44,8 +67,6 @@ def pad_by(node: OnnxNode, data: Expr, pads: list[Dim], value: Expr | float, axe
     width = _settled(node, node.shape(data), width)
     if all(dims.equal(p, 0) for pair in width for p in pair):
         return data
-    if mode == "wrap":
-        return _wrapped(node, data, width)
     if mode == "reflect":
         _check_reflection(node, node.shape(data), width)
     pairs = tuple(map(tuple, width))
@@ -76,40 +97,19 @@ def _check_reflection(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[D
             node.unsupported(f"reflection by {pair} of an extent of {extent}")
 
 
-def _wrapped(node: OnnxNode, data: Expr, width: list[list[Dim]]) -> Expr:
-    """Each axis with its end before it and its beginning after it."""
-    for axis, (before, after) in enumerate(width):
-        extent = node.shape(data)[axis]
-        if not (isinstance(before, int) and isinstance(after, int) and isinstance(extent, int)):
-            node.unsupported("mode 'wrap' of a dynamic size")
-        if max(before, after) > extent:
-            node.unsupported(f"mode 'wrap' by more than the extent {extent}")
-        parts = [data]
-        if before:
-            parts.insert(0, slice_axes(node, data, [axis], [extent - before], [extent]))
-        if after:
-            parts.append(slice_axes(node, data, [axis], [0], [after]))
-        data = node.many("concatenate", parts, axis=axis) if len(parts) > 1 else data
-    return data
-
-
 @converter("CenterCropPad", since=18)
 def center_crop_pad(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
-    wanted = node.static_ints(shape, "shape")
+    """``data`` in the middle of zeros, or its middle, axis by axis."""
+    wanted = node.extents(shape, "shape")
     rank = node.rank(data)
     axes = node.axes(node.attr("axes", list(range(rank))), rank)
-    if len(wanted) != len(axes) or min(wanted, default=0) < 0:
+    if len(wanted) != len(axes) or any(isinstance(d, int) and d < 0 for d in wanted):
         node.bad(f"shape is {wanted} for {len(axes)} axes")
+    width: list[tuple[Dim, Dim]] = [(0, 0)] * rank
     for axis, extent in zip(axes, wanted, strict=True):
-        have = node.shape(data)[axis]
-        if not isinstance(have, int):
-            node.unsupported(f"of a dynamic extent {have}")
-        if have > extent:
-            start = (have - extent) // 2
-            data = slice_axes(node, data, [axis], [start], [start + extent])
-        elif have < extent:
-            before = (extent - have) // 2
-            width = [(0, 0)] * rank
-            width[axis] = (before, extent - have - before)
-            data = node.make("nn.pad", data, pad_width=tuple(width), pad_value=0)
-    return data
+        more = dims.simplify(extent - node.shape(data)[axis])
+        before = dims.trunc_div(more, 2)
+        width[axis] = (before, dims.simplify(more - before))
+    if all(dims.equal(p, 0) for pair in width for p in pair):
+        return data
+    return node.make("nn.pad", data, pad_width=tuple(width), pad_value=0)

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from tvmlite.relay.frontend.onnx import antialias, dims
+from tvmlite.relay.frontend.onnx import antialias, dims, resize_told
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.ir import Expr
@@ -17,19 +17,20 @@ _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic"}
 
 @converter("Upsample", since=7)
 def upsample(node: OnnxNode, data: Expr, scales: Expr | None = None) -> Expr:
-    given = node.required("scales") if scales is None else _floats(node, scales, "scales")
-    return upsample_by(node, data, given)
+    if scales is None:
+        return upsample_by(node, data, node.required("scales"))
+    return _resize(node, data, _all_axes(node, data), scales, None, None, "asymmetric", "floor")
 
 
-def upsample_by(node: OnnxNode, data: Expr, scales: list[Any]) -> Expr:
+def upsample_by(node: OnnxNode, data: Expr, scales: list[float]) -> Expr:
     """``data`` with each axis scaled."""
-    return _resize(node, data, list(range(node.rank(data))), scales, None, None, "asymmetric", "floor")
+    given = node.const(scales, "float32")
+    return _resize(node, data, _all_axes(node, data), given, None, None, "asymmetric", "floor")
 
 
 @converter("Resize", since=10)
 def resize_scales(node: OnnxNode, data: Expr, scales: Expr) -> Expr:
-    given = _floats(node, scales, "scales")
-    return _resize(node, data, list(range(node.rank(data))), given, None, None, "asymmetric", "floor")
+    return _resize(node, data, _all_axes(node, data), scales, None, None, "asymmetric", "floor")
 
 
 @converter("Resize", since=11)
@@ -40,16 +41,19 @@ def resize(
     scales: Expr | None = None,
     sizes: Expr | None = None,
 ) -> Expr:
-    rank = node.rank(data)
-    axes = node.axes(node.attr("axes", list(range(rank))), rank)
-    factors = _floats(node, scales, "scales") if _given(node, scales) else None
+    axes = node.axes(node.attr("axes", _all_axes(node, data)), node.rank(data))
+    factors = scales if _given(node, scales) else None
     extents = node.extents(sizes, "sizes") if sizes is not None and _given(node, sizes) else None
     if (factors is None) == (extents is None):
         node.bad("exactly one of scales and sizes must be given")
     mode = node.attr("coordinate_transformation_mode", "half_pixel")
-    region = _floats(node, roi, "roi") if mode == "tf_crop_and_resize" and roi is not None else None
+    region = roi if mode == "tf_crop_and_resize" else None
     nearest = node.attr("nearest_mode", "round_prefer_floor")
     return _resize(node, data, axes, factors, extents, region, mode, nearest)
+
+
+def _all_axes(node: OnnxNode, data: Expr) -> list[int]:
+    return list(range(node.rank(data)))
 
 
 def _given(node: OnnxNode, value: Expr | None) -> bool:
@@ -60,40 +64,70 @@ def _given(node: OnnxNode, value: Expr | None) -> bool:
     return not dims.equal(node.shape(value)[0], 0)
 
 
-def _floats(node: OnnxNode, value: Expr | None, what: str) -> list[Any]:
-    """Elements of a float tensor: numbers, or exact ratios of dimensions."""
+def _floats(node: OnnxNode, value: Expr | None) -> list[Any] | None:
+    """Elements of a float tensor: numbers, or exact ratios of dimensions; None if only a run can tell."""
     found = node.known(value)
-    if found is None:
-        node.unsupported(f"input {what!r} depends on the data; it must follow from the input shapes")
-    return found.ravel().tolist()
+    return None if found is None else found.ravel().tolist()
 
 
 def _resize(
     node: OnnxNode,
     data: Expr,
     axes: list[int],
-    scales: list[Any] | None,
+    scales: Expr | None,
     sizes: list[Dim] | None,
-    roi: list[Any] | None,
+    roi: Expr | None,
     mode: str,
     nearest: str,
 ) -> Expr:
-    """Through image.resize2d and kin, on the axes that change (made spatial by a transpose)."""
+    """At import as far as all is known, else by what the run computes."""
+    count = sizes if scales is None else node.shape(scales)
+    if count is None or (len(sizes) if sizes is not None else count[0]) != len(axes):
+        node.bad(f"scales or sizes for {len(axes)} axes: {_floats(node, scales) if sizes is None else sizes}")
+    if roi is not None and node.product(node.shape(roi)) != 2 * len(axes):
+        node.bad(f"roi is {node.type(roi)}, expected {2 * len(axes)} numbers")
+    policy = node.attr("keep_aspect_ratio_policy", "stretch")
+    if policy not in ("stretch", "not_larger", "not_smaller"):
+        node.bad(f"keep_aspect_ratio_policy is {policy!r}")
+    method = _METHODS.get(node.attr("mode", "nearest"))
+    if method is None:
+        node.bad(f"mode is {node.attr('mode')!r}")
+    factors, region = _floats(node, scales), _floats(node, roi)
+    if any(isinstance(g, float) and not 0 < g < math.inf for g in factors or []):
+        node.bad(f"scales are {factors}, expected positive numbers")
+    rounding = nearest if method == "nearest_neighbor" else ""
+    unknown = (scales is not None and factors is None) or (roi is not None and region is None)
+    if not unknown:
+        made = _at_import(node, data, axes, factors, sizes, region, method, mode, rounding)
+        if made is not None:
+            return made
+    return resize_told.resized(node, data, axes, scales, sizes, roi, method, mode, rounding)
+
+
+def _at_import(
+    node: OnnxNode,
+    data: Expr,
+    axes: list[int],
+    scales: list[Any] | None,
+    sizes: list[Dim] | None,
+    roi: list[Any] | None,
+    method: str,
+    mode: str,
+    rounding: str,
+) -> Expr | None:
+    """Through image.resize2d and kin, on the axes that change; None where not all that it takes is known."""
     shape, rank = node.shape(data), node.rank(data)
-    given = sizes if scales is None else scales
-    if given is None or len(given) != len(axes):
-        node.bad(f"scales or sizes for {len(axes)} axes: {given}")
-    if any(isinstance(g, float) and not 0 < g < math.inf for g in given):
-        node.bad(f"scales are {given}, expected positive numbers")
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
     if sizes is not None and policy != "stretch":
-        scales, sizes = _kept_ratio(node, [shape[a] for a in axes], sizes, policy)
-    if roi is not None and len(roi) != 2 * len(axes):
-        node.bad(f"roi is {roi}, expected {2 * len(axes)} numbers")
+        if not all(isinstance(d, int) for d in (*(shape[a] for a in axes), *sizes)):
+            return None
+        scales, sizes = _kept_ratio([shape[a] for a in axes], sizes, policy)
     whole: dict[int, tuple[Dim, Any]] = {}
     for i, axis in enumerate(axes):
         factor = None if scales is None else scales[i]
-        extent = _scaled(node, shape[axis], factor) if sizes is None else sizes[i]
+        extent = _scaled(shape[axis], factor) if sizes is None else sizes[i]
+        if extent is None:
+            return None
         changes = not dims.equal(extent, shape[axis]) or (
             roi is not None and [roi[i], roi[i + len(axes)]] != [0, 1]
         )
@@ -101,62 +135,53 @@ def _resize(
             whole[axis] = (extent, factor)
     if not whole:
         return data
-    method = _METHODS.get(node.attr("mode", "nearest"))
-    if method is None:
-        node.bad(f"mode is {node.attr('mode')!r}")
     if node.attr("antialias", 0) and method != "nearest_neighbor":
-        if _shrinks(node, shape, whole):
+        if not all(isinstance(d, int) for axis, (extent, _) in whole.items() for d in (shape[axis], extent)):
+            return None
+        if _shrinks(shape, whole):
             return antialias.resized(node, data, whole, method, mode)
-    spatial = _spatial_axes(node, rank, list(whole))
-    return _resized(node, data, spatial, whole, axes, roi, method, mode, nearest)
+    spatial = _spatial_axes(rank, list(whole))
+    if len(spatial) > 3:
+        return None
+    return _resized(node, data, spatial, whole, axes, roi, method, mode, rounding)
 
 
-def _shrinks(node: OnnxNode, shape: tuple[Dim, ...], whole: dict[int, tuple[Dim, Any]]) -> bool:
+def _shrinks(shape: tuple[Dim, ...], whole: dict[int, tuple[Dim, Any]]) -> bool:
     """Whether an axis becomes shorter: antialiasing changes nothing when growing."""
     pairs = [(shape[axis], extent) for axis, (extent, _) in whole.items()]
-    if not all(isinstance(d, int) for pair in pairs for d in pair):
-        node.unsupported("antialias=1 of a dynamic size")
     return any(int(extent) < int(have) for have, extent in pairs)  # type: ignore[arg-type]
 
 
-def _kept_ratio(
-    node: OnnxNode, have: list[Dim], sizes: list[Dim], policy: str
-) -> tuple[list[float], list[Dim]]:
-    if not all(isinstance(d, int) for d in (*have, *sizes)):
-        node.unsupported(f"keep_aspect_ratio_policy {policy!r} of a dynamic size")
-    if policy not in ("not_larger", "not_smaller"):
-        node.bad(f"keep_aspect_ratio_policy is {policy!r}")
+def _kept_ratio(have: list[Dim], sizes: list[Dim], policy: str) -> tuple[list[float], list[Dim]]:
     pairs = [(int(n), int(d)) for n, d in zip(sizes, have, strict=True)]  # type: ignore[arg-type]
     pick = min if policy == "not_larger" else max
     scale = pick(Fraction(n, d) for n, d in pairs)
     return [float(scale)] * len(pairs), [int(scale * d + Fraction(1, 2)) for _, d in pairs]
 
 
-def _scaled(node: OnnxNode, extent: Dim, factor: Any) -> Dim:
-    """``floor(extent * factor)``."""
+def _scaled(extent: Dim, factor: Any) -> Dim | None:
+    """``floor(extent * factor)``; None if only a run can tell."""
     if isinstance(extent, int) and isinstance(factor, float):
         return int(extent * factor)
     try:
         exact = dims.ratio(factor)
     except dims.Unknown:
-        node.unsupported(f"a scale of {factor} of the dynamic extent {extent}")
+        return None
     made = dims.simplify(extent * exact.num)
     return made if exact.den == 1 else dims.simplify(made // exact.den)
 
 
-def _spatial_axes(node: OnnxNode, rank: int, changed: list[int]) -> list[int]:
+def _spatial_axes(rank: int, changed: list[int]) -> list[int]:
     """Which axes to hand on as spatial: the last ones if they hold all that change."""
     first = min(changed)
-    count = rank - first if first >= 2 else len(changed)
-    if not 1 <= count <= 3:
-        node.unsupported(f"of {count} axes at once; supported are 1 to 3")
     return list(range(first, rank)) if first >= 2 else sorted(changed)
 
 
-def _aligned(
-    node: OnnxNode, have: list[Dim], size: list[Dim], factors: list[Any]
-) -> tuple[str, tuple[float, ...]]:
-    """The specification aligns with the *unrounded* length: a crop whose end lies short of the corner."""
+def _aligned(have: list[Dim], size: list[Dim], factors: list[Any]) -> tuple[str, tuple[float, ...]] | None:
+    """The specification aligns with the *unrounded* length: a crop whose end lies short of the corner.
+
+    None where only a run can tell that length.
+    """
     ends: list[float] = []
     for extent, new, factor in zip(have, size, factors, strict=True):
         exact = factor * extent if isinstance(factor, float) and isinstance(extent, int) else factor
@@ -165,7 +190,7 @@ def _aligned(
         elif isinstance(extent, int) and isinstance(new, int):
             ends.append((new - 1) / (extent * factor - 1) if new > 1 else 0.0)
         else:
-            node.unsupported(f"align_corners with a scale of {factor} of the dynamic extent {extent}")
+            return None
     if all(end == 1.0 for end in ends):
         return "align_corners", ()
     return "tf_crop_and_resize", (*(0.0,) * len(ends), *ends)
@@ -180,8 +205,9 @@ def _resized(
     roi: list[Any] | None,
     method: str,
     mode: str,
-    nearest: str,
-) -> Expr:
+    rounding: str,
+) -> Expr | None:
+    """On the axes ``spatial``, which a transpose makes the last."""
     shape, rank, count = node.shape(data), node.rank(data), len(spatial)
     others = [i for i in range(rank) if i not in spatial]
     order = others + spatial
@@ -196,7 +222,10 @@ def _resized(
         rows = {axis: (roi[i], roi[i + len(axes)]) for i, axis in enumerate(axes)}
         region = tuple(rows.get(a, (0.0, 1.0))[side] for side in (0, 1) for a in spatial)
     if mode == "align_corners":
-        mode, region = _aligned(node, [shape[a] for a in spatial], size, factors)
+        aligned = _aligned([shape[a] for a in spatial], size, factors)
+        if aligned is None:
+            return None
+        mode, region = aligned
     plain = all(isinstance(f, float) for f in factors)
     made = node.make(
         f"image.resize{count}d",
@@ -204,7 +233,7 @@ def _resized(
         size=tuple(size),
         method=method,
         coordinate_transformation_mode=mode,
-        rounding_method=nearest if method == "nearest_neighbor" else "",
+        rounding_method=rounding,
         cubic_alpha=node.attr("cubic_coeff_a", -0.75),
         cubic_exclude=node.attr("exclude_outside", 0),
         extrapolation_value=node.attr("extrapolation_value", 0.0),

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from collections.abc import Sequence
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.frontend.onnx import dims, nn
+from tvmlite.relay.frontend.onnx import demand, dims, nn
+from tvmlite.relay.frontend.onnx.broadcast import assume_shape
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
+from tvmlite.relay.frontend.onnx.shape import slice_axes
 from tvmlite.relay.ir import Expr
-from tvmlite.relay.types import show_shape
+from tvmlite.relay.types import Dim, show_shape
 
 _METHODS = {
     "nearest": "nearest",
@@ -52,25 +53,26 @@ def affine_grid(node: OnnxNode, theta: Expr, size: Expr) -> Expr:
     rank = len(extents)
     if node.rank(theta) != 3 or rank not in (2, 3) or not dims.equal(node.shape(theta)[1], rank):
         node.bad(f"theta is {show_shape(node.shape(theta))} for {len(extents)} spatial axes")
-    dtype, aligned = node.dtype(theta), node.attr("align_corners", 0)
-    if not all(isinstance(d, int) for d in extents):
-        node.unsupported(f"of a dynamic size {show_shape(tuple(extents))}")
-    plain = [int(d) for d in extents if isinstance(d, int)]
-    node.check_table(rank + 1, *plain)
-    lines = [_line(n, bool(aligned)) for n in plain]
-    points = np.stack([*reversed(np.meshgrid(*lines, indexing="ij")), np.ones(plain)]).reshape(rank + 1, -1)
-    flat = node.const(points[None], dtype)
-    made = node.make("nn.batch_matmul", theta, flat, transpose_a=False, transpose_b=False)
-    batch = node.shape(theta)[0]
-    moved = node.transpose(node.reshape(made, (batch, rank, *plain)), (0, *range(2, rank + 2), 1))
-    return moved
+    batch, ones = node.shape(theta)[0], [1] * rank
+
+    def column(index: int) -> Expr:
+        cut = slice_axes(node, theta, [2], [index], [index + 1])
+        return node.reshape(cut, (batch, *ones, rank))
+
+    made = column(rank)
+    for axis, extent in enumerate(extents):  # the last axis is x, which is the first row
+        line = _line(node, extent, node.dtype(theta), bool(node.attr("align_corners", 0)))
+        shaped = node.reshape(line, (1, *ones[:axis], extent, *ones[axis + 1 :], 1))
+        made = node.make("add", made, node.make("multiply", column(rank - 1 - axis), shaped))
+    return made
 
 
-def _line(extent: int, aligned: bool) -> np.ndarray:
+def _line(node: OnnxNode, extent: Dim, dtype: str, aligned: bool) -> Expr:
     """The coordinates of ``extent`` pixels: their middles, or with ``aligned`` from end to end."""
-    if aligned:
-        return np.linspace(-1, 1, extent) if extent > 1 else np.full(extent, -1.0)
-    return (np.arange(extent) * 2 + 1) / max(extent, 1) - 1
+    places = node.make("arange", start=0, stop=extent, step=1, dtype="int64")
+    parts = node.make("shape_value", values=(dims.maximum(extent - aligned, 1),), dtype="int64")
+    double = node.make("add", node.make("multiply", places, 2), 0 if aligned else 1)
+    return node.make("subtract", node.make("divide", node.cast(double, dtype), node.cast(parts, dtype)), 1)
 
 
 @converter("RoiAlign", since=10)
@@ -149,22 +151,51 @@ def deform_conv(
 @converter("Col2Im", since=18)
 def col2im(node: OnnxNode, data: Expr, image: Expr, block: Expr) -> Expr:
     """Windows of ``block`` added up into images."""
-    extents, kernel = node.ints(image, "image_shape"), node.static_ints(block, "block_shape")
+    extents, kernel = node.extents(image, "image_shape"), node.extents(block, "block_shape")
     rank = len(extents)
     if len(kernel) != rank or node.rank(data) != 3:
         node.bad(f"data of rank {node.rank(data)}, image_shape of {rank}, block_shape of {len(kernel)}")
     pads = tuple(node.attr("pads") or [0] * (2 * rank))
     if min(pads) < 0:
         node.unsupported(f"pads {list(pads)}")
+    strides, dilation = (nn.per_axis(node, name, rank, 1) for name in ("strides", "dilations"))
+    if any(demand.from_data(node, d) for d in (*extents, *kernel)):
+        data, extents, kernel = _fitting(node, data, extents, kernel, strides, dilation, pads)
     return node.make(
         "nn.col2im",
         data,
         image_shape=tuple(extents),
         kernel_size=tuple(kernel),
-        strides=nn.per_axis(node, "strides", rank, 1),
+        strides=strides,
         padding=pads,
-        dilation=nn.per_axis(node, "dilations", rank, 1),
+        dilation=dilation,
     )
+
+
+def _fitting(
+    node: OnnxNode,
+    data: Expr,
+    extents: list[Dim],
+    kernel: list[Dim],
+    strides: Sequence[int],
+    dilation: Sequence[int],
+    pads: Sequence[int],
+) -> tuple[Expr, list[Dim], list[Dim]]:
+    """Windows, image and kernel that certainly fit: a run that tells others stops."""
+    rank = len(extents)
+    more = iter(demand.named(node, [d - 1 for d in kernel if not isinstance(d, int)], "beyond_one"))
+    kernel = [d if isinstance(d, int) else 1 + next(more) for d in kernel]
+    beside = [
+        (k - 1) * d + 1 - pads[i] - pads[rank + i]
+        for i, (k, d) in enumerate(zip(kernel, dilation, strict=True))
+    ]
+    room = demand.named(node, [n - b for n, b in zip(extents, beside, strict=True)], "room")
+    extents = [dims.simplify(r + b) for r, b in zip(room, beside, strict=True)]
+    blocks = [r // s + 1 for r, s in zip(room, strides, strict=True)]
+    batch, rows, _ = node.shape(data)
+    taps = node.product(kernel)
+    data = assume_shape(node, data, (batch, rows // taps * taps, node.product(blocks)))
+    return data, extents, kernel
 
 
 @converter("MaxUnpool", since=9)
