@@ -5,6 +5,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import tvmlite
 from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.relay.frontend.onnx import from_onnx
 from tvmlite.relay.interpret import interpret
@@ -100,3 +101,58 @@ def test_mel_filters_are_a_constant():
     (expected,) = session.run(None, {"x": x})
 
     np.testing.assert_allclose(interpret(from_onnx(model), [x]), expected, rtol=1e-5, atol=1e-6)
+
+
+# Lengths, steps and axes that a run tells
+
+
+def _told(op, x, operands, version=20, **attributes):
+    """The library of one node all of whose inputs a run gives, ``x`` of dynamic extents but for the last."""
+    names = ["x", *(name if value is not None else "" for name, value in operands.items())]
+    extents = [*(f"n{k}" for k in range(x.ndim - 1)), x.shape[-1]]
+    given = [helper.make_tensor_value_info("x", TensorProto.FLOAT, extents)]
+    for name, value in operands.items():
+        if value is not None:
+            kind = helper.np_dtype_to_tensor_dtype(value.dtype)
+            given.append(helper.make_tensor_value_info(name, kind, value.shape))
+    node = helper.make_node(op, names, ["y"], **attributes)
+    out = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph([node], "g", given, [out])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=8)
+    return tvmlite.compile(from_onnx(made))
+
+
+def test_a_transform_along_an_axis_of_a_length_that_a_run_tells() -> None:
+    x = _random(3, 4, 5, 2)
+    lib = _told("DFT", x, {"length": np.array(4), "axis": np.array(1)})
+
+    for length, axis in ((4, 1), (7, -2), (2, 0)):
+        wanted = np.fft.fft(_complex(x), length, axis % 4)
+        _close(lib(x, np.array(length), np.array(axis)), wanted)
+    with pytest.raises(tvmlite.TvmliteError, match="dft_axis_found"):
+        lib(x, np.array(4), np.array(3))
+    with pytest.raises(tvmlite.TvmliteError, match="dft_dft_length_beyond_one"):
+        lib(x, np.array(0), np.array(1))
+
+
+def test_a_signal_from_the_first_half_of_its_coefficients_along_an_axis_that_a_run_tells() -> None:
+    x = _random(2, 5, 6, 2)
+    lib = _told("DFT", x, {"length": None, "axis": np.array(1)}, inverse=1, onesided=1)
+
+    for axis in (1, -2):
+        np.testing.assert_allclose(
+            lib(x, np.array(axis))[..., 0], np.fft.irfft(_complex(x), axis=axis % 4), atol=1e-5
+        )
+
+
+def test_frames_of_a_length_and_a_step_that_a_run_tells() -> None:
+    x = _random(2, 20, 1)
+    lib = _told("STFT", x, {"step": np.array(3), "window": None, "length": np.array(8)}, 17)
+
+    for step, length in ((3, 8), (5, 6), (1, 20)):
+        frames = np.stack([x[:, k : k + length, 0] for k in range(0, 20 - length + 1, step)], 1)
+        _close(lib(x, np.array(step), np.array(length)), np.fft.rfft(frames))
+    with pytest.raises(tvmlite.TvmliteError, match="stft_frame_step_beyond_one"):
+        lib(x, np.array(0), np.array(8))
+    with pytest.raises(tvmlite.TvmliteError, match="stft_elements_beyond"):
+        lib(x, np.array(3), np.array(21))

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.frontend.onnx import dims
+from tvmlite.relay.frontend.onnx import demand, dims, signal_told
+from tvmlite.relay.frontend.onnx.broadcast import assume_shape
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.frontend.onnx.shape import slice_axes
@@ -28,35 +29,35 @@ def dft_by_attribute(node: OnnxNode, data: Expr, length: Expr | None = None) -> 
 
 @converter("DFT", since=20)
 def dft(node: OnnxNode, data: Expr, length: Expr | None = None, axis: Expr | None = None) -> Expr:
-    return _dft(node, data, length, int(node.number(axis, "axis", -2)))
+    return _dft(node, data, length, -2 if axis is None else node.one_int(axis, "axis"))
 
 
-def _dft(node: OnnxNode, data: Expr, length: Expr | None, given: int) -> Expr:
+def _dft(node: OnnxNode, data: Expr, length: Expr | None, given: Dim) -> Expr:
     """Along one axis, complex numbers in the last; the axis is cut or filled with zeros to ``length``."""
     rank = node.rank(data)
-    axis = node.axis(given, rank)
-    if axis == rank - 1 or node.shape(data)[-1] not in (1, 2):
+    axis = node.axis(given, rank) if isinstance(given, int) else given
+    if (isinstance(axis, int) and axis == rank - 1) or node.shape(data)[-1] not in (1, 2):
         node.bad(f"axis {given} of data {show_shape(node.shape(data))}, whose last axis must be 1 or 2")
     inverse, onesided = bool(node.attr("inverse", 0)), bool(node.attr("onesided", 0))
-    have = node.shape(data)[axis]
-    if not isinstance(have, int):
-        node.unsupported(f"of a dynamic length {have}")
-    size = 2 * (have - 1) if inverse and onesided else have
-    if length is not None:
-        size = int(node.number(length, "dft_length"))
-    if size < 1:
-        node.bad(f"the length is {size}")
+    wanted = None if length is None else node.one_int(length, "dft_length")
+    wanted = wanted if wanted is None else signal_told.positive(node, wanted, "dft_length")
+
+    def transformed(rows: list[Expr], have: Dim) -> list[Expr]:
+        size = 2 * (have - 1) if inverse and onesided else have
+        size = signal_told.positive(node, size, "length") if wanted is None else wanted
+        pair = rows[0], rows[1] if len(rows) > 1 else None
+        return [part for part in _transform(node, pair, have, size, onesided, inverse) if part is not None]
+
+    parts = _parts(node, data)
+    if not isinstance(axis, int):
+        return _stacked(node, signal_told.along(node, parts, axis, transformed))
     order = [a for a in range(rank - 1) if a != axis] + [axis]
-    lead = [node.shape(data)[a] for a in order[:-1]]
-    parts = [
-        node.reshape(node.transpose(part, order), (node.product(lead), have)) for part in _parts(node, data)
-    ]
-    pair = parts[0], parts[1] if len(parts) > 1 else None
-    made = _transform(node, pair, have, size, onesided, inverse)
-    count = node.shape(made[0])[-1]
+    lead, have = [node.shape(data)[a] for a in order[:-1]], node.shape(data)[axis]
+    rows = [node.reshape(node.transpose(part, order), (node.product(lead), have)) for part in parts]
+    made = transformed(rows, have)
     back = [order.index(a) for a in range(rank - 1)]
-    planes = [node.transpose(node.reshape(part, (*lead, count)), back) for part in made if part is not None]
-    return _stacked(node, planes)
+    count = node.shape(made[0])[-1]
+    return _stacked(node, [node.transpose(node.reshape(p, (*lead, count)), back) for p in made])
 
 
 def _parts(node: OnnxNode, data: Expr) -> list[Expr]:
@@ -74,8 +75,10 @@ def _stacked(node: OnnxNode, planes: list[Expr]) -> Expr:
     )
 
 
-def _transform(node: OnnxNode, data: Complex, have: int, size: int, onesided: bool, inverse: bool) -> Complex:
+def _transform(node: OnnxNode, data: Complex, have: Dim, size: Dim, onesided: bool, inverse: bool) -> Complex:
     """All ``size`` coefficients, ``onesided`` the first half; of an inverse that is so, the signal."""
+    if not isinstance(have, int) or not isinstance(size, int):
+        return signal_told.transform(node, data, have, size, onesided, inverse)
     if inverse and onesided:
         return _signal(node, data, have, size), None
     real, imaginary = (None if part is None else _fitted(node, part, have, size) for part in data)
@@ -200,22 +203,26 @@ def stft(
     if node.rank(data) == 2:
         data = node.reshape(data, (*node.shape(data), 1))
     batch, total, fields = node.shape(data)
-    if not isinstance(total, int) or not isinstance(fields, int):
-        node.unsupported(f"a signal of dynamic length {total}")
-    hop = int(node.number(step, "frame_step"))
-    size: Dim = total if window is None else math.prod(node.shape(window)[:1])
+    hop = signal_told.positive(node, node.one_int(step, "frame_step"), "frame_step")
+    size = total if window is None else math.prod(node.shape(window)[:1])
     if length is not None:
-        size = int(node.number(length, "frame_length"))
-    if not isinstance(size, int) or not 0 < size <= total or hop < 1:
+        size = node.one_int(length, "frame_length")
+    size = signal_told.positive(node, size, "frame_length")
+    beyond = dims.simplify(total - size)
+    if not isinstance(beyond, int):
+        (beyond,) = demand.named(node, [beyond], "elements_beyond")
+    elif beyond < 0:
         node.bad(f"frames of {size}, {hop} apart, of a signal of {total}")
-    frames = 1 + (total - size) // hop
-    places = np.arange(frames)[:, None] * hop + np.arange(size)
+    frames = dims.simplify(1 + beyond // hop)
     onesided = bool(node.attr("onesided", 1))
     if onesided and fields != 1:
         node.bad("onesided=1 of a complex signal")
+    starts = node.make("multiply", signal_told.places(node, frames), signal_told.scalar(node, hop))
+    starts = node.reshape(starts, (frames, 1))
+    places = node.make("add", starts, signal_told.places(node, size))
     parts: list[Expr | None] = []
     for part in _parts(node, data):
-        cut = node.make("take", part, node.const(places, "int64"), axis=1)
+        cut = node.make("take", part, places, axis=1)
         if window is not None:
             cut = node.make("multiply", cut, _window(node, window, size))
         parts.append(node.reshape(cut, (dims.simplify(batch * frames), size)))
@@ -225,16 +232,20 @@ def stft(
     return _stacked(node, [node.reshape(p, (batch, frames, node.shape(p)[1])) for p in made if p is not None])
 
 
-def _window(node: OnnxNode, window: Expr, size: int) -> Expr:
+def _window(node: OnnxNode, window: Expr, size: Dim) -> Expr:
     """The window, with zeros after it where frames are longer."""
     if node.rank(window) != 1:
         node.bad(f"a window of rank {node.rank(window)}, expected 1")
     (have,) = node.shape(window)
-    if not isinstance(have, int) or have > size:
+    more = dims.simplify(size - have)
+    if not isinstance(more, int):
+        (more,) = demand.named(node, [more], "frame_beyond_window")
+        window = assume_shape(node, window, (dims.simplify(size - more),))
+    elif more < 0:
         node.bad(f"a window of {have} for frames of {size}")
-    if have == size:
+    if dims.equal(more, 0):
         return window
-    return node.make("nn.pad", window, pad_width=((0, size - have),), pad_value=0.0)
+    return node.make("nn.pad", window, pad_width=((0, more),), pad_value=0.0)
 
 
 @converter("MelWeightMatrix", since=17)
