@@ -156,3 +156,24 @@ def test_frames_of_a_length_and_a_step_that_a_run_tells() -> None:
         lib(x, np.array(0), np.array(8))
     with pytest.raises(tvmlite.TvmliteError, match="stft_elements_beyond"):
         lib(x, np.array(3), np.array(21))
+
+
+def test_mel_filters_of_numbers_that_a_run_tells() -> None:
+    kinds = [np.int64] * 3 + [np.float32] * 2
+    names = ["bins", "length", "rate", "low", "high"]
+    given = [
+        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(np.dtype(k)), [])
+        for n, k in zip(names, kinds, strict=True)
+    ]
+    out = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph([helper.make_node("MelWeightMatrix", names, ["y"])], "g", given, [out])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    lib = tvmlite.compile(from_onnx(made))
+    session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+
+    for numbers in ((8, 16, 8192, 0.0, 4096.0), (20, 512, 16000, 50.0, 7000.0)):
+        values = [np.array(v, k) for v, k in zip(numbers, kinds, strict=True)]
+        wanted = session.run(None, dict(zip(names, values, strict=True)))[0]
+        np.testing.assert_allclose(lib(*values), wanted, rtol=1e-5, atol=1e-6)
+    with pytest.raises(tvmlite.TvmliteError, match="melweightmatrix_edges_inside"):
+        lib(*(np.array(v, k) for v, k in zip((8, 16, 8192, 0.0, 9000.0), kinds, strict=True)))

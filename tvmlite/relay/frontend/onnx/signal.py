@@ -250,7 +250,9 @@ def _window(node: OnnxNode, window: Expr, size: Dim) -> Expr:
 
 @converter("MelWeightMatrix", since=17)
 def mel_weight_matrix(node: OnnxNode, bins: Expr, length: Expr, rate: Expr, low: Expr, high: Expr) -> Expr:
-    """Triangles over the spectrum's bins, equally far apart on the mel scale: a constant."""
+    """Triangles over the spectrum's bins, equally far apart on the mel scale: a constant if all is known."""
+    if any(node.tells(x) for x in (bins, length, rate, low, high)):
+        return signal_told.mel_weights(node, bins, length, rate, low, high)
     count, size = int(node.number(bins, "num_mel_bins")), int(node.number(length, "dft_length"))
     per_second = int(node.number(rate, "sample_rate"))
     edges = [

@@ -118,3 +118,56 @@ def places(node: OnnxNode, count: Dim) -> Expr:
 
 def scalar(node: OnnxNode, value: Dim, dtype: str = "int64") -> Expr:
     return node.cast(node.reshape(node.make("shape_value", values=(value,), dtype="int64"), ()), dtype)
+
+
+def mel_weights(node: OnnxNode, bins: Expr, length: Expr, rate: Expr, low: Expr, high: Expr) -> Expr:
+    """MelWeightMatrix of numbers that a run tells, ``(length // 2 + 1, bins)``."""
+    count = positive(node, node.one_int(bins, "num_mel_bins"), "num_mel_bins")
+    size = positive(node, node.one_int(length, "dft_length"), "dft_length")
+    rows = dims.simplify(size // 2 + 1)
+    edges = _mel_edges(node, count, size, rate, low, high)
+    left, middle, right = (
+        node.make("strided_window", edges, begin=(k,), strides=(1,), shape=(count,)) for k in range(3)
+    )
+    at = node.cast(node.reshape(places(node, rows), (rows, 1)), "float64")
+    rising = _slope(node, node.make("subtract", at, left), node.make("subtract", middle, left))
+    falling = _slope(node, node.make("subtract", right, at), node.make("subtract", right, middle))
+    upwards = node.make("where", node.make("less", left, middle), rising, node.const(1, "float64"))
+    inside = _all(node, node.make("greater_equal", at, left), node.make("less_equal", at, middle))
+    made = node.make("where", inside, upwards, node.const(0, "float64"))
+    inside = _all(node, node.make("greater_equal", at, middle), node.make("less", at, right))
+    made = node.make("where", inside, falling, made)
+    return node.cast(made, node.dtype_attr("output_datatype", "float32"))
+
+
+def _mel_edges(node: OnnxNode, count: Dim, size: Dim, rate: Expr, low: Expr, high: Expr) -> Expr:
+    """Where the triangles begin and end: ``count + 2`` whole numbers, in float64, of bins of the spectrum."""
+    first, last = (_mel(node, node.cast(node.reshape(x, ()), "float64")) for x in (low, high))
+    points = dims.simplify(count + 2)
+    apart = node.make("divide", node.make("subtract", last, first), scalar(node, points, "float64"))
+    steps = node.cast(places(node, points), "float64")
+    mels = node.make("add", node.make("multiply", steps, apart), first)
+    hertz = node.make("exp", node.make("multiply", node.make("divide", mels, 2595.0), math.log(10)))
+    hertz = node.make("multiply", node.make("subtract", hertz, 1.0), 700.0)
+    scaled = node.make("multiply", hertz, scalar(node, dims.simplify(size + 1), "float64"))
+    per_second = node.cast(node.reshape(rate, ()), "float64")
+    found = node.make("floor", node.make("divide", scaled, per_second))
+    least = node.make("min", found, axis=(0,), keepdims=False)
+    most = node.make("max", found, axis=(0,), keepdims=False)
+    half = scalar(node, dims.simplify(size // 2), "float64")
+    inside = _all(node, node.make("greater_equal", least, 0.0), node.make("less_equal", most, half))
+    demand.require(node, inside, "edges_inside")
+    return found
+
+
+def _mel(node: OnnxNode, hertz: Expr) -> Expr:
+    ratio = node.make("add", node.make("divide", hertz, 700.0), 1.0)
+    return node.make("multiply", node.make("log", ratio), 2595 / math.log(10))
+
+
+def _slope(node: OnnxNode, part: Expr, whole: Expr) -> Expr:
+    return node.make("divide", part, node.make("maximum", whole, 1.0))
+
+
+def _all(node: OnnxNode, a: Expr, b: Expr) -> Expr:
+    return node.make("logical_and", a, b)
