@@ -250,7 +250,7 @@ def test_files_that_cannot_be_are_named(tmp_path, monkeypatch) -> None:
 def test_broken_cache_entries_are_made_anew(tmp_path, monkeypatch, change) -> None:
     monkeypatch.setenv("TVMLITE_CACHE", str(tmp_path))
     tvmlite.compile(from_onnx(RELU))
-    entries = [path for path in tmp_path.rglob("*") if path.is_file()]
+    entries = [path for path in tmp_path.glob("??/*") if path.is_file()]
     assert entries
     for path in entries:
         data = path.read_bytes()

@@ -362,7 +362,7 @@ def test_an_entry_of_another_shape_or_target_is_not_taken(empty_cache: Path) -> 
 @pytest.mark.parametrize("spoil", ["empty", "half", "flipped", "text"])
 def test_a_spoilt_entry_is_replaced(spoil: str, empty_cache: Path) -> None:
     tvmlite.compile(_module())
-    entries = [path for path in empty_cache.rglob("*") if path.is_file()]
+    entries = [path for path in empty_cache.glob("??/*") if path.is_file()]
     assert entries
     for path in entries:
         data = path.read_bytes()

@@ -120,6 +120,7 @@ def guide(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no C compiler")
     folder = tmp_path_factory.mktemp("guide")
     python, c = _fences("python"), _fences("c")
+    c = [text for text in c if "int main(" in text]  # and not the sketches
     assert (len(python), len(c)) == (1, 1)
     (folder / "main.c").write_text(c[0], encoding="utf-8")
     program = python[0] + 'lib.export("net.c")\nx = np.arange(24, dtype="float32").reshape(3, 8) / 10\n'
