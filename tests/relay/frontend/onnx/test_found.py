@@ -6,6 +6,7 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 import tvmlite
+from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.frontend.onnx import from_onnx
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
@@ -122,14 +123,17 @@ def test_center_crop_pad_to_a_shape_that_a_run_tells() -> None:
         np.testing.assert_array_equal(lib(*feeds.values()), evaluator.run(None, feeds)[0])
 
 
-def test_dropout_drops_nothing_and_stops_a_run_that_asks_for_it() -> None:
-    lib = compiled("Dropout", [("x", FLOAT, ["n"]), ("r", FLOAT, []), ("t", BOOL, [])], 1, [FLOAT])
-    x = rng.random(5).astype("float32")
+def test_whether_dropout_drops_must_be_known_at_import() -> None:
+    made = model("Dropout", [("x", FLOAT, ["n"]), ("r", FLOAT, []), ("t", BOOL, [])], 1, [FLOAT])
+    x, ratio = rng.random(5).astype("float32"), np.array(0.5, np.float32)
 
-    for ratio, training in ((0.5, False), (0.0, True)):
-        np.testing.assert_array_equal(lib(x, np.array(ratio, np.float32), np.array(training)), x)
-    with pytest.raises(tvmlite.TvmliteError, match=r"Dropout.*dropout_training_mode"):
-        lib(x, np.array(0.5, np.float32), np.array(True))
+    with pytest.raises(UnsupportedError, match=r"training_mode depends on the data"):
+        from_onnx(made)
+    with pytest.raises(UnsupportedError, match=r"dropping at random"):
+        from_onnx(made, constants={"t": np.array(True), "r": ratio})
+    np.testing.assert_array_equal(
+        tvmlite.compile(from_onnx(made, constants={"t": np.array(False)}))(x, ratio), x
+    )
 
 
 @pytest.mark.parametrize("aligned", [0, 1])

@@ -6,7 +6,6 @@ import functools
 import math
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.frontend.onnx import demand
 from tvmlite.relay.frontend.onnx.broadcast import broadcast_all
 from tvmlite.relay.frontend.onnx.node import NOTHING, OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
@@ -217,14 +216,13 @@ def identity(node: OnnxNode, data: Expr = NOTHING, *_: Expr | None) -> Expr | li
 def dropout(
     node: OnnxNode, data: Expr, ratio: Expr | None = None, training: Expr | None = None
 ) -> Expr | list[Expr]:
-    """The input: nothing is dropped in an inference. A run that is told to drop something stops."""
+    """The input: nothing is dropped in an inference. Whether it is one must be known at import."""
     known = None if training is None else node.known(training)
     if training is not None and known is None:
-        passed = node.make("logical_not", node.cast(node.reshape(training, ()), "bool"))
-        if ratio is not None:
-            passed = node.make("logical_or", passed, node.make("equal", node.reshape(ratio, ()), 0))
-        demand.require(node, passed, "training_mode")
-    elif known is not None and bool(known.reshape(-1)[0]):
+        node.unsupported(
+            "training_mode depends on the data", "give its value at import: constants={name: False}"
+        )
+    if known is not None and bool(known.reshape(-1)[0]):
         if ratio is None or node.number(ratio, "ratio") != 0:
             node.unsupported(
                 "training_mode: dropping at random", "export the model for inference, or with ratio 0"
