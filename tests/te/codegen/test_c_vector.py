@@ -127,6 +127,23 @@ def test_functions_of_vectors(tmp_path: Path, lanes: int, flags: list[str]) -> N
 
 
 @MACHINES
+def test_the_bits_of_a_function_of_vectors(tmp_path: Path, flags: list[str]) -> None:
+    """The function is of floats where what is stored is not; its last places are left out."""
+    rough = e.Const(0x7FF00000, "int32", 16)
+    formulas = {"exp": lambda x: _call("exp", x), "sigmoid": lambda x: _call("sigmoid", x)}
+    made = [
+        elementwise(
+            f"b_{name}",
+            lambda x, f=f: _call("bitwise_and", _call("reinterpret", f(x), dtype="int32"), rough),
+            ["float32"],
+            16,
+        )
+        for name, f in formulas.items()
+    ]
+    check(made, tmp_path, flags)
+
+
+@MACHINES
 @pytest.mark.parametrize("lanes", [4, 8, 16, 32])
 def test_padding_reads_memory_only_inside(tmp_path: Path, lanes: int, flags: list[str]) -> None:
     """The vector before the first is zeros."""

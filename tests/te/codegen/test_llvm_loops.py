@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+import tvmlite
+from tvmlite import te as surface
 from tvmlite.core.target import Target
 from tvmlite.te import expr as te
 from tvmlite.te.codegen import llvm
@@ -163,3 +165,19 @@ def test_an_explicit_module_says_so_and_leaves_no_loop_to_be_unrolled() -> None:
 
     assert '"tvmlite-explicit"' in text
     assert "llvm.loop" not in text
+
+
+def test_an_array_that_a_turn_has_for_itself_is_not_read_before_the_loop() -> None:
+    a = surface.placeholder((11,), "int32", name="a")
+    b = surface.compute((1, 5, 5), lambda i, j, k: a[j + k], name="b")
+    c = surface.compute((1, 5, 5), lambda i, j, k: b[i, j, k] * 2, name="c")
+    s = surface.create_schedule(c.op)
+    i, j, k = c.op.axis
+    s[c].vectorize(j)
+    s[c].reorder(j, k, i)
+    s[b].compute_at(s[c], i)
+    s[b].set_store_predicate(b.op.axis[2] < 1)  # so that in later turns nothing is written
+
+    made = tvmlite.build(s, [a, c])(np.arange(11, dtype="int32"))
+
+    np.testing.assert_array_equal(made[0, :, 0], 2 * np.arange(5))

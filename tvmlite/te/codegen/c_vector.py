@@ -307,7 +307,7 @@ class VectorWriter:
             case functions.SCALE | functions.LIMIT:
                 form = c_x86.scale if node.name == functions.SCALE else c_x86.limit
                 a, b = (self._named(x, vector=True).text for x in args)
-                return _Text(f"(({self.type}){form(self.lanes, a, b)})", dtype)
+                return _Text(f"(({self.type_of(dtype)}){form(self.lanes, a, b)})", dtype)
             case "likely":
                 return args[0]
             case "reinterpret":

@@ -99,7 +99,7 @@ def invariants(loop: ir.For, target: Target) -> list[e.Expr]:
     stores = [one for one in inside if isinstance(one, ir.Store)]
     if not all(isinstance(one, (ir.Store, ir.Evaluate)) for one in inside):
         return []
-    written = {one.buffer for one in stores}
+    written = {one.buffer for one in stores} | _own(loop.body)
     sums = {(one.buffer, str(one.indices[0])) for one in stores if one.buffer.scope == "local"}
     room = target.vector_registers - len(sums) - SPARE
     found: dict[e.Expr, None] = {}
@@ -107,6 +107,15 @@ def invariants(loop: ir.For, target: Target) -> list[e.Expr]:
         if store.value.lanes > 1:
             _fixed(store.value, loop.var, written, found)
     return list(found)[: max(0, room)]
+
+
+def _own(body: ir.Stmt) -> set[ir.Buffer]:
+    """The arrays that a turn has for itself: there is nothing to read before it begins."""
+    found: set[ir.Buffer] = set()
+    while isinstance(body, ir.Allocate):
+        found.add(body.buffer)
+        body = body.body
+    return found
 
 
 def _turn(body: ir.Stmt) -> tuple[ir.Stmt, ...]:
