@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from tvmlite import te
+from tvmlite.fuzz.bounded import Bounded
 from tvmlite.fuzz.evaluate import OutOfBounds, evaluate
+from tvmlite.fuzz.scalars import call
 
 VALUES = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]], "int32")
 
@@ -59,3 +61,10 @@ def test_a_reduction_goes_on_where_the_predicate_holds() -> None:
     value, known = _known(y, x, te.all(k % 2 == 0, y.op.axis[0] > 0))
     assert known.all()
     np.testing.assert_array_equal(value, [0, 10, 16, 22])
+
+
+def test_nothing_is_known_of_a_bounded_function_of_what_is_not_known() -> None:
+    nothing = Bounded(np.zeros(1, np.longdouble), np.array([np.inf]), "float32")
+
+    for name in ("atan", "tanh", "sigmoid", "erf"):
+        assert np.isinf(call(name, "float32", [nothing]).error).all()

@@ -253,6 +253,7 @@ def _monotone(function: Callable[[Any], Any], a: Bounded, ulps: float) -> Bounde
     error = np.maximum(
         np.abs(function(a.value + a.error) - value), np.abs(function(a.value - a.error) - value)
     )
+    error = np.where(np.isinf(a.error), np.inf, error)  # it may be NaN, which no function bounds
     return rounded(value, np.where(a.error == 0, 0.0, error), a.dtype, a, ulps=ulps)
 
 
