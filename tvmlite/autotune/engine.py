@@ -10,16 +10,14 @@ from typing import Protocol
 
 from tvmlite.autotune.build import Built, build, reference
 from tvmlite.autotune.measure import Outcome, Runner
-from tvmlite.autotune.records import Record
+from tvmlite.autotune.records import FINAL, Record
 from tvmlite.autotune.task import Task, encode_args
 from tvmlite.core.version import VERSION
+from tvmlite.runtime import timing
 from tvmlite.te.space import ConfigEntity
 
 FINALISTS = 4
 """Candidates that are compared with the default at the end."""
-
-FINAL = "final"
-"""The origin of records of that comparison: times taken in turns can be compared, those of trials hardly."""
 
 
 class Proposer(Protocol):
@@ -133,20 +131,10 @@ def final(task: Task, runner: Runner, contenders: Sequence[Record], default: Con
     ]
     if built[0][0] is not default or not records[0].ok:
         return sorted(records, key=lambda r: r.cost)
-    high = interval(records[0].costs)[1]
-    better = [r for r in records[1:] if r.ok and interval(r.costs)[1] < interval(records[0].costs)[0]]
-    better = [r for r in better if r.cost < high]
+    least = timing.interval(sorted(records[0].costs))[0]
+    better = [r for r in records[1:] if r.ok and timing.interval(sorted(r.costs))[1] < least]
     winner = min(better, key=lambda r: r.cost, default=records[0])
     return [winner, *(r for r in records if r is not winner)]
-
-
-def interval(costs: Sequence[float]) -> tuple[float, float]:
-    """What holds the true median of ``costs`` with 95% confidence, by order statistics."""
-    ordered = sorted(costs)
-    count = len(ordered)
-    reach = 0.98 * count**0.5
-    low, high = max(int(count / 2 - reach), 0), min(int(count / 2 + reach) + 1, count - 1)
-    return ordered[low], ordered[high]
 
 
 class _Batch:

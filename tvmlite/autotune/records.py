@@ -12,6 +12,7 @@ from typing import Any
 
 from tvmlite.core.errors import InputError, ParseError, ScheduleError
 from tvmlite.core.target import Target
+from tvmlite.runtime import timing
 from tvmlite.te.space import ConfigEntity
 
 VERSION = 1
@@ -20,6 +21,10 @@ LONGEST_LINE = 1 << 20
 
 ERRORS = ("", "schedule", "compile", "timeout", "crash", "memory", "wrong answer", "refused")
 """What can become of a candidate; empty if it ran and was right."""
+
+
+FINAL = "final"
+"""The origin of records of candidates timed in turns: those can be compared, times of trials hardly."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +59,7 @@ class Record:
     @property
     def cost(self) -> float:
         """The median seconds of a call; infinity if there is none."""
-        ordered = sorted(self.costs)
-        if not ordered:
-            return math.inf
-        middle = len(ordered) // 2
-        return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+        return timing.median(sorted(self.costs)) if self.costs else math.inf
 
     @property
     def task_key(self) -> str:
@@ -200,7 +201,7 @@ def usable(records: Iterable[Record], target: Target) -> Iterator[Record]:
 def best(records: Iterable[Record], target: Target) -> dict[str, Record]:
     """The record to use for each task, by ``task_key``.
 
-    The winner of the last comparison (origin ``final``; its first record wins) if there was one: a lucky time
+    The winner of the last comparison (origin ``FINAL``; its first record wins) if there was one: a lucky time
     of a single trial does not beat a time taken in turns with others. Else the quickest; of equals the first.
     """
     found: dict[str, Record] = {}
@@ -210,9 +211,9 @@ def best(records: Iterable[Record], target: Target) -> dict[str, Record]:
         known = found.get(record.task_key)
         if known is None or record.cost < known.cost:
             found[record.task_key] = record
-        if record.origin == "final" and record.task_key != last:
+        if record.origin == FINAL and record.task_key != last:
             winners[record.task_key] = record
-        last = record.task_key if record.origin == "final" else ""
+        last = record.task_key if record.origin == FINAL else ""
     return found | winners
 
 

@@ -12,10 +12,10 @@ from tvmlite.autotune.history import best_config
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.core.target import Target
-from tvmlite.te.flop import flop_of
 from tvmlite.te.schedule import Schedule
 from tvmlite.te.space import Config, ConfigSpace, get_config, using
 from tvmlite.te.tensor import Tensor, placeholder
+from tvmlite.te.work import operations
 
 ScheduleFunction: TypeAlias = Callable[..., tuple[Schedule, Sequence[Any]]]
 """Takes a task's arguments, gives a schedule and the arguments of the function to build."""
@@ -88,7 +88,7 @@ def create(name: str, args: Sequence[Any], target: str | Target = "native") -> T
     """
     space = ConfigSpace()
     schedule, _ = _run(name, tuple(args), space)
-    flop = float(space.flop or flop_of(schedule.origins))
+    flop = float(space.flop or operations(schedule.origins, {}))
     return Task(name, tuple(args), Target.parse(target), space, flop)
 
 

@@ -17,8 +17,8 @@ from tvmlite.relay.ir import Call, Constant, Expr, Function, If, Module, Tuple, 
 from tvmlite.relay.lower import anchor, group_outputs
 from tvmlite.relay.op import Fuse
 from tvmlite.relay.types import TensorType, TupleType, Type, dims_of, evaluate_dim, show_shape
+from tvmlite.te import work
 from tvmlite.te.expr import SizeVar
-from tvmlite.te.visualizer import work
 
 KINDS = {
     Fuse.ELEMWISE: "elementwise",

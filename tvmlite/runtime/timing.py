@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tvmlite.core.errors import InputError
@@ -47,7 +47,7 @@ class Evaluation:
 
     @property
     def median(self) -> float:
-        return _median(sorted(self.results))
+        return median(sorted(self.results))
 
     @property
     def min(self) -> float:
@@ -91,7 +91,7 @@ def measure(
             gc.enable()
     ordered = sorted(runs)
     return Timing(
-        _median(ordered), _interval(ordered), tuple(runs), number, max(busy, 0.0) if busy == busy else busy
+        median(ordered), interval(ordered), tuple(runs), number, max(busy, 0.0) if busy == busy else busy
     )
 
 
@@ -116,12 +116,13 @@ def _calls_per_run(call: Callable[[], object]) -> int:
     return number
 
 
-def _median(ordered: list[float]) -> float:
+def median(ordered: Sequence[float]) -> float:
+    """The middle of ``ordered``, which ascends and is not empty."""
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
-def _interval(ordered: list[float]) -> tuple[float, float]:
+def interval(ordered: Sequence[float]) -> tuple[float, float]:
     """Order statistics around the median that hold it with 95% confidence."""
     count = len(ordered)
     reach = 0.98 * count**0.5

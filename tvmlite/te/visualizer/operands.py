@@ -10,7 +10,7 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor import Tensor
-from tvmlite.te.visualizer.work import value_of
+from tvmlite.te.work import value_of
 
 
 def operands(

@@ -16,6 +16,7 @@ from tvmlite.core.target import Target
 from tvmlite.runtime import threads
 from tvmlite.runtime.compiled import CompiledFunction
 from tvmlite.runtime.timing import Timing
+from tvmlite.te import work
 from tvmlite.te.codegen import c, jit, llvm, process
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes import legalize
@@ -23,7 +24,7 @@ from tvmlite.te.loop.signature import signature_of
 from tvmlite.te.lower import lower
 from tvmlite.te.schedule import Schedule, create_schedule
 from tvmlite.te.trace import Step
-from tvmlite.te.visualizer import limits, work
+from tvmlite.te.visualizer import limits
 from tvmlite.te.visualizer.hot_loop import HotLoop, hot_loop
 from tvmlite.te.visualizer.limits import Limits
 from tvmlite.te.visualizer.operands import difference, operands

@@ -6,7 +6,7 @@ import pytest
 
 from tvmlite import te
 from tvmlite.core.errors import InputError
-from tvmlite.te.visualizer.work import index_readers, operations
+from tvmlite.te.work import index_readers, operations
 
 
 def test_a_matmul_multiplies_and_adds() -> None:
@@ -74,3 +74,11 @@ def test_tensors_read_as_indices_are_found() -> None:
     B = te.compute((4,), lambda i: A[where[i]], name="B")
 
     assert index_readers([B.op]) == {where}
+
+
+def test_elements_read_backwards_count_no_index() -> None:
+    a = te.placeholder((100,))
+    b = te.compute((50,), lambda i: a[i * 2 + 1] * 3.0)
+    c = te.compute((50,), lambda i: te.exp(b[i]) + b[49 - i])
+
+    assert operations([c.op], {}) == 50 * 1 + 50 * 2
