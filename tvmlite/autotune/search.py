@@ -9,7 +9,7 @@ import numpy as np
 from tvmlite.te.space import ConfigSpace
 
 SMALL_SPACE = 1 << 15
-"""So many configurations are all predicted: some 20 ms."""
+"""So many configurations are all predicted, in some 15 ms."""
 
 Score = Callable[[np.ndarray], np.ndarray]
 """Configuration numbers to scores."""

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.node import postorder
 from tvmlite.relay.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir import Call, Constant, Expr
 from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.passes.patterns import rewrite_with_readers
 
 CONVOLUTIONS = {"nn.conv1d": "OIW", "nn.conv2d": "OIHW", "nn.conv3d": "OIDHW"}
 TRANSPOSED = {"nn.conv1d_transpose": "IOW", "nn.conv2d_transpose": "IOHW", "nn.conv3d_transpose": "IODHW"}
@@ -25,18 +25,7 @@ def fold_scale_axis(body: Expr) -> Expr:
     For constant ``w``, ``b`` and ``c``, where ``c`` differs between output channels at most, and nothing else
     reads what is scaled, and all scaled weights are finite.
     """
-    readers: dict[Expr, int] = {body: 1}
-    for node in postorder(body):
-        for child in node.children():
-            readers[child] = readers.get(child, 0) + 1  # type: ignore[index]
-    done: dict[Expr, Expr] = {}
-    for node in postorder(body):
-        assert isinstance(node, Expr)
-        rebuilt = node.map_children(done.__getitem__)
-        done[node] = _fold(rebuilt, readers)
-        readers.setdefault(rebuilt, readers[node])
-        readers.setdefault(done[node], readers[node])
-    return done[body]
+    return rewrite_with_readers(body, _fold)
 
 
 def _fold(node: Expr, readers: Mapping[Expr, int]) -> Expr:
