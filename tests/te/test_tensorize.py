@@ -122,6 +122,24 @@ def test_without_a_reset_the_first_turn_is_the_body(
     np.testing.assert_allclose(run(s, [A, B, C], [a, b], [(4, 8)])[0], a @ b.T, rtol=1e-5)
 
 
+@pytest.mark.parametrize("factor", [None, 1, 2, 3])
+def test_without_a_reset_each_element_has_its_first_turn_in_a_loop_over_both(
+    factor: int | None, run: Callable[..., Any]
+) -> None:
+    s, A, B, C = product()
+    rows, inner = s[C].split(C.op.axis[1], factor=4)
+    outer, k = s[C].split(C.op.reduce_axis[0], factor=2)
+    s[C].reorder(rows, outer, inner, k)
+    s[C].tensorize(inner, gemv(4, 2, "body update"))
+    both_ways = s[C].fuse(rows, outer)
+    if factor is not None:
+        s[C].split(both_ways, factor=factor)
+
+    a, b = np.random.rand(4, 6).astype("f4"), np.random.rand(8, 6).astype("f4")
+    for result in (*run(s, [A, B, C], [a, b], [(4, 8)]), *both(s, [A, B, C], a, b)):
+        np.testing.assert_allclose(result, a @ b.T, rtol=1e-5)
+
+
 def test_a_loop_of_one_turn_around_the_intrinsic_is_its_first(run: Callable[..., Any]) -> None:
     s, A, B, C = product()
     _, inner = s[C].split(C.op.axis[1], factor=4)

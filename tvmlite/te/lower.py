@@ -12,6 +12,7 @@ from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
 from tvmlite.te.arith import Analyzer
 from tvmlite.te.bounds import Bounds, Formula, formula_of, infer, never_negative
+from tvmlite.te.extern_stage import check_layouts
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import simplify
 from tvmlite.te.nest import Building, attach, index_of
@@ -41,6 +42,7 @@ def lower(
     _check_whole(schedule, tensors)
     _check_complete(normal, given, params)
     _check_memory(normal, given)
+    check_layouts(normal.stages)
     _check_predicates(schedule)
 
     widening = Widening(_whole_extents(params.values()))

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from tvmlite.core.errors import ScheduleError, TensorExpressionError
-from tvmlite.core.node import Node, postorder, rewrite, substitute
+from tvmlite.core.node import Node, rewrite, substitute
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
 from tvmlite.te.bounds import Bounds, Formula
 from tvmlite.te.expr import Expr
+from tvmlite.te.extern_stage import extern_statement
 from tvmlite.te.guards import Guard, depth_of, guarded, guards_of, parts_of, prover
 from tvmlite.te.inline import Bodies
 from tvmlite.te.layout import IndexMap
 from tvmlite.te.loop import ir
 from tvmlite.te.relations import Number, overruns, values_up
 from tvmlite.te.scan import ScanOp
-from tvmlite.te.stage import Stage
+from tvmlite.te.stage import Fuse, Stage
 from tvmlite.te.staging import doubled, one_ahead, prefetches
 from tvmlite.te.start import Start, one_loop, start_axes, start_depth, start_loops, start_values
 from tvmlite.te.tensor import IterVar, Operation, Tensor, TensorRead
@@ -61,7 +62,7 @@ def index_of(value: Number) -> Expr:
 def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
     """The loops that compute ``stage``, with the stages attached to them."""
     if isinstance(stage.op, t.ExternOp):
-        return _extern(stage.op, building)
+        return extern_statement(stage.op, building)
     if isinstance(stage.op, ScanOp):
         return _loops(stage, building, ir.Seq(()), [])
     bounds, op = building.bounds, stage.op
@@ -126,9 +127,22 @@ def _tensorized(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stm
         )
     if reset is not None:
         return _loops(stage, building, update, guards, _reset(stage, bounds, outer, reset, guards), outer)
-    turning = [leaf for leaf in around if not e.is_const(bounds.ranges[leaf].extent, 1)]
-    first = e.all_of([e.Equal(bounds.loops[leaf], index_of(0)) for leaf in turning])
+    first = _first_turn(stage, bounds, around)
     return _loops(stage, building, ir.If(first, body, update), guards, leaves=outer)
+
+
+def _first_turn(stage: Stage, bounds: Bounds, around: Sequence[IterVar]) -> Expr:
+    """Whether the loops ``around``, which reduce, are where the reduction of an element begins. One that was
+    fused from a loop over elements is there once an element."""
+    parts = parts_of(stage)
+    values: dict[IterVar, Number] = dict.fromkeys(stage.leaf_iter_vars, 0)
+    values |= {leaf: bounds.position(leaf) for leaf in around}
+    values_up(stage.relations, bounds.ranges, values)
+    mixed = [r for r in stage.relations if isinstance(r, Fuse) and len(parts[r.fused]) > 1]
+    reducing = [leaf for leaf in around if len(parts[leaf]) == 1]
+    reducing += [axis for r in mixed for axis in (r.outer, r.inner) if parts[axis] == {"reduce"}]
+    ranges = {axis: bounds.ranges[axis] for axis in reducing if not e.is_const(bounds.ranges[axis].extent, 1)}
+    return e.all_of([e.Equal(index_of(values[axis]), index_of(one.min)) for axis, one in ranges.items()])
 
 
 def _reset(stage: Stage, bounds: Bounds, outer: list[IterVar], reset: ir.Stmt, guards: list[Guard]) -> Start:
@@ -292,26 +306,3 @@ def _store_all(targets: Sequence[tuple[ir.Buffer, tuple[Expr, ...]]], values: Se
     for name, value in reversed(list(zip(names, values, strict=True))):
         body = ir.Let(name, value, body)
     return body
-
-
-def _extern(op: t.ExternOp, building: Building) -> ir.Stmt:
-    """An extern's own statement, over our buffers and with int64 indices."""
-    twins = dict(zip(op.output_buffers, (building.buffers[o] for o in op.outputs), strict=True))
-    twins |= dict(zip(op.input_buffers, (building.buffers[i] for i in op.input_tensors), strict=True))
-    widening = building.bounds.widening
-    for one in postorder(op.body):
-        if isinstance(one, ir.Let):
-            widening.keep(one.var)
-
-    def widen(node: Any) -> Any:
-        return widening.value(node) if isinstance(node, Expr) else node
-
-    def rule(node: Node) -> Any:
-        match node:
-            case ir.Store() if node.buffer in twins:
-                node = ir.Store(twins[node.buffer], node.indices, node.value, node.predicate)
-            case ir.Load() if node.buffer in twins:
-                node = ir.Load(twins[node.buffer], node.indices, node.predicate)
-        return node.map_children(widen) if isinstance(node, ir.Stmt) else node
-
-    return rewrite(op.body, rule)
