@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from tvmlite.fuzz.crew import Member
 from tvmlite.fuzz.generate import KINDS
 from tvmlite.fuzz.memory import GuardedArray
 from tvmlite.fuzz.program import Program
-from tvmlite.fuzz.run import fuzz
+from tvmlite.fuzz.run import Finding, Tally, fuzz
 from tvmlite.fuzz.shrink import failure, shrink
 
 SEED, CASES = 1, 60
@@ -132,6 +134,33 @@ def test_the_command_prints_its_seed_and_a_table(capsys: pytest.CaptureFixture[s
     out = capsys.readouterr().out
     assert out.startswith("seed 8\n")
     assert "2 cases in" in out
+
+
+def test_the_command_tells_what_it_tried_until_it_was_stopped() -> None:
+    command = [sys.executable, "-m", "tvmlite.cli", "fuzz", "--seed", "8", "--n", "10000", "--jobs", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "seed 8\n"
+        time.sleep(1.0)
+        process.terminate()
+        out, err = process.communicate()
+    assert process.returncode == 130, err
+    assert "interrupted: " in out
+    assert " cases in " in out
+    assert not err
+
+
+def test_a_finding_is_told_when_it_comes(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    def interrupted(*given: Any) -> Tally:
+        tally = Tally(cases=5, findings=[Finding(3, "llvm: value", "B[0] is 1", None)])
+        given[-1](tally)
+        given[-1](tally)
+        tally.interrupted = True
+        return tally
+
+    monkeypatch.setattr("tvmlite.commands.fuzz.fuzz", interrupted)
+    assert main(["fuzz", "--seed", "8"]) == 130
+    assert capsys.readouterr().out.count("case 3: llvm: value") == 1
 
 
 def test_the_command_shows_one_case(capsys: pytest.CaptureFixture[str]) -> None:

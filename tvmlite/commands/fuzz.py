@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import argparse
 import random
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from tvmlite.core.errors import InputError
 from tvmlite.fuzz import case, report
@@ -29,7 +34,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Carry the command out; the status is 1 if anything went wrong."""
+    """Carry the command out; the status is 1 if anything went wrong, 130 if it was told to stop: what was
+    tried until then is told."""
     backends = [name for name in options.backend.split(",") if name]
     for name in backends:
         if name not in BACKENDS:
@@ -43,13 +49,31 @@ def main(options: argparse.Namespace) -> int:
         return 0
     limit = None if options.time is None else _seconds("--time", options.time)
     patience = _seconds("--shrink", options.shrink)
-    print(f"seed {seed}", flush=True)
-    tally = fuzz(seed, options.n, backends, options.jobs, limit, _Line(options.n))
+    with _stopped_by_sigterm():
+        print(f"seed {seed}", flush=True)
+        tally = fuzz(seed, options.n, backends, options.jobs, limit, _Line(options.n))
     _Line.wipe()
-    for finding in _distinct(tally.findings):
+    for finding in [] if tally.interrupted else _distinct(tally.findings):
         _tell(seed, finding, backends, patience)
     print(report.table(tally))
-    return 1 if tally.findings else 0
+    return 130 if tally.interrupted else 1 if tally.findings else 0
+
+
+@contextmanager
+def _stopped_by_sigterm() -> Iterator[None]:
+    """Inside, SIGTERM (of ``timeout``, say) is what Ctrl-C is; only a main thread can see to that."""
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _seconds(option: str, text: str) -> float:
@@ -83,12 +107,16 @@ def _tell(seed: int, finding: Finding, backends: list[str], patience: float) -> 
 
 
 class _Line:
-    """The progress line of a terminal."""
+    """The progress line of a terminal, and a line for each finding when it comes."""
 
     def __init__(self, total: int) -> None:
-        self.total = total
+        self.total, self.told = total, 0
 
     def __call__(self, tally: Tally) -> None:
+        for finding in tally.findings[self.told :]:
+            self.wipe()
+            print(f"case {finding.index}: {finding.signature}", flush=True)
+        self.told = len(tally.findings)
         if sys.stderr.isatty():
             text = f"{tally.cases}/{self.total} cases, {len(tally.findings)} wrong"
             print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)

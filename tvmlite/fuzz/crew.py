@@ -47,6 +47,7 @@ class Member:
                 bufsize=0,
                 stderr=subprocess.DEVNULL,
                 env=environment,
+                start_new_session=True,  # Ctrl-C is for us: we stop it
             )
             self.pending = b""
             if self.process.stdout is None or self.process.stdout.readline() != READY:

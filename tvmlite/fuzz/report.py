@@ -19,6 +19,7 @@ def table(tally: Tally) -> str:
     told = 100 * tally.compared / max(tally.elements, 1)
     lines.append("")
     lines.append(
+        f"{'interrupted: ' if tally.interrupted else ''}"
         f"{tally.cases} cases in {tally.seconds:.0f} s, {len(tally.findings)} wrong; "
         f"{tally.refused.total()} refused when lowered; {told:.1f}% of {tally.elements} elements "
         "could be told right from wrong"

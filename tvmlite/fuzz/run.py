@@ -40,6 +40,7 @@ class Tally:
     primitives_refused: Counter[str] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
     seconds: float = 0.0
+    interrupted: bool = False
 
 
 @dataclass
@@ -62,7 +63,8 @@ def fuzz(
     seconds: float | None = None,
     progress: Callable[[Tally], object] = lambda tally: None,
 ) -> Tally:
-    """Try cases 0 to ``count - 1`` of ``seed``, or as many as ``seconds`` allow."""
+    """Try cases 0 to ``count - 1`` of ``seed``, or as many as ``seconds`` allow, or as come before a
+    KeyboardInterrupt. ``progress`` is told the tally after each."""
     return _Run(seed, count, backends, jobs, seconds, progress).run()
 
 
@@ -86,6 +88,8 @@ class _Run:
         try:
             while self.deal():
                 self.listen()
+        except KeyboardInterrupt:
+            self.tally.interrupted = True
         finally:
             for desk in self.desks:
                 desk.member.stop()
@@ -136,6 +140,7 @@ class _Run:
         if desk.waiting:
             self.blocks.appendleft(desk.waiting)
         desk.waiting, desk.busy, desk.current, desk.program = [], False, -1, None
+        self.progress(self.tally)
 
     def count(self, message: dict[str, Any]) -> None:
         tally, tags = self.tally, set(message.get("tags", ()))
