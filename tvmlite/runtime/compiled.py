@@ -69,6 +69,7 @@ class CompiledFunction:
         self._slots = _slots(signature)
         self._input_slots = tuple(s for s in self._slots if s.array is None or not s.array.is_output)
         arrays = [s.array for s in self._slots if s.array is not None]
+        self._output_slots = tuple(s for s in self._slots if s.array is not None and s.array.is_output)
         self._unrunnable = unrunnable
         if not unrunnable:
             self._planner = Planner(signature, arrays, shapes_address)
@@ -77,8 +78,11 @@ class CompiledFunction:
         self._kinds = {p.kind: i for i, p in enumerate(signature.passed)}
         self._found = [ArrayParameter(p) for p in signature.of_kind("found")]
         self._too_small = signature.messages.index(TOO_SMALL) + 1 if TOO_SMALL in signature.messages else -1
+        self._tells, self._workspace_place = "told" in self._kinds, self._kinds.get("workspace")
+        self._threads_place = self._kinds.get("threads")
         static = signature.is_static and "size" not in self._kinds
         self._static_key = (0,) * len(self._size_places) if static else None
+        self._static_plan: Plan | None = None
         self._scratch = ScratchPool() if {"workspace", "threads"} & self._kinds.keys() else None
 
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -155,7 +159,7 @@ class CompiledFunction:
 
     def _run(self, row: list[Any], scratch: Scratch | None) -> None:
         """Run the code; with as much workspace as the data turn out to need."""
-        if "told" not in self._kinds:
+        if not self._tells:
             code = self._function(*row)
             if code:
                 check_code(self.signature, code)
@@ -222,7 +226,7 @@ class CompiledFunction:
     ) -> list[np.ndarray]:
         """Put the arguments in ``row``, the sizes they tell in ``sizes``; the arrays, as they are passed."""
         given: list[np.ndarray] = []
-        for slot, value in zip(slots, args, strict=True):
+        for slot, value in zip(slots, args):  # noqa: B905  (as many, by _bind; strict= takes its time)
             expected = slot.array
             if expected is None:
                 row[slot.place] = self._scalar(slot.parameter, value, sizes)
@@ -253,7 +257,9 @@ class CompiledFunction:
     ) -> Plan:
         """The plan for these sizes, which are put in ``row``; the arrays given must agree with it."""
         if self._static_key is not None:
-            return self._planner.plan(self._static_key)
+            if self._static_plan is None:
+                self._static_plan = self._planner.plan(self._static_key)
+            return self._static_plan
         for place, name in self._size_places:
             if name not in sizes:
                 raise InputError(
@@ -269,8 +275,8 @@ class CompiledFunction:
 
     def _make_outputs(self, row: list[Any], plan: Plan) -> tuple[np.ndarray, ...]:
         outputs = []
-        for slot in self._slots:
-            if slot.array is not None and slot.array.is_output:
+        for slot in self._output_slots:
+            if slot.array is not None:
                 made = arguments.allocate(self.name, slot.array, plan.shapes[slot.number])
                 row[slot.place] = _from_buffer(_CHARS, made, True)
                 outputs.append(made)
@@ -290,10 +296,10 @@ class CompiledFunction:
         except BaseException:
             self._scratch.put(scratch)
             raise
-        if "workspace" in self._kinds:
-            row[self._kinds["workspace"]] = scratch.address
-        if "threads" in self._kinds:
-            row[self._kinds["threads"]] = scratch.threads
+        if self._workspace_place is not None:
+            row[self._workspace_place] = scratch.address
+        if self._threads_place is not None:
+            row[self._threads_place] = scratch.threads
         return scratch
 
     def _put_scratch(self, scratch: Scratch | None) -> None:

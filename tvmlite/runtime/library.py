@@ -45,6 +45,7 @@ class Library:
         outputs = [p.name for p in self.signature.outputs]
         self.input_names = self._names("input_names", inputs)
         self.output_names = self._names("output_names", outputs)
+        self._input_set = frozenset(self.input_names)
         lists = self.metadata.get("sequences")
         self._lists = None if lists is None else _sequences(lists, self.input_names, self.output_names)
 
@@ -97,11 +98,15 @@ class Library:
         given = self._inputs(inputs, named)
         return self.function.time(*given, number=number, repeat=repeat, budget=budget)
 
-    def _inputs(self, given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+    def _inputs(self, given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
         """All inputs in order; InputError for a name that is unknown, missing or given twice."""
         wanted = self.input_names
         if self._lists is not None:
             given, named = self._lists[0].spread(given, named)
+        elif not named and len(given) == len(wanted):
+            return given
+        elif not given and named.keys() == self._input_set:
+            return [named[name] for name in wanted]
         for name in named:
             if name not in wanted:
                 raise InputError(f"there is no input {name!r}; the inputs are {', '.join(wanted)}")
