@@ -46,7 +46,7 @@ def _anneal(
 ) -> list[int]:
     """Simulated annealing in parallel chains: one knob changes in a step, worse is taken ever less."""
     dims = np.array(space.dims)
-    start = np.concatenate([parents[: chains // 2], _random(space, chains, generator)])[:chains]
+    start = np.concatenate([parents[: chains // 2], space.sample(chains, generator)])[:chains]
     points = space.places(start)
     scores = score(start)
     seen: dict[int, float] = {}
@@ -63,7 +63,3 @@ def _anneal(
         points[taken], scores[taken] = moved[taken], found[taken]
     ordered = sorted((number for number in seen if number not in known), key=lambda n: (-seen[n], n))
     return ordered[:count]
-
-
-def _random(space: ConfigSpace, count: int, generator: np.random.Generator) -> np.ndarray:
-    return generator.integers(0, len(space), count)

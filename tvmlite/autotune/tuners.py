@@ -71,9 +71,9 @@ class Tuner:
             return self.generator.permutation(rest)[:count].astype(int).tolist() if rest else []
         found: dict[int, None] = {}
         while len(found) < count:
-            number = int(self.generator.integers(len(self.space)))
-            if number not in self.proposed:
-                found[number] = None
+            for number in self.space.sample(count, self.generator).tolist():
+                if number not in self.proposed and len(found) < count:
+                    found[number] = None
         return list(found)
 
 

@@ -10,8 +10,10 @@ from tvmlite.te.space.config import (
     get_config,
     using,
 )
+from tvmlite.te.space.rules import RULE, RuleSpace, rule_of
 
 __all__ = [
+    "RULE",
     "AnnotateChoice",
     "Choice",
     "Config",
@@ -20,8 +22,10 @@ __all__ = [
     "FallbackConfig",
     "OptionChoice",
     "ReorderChoice",
+    "RuleSpace",
     "SplitChoice",
     "VirtualAxis",
     "get_config",
+    "rule_of",
     "using",
 ]

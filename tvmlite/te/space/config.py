@@ -192,6 +192,10 @@ class ConfigSpace(Config):
         weights = np.cumprod([1, *self.dims[:-1]]).astype(np.int64) if self.dims else np.zeros(0, np.int64)
         return np.asarray(places, np.int64) @ weights
 
+    def sample(self, count: int, generator: np.random.Generator) -> np.ndarray:
+        """``count`` numbers of configurations, drawn at random."""
+        return generator.integers(0, len(self), count)
+
     def __str__(self) -> str:
         lines = [f"{len(self)} combinations"]
         for name, choices in self.space_map.items():

@@ -1,0 +1,113 @@
+"""One space of several rules: what a template written by hand knows beside what is generated.
+
+A rule is a way to schedule a computation, with knobs of its own. The candidates of a task are those of all
+its rules, one after another; a setting named ``"rule"`` says whose a candidate is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.span import Span
+from tvmlite.te.space.choices import Choice, OptionChoice
+from tvmlite.te.space.config import Config, ConfigEntity, ConfigSpace
+
+RULE = "rule"
+"""The name of the setting that says which rule a configuration is of."""
+
+
+def rule_of(config: Config) -> str | None:
+    """The rule that ``config`` names; None if it names none, and the task has but one."""
+    if RULE not in config or not isinstance(choice := config[RULE], OptionChoice):
+        return None
+    return None if choice.val is None else str(choice.val)
+
+
+class RuleSpace(ConfigSpace):
+    """The configurations of ``rules``, by name in order: first all of the first, then all of the second, ...
+
+    ::
+
+        space = RuleSpace({"hand": of_template, "sketch": of_sketch})
+        space.get(len(of_template))        # the first of the sketch's: rule sketch; ...
+
+    To those who go by knobs it is a space with a knob ``rule`` and each rule's knobs (``"sketch.tile"``), of
+    which those of other rules say nothing.
+    """
+
+    def __init__(self, rules: Mapping[str, ConfigSpace]) -> None:
+        super().__init__()
+        if not rules:
+            raise ScheduleError("RuleSpace: no rule is given", Span.of_caller())
+        for name, space in rules.items():
+            if RULE in space.space_map:
+                raise ScheduleError(
+                    f"RuleSpace: rule {name!r} has a knob {RULE!r}, which tells rules apart", Span.of_caller()
+                )
+        self.rules = dict(rules)
+        self.flop = max(space.flop for space in rules.values())
+        self.space_map = {RULE: [OptionChoice(name) for name in rules]}
+        for name, space in rules.items():
+            self.space_map |= {f"{name}.{knob}": choices for knob, choices in space.space_map.items()}
+        self._starts = np.cumsum([0, *(len(space) for space in rules.values())]).astype(np.int64)
+        widths = [len(space.space_map) for space in rules.values()]
+        self._columns = np.cumsum([1, *widths]).tolist()
+
+    def _define(self, name: str, settings: object) -> None:
+        raise ScheduleError(f"knob {name!r}: a space of rules has the knobs of its rules", Span.of_caller())
+
+    def __len__(self) -> int:
+        return sum(len(space) for space in self.rules.values())
+
+    def get(self, index: int) -> ConfigEntity:
+        """The combination of that number, with its rule."""
+        if not 0 <= index < len(self):
+            raise ScheduleError(f"config {index} of a space of {len(self)}", Span.of_caller())
+        place = int(np.searchsorted(self._starts, index, side="right")) - 1
+        name, space = list(self.rules.items())[place]
+        chosen = space.get(int(index) - int(self._starts[place])).settings
+        return ConfigEntity({RULE: OptionChoice(name), **chosen}, int(index))
+
+    def index_of(self, settings: Mapping[str, Choice]) -> int | None:
+        """The number of a combination; None if the space does not hold it."""
+        others = dict(settings)
+        rule = others.pop(RULE, None)
+        for start, (name, space) in zip(self._starts.tolist(), self.rules.items(), strict=False):
+            if rule == OptionChoice(name):
+                found = space.index_of(others)
+                return None if found is None else start + found
+        return None
+
+    def places(self, indices: np.ndarray) -> np.ndarray:
+        """See ``ConfigSpace``; a knob of another rule is at its first setting."""
+        numbers = np.asarray(indices, np.int64)
+        found = np.zeros((len(numbers), len(self.space_map)), np.int64)
+        found[:, 0] = np.searchsorted(self._starts, numbers, side="right") - 1
+        for rule, space in enumerate(self.rules.values()):
+            of_rule = found[:, 0] == rule
+            columns = slice(self._columns[rule], self._columns[rule + 1])
+            found[of_rule, columns] = space.places(numbers[of_rule] - self._starts[rule])
+        return found
+
+    def numbers(self, places: np.ndarray) -> np.ndarray:
+        """The opposite of ``places``; what it says of other rules' knobs is of no account."""
+        places = np.asarray(places, np.int64)
+        found = np.zeros(len(places), np.int64)
+        for rule, space in enumerate(self.rules.values()):
+            of_rule = places[:, 0] == rule
+            columns = slice(self._columns[rule], self._columns[rule + 1])
+            found[of_rule] = self._starts[rule] + space.numbers(places[of_rule, columns])
+        return found
+
+    def sample(self, count: int, generator: np.random.Generator) -> np.ndarray:
+        """Random numbers, each rule as likely as any other, however many configurations it has."""
+        rules = generator.integers(0, len(self.rules), count)
+        sizes = np.diff(self._starts)
+        return self._starts[rules] + generator.integers(0, sizes[rules])
+
+    def __str__(self) -> str:
+        parts = [f"rule {name}: {space}" for name, space in self.rules.items()]
+        return "\n".join([f"{len(self)} combinations of {len(self.rules)} rules", *parts])
