@@ -7,6 +7,10 @@ from tvmlite.te.loop.passes import asserts, parallel, unroll
 N = e.SizeVar("n", "int64")
 
 
+def load(buffer: ir.Buffer, place: e.Expr) -> e.Expr:
+    return e.Broadcast(ir.Load(buffer, (place % 64,)), 16)
+
+
 def body(function: ir.Function) -> str:
     return "\n".join(line[4:] for line in str(function).split("\n")[1:])
 
@@ -32,6 +36,33 @@ def test_symbolic_and_huge_loops_stay(make) -> None:
 
     assert body(after).count("range(") == 2
     assert unroll(after) is after
+
+
+def test_short_loops_through_an_array_in_registers_are_written_out(make, agree) -> None:
+    c, sums = make.buffer("C", 64), make.buffer("sums", 64, scope="local")
+    lanes = e.Ramp(make.x * 16, make.index(1), 16)
+    start = make.loop(make.x, 4, ir.Store(sums, (lanes,), e.Broadcast(e.const(1.0), 16)))
+    store = make.loop(make.x, 4, ir.Store(c, (lanes,), ir.Load(sums, (lanes,))))
+    function = ir.Function("f", (c,), (c,), (), ir.Allocate(sums, ir.sequence(start, store)))
+
+    after = unroll(function, registers=256)
+
+    agree(function, after)
+    assert "for" not in body(after)
+    assert body(after).count("ramp(") == 4 + 2 * 4
+    assert unroll(function) is function
+    assert unroll(function, registers=255) is function
+
+
+def test_loops_that_need_no_writing_out_stay(make) -> None:
+    c, sums = make.buffer("C", 2048), make.buffer("sums", 64, scope="local")
+    memory = make.loop(make.x, 4, make.store(c, make.x, 1.0))
+    scalars = make.loop(make.x, 5, make.store(sums, make.x, 1.0))
+    long = make.loop(make.x, 128, ir.Store(c, (e.Ramp(make.x * 16, make.index(1), 16),), load(sums, make.x)))
+    same = make.loop(make.x, 4, make.store(sums, 0, 1.0))
+    function = ir.Function("f", (c,), (c,), (), ir.Allocate(sums, ir.sequence(memory, scalars, long, same)))
+
+    assert unroll(function, registers=256) is function
 
 
 def test_one_level_of_parallel_loops_is_left(make, agree) -> None:

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import substitute_each
 from tvmlite.te import expr as e
+from tvmlite.te.arith import mentions
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.walk import Walker, statements, with_body
+from tvmlite.te.loop.walk import Walker, expressions, loads, statements, with_body
 
 MOST_STATEMENTS = 1 << 14
 """A loop whose unrolled body would have more statements than this stays a loop."""
 
+MOST_VECTORS = 64
+"""A loop through an array in registers that would store more vectors than this stays a loop."""
 
-def unroll(function: ir.Function) -> ir.Function:
+SHORT = 4
+"""Turns of a loop that stores scalars: of more, vectors can be made."""
+
+
+def unroll(function: ir.Function, registers: int = 0) -> ir.Function:
     """``For`` of kind unroll with a constant extent becomes its body once a turn; others become serial.
 
     In a loop annotated ``auto_unroll_max_step``, inner loops of constant extent are unrolled too, from the
@@ -25,12 +33,16 @@ def unroll(function: ir.Function) -> ir.Function:
                     C[i, j, k] = ...                                   C[i, j, 1] = ...
 
     In one annotated ``unroll_explicit=False`` all stay loops, for the compiler that comes after us.
+
+    An array can be in registers, of which there are so many bytes, if it is read and written at places known
+    beforehand: short loops through one are written out as well.
     """
-    return with_body(function, _Unroll().stmt(function.body))
+    return with_body(function, _Unroll(registers).stmt(function.body))
 
 
 class _Unroll(Walker):
-    def __init__(self) -> None:
+    def __init__(self, registers: int) -> None:
+        self.registers = registers
         self.most_stores = 0
         self.explicit = True
 
@@ -42,8 +54,9 @@ class _Unroll(Walker):
             elif key == "unroll_explicit":
                 self.explicit = bool(value)
         body = self.stmt(loop.body)
+        through = self.explicit and self.is_through_registers(loop, body)
         self.most_stores, self.explicit = outer
-        if loop.kind != ir.UNROLL and not self.is_small(loop, body):
+        if loop.kind != ir.UNROLL and not self.is_small(loop, body) and not through:
             return loop if body is loop.body else replace(loop, body=body)
         if self.explicit and isinstance(loop.extent, e.Const):
             extent = int(loop.extent.value)
@@ -60,3 +73,24 @@ class _Unroll(Walker):
         stores = sum(isinstance(one, ir.Store) for one in inside)
         loops = any(isinstance(one, (ir.For, ir.While)) for one in inside)
         return not loops and stores * int(loop.extent.value) <= self.most_stores
+
+    def is_through_registers(self, loop: ir.For, body: ir.Stmt) -> bool:
+        """Whether ``loop`` is short, has no loop left inside, and goes through an array that fits registers."""
+        if not self.registers or loop.kind != ir.SERIAL or not isinstance(loop.extent, e.Const):
+            return False
+        extent, inside = int(loop.extent.value), statements(body)
+        stores = [one for one in inside if isinstance(one, ir.Store)]
+        if len(stores) * extent > MOST_VECTORS or any(isinstance(one, (ir.For, ir.While)) for one in inside):
+            return False
+        if extent > SHORT and any(one.value.lanes == 1 for one in stores):
+            return False
+        accesses = [*stores, *(load for expr in expressions(body) for load in loads(expr))]
+        return any(self.fits(a.buffer) and mentions(a.indices[0], (loop.var,)) for a in accesses)
+
+    def fits(self, buffer: ir.Buffer) -> bool:
+        """Whether ``buffer`` is on the stack, and no larger than the registers."""
+        if buffer.scope != "local" or len(buffer.shape) != 1:
+            return False
+        (length,) = buffer.shape
+        fixed = isinstance(length, e.Const)
+        return fixed and int(length.value) * dtypes.bytes_of(buffer.dtype) <= self.registers
