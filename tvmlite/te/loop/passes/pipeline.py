@@ -36,9 +36,8 @@ def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     lanes = target.lanes("float32")
     chosen = update_wrapper(partial(choose, target=target), choose)
     in_lanes = update_wrapper(partial(vectorize, lanes=lanes), vectorize)
-    written_out = update_wrapper(
-        partial(unroll, registers=target.vector_registers * target.vector_bits // 8), unroll
-    )
+    registers = target.vector_registers * target.vector_bits // 8
+    written_out = update_wrapper(partial(unroll, registers=registers), unroll)
     passes = (
         *(narrow, chosen, simplify, flatten, unfuse, partition, simplify, in_lanes, parallel),
         *(storage, written_out, simplify, asserts),

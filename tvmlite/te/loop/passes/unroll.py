@@ -75,7 +75,7 @@ class _Unroll(Walker):
         return not loops and stores * int(loop.extent.value) <= self.most_stores
 
     def is_through_registers(self, loop: ir.For, body: ir.Stmt) -> bool:
-        """Whether ``loop`` is short, has no loop left inside, and goes through an array that fits registers."""
+        """Whether ``loop`` is short, has no loop inside, and goes through an array that fits registers."""
         if not self.registers or loop.kind != ir.SERIAL or not isinstance(loop.extent, e.Const):
             return False
         extent, inside = int(loop.extent.value), statements(body)
