@@ -14,9 +14,9 @@ import tvmlite
 from tvmlite import autotune, te
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.measure import Candidate, Outcome
-from tvmlite.autotune.task import Task, decode_args, encode_args
 from tvmlite.autotune.tune import seconds_of
 from tvmlite.core.errors import ExecutionError, InputError, ScheduleError
+from tvmlite.te.space import Task, decode_args, encode_args
 
 Template = Callable[[int, int, int], tuple[te.Schedule, list[te.Tensor]]]
 

@@ -9,10 +9,9 @@ from tvmlite import autotune
 from tvmlite.autotune.features import KnobFeatures
 from tvmlite.autotune.model import CostModel
 from tvmlite.autotune.search import most_promising
-from tvmlite.autotune.task import Task
 from tvmlite.autotune.tuners import TUNERS, Tuner
 from tvmlite.core.errors import InputError, UnsupportedError
-from tvmlite.te.space import ConfigSpace
+from tvmlite.te.space import ConfigSpace, Task
 
 
 def speed(task: Task, number: int) -> float:

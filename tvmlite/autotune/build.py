@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tvmlite.autotune.measure import Candidate, Outcome
-from tvmlite.autotune.task import Task
 from tvmlite.core.errors import TvmliteError, UnsupportedError
 from tvmlite.core.target import Target
 from tvmlite.te.codegen import llvm, packed
@@ -15,7 +14,7 @@ from tvmlite.te.loop.signature import signature_of
 from tvmlite.te.loop.size import unrolled_size
 from tvmlite.te.lower import lower
 from tvmlite.te.schedule import Schedule, create_schedule
-from tvmlite.te.space import ConfigEntity, ConfigSpace
+from tvmlite.te.space import ConfigEntity, ConfigSpace, Task
 
 LONGEST_BODY = 1500
 """Stores of a candidate once unrolled; the best bodies have some 300, and the compiler takes seconds for

@@ -11,10 +11,9 @@ from typing import Protocol
 from tvmlite.autotune.build import Built, build, reference
 from tvmlite.autotune.measure import Outcome, Runner
 from tvmlite.autotune.records import FINAL, Record
-from tvmlite.autotune.task import Task, encode_args
 from tvmlite.core.version import VERSION
 from tvmlite.runtime import timing
-from tvmlite.te.space import ConfigEntity
+from tvmlite.te.space import ConfigEntity, Task, encode_args
 
 FINALISTS = 4
 """Candidates that are compared with the default at the end."""

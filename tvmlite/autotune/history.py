@@ -6,14 +6,13 @@ import json
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tvmlite.autotune import records as rec
 from tvmlite.core.target import Target
-from tvmlite.te.space import ConfigEntity
+from tvmlite.te.space import ConfigEntity, looking_up
 
 
 @dataclass
@@ -23,8 +22,16 @@ class History:
     best: dict[str, rec.Record]
     missing: list[str] = field(default_factory=list)
 
-
-_CURRENT: ContextVar[History | None] = ContextVar("history", default=None)
+    def best_config(self, name: str, args: list[Any]) -> ConfigEntity | None:
+        """The best configuration of a task; None, with a word, if there is none."""
+        key = json.dumps([name, args])
+        found = self.best.get(key)
+        if found is None:
+            if key not in self.missing:
+                self.missing.append(key)
+                warnings.warn(f"no record for {name} with {args}: its defaults are used", stacklevel=4)
+            return None
+        return found.config
 
 
 @contextmanager
@@ -46,23 +53,5 @@ def apply_history_best(
             )
         records = loaded.records
     history = History(rec.best(records, Target.parse(target)))
-    token = _CURRENT.set(history)
-    try:
+    with looking_up(history.best_config):
         yield history
-    finally:
-        _CURRENT.reset(token)
-
-
-def best_config(name: str, args: list[Any]) -> ConfigEntity | None:
-    """The best configuration of a task by the records in force; None without records, or without that one."""
-    history = _CURRENT.get()
-    if history is None:
-        return None
-    key = json.dumps([name, args])
-    found = history.best.get(key)
-    if found is None:
-        if key not in history.missing:
-            history.missing.append(key)
-            warnings.warn(f"no record for {name} with {args}: its defaults are used", stacklevel=4)
-        return None
-    return found.config

@@ -13,10 +13,9 @@ from pathlib import Path
 from tvmlite.autotune import callback, engine, model
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.measure import LocalRunner, Runner
-from tvmlite.autotune.task import Task
 from tvmlite.autotune.tuners import TUNERS, Tuner
 from tvmlite.core.errors import ExecutionError, InputError
-from tvmlite.te.space import ConfigEntity, FallbackConfig
+from tvmlite.te.space import ConfigEntity, FallbackConfig, Task
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 

@@ -11,9 +11,8 @@ from tvmlite.autotune.features import KnobFeatures
 from tvmlite.autotune.measure import LocalRunner, Runner
 from tvmlite.autotune.model import CostModel
 from tvmlite.autotune.search import most_promising
-from tvmlite.autotune.task import Task
 from tvmlite.core.errors import InputError
-from tvmlite.te.space import ConfigSpace
+from tvmlite.te.space import ConfigSpace, Task
 
 
 class Tuner:

@@ -19,23 +19,28 @@ from tvmlite.te import schedules
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.in_place import in_place
 from tvmlite.te.lower import lower as lower_schedule
+from tvmlite.te.space import Config
 from tvmlite.te.tensor import PlaceholderOp, Tensor, compute, placeholder
 
 
-def lower_group(group: Function, target: Target, name: str) -> loop.Function:
-    """The kernel of a fused ``group``, in structured loop IR.
+def lower_group(group: Function, target: Target, name: str, config: Config | None = None) -> loop.Function:
+    """The kernel of a fused ``group``, in structured loop IR; ``config`` sets its schedule's knobs.
 
     Its parameters are one buffer for each parameter of the group, one for each output, and then the
     dimensions that the group mentions, in the order of their names (``dimensions``). Of a group that is
     ``in_place``, the parameter it names is the output: one buffer, read and then written.
     """
-    inputs = {param: _placeholder(param) for param in group.params}
-    outputs = _outputs(_computes(group, inputs))
-    schedule = schedules.apply(anchor(group).schedule, outputs, target)
-    args = [*inputs.values(), *outputs, *dimensions(group)]
-    function = lower_schedule(schedule, args, name)
+    inputs, outputs = group_tensors(group)
+    schedule = schedules.apply(anchor(group).schedule, outputs, target, config)
+    function = lower_schedule(schedule, [*inputs, *outputs, *dimensions(group)], name)
     position = dict(group.attrs).get(IN_PLACE)
     return function if position is None else in_place(function, position)
+
+
+def group_tensors(group: Function) -> tuple[list[Tensor], list[Tensor]]:
+    """The buffers of the kernel of ``group``: its parameters, and its results, which are no parameters."""
+    inputs = {param: _placeholder(param) for param in group.params}
+    return list(inputs.values()), _outputs(_computes(group, inputs))
 
 
 def group_outputs(group: Function) -> tuple[Tensor, ...]:

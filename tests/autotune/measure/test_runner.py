@@ -9,8 +9,8 @@ import pytest
 
 from tvmlite.autotune.build import Built, build, reference
 from tvmlite.autotune.measure import Candidate, LocalRunner
-from tvmlite.autotune.task import Task
 from tvmlite.core.errors import InputError
+from tvmlite.te.space import Task
 
 
 @pytest.fixture(scope="module")

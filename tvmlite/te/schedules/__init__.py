@@ -9,6 +9,7 @@ from tvmlite.core.target import Target
 from tvmlite.te.schedule import Schedule, create_schedule
 from tvmlite.te.schedules import attention, convolution, extern, injective, matrix, reduction, rows, sliding
 from tvmlite.te.schedules.group import TEMPLATES, Group
+from tvmlite.te.space.config import Config, FallbackConfig
 from tvmlite.te.tensor import Tensor
 
 __all__ = [
@@ -24,15 +25,16 @@ __all__ = [
 ]
 
 
-def apply(name: str, outputs: Sequence[Tensor], target: Target) -> Schedule:
+def apply(name: str, outputs: Sequence[Tensor], target: Target, config: Config | None = None) -> Schedule:
     """The schedule of the group that computes ``outputs``, by the template ``name``, for ``target``.
 
-    Templates find the group's anchor by the tags of its operations and take in whatever is fused before
-    and behind it. The result is valid for every shape, symbolic ones too. An unknown name is a ScheduleError.
+    ``config`` sets the template's knobs; without one they are as its own model of the machine says. Templates
+    find the group's anchor by the tags of its operations and take in whatever is fused before and behind it.
+    The result is valid for every shape, symbolic ones too. An unknown name is a ScheduleError.
     """
     if name not in TEMPLATES:
         known = ", ".join(sorted(TEMPLATES))
         raise ScheduleError(f"there is no schedule template {name!r}; there are {known}")
     schedule = create_schedule([tensor.op for tensor in outputs])
-    TEMPLATES[name](Group(schedule, tuple(outputs), target))
+    TEMPLATES[name](Group(schedule, tuple(outputs), target, config or FallbackConfig()))
     return schedule

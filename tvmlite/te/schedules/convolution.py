@@ -16,12 +16,22 @@ from tvmlite.te.schedules.group import (
 )
 from tvmlite.te.schedules.injective import elementwise_loops
 from tvmlite.te.schedules.sliding import sliding
-from tvmlite.te.schedules.tile import register_tile, tile_for
+from tvmlite.te.schedules.tile import candidates, register_tile, tile_for
+from tvmlite.te.space.choices import OptionChoice, ReorderChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
 
 PLAIN_VECTORS = 2
 """How many vectors of neighbouring outputs each scalar of an unpacked weight is multiplied with."""
+
+AHEAD = (0, 1, 2, 4, 8)
+"""How many turns ahead weights may be prefetched."""
+
+MOST_TAPS = 9
+"""Places of a window that are unrolled."""
+
+PANELS = (1, 2, 4, 8, 16)
+"""How many tiles a panel may be long, in either direction."""
 
 ENOUGH_ROWS = 8
 """A parallel loop of fewer iterations takes in the loop over tiles as well."""
@@ -45,9 +55,10 @@ def convolution(group: Group) -> None:
 def packed(group: Group, anchor: ComputeOp) -> None:
     """Scalars of the data against vectors of output channels.
 
-    A tile is some pixels of one row by some blocks of channels; all its accumulators are in registers. The
-    host stores it, vector by vector if its channels are in blocks, else channel by channel, with whatever is
-    fused behind.
+    A tile is some pixels by some blocks of channels; all its accumulators are in registers. The host stores
+    it, vector by vector if its channels are in blocks, else channel by channel, with what is fused behind.
+
+    Knobs: ``tile`` (blocks, rows, pixels); those of ``_spread`` and of ``accumulate``.
     """
     laid_out = group.readers(anchor.output(0))[0]
     host = group.host(laid_out.output(0))
@@ -55,68 +66,144 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     group.inline_all_but({host.op, *pads})
     for pad in pads:
         elementwise_loops(group, pad.output(0))
-    block, count = number(anchor.output(0).shape[-1]), number(anchor.output(0).shape[1])
+    block = number(anchor.output(0).shape[-1])
     assert block is not None
     stage = group.stage(host)
     batch, channel, *pixels = group.axes(host)
     in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"
     lane = pixels.pop() if in_blocks else None
     pixelwise = len(anchor.axis) == 4
-    width = extent_of(pixels[-1])
-    # A tile of a plane of known width lies within one row: bounds of tiles that straddle rows are not tight.
-    tile = tile_for(group.target, anchor.output(0).dtype, block, width, count, even=pixelwise)
+    blocks, high, wide = _packed_tile(group, anchor, pixels, block, pixelwise).size[1:]
     rows, along = ([], stage.fuse(*pixels)) if pixelwise else (pixels[:-1], pixels[-1])
     outer_block = channel
     if lane is None:
         outer_block, lane = stage.split(channel, factor=block)
-    outer_block, inner_block = stage.split(outer_block, factor=tile.blocks)
-    tiles, pixel = stage.split(along, factor=tile.rows)
-    inner = [inner_block, pixel, lane] if in_blocks else [inner_block, lane, pixel]
-    stage.reorder(batch, outer_block, *rows, tiles, *inner)
-    stage.vectorize(inner[-1])
+    outer_block, inner_block = stage.split(outer_block, factor=blocks)
+    tiles, pixel = stage.split(along, factor=wide)
+    inner = [pixel]
+    if high > 1:
+        rows[-1], inner_row = stage.split(rows[-1], factor=high)
+        inner = [inner_row, pixel]
+    tile = [inner_block, *inner, lane] if in_blocks else [inner_block, lane, *inner]
+    stage.reorder(batch, outer_block, *rows, tiles, *tile)
+    stage.vectorize(tile[-1])
     if in_blocks:
-        stage.unroll(inner_block)
-        stage.unroll(pixel)
-    place = _spread(stage, [batch, outer_block, *rows], tiles, anchor)
-    accumulate(group.stage(anchor), stage, place)
+        for axis in tile[:-1]:
+            stage.unroll(axis)
+    place = _spread(group, stage, batch, [outer_block, *rows, tiles], anchor)
+    accumulate(group, anchor, stage, place)
     finish(group, host)
 
 
-def _spread(stage: Stage, outer: Sequence[IterVar], tiles: IterVar, anchor: ComputeOp) -> IterVar:
-    """Share the outer loops out among the threads; gives the loop in which a tile is computed."""
+def _packed_tile(
+    group: Group, anchor: ComputeOp, pixels: Sequence[IterVar], block: int, pixelwise: bool
+) -> SplitChoice:
+    """The knob ``tile``: how many blocks of channels, rows and pixels of a row are computed at once."""
+    config, dtype = group.config, anchor.output(0).dtype
+    width, count = extent_of(pixels[-1]), extent_of(anchor.axis[1])
+    best = tile_for(group.target, dtype, block, width, count, even=pixelwise)
+    default = SplitChoice((-1, best.blocks, 1, best.rows))
+    height = 1 if pixelwise or len(pixels) < 2 else extent_of(pixels[-2])
+    vectors = max(1, block // group.target.lanes(dtype))
+    along = product(extent_of(a) for a in pixels) if pixelwise else width
+    config.define_split(
+        "tile",
+        width or 1,
+        num_outputs=4,
+        policy="candidate",
+        candidate=candidates(along, height, count, vectors, group.target.vector_registers, default.size),
+    )
+    config.suggest("tile", default)
+    return config["tile"]
+
+
+def _spread(
+    group: Group, stage: Stage, batch: IterVar, loops: Sequence[IterVar], anchor: ComputeOp
+) -> IterVar:
+    """Put the loops over blocks, rows and tiles in order and share the outer ones out among the threads;
+    gives the innermost.
+
+    Knobs: ``panel_blocks`` and ``panel_tiles``, how many turns of the first and of the last of ``loops`` make
+    a panel, whose data stays in a cache (1: no panel); ``order`` of the loops, with those of a panel inside
+    that over panels; ``grain``, how many of them, from the innermost on, one thread keeps.
+    """
+    config, count = group.config, len(loops)
+    for name, extent in (("panel_blocks", anchor.axis[1]), ("panel_tiles", anchor.axis[-2])):
+        config.define_knob(name, [n for n in PANELS if n == 1 or 2 * n <= (extent_of(extent) or 1)])
+    nest = [[axis] for axis in loops]
+    for axes, size in ((nest[0], config["panel_blocks"].val), (nest[-1], config["panel_tiles"].val)):
+        if size > 1:
+            axes[:] = stage.split(axes[0], factor=size)
+    first, *rows, last = range(count)
+    groups = [(first, count), *((row,) for row in rows), (last, count + 1)]
+    config.define_reorder("order", range(count + 2), "interleave", groups=groups)
+    config.define_knob("grain", range(count))
+    config.suggest("order", ReorderChoice((*range(count - 1), count, count - 1, count + 1)))
+    slots = [
+        *(axes[0] for axes in nest),
+        *(axes[-1] if len(axes) > 1 else None for axes in (nest[0], nest[-1])),
+    ]
+    ordered = [axis for place in config["order"].permutation if (axis := slots[place]) is not None]
+    stage.reorder(*ordered)
     if not worth_threads(work_of(anchor)):
-        return tiles
-    batch, _, *rows = (extent_of(a) for a in anchor.axis[:-1])
-    known = product([batch, *rows[:-1]])
-    if known is not None and known < ENOUGH_ROWS:
-        tiles = stage.fuse(*outer, tiles)
-        stage.parallel(tiles)
-    else:
-        stage.parallel(stage.fuse(*outer))
-    return tiles
+        return ordered[-1]
+    images, _, *heights = (extent_of(a) for a in anchor.axis[:-1])
+    known = product([images, *heights[:-1]])
+    config.suggest("grain", OptionChoice(0 if known is not None and known < ENOUGH_ROWS else 1))
+    kept = config["grain"].val
+    shared = stage.fuse(batch, *ordered[: len(ordered) - kept])
+    stage.parallel(shared)
+    return ordered[-1] if kept else shared
 
 
-def accumulate(stage: Stage, host: Stage, place: IterVar) -> None:
+def accumulate(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> None:
     """Compute a packed anchor at ``place`` of ``host``: the reduction outside, the tile unrolled inside.
 
     The reduction is one loop: a loop over three taps inside another ends before its branch is predicted,
     and unrolled taps share so many scalars that accumulators are spilled.
+
+    Knobs: ``channels``, how many input channels a turn of that loop takes, ``taps``, how many of the axes of
+    the window, ``ahead``, how many turns before its use a weight is asked for (0: not).
     """
-    op = stage.op
-    assert isinstance(op, ComputeOp)
-    *outer, along, block, lane = _tile_axes(op)
+    config, stage = group.config, group.stage(anchor)
+    batch, block, *pixels, lane = anchor.axis
+    channel, *taps = anchor.reduce_axis
+    config.define_knob("channels", _unrolled_channels(channel))
+    config.define_knob("taps", _unrolled_taps(taps))
+    config.define_knob("ahead", AHEAD)
     stage.compute_at(host, place)
-    stage.reorder(*outer, *op.reduce_axis, along, block, lane)
-    stage.fuse(*op.reduce_axis)
-    stage.unroll(along)
-    stage.unroll(block)
+    inside = taps[len(taps) - config["taps"].val :]
+    outside = taps[: len(taps) - len(inside)]
+    if config["channels"].val > 1:
+        channel, several = stage.split(channel, factor=config["channels"].val)
+        inside = [several, *inside]
+    stage.reorder(batch, channel, *outside, *inside, *pixels, block, lane)
+    turn = stage.fuse(channel, *outside)
+    for axis in (*inside, *pixels, block):
+        stage.unroll(axis)
     stage.vectorize(lane)
+    if config["ahead"].val:
+        weight = anchor.inputs[-1]
+        stage.prefetch(weight, turn, config["ahead"].val)
 
 
-def _tile_axes(op: ComputeOp) -> list[IterVar]:
-    """The data axes of a packed anchor with those of its tile last: pixel, block, lane."""
-    batch, block, *pixels, lane = op.axis
-    return [batch, *pixels[:-1], pixels[-1], block, lane]
+def _unrolled_channels(channel: IterVar) -> list[int]:
+    """The numbers of input channels that a turn may take: all of them whole."""
+    extent = extent_of(channel)
+    return [n for n in (1, 2, 4, 8, 16) if n == 1 or (extent is not None and extent % n == 0)]
+
+
+def _unrolled_taps(taps: Sequence[IterVar]) -> list[int]:
+    """How many of the window's axes, from the last on, may be unrolled: none of one place, few in all."""
+    found, places = [0], 1
+    for count, axis in enumerate(reversed(taps), 1):
+        extent = extent_of(axis)
+        if extent is None or places * extent > MOST_TAPS:
+            break
+        places *= extent
+        if extent > 1:
+            found.append(count)
+    return found
 
 
 def finish(group: Group, host: Tensor) -> None:

@@ -12,6 +12,7 @@ from tvmlite.core.target import Target
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.schedule import Schedule
+from tvmlite.te.space.config import Config
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, Extent, IterVar, Operation, Tensor, TensorRead
 
@@ -25,11 +26,12 @@ _COSTLY = frozenset(
 
 @dataclass(frozen=True)
 class Group:
-    """The schedule of a fused group while a template fills it in."""
+    """The schedule of a fused group while a template fills it in; ``config`` are the template's knobs."""
 
     schedule: Schedule
     outputs: tuple[Tensor, ...]
     target: Target
+    config: Config
 
     def stage(self, tensor: Tensor | Operation) -> Stage:
         """The stage that makes ``tensor``."""

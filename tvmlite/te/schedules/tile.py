@@ -24,6 +24,12 @@ MANY = 1 << 20
 TAIL_PENALTY = 2.0
 """How much longer a tile takes that hangs over the end, and is guarded element by element."""
 
+MOST_TAIL = 0.25
+"""The most of a tile's work that may lie behind the end, over all tiles."""
+
+MOST_ROWS = 4
+"""Rows of an image that a tile may span."""
+
 
 @dataclass(frozen=True)
 class RegisterTile:
@@ -75,3 +81,36 @@ def tile_for(
     """The tile for blocks of ``block`` elements of ``dtype`` on ``target``; ``even`` as above."""
     vectors = max(1, block // target.lanes(dtype))
     return register_tile(rows, blocks, vectors, target.vector_registers, even)
+
+
+def candidates(
+    width: int | None,
+    height: int | None,
+    blocks: int | None,
+    vectors: int,
+    registers: int,
+    default: tuple[int, ...],
+) -> list[tuple[int, ...]]:
+    """Tiles ``(-1, blocks, rows, pixels)`` that are worth measuring; ``default`` is the first of them.
+
+    All accumulators fit into the registers beside the vectors of a step and a scalar, there are enough of
+    them for multiply-adds not to wait for each other, and tails are at most ``MOST_TAIL`` of the work.
+    """
+    found = {default: None}
+    for wide in range(1, min(blocks or MANY, registers) + 1):
+        for high in range(1, min(height or 1, MOST_ROWS) + 1):
+            for along in range(1, min(width or MANY, registers) + 1):
+                sums = wide * high * along * vectors
+                if sums + wide * vectors + 1 > registers:
+                    break
+                tail = max(_waste(width, along), _waste(height, high), _waste(blocks, wide))
+                few = sums < FMA_PER_CYCLE * LATENCY
+                if few or tail > MOST_TAIL:
+                    continue
+                found[-1, wide, high, along] = None
+    return list(found)
+
+
+def _waste(extent: int | None, size: int) -> float:
+    """How much of what tiles of ``size`` cover lies behind the end."""
+    return 0.0 if extent is None else 1 - extent / (-(-extent // size) * size)

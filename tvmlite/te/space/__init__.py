@@ -11,6 +11,15 @@ from tvmlite.te.space.config import (
     using,
 )
 from tvmlite.te.space.rules import RULE, RuleSpace, rule_of
+from tvmlite.te.space.task import (
+    Task,
+    create,
+    decode_args,
+    encode_args,
+    get_target,
+    looking_up,
+    template,
+)
 
 __all__ = [
     "RULE",
@@ -24,8 +33,15 @@ __all__ = [
     "ReorderChoice",
     "RuleSpace",
     "SplitChoice",
+    "Task",
     "VirtualAxis",
+    "create",
+    "decode_args",
+    "encode_args",
     "get_config",
     "rule_of",
+    "get_target",
+    "looking_up",
+    "template",
     "using",
 ]

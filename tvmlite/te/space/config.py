@@ -104,6 +104,9 @@ class Config:
         """A knob with the values ``candidate``; ``cfg[name].val`` is the one chosen."""
         self._define(name, lambda: knobs.option_choices(candidate))
 
+    def suggest(self, name: str, choice: Choice) -> None:
+        """What the template holds for the best setting of the knob ``name``, where none was measured."""
+
     def add_flop(self, flop: float) -> None:
         """Count ``flop`` arithmetic operations; without a word they are counted from the computation."""
         self.flop += flop
@@ -262,6 +265,10 @@ class FallbackConfig(Config):
         return self.settings
 
     def __setitem__(self, name: str, choice: Choice) -> None:
+        self.settings[name] = choice
+
+    def suggest(self, name: str, choice: Choice) -> None:
+        """See ``Config``: so it is set."""
         self.settings[name] = choice
 
     def fallback_split(self, name: str, constraints: Sequence[int]) -> None:

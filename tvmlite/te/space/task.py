@@ -4,23 +4,44 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from tvmlite.autotune.history import best_config
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.core.target import Target
 from tvmlite.te.schedule import Schedule
-from tvmlite.te.space import Config, ConfigSpace, get_config, using
+from tvmlite.te.space.config import Config, ConfigEntity, ConfigSpace, get_config, using
 from tvmlite.te.tensor import Tensor, placeholder
 from tvmlite.te.work import operations
 
 ScheduleFunction: TypeAlias = Callable[..., tuple[Schedule, Sequence[Any]]]
 """Takes a task's arguments, gives a schedule and the arguments of the function to build."""
 
+Lookup: TypeAlias = Callable[[str, list[Any]], ConfigEntity | None]
+"""Finds the configuration to use for a template's name and its arguments as ``encode_args`` writes them."""
+
 _TEMPLATES: dict[str, ScheduleFunction] = {}
+_LOOKUP: ContextVar[Lookup | None] = ContextVar("lookup", default=None)
+_TARGET: ContextVar[Target | None] = ContextVar("target", default=None)
+
+
+@contextmanager
+def looking_up(lookup: Lookup) -> Iterator[None]:
+    """Within the block, templates that are called ask ``lookup`` for their configuration first."""
+    token = _LOOKUP.set(lookup)
+    try:
+        yield
+    finally:
+        _LOOKUP.reset(token)
+
+
+def get_target() -> Target:
+    """What the task in force is scheduled for; this machine where none is."""
+    return _TARGET.get() or Target.parse("native")
 
 
 def template(name: str, function: ScheduleFunction | None = None) -> Any:
@@ -47,7 +68,9 @@ def template(name: str, function: ScheduleFunction | None = None) -> Any:
 
     @functools.wraps(function)
     def dispatched(*args: Any) -> tuple[Schedule, Sequence[Any]]:
-        with using(best_config(name, encode_args(args)) or get_config()):
+        lookup = _LOOKUP.get()
+        found = None if lookup is None else lookup(name, encode_args(args))
+        with using(found or get_config()):
             return function(*args)
 
     _TEMPLATES[name] = function
@@ -69,7 +92,7 @@ class Task:
 
     def instantiate(self, config: Config) -> tuple[Schedule, list[Any]]:
         """The schedule with its knobs set as ``config`` says, and the function's arguments."""
-        return _run(self.name, self.args, config)
+        return _run(self.name, self.args, self.target, config)
 
     @property
     def key(self) -> str:
@@ -86,10 +109,10 @@ def create(name: str, args: Sequence[Any], target: str | Target = "native") -> T
 
     An unknown name is a ScheduleError.
     """
-    space = ConfigSpace()
-    schedule, _ = _run(name, tuple(args), space)
+    space, parsed = ConfigSpace(), Target.parse(target)
+    schedule, _ = _run(name, tuple(args), parsed, space)
     flop = float(space.flop or operations(schedule.origins, {}))
-    return Task(name, tuple(args), Target.parse(target), space, flop)
+    return Task(name, tuple(args), parsed, space, flop)
 
 
 def encode_args(args: Sequence[Any]) -> list[Any]:
@@ -102,7 +125,7 @@ def decode_args(fields: Sequence[Any]) -> list[Any]:
     return [_decode(one) for one in fields]
 
 
-def _run(name: str, args: tuple[Any, ...], config: Config) -> tuple[Schedule, list[Any]]:
+def _run(name: str, args: tuple[Any, ...], target: Target, config: Config) -> tuple[Schedule, list[Any]]:
     if name not in _TEMPLATES:
         known = ", ".join(sorted(_TEMPLATES)) or "none"
         raise ScheduleError(
@@ -110,8 +133,12 @@ def _run(name: str, args: tuple[Any, ...], config: Config) -> tuple[Schedule, li
             Span.of_caller(),
             hint=f"@autotune.template({name!r}) above a schedule function registers it",
         )
-    with using(config):
-        made = _TEMPLATES[name](*args)
+    token = _TARGET.set(target)
+    try:
+        with using(config):
+            made = _TEMPLATES[name](*args)
+    finally:
+        _TARGET.reset(token)
     if not (isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], Schedule)):
         raise ScheduleError(
             f"template {name!r} gave a {type(made).__name__}, expected (schedule, [tensors])",

@@ -1,0 +1,128 @@
+"""Fused groups as tuning tasks: their text says all, and every configuration computes the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import tvmlite
+from tvmlite import relay, te
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.node import alike
+from tvmlite.core.target import Target
+from tvmlite.relay import op, passes, tasks
+from tvmlite.relay.ir import Call, Function
+from tvmlite.relay.kernels import fused_groups
+from tvmlite.te.space import Config, ConfigSpace, FallbackConfig, create
+
+TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
+
+CONVOLUTION = """
+def @main({x}: Tensor[(1, 2, 7, 6, 16), float32], {w}: Tensor[(3, 32, 3, 3, 16), float32],
+          {b}: Tensor[(1, 3, 1, 1, 16), float32]) {{
+  %0 = nn.contrib_conv2d_NCHWc({x}, {w}, padding=[1, 1, 1, 1], kernel_size=[3, 3], channels=48,
+                               data_layout="NCHW16c", kernel_layout="OIHW16o");
+  %1 = add(%0, {b});
+  nn.relu(%1)
+}}
+"""
+
+
+def group(text: str) -> Function:
+    """The first fused group of a module."""
+    return next(fused_groups(passes.fuse(relay.parse(text))))
+
+
+def convolution(x: str = "%x", w: str = "%w", b: str = "%b") -> Function:
+    return group(CONVOLUTION.format(x=x, w=w, b=b))
+
+
+def test_a_groups_text_does_not_tell_names_and_brings_it_back() -> None:
+    text = tasks.task_text(convolution())
+
+    assert text == tasks.task_text(convolution("%data", "%weights", "%bias"))
+    assert tasks.task_text(tasks.group_of(text)) == text
+    assert alike(tasks.group_of(text), tasks.group_of(text))
+
+
+def test_a_task_is_made_from_its_record_alone() -> None:
+    task = tasks.task_of(convolution(), TARGET)
+
+    again = create(task.name, task.args, TARGET)
+
+    assert task.name == "fused"
+    assert again.key == task.key
+    assert again.config_space.dims == task.config_space.dims
+    assert task.flop >= 2 * 48 * 42 * 9 * 32
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("def @main(%x: Tensor[(n, 4), float32]) { nn.relu(%x) }", "open dimensions n"),
+        (
+            "def @main(%x: Tensor[(4,), float32]) { tests.tasks.foreign(%x) }",
+            "tests.tasks.foreign is defined outside the package",
+        ),
+    ],
+)
+def test_what_is_no_task_is_told(text: str, reason: str) -> None:
+    if "foreign" in text and "tests.tasks.foreign" not in op.OPERATORS:
+        register_foreign()
+    assert tasks.why_no_task(group(text)) == reason
+    with pytest.raises(UnsupportedError, match=f"is no tuning task: {reason}"):
+        tasks.task_of(group(text), TARGET)
+
+
+def register_foreign() -> None:
+    """An operator defined here, so outside the package."""
+
+    @op.operator("tests.tasks.foreign", infer=lambda call, x: x, reference=lambda call, x: x)
+    def foreign(call: Call, data: te.Tensor) -> te.Tensor:
+        return te.compute(data.shape, lambda i: data[i], name="foreign", tag="elemwise")
+
+
+def test_text_that_is_no_group_is_an_error() -> None:
+    with pytest.raises(UnsupportedError, match="text is a Constant, expected a function"):
+        tasks.group_of("1f")
+
+
+def on_this_machine(made: Function) -> tuple[ConfigSpace, Callable[[Config], np.ndarray]]:
+    """The space of a group, and what its kernel computes of seeded input for a configuration."""
+    task = tasks.task_of(made, Target.parse("native"))
+    random = np.random.default_rng(1)
+    buffers = task.instantiate(FallbackConfig())[1][:-1]
+    inputs = [random.standard_normal(one.shape).astype("float32") for one in buffers]
+
+    def run(config: Config) -> np.ndarray:
+        schedule, args = task.instantiate(config)
+        return tvmlite.build(schedule, args)(*inputs)
+
+    return task.config_space, run
+
+
+POINTWISE = """
+def @main(%x: Tensor[(2, 2, 7, 7, 16), float32], %w: Tensor[(3, 32, 1, 1, 16), float32]) {
+  nn.contrib_conv2d_NCHWc(%x, %w, kernel_size=[1, 1], channels=48, data_layout="NCHW16c",
+                          kernel_layout="OIHW16o")
+}
+"""
+STEM = """
+def @main(%x: Tensor[(1, 3, 19, 21), float32], %w: Tensor[(2, 3, 5, 5, 16), float32]) {
+  nn.contrib_conv2d_NCHWc(%x, %w, kernel_size=[5, 5], channels=20, strides=[2, 2], padding=[2, 2, 2, 2],
+                          data_layout="NCHW", out_layout="NCHW", kernel_layout="OIHW16o")
+}
+"""
+
+
+@pytest.mark.parametrize("made", [convolution(), group(POINTWISE), group(STEM)], ids=["3x3", "1x1", "stem"])
+def test_every_configuration_computes_the_same(made: Function) -> None:
+    space, run = on_this_machine(made)
+    expected = run(FallbackConfig())
+    random = np.random.default_rng(2)
+
+    for number in random.integers(len(space), size=12).tolist():
+        config = space.get(number)
+        np.testing.assert_allclose(run(config), expected, rtol=1e-4, atol=1e-4, err_msg=str(config))
