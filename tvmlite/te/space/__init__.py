@@ -39,9 +39,9 @@ __all__ = [
     "decode_args",
     "encode_args",
     "get_config",
-    "rule_of",
     "get_target",
     "looking_up",
+    "rule_of",
     "template",
     "using",
 ]
