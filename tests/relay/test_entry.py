@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tvmlite.core.errors import TypeInferError
+from tvmlite.core.span import Span
 from tvmlite.core.target import Target
 from tvmlite.relay import passes
 from tvmlite.relay.entry import Constants, KernelInterface, build_entry
@@ -135,3 +136,14 @@ def test_constants_stand_in_the_blob_once_each_at_aligned_places() -> None:
     assert blob[64:84].tobytes() == two.data.tobytes()
     assert not blob[12:64].any()
     assert blob.nbytes == constants.size == 128
+
+
+def test_a_promise_within_a_fused_kernel_is_told_with_its_own_node() -> None:
+    x, y = var("x", ("n",)), var("y", ("m",))
+    (m,) = y.type.shape  # type: ignore[union-attr]
+    assumed = make("assume_shape", make("exp", x), newshape=(m,), span=Span("model", 1, 'node "Sum" (Add)'))
+    body = make("add", assumed, y, span=Span("model", 1, 'node "Last" (Add)'))
+    entry, _, kernels = compiled(Module({"main": Function((x, y), body)}))
+
+    assert len(kernels) == 1
+    assert entry.messages[0] == 'node "Sum" (Add): the extents n and m must be equal'

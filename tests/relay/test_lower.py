@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tvmlite.core.errors import ExecutionError
 from tvmlite.core.target import Target
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.interpret import interpret
@@ -42,6 +43,16 @@ def test_an_anchor_with_a_tail_is_one_kernel() -> None:
 
     assert anchor(one).name == "nn.conv2d"
     check(one, [floats(2, 3, 6, 6), floats(4, 3, 3, 3), floats(4)])
+
+
+def test_what_is_assumed_of_extents_is_part_of_the_kernel_that_checks_it_first() -> None:
+    x, y = var("x", ("n", 3)), var("y", ("m", 3))
+    (m,) = (d for d in y.type.shape if not isinstance(d, int))  # type: ignore[union-attr]
+    one = group((x, y), make("add", make("assume_shape", make("exp", x), newshape=(m, 3)), y))
+
+    check(one, [floats(4, 3), floats(4, 3)], (4, 4))
+    with pytest.raises(ExecutionError, match="the extents n and m must be equal"):
+        run_loops(lower_group(one, native, "k"), [floats(2, 3), floats(4, 3), floats(4, 3), 4, 2])
 
 
 def test_dimensions_are_passed_in_the_order_of_their_names() -> None:

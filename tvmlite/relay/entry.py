@@ -23,6 +23,7 @@ from tvmlite.relay.interpret import negative_extent, too_many_turns
 from tvmlite.relay.ir import Call, Constant, Expr, Function, Loop, Module, Tuple
 from tvmlite.relay.lower import dimensions
 from tvmlite.relay.memory import Slot, slots_of, tensor_types
+from tvmlite.relay.ops.assume import promises
 from tvmlite.relay.types import TensorType, Type, dims_of, num_elements
 from tvmlite.te import arith
 from tvmlite.te import expr as e
@@ -436,8 +437,10 @@ class _EntryBuilder:
 
 def _place(group: Function) -> str:
     """What a kernel's messages begin with: kernels are shared, so only their callers know the node."""
-    notes = [n.span.note for n in postorder(group.body) if isinstance(n, Call) and n.span is not None]
-    return f"{notes[-1]}: " if notes and notes[-1] else ""
+    calls = [n for n in postorder(group.body) if isinstance(n, Call) and n.span is not None]
+    promising = [n for n in calls if promises(n)]
+    notes = dict.fromkeys(n.span.note for n in promising or calls[-1:] if n.span and n.span.note)
+    return f"{', '.join(notes)}: " if notes else ""
 
 
 def _viewed(places: Sequence[tuple[loop.Buffer, e.Expr | None]], inner: loop.Stmt) -> loop.Stmt:

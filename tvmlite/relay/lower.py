@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from tvmlite.relay import op as operators
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var
 from tvmlite.relay.memory import IN_PLACE
+from tvmlite.relay.ops.assume import promises
 from tvmlite.relay.types import TensorType, TupleType, Type
 from tvmlite.te import expr as e
 from tvmlite.te import schedules
@@ -33,6 +35,9 @@ def lower_group(group: Function, target: Target, name: str, config: Config | Non
     inputs, outputs = group_tensors(group)
     schedule = schedules.apply(anchor(group).schedule, outputs, target, config)
     function = lower_schedule(schedule, [*inputs, *outputs, *dimensions(group)], name)
+    checks = [one for node in postorder(group.body) if isinstance(node, Call) for one in promises(node)]
+    if checks:
+        function = replace(function, body=loop.sequence(*checks, function.body))
     position = dict(group.attrs).get(IN_PLACE)
     return function if position is None else in_place(function, position)
 

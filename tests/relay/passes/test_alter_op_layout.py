@@ -203,3 +203,22 @@ def test_only_the_highest_level_lays_out_for_the_target() -> None:
         assert isinstance(group, Call)
         assert isinstance(group.op, Function)
         assert calls(group.op.body) == [name]
+
+
+def test_what_is_assumed_of_extents_keeps_the_layout() -> None:
+    x = var("x", (1, 3, "h", 8))
+    (h,) = (d for d in x.type.shape if not isinstance(d, int))  # type: ignore[union-attr]
+    first = conv(x, 16)
+    halves = make(
+        "image.resize2d",
+        conv(first, 16, strides=(2, 2)),
+        size=((h + 1) // 2 * 2, 8),
+        method="nearest_neighbor",
+    )
+    both = make("add", first, make("assume_shape", halves, newshape=(1, 16, h, 8)))
+
+    after = altered([x], conv(both, 16), h=6)
+
+    assert "layout_transform" not in calls(after)
+    (assumed,) = (n for n in postorder(after) if isinstance(n, Call) and n.op == "assume_shape")
+    assert tensor_type_of(assumed).shape == (1, 1, h, 8, 16)

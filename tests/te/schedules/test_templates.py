@@ -228,3 +228,22 @@ def test_an_unknown_template_is_an_error_that_names_the_known() -> None:
         ScheduleError, match="no schedule template 'winograd'; there are attention, batch_matmul, conv2d"
     ):
         schedules.apply("winograd", [], Target.parse("c"))
+
+
+def test_short_contiguous_runs_stand_in_a_loop_of_their_own() -> None:
+    """A parallel loop divides to find its place: not once a vector."""
+    x, y = placeholder((dim("n"), dim("h"), dim("w"), 16), name="x"), placeholder((16,), name="y")
+    made = compute(x.shape, lambda i, j, k, c: x[i, j, k, c] + y[c], name="sum", tag="broadcast")
+
+    text = str(lower(schedules.apply("injective", [made], Target.parse(TARGETS[0])), [x, y, made]))
+
+    assert "for i.j.fused in parallel(0, n * h):\n        for k in range(0, w):\n" in text
+
+
+def test_index_arithmetic_does_not_make_vectors_shorter() -> None:
+    x = placeholder((dim("n"), 64), "float32", name="x")
+    made = compute(x.shape, lambda i, j: x[e.cast("int64", e.cast("float32", i)), j], name="same")
+
+    text = str(lower(schedules.apply("injective", [made], Target.parse(TARGETS[0])), [x, made]))
+
+    assert "vectorize(0, 16)" in text

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core.errors import ExecutionError
+from tvmlite.relay.infer import tensor_type_of
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ops.common import axis_of, fault, tensors
@@ -15,7 +16,7 @@ from tvmlite.relay.types import Shape, TensorType, Type, normal_dim, same_dim, s
 from tvmlite.te import expr as e
 from tvmlite.te import ir_builder
 from tvmlite.te.loop import ir
-from tvmlite.te.tensor import Tensor
+from tvmlite.te.tensor import Tensor, compute
 
 
 def _wanted(call: Call) -> Shape:
@@ -50,25 +51,12 @@ def _assume_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     "assume_shape",
     infer=_assume_type,
     reference=_assume_numpy,
-    fuse=Fuse.OPAQUE,
-    schedule="extern",
+    fuse=Fuse.ELEMWISE,
     attrs={"newshape": REQUIRED},
 )
 def assume_shape(call: Call, data: Tensor) -> Tensor:
     """``data`` itself, of the shape ``newshape`` that it is not known to have: else the run stops."""
-    shape = _wanted(call)
-
-    def body(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> ir.Stmt:
-        builder = ir_builder.create()
-        source, target = builder.buffer_ptr(ins[0]), builder.buffer_ptr(outs[0])
-        for have, want in zip(data.shape, shape, strict=True):
-            if not same_dim(have, want):
-                condition = e.Equal(*e.match(e.convert(have), e.convert(want)))
-                builder.emit(ir.Assert(condition, _message(have, want)))
-        _each(builder, shape, lambda *at: target.__setitem__(at, source[at]))
-        return builder.get()
-
-    return ir_builder.extern(shape, [data], body, name="assume_shape")
+    return compute(_wanted(call), lambda *i: data[i], name="assume_shape", tag="elemwise")
 
 
 # --- conditions on dimensions -----------------------------------------------------------------------
@@ -92,8 +80,7 @@ def _assumed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     "assume",
     infer=_assumed_type,
     reference=_assumed_numpy,
-    fuse=Fuse.OPAQUE,
-    schedule="extern",
+    fuse=Fuse.ELEMWISE,
     attrs={"conditions": REQUIRED, "message": REQUIRED},
 )
 def assume(call: Call, data: Tensor) -> Tensor:
@@ -101,16 +88,25 @@ def assume(call: Call, data: Tensor) -> Tensor:
 
     Nothing is right about no elements, and nothing wrong.
     """
+    return compute(data.shape, lambda *i: data[i], name="assume", tag="elemwise")
 
-    def body(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> ir.Stmt:
-        builder = ir_builder.create()
-        source, target = builder.buffer_ptr(ins[0]), builder.buffer_ptr(outs[0])
-        empty = [e.Equal(*e.match(e.convert(n), 0)) for n in data.shape]
-        builder.emit(ir.Assert(e.any_of([e.all_of(call["conditions"]), *empty]), call["message"]))
-        _each(builder, data.shape, lambda *at: target.__setitem__(at, source[at]))
-        return builder.get()
 
-    return ir_builder.extern(data.shape, [data], body, name="assume")
+# --- where they are checked -------------------------------------------------------------------------
+
+
+def promises(call: Call) -> list[ir.Assert]:
+    """What the kernel that ``call`` is a part of checks before all else; nothing of most operators."""
+    if call.op == "assume_shape":
+        return [
+            ir.Assert(e.Equal(*e.match(e.convert(have), e.convert(want))), _message(have, want))
+            for have, want in zip(tensor_type_of(call.args[0]).shape, _wanted(call), strict=True)
+            if not same_dim(have, want)
+        ]
+    if call.op == "assume":
+        shape = tensor_type_of(call.args[0]).shape
+        empty = [e.Equal(*e.match(e.convert(n), 0)) for n in shape]
+        return [ir.Assert(e.any_of([e.all_of(call["conditions"]), *empty]), call["message"])]
+    return []
 
 
 # --- indices that must be inside --------------------------------------------------------------------

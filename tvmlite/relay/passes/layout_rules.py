@@ -28,7 +28,7 @@ _POOLS = {f"nn.{kind}_pool{rank}d": rank for kind in ("max", "avg") for rank in 
 _POOLS |= {"nn.global_max_pool2d": 2, "nn.global_avg_pool2d": 2}
 _RESIZES = {f"image.resize{rank}d": rank for rank in (1, 2, 3)}
 _REDUCTIONS = ("mean", "max", "min", "sum")
-_WITHOUT_AXES = {"a_min", "a_max", "alpha", "dtype"}
+_WITHOUT_AXES = {"a_min", "a_max", "alpha", "conditions", "dtype", "message"}
 """Attributes of element-wise operators that do not speak of axes."""
 
 
@@ -124,6 +124,8 @@ def tied(node: Expr, lanes: int) -> Tied | None:
         return _concatenation(node, lanes)
     if name in ("nn.bias_add", "nn.prelu"):
         return _per_channel(node)
+    if name == "assume_shape":
+        return _assumption(node)
     row = operators.get(name, node.span)
     if row.fuse <= Fuse.BROADCAST and row.num_inputs and row.attrs.keys() <= _WITHOUT_AXES:
         return _elementwise(node)
@@ -206,6 +208,19 @@ def _concatenation(node: Call, lanes: int) -> Tied | None:
         return _with(node, (Tuple(args, node.span),), axis=axis)
 
     return Tied(fields, convert)
+
+
+def _assumption(node: Call) -> Tied | None:
+    """What is assumed of the extents besides the channels."""
+    (data,), shape = node.args, node["newshape"]
+    if spatial_rank(data) is None or channels_of(data) != channels_of(node):
+        return None
+
+    def convert(block: int, args: tuple[Expr, ...]) -> Expr:
+        blocks = -(-channels_of(node) // block)
+        return _with(node, args, newshape=(shape[0], blocks, *shape[2:], block))
+
+    return Tied((data,), convert)
 
 
 def _elementwise(node: Call) -> Tied | None:

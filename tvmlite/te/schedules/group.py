@@ -174,6 +174,13 @@ def worth_threads(work: int | None) -> bool:
 
 def lanes_of(op: ComputeOp, target: Target) -> int:
     """How many elements of ``op`` to compute at once: one vector of the widest dtype it deals with."""
-    kinds = {node.dtype for node in nodes_of(op) if isinstance(node, (TensorRead, e.Cast))}
-    kinds |= {root.dtype for root in op.body}
+    kinds = {root.dtype for root in op.body}
+    for node in nodes_of(op):
+        if isinstance(node, TensorRead) or (isinstance(node, e.Cast) and _is_data(node)):
+            kinds.add(node.dtype)
     return min(target.lanes(kind) for kind in kinds)
+
+
+def _is_data(node: e.Expr) -> bool:
+    """Whether the value depends on what tensors hold; what does not is index arithmetic, of scalars."""
+    return any(isinstance(one, TensorRead) for one in postorder(node))

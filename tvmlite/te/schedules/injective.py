@@ -23,6 +23,9 @@ ENOUGH_CHUNKS = 16
 CHUNK_VECTORS = 64
 """How many vectors one iteration of a parallel loop over a long axis takes."""
 
+SHORT_VECTORS = 4
+"""One iteration of a parallel loop does more than this many vectors: to find its place, it divides."""
+
 
 @template("injective")
 def injective(group: Group) -> None:
@@ -49,6 +52,10 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
     inner_extent = product(extent_of(a) for a in axes[cut:])
     outer_extent = product(extent_of(a) for a in axes[:cut])
     inner = stage.fuse(*axes[cut:])
+    if parallel and inner_extent is not None and inner_extent <= SHORT_VECTORS * lanes:
+        rows = product(extent_of(a) for a in axes[: cut - 1])
+        if cut > 1 and (rows is None or rows >= ENOUGH_CHUNKS):
+            cut, outer_extent = cut - 1, rows
     outer = stage.fuse(*axes[:cut]) if cut else None
     few = outer is None or (outer_extent is not None and outer_extent < ENOUGH_CHUNKS)
     chunk = split_for_threads(stage, inner, inner_extent, lanes, parallel and few)
