@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from made_up_tuning import MadeUpMachine
 
 import tvmlite
 from tvmlite import autotune, te
@@ -19,34 +19,6 @@ from tvmlite.core.errors import ExecutionError, InputError, ScheduleError
 from tvmlite.te.space import Task, decode_args, encode_args
 
 Template = Callable[[int, int, int], tuple[te.Schedule, list[te.Tensor]]]
-
-
-class MadeUpMachine:
-    """A runner whose times follow from the code alone; it counts calls, and can be interrupted."""
-
-    def __init__(self, stop_after: int | None = None, error: str = "") -> None:
-        self.calls, self.stop_after, self.error = 0, stop_after, error
-
-    def prepare(self, task: str, reference: Candidate, seed: int) -> None:
-        pass
-
-    def measure(self, task: str, candidate: Candidate) -> Outcome:
-        self.calls += 1
-        if self.stop_after is not None and self.calls > self.stop_after:
-            raise KeyboardInterrupt
-        if self.error:
-            return Outcome(error=self.error, message="as told")
-        return Outcome((self._cost(candidate),) * 3)
-
-    def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
-        return [Outcome((self._cost(one),) * 7) for one in candidates]
-
-    def close(self) -> None:
-        pass
-
-    @staticmethod
-    def _cost(candidate: Candidate) -> float:
-        return 1e-3 + int(hashlib.sha256(candidate.ir_text.encode()).hexdigest()[:6], 16) * 1e-9
 
 
 def test_the_best_of_real_measurements_is_used(task: Task, matmul: Template, tmp_path: Path) -> None:

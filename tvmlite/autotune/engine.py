@@ -13,7 +13,7 @@ from tvmlite.autotune.measure import Outcome, Runner
 from tvmlite.autotune.records import FINAL, Record
 from tvmlite.core.version import VERSION
 from tvmlite.runtime import timing
-from tvmlite.te.space import ConfigEntity, Task, encode_args
+from tvmlite.te.space import ConfigEntity, FallbackConfig, Task, encode_args
 
 FINALISTS = 4
 """Candidates that are compared with the default at the end."""
@@ -30,6 +30,8 @@ class Proposer(Protocol):
 
     def propose(self, count: int) -> list[int]: ...
 
+    def take(self, index: int) -> None: ...
+
     def learn(self, indices: Sequence[int], speeds: Sequence[float]) -> None: ...
 
 
@@ -39,15 +41,21 @@ Callback = Callable[["Progress", Sequence[Record]], object]
 
 @dataclass
 class Progress:
-    """How far the tuning of a task is: ``trials`` done of ``total``, ``failures`` by kind of error."""
+    """How far the tuning of a task is: ``trials`` done of ``total``, ``failures`` by kind of error.
+
+    ``curve`` has the best seconds so far after each trial (infinity as long as there are none), ``weight`` is
+    how often the task's kernel runs in what is tuned.
+    """
 
     task: Task
     total: int
+    weight: float = 1.0
     trials: int = 0
     leaders: list[Record] = field(default_factory=list)
     failures: dict[str, int] = field(default_factory=dict)
     first_failure: str = ""
     since_best: int = 0
+    curve: list[float] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -67,10 +75,95 @@ class Progress:
         if record.error:
             self.failures[record.error] = self.failures.get(record.error, 0) + 1
             self.first_failure = self.first_failure or f"{record.error}: {record.message}"
+        else:
+            if self.best is None or record.cost < self.best.cost:
+                self.since_best = 0
+            self.leaders = sorted([*self.leaders, record], key=lambda r: r.cost)[:FINALISTS]
+        self.curve.append(float("inf") if self.best is None else self.best.cost)
+
+
+class Search:
+    """The tuning of one task, batch after batch; its default is tried first.
+
+    ``known`` are records of an earlier run with the same seed: where they tell what came of a proposal it is
+    not measured again, so that a run that was cut short goes on where it was.
+    """
+
+    def __init__(
+        self, tuner: Proposer, runner: Runner, trials: int, known: Iterable[Record] = (), weight: float = 1.0
+    ) -> None:
+        task = tuner.task
+        self.tuner, self.runner = tuner, runner
+        self.progress = Progress(task, min(trials, len(task.config_space)), weight)
+        self.default = default_config(task)
+        self.reference = reference(task)
+        self.earlier = {(r.origin, r.trial, _unnumbered(r.config)): r for r in known if _is_of(r, tuner)}
+        self._exhausted = False
+        self._prepared = False
+
+    def is_over(self, early_stopping: int | None = None) -> bool:
+        """Whether nothing is left to try, or ``early_stopping`` trials have not bettered the best."""
+        progress = self.progress
+        stuck = early_stopping is not None and progress.since_best >= early_stopping
+        return stuck or self._exhausted or progress.trials >= progress.total
+
+    def step(self, most: int, measuring: ThreadPoolExecutor, callbacks: Sequence[Callback] = ()) -> None:
+        """One batch of at most ``most`` trials: proposed, built, measured, learned from.
+
+        Every new record has been handed to ``callbacks`` when it is over, or when it is interrupted.
+        """
+        progress = self.progress
+        proposed = self._proposed(min(self.tuner.batch, most, progress.total - progress.trials))
+        self._exhausted = not proposed
+        if not proposed:
             return
-        if self.best is None or record.cost < self.best.cost:
-            self.since_best = 0
-        self.leaders = sorted([*self.leaders, record], key=lambda r: r.cost)[:FINALISTS]
+        self._prepare()
+        batch = _Batch(self)
+        try:
+            batch.start(proposed, measuring)
+        finally:  # what was measured before a Ctrl-C is kept
+            new = batch.finish()
+            for callback in callbacks:
+                callback(progress, new)
+        flop = progress.task.flop
+        self.tuner.learn(proposed, [flop / r.cost if r.ok else 0.0 for r in batch.records])
+
+    def final(self) -> tuple[list[Record], bool]:
+        """The best so far beside the default, timed in turns: the winner's record first, and whether they are
+        new, or an earlier run had come so far.
+
+        The default wins unless another is quicker beyond doubt: its interval lies below the default's.
+        """
+        task, trial = self.progress.task, self.progress.trials
+        built: list[tuple[ConfigEntity, Built]] = []
+        for config in _different([self.default, *(record.config for record in self.progress.leaders)]):
+            one = build(task, config)
+            if isinstance(one, Built):
+                built.append((config, one))
+        kept = [self.earlier.get((FINAL, trial, _unnumbered(config))) for config, _ in built]
+        records = [record for record in kept if record is not None]
+        is_new = len(records) < len(built)
+        if is_new:
+            self._prepare()
+            outcomes = self.runner.compare(task.key, [one.candidate for _, one in built])
+            records = [
+                _record(self.tuner, config, outcome, one.trace, FINAL, trial)
+                for (config, one), outcome in zip(built, outcomes, strict=True)
+            ]
+        return _winner_first(records, self.default), is_new
+
+    def _prepare(self) -> None:
+        if not self._prepared:
+            self.runner.prepare(self.progress.task.key, self.reference, self.tuner.seed)
+            self._prepared = True
+
+    def _proposed(self, count: int) -> list[int]:
+        if self.progress.trials == 0:
+            index = self.progress.task.config_space.index_of(self.default.settings)
+            if index is not None:
+                self.tuner.take(index)
+                return [index, *(self.tuner.propose(count - 1) if count > 1 else ())]
+        return self.tuner.propose(count)
 
 
 def run(
@@ -78,80 +171,40 @@ def run(
     runner: Runner,
     trials: int,
     *,
-    deadline: float | None = None,
     early_stopping: int | None = None,
     callbacks: Sequence[Callback] = (),
-    known: Iterable[Record] = (),
 ) -> Progress:
-    """Tune ``tuner.task`` for ``trials`` trials, or until ``deadline`` (``time.monotonic``), or until
-    ``early_stopping`` trials in a row have not bettered the best.
-
-    ``known`` are records of an earlier run with the same seed: where they tell what came of a proposal it is
-    not measured again, so that a run that was cut short goes on where it was. Every new record has been
-    handed to ``callbacks`` when its batch is over, or when the run is interrupted.
-    """
-    task = tuner.task
-    progress = Progress(task, min(trials, len(task.config_space)))
-    earlier = {(r.trial, str(r.config)): r for r in known if _is_of(r, tuner)}
-    runner.prepare(task.key, reference(task), tuner.seed)
+    """Tune ``tuner.task`` alone for ``trials`` trials, or until ``early_stopping`` trials in a row have not
+    bettered the best."""
+    search = Search(tuner, runner, trials)
     with ThreadPoolExecutor(1) as measuring:
-        while progress.trials < progress.total and not _is_over(progress, deadline, early_stopping):
-            proposed = tuner.propose(min(tuner.batch, progress.total - progress.trials))
-            if not proposed:
-                break
-            batch = _Batch(tuner, runner, progress, earlier)
-            try:
-                batch.start(proposed, measuring)
-            finally:  # what was measured before a Ctrl-C is kept
-                new = batch.finish()
-                for callback in callbacks:
-                    callback(progress, new)
-            tuner.learn(proposed, [task.flop / r.cost if r.ok else 0.0 for r in batch.records])
-    return progress
+        while not search.is_over(early_stopping):
+            search.step(trials, measuring, callbacks)
+    return search.progress
 
 
-def final(task: Task, runner: Runner, contenders: Sequence[Record], default: ConfigEntity) -> list[Record]:
-    """The best of ``contenders`` beside ``default``, timed in turns: the winner's record first.
-
-    The default wins unless another is quicker beyond doubt: its interval lies below the default's.
-    """
-    built: list[tuple[ConfigEntity, Built]] = []
-    for config in _different([default, *(record.config for record in contenders)]):
-        one = build(task, config)
-        if isinstance(one, Built):
-            built.append((config, one))
-    if not built:
-        return []
-    runner.prepare(task.key, reference(task), 0)
-    outcomes = runner.compare(task.key, [one.candidate for _, one in built])
-    records = [
-        _record(task, config, outcome, one.trace, FINAL)
-        for (config, one), outcome in zip(built, outcomes, strict=True)
-    ]
-    if built[0][0] is not default or not records[0].ok:
-        return sorted(records, key=lambda r: r.cost)
-    least = timing.interval(sorted(records[0].costs))[0]
-    better = [r for r in records[1:] if r.ok and timing.interval(sorted(r.costs))[1] < least]
-    winner = min(better, key=lambda r: r.cost, default=records[0])
-    return [winner, *(r for r in records if r is not winner)]
+def default_config(task: Task) -> ConfigEntity:
+    """The configuration a task has without records."""
+    fallback = FallbackConfig()
+    task.instantiate(fallback)
+    return ConfigEntity(fallback.settings)
 
 
 class _Batch:
     """Candidates built one after another while those before them are measured."""
 
-    def __init__(
-        self, tuner: Proposer, runner: Runner, progress: Progress, earlier: dict[tuple[int, str], Record]
-    ) -> None:
-        self.tuner, self.runner, self.progress, self.earlier = tuner, runner, progress, earlier
+    def __init__(self, search: Search) -> None:
+        self.search = search
         self.pending: list[tuple[int, ConfigEntity, Built | None, Future[Outcome] | Outcome | Record]] = []
         self.records: list[Record] = []
 
     def start(self, proposed: Sequence[int], measuring: ThreadPoolExecutor) -> None:
         """Build all and hand them to be measured; waits until they are."""
-        task = self.tuner.task
+        tuner, progress = self.search.tuner, self.search.progress
+        task = tuner.task
         for offset, number in enumerate(proposed):
-            trial, config = self.progress.trials + offset, task.config_space.get(number)
-            found = self.earlier.get((trial, _unnumbered(config)))
+            trial, config = progress.trials + offset, task.config_space.get(number)
+            found = self.search.earlier.get((tuner.name, trial, _unnumbered(config)))
             if found is not None:
                 self.pending.append((trial, config, None, found))
                 continue
@@ -159,7 +212,7 @@ class _Batch:
             if isinstance(built, Outcome):
                 self.pending.append((trial, config, None, built))
             else:
-                outcome = measuring.submit(self.runner.measure, task.key, built.candidate)
+                outcome = measuring.submit(self.search.runner.measure, task.key, built.candidate)
                 self.pending.append((trial, config, built, outcome))
         for _, _, _, outcome in self.pending:
             if isinstance(outcome, Future):
@@ -168,6 +221,7 @@ class _Batch:
     def finish(self) -> list[Record]:
         """Count what has come of the batch; gives the records that are new."""
         new = []
+        tuner = self.search.tuner
         for trial, config, built, outcome in self.pending:
             if isinstance(outcome, Future):
                 if not outcome.done() or outcome.cancelled() or outcome.exception() is not None:
@@ -175,35 +229,37 @@ class _Batch:
                 outcome = outcome.result()
             if isinstance(outcome, Outcome):
                 trace = () if built is None else built.trace
-                record = _record(
-                    self.tuner.task, config, outcome, trace, self.tuner.name, self.tuner.seed, trial
-                )
+                record = _record(tuner, config, outcome, trace, tuner.name, trial)
                 new.append(record)
             else:
                 record = outcome
             self.records.append(record)
-            self.progress.take(record)
+            self.search.progress.take(record)
         return new
 
 
+def _winner_first(records: Sequence[Record], default: ConfigEntity) -> list[Record]:
+    """Of records of a comparison, the default's first if it could be built."""
+    if not records or records[0].config.settings != default.settings or not records[0].ok:
+        return sorted(records, key=lambda r: r.cost)
+    least = timing.interval(sorted(records[0].costs))[0]
+    better = [r for r in records[1:] if r.ok and timing.interval(sorted(r.costs))[1] < least]
+    winner = min(better, key=lambda r: r.cost, default=records[0])
+    return [winner, *(r for r in records if r is not winner)]
+
+
 def _record(
-    task: Task,
-    config: ConfigEntity,
-    outcome: Outcome,
-    trace: tuple[str, ...],
-    origin: str,
-    seed: int = 0,
-    trial: int = 0,
+    tuner: Proposer, config: ConfigEntity, outcome: Outcome, trace: tuple[str, ...], origin: str, trial: int
 ) -> Record:
     return Record(
-        (task.name, tuple(encode_args(task.args))),
-        str(task.target),
+        (tuner.task.name, tuple(encode_args(tuner.task.args))),
+        str(tuner.task.target),
         config,
         outcome.costs,
         outcome.error,
         outcome.message,
         not outcome.error,
-        seed,
+        tuner.seed,
         trial,
         origin,
         VERSION,
@@ -218,18 +274,12 @@ def _different(configs: Sequence[ConfigEntity]) -> list[ConfigEntity]:
 
 
 def _is_of(record: Record, tuner: Proposer) -> bool:
-    return (record.task_key, record.target, record.seed, record.origin) == (
+    return record.origin in (tuner.name, FINAL) and (record.task_key, record.target, record.seed) == (
         tuner.task.key,
         str(tuner.task.target),
         tuner.seed,
-        tuner.name,
     )
 
 
 def _unnumbered(config: ConfigEntity) -> str:
     return str(ConfigEntity(config.settings))
-
-
-def _is_over(progress: Progress, deadline: float | None, early_stopping: int | None) -> bool:
-    late = deadline is not None and time.monotonic() >= deadline
-    return late or (early_stopping is not None and progress.since_best >= early_stopping)

@@ -4,31 +4,39 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
 import warnings
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from tvmlite.autotune import callback, engine, model
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.measure import LocalRunner, Runner
+from tvmlite.autotune.scheduler import Scheduler
 from tvmlite.autotune.tuners import TUNERS, Tuner
 from tvmlite.core.errors import ExecutionError, InputError
-from tvmlite.te.space import ConfigEntity, FallbackConfig, Task
+from tvmlite.te.space import Task, rule_of
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+FINAL_SECONDS = 1.0
+"""Of a budget, what is kept for each task's comparison with its default at the end."""
 
 
 @dataclass(frozen=True)
 class Tuned:
     """What came of a task: ``best`` is the winner beside the default, ``default`` the default's own record.
 
-    ``progress`` counts trials and failures, ``tuner`` names who proposed.
+    ``best`` is None where nothing could be measured. ``progress`` counts trials and failures, ``tuner`` names
+    who proposed.
     """
 
     task: Task
-    best: rec.Record
+    best: rec.Record | None
     default: rec.Record | None
     progress: engine.Progress
     tuner: str
@@ -36,12 +44,22 @@ class Tuned:
     @property
     def gain(self) -> float:
         """How many times quicker than the default; 1 where the default was not beaten."""
-        return 1.0 if self.default is None else self.default.cost / self.best.cost
+        return 1.0 if self.default is None or self.best is None else self.default.cost / self.best.cost
+
+    @property
+    def rule(self) -> str | None:
+        """The rule the winner came from, where the task's candidates come from several."""
+        return None if self.best is None else rule_of(self.best.config)
 
     def __str__(self) -> str:
+        if self.best is None:
+            return f"{self.task.name}: nothing could be measured: {_failures(self.progress)}"
         speed = self.task.flop / self.best.cost / 1e9
-        trials = self.progress.trials
-        return f"{self.task.name}: {speed:.1f} GFLOP/s, {self.gain:.2f}x of the default, {trials} trials"
+        by = f" by rule {self.rule}" if self.rule is not None else ""
+        return (
+            f"{self.task.name}: {speed:.1f} GFLOP/s{by}, {self.gain:.2f}x of the default, "
+            f"{self.progress.trials} trials"
+        )
 
 
 def tune(
@@ -50,6 +68,7 @@ def tune(
     *,
     trials: int | None = None,
     budget: float | str | None = None,
+    weights: Sequence[float] | None = None,
     seed: int = 0,
     tuner: str = "xgboost",
     runner: Runner | None = None,
@@ -59,40 +78,56 @@ def tune(
 ) -> list[Tuned]:
     """Search the spaces of ``tasks`` for quick schedules; each trial is appended to the file ``records``.
 
-    Each task is given ``trials`` trials, or its share of ``budget`` (seconds, or ``"10m"``). At the end its
-    best are timed beside its default, which a record replaces only where it is quicker. ``resume`` takes up
-    a run with the same ``seed`` that was cut short: what ``records`` already tell is not measured again.
+    There are ``trials`` trials in all, or ``budget`` seconds (or ``"10m"``). Batch by batch they go to the
+    task with most to win (``scheduler``); ``weights`` tell how often each runs in what is tuned. A task whose
+    last ``early_stopping`` trials have not bettered its best is left. At the end each task's best are timed
+    beside its default, which a record replaces only where it is quicker. ``resume`` takes up a run with the
+    same ``seed`` that was cut short: what ``records`` already tell is not measured again.
     Nothing measured at all is an ExecutionError that tells the first cause.
     """
     tasks = [tasks] if isinstance(tasks, Task) else list(tasks)
+    weights = [1.0] * len(tasks) if weights is None else [float(weight) for weight in weights]
+    _check(tasks, weights, trials, resume, records)
     if (trials is None) == (budget is None):
         raise InputError("tune: give either trials= or budget=")
-    if trials is not None and trials < 1:
-        raise InputError(f"tune: trials is {trials!r}, expected at least 1")
-    if resume and records is None:
-        raise InputError("tune: resume= needs records=")
+    seconds = None if budget is None else seconds_of(budget)
+    started = time.monotonic()
     known = rec.load(records).records if resume and records is not None and os.path.exists(records) else ()
-    share = None if budget is None else seconds_of(budget) / max(len(tasks), 1)
     listeners = [*callbacks, *([] if records is None else [callback.log_to_file(records)])]
     machine = runner or LocalRunner()
-    results = []
+    kind = _kind(tuner)
     try:
-        for task in tasks:
-            searching = _tuner(tuner, task, seed)
-            progress = engine.run(
-                searching,
-                machine,
-                trials or len(task.config_space),
-                deadline=None if share is None else time.monotonic() + share,
-                early_stopping=early_stopping,
-                callbacks=listeners,
-                known=known,
-            )
-            results.append(_finished(searching, machine, progress, records))
+        searches = [
+            engine.Search(kind(task, seed), machine, trials or len(task.config_space), known, weight)
+            for task, weight in zip(tasks, weights, strict=True)
+        ]
+        deadline = (
+            None if seconds is None else started + max(seconds / 2, seconds - FINAL_SECONDS * len(tasks))
+        )
+        _search(searches, Scheduler(searches, seed), trials, deadline, early_stopping, listeners)
+        return _finished(searches, records)
     finally:
         if runner is None:
             machine.close()
-    return results
+
+
+def _search(
+    searches: Sequence[engine.Search],
+    scheduler: Scheduler,
+    trials: int | None,
+    deadline: float | None,
+    early_stopping: int | None,
+    callbacks: Sequence[engine.Callback],
+) -> None:
+    """Batch after batch, until ``trials`` are done, ``deadline`` (``time.monotonic``) has come, or all tasks
+    are over."""
+    with ThreadPoolExecutor(1) as measuring:
+        while deadline is None or time.monotonic() < deadline:
+            left = sys.maxsize if trials is None else trials - sum(s.progress.trials for s in searches)
+            chosen = scheduler.choose(early_stopping)
+            if chosen is None or left <= 0:
+                break
+            chosen.step(left, measuring, callbacks)
 
 
 def seconds_of(budget: float | str) -> float:
@@ -107,33 +142,56 @@ def seconds_of(budget: float | str) -> float:
     return seconds
 
 
-def default_config(task: Task) -> ConfigEntity:
-    """The configuration a task has without records."""
-    fallback = FallbackConfig()
-    task.instantiate(fallback)
-    return ConfigEntity(fallback.settings)
+def _check(
+    tasks: Sequence[Task],
+    weights: Sequence[float],
+    trials: int | None,
+    resume: bool,
+    records: str | Path | None,
+) -> None:
+    if not tasks:
+        raise InputError("tune: no task is given")
+    if len(weights) != len(tasks) or not all(0 < weight < float("inf") for weight in weights):
+        raise InputError(
+            f"tune: weights are {weights}, expected a positive number for each of {len(tasks)} tasks"
+        )
+    if trials is not None and trials < 1:
+        raise InputError(f"tune: trials is {trials!r}, expected at least 1")
+    if resume and records is None:
+        raise InputError("tune: resume= needs records=")
 
 
-def _tuner(name: str, task: Task, seed: int) -> Tuner:
+def _kind(name: str) -> type[Tuner]:
     if name not in TUNERS:
         raise InputError(f"tuner {name!r}: there are {', '.join(TUNERS)}")
     if name == "xgboost" and not model.available():
         warnings.warn("xgboost is not installed: a genetic search is done instead", stacklevel=3)
         name = "genetic"
-    return TUNERS[name](task, seed)
+    return TUNERS[name]
 
 
-def _finished(tuner: Tuner, runner: Runner, progress: engine.Progress, path: str | Path | None) -> Tuned:
-    task = tuner.task
-    if progress.best is None:
-        counts = ", ".join(f"{count} {kind}" for kind, count in progress.failures.items()) or "no trial"
+def _finished(searches: Sequence[engine.Search], path: str | Path | None) -> list[Tuned]:
+    """Compare each task's best with its default."""
+    if all(search.progress.best is None for search in searches):
+        first = searches[0]
         raise ExecutionError(
-            f"tune: nothing could be measured for {task.name}: {counts}; the first: {progress.first_failure}"
+            f"tune: nothing could be measured for {first.progress.task.name}: {_failures(first.progress)}"
         )
-    default = default_config(task)
-    compared = engine.final(task, runner, progress.leaders, default)
-    if path is not None:
-        rec.append(path, compared)
-    defaults = [r for r in compared if r.config.settings == default.settings]
-    winner = compared[0] if compared and compared[0].ok else progress.best
-    return Tuned(task, winner, defaults[0] if defaults else None, progress, tuner.name)
+    results = []
+    for search in searches:
+        progress, compared = search.progress, []
+        if progress.best is not None:
+            compared, are_new = search.final()
+            if path is not None and are_new:
+                rec.append(path, compared)
+        defaults = [r for r in compared if r.config.settings == search.default.settings and r.ok]
+        winner = compared[0] if compared and compared[0].ok else progress.best
+        results.append(
+            Tuned(progress.task, winner, defaults[0] if defaults else None, progress, search.tuner.name)
+        )
+    return results
+
+
+def _failures(progress: engine.Progress) -> str:
+    counts = ", ".join(f"{count} {kind}" for kind, count in progress.failures.items()) or "no trial"
+    return f"{counts}; the first: {progress.first_failure}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -36,6 +37,10 @@ class Tuner:
         chosen = list(dict.fromkeys(self._choose(count)))[:count]
         self.proposed.update(dict.fromkeys(chosen))
         return chosen
+
+    def take(self, index: int) -> None:
+        """Count configuration ``index`` among those proposed: it is measured without having been."""
+        self.proposed[index] = None
 
     def learn(self, indices: Sequence[int], speeds: Sequence[float]) -> None:
         """What came of configurations: operations a second, 0 for those that failed."""
@@ -91,8 +96,8 @@ class GridSearchTuner(Tuner):
     name = "grid"
 
     def _choose(self, count: int) -> list[int]:
-        start = len(self.proposed)
-        return list(range(start, min(start + count, len(self.space))))
+        left = (number for number in range(len(self.space)) if number not in self.proposed)
+        return list(itertools.islice(left, count))
 
 
 class GATuner(Tuner):
