@@ -295,6 +295,7 @@ def test_version_and_help(tvmlite: Run) -> None:
         ("compile fixed.onnx -o absent/x.so", 1, "LibraryError: cannot write absent/x.so: No such file"),
         ("compile fixed.onnx -o x.so --target cuda", 1, "TargetError: target 'cuda' is of unknown kind"),
         ("compile fixed.onnx -o x.so --opt-level 7", 2, "invalid choice: 7"),
+        ("compile fixed.onnx -o x.so --error-bound -1", 1, "error_bound is -1.0, expected a relative error"),
         (
             "compile fixed.onnx -o x.so --input-shapes x:4,8",
             1,

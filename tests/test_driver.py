@@ -234,6 +234,23 @@ def test_two_outputs_are_returned_together(target: str) -> None:
 # Levels, verification, dumps, determinism.
 
 
+def test_convolutions_are_off_only_where_a_bound_allows_it_and_by_no_more() -> None:
+    rng = np.random.default_rng(0)
+    x = relay.var("x", (1, 16, 24, 25), "float32")
+    weight = rng.standard_normal((32, 16, 3, 3)).astype(np.float32)
+    module = relay.IRModule.from_expr(relay.Function((x,), relay.nn.conv2d(x, relay.const(weight))))
+    image = rng.standard_normal((1, 16, 24, 25)).astype(np.float32)
+    windows = np.lib.stride_tricks.sliding_window_view(image.astype(np.float64), (3, 3), (2, 3))
+    want = np.einsum("nchwyx,ocyx->nohw", windows, weight.astype(np.float64))
+
+    exact, quick = tvmlite.compile(module), tvmlite.compile(module, error_bound=1e-5, verify=True)
+
+    assert "winograd" not in str(exact.module)
+    assert "winograd" in str(quick.module)
+    assert np.abs(quick(image) - want).max() <= 1e-5 * np.abs(want).max()
+    assert np.abs(exact(image) - want).max() <= 1e-6 * np.abs(want).max()
+
+
 def test_every_level_gives_the_same_answer_from_another_graph() -> None:
     model = models.light_model("squeezenet")
     module, feeds = from_onnx(model), models.inputs_for(model)

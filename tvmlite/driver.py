@@ -45,6 +45,7 @@ def compile(
     verify: bool | Mapping[str, Any] = False,
     shape: Sizes | None = None,
     precision: str = "float32",
+    error_bound: float = 0.0,
 ) -> CompiledModule:
     """``module`` as a library that can be called, inspected and exported.
 
@@ -59,6 +60,10 @@ def compile(
     ``precision`` "bfloat16" or "float16" lets matrix products and convolutions take their operands in 16
     bits, summing in float32; inputs and outputs keep their types.
 
+    ``error_bound`` is the largest error, relative to its largest result, that a convolution may make to be
+    quicker: 1e-4 allows Winograd's F(4, 3) and F(2, 3), 4e-6 the latter alone, 0 neither. See
+    ``relay.passes.apply_winograd``.
+
     ``verify`` runs the interpreter beside every pass, and the library beside the interpreter: on random
     input, or on the arrays it gives by name. A change of meaning is a VerifyError that names the pass and
     the node.
@@ -67,11 +72,12 @@ def compile(
     times, pass_times = Times(), Times()
     with times.step("check"):
         module = specialise(_checked(module), shape or {})
+    pipeline = passes.pipeline(opt_level, target, precision, error_bound)
     inputs = verify if isinstance(verify, Mapping) else None
     witness = None if verify is False else Witness(module, inputs, precision=precision)
     watch = None if witness is None else witness.after
     with times.step("passes"):
-        fused = passes.pipeline(opt_level, target, precision).run(module.unnamed(), pass_times, watch=watch)
+        fused = pipeline.run(module.unnamed(), pass_times, watch=watch)
     with times.step("kernels"):
         kernels, interfaces = _kernels(fused, target, progress)
     with times.step("entry"):
@@ -79,7 +85,9 @@ def compile(
     with times.step("link"):
         report = Report.of(kernels, pass_times, times)
         lib = CompiledModule.link(fused, target, entry, constants, kernels, report)
-    lib.origin = Origin(module, partial(compile, target=target, opt_level=opt_level, name=name))
+    options = {"opt_level": opt_level, "precision": precision, "error_bound": error_bound}
+    again = partial(compile, target=target, name=name, **options)
+    lib.origin = Origin(module, again)
     if witness is not None and not machine.reason_not_to_run(target):
         witness.compare("the compiled library computes something else", fused, lib(*witness.arguments))
     return lib

@@ -17,7 +17,10 @@ from tvmlite import runtime
 from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ExecutionError, InputError
+from tvmlite.core.pipeline import Pipeline
+from tvmlite.core.target import Target
 from tvmlite.driver import CompiledModule, compile
+from tvmlite.relay import passes
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Module
 from tvmlite.relay.passes.to_mixed_precision import DTYPES
@@ -50,6 +53,13 @@ def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -
         choices=("float32", *DTYPES),
         default="float32",
         help="what matrix products and convolutions take their operands in (default: float32)",
+    )
+    parser.add_argument(
+        "--error-bound",
+        type=float,
+        default=0.0,
+        metavar="E",
+        help="relative error that a convolution may make to be quicker, as 1e-4 (default: 0, none)",
     )
 
 
@@ -100,6 +110,12 @@ def import_model(options: argparse.Namespace) -> Module:
     return from_onnx(options.model, shapes or None)
 
 
+def pipeline_of(options: argparse.Namespace) -> Pipeline[Module]:
+    """The graph passes that ``options`` ask for."""
+    target = Target.parse(options.target)
+    return passes.pipeline(options.opt_level, target, options.precision, options.error_bound)
+
+
 def compile_model(options: argparse.Namespace) -> CompiledModule:
     """Import and compile ``options.model``, with a progress line."""
     progress = Progress()
@@ -110,6 +126,7 @@ def compile_model(options: argparse.Namespace) -> CompiledModule:
         target=options.target,
         opt_level=options.opt_level,
         precision=options.precision,
+        error_bound=options.error_bound,
         name=abi.unique_names({"program": "main", "model": options.model.stem})["model"],
         progress=progress,
         verify=getattr(options, "verify", False),

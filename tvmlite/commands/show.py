@@ -12,9 +12,8 @@ from tvmlite import runtime
 from tvmlite.artifact import CompiledModule
 from tvmlite.commands import common
 from tvmlite.core.errors import InputError
-from tvmlite.core.target import Target
 from tvmlite.graph_page import draw, page
-from tvmlite.relay import passes, printer
+from tvmlite.relay import printer
 from tvmlite.relay.ir import Module
 
 NAME = "show"
@@ -58,7 +57,7 @@ def main(options: argparse.Namespace) -> int:
 def _module(options: argparse.Namespace, last: str) -> Module:
     """The model after the pass ``last`` ('none': as imported)."""
     module = common.import_model(options)
-    pipeline = passes.pipeline(options.opt_level, Target.parse(options.target), options.precision)
+    pipeline = common.pipeline_of(options)
     names = [p.__name__ for p in pipeline.passes]
     if last not in ("none", *names):
         raise InputError(f"no pass {last!r} at level {options.opt_level}; there are {', '.join(names)}")
@@ -81,12 +80,7 @@ def _page(options: argparse.Namespace) -> int:
             f"after all passes of level {options.opt_level}, timed on {threads} thread{'s' * (threads > 1)}"
         )
     else:
-        names = [
-            p.__name__
-            for p in passes.pipeline(
-                options.opt_level, Target.parse(options.target), options.precision
-            ).passes
-        ]
+        names = [one.__name__ for one in common.pipeline_of(options).passes]
         last = options.last_pass or names[-1]
         module, times = _module(options, last), []
         said = "as imported" if last == "none" else f"after the pass {last} at level {options.opt_level}"

@@ -2,6 +2,7 @@
 
 SAME = {"padding": (1, 1, 1, 1)}
 PLAIN = {"data_layout": "NCHW", "kernel_layout": "OIHW4o"}
+WINOGRAD = {"data_layout": "NCHW4c", "kernel_layout": "OHWI4o"}
 BLOCKS = {"data_layout": "NCHW4c", "kernel_layout": "OIHW4o"}
 
 EXAMPLES = [
@@ -136,5 +137,35 @@ EXAMPLES = [
         "nn.conv3d_transpose",
         {"padding": (0, 1, 1), "groups": 2},
         ["float32(1, 2, 2, 3, w)", "float32(2, 2, 2, 3, 3)"],
+    ),
+    (
+        "nn.contrib_conv2d_winograd_weight_transform",
+        {"tile_size": 2},
+        ["float32(3, 5, 3, 3)"],
+    ),
+    (
+        "nn.contrib_conv2d_winograd_weight_transform",
+        {"tile_size": 4},
+        ["float64(5, n, 3, 3)"],
+    ),
+    (
+        "nn.contrib_conv2d_winograd_without_weight_transform",
+        {**WINOGRAD, "tile_size": 2, **SAME},
+        ["float32(2, 2, 5, 6, 4)", "float32(3, 4, 4, 7, 4)"],
+    ),
+    (
+        "nn.contrib_conv2d_winograd_without_weight_transform",
+        {**WINOGRAD, "tile_size": 2, "channels": 5, "padding": (0, 2, 1, 0)},
+        ["float32(b, 1, h, w, 4)", "float32(2, 4, 4, 3, 4)"],
+    ),
+    (
+        "nn.contrib_conv2d_winograd_without_weight_transform",
+        {"tile_size": 4, "padding": (-1, 1)},
+        ["float64(1, 1, 7, 9, 16)", "float64(2, 6, 6, 16, 16)"],
+    ),
+    (
+        "nn.contrib_conv2d_winograd_without_weight_transform",
+        {**WINOGRAD, "tile_size": 4, **SAME},
+        ["float32(1, 3, h, 8, 4)", "float32(2, 6, 6, 12, 4)"],
     ),
 ]

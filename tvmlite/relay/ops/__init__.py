@@ -40,6 +40,7 @@ from tvmlite.relay.ops import (
     sort,
     suppression,
     tensor_scatter,
+    winograd,
 )
 
 __all__ = [
@@ -82,4 +83,5 @@ __all__ = [
     "sort",
     "suppression",
     "tensor_scatter",
+    "winograd",
 ]

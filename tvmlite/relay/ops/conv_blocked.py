@@ -57,7 +57,7 @@ def blocked_type(rank: int) -> Callable[..., TensorType]:
     def infer(call: Call, data: TensorType, weight: TensorType) -> TensorType:
         read = windows.check_data(call, data, "data_layout", rank)
         block = _weight_block(call, weight, rank, depthwise=False)
-        written = _written_block(call, rank)
+        written = written_block(call, rank)
         if written not in (0, block):
             raise fault(call, f"out_layout is {out_layout(call)}, the weight has blocks of {block} channels")
         groups, inputs = call["groups"], weight.shape[1]
@@ -85,7 +85,7 @@ def depthwise_type(rank: int) -> Callable[..., TensorType]:
     def infer(call: Call, data: TensorType, weight: TensorType) -> TensorType:
         read = windows.check_data(call, data, "data_layout", rank)
         block = _weight_block(call, weight, rank, depthwise=True)
-        if not read == block == _written_block(call, rank):
+        if not read == block == written_block(call, rank):
             raise fault(
                 call,
                 f"data_layout is {call['data_layout']}, out_layout is {out_layout(call)}, the weight has "
@@ -119,7 +119,7 @@ def _weight_block(call: Call, weight: TensorType, rank: int, depthwise: bool) ->
     return block
 
 
-def _written_block(call: Call, rank: int) -> int:
+def written_block(call: Call, rank: int) -> int:
     return windows.block_of(call, "out_layout" if call["out_layout"] else "data_layout", rank)
 
 
@@ -205,7 +205,7 @@ def _laid_out(call: Call, sums: te.Tensor, shape: Shape, pointwise: bool, rank: 
     def pixel(at: Sequence[Any]) -> Sequence[Any]:
         return (ravelled(at, shape),) if pointwise else at
 
-    if _written_block(call, rank):
+    if written_block(call, rank):
         return te.compute(
             (*sums.shape[:2], *shape, block),
             lambda n, oo, *rest: sums[(n, oo, *pixel(rest[:-1]), rest[-1])],
@@ -260,7 +260,7 @@ def blocked_numpy(rank: int, depthwise: bool) -> Callable[..., np.ndarray]:
             data = np.moveaxis(data, -1, 2)
             data = data.reshape(data.shape[0], -1, *data.shape[3:])[:, : plain.shape[1] * groups]
         result = convolved_numpy(call, data, plain, groups, rank)
-        block = _written_block(call, rank)
+        block = written_block(call, rank)
         if not block:
             return result[:, : call["channels"]]
         blocks = result.reshape(result.shape[0], math.ceil(plain.shape[0] / block), block, *result.shape[2:])

@@ -25,6 +25,7 @@ from tvmlite.core.pipeline import Pipeline
 from tvmlite.core.target import Target
 from tvmlite.relay.ir import Module
 from tvmlite.relay.passes.alter_op_layout import alter_op_layout
+from tvmlite.relay.passes.apply_winograd import apply_winograd
 from tvmlite.relay.passes.canonicalize_ops import canonicalize_ops
 from tvmlite.relay.passes.combine_parallel_conv2d import combine_parallel_conv2d
 from tvmlite.relay.passes.combine_parallel_dense import combine_parallel_dense
@@ -55,12 +56,16 @@ MAX_LEVEL = 4
 
 
 def pipeline(
-    opt_level: int = DEFAULT_LEVEL, target: Target | None = None, precision: str = "float32"
+    opt_level: int = DEFAULT_LEVEL,
+    target: Target | None = None,
+    precision: str = "float32",
+    error_bound: float = 0.0,
 ) -> Pipeline[Module]:
     """The passes of a level, 0 to 4, in order; without a ``target`` weights keep their layout.
 
     With a ``precision`` of bfloat16 or float16, matrix products and convolutions take their operands in it
-    (``to_mixed_precision``), at any level.
+    (``to_mixed_precision``), at any level. With an ``error_bound`` above 0, convolutions may be off by so
+    much of their largest result to be quicker (``apply_winograd``), from level 3.
     """
     if opt_level not in range(MAX_LEVEL + 1):
         raise ConfigError(f"opt_level is {opt_level!r}, expected 0 to {MAX_LEVEL}")
@@ -76,7 +81,8 @@ def pipeline(
     if opt_level >= 4:
         passes += [fast_math, combine_parallel_conv2d]
     if opt_level >= 3 and target is not None:
-        passes += [alter_op_layout(target), simplify_expr, fold_constant, pack_weights(target)]
+        winograd = [apply_winograd(error_bound)] if error_bound else []
+        passes += [alter_op_layout(target), *winograd, simplify_expr, fold_constant, pack_weights(target)]
     passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
     if opt_level >= 2:
         passes += [hoist_views, reuse_operands]
@@ -109,5 +115,5 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         to_mixed_precision(),
     ]
     if target is not None:
-        passes += [alter_op_layout(target), pack_weights(target)]
+        passes += [alter_op_layout(target), apply_winograd(), pack_weights(target)]
     return {one.__name__: one for one in passes}

@@ -20,10 +20,6 @@ from tvmlite.relay.op import make
 from tvmlite.relay.ops import windows
 from tvmlite.relay.passes import layout_rules as rules
 from tvmlite.relay.passes.layout_rules import Tied
-from tvmlite.relay.types import dims_of, evaluate_dim
-
-LIKELY_EXTENT = 128
-"""What a named dimension is taken for where layouts are weighed against each other."""
 
 BORDER_COST = 1.5
 """Moves of an element that crosses a border, by those that an operator on blocks spares."""
@@ -149,7 +145,7 @@ def _elements(value: Expr) -> float:
     """How many elements ``value`` has, named dimensions taken for likely ones."""
     total = 1.0
     for extent in tensor_type_of(value).shape:
-        total *= evaluate_dim(extent, dict.fromkeys(dims_of(extent), LIKELY_EXTENT))
+        total *= rules.likely(extent)
     return total
 
 

@@ -15,10 +15,13 @@ from tvmlite.relay.infer import tensor_type_of, type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Tuple, canonical, constant
 from tvmlite.relay.op import Fuse, make
 from tvmlite.relay.ops import conv_blocked, windows
-from tvmlite.relay.types import TensorType
+from tvmlite.relay.types import Dim, TensorType, dims_of, evaluate_dim
 
 CONVOLVED = ("float32", "float64")
 """The dtypes that convolutions on blocks have kernels for."""
+
+LIKELY_EXTENT = 128
+"""What a named dimension is taken for where layouts are weighed against each other."""
 
 FEW_CHANNELS = 4
 """Convolutions with no more output channels than this would waste most of a vector of channels."""
@@ -43,6 +46,11 @@ def spatial_rank(value: Expr) -> int | None:
     if not isinstance(type_, TensorType) or type_.ndim - 2 not in windows.LAYOUTS:
         return None
     return type_.ndim - 2 if isinstance(type_.shape[1], int) else None
+
+
+def likely(extent: Dim) -> int:
+    """``extent``, named dimensions taken for likely ones."""
+    return evaluate_dim(extent, dict.fromkeys(dims_of(extent), LIKELY_EXTENT))
 
 
 def channels_of(value: Expr) -> int:

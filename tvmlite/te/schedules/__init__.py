@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.target import Target
 from tvmlite.te.schedule import Schedule, create_schedule
-from tvmlite.te.schedules import attention, convolution, extern, injective, matrix, reduction, rows, sliding
+from tvmlite.te.schedules import (
+    attention,
+    convolution,
+    extern,
+    injective,
+    matrix,
+    reduction,
+    rows,
+    sliding,
+    winograd,
+)
 from tvmlite.te.schedules.group import TEMPLATES, Group
 from tvmlite.te.space.config import Config, FallbackConfig
 from tvmlite.te.tensor import Tensor
@@ -22,6 +32,7 @@ __all__ = [
     "reduction",
     "rows",
     "sliding",
+    "winograd",
 ]
 
 

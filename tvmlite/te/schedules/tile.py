@@ -56,7 +56,7 @@ def register_tile(
                 break
             if even and total_rows % high:
                 continue
-            time = _tiles(total_rows, high) * _tiles(total_blocks, wide) * _step(high, wide * vectors)
+            time = _tiles(total_rows, high) * _tiles(total_blocks, wide) * step_cycles(high, wide * vectors)
             if time < best_time * 0.999:
                 best, best_time = RegisterTile(high, wide), time
     return best
@@ -68,7 +68,7 @@ def _tiles(extent: int, size: int) -> float:
     return whole + (TAIL_PENALTY if rest else 0.0)
 
 
-def _step(rows: int, vectors: int) -> float:
+def step_cycles(rows: int, vectors: int) -> float:
     """Cycles of one step of the reduction in one tile."""
     work = rows * vectors / FMA_PER_CYCLE
     loads = (rows + vectors) / LOADS_PER_CYCLE

@@ -1,0 +1,162 @@
+"""Winograd's convolutions beside the direct one: how much quicker, and how far off.
+
+    python benchmarks/winograd.py                      3 x 3 convolutions of ResNets, one thread, in turns
+    python benchmarks/winograd.py --shapes 28x128 --rounds 30
+    python benchmarks/winograd.py --errors             largest errors by channels and kinds of data
+
+A row gives microseconds of processor time, the least of all turns, for the direct convolution and both
+filterings; GFLOP/s count the direct one's operations. An error is the largest relative to the largest
+result, against float64; in ``--errors`` in roundings (2^-24) of one channel, as ``winograd_matrices.ERRORS``
+has them. The load is printed: figures of a busy machine are no figures, though ratios of turns come near.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+
+from tvmlite import driver, runtime
+from tvmlite.relay.ir import Function, Module, constant, var
+from tvmlite.relay.op import make
+from tvmlite.relay.ops.winograd import CONVOLUTION, WEIGHT_TRANSFORM
+from tvmlite.relay.ops.winograd_matrices import ERRORS
+
+LANES = 16
+SHAPES = ["56x64", "28x128", "14x256", "7x512"]
+TURN = 5e-3
+"""Seconds of a turn, at least."""
+
+
+def main() -> int:
+    """Print the table; 1 if an error is above the stated one."""
+    options = _options()
+    runtime.set_num_threads(1)
+    print(f"load {os.getloadavg()[0]:.1f}")
+    return _errors() if options.errors else _times(options.shapes, options.rounds)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--shapes", nargs="+", default=SHAPES, metavar="SIZExCHANNELS")
+    parser.add_argument("--rounds", type=int, default=20, help="turns of each (default: 20)")
+    parser.add_argument("--errors", action="store_true", help="measure errors instead")
+    return parser.parse_args()
+
+
+def convolution(
+    size: int, inputs: int, outputs: int, weight: np.ndarray, tile: int
+) -> Callable[..., np.ndarray]:
+    """A padded convolution of an image in blocks, compiled: by F(``tile``, 3), or direct if that is 0."""
+    x = var("x", (1, -(-inputs // LANES), size, size, LANES))
+    layouts = {"data_layout": "NCHW16c", "padding": (1, 1, 1, 1), "channels": outputs}
+    if tile:
+        there = make(WEIGHT_TRANSFORM, constant(weight), tile_size=tile)
+        packed = make("layout_transform", there, src_layout="HWOI", dst_layout="OHWI16o")
+        body = make(CONVOLUTION, x, packed, tile_size=tile, **layouts)
+    else:
+        packed = make("layout_transform", constant(weight), src_layout="OIHW", dst_layout="OIHW16o")
+        body = make("nn.contrib_conv2d_NCHWc", x, packed, kernel_layout="OIHW16o", **layouts)
+    return driver.compile(Module({"main": Function((x,), body)}))
+
+
+def blocks(image: np.ndarray) -> np.ndarray:
+    """``CHW`` as ``1, C / 16, H, W, 16``."""
+    channels, *size = image.shape
+    return np.ascontiguousarray(image.reshape(channels // LANES, LANES, *size).transpose(0, 2, 3, 1)[None])
+
+
+def reference(image: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The padded convolution in float64, in blocks."""
+    padded = np.pad(image.astype("float64"), ((0, 0), (1, 1), (1, 1)))
+    _, height, width = image.shape
+    total = np.zeros((weight.shape[0], height * width))
+    for y, x in np.ndindex(3, 3):
+        seen = padded[:, y : y + height, x : x + width].reshape(len(image), -1)
+        total += weight[:, :, y, x].astype("float64") @ seen
+    return blocks(total.reshape(-1, height, width))
+
+
+def relative_error(got: np.ndarray, want: np.ndarray) -> float:
+    """The largest error relative to the largest value."""
+    return float(np.abs(got - want).max() / np.abs(want).max())
+
+
+def _times(shapes: list[str], rounds: int) -> int:
+    print(f"{'shape':>8}  {'direct us':>9}  {'F(2, 3)':>9}  {'F(4, 3)':>9}   GFLOP/s             errors")
+    for shape in shapes:
+        size, channels = (int(part) for part in shape.split("x"))
+        rng = np.random.default_rng(0)
+        image = rng.standard_normal((channels, size, size), "float32")
+        weight = rng.standard_normal((channels, channels, 3, 3), "float32")
+        data, want = blocks(image), reference(image, weight)
+        runs = [convolution(size, channels, channels, weight, tile) for tile in (0, 2, 4)]
+        errors = [relative_error(run(data), want) for run in runs]
+        least = _in_turns([partial(run, data) for run in runs], rounds)
+        work = 2 * 9 * channels**2 * size**2
+        print(
+            f"{shape:>8}  "
+            + "  ".join(f"{seconds * 1e6:9.0f}" for seconds in least)
+            + "   "
+            + " ".join(f"{work / seconds / 1e9:5.0f}" for seconds in least)
+            + "   "
+            + " ".join(f"{one:.1e}" for one in errors),
+            flush=True,
+        )
+    return 0
+
+
+def _in_turns(calls: list[Callable[[], object]], rounds: int) -> list[float]:
+    """The least seconds of a call of each."""
+    least = [math.inf] * len(calls)
+    for _ in range(rounds):
+        for number, call in enumerate(calls):
+            call()
+            end = time.perf_counter() + TURN
+            while time.perf_counter() < end:
+                start = time.process_time()
+                call()
+                least[number] = min(least[number], time.process_time() - start)
+    return least
+
+
+def _data(channels: int, outputs: int, size: int) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Images and weights of several kinds."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        image = rng.standard_normal((channels, size, size), "float32")
+        weight = rng.standard_normal((outputs, channels, 3, 3), "float32")
+        scale, other = (np.exp(rng.standard_normal((channels, 1, 1))).astype("float32") for _ in range(2))
+        yield "normal", image, weight
+        yield "cut at zero", np.maximum(image, 0), weight
+        yield "positive", rng.random(image.shape, "float32"), weight
+        yield "other scales", np.maximum(image, 0) * scale**1.5, weight * other
+
+
+def _errors() -> int:
+    size, outputs, worst = 16, 64, {2: 0.0, 4: 0.0}
+    for channels in (16, 64, 256, 512, 1024):
+        found: dict[tuple[str, int], float] = {}
+        for kind, image, weight in _data(channels, outputs, size):
+            want = reference(image, weight)
+            for tile in worst:
+                got = convolution(size, channels, outputs, weight, tile)(blocks(image))
+                error = relative_error(got, want) * 2**24 / math.sqrt(channels)
+                found[kind, tile] = max(found.get((kind, tile), 0.0), error)
+                worst[tile] = max(worst[tile], error)
+        for (kind, tile), error in found.items():
+            print(f"{channels:5} channels  F({tile}, 3)  {kind:12}  {error:6.2f}", flush=True)
+    print(", ".join(f"F({tile}, 3): {worst[tile]:.2f}, stated {ERRORS[tile]}" for tile in worst))
+    return int(any(worst[tile] > ERRORS[tile] for tile in worst))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

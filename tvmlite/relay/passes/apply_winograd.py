@@ -1,0 +1,127 @@
+"""Convolutions of 3 x 3 by Winograd's minimal filtering, where that is quicker and its error is allowed.
+
+The error is a convolution's largest, relative to its largest result: ``winograd_matrices.stated_error``. Of
+the filterings within the bound, and the direct convolution, the quickest by estimate is taken: products of
+blocks of tiles, the transformed weight brought from memory, and the transforms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tvmlite.core.errors import ConfigError
+from tvmlite.core.node import rewrite
+from tvmlite.relay.infer import tensor_type_of
+from tvmlite.relay.ir import Call, Constant, Expr, Module, canonical
+from tvmlite.relay.op import make
+from tvmlite.relay.ops import conv_blocked, windows, winograd
+from tvmlite.relay.ops.winograd_matrices import FILTERINGS, WINDOW, Filtering, stated_error
+from tvmlite.relay.passes.graph_pass import map_functions
+from tvmlite.relay.passes.layout_rules import blocked_layout, likely
+from tvmlite.relay.types import TensorType
+
+FLOPS_PER_BYTE = 8
+"""Floating-point operations of a core in the time that a byte of a weight takes from memory."""
+
+TRANSFORM_FLOPS = 20
+"""Floating-point operations in the time that the transforms take for an element of a tile, there or back."""
+
+COPY_FLOPS = 60
+"""Floating-point operations in the time that an element takes from one layout to the other."""
+
+
+def apply_winograd(error_bound: float = 1e-4) -> Callable[[Module], Module]:
+    """The pass that allows errors up to ``error_bound``, to be run when channels are in blocks
+    (``alter_op_layout``). A bound that is negative or no finite number is a ConfigError."""
+    if not (isinstance(error_bound, (int, float)) and 0 <= error_bound < math.inf):
+        raise ConfigError(f"error_bound is {error_bound!r}, expected a relative error such as 1e-4, or 0")
+
+    def apply_winograd(module: Module) -> Module:
+        return map_functions(module, lambda body: rewrite(body, lambda node: _rule(node, error_bound)))
+
+    return apply_winograd
+
+
+def _rule(node: Expr, bound: float) -> Expr:
+    match node:
+        case Call(
+            op="nn.contrib_conv2d_NCHWc", args=(data, Call("layout_transform", (Constant() as weight,)))
+        ):
+            block = tensor_type_of(node.args[1]).shape[-1]
+            if not isinstance(block, int) or not _is_suitable(node, tensor_type_of(weight), block):
+                return node
+            found = _quickest(node, tensor_type_of(weight), block, bound)
+            return node if found is None else _replaced(node, data, weight, found, block)
+    return node
+
+
+def _is_suitable(node: Call, weight: TensorType, block: int) -> bool:
+    """Whether ``node`` has dense windows of 3 x 3 side by side, in one group, and blocks of one size."""
+    kernel = weight.shape[2:]
+    dense = (
+        windows.spatial(node, "strides", 2) == windows.spatial(node, "dilation", 2) == (1, 1)
+        and kernel == (WINDOW, WINDOW)
+        and node["groups"] == 1
+    )
+    kinds = {tensor_type_of(one).dtype for one in (node, *node.args)}
+    return dense and len(kinds) == 1 and windows.block_of(node, "data_layout", 2) in (0, block)
+
+
+def _quickest(node: Call, weight: TensorType, block: int, bound: float) -> Filtering | None:
+    """The filtering to be used; None for the direct convolution."""
+    channels = weight.shape[1]
+    assert isinstance(channels, int)
+    allowed = [one for one in FILTERINGS.values() if stated_error(one, channels, weight.dtype) <= bound]
+    best = min(allowed, key=lambda one: _cost(node, weight, one), default=None)
+    if best is None or _cost(node, weight, best) >= _cost(node, weight, None):
+        return None
+    return best
+
+
+def _cost(node: Call, weight: TensorType, filtering: Filtering | None) -> float:
+    """Estimated time in floating-point operations of one image; ``None``: the direct convolution."""
+    result, data = tensor_type_of(node), tensor_type_of(node.args[0])
+    outputs, inputs = (likely(extent) for extent in weight.shape[:2])
+    height, width = (likely(extent) for extent in result.shape[2:4])
+    size = 4 if weight.dtype == "float32" else 8
+    places, tiles, more = WINDOW**2, height * width, 0.0
+    if filtering is not None:
+        step = filtering.outputs
+        places, tiles = filtering.extent**2, math.ceil(height / step) * math.ceil(width / step)
+        more = TRANSFORM_FLOPS * places * tiles * (inputs + outputs)
+        more += sum(COPY_FLOPS * _pixels(one) for one in (result, data) if one.ndim == 4)
+    return max(2 * tiles, FLOPS_PER_BYTE * size) * places * inputs * outputs + more
+
+
+def _pixels(plain: TensorType) -> float:
+    """The elements of an image that is not in blocks."""
+    return math.prod(likely(extent) for extent in plain.shape[1:])
+
+
+def _replaced(node: Call, data: Expr, weight: Expr, filtering: Filtering, block: int) -> Expr:
+    """``node`` by ``filtering``; what is not in blocks is brought there and back."""
+    layout, size = blocked_layout(2, block), filtering.outputs
+    transformed = make(winograd.WEIGHT_TRANSFORM, weight, tile_size=size, span=node.span)
+    packed = make(
+        "layout_transform", transformed, src_layout="HWOI", dst_layout=f"OHWI{block}o", span=node.span
+    )
+    if not windows.block_of(node, "data_layout", 2):
+        data = make("layout_transform", data, src_layout="NCHW", dst_layout=layout, span=node.span)
+    attrs = {
+        **dict(node.attrs),
+        "tile_size": size,
+        "data_layout": layout,
+        "out_layout": layout,
+        "kernel_layout": f"OHWI{block}o",
+    }
+    made: Expr = Call(winograd.CONVOLUTION, (data, packed), canonical(attrs), node.span)
+    if conv_blocked.written_block(node, 2):
+        return made
+    made = make("layout_transform", made, src_layout=layout, dst_layout="NCHW", span=node.span)
+    channels = tensor_type_of(node).shape[1]
+    if channels % block:
+        made = make(
+            "strided_slice", made, begin=(0,), end=(channels,), strides=(1,), axes=(1,), span=node.span
+        )
+    return made
