@@ -76,7 +76,8 @@ def moved_bytes(signature: Signature) -> int:
     for parameter in signature.arrays:
         size = dtypes.numpy_of(parameter.dtype).itemsize
         for extent in parameter.shape:
-            size *= int(extent)
+            assert isinstance(extent, int), "a task has shapes that are numbers"
+            size *= extent
         total += size
     return total
 
