@@ -83,8 +83,12 @@ def postorder(root: Node) -> Iterator[Node]:
             yield node
         elif node not in done:
             done.add(node)
+            children = node.children()
+            if not children:
+                yield node
+                continue
             stack.append((node, True))
-            stack.extend([(child, False) for child in reversed(node.children()) if child not in done])
+            stack.extend([(child, False) for child in reversed(children) if child not in done])
 
 
 def rewrite(root: Any, rule: Callable[[Any], Any]) -> Any:

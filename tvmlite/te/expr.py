@@ -13,14 +13,16 @@ Semantics, once and for all:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias, Union
+from typing import Any, ClassVar, TypeAlias, TypeVar, Union
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.node import Node
 from tvmlite.core.span import Span
+
+BinaryType = TypeVar("BinaryType", bound="Binary")
 
 Value: TypeAlias = Union["Expr", int, float, bool]
 
@@ -195,6 +197,10 @@ class Binary(Expr):
 
     def children(self) -> tuple[Expr, Expr]:
         return self.a, self.b  # as any node's, but most nodes are of this kind
+
+    def map_children(self: BinaryType, rule: Callable[[Any], Any]) -> BinaryType:
+        a, b = rule(self.a), rule(self.b)
+        return self if a is self.a and b is self.b else type(self)(a, b)
 
 
 class Add(Binary):
@@ -405,6 +411,10 @@ class Ramp(Expr):
 
     def children(self) -> tuple[Expr, Expr]:
         return self.base, self.stride
+
+    def map_children(self, rule: Callable[[Any], Any]) -> Ramp:
+        base, stride = rule(self.base), rule(self.stride)
+        return self if base is self.base and stride is self.stride else Ramp(base, stride, self.lanes)
 
 
 @dataclass(frozen=True, eq=False)

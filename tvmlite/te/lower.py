@@ -14,7 +14,7 @@ from tvmlite.te.arith import Analyzer
 from tvmlite.te.bounds import Bounds, Formula, formula_of, infer, never_negative
 from tvmlite.te.extern_stage import check_layouts
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.passes.simplify import simplify
+from tvmlite.te.loop.passes.simplify import simplify_once
 from tvmlite.te.nest import Building, attach, index_of
 from tvmlite.te.scan import ScanOp
 from tvmlite.te.schedule import Schedule
@@ -69,7 +69,7 @@ def lower(
     sizes = _sizes(args, params, widening)
     function = ir.Function(name, tuple(order), tuple(outputs), sizes, body)
     _check_bound(function)
-    return simplify(function)
+    return simplify_once(function)
 
 
 def _arguments(schedule: Schedule, args: Sequence[Any]) -> dict[Tensor, Tensor]:

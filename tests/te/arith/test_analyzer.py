@@ -57,6 +57,15 @@ def test_a_constraint_is_forgotten_after_its_scope() -> None:
     assert found.interval(I0 * 2 + 1) == Interval(1, 199)
 
 
+def test_a_variable_that_a_condition_makes_one_number_is_that_number() -> None:
+    found = Analyzer()
+    found.bind(I0, 0, 4)
+    for condition in (e.Equal(I0, e.const(2, "int64")), e.And(I0 < 3, I0 >= 2), e.Or(I0 < 0, I0.equal(2))):
+        with found.constraint(condition):
+            assert str(found.simplify(I0 + V)) == "v + 2"
+    assert str(found.simplify(I0 + V)) == "i0 + v"
+
+
 def test_a_loop_of_one_turn_has_one_value() -> None:
     found = Analyzer()
     found.bind(I0, 0, 1)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from tvmlite.te import expr as e
-from tvmlite.te.arith import Analyzer, equal, simplify
+from tvmlite.te.arith import Analyzer, equal, same, simplify
 from tvmlite.te.loop import ir
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -198,3 +198,15 @@ def test_deep_and_shared_expressions_are_no_trouble() -> None:
 
     assert str(simplify(deep)) == "x + 3000"
     assert simplify(shared) is shared
+
+
+def test_calls_of_what_is_not_ours_stay_the_same_object() -> None:
+    def call(name: str) -> e.Expr:
+        return e.Foreign("c", name, (X + 0, e.cast("float32", Y)), "float32")
+
+    once = simplify(call("f"))
+
+    assert str(once) == "f(x, float32(y))"
+    assert simplify(e.Foreign("c", "f", (X, e.Cast("float32", Y)), "float32")) is not once
+    assert simplify(once) is once
+    assert not same(once, simplify(call("g")))

@@ -36,7 +36,11 @@ class Analyzer:
         """``condition``, a bool, holds from here on (to the end of the scope we are in)."""
         core = self._core
         condition = core.simplify(condition)
+        self._learn(condition)
         core.memo = {}
+
+    def _learn(self, condition: e.Expr) -> None:
+        core = self._core
         match condition:
             case e.And(a, b):
                 self.assume(a)

@@ -70,16 +70,21 @@ class Simplifier:
             return known
         stack = [root]
         while stack:
-            node = stack[-1]
+            node = stack.pop()
             if node in memo:
-                stack.pop()
                 continue
-            waiting = [c for c in node.children() if c not in memo]
+            waiting: list[e.Expr] = []
+            for child in node.children():
+                if child not in memo:
+                    if isinstance(child, (e.Const, e.Var)):
+                        memo[child] = self._node(child)
+                    else:
+                        waiting.append(child)  # type: ignore[arg-type]
             if waiting:
-                stack.extend(reversed(waiting))  # type: ignore[arg-type]
-                continue
-            stack.pop()
-            memo[node] = self._node(node)
+                stack.append(node)
+                stack.extend(reversed(waiting))
+            else:
+                memo[node] = self._node(node)
         return memo[root]
 
     def expr(self, node: e.Expr) -> e.Expr:
@@ -378,9 +383,9 @@ def same(left: e.Expr, right: e.Expr) -> bool:
             if (a.predicate is None) != (b.predicate is None):
                 return False
             stack += zip(a.children(), b.children(), strict=True)  # type: ignore[arg-type]
-        elif isinstance(a, e.Call):
-            assert isinstance(b, e.Call)
-            if a.name != b.name or len(a.args) != len(b.args):
+        elif isinstance(a, (e.Call, e.Foreign)):
+            assert isinstance(b, (e.Call, e.Foreign))
+            if _called(a) != _called(b) or len(a.args) != len(b.args):
                 return False
             stack += zip(a.args, b.args, strict=True)
         elif isinstance(a, (e.Not, e.Select, e.Cast, e.Ramp, e.Broadcast)):
@@ -388,3 +393,8 @@ def same(left: e.Expr, right: e.Expr) -> bool:
         else:
             return False
     return True
+
+
+def _called(call: e.Call | e.Foreign) -> tuple[str, ...]:
+    """What ``call`` calls."""
+    return (call.name,) if isinstance(call, e.Call) else (call.name, call.kind, call.form)

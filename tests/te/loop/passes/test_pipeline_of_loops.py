@@ -7,7 +7,8 @@ import pytest
 
 from tvmlite import te
 from tvmlite.te.loop.interpret import interpret
-from tvmlite.te.loop.passes import legalize
+from tvmlite.te.loop.passes import legalize, simplify
+from tvmlite.te.loop.passes.simplify import simplify_once
 from tvmlite.te.loop.verify import verify
 
 TARGET = "c -vector-bits=512"
@@ -65,6 +66,12 @@ def test_full_tiles_have_neither_guards_nor_masks() -> None:
     assert "where" not in text
     assert text.count("C.local[ramp(") == 24 * 4
     assert "A[i.outer * 3072 + k + 512]" in text
+
+
+def test_what_lowering_gives_is_simple() -> None:
+    for function in (matmul(516, 512, 512), matmul(*(te.size_var(x, "int64") for x in "mnk"))):
+        assert simplify_once(function) is function
+        assert simplify(function) is function
 
 
 def test_the_same_function_gives_the_same_text() -> None:

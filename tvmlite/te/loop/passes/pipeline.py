@@ -14,7 +14,7 @@ from tvmlite.te.loop.passes.flatten import flatten
 from tvmlite.te.loop.passes.narrow import narrow
 from tvmlite.te.loop.passes.parallel import parallel
 from tvmlite.te.loop.passes.partition import partition
-from tvmlite.te.loop.passes.simplify import simplify
+from tvmlite.te.loop.passes.simplify import simplify, simplify_once
 from tvmlite.te.loop.passes.storage import storage
 from tvmlite.te.loop.passes.unfuse import unfuse
 from tvmlite.te.loop.passes.unroll import unroll
@@ -39,7 +39,7 @@ def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     registers = target.vector_registers * target.vector_bits // 8
     written_out = update_wrapper(partial(unroll, registers=registers), unroll)
     passes = (
-        *(narrow, chosen, simplify, flatten, unfuse, partition, simplify, in_lanes, parallel),
+        *(narrow, chosen, simplify_once, flatten, unfuse, partition, simplify, in_lanes, parallel),
         *(storage, written_out, simplify, asserts),
     )
     legal = Pipeline(passes, verify, show).run(function, prefix=f"{function.name}_")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any, TypeGuard
+from weakref import WeakSet
 
 from tvmlite.core.node import rewrite
 from tvmlite.te import expr as e
@@ -15,7 +16,7 @@ from tvmlite.te.loop.walk import NOTHING, Walker, is_nothing, loads, with_body
 def simplify(function: ir.Function) -> ir.Function:
     """Index arithmetic in canonical form, guards that always hold gone, loops of one turn unrolled; a guard
     that fills a loop and does not depend on it stands outside, neighbours under one guard stand together."""
-    analyzer = analyzer_of_function()
+    analyzer = analyzer_of_function(function.workspace is not None)
     body = _Simplify(analyzer).stmt(function.body)
     workspace = function.workspace
     if workspace is not None and (simpler := analyzer.simplify(workspace)) is not workspace:
@@ -23,9 +24,23 @@ def simplify(function: ir.Function) -> ir.Function:
     return with_body(function, body)
 
 
-def analyzer_of_function() -> Analyzer:
-    """What is known at the start of every function: of threads."""
+_simple: WeakSet[ir.Function] = WeakSet()
+"""What ``simplify_once`` gave."""
+
+
+def simplify_once(function: ir.Function) -> ir.Function:
+    """``simplify``, which changes nothing that it gave: lowering ends and legalising begins with this."""
+    if function not in _simple:
+        function = simplify(function)
+        _simple.add(function)
+    return function
+
+
+def analyzer_of_function(threads: bool = False) -> Analyzer:
+    """What is known at the start of every function: of threads, which matter where there is a workspace."""
     analyzer = Analyzer()
+    if not threads:
+        return analyzer
     analyzer.assume(ir.THREADS >= 1)
     analyzer.assume(ir.THREAD >= 0)
     analyzer.assume(ir.THREAD < ir.THREADS)

@@ -29,7 +29,7 @@ def storage(function: ir.Function) -> ir.Function:
     thread. The size of a buffer may depend on sizes and scalars, and on loop variables only as far as a
     greatest value over them can be found: else a ScheduleError names the buffer.
     """
-    planner = _Storage(function, analyzer_of_function())
+    planner = _Storage(function, analyzer_of_function(threads=True))
     body = planner.stmt(function.body)
     if body is function.body:
         return function
