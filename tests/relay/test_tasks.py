@@ -115,9 +115,18 @@ def @main(%x: Tensor[(1, 3, 19, 21), float32], %w: Tensor[(2, 3, 5, 5, 16), floa
                           data_layout="NCHW", out_layout="NCHW", kernel_layout="OIHW16o")
 }
 """
+WINOGRAD = """
+def @main(%x: Tensor[(2, 2, 13, 10, 16), float32], %w: Tensor[(3, 6, 6, 32, 16), float32]) {
+  nn.contrib_conv2d_winograd_without_weight_transform(%x, %w, tile_size=4, padding=[1, 1, 1, 1])
+}
+"""
 
 
-@pytest.mark.parametrize("made", [convolution(), group(POINTWISE), group(STEM)], ids=["3x3", "1x1", "stem"])
+@pytest.mark.parametrize(
+    "made",
+    [convolution(), group(POINTWISE), group(STEM), group(WINOGRAD)],
+    ids=["3x3", "1x1", "stem", "winograd"],
+)
 def test_every_configuration_computes_the_same(made: Function) -> None:
     space, run = on_this_machine(made)
     expected = run(FallbackConfig())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tvmlite.core.target import Target
 from tvmlite.te.schedules.group import Group, extent_of, product, template, work_of, worth_threads
 from tvmlite.te.schedules.injective import elementwise_loops
-from tvmlite.te.schedules.tile import MANY, step_cycles
+from tvmlite.te.schedules.tile import MANY, RegisterTile, candidates, step_cycles
+from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar
 
@@ -17,58 +17,70 @@ ENOUGH_CHUNKS = 4
 ROOM = 600 << 10
 """Bytes that stay in the second cache: of a weight, or else of a chunk's tiles that all of it is read for."""
 
+SEVERAL = (1, 2, 3, 4, 6, 8)
+"""How many register tiles a chunk may have."""
+
+AHEAD = (256, 0, 64, 128, 512)
+"""How many vectors ahead weights may be prefetched. They come from memory, in one long row for each block of
+channels: the first is what hides that where it was measured."""
+
 
 @dataclass(frozen=True)
-class _Sizes:
-    """A register tile is ``rows`` tiles by ``blocks`` blocks of channels; a chunk is ``several`` of them."""
+class _Parts:
+    """The stages of a convolution: tiles half-way there, there, their products, half-way back, pixels."""
 
-    rows: int
-    blocks: int
-    several: int
+    halfway: ComputeOp
+    there: ComputeOp
+    products: ComputeOp
+    back: ComputeOp
+    result: ComputeOp
+
+    @staticmethod
+    def of(group: Group) -> _Parts:
+        names = ("halfway", "there", "products", "back", "result")
+        return _Parts(*(group.tagged(f"winograd_{name}")[-1] for name in names))
 
 
 @template("conv2d_winograd")
 def winograd(group: Group) -> None:
     """A chunk of tiles is transformed; then, some blocks of output channels at a time, one matrix product
     for each place of a tile, and each tile's products transformed back and stored with what is fused behind.
+
+    Knobs: ``tile`` (blocks of channels, tiles), the accumulators in registers; ``several``, how many of those
+    a chunk is; ``first``, whether all tiles go there before threads share out the rest; ``ahead``.
     """
-    (result,), (products,) = group.tagged("winograd_result"), group.tagged("winograd_products")
-    (there,), (back,) = group.tagged("winograd_there"), group.tagged("winograd_back")
-    halfway = group.tagged("winograd_halfway")[-1]
-    host = group.host(result.output(0))
-    group.inline_all_but({host.op, there, back, halfway})
-    sums = group.schedule.cache_write(products.output(0), "local").op
-    sizes = _sizes(products, there, group.target)
-    stage, step = group.stage(host), dict(result.attrs)["tile_size"]
+    parts = _Parts.of(group)
+    host = group.host(parts.result.output(0))
+    group.inline_all_but({host.op, parts.there, parts.back, parts.halfway})
+    sums = group.schedule.cache_write(parts.products.output(0), "local").op
+    tile = _tile(group, parts.products)
+    several = _several(group, parts, tile)
+    stage, step = group.stage(host), dict(parts.result.attrs)["tile_size"]
     batch, block, *pixels, lane = group.axes(host)
     (y, i), (x, j) = (stage.split(axis, factor=step) for axis in pixels)
     stage.reorder(batch, block, y, x, i, j, lane)
-    chunk, tile = stage.split(stage.fuse(y, x), factor=sizes.rows * sizes.several)
-    part, inner = stage.split(block, factor=sizes.blocks)
-    stage.reorder(batch, chunk, part, tile, inner, i, j, lane)
+    chunk, one = stage.split(stage.fuse(y, x), factor=tile.rows * several)
+    channels, inner = stage.split(block, factor=tile.blocks)
+    stage.reorder(batch, chunk, channels, one, inner, i, j, lane)
     _unroll(stage, [i, j], lane)
-    place, part = _spread(group, stage, there, products, [batch, chunk, part], sizes)
-    _transform(group.stage(back), stage, inner)
-    _multiply(group.stage(products), group.stage(sums), stage, part, sizes.rows)
-    if place is not None:
-        group.stage(there).compute_at(stage, place)
-    _go_there(
-        group.stage(there), group.stage(halfway), parallel=place is None and worth_threads(work_of(there))
-    )
+    place, channels = _spread(group, stage, parts.products, [batch, chunk, channels], tile.rows * several)
+    _transform(group.stage(parts.back), stage, inner)
+    _multiply(group, parts.products, group.stage(sums), stage, channels, tile.rows)
+    _go_there(group, parts, stage, place)
     for tensor in group.outputs:
         if tensor is not host:
             elementwise_loops(group, tensor)
 
 
-def _sizes(products: ComputeOp, there: ComputeOp, target: Target) -> _Sizes:
-    """The quickest register tile; as many on one another as leave the chunk's tiles in the second cache.
+def _tile(group: Group, products: ComputeOp) -> RegisterTile:
+    """The knob ``tile``; by default what takes the least time.
 
     Tiles past the last are computed too, nobody reads them; blocks of channels past the last are not there.
     """
     dtype, lanes = products.output(0).dtype, extent_of(products.axis[-1])
     tiles, channels = extent_of(products.axis[2]), extent_of(products.axis[1])
     assert lanes is not None
-    vectors = max(1, lanes // target.lanes(dtype))
+    vectors, registers = max(1, lanes // group.target.lanes(dtype)), group.target.vector_registers
 
     def time(rows: int, blocks: int) -> float:
         turns = -(-(tiles or MANY) // rows) * (-(-(channels or MANY) // blocks))
@@ -76,42 +88,52 @@ def _sizes(products: ComputeOp, there: ComputeOp, target: Target) -> _Sizes:
 
     fitting = [
         (rows, blocks)
-        for blocks in range(1, target.vector_registers)
-        for rows in range(1, target.vector_registers)
-        if (rows + 1) * blocks * vectors < target.vector_registers and (channels or blocks) % blocks == 0
+        for blocks in range(1, registers)
+        for rows in range(1, registers)
+        if (rows + 1) * blocks * vectors < registers and (channels or blocks) % blocks == 0
     ]
     rows, blocks = min(fitting, key=lambda one: time(*one), default=(1, 1))
-    return _Sizes(rows, blocks, _several(products, there, rows))
+    default = SplitChoice((-1, blocks, 1, rows))
+    choices = candidates(tiles, 1, channels, vectors, registers, default.size)
+    group.config.define_split("tile", tiles or 1, num_outputs=4, policy="candidate", candidate=choices)
+    group.config.suggest("tile", default)
+    _, blocks, _, rows = group.config["tile"].size
+    return RegisterTile(rows, blocks)
 
 
-def _several(products: ComputeOp, there: ComputeOp, rows: int) -> int:
-    """How many register tiles a chunk has: the more, the less often a large weight is read."""
-    tiles, channels = extent_of(products.axis[2]), extent_of(products.axis[1])
-    places = product(extent_of(axis) for axis in products.axis[3:5]) or 1
-    row = 4 * places * (product(extent_of(axis) for axis in there.axis[4:6]) or MANY)
-    lanes = extent_of(products.axis[-1]) or 1
-    if row * (channels or MANY) * lanes <= ROOM:
-        return 1
-    several = max(1, ROOM // (row * rows))
-    return several if tiles is None else min(several, -(-tiles // rows))
+def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
+    """The knob ``several``: the more, the less often a large weight is read."""
+    tiles, channels = extent_of(parts.products.axis[2]), extent_of(parts.products.axis[1])
+    lanes = extent_of(parts.products.axis[-1]) or 1
+    places = product(extent_of(axis) for axis in parts.products.axis[3:5]) or 1
+    row = 4 * places * (product(extent_of(axis) for axis in parts.there.axis[4:6]) or MANY)
+    fitting = 1 if row * (channels or MANY) * lanes <= ROOM else max(1, ROOM // (row * tile.rows))
+    most = -(-(tiles or MANY) // tile.rows)
+    group.config.define_knob("several", SEVERAL)
+    best = max(n for n in SEVERAL if n <= fitting and (n <= most or n == 1))
+    group.config.suggest("several", OptionChoice(best))
+    return group.config["several"].val
 
 
 def _spread(
-    group: Group, stage: Stage, there: ComputeOp, products: ComputeOp, outer: list[IterVar], sizes: _Sizes
+    group: Group, stage: Stage, products: ComputeOp, outer: list[IterVar], size: int
 ) -> tuple[IterVar | None, IterVar]:
-    """Share out the work among threads; gives the loops where tiles go there (None: before all) and where
-    they are multiplied."""
-    batch, chunk, part = outer
+    """Share out the work among threads; gives the loops where chunks of ``size`` tiles go there (None: before
+    all) and where they are multiplied."""
+    batch, chunk, channels = outer
     parallel = worth_threads(work_of(products))
     tiles = product(extent_of(axis) for axis in (products.axis[0], products.axis[2]))
-    if parallel and tiles is not None and tiles <= (ENOUGH_CHUNKS - 1) * sizes.rows * sizes.several:
-        part = stage.fuse(*outer)
-        stage.parallel(part)
-        return None, part
-    chunk = stage.fuse(batch, chunk)
+    few = parallel and tiles is not None and tiles <= (ENOUGH_CHUNKS - 1) * size
+    group.config.define_knob("first", [False, True])
+    group.config.suggest("first", OptionChoice(few))
+    if group.config["first"].val:
+        channels = stage.fuse(*outer)
+        place, shared = None, channels
+    else:
+        place = shared = stage.fuse(batch, chunk)
     if parallel:
-        stage.parallel(chunk)
-    return chunk, part
+        stage.parallel(shared)
+    return place, channels
 
 
 def _unroll(stage: Stage, axes: list[IterVar], lane: IterVar) -> None:
@@ -128,8 +150,9 @@ def _transform(stage: Stage, host: Stage, place: IterVar) -> None:
     _unroll(stage, [a, b], lane)
 
 
-def _multiply(stage: Stage, sums: Stage, host: Stage, place: IterVar, rows: int) -> None:
+def _multiply(group: Group, products: ComputeOp, sums: Stage, host: Stage, place: IterVar, rows: int) -> None:
     """One matrix product for each place of a tile: accumulators in registers, input channels outside."""
+    stage = group.stage(products)
     stage.compute_at(host, place)
     batch, block, tile, a, b, lane = stage.leaf_iter_vars
     tiles, tile = stage.split(tile, factor=rows)
@@ -138,15 +161,22 @@ def _multiply(stage: Stage, sums: Stage, host: Stage, place: IterVar, rows: int)
     sums.compute_at(stage, tiles)
     assert isinstance(sums.op, ComputeOp)
     batch, block, tile, a, b, lane = sums.op.axis
-    sums.reorder(batch, a, b, *sums.op.reduce_axis, tile, block, lane)
+    (channel,) = sums.op.reduce_axis
+    sums.reorder(batch, a, b, channel, tile, block, lane)
     _unroll(sums, [tile, block], lane)
+    group.config.define_knob("ahead", AHEAD)
+    if group.config["ahead"].val:
+        sums.prefetch(sums.op.inputs[-1], channel, group.config["ahead"].val)
 
 
-def _go_there(stage: Stage, halfway: Stage, parallel: bool) -> None:
-    """Tile by tile, a vector of channels at a time."""
+def _go_there(group: Group, parts: _Parts, host: Stage, place: IterVar | None) -> None:
+    """Tile by tile, a vector of channels at a time: at ``place``, or before all."""
+    stage = group.stage(parts.there)
     batch, a, b, tile, block, lane = stage.leaf_iter_vars
     stage.reorder(batch, tile, block, a, b, lane)
     _unroll(stage, [a, b], lane)
-    _transform(halfway, stage, block)
-    if parallel:
+    _transform(group.stage(parts.halfway), stage, block)
+    if place is not None:
+        stage.compute_at(host, place)
+    elif worth_threads(work_of(parts.there)):
         stage.parallel(stage.fuse(batch, tile))
