@@ -60,6 +60,69 @@ def test_prefetch_in_the_innermost_loop_is_of_one_line(loops: Any) -> None:
     )
 
 
+def panels() -> Any:
+    """A product of 4 rows, two at a time, with two panels of columns, each read by both pairs of rows."""
+    A, W = te.placeholder((4, 8), name="A"), te.placeholder((2, 8, 16), name="W")
+    k = te.reduce_axis((0, 8), name="k")
+    C = te.compute((4, 2, 16), lambda i, o, c: te.sum(A[i, k] * W[o, k, c], axis=k), name="C")
+    D = te.compute((4, 2, 16), lambda i, o, c: C[i, o, c] + 1.0, name="D")
+    s = te.create_schedule(D.op)
+    i, o, c = s[D].op.axis
+    pair, row = s[D].split(i, factor=2)
+    s[D].reorder(o, pair, row, c)
+    s[C].compute_at(s[D], pair)
+    outer, inner = s[C].split(k, factor=4)
+    s[C].reorder(outer, inner, *s[C].op.axis)
+    return s, (A, W, C, D), (o, pair, outer)
+
+
+def test_prefetch_is_shared_among_loops_within(loops: Any, run: Any) -> None:
+    s, (A, W, C, D), (panel, pair, outer) = panels()
+    s[C].prefetch(W, panel, share=[pair, outer])
+
+    assert loops(s, [A, W, D]) == text(
+        """
+        for o in range(0, 2):
+            for i.outer in range(0, 2):
+                allocate C[2, 1, 16] float32:
+                    for i.init in range(0, 2):
+                        for c.init in range(0, 16):
+                            C[i.init, 0, c.init] = 0.0
+                    for k.outer in range(0, 2):
+                        for W.line1 in range(0, 2):
+                            prefetch_l2(W[o + 1, i.outer * 4 + k.outer * 2 + W.line1, 0])
+                        for k.inner in range(0, 4):
+                            for i in range(0, 2):
+                                for c in range(0, 16):
+                                    C[i, 0, c] = C[i, 0, c] + A[i.outer * 2 + i, k.outer * 4 + k.inner] * W[o, k.outer * 4 + k.inner, c]
+                    for i.inner in range(0, 2):
+                        for c_1 in range(0, 16):
+                            D[i.outer * 2 + i.inner, o, c_1] = C[i.inner, 0, c_1] + 1.0
+        """  # noqa: E501
+    )
+    a, w = (np.random.rand(*shape).astype("f4") for shape in ((4, 8), (2, 8, 16)))
+    results = run(s, [A, W, D], [a, w], [(4, 2, 16)])
+    results += [tvmlite.build(s, [A, W, D], target=t, name="panels")(a, w) for t in ("native", "c")]
+    for result in results:
+        np.testing.assert_allclose(result, np.einsum("ik,okl->iol", a, w) + 1, rtol=1e-5)
+
+
+def test_what_is_shared_goes_to_the_second_cache() -> None:
+    s, (A, W, C, D), (panel, pair, outer) = panels()
+    s[C].prefetch(W, panel, share=[pair, outer])
+    code = tvmlite.build(s, [A, W, D], target="llvm -mcpu=znver4", name="panels").source("llvm")
+    assert "@llvm.prefetch.p0(ptr" in code
+    assert "i32 0, i32 2, i32 1)" in code
+
+
+def test_a_share_stands_inside_the_loop_that_is_looked_ahead() -> None:
+    s, (_, W, C, _), (panel, pair, outer) = panels()
+    with pytest.raises(ScheduleError, match=r"axis i.outer of stage C does not have o inside, as share asks"):
+        s[C].prefetch(W, pair, share=[panel, outer])
+    with pytest.raises(ScheduleError, match=r"prefetch: axis i.outer of stage C is not a loop of that stage"):
+        s[C].prefetch(W, panel, share=pair)
+
+
 def test_what_is_not_read_cannot_be_prefetched() -> None:
     s, A, B, C = chain()
     with pytest.raises(ScheduleError, match=r"prefetch: stage B does not read C"):

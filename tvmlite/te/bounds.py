@@ -33,6 +33,7 @@ from tvmlite.te.relations import (
 from tvmlite.te.scan import ScanOp
 from tvmlite.te.schedule import Schedule
 from tvmlite.te.stage import AT, Fuse, Stage
+from tvmlite.te.stage_base import loops_around
 from tvmlite.te.tensor import IterVar, Operation, Tensor, TensorRead
 from tvmlite.te.widen import Widening
 
@@ -184,7 +185,7 @@ def _set_region(
     needed: list[list[Interval | None]] = []
     for consumer in consumers:
         with bounds.inside(consumer, own=True):
-            running = _running(stage, consumer, bounds)
+            running = running_intervals(consumer, stage.attach_ivar, bounds)
             unrolled = _by_loops(stage, consumer, bounds)
             for tensor, places in formulas[consumer.op].reads.items():
                 for place in places if tensor.op is op else ():
@@ -195,35 +196,25 @@ def _set_region(
             bounds.ranges[axis] = _clip(interval, bounds.whole[axis], stage, bounds)
 
 
-def running_intervals(stage: Stage, leaf: IterVar, bounds: Bounds) -> dict[e.Var, Interval]:
-    """Over what the axes of ``stage`` run during one turn of its loop ``leaf``."""
-    position = next(n for n, one in enumerate(stage.leaf_iter_vars) if one is leaf)
-    found: dict[IterVar, Interval] = {}
-    for number, one in enumerate(stage.leaf_iter_vars):
-        first, extent = bounds.ranges[one]
-        found[one] = Interval(bounds.position(one), 0) if number <= position else Interval(first, extent - 1)
-    intervals_up(stage.relations, bounds.ranges, found)
-    op = stage.op
-    assert isinstance(op, t.ComputeOp)
-    return {bounds.variable(axis): found[axis] for axis in (*op.axis, *op.reduce_axis)}
+def running_intervals(stage: Stage, loop: IterVar | None, bounds: Bounds) -> dict[e.Var, Interval]:
+    """Over what the axes of ``stage`` run during one turn of ``loop``, its own or one that it stands in.
 
-
-def _running(stage: Stage, consumer: Stage, bounds: Bounds) -> dict[e.Var, Interval]:
-    """Over what the axes of ``consumer`` run during one turn of the loop that ``stage`` is attached to."""
+    None is the function: all loops run.
+    """
     found: dict[IterVar, Interval] = {}
     outside: dict[e.Var, Interval] = {}
     inside = True
-    for leaf in reversed(consumer.leaf_iter_vars):
-        inside = inside and leaf is not stage.attach_ivar
+    for leaf in reversed(stage.leaf_iter_vars):
+        inside = inside and leaf is not loop
         first, extent = bounds.ranges[leaf]
         running = inside and not e.is_const(extent, 1)
         found[leaf] = Interval(first, extent - 1) if running else Interval(bounds.position(leaf), 0)
-    for _, leaf in loops_around(consumer):
-        inside = inside and leaf is not stage.attach_ivar
+    for _, leaf in loops_around(stage):
+        inside = inside and leaf is not loop
         if inside:
             outside[bounds.loops[leaf]] = Interval(0, bounds.ranges[leaf].extent - 1)
-    intervals_up(consumer.relations, bounds.ranges, found)
-    op = consumer.op
+    intervals_up(stage.relations, bounds.ranges, found)
+    op = stage.op
     axes = (*op.axis, *op.reduce_axis) if isinstance(op, t.ComputeOp) else ()
     return {bounds.variable(axis): _relax(axis, found[axis], outside, bounds) for axis in axes}
 
@@ -278,17 +269,6 @@ def _relax(axis: IterVar, interval: Interval, outside: dict[e.Var, Interval], bo
     if low is None:
         return Interval(bounds.whole[axis].min, bounds.whole[axis].extent - 1)
     return Interval(low.low, low.width + interval.width)
-
-
-def loops_around(stage: Stage) -> Iterator[tuple[Stage, IterVar]]:
-    """The loops that ``stage`` stands in, with the stages they belong to, innermost first."""
-    while stage.attach_type == AT:
-        parent, axis = stage.attach_stage, stage.attach_ivar
-        assert parent is not None
-        leaves = parent.leaf_iter_vars
-        position = next(n for n, leaf in enumerate(leaves) if leaf is axis)
-        yield from ((parent, leaf) for leaf in reversed(leaves[: position + 1]))
-        stage = parent
 
 
 def _clip(interval: Interval | None, whole: Extent, stage: Stage, bounds: Bounds) -> Extent:

@@ -35,6 +35,10 @@ _UNARY_FLOAT = (
     "floor ceil round trunc fabs"
 ).split()
 
+PREFETCHES = {"prefetch": 3, "prefetch_l2": 2}
+"""Hints that a cache line will be read, with the locality that LLVM and GCC know them by: they bring it to
+the first cache, or to the second."""
+
 TABLE: dict[str, Intrinsic] = {
     row.name: row
     for row in (
@@ -49,7 +53,7 @@ TABLE: dict[str, Intrinsic] = {
         *(Intrinsic(name, 1, "int") for name in ("popcount", "clz")),
         Intrinsic("if_then_else", 3, "any"),
         Intrinsic("reinterpret", 1, "any", "given"),
-        Intrinsic("prefetch", 1, "any"),
+        *(Intrinsic(name, 1, "any") for name in PREFETCHES),
         Intrinsic("likely", 1, "any"),
     )
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
@@ -52,6 +53,26 @@ class Singleton:
 Relation: TypeAlias = Union[Split, Fuse, Singleton]
 
 
+@dataclass(frozen=True)
+class Prefetch:
+    """Asks for what the turn ``offset`` after the present one of ``axis`` will read of ``tensor``.
+
+    Each turn of the loops ``share``, which stand inside ``axis``, asks for its part of that; without any, a
+    turn of ``axis`` for all.
+    """
+
+    tensor: Tensor
+    axis: IterVar
+    offset: e.Expr
+    share: tuple[IterVar, ...]
+    span: Span
+
+    @property
+    def place(self) -> IterVar:
+        """The loop at whose start the prefetch stands."""
+        return self.share[-1] if self.share else self.axis
+
+
 class StageBase:
     """One operation of a schedule and the loops chosen for it; see ``Stage``."""
 
@@ -74,7 +95,7 @@ class StageBase:
         self.scope = "global"
         self.tensorized: tuple[IterVar, TensorIntrin] | None = None
         self.tensorize_span: Span | None = None
-        self.prefetches: tuple[tuple[Tensor, IterVar, e.Expr, Span], ...] = ()
+        self.prefetches: tuple[Prefetch, ...] = ()
         self.alignments: dict[IterVar, tuple[int, int]] = {}
         self.alignment_span: Span | None = None
         self.double_span: Span | None = None
@@ -170,3 +191,14 @@ class StageBase:
             self.loop_kinds.pop(axis, None)
         self.leaf_iter_vars[begin:end] = new
         self.all_iter_vars.extend(new)
+
+
+def loops_around(stage: StageBase) -> Iterator[tuple[Stage, IterVar]]:
+    """The loops that ``stage`` stands in, with the stages they belong to, innermost first."""
+    while stage.attach_type == AT:
+        parent, axis = stage.attach_stage, stage.attach_ivar
+        assert parent is not None
+        leaves = parent.leaf_iter_vars
+        position = next(n for n, leaf in enumerate(leaves) if leaf is axis)
+        yield from ((parent, leaf) for leaf in reversed(leaves[: position + 1]))
+        stage = parent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tvmlite.core import dtype as dtypes
@@ -11,7 +11,7 @@ from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te import layout
 from tvmlite.te import tensor as t
-from tvmlite.te.stage_base import StageBase
+from tvmlite.te.stage_base import Prefetch, StageBase, loops_around
 from tvmlite.te.tensor import IterVar, Tensor
 from tvmlite.te.trace import primitive
 
@@ -32,7 +32,9 @@ class MemoryPrimitives(StageBase):
         self.scope = scope
 
     @primitive
-    def prefetch(self, tensor: Tensor, axis: IterVar, offset: Any = 1) -> None:
+    def prefetch(
+        self, tensor: Tensor, axis: IterVar, offset: Any = 1, share: Sequence[IterVar] | IterVar = ()
+    ) -> None:
         """At each turn of the loop ``axis``, what the turn ``offset`` later will read of ``tensor`` is asked
         for, a cache line at a time.
 
@@ -43,8 +45,25 @@ class MemoryPrimitives(StageBase):
                     C[i, j] = A[i, j]                  prefetch(A[i + 1, line * 16])
                                                    for j in range(32):
                                                        C[i, j] = A[i, j]
+
+        What would come in too fast is asked for bit by bit: ``axis`` may be any loop that the stage stands
+        in, and with ``share``, loops inside it of which the last is the stage's own, each turn of theirs asks
+        for its part, which goes to the second cache. With ``s[C].prefetch(B, i, share=[j, k])``::
+
+            for i in range(n):          -->    for i in range(n):
+                for j in range(32):                for j in range(32):
+                    for k in range(16):                for k in range(16):
+                        C[i, j] += B[i, k]                 for line in range(1):
+                                                               prefetch(B[i + 1, (j * 16 + k) * 16])
+                                                           C[i, j] += B[i, k]
         """
-        self.require_leaf("prefetch", axis)
+        loops = [share] if isinstance(share, IterVar) else list(share)
+        self.require_leaf("prefetch", loops[-1] if loops else axis)
+        nest = [*reversed([loop for _, loop in loops_around(self)]), *self.leaf_iter_vars]
+        places = [next((n for n, one in enumerate(nest) if one is loop), -1) for loop in (axis, *loops)]
+        for around, inside, loop in zip(places, places[1:], loops, strict=False):
+            if around < 0 or inside <= around:
+                raise self.error("prefetch", f"does not have {loop.var.name} inside, as share asks", axis)
         given = self.present(tensor)
         if not isinstance(given, Tensor) or not self.reads(given.op):
             raise ScheduleError(
@@ -54,7 +73,8 @@ class MemoryPrimitives(StageBase):
         later = e.convert(offset)
         if not dtypes.is_int(later.dtype):
             raise self.error("prefetch", f"cannot look {later.dtype} turns ahead", axis)
-        self.prefetches = (*self.prefetches, (given, axis, later, Span.of_caller()))
+        asked = Prefetch(given, axis, later, tuple(loops), Span.of_caller())
+        self.prefetches = (*self.prefetches, asked)
 
     @primitive
     def storage_align(self, axis: IterVar, factor: int, offset: int = 0) -> None:

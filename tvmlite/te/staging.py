@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import rewrite, substitute
-from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.bounds import loops_around, running_intervals
+from tvmlite.te.bounds import running_intervals
 from tvmlite.te.expr import Expr
 from tvmlite.te.intervals import evaluate, simplify, union
 from tvmlite.te.loop import ir
-from tvmlite.te.relations import Interval, ceil_div
+from tvmlite.te.relations import Interval, Number, ceil_div
 from tvmlite.te.stage import Stage
+from tvmlite.te.stage_base import Prefetch, loops_around
 from tvmlite.te.tensor import IterVar, Tensor
 
 if TYPE_CHECKING:
@@ -27,62 +27,83 @@ LINE_BYTES = 64
 
 
 def prefetches(stage: Stage, leaf: IterVar, building: Building) -> list[ir.Stmt]:
-    """The prefetches asked for at the loop ``leaf`` of ``stage``."""
-    return [
-        _prefetch(stage, leaf, building.current(tensor), offset, building, span)
-        for tensor, axis, offset, span in stage.prefetches
-        if axis is leaf
-    ]
+    """The prefetches that stand in the loop ``leaf`` of ``stage``."""
+    return [_prefetch(stage, one, building) for one in stage.prefetches if one.place is leaf]
 
 
-def _prefetch(
-    stage: Stage, leaf: IterVar, tensor: Tensor, offset: Expr, building: Building, span: Span
-) -> ir.Stmt:
-    """Ask for all lines of ``tensor`` that the turn ``offset`` after the present one of ``leaf`` reads."""
-    bounds = building.bounds
-    if tensor not in building.formulas[stage.op].reads:
-        raise ScheduleError(f"prefetch: stage {stage.name} does not read {tensor.name} any more", span)
-    makers = (one for stages in building.attached.values() for one in stages)
-    maker = next((one for one in makers if tensor in one.op.outputs), None)
-    if maker is not None and any(around is leaf for _, around in loops_around(maker)):
+def _prefetch(stage: Stage, asked: Prefetch, building: Building) -> ir.Stmt:
+    bounds, tensor = building.bounds, building.current(asked.tensor)
+    maker = next((one for one in _attached(building) if tensor in one.op.outputs), None)
+    if maker is not None and any(around is asked.axis for _, around in loops_around(maker)):
         raise ScheduleError(
-            f"prefetch: {tensor.name} is computed inside the loop {leaf.var.name} of {stage.name}, where "
-            "nothing of it is there yet",
-            span,
+            f"prefetch: {tensor.name} is computed inside the loop {asked.axis.var.name} of {stage.name}, "
+            "where nothing of it is there yet",
+            asked.span,
         )
-    later = bounds.widening.index(offset)
+    later = bounds.widening.index(asked.offset)
     with bounds.inside(stage, own=True):
-        analyzer = bounds.analyzer
-        running = running_intervals(stage, leaf, bounds)
-        whole: list[Interval | None] = []
-        for place in building.formulas[stage.op].reads.get(tensor, ()):
-            found = [evaluate(index, running, analyzer) for index in place]
-            whole = [union(a, b, analyzer) for a, b in zip(whole, found, strict=True)] if whole else found
-        var = bounds.loops[leaf]
+        var = bounds.loops[asked.axis]
         lows: list[Expr] = []
         counts: list[int] = []
-        for axis, interval in enumerate(whole):
-            width = None if interval is None else simplify(analyzer, interval.width)
+        for axis, interval in enumerate(_read_in_a_turn(stage, asked, tensor, building)):
+            width = None if interval is None else simplify(bounds.analyzer, interval.width)
             if interval is None or not isinstance(width, int):
                 raise ScheduleError(
                     f"prefetch: it is not known how much of axis {axis} of {tensor.name} a turn of "
-                    f"{leaf.var.name} reads",
-                    span,
+                    f"{asked.axis.var.name} reads",
+                    asked.span,
                 )
             lows.append(substitute(e.convert(interval.low, e.INDEX), {var: var + later}))
             counts.append(width + 1)
-    return _lines(tensor, lows, counts, building)
+    return _lines(tensor, lows, counts, asked.share, building)
 
 
-def _lines(tensor: Tensor, lows: list[Expr], counts: list[int], building: Building) -> ir.Stmt:
-    buffer = building.buffers[tensor]
+def _attached(building: Building) -> Iterator[Stage]:
+    return (one for stages in building.attached.values() for one in stages)
+
+
+def _read_in_a_turn(
+    stage: Stage, asked: Prefetch, tensor: Tensor, building: Building
+) -> list[Interval | None]:
+    """What ``stage``, and the stages computed in its loop ``asked.axis``, read of ``tensor`` in one turn."""
+    analyzer = building.bounds.analyzer
+    readers = [stage]
+    readers += [r for r in _attached(building) if any(one is asked.axis for _, one in loops_around(r))]
+    whole: list[Interval | None] = []
+    for reader in readers:
+        formula = building.formulas.get(reader.op)
+        places = () if formula is None else formula.reads.get(tensor, ())
+        running = running_intervals(reader, asked.axis, building.bounds) if places else {}
+        for place in places:
+            found = [evaluate(index, running, analyzer) for index in place]
+            whole = [union(a, b, analyzer) for a, b in zip(whole, found, strict=True)] if whole else found
+    if not whole and tensor.ndim:
+        raise ScheduleError(f"prefetch: stage {stage.name} does not read {tensor.name} any more", asked.span)
+    return whole
+
+
+def _lines(
+    tensor: Tensor, lows: list[Expr], counts: list[int], share: Sequence[IterVar], building: Building
+) -> ir.Stmt:
+    """Ask for the lines of a region; in the loops ``share``, for one part of its longest axis a turn."""
+    buffer, bounds = building.buffers[tensor], building.bounds
     step = max(1, LINE_BYTES // dtypes.bytes_of(tensor.dtype))
-    turns = [*counts[:-1], ceil_div(counts[-1], step)] if counts else []
+    turns: list[Number] = [*counts[:-1], ceil_div(counts[-1], step)] if counts else []
     loops = [e.Var(f"{tensor.name}.line{axis}", e.INDEX) for axis in range(len(turns))]
+    lines: list[Expr] = list(loops)
+    if share and turns:
+        longest = max(range(len(turns)), key=lambda axis: int(turns[axis]))  # type: ignore[arg-type]
+        turn, total = e.const(0, e.INDEX), e.const(1, e.INDEX)
+        for loop in share:
+            extent = bounds.ranges[loop].extent
+            turn, total = turn * extent + bounds.loops[loop], total * extent
+        part = simplify(bounds.analyzer, ceil_div(turns[longest], total))
+        turns[longest], lines[longest] = part, turn * part + loops[longest]
     steps = [1] * (len(turns) - 1) + [step]
-    indices = [low + var * n for low, var, n in zip(lows, loops, steps, strict=True)] if turns else []
+    indices = [low + line * n for low, line, n in zip(lows, lines, steps, strict=True)] if turns else []
     load = ir.Load(buffer, building.place(tensor, indices))
-    body: ir.Stmt = ir.Evaluate(e.Call("prefetch", (load,), tensor.dtype))
+    # what takes many turns to come in must not drive from the first cache what they work on
+    body: ir.Stmt = ir.Evaluate(e.Call("prefetch_l2" if share else "prefetch", (load,), tensor.dtype))
     for var, count in reversed(list(zip(loops, turns, strict=True))):
         body = ir.For(var, e.const(0, e.INDEX), e.convert(count, e.INDEX), body)
     return body

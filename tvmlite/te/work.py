@@ -10,10 +10,11 @@ from tvmlite.core.node import Node, postorder, substitute
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
 from tvmlite.te.arith import simplify
+from tvmlite.te.intrinsics import PREFETCHES
 from tvmlite.te.tensor import IterVar, Operation
 
 _ARITHMETIC = (e.Add, e.Sub, e.Mul, e.Div, e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod, e.Min, e.Max)
-_NO_ARITHMETIC = ("if_then_else", "likely", "prefetch", "reinterpret")
+_NO_ARITHMETIC = ("if_then_else", "likely", *PREFETCHES, "reinterpret")
 
 
 def operations(outputs: Sequence[Operation], sizes: Mapping[str, int]) -> int:

@@ -51,9 +51,9 @@ _GCC_SUMS = """#if defined(__GNUC__) && !defined(__clang__)
 
 _MACROS = {
     "TL_PREFETCH": """#if defined(__GNUC__)
-#define TL_PREFETCH(place) __builtin_prefetch(place)
+#define TL_PREFETCH(place, locality) __builtin_prefetch(place, 0, locality)
 #else
-#define TL_PREFETCH(place) ((void)(place))
+#define TL_PREFETCH(place, locality) ((void)(place))
 #endif""",
     "TL_ALIGNED": """#if defined(__GNUC__)
 #define TL_ALIGNED __attribute__((aligned(64)))

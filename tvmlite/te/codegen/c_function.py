@@ -13,6 +13,7 @@ from tvmlite.te.codegen.c_names import Module, parameter_keys, reads_elsewhere, 
 from tvmlite.te.codegen.c_text import HALVES, memory_type, work_type
 from tvmlite.te.codegen.c_vector import CONDITION, VectorWriter, can_write, is_dense
 from tvmlite.te.codegen.c_versions import merged
+from tvmlite.te.intrinsics import PREFETCHES
 from tvmlite.te.loop import ir
 
 
@@ -318,13 +319,13 @@ class FunctionWriter:
 
     def _evaluate(self, value: e.Expr) -> None:
         writer = Writer(self)
-        if isinstance(value, e.Call) and value.name == "prefetch":
+        if isinstance(value, e.Call) and value.name in PREFETCHES:
             load: object = value.args[0]
             assert isinstance(load, ir.Load), "a prefetch is of a load"
             (index,) = load.indices
             place = strip(writer.write(index.base if isinstance(index, e.Ramp) else index))
             self.module.used.add("TL_PREFETCH")
-            text = f"TL_PREFETCH(&{self.buffer(load.buffer)}[{place}]);"
+            text = f"TL_PREFETCH(&{self.buffer(load.buffer)}[{place}], {PREFETCHES[value.name]});"
         elif value.lanes > 1:
             return  # a value has no effect
         else:

@@ -15,6 +15,7 @@ from tvmlite.te.codegen.llvm_address import Addresses
 from tvmlite.te.codegen.llvm_contents import Contents, Span
 from tvmlite.te.codegen.llvm_text import Writer, literal, register_type, vector
 from tvmlite.te.codegen.math.expand import LIBRARY
+from tvmlite.te.intrinsics import PREFETCHES
 from tvmlite.te.loop.ir import Buffer, Load, Store
 
 _NOTHING: frozenset[Buffer] = frozenset()
@@ -126,7 +127,9 @@ class Expressions:
         inside = [one for side in node.args[1:] for one in postorder(side)] if _is_lazy(node) else [node]
         for one in inside:
             match one:
-                case e.Call("prefetch") | e.Foreign(kind="c" | "packed"):
+                case e.Foreign(kind="c" | "packed"):
+                    return None
+                case e.Call(name) if name in PREFETCHES:
                     return None
                 case Load():
                     read |= {one.buffer}
@@ -142,7 +145,7 @@ class Expressions:
         match node:
             case Load():
                 return self._index_operands(node)
-            case e.Call("prefetch"):
+            case e.Call(name) if name in PREFETCHES:
                 return ()
             case e.Call("address_of", (Load() as load,)):
                 return self._index_operands(load)
@@ -194,8 +197,9 @@ class Expressions:
                 return llvm_foreign.call(w, node, [known[a] for a in node.args])
             case e.Call("address_of", (Load() as load,)):
                 return llvm_memory.address(w, self._place(load.buffer, load.indices[0], None))
-            case e.Call("prefetch", (Load() as load,)):
-                llvm_memory.prefetch(w, self._place(load.buffer, load.indices[0], None))
+            case e.Call(name, (Load() as load,)) if name in PREFETCHES:
+                place = self._place(load.buffer, load.indices[0], None)
+                llvm_memory.prefetch(w, place, PREFETCHES[name])
                 return literal(0, node.dtype, lanes)
             case e.Call():
                 return llvm_calls.call(w, node, [known[a] for a in node.args])

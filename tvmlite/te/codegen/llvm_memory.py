@@ -113,11 +113,11 @@ def store(w: Writer, where: Place, value: str) -> None:
             w.do(f"store {element} {one}, ptr {_lane_address(w, where, lane)}, align {where.alignment}")
 
 
-def prefetch(w: Writer, where: Place) -> None:
-    """Ask for the cache line of the first element to be brought near."""
+def prefetch(w: Writer, where: Place, locality: int) -> None:
+    """Ask for the cache line of the first element to be brought near: 3 is nearest, 1 farthest."""
     address = _address(w, where, 0, inside=False)
     target = w.module.declare("llvm.prefetch.p0", "void", "ptr, i32 immarg, i32 immarg, i32 immarg")
-    w.do(f"call void {target}(ptr {address}, i32 0, i32 3, i32 1)")
+    w.do(f"call void {target}(ptr {address}, i32 0, i32 {locality}, i32 1)")
 
 
 def address(w: Writer, where: Place) -> str:

@@ -16,6 +16,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.te import expr as e
 from tvmlite.te import registry
+from tvmlite.te.intrinsics import PREFETCHES
 from tvmlite.te.loop import ir, scalars
 
 Run = Callable[[], Any]
@@ -275,7 +276,7 @@ class _Run:
         return run
 
     def evaluate(self, value: e.Expr) -> Run:
-        if isinstance(value, e.Call) and value.name == "prefetch":
+        if isinstance(value, e.Call) and value.name in PREFETCHES:
             return lambda: None  # a hint: its address may lie outside the buffer
         return self.expr(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tvmlite.te.intrin import x86
+from tvmlite.te.schedules.ahead import fetch_ahead
 from tvmlite.te.schedules.group import (
     Group,
     extent_of,
@@ -57,6 +58,9 @@ def matrix_product(group: Group) -> None:
     chunks = product([*(extent_of(a) for a in batch), _tiles(extent_of(outer), tile.blocks)])
     place = _spread(stage, outside, row_tiles, chunks, worth_threads(work_of(anchor)))
     accumulate(group.stage(anchor), stage, place, _pair_product(group, anchor))
+    if row_tiles is place:
+        steps = anchor.reduce_axis[0]
+        fetch_ahead(group.stage(anchor), stage, place, steps, extent_of(steps))
     for tensor in group.outputs:
         if tensor is not host:
             elementwise_loops(group, tensor)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tvmlite.core.node import substitute
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer, mentions, same
+from tvmlite.te.intrinsics import PREFETCHES
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import buffers_written, loads
 
@@ -73,7 +74,7 @@ class Lanes:
                 return self.let(stmt, mask)
             case ir.Allocate():
                 return self.allocate(stmt, mask)
-            case ir.Evaluate(e.Call("prefetch") as hint):
+            case ir.Evaluate(e.Call(name) as hint) if name in PREFETCHES:
                 if any(one.buffer in self.private for one in loads(hint)):
                     return ir.Seq(())  # the lanes' own copies are near
                 return substitute(stmt, {self.var: self.begin})

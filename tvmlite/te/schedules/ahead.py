@@ -1,0 +1,27 @@
+"""Weights come from memory while the tile before theirs is computed."""
+
+from __future__ import annotations
+
+from tvmlite.te.stage import Stage
+from tvmlite.te.tensor import IterVar, PlaceholderOp
+
+STEPS = 32
+"""Steps of a reduction between one request for lines and the next. A processor waits for some twenty lines at
+once, which must be enough for what the tile itself reads; measured on an encoder with 340 MB of weights: 8,
+32 and 128 steps gained 3, 6 and 4 %, all lines at once lost 5 %."""
+
+
+def fetch_ahead(stage: Stage, host: Stage, place: IterVar, steps: IterVar, turns: int | None) -> None:
+    """While the turns of ``place`` use one panel of weights, they ask for the next.
+
+    ``place`` is the loop of ``host`` in which ``stage`` computes a tile, by ``turns`` turns of the loop
+    ``steps``. All its turns read the same weights, and those of the loop around it others. A model's weights
+    do not fit in the caches: without this, each panel's first tile waits for them.
+    """
+    loops = host.leaf_iter_vars
+    position = next(n for n, loop in enumerate(loops) if loop is place)
+    weights = [tensor for tensor in stage.op.inputs if isinstance(tensor.op, PlaceholderOp)]
+    at_once = 1 if turns is None else max(n for n in range(1, STEPS + 1) if turns % n == 0)
+    if position and weights and at_once >= STEPS // 2:
+        outer, _ = stage.split(steps, factor=at_once)
+        stage.prefetch(weights[-1], loops[position - 1], share=[place, outer])
