@@ -95,8 +95,8 @@ def _lines(
         longest = max(range(len(turns)), key=lambda axis: int(turns[axis]))  # type: ignore[arg-type]
         turn, total = e.const(0, e.INDEX), e.const(1, e.INDEX)
         for loop in share:
-            extent = bounds.ranges[loop].extent
-            turn, total = turn * extent + bounds.loops[loop], total * extent
+            first, extent = bounds.ranges[loop]
+            turn, total = turn * extent + (bounds.position(loop) - first), total * extent
         part = simplify(bounds.analyzer, ceil_div(turns[longest], total))
         turns[longest], lines[longest] = part, turn * part + loops[longest]
     steps = [1] * (len(turns) - 1) + [step]
