@@ -23,9 +23,9 @@ import onnx
 
 from tvmlite import runtime
 from tvmlite.commands.bench import onnxruntime_session
-from tvmlite.commands.common import TOLERANCE, relative_gap
 from tvmlite.driver import compile
 from tvmlite.relay.frontend import from_onnx
+from tvmlite.samples import TOLERANCE, relative_gap
 
 BARS = {"resnet50": 1.3, "mobilenet_v2": 1.3, "bert_base": 1.3}
 OTHER_BAR = 2.0

@@ -34,10 +34,20 @@ def _model(rows: int | str) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
+def _convolution() -> onnx.ModelProto:
+    nodes = [helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 16, 9, 10])]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 32, 9, 10])]
+    weights = numpy_helper.from_array(np.ones((32, 16, 3, 3), np.float32), "w")
+    graph = helper.make_graph(nodes, "net", inputs, outputs, [weights])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with ``fixed.onnx`` (four rows) and ``open model.onnx`` (n rows)."""
+    """The current folder, with ``fixed.onnx`` (four rows), ``open model.onnx`` (n rows) and ``conv.onnx``."""
     onnx.save(_model(4), tmp_path / "fixed.onnx")
+    onnx.save(_convolution(), tmp_path / "conv.onnx")
     onnx.save(_model("n"), tmp_path / "open model.onnx")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -398,3 +408,49 @@ def test_the_module_is_the_command(folder: Path) -> None:
 
     assert (child.returncode, errors) == (0, "")
     assert "y: float32[4, 5]" in out
+
+
+# tuning
+
+
+def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlite: Run, folder: Path) -> None:
+    tuned = tvmlite("tune", "conv.onnx", "-o", "tune.jsonl", "--trials", "4", "--tuner", "random")
+    compiled = tvmlite(
+        "compile", "conv.onnx", "-o", "net.so", "--records", "tune.jsonl", "--report", "--require-tuned"
+    )
+    timed = tvmlite("bench", "conv.onnx", "--records", "tune.jsonl", "--rounds", "1")
+    replayed = tvmlite("replay", "tune.jsonl:1")
+    shown = tvmlite("replay", (folder / "tune.jsonl").read_text().splitlines()[0], "--form", "loops")
+
+    assert tuned.status == 0, tuned.err
+    assert "of the default, 4 trials" in tuned.out
+    assert compiled.status == 0, compiled.err
+    assert "tuned conv2d" in compiled.out
+    assert timed.status == 0, timed.err
+    assert [line.split()[0] for line in replayed.out.splitlines()] == [
+        "fused:",
+        "replayed",
+        "default",
+        "recorded",
+    ]
+    assert shown.out.startswith("def default_function(p0: float32[1, 16, 9, 10]")
+
+
+def test_mistakes_in_commands_of_tuning_are_told(tvmlite: Run, folder: Path) -> None:
+    (folder / "bad.jsonl").write_text('{"v": 1}\n')
+
+    untuned = tvmlite("compile", "fixed.onnx", "-o", "net.so", "--require-tuned")
+    damaged = tvmlite("compile", "fixed.onnx", "-o", "net.so", "--records", "bad.jsonl")
+    replayed = tvmlite("replay", "bad.jsonl:7")
+    neither = tvmlite("replay", "bad.jsonl")
+    broken = tvmlite("replay", "bad.jsonl:1")
+
+    assert (untuned.status, "--require-tuned needs --records" in untuned.err) == (1, True)
+    assert (damaged.status, damaged.err) == (
+        0,
+        "tvmlite: bad.jsonl: 1 lines are no records; line 1: fields ['code', 'config', 'costs', 'error', "
+        "'message', 'origin', 'seed', 'target', 'task', 'time', 'trace', 'trial', 'verified'] are missing\n",
+    )
+    assert (replayed.status, "bad.jsonl has 1 lines, none is number 7" in replayed.err) == (1, True)
+    assert (neither.status, "expected a record's line or FILE:NUMBER" in neither.err) == (1, True)
+    assert (broken.status, "ParseError: fields" in broken.err) == (1, True)

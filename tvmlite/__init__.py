@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tvmlite.runtime.ndarray import cpu, device
     from tvmlite.te.registry import get_global_func, register_func
     from tvmlite.te.visualizer import visualize
+    from tvmlite.tuning import tune
 
 _ROOMS = ("autotune", "contrib", "ir", "nd", "relay", "runtime", "target", "te", "testing", "tir")
 
@@ -39,6 +40,7 @@ _PLACES = {
     "get_global_func": "tvmlite.te.registry",
     "lower": "tvmlite.driver",
     "register_func": "tvmlite.te.registry",
+    "tune": "tvmlite.tuning",
     "visualize": "tvmlite.te.visualizer",
 }
 
@@ -63,6 +65,7 @@ __all__ = [
     "te",
     "testing",
     "tir",
+    "tune",
     "visualize",
 ]
 

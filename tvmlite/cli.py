@@ -1,17 +1,18 @@
-"""The ``tvmlite`` command: compile, run, bench, show, coverage, opt, doctor, fuzz, demo."""
+"""The ``tvmlite`` command: compile, run, tune, replay, bench, show, coverage, opt, doctor, fuzz, demo."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
-from tvmlite.commands import bench, compile_, coverage, demo, doctor, fuzz, opt, run, show
+from tvmlite.commands import bench, compile_, coverage, demo, doctor, fuzz, opt, replay, run, show, tune
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.version import VERSION
 
-COMMANDS = (compile_, run, bench, show, coverage, opt, doctor, fuzz, demo)
+COMMANDS = (compile_, run, tune, replay, bench, show, coverage, opt, doctor, fuzz, demo)
 """Each module has ``NAME``, ``HELP``, ``arguments(parser)`` and ``main(options) -> exit status``."""
 
 
@@ -20,6 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     130 on Ctrl-C, 141 when the reader of our output goes away."""
     options = _parser().parse_args(argv)
     sys.unraisablehook = _keep_interrupt
+    warnings.showwarning = _show_warning
     try:
         status = options.command(options)
         sys.stdout.flush()
@@ -38,6 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("tvmlite: interrupted", file=sys.stderr)
         return 130
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning in one line, without the place in our code that it comes from."""
+    print(f"tvmlite: {message}", file=sys.stderr)
 
 
 _interrupts: list[KeyboardInterrupt] = []

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from tvmlite import machine
 from tvmlite.artifact import CompiledKernelFunction, CompiledModule, Origin
+from tvmlite.autotune.records import Record
+from tvmlite.choices import Choices, require
 from tvmlite.core import abi, config
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
@@ -46,6 +49,8 @@ def compile(
     shape: Sizes | None = None,
     precision: str = "float32",
     error_bound: float = 0.0,
+    records: str | Path | Sequence[Record] | None = None,
+    require_tuned: bool = False,
 ) -> CompiledModule:
     """``module`` as a library that can be called, inspected and exported.
 
@@ -64,6 +69,10 @@ def compile(
     quicker: 1e-4 allows Winograd's F(4, 3) and F(2, 3), 4e-6 the latter alone, 0 neither. See
     ``relay.passes.apply_winograd``.
 
+    ``records``, a file of ``tune``'s or the records themselves, say how kernels are best scheduled on this
+    machine; the report tells which had none, and what that is expected to cost. ``require_tuned`` makes it an
+    InputError.
+
     ``verify`` runs the interpreter beside every pass, and the library beside the interpreter: on random
     input, or on the arrays it gives by name. A change of meaning is a VerifyError that names the pass and
     the node.
@@ -79,14 +88,15 @@ def compile(
     with times.step("passes"):
         fused = pipeline.run(module.unnamed(), pass_times, watch=watch)
     with times.step("kernels"):
-        kernels, interfaces = _kernels(fused, target, progress)
+        choices = Choices.of(records, target)
+        kernels, interfaces = _kernels(fused, target, choices, require_tuned, progress)
     with times.step("entry"):
         entry, constants = build_entry(fused, name, interfaces)
     with times.step("link"):
-        report = Report.of(kernels, pass_times, times)
+        report = Report.of(kernels, choices, pass_times, times)
         lib = CompiledModule.link(fused, target, entry, constants, kernels, report)
     options = {"opt_level": opt_level, "precision": precision, "error_bound": error_bound}
-    again = partial(compile, target=target, name=name, **options)
+    again = partial(compile, target=target, name=name, records=records, **options)
     lib.origin = Origin(module, again)
     if witness is not None and not machine.reason_not_to_run(target):
         witness.compare("the compiled library computes something else", fused, lib(*witness.arguments))
@@ -94,10 +104,16 @@ def compile(
 
 
 def _kernels(
-    fused: Module, target: Target, progress: Callable[[str, int, int], object] | None
+    fused: Module,
+    target: Target,
+    choices: Choices,
+    require_tuned: bool,
+    progress: Callable[[str, int, int], object] | None,
 ) -> tuple[list[CompiledKernel], dict[Function, KernelInterface]]:
     """Every distinct kernel of ``fused``, and what its groups are called by."""
-    tasks, task_of = kernel_tasks(fused, target)
+    tasks, task_of = kernel_tasks(fused, target, lambda group: choices.decide(group).config)
+    if require_tuned:
+        require({task.symbol: choices.decide(task.group) for task in tasks})
     cache = _cache()
     kernels: dict[str, CompiledKernel] = {}
     for number, task in enumerate(tasks):

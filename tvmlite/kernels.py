@@ -55,7 +55,7 @@ def compile_kernel(task: KernelTask, target: Target, cache: ObjectCache | None) 
 def lowered_kernel(task: KernelTask, target: Target) -> loop.Function:
     """The kernel of ``task`` in structured loop IR."""
     try:
-        return lower_group(task.group, target, task.symbol)
+        return lower_group(task.group, target, task.symbol, task.config)
     except TvmliteError as error:
         error.add_note(f"while lowering the kernel {task.symbol}")
         raise

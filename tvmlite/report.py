@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tvmlite.choices import Choices, Decision
 from tvmlite.core.pipeline import Times
 from tvmlite.kernels import CompiledKernel
 from tvmlite.relay.infer import type_of
@@ -15,7 +16,11 @@ from tvmlite.relay.types import show_type
 @dataclass(frozen=True)
 class KernelRow:
     """One kernel: its symbol and operators, how often it is called, its result, where its schedule comes
-    from, and whether its code came from the cache."""
+    from, and whether its code came from the cache.
+
+    ``loss`` is how much slower than with the best schedule known it is expected to be, None where nothing
+    tells; ``reason`` says why its schedule was not measured.
+    """
 
     symbol: str
     operators: tuple[str, ...]
@@ -23,41 +28,65 @@ class KernelRow:
     result: str
     schedule: str
     from_cache: bool
+    loss: float | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class Report:
-    """A row for each kernel; the seconds of each graph pass, and of each step (all passes are one)."""
+    """A row for each kernel; the seconds of each graph pass, and of each step (all passes are one).
+
+    ``notes`` say what of the records could not be used; None: no records were given.
+    """
 
     rows: tuple[KernelRow, ...]
     pass_times: Times
     step_times: Times
+    notes: tuple[str, ...] | None = None
 
     @staticmethod
-    def of(kernels: Iterable[CompiledKernel], pass_times: Times, step_times: Times) -> Report:
+    def of(
+        kernels: Iterable[CompiledKernel], choices: Choices, pass_times: Times, step_times: Times
+    ) -> Report:
         """The report of a compilation."""
-        rows = (
-            KernelRow(
-                one.task.symbol,
-                one.task.operators,
-                one.task.calls,
-                show_type(type_of(one.task.group.body)),
-                f"default {anchor(one.task.group).schedule}",
-                one.from_cache,
-            )
-            for one in kernels
-        )
-        return Report(tuple(rows), pass_times, step_times)
+        rows = tuple(_row(one, choices.decide(one.task.group)) for one in kernels)
+        notes = tuple(choices.notes) if choices.given else None
+        return Report(rows, pass_times, step_times, notes)
 
     def __str__(self) -> str:
-        rows = [("calls", "schedule", "code", "operators", "result")]
+        tuned = self.notes is not None
+        rows = [("calls", "schedule", *(["expected loss"] if tuned else []), "code", "operators", "result")]
         for row in self.rows:
             operators = " ".join(row.operators)
             operators = operators if len(operators) <= 60 else operators[:57] + "..."
             code = "cached" if row.from_cache else "compiled"
-            rows.append((f"{row.calls:5}", row.schedule, code, operators, row.result))
+            loss = [_loss(row)] if tuned else []
+            rows.append((f"{row.calls:5}", row.schedule, *loss, code, operators, row.result))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join(
+        lines = (
             "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         )
+        return "\n".join([*lines, *(self.notes or ())])
+
+
+def _row(kernel: CompiledKernel, decision: Decision) -> KernelRow:
+    task = kernel.task
+    schedule = f"{decision.origin} {anchor(task.group).schedule}"
+    result = show_type(type_of(task.group.body))
+    return KernelRow(
+        task.symbol,
+        task.operators,
+        task.calls,
+        result,
+        schedule,
+        kernel.from_cache,
+        decision.loss,
+        decision.reason,
+    )
+
+
+def _loss(row: KernelRow) -> str:
+    """The expected loss, and why."""
+    known = "?" if row.loss is None else f"{row.loss:.0%}"
+    return f"{known} ({row.reason})" if row.reason else known

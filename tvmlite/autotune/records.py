@@ -205,16 +205,32 @@ def best(records: Iterable[Record], target: Target) -> dict[str, Record]:
     of a single trial does not beat a time taken in turns with others. Else the quickest; of equals the first.
     """
     found: dict[str, Record] = {}
-    winners: dict[str, Record] = {}
-    last = ""
-    for record in usable(records, target):
+    records = list(usable(records, target))
+    for record in records:
         known = found.get(record.task_key)
         if known is None or record.cost < known.cost:
             found[record.task_key] = record
-        if record.origin == FINAL and record.task_key != last:
-            winners[record.task_key] = record
-        last = record.task_key if record.origin == FINAL else ""
-    return found | winners
+    return found | {key: block[0] for key, block in comparisons(records).items()}
+
+
+def comparisons(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """The last comparison of each task, by ``task_key``: its records, the winner's first.
+
+    A comparison is what stands together; where a configuration comes a second time, another one begins.
+    """
+    found: dict[str, list[Record]] = {}
+    last = ""
+    for record in records:
+        if record.origin != FINAL:
+            last = ""
+            continue
+        block = found.get(record.task_key, [])
+        if record.task_key == last and all(record.config.settings != one.config.settings for one in block):
+            block.append(record)
+        else:
+            found[record.task_key] = [record]
+        last = record.task_key
+    return found
 
 
 def _lines(file: Any) -> Iterator[bytes]:

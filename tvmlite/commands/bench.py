@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tvmlite import runtime
+from tvmlite import runtime, samples
 from tvmlite.commands import common
 from tvmlite.core.errors import InputError, UnsupportedError
 
@@ -20,6 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     common.model_options(parser)
     common.thread_option(parser)
+    common.records_option(parser)
     parser.add_argument("--against", choices=["onnxruntime"], help="another runtime, timed in turn with ours")
     common.dims_option(parser)
     parser.add_argument("--rounds", type=int, default=10, help="turns of each runtime (default: 10)")
@@ -32,7 +33,7 @@ def main(options: argparse.Namespace) -> int:
         raise InputError(f"--rounds is {options.rounds}, expected at least 1")
     right = True
     lib = common.compile_model(options)
-    inputs = common.random_inputs(lib, common.parse_dims(options.dims))
+    inputs = samples.random_inputs(lib, common.parse_dims(options.dims))
     runs: dict[str, Callable[[], object]] = {"tvmlite": lambda: lib.run(inputs)}
     if options.against:
         peer = onnxruntime_session(str(options.model), runtime.num_threads())
@@ -63,8 +64,8 @@ def onnxruntime_session(model: str | bytes, threads: int):
 
 def _compare(ours: list[np.ndarray], theirs: list[np.ndarray]) -> bool:
     """Whether all outputs agree; a line for each."""
-    gaps = [common.relative_gap(a, b) for a, b in zip(ours, theirs, strict=True)]
+    gaps = [samples.relative_gap(a, b) for a, b in zip(ours, theirs, strict=True)]
     for index, gap in enumerate(gaps):
-        verdict = "" if gap <= common.TOLERANCE else ": WRONG"
+        verdict = "" if gap <= samples.TOLERANCE else ": WRONG"
         print(f"output {index}: largest difference {gap:.1e} of the largest value{verdict}")
-    return all(gap <= common.TOLERANCE for gap in gaps)
+    return all(gap <= samples.TOLERANCE for gap in gaps)

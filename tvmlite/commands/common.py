@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -15,8 +14,7 @@ import numpy as np
 
 from tvmlite import runtime
 from tvmlite.core import abi
-from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import ExecutionError, InputError
+from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Pipeline
 from tvmlite.core.target import Target
 from tvmlite.driver import CompiledModule, compile
@@ -24,7 +22,6 @@ from tvmlite.relay import passes
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Module
 from tvmlite.relay.passes.to_mixed_precision import DTYPES
-from tvmlite.runtime import arguments
 
 
 def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -> None:
@@ -61,6 +58,11 @@ def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -
         metavar="E",
         help="relative error that a convolution may make to be quicker, as 1e-4 (default: 0, none)",
     )
+
+
+def records_option(parser: argparse.ArgumentParser) -> None:
+    """``--records``, for commands whose kernels may have been tuned."""
+    parser.add_argument("--records", type=Path, help="what tvmlite tune has found out")
 
 
 def dims_option(parser: argparse.ArgumentParser) -> None:
@@ -130,6 +132,8 @@ def compile_model(options: argparse.Namespace) -> CompiledModule:
         name=abi.unique_names({"program": "main", "model": options.model.stem})["model"],
         progress=progress,
         verify=getattr(options, "verify", False),
+        records=getattr(options, "records", None),
+        require_tuned=getattr(options, "require_tuned", False),
     )
     progress.close()
     return lib
@@ -170,58 +174,6 @@ def parse_dims(texts: list[str]) -> dict[str, int]:
     return dims
 
 
-def random_inputs(lib: runtime.Library, dims: Mapping[str, int], seed: int = 0) -> dict[str, np.ndarray]:
-    """Seeded inputs: normal floats, ints in 0..9; ``dims`` gives named dimensions their values.
-
-    Integers may be indices: where the model refuses 0..9 as such, they are 0 or 1, or else 0.
-    """
-    made = _random_inputs(lib, dims, seed, 9)
-    for highest in (1, 0):
-        if all(array.dtype.kind not in "iu" for array in made.values()):
-            break
-        try:
-            lib.run(made)
-            break
-        except ExecutionError:
-            made = _random_inputs(lib, dims, seed, highest)
-    return made
-
-
-def _random_inputs(
-    lib: runtime.Library, dims: Mapping[str, int], seed: int, highest: int
-) -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    parameters = lib.signature.of_kind("input")
-    unknown = dims.keys() - {d for p in parameters for d in p.shape}
-    if unknown:
-        known = sorted({d for p in parameters for d in p.shape if isinstance(d, str)})
-        raise InputError(
-            f"--dims: there is no open dimension {min(unknown)!r}; there are {', '.join(known) or 'none'}"
-        )
-    made = {}
-    for name, parameter in zip(lib.input_names, parameters, strict=True):
-        shape = [d if isinstance(d, int) else _open_extent(name, d, dims) for d in parameter.shape]
-        arguments.check_memory(name, [("random numbers", 8 * math.prod(shape))])
-        values: Any = rng.standard_normal(shape)
-        if not dtypes.is_float(parameter.dtype):
-            values = rng.integers(0, 1 if parameter.dtype == "bool" else highest, shape, endpoint=True)
-        made[name] = values.astype(dtypes.numpy_of(parameter.dtype))
-    return made
-
-
-def _open_extent(given: str, extent: str | None, dims: Mapping[str, int]) -> int:
-    if extent is None:
-        raise InputError(
-            f"input {given!r} has an extent that other inputs decide", hint="give inputs with --inputs in.npz"
-        )
-    if extent not in dims:
-        raise InputError(
-            f"input {given!r} has the open dimension {extent!r}",
-            hint=f"give inputs with --inputs in.npz, or its value with --dims {extent}=N",
-        )
-    return dims[extent]
-
-
 class Progress:
     """One line on a terminal, rewritten, shown only once the work has taken a second."""
 
@@ -241,23 +193,6 @@ class Progress:
         """Wipe the line."""
         if self.shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-
-
-TOLERANCE = 1e-4
-"""The largest ``relative_gap`` of a right answer."""
-
-
-def relative_gap(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """The largest difference over the largest magnitude of ``theirs``; infinite where shapes, dtypes or what
-    is not finite differ."""
-    if (ours.shape, ours.dtype) != (theirs.shape, theirs.dtype):
-        return math.inf
-    a, b = ours.astype(np.float64).reshape(-1), theirs.astype(np.float64).reshape(-1)
-    finite = np.isfinite(b)
-    if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(a[finite]).all():
-        return math.inf
-    largest = float(np.max(np.abs(b[finite]), initial=0)) or 1.0
-    return float(np.max(np.abs(a[finite] - b[finite]), initial=0)) / largest
 
 
 def interleaved(

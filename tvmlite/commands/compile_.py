@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from tvmlite.commands import common
+from tvmlite.core.errors import InputError
 
 NAME = "compile"
 HELP = "compile an ONNX model into a library"
@@ -16,6 +17,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     common.model_options(parser)
     parser.add_argument("-o", "--output", type=Path, required=True, help="model.so, model.c or model.h")
+    common.records_option(parser)
+    parser.add_argument(
+        "--require-tuned", action="store_true", help="a kernel without a record is an error (needs --records)"
+    )
     parser.add_argument("--report", action="store_true", help="print a line for each kernel")
     parser.add_argument("--times", action="store_true", help="print the time of each step and graph pass")
     parser.add_argument(
@@ -27,6 +32,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Carry the command out."""
+    if options.require_tuned and options.records is None:
+        raise InputError("--require-tuned needs --records: without them nothing is tuned")
     start = time.perf_counter()
     lib = common.compile_model(options)
     lib.export(options.output)

@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from tvmlite import runtime
+from tvmlite import runtime, samples
 from tvmlite.artifact import CompiledModule
 from tvmlite.commands import common
 from tvmlite.driver import compile
@@ -69,8 +69,8 @@ def _hottest(text: str, pattern: str, count: int = 12) -> str:
 
 def _check(lib: CompiledModule, inputs: dict[str, np.ndarray], expected: list[np.ndarray]) -> int:
     outputs = list(lib.run(inputs).values())
-    gap = max(common.relative_gap(a, b) for a, b in zip(outputs, expected, strict=True))
-    right = gap <= common.TOLERANCE
+    gap = max(samples.relative_gap(a, b) for a, b in zip(outputs, expected, strict=True))
+    right = gap <= samples.TOLERANCE
     print(f"largest difference: {gap:.1e} of the largest value: {'right' if right else 'WRONG'}")
     for threads in range(1, runtime.num_threads() + 1):
         runtime.set_num_threads(threads)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tvmlite import samples
 from tvmlite.artifact import CompiledModule
 from tvmlite.commands import common
 from tvmlite.core.errors import InputError
@@ -44,7 +45,7 @@ def main(options: argparse.Namespace) -> int:
             raise InputError("--dims says how large random inputs are; --inputs gives them already")
         inputs = _read(options.inputs)
     else:
-        inputs = common.random_inputs(lib, common.parse_dims(options.dims), options.seed)
+        inputs = samples.random_inputs(lib, common.parse_dims(options.dims), options.seed)
         print(f"inputs: random, seed {options.seed}")
     outputs = lib.run(inputs)
     for name, array in outputs.items():

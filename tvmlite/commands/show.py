@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tvmlite import runtime
+from tvmlite import runtime, samples
 from tvmlite.artifact import CompiledModule
 from tvmlite.commands import common
 from tvmlite.core.errors import InputError
@@ -93,7 +93,7 @@ def _page(options: argparse.Namespace) -> int:
 
 def _microseconds(lib: CompiledModule, dims: dict[str, int]) -> list[float]:
     """The median time of each kernel, in the order of calls, on random inputs."""
-    inputs = [common.random_inputs(lib, dims)[name] for name in lib.input_names]
+    inputs = [samples.random_inputs(lib, dims)[name] for name in lib.input_names]
     lib(*inputs)
     runs = [[time / 1e3 for _, time in lib.profile(*inputs).kernels] for _ in range(PROFILED_RUNS)]
     return [float(t) for t in np.median(runs, axis=0)]

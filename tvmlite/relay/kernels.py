@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tvmlite.core.node import postorder
@@ -12,6 +13,7 @@ from tvmlite.core.version import source_digest
 from tvmlite.relay import op as operators
 from tvmlite.relay import printer
 from tvmlite.relay.ir import Call, Function, Module
+from tvmlite.te.space import ConfigEntity
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class KernelTask:
 
     ``symbol`` is its name in the library, ``key`` what a cached copy of it is found by. ``operators`` are the
     names of the group's operators; ``calls`` counts the groups that share the kernel. ``cacheable``: its key
-    says all it depends on; not so where an operator's formula stands outside the package.
+    says all it depends on; not so where an operator's formula stands outside the package. ``config`` sets the
+    knobs of its schedule; None leaves them to its template.
     """
 
     symbol: str
@@ -29,12 +32,19 @@ class KernelTask:
     operators: tuple[str, ...]
     calls: int
     cacheable: bool = True
+    config: ConfigEntity | None = None
 
 
-def kernel_tasks(module: Module, target: Target) -> tuple[list[KernelTask], dict[Function, KernelTask]]:
-    """The distinct kernels of ``module`` in order of first use, and the kernel of each group."""
+def kernel_tasks(
+    module: Module, target: Target, choose: Callable[[Function], ConfigEntity | None] = lambda _: None
+) -> tuple[list[KernelTask], dict[Function, KernelTask]]:
+    """The distinct kernels of ``module`` in order of first use, and the kernel of each group.
+
+    ``choose`` gives the configuration for a group's schedule.
+    """
     groups = list(fused_groups(module))
-    keys = {group: _key(group, target) for group in groups}
+    configs = {group: choose(group) for group in groups}
+    keys = {group: _key(group, target, configs[group]) for group in groups}
     calls: dict[str, int] = {}
     for key in keys.values():
         calls[key] = calls.get(key, 0) + 1
@@ -43,7 +53,7 @@ def kernel_tasks(module: Module, target: Target) -> tuple[list[KernelTask], dict
         if key not in tasks:
             names = operator_names(group)
             ours = all(operators.get(name).compute.__module__.startswith("tvmlite.") for name in names)
-            tasks[key] = KernelTask(_symbol(names, key), key, group, names, calls[key], ours)
+            tasks[key] = KernelTask(_symbol(names, key), key, group, names, calls[key], ours, configs[group])
     return list(tasks.values()), {group: tasks[key] for group, key in keys.items()}
 
 
@@ -67,6 +77,7 @@ def _symbol(names: tuple[str, ...], key: str) -> str:
     return f"fused_{words}_{key[:10]}"
 
 
-def _key(group: Function, target: Target) -> str:
-    text = "\n".join((source_digest(), str(target), printer.show(group)))
+def _key(group: Function, target: Target, config: ConfigEntity | None) -> str:
+    knobs = () if config is None else (json.dumps(config.to_json_dict()),)
+    text = "\n".join((source_digest(), str(target), printer.show(group), *knobs))
     return hashlib.sha256(text.encode()).hexdigest()

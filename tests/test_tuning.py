@@ -1,0 +1,268 @@
+"""Tuning a model: records are kept and used, and never make it slower."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from made_up_tuning import MadeUpMachine
+from onnx import TensorProto, helper, numpy_helper
+
+import tvmlite
+from tvmlite.artifact import CompiledModule
+from tvmlite.autotune import records as rec
+from tvmlite.core.errors import ExecutionError, InputError
+from tvmlite.relay.frontend import from_onnx
+from tvmlite.relay.ir import Module
+from tvmlite.runtime.profile import Profile
+from tvmlite.tuning import tune
+
+
+def convolutions(rows: int | str = 12) -> onnx.ModelProto:
+    """Two convolutions and a sum over the last axis."""
+    random = np.random.default_rng(0)
+    weights = [random.standard_normal(s).astype("float32") / 9 for s in ((32, 16, 3, 3), (16, 32, 1, 1))]
+    nodes = [
+        helper.make_node("Conv", ["x", "w0"], ["a"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("Conv", ["b", "w1"], ["c"]),
+        helper.make_node("ReduceSum", ["c", "last"], ["y"]),
+    ]
+    constants = [numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(weights)]
+    constants.append(numpy_helper.from_array(np.array([3]), "last"))
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 16, rows, 10])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph(nodes, "net", [x], [y], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+@pytest.fixture(scope="module")
+def module() -> Module:
+    return from_onnx(convolutions())
+
+
+class MadeUpModel:
+    """Runs that take a microsecond a kernel, and ``tuned`` nanoseconds where its schedule was measured."""
+
+    def __init__(self, tuned: int) -> None:
+        self.tuned = tuned
+
+    def __call__(self, lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
+        configs = {one.task.symbol: one.task.config for one in lib.kernels}
+        rows = [(name, 1000 if configs[name] is None else self.tuned) for name in lib.signature.kernels]
+        return Profile(tuple(rows), sum(nanoseconds for _, nanoseconds in rows))
+
+
+def test_what_is_quicker_in_the_model_is_used(module: Module, tmp_path: Path) -> None:
+    path = tmp_path / "tune.jsonl"
+
+    tuned = tune(module, records=path, trials=40, runner=MadeUpMachine(), run=MadeUpModel(tuned=500))
+    lib = tvmlite.compile(module, records=path, require_tuned=True)
+
+    assert tuned.turns is not None
+    assert tuned.turns.is_better
+    assert tuned.dropped == ()
+    assert "x of the default" in str(tuned)
+    assert "ms before" in str(tuned)
+    assert [row.schedule.split()[0] for row in lib.report.rows[:2]] == ["tuned", "tuned"]
+    assert lib.kernel_names == tuned.lib.kernel_names
+    assert lib.kernel_names != tvmlite.compile(module).kernel_names
+    x = np.random.default_rng(1).standard_normal((1, 16, 12, 10)).astype("float32")
+    np.testing.assert_allclose(lib(x), tvmlite.compile(module)(x), rtol=1e-4, atol=1e-4)
+
+
+def test_records_that_lie_do_not_make_the_model_slower(module: Module, tmp_path: Path) -> None:
+    path = tmp_path / "tune.jsonl"
+    plain = tvmlite.compile(module)
+
+    tuned = tune(module, records=path, trials=40, runner=MadeUpMachine(), run=MadeUpModel(tuned=1500))
+    lib = tvmlite.compile(module, records=path)
+
+    assert tuned.dropped
+    assert tuned.turns is None
+    assert tuned.gain == 1.0
+    assert "were not quicker in the model" in str(tuned)
+    assert tuned.lib.kernel_names == lib.kernel_names == plain.kernel_names
+
+
+def test_what_helps_by_itself_but_not_together_is_not_used(module: Module, tmp_path: Path) -> None:
+    class SlowerTogether(MadeUpModel):
+        """Each kernel is quicker, and the model is not."""
+
+        def __call__(self, lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
+            profile = super().__call__(lib, inputs)
+            return dataclasses.replace(profile, nanoseconds=10_000)
+
+    path = tmp_path / "tune.jsonl"
+
+    tuned = tune(module, records=path, trials=40, runner=MadeUpMachine(), run=SlowerTogether(tuned=500))
+
+    assert "the winners together are not quicker beyond doubt" in str(tuned)
+    assert tuned.lib.kernel_names == tvmlite.compile(module, records=path).kernel_names
+    assert all(one.task.config is None for one in tuned.lib.kernels)
+
+
+def test_the_models_word_counts_also_where_one_task_is_all(tmp_path: Path) -> None:
+    """Its comparison in the model follows that of the search at once in the file."""
+    model = convolutions()
+    del model.graph.node[1:]
+    model.graph.node[0].output[0] = "y"
+    path = tmp_path / "tune.jsonl"
+
+    tuned = tune(
+        from_onnx(model), records=path, trials=8, runner=MadeUpMachine(), run=MadeUpModel(tuned=2000)
+    )
+
+    assert len(tuned.kernels) == 1
+    assert all(one.task.config is None for one in tvmlite.compile(from_onnx(model), records=path).kernels)
+
+
+def _run(path: Path, delay: float = 0.0, resume: bool = False) -> subprocess.Popen[bytes]:
+    script = f"""
+import sys, time
+sys.path[:0] = {[str(Path(__file__).parent)]!r}
+from test_tuning import MadeUpMachine, MadeUpModel, convolutions
+from tvmlite.tuning import tune
+from tvmlite.relay.frontend import from_onnx
+
+class Slow(MadeUpMachine):
+    def measure(self, task, candidate):
+        time.sleep({delay})
+        return super().measure(task, candidate)
+
+tune(from_onnx(convolutions()), records={str(path)!r}, trials=48, seed=3, tuner="random", runner=Slow(),
+     run=MadeUpModel(tuned=500), resume={resume})
+"""
+    return subprocess.Popen([sys.executable, "-c", script], env=os.environ.copy())
+
+
+def _story(path: Path) -> list[tuple[object, ...]]:
+    """What the records say, but for times."""
+    return [(r.task, str(r.config), r.trial, r.origin, r.error, r.seed, r.ok) for r in rec.load(path)]
+
+
+def test_a_run_that_was_killed_ends_as_if_it_had_not_been(module: Module, tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    assert _run(whole).wait() == 0
+
+    process = _run(cut, delay=0.05)
+    while not cut.exists() or cut.read_bytes().count(b"\n") < 16:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = len(rec.load(cut))
+    with cut.open("ab") as file:
+        file.write(b'{"v": 1, "task": ["fu')  # as a write that was cut short
+    assert _run(cut, resume=True).wait() == 0
+
+    assert 16 <= kept < 48
+    assert _story(cut) == _story(whole)
+    names = [tvmlite.compile(module, records=rec.load(p).records).kernel_names for p in (whole, cut)]
+    assert names[0] == names[1]
+
+
+def test_real_measurements_of_a_model(module: Module, tmp_path: Path) -> None:
+    path = tmp_path / "tune.jsonl"
+    tuned = tune(module, records=path, trials=6, tuner="random", early_stopping=100)
+
+    assert tuned.turns is None or tuned.turns.is_better
+    assert sum(r.origin == "random" for r in rec.load(path)) == 6
+    lib = tvmlite.compile(module, records=path)
+    x = np.random.default_rng(1).standard_normal((1, 16, 12, 10)).astype("float32")
+    np.testing.assert_allclose(lib(x), tvmlite.compile(module)(x), rtol=1e-4, atol=1e-4)
+
+
+def test_open_dimensions_are_no_task_and_told(tmp_path: Path) -> None:
+    module = from_onnx(convolutions("h"))
+    x = np.ones((1, 16, 9, 10), np.float32)
+
+    tuned = tune(module, records=tmp_path / "t.jsonl", trials=2, runner=MadeUpMachine(), inputs={"x": x})
+    (tmp_path / "t.jsonl").touch()
+    lib = tvmlite.compile(module, records=tmp_path / "t.jsonl")
+
+    assert tuned.kernels == ()
+    assert "not tuned: open dimensions h" in str(tuned)
+    assert "? (open dimensions h)" in str(lib.report)
+
+
+def test_nothing_measured_is_an_error_with_the_first_cause(module: Module, tmp_path: Path) -> None:
+    with pytest.raises(ExecutionError, match=r"nothing could be measured for .*; the first: crash: as told"):
+        tune(module, records=tmp_path / "t.jsonl", trials=6, runner=MadeUpMachine(error="crash"))
+
+
+def test_a_target_that_is_not_this_machine_is_an_error(module: Module, tmp_path: Path) -> None:
+    for target in ("llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72", "c"):
+        with pytest.raises(InputError, match="cannot be measured here: "):
+            tune(module, target, tmp_path / "t.jsonl", trials=1)
+
+
+# Records that cannot be used are said and skipped.
+
+
+@pytest.fixture(scope="module")
+def good(module: Module, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
+    """The lines of a run."""
+    path = tmp_path_factory.mktemp("good") / "tune.jsonl"
+    tune(module, records=path, trials=24, runner=MadeUpMachine(), run=MadeUpModel(tuned=500))
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"target": "llvm -mcpu=other"}, "records are of another machine, the first 'llvm -mcpu=other'"),
+        ({"code": "0.0.1"}, "records are of another version, the first '0.0.1', not "),
+        ({"more": 1}, r"lines are no records; line 1: unknown fields \['more'\]"),
+        ({"costs": [float("nan")]}, "lines are no records; line 1: not JSON: NaN is no number"),
+        ({"config": {"tile": "__import__('os').abort()"}}, "lines are no records; line 1: knob 'tile'"),
+        ({"config": {"tile": ["ot", "__import__('os').abort()"]}}, "a record has knobs that are not of this"),
+        ({"config": {"rule": ["ot", "no such"]}}, "a record has knobs that are not of this"),
+        ({"task": ["fused", ["__import__('os').abort()"]]}, "a record's task is none: "),
+    ],
+)
+def test_records_that_cannot_be_used_are_told(
+    module: Module, good: list[dict[str, object]], tmp_path: Path, change: dict[str, object], told: str
+) -> None:
+    path = tmp_path / "tune.jsonl"
+    path.write_text("".join(json.dumps(line | change) + "\n" for line in good))
+
+    with pytest.warns(UserWarning, match=told) as warned:
+        lib = tvmlite.compile(module, records=path)
+
+    assert len(warned) <= 2
+    assert all(one.task.config is None for one in lib.kernels)
+    assert lib.kernel_names == tvmlite.compile(module).kernel_names
+    assert str(warned[0].message) in str(lib.report)
+
+
+def test_a_kernel_without_a_record_is_an_error_where_it_must_be_tuned(
+    module: Module, good: list[dict[str, object]], tmp_path: Path
+) -> None:
+    path = tmp_path / "tune.jsonl"
+    first = good[0]["task"]
+    path.write_text("".join(json.dumps(line) + "\n" for line in good if line["task"] != first))
+
+    with pytest.raises(
+        InputError, match=r"require_tuned: 1 of 4 kernels are not tuned: fused_.*\(no record\)"
+    ):
+        tvmlite.compile(module, records=path, require_tuned=True)
+    report = str(tvmlite.compile(module, records=path).report)
+
+    assert "(no record)" in report
+    assert "tuned conv2d" in report
+
+
+def test_records_that_are_not_there_are_an_error(module: Module) -> None:
+    with pytest.raises(InputError, match=r"records 'none\.jsonl' cannot be read"):
+        tvmlite.compile(module, records="none.jsonl")
