@@ -19,8 +19,8 @@ from tvmlite.te.space import ConfigEntity, OptionChoice, SplitChoice
 TARGET = Target.parse("llvm -mcpu=znver4 -mtriple=x86_64-linux-gnu")
 
 
-def record(cost: float = 1e-3, **fields: object) -> rec.Record:
-    config = ConfigEntity({"tile": SplitChoice((-1, 8)), "unroll": OptionChoice(16)})
+def record(cost: float = 1e-3, unroll: int = 16, **fields: object) -> rec.Record:
+    config = ConfigEntity({"tile": SplitChoice((-1, 8)), "unroll": OptionChoice(unroll)})
     given = {"costs": (cost, cost * 1.1, cost * 0.9), "verified": True, **fields}
     return rec.Record(("matmul", (16, "float32")), str(TARGET), config, **given)  # type: ignore[arg-type]
 
@@ -123,7 +123,13 @@ def test_the_best_is_the_quickest_that_ran_here_and_was_right() -> None:
 
 def test_a_comparison_counts_more_than_a_lucky_trial() -> None:
     lucky = record(0.5, origin="random")
-    first, second = record(1.0, origin="final", trial=1), record(0.9, origin="final", trial=2)
+    first, second = record(1.0, origin="final"), record(0.9, unroll=4, origin="final")
 
     assert rec.best([lucky, first, second], TARGET)[lucky.task_key] is first
     assert rec.best([lucky, first, second, lucky, second, first], TARGET)[lucky.task_key] is second
+
+
+def test_where_a_configuration_comes_again_another_comparison_begins() -> None:
+    first, second = record(1.0, origin="final"), record(0.9, unroll=4, origin="final")
+
+    assert rec.comparisons([first, second, second, first]) == {first.task_key: [second, first]}
