@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from tvmlite.commands import bench, compile_, coverage, demo, doctor, fuzz, opt, replay, run, show, tune
 from tvmlite.core.errors import TvmliteError
+from tvmlite.core.span import Span
 from tvmlite.core.version import VERSION
 
 COMMANDS = (compile_, run, tune, replay, bench, show, coverage, opt, doctor, fuzz, demo)
@@ -22,6 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     sys.unraisablehook = _keep_interrupt
     warnings.showwarning = _show_warning
+    start = Span.of_caller()
     try:
         status = options.command(options)
         sys.stdout.flush()
@@ -32,7 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except TvmliteError as error:
-        print(f"tvmlite: {type(error).__name__}: {error}", file=sys.stderr)
+        ours = error.span is not None and error.span.source == start.source  # whoever started us, no user
+        where = None if ours else error.span
+        told = TvmliteError(error.message, where, error.hint)
+        print(f"tvmlite: {type(error).__name__}: {told}", file=sys.stderr)
         return 1
     except OSError as error:
         print(f"tvmlite: {error}", file=sys.stderr)

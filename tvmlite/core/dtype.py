@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.span import Span
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 SIGNED = ("int8", "int16", "int32", "int64")
@@ -80,7 +81,9 @@ def check(dtype: object) -> str:
     if name == "bool_":
         name = "bool"
     if name not in _BITS:
-        raise UnsupportedError(f"dtype {name!r} is not supported; supported are {', '.join((*ALL, *NARROW))}")
+        raise UnsupportedError(
+            f"dtype {name!r} is not supported; supported are {', '.join((*ALL, *NARROW))}", Span.of_caller()
+        )
     return name
 
 
@@ -91,7 +94,8 @@ def bits(dtype: str) -> int:
 
 def width(dtype: str) -> int:
     """The bits that count: 4 of an int4."""
-    return NARROW_INTS.get(dtype, _BITS[dtype])
+    known = NARROW_INTS.get(dtype) or _BITS.get(dtype)
+    return _BITS[check(dtype)] if known is None else known
 
 
 def is_narrow(dtype: str) -> bool:

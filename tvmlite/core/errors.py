@@ -24,11 +24,18 @@ class TvmliteError(Exception):
         super().__init__(text)
 
 
+class CallError(TvmliteError):
+    """What was wrong was in the call itself, so that its line is the user's, where no other is known."""
+
+    def __init__(self, message: str, span: Span | None = None, hint: str | None = None) -> None:
+        super().__init__(message, span or Span.of_caller(), hint)
+
+
 class UnsupportedError(TvmliteError, NotImplementedError):
     """A legal request that tvmlite does not carry out (yet): an operator, a dtype, a target."""
 
 
-class TargetError(TvmliteError, ValueError):
+class TargetError(CallError, ValueError):
     """A target string that does not describe a machine tvmlite can compile for."""
 
 
@@ -60,7 +67,7 @@ class ModelError(TvmliteError, ValueError):
     """A model file that cannot be read: truncated, foreign, inconsistent, or unsafe."""
 
 
-class InputError(TvmliteError, ValueError):
+class InputError(CallError, ValueError):
     """An argument of a compiled function with a wrong name, shape, dtype or count."""
 
 

@@ -35,6 +35,10 @@ def lower(
     Raises TensorExpressionError for arguments or variables that do not fit, ScheduleError for a schedule
     that cannot be carried out.
     """
+    if not isinstance(schedule, Schedule):
+        raise ScheduleError(
+            f"lower: {schedule!r} is not a schedule", Span.of_caller(), "te.create_schedule(C.op) makes one"
+        )
     tensors = _arguments(schedule, args)
     normal = schedule.normalize()
     params = {arg: normal.current(x) if x.op in normal.stage_map else x for arg, x in tensors.items()}

@@ -375,12 +375,12 @@ class Reduce(Expr):
 
 def var(name: str = "n", dtype: str = "int32") -> e.Var:
     """A symbolic integer, usually an extent. A compiled function takes it from its arrays' shapes."""
-    return e.Var(name, dtype)
+    return e.Var(name, dtypes.check(dtype))
 
 
 def size_var(name: str = "n", dtype: str = "int32") -> e.SizeVar:
     """A symbolic extent, known to be at least 0."""
-    return e.SizeVar(name, dtype)
+    return e.SizeVar(name, dtypes.check(dtype))
 
 
 def placeholder(
