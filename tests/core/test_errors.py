@@ -15,6 +15,9 @@ from tvmlite.cli import main
 from tvmlite.core.errors import InputError, TvmliteError
 
 
+SCHEDULE: Any = 3
+
+
 def copied() -> Any:
     a = te.placeholder((3,), name="A")
     b = te.compute((3,), lambda i: a[i], name="B")
@@ -28,7 +31,7 @@ def copied() -> Any:
         (lambda: te.var("n", "int33"), "dtype 'int33' is not supported"),
         (lambda: te.const(1, "word"), "dtype 'word' is not supported"),
         (lambda: te.compute((3,), lambda i: i.astype("flot")), "dtype 'flot' is not supported"),
-        (lambda: tvmlite.lower(3, []), "lower: 3 is not a schedule"),
+        (lambda: tvmlite.lower(SCHEDULE, []), "lower: 3 is not a schedule"),
         (lambda: tvmlite.build(*copied(), target="nativ"), "target 'nativ' is of unknown kind 'nativ'"),
         (lambda: InputError("x is wrong"), "x is wrong"),
     ],
