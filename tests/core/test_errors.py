@@ -14,7 +14,6 @@ from tvmlite import te
 from tvmlite.cli import main
 from tvmlite.core.errors import InputError, TvmliteError
 
-
 SCHEDULE: Any = 3
 
 
