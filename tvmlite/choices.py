@@ -14,7 +14,6 @@ from pathlib import Path
 from statistics import median
 
 from tvmlite.autotune import records as rec
-from tvmlite.autotune.engine import default_config
 from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
@@ -85,7 +84,7 @@ class Choices:
         compared = self.comparisons.get(task.key)
         if compared is None:
             return Decision(DEFAULT, loss=self._usual_loss(anchor(group).schedule), reason="no record")
-        config, default = compared[0].config, default_config(task)
+        config, default = compared[0].config, task.default
         if config.settings == default.settings:
             return Decision(TUNED, None, 0.0)
         if task.config_space.index_of(config.settings) is None:
@@ -113,7 +112,7 @@ class Choices:
         for block in self.comparisons.values():
             try:
                 name = anchor(tasks.group_of(block[0].task[1][0])).schedule
-                default = default_config(create(*block[0].task, self.target)).settings
+                default = create(*block[0].task, self.target).default.settings
             except TvmliteError as error:
                 self._note(f"a record's task is none: {error.message}: skipped")
                 continue

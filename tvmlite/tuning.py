@@ -14,7 +14,7 @@ import numpy as np
 from tvmlite import autotune, machine, runtime, samples
 from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
-from tvmlite.autotune.engine import Callback, default_config
+from tvmlite.autotune.engine import Callback
 from tvmlite.autotune.measure import LocalRunner, Runner
 from tvmlite.autotune.tune import Tuned, seconds_of
 from tvmlite.core.errors import InputError
@@ -211,7 +211,7 @@ class _Judge:
         configs = {tasks.task_text(k.task.group): k.task.config for k in lib.kernels}
         written = []
         for text, places in texts.items():
-            default = default_config(create(tasks.NAME, [text], lib.target))
+            default = create(tasks.NAME, [text], lib.target).default
             for config, costs in zip((default, configs[text]), turns.kernel(places), strict=True):
                 written.append(self._record(text, config, costs))
         rec.append(self.path, written)

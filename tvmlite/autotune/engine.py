@@ -13,7 +13,7 @@ from tvmlite.autotune.measure import Outcome, Runner
 from tvmlite.autotune.records import FINAL, Record
 from tvmlite.core.version import VERSION
 from tvmlite.runtime import timing
-from tvmlite.te.space import ConfigEntity, FallbackConfig, Task, encode_args
+from tvmlite.te.space import ConfigEntity, Task, encode_args
 
 FINALISTS = 4
 """Candidates that are compared with the default at the end."""
@@ -185,9 +185,7 @@ def run(
 
 def default_config(task: Task) -> ConfigEntity:
     """The configuration a task has without records."""
-    fallback = FallbackConfig()
-    task.instantiate(fallback)
-    return ConfigEntity(fallback.settings)
+    return task.default
 
 
 class _Batch:

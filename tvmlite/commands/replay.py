@@ -7,7 +7,6 @@ from pathlib import Path
 
 from tvmlite.artifact import FORMS
 from tvmlite.autotune.build import build, reference
-from tvmlite.autotune.engine import default_config
 from tvmlite.autotune.measure import LocalRunner, Outcome
 from tvmlite.autotune.records import Record
 from tvmlite.commands import common
@@ -36,7 +35,7 @@ def main(options: argparse.Namespace) -> int:
     record = Record.from_json(_line(options.line))
     target = Target.parse(options.target or record.target)
     task = create(record.task[0], record.task[1], target)
-    config, default = record.config, default_config(task)
+    config, default = record.config, task.default
     if config.settings != default.settings and task.config_space.index_of(config.settings) is None:
         raise InputError(f"the record's configuration ({config}) is not of the space of {task.name}")
     if options.form is not None:

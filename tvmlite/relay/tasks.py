@@ -83,4 +83,8 @@ def _written(text: str) -> tuple[str, tuple[Tensor, ...], tuple[Tensor, ...]]:
     return anchor(group).schedule, tuple(inputs), tuple(outputs)
 
 
-template(NAME, _fused)
+def _rules(_text: str) -> tuple[str, ...]:
+    return schedules.rules()
+
+
+template(NAME, _fused, _rules)

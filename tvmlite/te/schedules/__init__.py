@@ -19,7 +19,7 @@ from tvmlite.te.schedules import (
     winograd,
 )
 from tvmlite.te.schedules.group import TEMPLATES, Group
-from tvmlite.te.space.config import Config, FallbackConfig
+from tvmlite.te.space import Config, FallbackConfig, rule_of
 from tvmlite.te.tensor import Tensor
 
 __all__ = [
@@ -35,17 +35,34 @@ __all__ = [
     "winograd",
 ]
 
+HAND = "hand"
+"""The rule that takes the template named after the group's anchor."""
+
+GENERATED = ("sketch",)
+"""Templates that schedule any group, whatever its operations are."""
+
 
 def apply(name: str, outputs: Sequence[Tensor], target: Target, config: Config | None = None) -> Schedule:
     """The schedule of the group that computes ``outputs``, by the template ``name``, for ``target``.
 
     ``config`` sets the template's knobs; without one they are as its own model of the machine says. Templates
     find the group's anchor by the tags of its operations and take in whatever is fused before and behind it.
+    A configuration that names a rule (``rules``) is carried out by that one.
     The result is valid for every shape, symbolic ones too. An unknown name is a ScheduleError.
     """
     if name not in TEMPLATES:
         known = ", ".join(sorted(TEMPLATES))
         raise ScheduleError(f"there is no schedule template {name!r}; there are {known}")
+    config = config or FallbackConfig()
+    rule = rule_of(config)
+    if rule not in (None, *rules()):
+        raise ScheduleError(f"there is no rule {rule!r} for schedules; there are {', '.join(rules())}")
     schedule = create_schedule([tensor.op for tensor in outputs])
-    TEMPLATES[name](Group(schedule, tuple(outputs), target, config or FallbackConfig()))
+    chosen = name if rule in (None, HAND) else rule
+    TEMPLATES[chosen](Group(schedule, tuple(outputs), target, config))
     return schedule
+
+
+def rules() -> tuple[str, ...]:
+    """The rules by which any group can be scheduled: its own template, and those that need none."""
+    return (HAND, *(name for name in GENERATED if name in TEMPLATES))

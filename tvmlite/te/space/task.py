@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.core.target import Target
 from tvmlite.te.schedule import Schedule
-from tvmlite.te.space.config import Config, ConfigEntity, ConfigSpace, get_config, using
+from tvmlite.te.space.choices import Choice, OptionChoice
+from tvmlite.te.space.config import Config, ConfigEntity, ConfigSpace, FallbackConfig, get_config, using
+from tvmlite.te.space.rules import RULE, RuleSpace
 from tvmlite.te.tensor import Tensor, placeholder
 from tvmlite.te.work import operations
 
@@ -24,7 +27,11 @@ ScheduleFunction: TypeAlias = Callable[..., tuple[Schedule, Sequence[Any]]]
 Lookup: TypeAlias = Callable[[str, list[Any]], ConfigEntity | None]
 """Finds the configuration to use for a template's name and its arguments as ``encode_args`` writes them."""
 
+Rules: TypeAlias = Callable[..., Sequence[str]]
+"""Gives the names of the rules by which a task with these arguments may be scheduled, the default's first."""
+
 _TEMPLATES: dict[str, ScheduleFunction] = {}
+_RULES: dict[str, Rules] = {}
 _LOOKUP: ContextVar[Lookup | None] = ContextVar("lookup", default=None)
 _TARGET: ContextVar[Target | None] = ContextVar("target", default=None)
 
@@ -44,7 +51,7 @@ def get_target() -> Target:
     return _TARGET.get() or Target.parse("native")
 
 
-def template(name: str, function: ScheduleFunction | None = None) -> Any:
+def template(name: str, function: ScheduleFunction | None = None, rules: Rules | None = None) -> Any:
     """Register a schedule function under ``name``, as a decorator or with ``function``.
 
     ::
@@ -60,9 +67,12 @@ def template(name: str, function: ScheduleFunction | None = None) -> Any:
     Called within ``apply_history_best`` it takes the best configuration measured for its arguments, and
     elsewhere the one in force, or else its defaults (``FallbackConfig``). A name can be registered again,
     as happens when a notebook's cell is run twice: the last one counts.
+
+    With ``rules`` there are several ways to schedule it, each with knobs of its own: the function finds the
+    one it is to take by ``rule_of`` its configuration, where None is the first.
     """
     if function is None:
-        return functools.partial(template, name)
+        return functools.partial(template, name, rules=rules)
     if not isinstance(name, str) or not name:
         raise ScheduleError(f"template: name {name!r} given, expected a word", Span.of_caller())
 
@@ -74,6 +84,9 @@ def template(name: str, function: ScheduleFunction | None = None) -> Any:
             return function(*args)
 
     _TEMPLATES[name] = function
+    _RULES.pop(name, None)
+    if rules is not None:
+        _RULES[name] = rules
     return dispatched
 
 
@@ -94,6 +107,15 @@ class Task:
         """The schedule with its knobs set as ``config`` says, and the function's arguments."""
         return _run(self.name, self.args, self.target, config)
 
+    @cached_property
+    def default(self) -> ConfigEntity:
+        """The configuration without records: that of the first rule, as its template thinks best."""
+        fallback = FallbackConfig()
+        self.instantiate(fallback)
+        space = self.config_space
+        rule = {RULE: space.space_map[RULE][0]} if isinstance(space, RuleSpace) else {}
+        return ConfigEntity(rule | fallback.settings)
+
     @property
     def key(self) -> str:
         """What tells this task from all others on a machine: its name and arguments, as JSON."""
@@ -109,10 +131,28 @@ def create(name: str, args: Sequence[Any], target: str | Target = "native") -> T
 
     An unknown name is a ScheduleError.
     """
-    space, parsed = ConfigSpace(), Target.parse(target)
-    schedule, _ = _run(name, tuple(args), parsed, space)
+    args, parsed = tuple(args), Target.parse(target)
+    rules = tuple(_RULES[name](*args)) if name in _RULES else ()
+    if len(rules) > 1:
+        spaces = {rule: _OfRule(rule) for rule in rules}
+        schedules = [_run(name, args, parsed, one)[0] for one in spaces.values()]
+        schedule, space = schedules[0], RuleSpace(spaces)
+    else:
+        space = ConfigSpace()
+        schedule = _run(name, args, parsed, space)[0]
     flop = float(space.flop or operations(schedule.origins, {}))
-    return Task(name, tuple(args), parsed, space, flop)
+    return Task(name, args, parsed, space, flop)
+
+
+class _OfRule(ConfigSpace):
+    """Collects the knobs of one rule: the schedule function finds it as the setting ``rule``."""
+
+    def __init__(self, rule: str) -> None:
+        super().__init__()
+        self._rule = OptionChoice(rule)
+
+    def _settings(self) -> Mapping[str, Choice]:
+        return {RULE: self._rule, **super()._settings()}
 
 
 def encode_args(args: Sequence[Any]) -> list[Any]:

@@ -1,0 +1,104 @@
+"""Tasks: schedule functions by name, their spaces, their defaults, of one rule or of several."""
+
+from __future__ import annotations
+
+import pytest
+
+from tvmlite import te
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.target import Target
+from tvmlite.te import schedules
+from tvmlite.te.space import (
+    RULE,
+    ConfigEntity,
+    OptionChoice,
+    RuleSpace,
+    create,
+    get_config,
+    get_target,
+    looking_up,
+    rule_of,
+    template,
+)
+
+TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
+
+
+def doubled(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
+    """By the first rule in vectors of some length, by the second unrolled or not."""
+    x = te.placeholder((n,), name="x")
+    y = te.compute((n,), lambda i: x[i] * 2.0, name="y")
+    s = te.create_schedule(y.op)
+    cfg = get_config()
+    _, inner = s[y].split(y.op.axis[0], factor=8)
+    if rule_of(cfg) in (None, "first"):
+        cfg.define_knob("lanes", [4, 8])
+        cfg.suggest("lanes", OptionChoice(8))
+        s[y].vectorize(s[y].split(inner, factor=cfg["lanes"].val)[1])
+    else:
+        cfg.define_knob("unrolled", [False, True])
+        if cfg["unrolled"].val:
+            s[y].unroll(inner)
+    return s, [x, y]
+
+
+def test_a_task_of_several_rules_has_the_candidates_of_all() -> None:
+    template("tests.doubled", doubled, rules=lambda n: ("first", "second"))
+
+    task = create("tests.doubled", (64,), TARGET)
+    space = task.config_space
+
+    assert isinstance(space, RuleSpace)
+    assert len(space) == 4
+    assert [rule_of(space.get(i)) for i in range(4)] == ["first", "first", "second", "second"]
+    assert task.default.settings == {RULE: OptionChoice("first"), "lanes": OptionChoice(8)}
+    assert space.index_of(task.default.settings) == 1
+    assert task.flop == 64
+    schedule, _ = task.instantiate(space.get(3))
+    assert any("unroll" in str(step) for step in schedule.trace)
+
+
+def test_a_task_of_one_rule_does_not_name_it() -> None:
+    template("tests.doubled", doubled)
+
+    task = create("tests.doubled", (64,), TARGET)
+
+    assert len(task.config_space) == 2
+    assert task.default.settings == {"lanes": OptionChoice(8)}
+
+
+def test_a_schedule_function_knows_the_target_it_is_for() -> None:
+    seen: list[Target] = []
+
+    def watching(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
+        seen.append(get_target())
+        return doubled(n)
+
+    template("tests.watching", watching)
+    create("tests.watching", (8,), TARGET)
+
+    assert seen == [TARGET]
+    assert get_target() == Target.parse("native")
+
+
+def test_a_template_that_is_called_asks_for_its_configuration() -> None:
+    asked: list[tuple[str, list[object]]] = []
+
+    def lookup(name: str, args: list[object]) -> ConfigEntity:
+        asked.append((name, args))
+        return ConfigEntity({"lanes": OptionChoice(4)})
+
+    function = template("tests.doubled", doubled)
+    with looking_up(lookup):
+        schedule, _ = function(64)
+
+    assert asked == [("tests.doubled", [64])]
+    assert any("factor=4" in str(step) for step in schedule.trace)
+
+
+def test_a_configuration_of_a_rule_that_is_not_there_is_an_error() -> None:
+    x = te.placeholder((8,), name="x")
+    y = te.compute((8,), lambda i: x[i] * 2.0, name="y")
+
+    with pytest.raises(ScheduleError, match="there is no rule 'magic' for schedules; there are hand"):
+        schedules.apply("injective", [y], TARGET, ConfigEntity({RULE: OptionChoice("magic")}))
