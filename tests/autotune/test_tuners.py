@@ -7,9 +7,10 @@ import pytest
 
 from tvmlite import autotune
 from tvmlite.autotune.features import KnobFeatures
+from tvmlite.autotune.learner import TUNERS
 from tvmlite.autotune.model import CostModel
 from tvmlite.autotune.search import most_promising
-from tvmlite.autotune.tuners import TUNERS, Tuner
+from tvmlite.autotune.tuners import Tuner
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.te.space import ConfigSpace, Task
 

@@ -32,3 +32,10 @@ def test_short_calls_are_run_many_times() -> None:
 def test_unusable_wishes_are_refused(wrong: dict[str, int], message: str) -> None:
     with pytest.raises(InputError, match=message):
         measure(lambda: None, **wrong)
+
+
+def test_by_the_threads_own_clock_waiting_takes_no_time() -> None:
+    by_wall = measure(lambda: time.sleep(0.005), number=1, repeat=3)
+    by_thread = measure(lambda: time.sleep(0.005), number=1, repeat=3, clock=time.thread_time)
+
+    assert by_wall.median >= 0.005 > by_thread.median

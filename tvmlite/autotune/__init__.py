@@ -10,10 +10,11 @@
 
 from tvmlite.autotune import callback
 from tvmlite.autotune.history import apply_history_best
+from tvmlite.autotune.learner import XGBTuner
 from tvmlite.autotune.measure import LocalRunner, Runner
 from tvmlite.autotune.records import Record
 from tvmlite.autotune.tune import Tuned, tune
-from tvmlite.autotune.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner, XGBTuner
+from tvmlite.autotune.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
 from tvmlite.te.space import ConfigEntity, ConfigSpace, FallbackConfig, Task, create, get_config, template
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 
 from tvmlite.autotune.measure import Candidate, Outcome
@@ -13,52 +14,83 @@ from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.signature import signature_of
 from tvmlite.te.loop.size import unrolled_size
 from tvmlite.te.lower import lower
-from tvmlite.te.schedule import Schedule, create_schedule
+from tvmlite.te.schedule import create_schedule
 from tvmlite.te.space import ConfigEntity, ConfigSpace, Task
 
 LONGEST_BODY = 640
 """Stores of a candidate once unrolled. A store costs 0.6 ms of compilation; 340 multiply-adds were measured
 at the machine's peak, 1344 at half of it."""
 
+KEPT = 256
+"""Lowered candidates that are kept until they are built."""
+
 
 @dataclass(frozen=True)
-class Built:
-    """A candidate with its loops and the primitives that made them."""
+class Lowered:
+    """A candidate's loops and the primitives that made them."""
 
-    candidate: Candidate
-    lowered: loop.Function
+    function: loop.Function
     trace: tuple[str, ...]
 
 
-def build(task: Task, config: ConfigEntity) -> Built | Outcome:
-    """The candidate that ``config`` makes of ``task``, or why there is none."""
-    try:
-        schedule, args = task.instantiate(config)
-        lowered = lower(schedule, args)
-        size = unrolled_size(lowered, task.target.lanes("float32"))
+@dataclass(frozen=True)
+class Built:
+    """A candidate as a worker takes it."""
+
+    candidate: Candidate
+    trace: tuple[str, ...]
+
+
+class Builder:
+    """Makes candidates of ``task``, those that were looked at lately without lowering them again."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self._kept: OrderedDict[str, Lowered | Outcome] = OrderedDict()
+
+    def lowered(self, config: ConfigEntity) -> Lowered | Outcome:
+        """The loops that ``config`` makes of the task, or why there are none."""
+        key = str(ConfigEntity(config.settings))
+        if key not in self._kept:
+            self._kept[key] = self._lower(config)
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return self._kept[key]
+
+    def built(self, config: ConfigEntity) -> Built | Outcome:
+        """The candidate that ``config`` makes of the task, or why there is none."""
+        lowered = self.lowered(config)
+        if isinstance(lowered, Outcome):
+            return lowered
+        try:
+            return Built(_candidate(lowered.function, self.task.target), lowered.trace)
+        except TvmliteError as error:
+            return Outcome(error="schedule", message=error.message)
+
+    def _lower(self, config: ConfigEntity) -> Lowered | Outcome:
+        try:
+            schedule, args = self.task.instantiate(config)
+            function = lower(schedule, args)
+        except TvmliteError as error:
+            return Outcome(error="schedule", message=error.message)
+        size = unrolled_size(function, self.task.target.lanes("float32"))
         if size > LONGEST_BODY:
             return Outcome(error="refused", message=f"{size} stores once unrolled, at most {LONGEST_BODY}")
-        return _built(lowered, schedule, task.target)
-    except TvmliteError as error:
-        return Outcome(error="schedule", message=error.message)
+        return Lowered(function, tuple(map(str, schedule.trace)))
 
 
 def reference(task: Task) -> Candidate:
     """What ``task`` computes, with nothing scheduled: each stage a plain loop nest."""
     scheduled, args = task.instantiate(ConfigSpace())
     plain = create_schedule(scheduled.origins)
-    return _built(lower(plain, args), plain, task.target).candidate
+    return _candidate(lower(plain, args), task.target)
 
 
-def _built(lowered: loop.Function, schedule: Schedule, target: Target) -> Built:
+def _candidate(lowered: loop.Function, target: Target) -> Candidate:
     legal = legalize(lowered, target)
     if packed.called([legal]):
         raise UnsupportedError("a function that calls into this process cannot be measured in another")
     signature = signature_of(legal)
     if not all(isinstance(extent, int) for p in signature.arrays for extent in p.shape):
         raise UnsupportedError("a task has shapes that are numbers", hint="fix the sizes in its arguments")
-    return Built(
-        Candidate(llvm.generate(legal, target), signature.to_json(), target),
-        lowered,
-        tuple(map(str, schedule.trace)),
-    )
+    return Candidate(llvm.generate(legal, target), signature.to_json(), target)

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tvmlite.autotune.build import Built, build, reference
+from tvmlite.autotune.build import Builder, Built, reference
 from tvmlite.autotune.measure import Outcome, Runner
 from tvmlite.autotune.records import FINAL, Record
 from tvmlite.core.version import VERSION
@@ -25,12 +25,15 @@ class Proposer(Protocol):
     task: Task
     seed: int
     batch: int
+    builder: Builder
 
     name: str
 
     def propose(self, count: int) -> list[int]: ...
 
     def take(self, index: int) -> None: ...
+
+    def ponder(self) -> None: ...
 
     def learn(self, indices: Sequence[int], speeds: Sequence[float]) -> None: ...
 
@@ -137,7 +140,7 @@ class Search:
         task, trial = self.progress.task, self.progress.trials
         built: list[tuple[ConfigEntity, Built]] = []
         for config in _different([self.default, *(record.config for record in self.progress.leaders)]):
-            one = build(task, config)
+            one = self.tuner.builder.built(config)
             if isinstance(one, Built):
                 built.append((config, one))
         kept = [self.earlier.get((FINAL, trial, _unnumbered(config))) for config, _ in built]
@@ -197,7 +200,7 @@ class _Batch:
         self.records: list[Record] = []
 
     def start(self, proposed: Sequence[int], measuring: ThreadPoolExecutor) -> None:
-        """Build all and hand them to be measured; waits until they are."""
+        """Build all and hand them to be measured; waits until they are, and has the tuner think meanwhile."""
         tuner, progress = self.search.tuner, self.search.progress
         task = tuner.task
         for offset, number in enumerate(proposed):
@@ -206,12 +209,13 @@ class _Batch:
             if found is not None:
                 self.pending.append((trial, config, None, found))
                 continue
-            built = build(task, config)
+            built = tuner.builder.built(config)
             if isinstance(built, Outcome):
                 self.pending.append((trial, config, None, built))
             else:
                 outcome = measuring.submit(self.search.runner.measure, task.key, built.candidate)
                 self.pending.append((trial, config, built, outcome))
+        tuner.ponder()
         for _, _, _, outcome in self.pending:
             if isinstance(outcome, Future):
                 outcome.result()
@@ -267,8 +271,11 @@ def _record(
 
 
 def _different(configs: Sequence[ConfigEntity]) -> list[ConfigEntity]:
-    """``configs``, each setting of knobs once."""
-    return list({_unnumbered(config): config for config in reversed(configs)}.values())[::-1]
+    """``configs``, each setting of knobs once, where it first is."""
+    found: dict[str, ConfigEntity] = {}
+    for config in configs:
+        found.setdefault(_unnumbered(config), config)
+    return list(found.values())
 
 
 def _is_of(record: Record, tuner: Proposer) -> bool:

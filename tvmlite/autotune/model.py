@@ -5,14 +5,20 @@ As in AutoTVM (Chen et al., "Learning to Optimize Tensor Programs", NeurIPS 2018
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tvmlite.core.errors import UnsupportedError
 
+Prior: TypeAlias = Callable[[np.ndarray], np.ndarray]
+"""What is thought of rows of features beforehand: higher for quicker candidates."""
+
 LOSSES = {"rank": "rank:pairwise", "reg": "reg:squarederror"}
 ROUNDS = 60
+MOST_ROWS = 512
+"""Of what was measured, so many of the latest are learned from, and as many of the quickest."""
 
 
 def available() -> bool:
@@ -28,7 +34,8 @@ class CostModel:
     """Predicts a score that is higher for quicker candidates.
 
     ``loss`` is ``rank`` (only the order of candidates is learned, as what is searched for is the first) or
-    ``reg`` (their speed is). Deterministic for a ``seed``.
+    ``reg`` (their speed is). What is learned is added to what was thought before, if that is given.
+    Deterministic for a ``seed``.
     """
 
     def __init__(self, loss: str = "rank", seed: int = 0) -> None:
@@ -41,13 +48,24 @@ class CostModel:
             )
         self.loss, self.seed = loss, seed
         self._booster: Any = None
+        self._shift = 0.0
 
-    def fit(self, features: np.ndarray, speeds: np.ndarray) -> None:
+    def fit(self, features: np.ndarray, speeds: np.ndarray, priors: np.ndarray | None = None) -> None:
         """Learn from rows of ``features`` and their ``speeds`` (any unit; 0 for what failed)."""
+        speeds = np.asarray(speeds, np.float64)
+        if len(speeds) > 2 * MOST_ROWS:
+            latest = np.arange(len(speeds) - MOST_ROWS, len(speeds))
+            used = np.union1d(latest, np.argsort(-speeds, kind="stable")[:MOST_ROWS])
+            features, speeds = features[used], speeds[used]
+            priors = None if priors is None else priors[used]
+        share = speeds / (float(np.max(speeds, initial=0.0)) or 1.0)
+        self.fit_scores(features, share if self.loss == "rank" else np.log2(share + 1 / 64), priors)
+
+    def fit_scores(self, features: np.ndarray, scores: np.ndarray, priors: np.ndarray | None = None) -> None:
+        """Learn from rows of ``features`` and what ``predict`` should say of them."""
         import xgboost
 
-        best = float(np.max(speeds, initial=0.0)) or 1.0
-        data = xgboost.DMatrix(features, label=np.asarray(speeds, np.float32) / best)
+        data = xgboost.DMatrix(features, label=np.asarray(scores, np.float32))
         parameters = {
             "objective": LOSSES[self.loss],
             "max_depth": 4,
@@ -60,13 +78,19 @@ class CostModel:
             "seed": self.seed,
             "verbosity": 0,
         }
+        self._shift = 0.0
         if self.loss == "rank":
             data.set_group([len(features)])
             parameters |= {"lambdarank_pair_method": "mean", "lambdarank_num_pair_per_sample": 8}
+        elif priors is not None:
+            self._shift = float(np.mean(scores - priors))
+        if priors is not None:
+            data.set_base_margin(np.asarray(priors, np.float32) + np.float32(self._shift))
         self._booster = xgboost.train(parameters, data, ROUNDS)
 
-    def predict(self, features: np.ndarray) -> np.ndarray:
-        """A score for each row; zeros before the first ``fit``."""
+    def predict(self, features: np.ndarray, priors: np.ndarray | None = None) -> np.ndarray:
+        """A score for each row; before the first ``fit`` what was thought before."""
         if self._booster is None:
-            return np.zeros(len(features), np.float32)
-        return self._booster.inplace_predict(features)
+            return np.zeros(len(features), np.float32) if priors is None else np.asarray(priors, np.float32)
+        margin = None if priors is None else np.asarray(priors, np.float32) + np.float32(self._shift)
+        return self._booster.inplace_predict(features, base_margin=margin)

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from tvmlite.autotune import callback, engine, model
 from tvmlite.autotune import records as rec
+from tvmlite.autotune.learner import TUNERS
 from tvmlite.autotune.measure import LocalRunner, Runner
 from tvmlite.autotune.scheduler import Scheduler
-from tvmlite.autotune.tuners import TUNERS, Tuner
+from tvmlite.autotune.tuners import Tuner
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.te.space import Task, rule_of
 

@@ -1,4 +1,4 @@
-"""Tuners: each proposes configurations and learns from what came of them; random, grid, genetic, XGBoost."""
+"""Tuners: each proposes configurations and learns from what came of them; here random, grid and genetic."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tvmlite.autotune import engine
-from tvmlite.autotune.features import KnobFeatures
+from tvmlite.autotune.build import Builder
 from tvmlite.autotune.measure import LocalRunner, Runner
-from tvmlite.autotune.model import CostModel
-from tvmlite.autotune.search import most_promising
 from tvmlite.core.errors import InputError
 from tvmlite.te.space import ConfigSpace, Task
 
@@ -29,6 +27,7 @@ class Tuner:
         self.task, self.seed = task, seed
         self.space: ConfigSpace = task.config_space
         self.generator = np.random.default_rng(seed)
+        self.builder = Builder(task)
         self.proposed: dict[int, None] = {}
         self.speeds: dict[int, float] = {}
 
@@ -41,6 +40,9 @@ class Tuner:
     def take(self, index: int) -> None:
         """Count configuration ``index`` among those proposed: it is measured without having been."""
         self.proposed[index] = None
+
+    def ponder(self) -> None:
+        """Called while a batch is being measured: time to prepare for the next."""
 
     def learn(self, indices: Sequence[int], speeds: Sequence[float]) -> None:
         """What came of configurations: operations a second, 0 for those that failed."""
@@ -130,45 +132,3 @@ class GATuner(Tuner):
             if len(children) == count:
                 break
         return [*children, *self._fresh(count - len(children))] if len(children) < count else list(children)
-
-
-class XGBTuner(Tuner):
-    """A cost model learns from what was measured; what it thinks quickest is measured next.
-
-    The first ``first`` configurations are random, and later one in ``1 / explore``: the model knows only what
-    it has seen.
-    """
-
-    name = "xgboost"
-
-    def __init__(
-        self, task: Task, seed: int = 0, loss_type: str = "rank", first: int = 16, explore: float = 0.1
-    ) -> None:
-        super().__init__(task, seed)
-        self.first, self.explore = first, explore
-        self.features = KnobFeatures(self.space)
-        self.model = CostModel(loss_type, seed)
-
-    def _choose(self, count: int) -> list[int]:
-        if len(self.speeds) < self.first:
-            return self._fresh(min(count, self.first - len(self.proposed) or count))
-        known = np.array(sorted(self.speeds))
-        speeds = np.array([self.speeds[n] for n in known.tolist()])
-        self.model.fit(self.features(known), speeds)
-        parents = known[np.argsort(-speeds, kind="stable")]
-        random = int(self.generator.binomial(count, self.explore))
-        best = most_promising(
-            self.space,
-            lambda numbers: self.model.predict(self.features(numbers)),
-            count - random,
-            self.proposed,
-            parents,
-            self.generator,
-        )
-        return [*best, *self._fresh(count - len(best))]
-
-
-TUNERS: dict[str, type[Tuner]] = {
-    tuner.name: tuner for tuner in (XGBTuner, RandomTuner, GridSearchTuner, GATuner)
-}
-"""The tuners by the names users give them."""

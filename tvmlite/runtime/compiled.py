@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from tvmlite.runtime import arguments
 from tvmlite.runtime.arguments import ArrayParameter
 from tvmlite.runtime.plan import Plan, Planner, check_code
 from tvmlite.runtime.scratch import Scratch, ScratchPool
-from tvmlite.runtime.timing import Evaluation, Timing, measure
+from tvmlite.runtime.timing import Clock, Evaluation, Timing, measure
 
 _ffi: Any = cffi.FFI()
 _CHARS = _ffi.typeof("char[]")
@@ -96,6 +97,7 @@ class CompiledFunction:
         number: int | None = None,
         repeat: int | None = None,
         budget: float = 0.5,
+        clock: Clock = time.perf_counter,
         **named: Any,
     ) -> Timing:
         """Seconds of one call with these arguments, checks not counted; see ``timing.measure``."""
@@ -104,7 +106,7 @@ class CompiledFunction:
         try:
             function = self._function
             self._run(row, scratch)
-            return measure(lambda: function(*row), number, repeat, budget)
+            return measure(lambda: function(*row), number, repeat, budget, clock)
         finally:
             self._put_scratch(scratch)
 

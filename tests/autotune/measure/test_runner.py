@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tvmlite.autotune.build import Built, build, reference
+from tvmlite.autotune.build import Builder, Built, reference
 from tvmlite.autotune.measure import Candidate, LocalRunner
 from tvmlite.core.errors import InputError
 from tvmlite.te.space import Task
@@ -20,7 +20,7 @@ def runner() -> Iterator[LocalRunner]:
 
 
 def candidate(task: Task, number: int = 0) -> Candidate:
-    built = build(task, task.config_space.get(number))
+    built = Builder(task).built(task.config_space.get(number))
     assert isinstance(built, Built)
     return built.candidate
 

@@ -6,8 +6,10 @@ tuner. It is given LLVM IR and numbers, nothing that is pickled or evaluated.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +20,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import Signature
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.target import Target
+from tvmlite.runtime import threads
 from tvmlite.runtime.compiled import CompiledFunction
 from tvmlite.runtime.tensor import empty_array
 from tvmlite.te.codegen import jit, process
@@ -29,12 +32,21 @@ Candidates add in other orders than the reference: 3e-6 of the largest for sums 
 """
 
 
+HOPELESS = 4.0
+"""A candidate so many times slower than the best of its task is not timed more than once."""
+
+COLD = 1e-4
+"""Seconds by which the first call of a function may take longer than others."""
+
+
 @dataclass
 class _Task:
-    """What all candidates of a task share: the arrays they are called with, the right answers."""
+    """What all candidates of a task share: the arrays they are called with, the right answers; and the least
+    seconds that one of them took."""
 
     arrays: list[np.ndarray]
     expected: dict[int, np.ndarray]
+    least: float = math.inf
 
 
 class Worker:
@@ -42,6 +54,8 @@ class Worker:
 
     def __init__(self) -> None:
         self.tasks: dict[str, _Task] = {}
+        # On one thread, what other processes take of the processor is not the candidate's time.
+        self.clock = time.thread_time if threads.num_threads() == 1 else time.perf_counter
 
     def answer(self, fields: dict[str, Any], payload: bytes) -> dict[str, Any]:
         """Carry out one request."""
@@ -70,10 +84,17 @@ class Worker:
     def _measure(self, fields: dict[str, Any], ir_text: str) -> dict[str, Any]:
         task = self.tasks[fields["task"]]
         function = _function(fields, ir_text)
+        start = self.clock()
         wrong = _wrong(function, task)
+        once = self.clock() - start
         if wrong:
             return {"error": "wrong answer", "message": wrong}
-        timing = function.time(*task.arrays, number=fields["number"], budget=fields["budget"])
+        if once > HOPELESS * task.least + COLD:
+            return {"costs": [once], "busy": 0.0}
+        timing = function.time(
+            *task.arrays, number=fields["number"], budget=fields["budget"], clock=self.clock
+        )
+        task.least = min(task.least, timing.median)
         return {"costs": list(timing.runs), "busy": timing.busy}
 
     def _compare(self, fields: dict[str, Any], texts: str) -> dict[str, Any]:
@@ -85,11 +106,11 @@ class Worker:
             wrong = _wrong(function, task)
             if wrong:
                 return {"error": "wrong answer", "message": wrong}
-        once = [function.time(*task.arrays, repeat=1) for function in functions]
+        once = [function.time(*task.arrays, repeat=1, clock=self.clock) for function in functions]
         for _ in range(fields["rounds"]):
             for function, first, costs in zip(functions, once, runs, strict=True):
                 repeat = max(1, min(20, int(fields["budget"] / (first.median * first.number))))
-                timing = function.time(*task.arrays, number=first.number, repeat=repeat)
+                timing = function.time(*task.arrays, number=first.number, repeat=repeat, clock=self.clock)
                 costs.extend(timing.runs)
         return {"runs": runs}
 
