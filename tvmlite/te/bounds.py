@@ -6,7 +6,7 @@ loops inside its attach point run; the loops outside stand still. From that its 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
@@ -32,8 +32,8 @@ from tvmlite.te.relations import (
 )
 from tvmlite.te.scan import ScanOp
 from tvmlite.te.schedule import Schedule
-from tvmlite.te.stage import AT, Fuse, Stage
-from tvmlite.te.stage_base import loops_around
+from tvmlite.te.stage import AT, Fuse, Split, Stage
+from tvmlite.te.stage_base import SHRINK, loops_around
 from tvmlite.te.tensor import IterVar, Operation, Tensor, TensorRead
 from tvmlite.te.widen import Widening
 
@@ -89,7 +89,14 @@ class Bounds:
 
     def _tell(self, stage: Stage, leaf: IterVar, told: set[Number]) -> None:
         """What follows for other axes from one turn of the loop ``leaf``: their ranges are not empty, and
-        those it was fused from stay in theirs, which the quotient by an unknown extent does not show."""
+        those it was fused from stay in theirs, which the quotient by an unknown extent does not show; nor
+        does it show that the tiles of a split that shrinks do."""
+        for split in stage.relations:
+            if isinstance(split, Split) and split.tail == SHRINK and split.outer is leaf:
+                begin, size = self.ranges[split.inner]
+                self.analyzer.assume(
+                    self.position(leaf) * size + begin + size <= self.ranges[split.parent].extent
+                )
         for axis in met_with(stage.relations, leaf):
             extent = self.ranges[axis].extent
             if axis is not leaf and isinstance(extent, Expr) and extent not in told:
@@ -124,9 +131,14 @@ def infer(
     given: Collection[Operation],
     analyzer: Analyzer,
     widening: Widening,
+    known: Mapping[IterVar, e.Var] | None = None,
 ) -> Bounds:
-    """The bounds of a normalised ``schedule``. The tensors of the operations ``given`` are needed whole."""
-    bounds = Bounds(analyzer, widening)
+    """The bounds of a normalised ``schedule``. The tensors of the operations ``given`` are needed whole.
+
+    Loops that are ``known`` keep their variables where they can: a part of one schedule's loops can then
+    stand among those of another.
+    """
+    bounds = Bounds(analyzer, widening, loops=dict(known or {}))
     consumers: dict[Operation, list[Stage]] = {stage.op: [] for stage in schedule.stages}
     for stage in schedule.stages:
         for op in dict.fromkeys(tensor.op for tensor in stage.op.inputs):
@@ -168,7 +180,10 @@ def _set_loops(stage: Stage, bounds: Bounds) -> None:
     for leaf in stage.leaf_iter_vars:
         first, var = bounds.ranges[leaf].min, bounds.variable(leaf)
         # A formula's variable counts from the range's min, a loop's from 0: they are one only if that is 0.
-        bounds.loops[leaf] = var if e.is_const(first, 0) else e.Var(var.name, var.dtype)
+        if e.is_const(first, 0):
+            bounds.loops[leaf] = var
+        elif bounds.loops.get(leaf, var) is var:
+            bounds.loops[leaf] = e.Var(var.name, var.dtype)
 
 
 def _set_region(

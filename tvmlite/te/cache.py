@@ -46,6 +46,7 @@ def cache_write(schedule: Schedule, tensor: Any, scope: str) -> Any:
     op = stage.op
     _check(stage, tensors)
     assert isinstance(op, t.ComputeOp)
+    stage.refuse_shrinking("cache_write", ("data",))
     reducing = made_from(stage.relations, op.reduce_axis)
     _check_apart(stage, op, reducing)
     loops = [leaf for leaf in stage.leaf_iter_vars if leaf not in reducing]

@@ -115,8 +115,8 @@ def _replay(
     images = dict(image)
     for relation in reversed(chosen):
         match relation:
-            case Split(parent, outer, inner, factor, nparts):
-                images[outer], images[inner] = consumer.split(images[parent], factor, nparts)
+            case Split(parent, outer, inner, factor, nparts, tail):
+                images[outer], images[inner] = consumer.split(images[parent], factor, nparts, tail)
             case Fuse(outer, inner, fused):
                 consumer.reorder(*_neighbours(consumer, images[outer], images[inner]))
                 images[fused] = consumer.fuse(images[outer], images[inner])

@@ -39,6 +39,7 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int 
             "expected a reduce axis",
             Span.of_caller(),
         )
+    stage.refuse_shrinking("rfactor")
     place = factor_axis + len(op.axis) + 1 if factor_axis < 0 else factor_axis
     if not 0 <= place <= len(op.axis):
         raise ScheduleError(

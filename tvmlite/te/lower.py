@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tvmlite.core.errors import ScheduleError, TensorExpressionError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
+from tvmlite.te import tails
 from tvmlite.te import tensor as t
 from tvmlite.te.arith import Analyzer
 from tvmlite.te.bounds import Bounds, Formula, formula_of, infer, never_negative
@@ -55,25 +57,59 @@ def lower(
         for stage in normal.stages
         if isinstance(stage.op, t.ComputeOp)
     }
-    analyzer = Analyzer()
-    bounds = infer(normal, formulas, given, analyzer, widening)
+    building, body = _built(normal, _Given(params, given, formulas, widening))
+    body = ir.sequence(*_room_for_scans(normal, widening), body)
 
-    buffers = _buffers(normal, params, bounds)
-    layouts = {stage.op: stage.layout for stage in normal.stages if stage.layout is not None}
-    same = _same_memory(normal)
-    whole = given | {tensor.op for tensor in same}
-    shared = frozenset(x for x, y in same.items() if x is y or x in _scan(y).update)
-    attached = _attached(normal)
-    building = Building(bounds, formulas, buffers, whole, attached, normal.current, layouts, shared)
-    roots = [s for s in normal.stages if s.attach_type != AT and not isinstance(s.op, t.PlaceholderOp)]
-    body = ir.sequence(*_room_for_scans(normal, widening), attach(building, roots, ir.Seq(())))
-
+    buffers = building.buffers
     order = [buffers[params[a]] if isinstance(a, Tensor) else widening.variable(a) for a in args]
     outputs = [buffers[x] for x in params.values() if not isinstance(x.op, t.PlaceholderOp)]
     sizes = _sizes(args, params, widening)
     function = ir.Function(name, tuple(order), tuple(outputs), sizes, body)
     _check_bound(function)
     return simplify_once(function)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What is the same however loops are arranged."""
+
+    params: dict[Tensor, Tensor]
+    ops: frozenset[Operation]
+    formulas: dict[Operation, Formula]
+    widening: Widening
+
+
+def _built(
+    normal: Schedule, given: _Given, loop: IterVar | None = None, around: Building | None = None
+) -> tuple[Building, ir.Stmt]:
+    """The loop nests of ``normal``. If only ``loop`` is wanted, what is outside it is as in ``around``."""
+    known = None if around is None else around.bounds.loops
+    bounds = infer(normal, given.formulas, given.ops, Analyzer(), given.widening, known)
+    buffers = _buffers(normal, given.params, bounds)
+    loops = None
+    if loop is not None and around is not None:
+        loops, stages = tails.inside(normal, loop)
+        for stage in normal.stages:
+            if stage not in stages:
+                bounds.ranges.update((a, around.bounds.ranges[a]) for a in _element_axes(stage))
+                buffers.update((one, around.buffers[one]) for one in stage.op.outputs)
+    layouts = {stage.op: stage.layout for stage in normal.stages if stage.layout is not None}
+    same = _same_memory(normal)
+    whole = given.ops | {tensor.op for tensor in same}
+    shared = frozenset(x for x, y in same.items() if x is y or x in _scan(y).update)
+    attached = _attached(normal)
+    building = Building(bounds, given.formulas, buffers, whole, attached, normal.current, layouts, shared, {})
+
+    def smaller(variant: Schedule, outer: IterVar) -> ir.Stmt:
+        return _built(variant, given, outer, building)[0].loops[outer]
+
+    building.after.update(tails.smaller_tiles(normal, bounds.ranges, loops, smaller))
+    roots = [s for s in normal.stages if s.attach_type != AT and not isinstance(s.op, t.PlaceholderOp)]
+    return building, attach(building, roots, ir.Seq(()))
+
+
+def _element_axes(stage: Stage) -> tuple[IterVar, ...]:
+    return stage.op.axis if isinstance(stage.op, t.ComputeOp) else ()
 
 
 def _arguments(schedule: Schedule, args: Sequence[Any]) -> dict[Tensor, Tensor]:

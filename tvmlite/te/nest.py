@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tvmlite.core.errors import ScheduleError, TensorExpressionError
@@ -29,7 +29,8 @@ from tvmlite.te.tensorize import intrinsic_statements
 @dataclass
 class Building:
     """What the loop nests are built from, and where they go: ``attached`` are the stages that stand in a
-    loop, ``current`` gives what stands for a tensor, ``shared`` tensors live in the memory of others."""
+    loop, ``current`` gives what stands for a tensor, ``shared`` tensors live in the memory of others, and
+    ``after`` is what comes after a loop. ``loops`` is filled with the loops as they are built."""
 
     bounds: Bounds
     formulas: dict[Operation, Formula]
@@ -39,6 +40,8 @@ class Building:
     current: Callable[[Tensor], Tensor]
     layouts: dict[Operation, IndexMap]
     shared: frozenset[Tensor]
+    after: dict[IterVar, list[ir.Stmt]]
+    loops: dict[IterVar, ir.Stmt] = field(default_factory=dict)
 
     def first(self, op: Operation) -> tuple[Number, ...]:
         """The element of ``op``'s tensors that stands first in their buffers."""
@@ -127,6 +130,7 @@ def _tensorized(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stm
         )
     if reset is not None:
         return _loops(stage, building, update, guards, _reset(stage, bounds, outer, reset, guards), outer)
+    stage.refuse_shrinking("tensorize", ("reduce",))
     first = _first_turn(stage, bounds, around)
     return _loops(stage, building, ir.If(first, body, update), guards, leaves=outer)
 
@@ -190,7 +194,8 @@ def _around(stage: Stage, leaf: IterVar, building: Building, guards: list[Guard]
     for one, producer in ahead:
         assert isinstance(body, ir.For)
         body = one_ahead(one, producer, body, building)
-    return body
+    building.loops[leaf] = body
+    return ir.sequence(body, *building.after.get(leaf, ()))
 
 
 def _in_pieces(stage: Stage, leaf: IterVar, loop: ir.Stmt) -> ir.Stmt:

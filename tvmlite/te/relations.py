@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from tvmlite.core.node import alike
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr
-from tvmlite.te.stage_base import Fuse, Relation, Singleton, Split
+from tvmlite.te.stage_base import SHRINK, Fuse, Relation, Singleton, Split
 from tvmlite.te.tensor import IterVar
 
 Number: TypeAlias = int | Expr
@@ -55,6 +55,31 @@ def same(a: Number, b: Number) -> bool:
     return alike(a, b)
 
 
+class Tiles(NamedTuple):
+    """``turns`` tiles of ``size``, from ``begin`` on."""
+
+    size: int
+    begin: Number
+    turns: Number
+
+
+def shrinking(extent: Number, factor: Any) -> list[Tiles]:
+    """The tiles that an axis of ``extent`` is split into: as many of ``factor`` as fit, then one of the rest
+    if that is known, else tiles of half the size, as often as there is a half, and at last of one."""
+    size = int(factor)
+    if isinstance(extent, int):
+        size = max(1, min(size, extent))
+        rest = extent % size
+        whole = Tiles(size, 0, extent // size)
+        return [whole, Tiles(rest, extent - rest, 1)] if rest else [whole]
+    found = [Tiles(size, 0, extent // size)]
+    while size > 1:
+        begin = extent // size * size
+        size = size // 2 if size % 2 == 0 else 1
+        found.append(Tiles(size, begin, (extent - begin) // size))
+    return found
+
+
 def pass_down(
     relations: Sequence[Relation],
     ranges: Ranges,
@@ -64,6 +89,9 @@ def pass_down(
     """Complete ``ranges``, which has those of the operation's axes, by those of all axes made from them."""
     for relation in relations:
         match relation:
+            case Split(parent, outer, inner, factor, tail="shrink", piece=piece):
+                size, begin, turns = shrinking(ranges[parent].extent, factor)[piece]
+                ranges[outer], ranges[inner] = Extent(0, simplify(turns)), Extent(simplify(begin), size)
             case Split(parent, outer, inner, factor, nparts):
                 extent = ranges[parent].extent
                 given = widen(factor if nparts is None else nparts)
@@ -142,6 +170,8 @@ def overruns(
         match relation:
             case Split(parent, outer, inner):
                 made = ranges[outer].extent * ranges[inner].extent
+                if relation.tail == SHRINK:
+                    made = ranges[parent].extent
                 if outer in risky or inner in risky or not prove_equal(ranges[parent].extent, made):
                     risky.add(parent)
     return risky
@@ -177,7 +207,8 @@ def intervals_up(relations: Sequence[Relation], ranges: Ranges, found: dict[Iter
     for relation in reversed(relations):
         match relation:
             case Split(parent, outer, inner):
-                if _whole(found[outer], ranges[outer]) and _whole(found[inner], ranges[inner]):
+                whole = _whole(found[outer], ranges[outer]) and _whole(found[inner], ranges[inner])
+                if whole and relation.piece == 0:
                     found[parent] = _all_of(ranges[parent])
                     continue
                 factor = ranges[inner].extent

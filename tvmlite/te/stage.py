@@ -14,9 +14,11 @@ from tvmlite.te import tensor as t
 from tvmlite.te import threads
 from tvmlite.te.stage_base import (
     AT,
+    GUARD,
     INLINE,
     PARALLEL,
     ROOT,
+    SHRINK,
     UNROLL,
     VECTORIZE,
     Fuse,
@@ -55,7 +57,7 @@ class Stage(MemoryPrimitives, OrderPrimitives):
 
     @primitive
     def split(
-        self, parent: IterVar, factor: Extent | None = None, nparts: Extent | None = None
+        self, parent: IterVar, factor: Extent | None = None, nparts: Extent | None = None, tail: str = GUARD
     ) -> tuple[IterVar, IterVar]:
         """One loop becomes two: ``factor`` is the inner's extent, or ``nparts`` the outer's.
 
@@ -67,6 +69,20 @@ class Stage(MemoryPrimitives, OrderPrimitives):
                                                         C[i.outer * 4 + i.inner] = ...
 
         The guard is there only where 4 is not known to divide n. Gives ``(outer, inner)``.
+
+        With ``tail="shrink"`` there is none, but further loops for what fills no tile of 4: one tile of the
+        rest where n is known, else tiles of half the size, of half that, and so on down to 1::
+
+            for i in range(n):       -->    for i.outer in range(n // 4):
+                C[i] = ...                      for i.inner in range(4):
+                                                    C[i.outer * 4 + i.inner] = ...
+                                            for i.outer in range((n - n // 4 * 4) // 2):
+                                                for i.inner in range(2):
+                                                    C[n // 4 * 4 + i.outer * 2 + i.inner] = ...
+                                            for i.outer in range(n - n // 2 * 2):
+                                                C[n // 2 * 2 + i.outer] = ...
+
+        What is computed at these loops is there in all of them; ``i.outer`` must stay a loop.
         """
         position = self.require_leaf("split", parent)
         if (factor is None) == (nparts is None):
@@ -74,9 +90,14 @@ class Stage(MemoryPrimitives, OrderPrimitives):
         for label, value in (("factor", factor), ("nparts", nparts)):
             if value is not None and not _is_extent(value):
                 raise self.error("split", f"by {label} {value!r}: expected an int of at least 1", parent)
+        if tail not in (GUARD, SHRINK):
+            raise self.error("split", f'with tail {tail!r}: expected "guard" or "shrink"', parent)
+        if tail == SHRINK and not isinstance(factor, (int, np.integer, e.Const)):
+            given = f"nparts={nparts}" if factor is None else f"factor={factor}"
+            raise self.error("split", f'with tail="shrink" and {given}: expected an int as factor', parent)
         outer = IterVar(None, e.Var(f"{parent.var.name}.outer", parent.var.dtype), parent.kind)
         inner = IterVar(None, e.Var(f"{parent.var.name}.inner", parent.var.dtype), parent.kind)
-        self.relations.append(Split(parent, outer, inner, factor, nparts))
+        self.relations.append(Split(parent, outer, inner, factor, nparts, tail, span=Span.of_caller()))
         self.replace_leaves(position, position + 1, [outer, inner])
         return outer, inner
 

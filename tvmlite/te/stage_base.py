@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
@@ -21,17 +21,25 @@ if TYPE_CHECKING:
 
 PARALLEL, VECTORIZE, UNROLL = "parallel", "vectorize", "unroll"
 ROOT, INLINE, AT = "root", "inline", "at"
+GUARD, SHRINK = "guard", "shrink"
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """``parent = outer * extent(inner) + inner``; one of ``factor`` and ``nparts`` is given."""
+    """``parent = outer * extent(inner) + inner``; one of ``factor`` and ``nparts`` is given.
+
+    Where ``tail`` is "shrink", the tiles are those of one ``piece`` of the axis, of ``relations.shrinking``;
+    ``inner`` counts from where that begins.
+    """
 
     parent: IterVar
     outer: IterVar
     inner: IterVar
     factor: Extent | None
     nparts: Extent | None
+    tail: str = GUARD
+    piece: int = 0
+    span: Span | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +193,18 @@ class StageBase:
     ) -> ScheduleError:
         text = f"{primitive}: axis {axis.var.name} of stage {self.name} {what}"
         return ScheduleError(text, span or Span.of_caller(), hint)
+
+    def refuse_shrinking(self, primitive: str, kinds: Collection[str] = ("data", "reduce")) -> None:
+        """A ScheduleError if an axis of these ``kinds`` is split into shrinking tiles: its iterations are
+        those of several loops."""
+        for split in self.relations:
+            if isinstance(split, Split) and split.tail == SHRINK and split.parent.kind in kinds:
+                raise self.error(
+                    primitive,
+                    'is split with tail="shrink", so several loops run over it',
+                    split.parent,
+                    hint='tail="guard" keeps it in one',
+                )
 
     def replace_leaves(self, begin: int, end: int, new: list[IterVar]) -> None:
         for axis in self.leaf_iter_vars[begin:end]:

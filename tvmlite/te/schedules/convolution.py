@@ -16,9 +16,10 @@ from tvmlite.te.schedules.group import (
 )
 from tvmlite.te.schedules.injective import elementwise_loops
 from tvmlite.te.schedules.sliding import sliding
-from tvmlite.te.schedules.tile import candidates, register_tile, tile_for
+from tvmlite.te.schedules.tile import candidates, register_tile, tail_of, tile_for
 from tvmlite.te.space.choices import OptionChoice, ReorderChoice, SplitChoice
 from tvmlite.te.stage import Stage
+from tvmlite.te.stage_base import GUARD
 from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
 
 PLAIN_VECTORS = 2
@@ -79,7 +80,8 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     if lane is None:
         outer_block, lane = stage.split(channel, factor=block)
     outer_block, inner_block = stage.split(outer_block, factor=blocks)
-    tiles, pixel = stage.split(along, factor=wide)
+    tail = GUARD if _few_rows(anchor) else tail_of(product(extent_of(a) for a in pixels))
+    tiles, pixel = stage.split(along, factor=wide, tail=tail)
     inner = [pixel]
     if high > 1:
         rows[-1], inner_row = stage.split(rows[-1], factor=high)
@@ -90,7 +92,7 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     if in_blocks:
         for axis in tile[:-1]:
             stage.unroll(axis)
-    place = _spread(group, stage, batch, [outer_block, *rows, tiles], anchor)
+    place = _spread(group, stage, batch, [outer_block, *rows, tiles], anchor, tail == GUARD)
     accumulate(group, anchor, stage, place)
     finish(group, host)
 
@@ -101,7 +103,7 @@ def _packed_tile(
     """The knob ``tile``: how many blocks of channels, rows and pixels of a row are computed at once."""
     config, dtype = group.config, anchor.output(0).dtype
     width, count = extent_of(pixels[-1]), extent_of(anchor.axis[1])
-    best = tile_for(group.target, dtype, block, width, count, even=pixelwise)
+    best = tile_for(group.target, dtype, block, width, count, even=pixelwise or width is None)
     default = SplitChoice((-1, best.blocks, 1, best.rows))
     height = 1 if pixelwise or len(pixels) < 2 else extent_of(pixels[-2])
     vectors = max(1, block // group.target.lanes(dtype))
@@ -118,14 +120,15 @@ def _packed_tile(
 
 
 def _spread(
-    group: Group, stage: Stage, batch: IterVar, loops: Sequence[IterVar], anchor: ComputeOp
+    group: Group, stage: Stage, batch: IterVar, loops: Sequence[IterVar], anchor: ComputeOp, one_loop: bool
 ) -> IterVar:
     """Put the loops over blocks, rows and tiles in order and share the outer ones out among the threads;
     gives the innermost.
 
     Knobs: ``panel_blocks`` and ``panel_tiles``, how many turns of the first and of the last of ``loops`` make
     a panel, whose data stays in a cache (1: no panel); ``order`` of the loops, with those of a panel inside
-    that over panels; ``grain``, how many of them, from the innermost on, one thread keeps.
+    that over panels; ``grain``, how many of them, from the innermost on, one thread keeps: that over tiles
+    at least, unless all tiles are in ``one_loop``.
     """
     config, count = group.config, len(loops)
     for name, extent in (("panel_blocks", anchor.axis[1]), ("panel_tiles", anchor.axis[-2])):
@@ -137,7 +140,7 @@ def _spread(
     first, *rows, last = range(count)
     groups = [(first, count), *((row,) for row in rows), (last, count + 1)]
     config.define_reorder("order", range(count + 2), "interleave", groups=groups)
-    config.define_knob("grain", range(count))
+    config.define_knob("grain", range(0 if one_loop else 1, count))
     config.suggest("order", ReorderChoice((*range(count - 1), count, count - 1, count + 1)))
     slots = [
         *(axes[0] for axes in nest),
@@ -147,13 +150,18 @@ def _spread(
     stage.reorder(*ordered)
     if not worth_threads(work_of(anchor)):
         return ordered[-1]
-    images, _, *heights = (extent_of(a) for a in anchor.axis[:-1])
-    known = product([images, *heights[:-1]])
-    config.suggest("grain", OptionChoice(0 if known is not None and known < ENOUGH_ROWS else 1))
+    config.suggest("grain", OptionChoice(0 if _few_rows(anchor) else 1))
     kept = config["grain"].val
     shared = stage.fuse(batch, *ordered[: len(ordered) - kept])
     stage.parallel(shared)
     return ordered[-1] if kept else shared
+
+
+def _few_rows(anchor: ComputeOp) -> bool:
+    """Whether rows alone are too few to be shared out among threads."""
+    images, _, *heights = (extent_of(a) for a in anchor.axis[:-1])
+    known = product([images, *heights[:-1]])
+    return known is not None and known < ENOUGH_ROWS
 
 
 def accumulate(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> None:

@@ -13,8 +13,9 @@ from tvmlite.te.schedules.group import (
     worth_threads,
 )
 from tvmlite.te.schedules.injective import elementwise_loops
-from tvmlite.te.schedules.tile import tile_for
+from tvmlite.te.schedules.tile import tail_of, tile_for
 from tvmlite.te.stage import Stage
+from tvmlite.te.stage_base import GUARD
 from tvmlite.te.tensor import ComputeOp, IterVar
 from tvmlite.te.tensor_intrin import TensorIntrin
 
@@ -42,21 +43,26 @@ def matrix_product(group: Group) -> None:
     block = extent_of(lane)
     assert block is not None
     dtype = anchor.output(0).dtype
-    tile = tile_for(group.target, dtype, block, extent_of(row), extent_of(outer))
+    height = extent_of(row)
+    tile = tile_for(group.target, dtype, block, height, extent_of(outer), even=height is None)
     stage = group.stage(host)
     *lead, column = group.axes(host)
     rows = stage.fuse(*lead[len(batch) :]) if len(lead) > len(batch) else None
     column_blocks, lanes = stage.split(column, factor=block)
     column_tiles, inner_blocks = stage.split(column_blocks, factor=tile.blocks)
-    row_tiles, inner_rows = (None, None) if rows is None else stage.split(rows, factor=tile.rows)
+    chunks = product([*(extent_of(a) for a in batch), _tiles(extent_of(outer), tile.blocks)])
+    few = chunks is not None and chunks < ENOUGH_CHUNKS
+    row_tiles = inner_rows = None
+    if rows is not None:
+        tail = GUARD if few else tail_of(height)
+        row_tiles, inner_rows = stage.split(rows, factor=tile.rows, tail=tail)
     outside = [*lead[: len(batch)], column_tiles]
     inside = [axis for axis in (inner_rows, inner_blocks) if axis is not None]
     stage.reorder(*outside, *([] if row_tiles is None else [row_tiles]), *inside, lanes)
     for axis in inside:
         stage.unroll(axis)
     stage.vectorize(lanes)
-    chunks = product([*(extent_of(a) for a in batch), _tiles(extent_of(outer), tile.blocks)])
-    place = _spread(stage, outside, row_tiles, chunks, worth_threads(work_of(anchor)))
+    place = _spread(stage, outside, row_tiles, few, worth_threads(work_of(anchor)))
     accumulate(group.stage(anchor), stage, place, _pair_product(group, anchor))
     if row_tiles is place:
         steps = anchor.reduce_axis[0]
@@ -78,9 +84,10 @@ def _tiles(extent: int | None, size: int) -> int | None:
 
 
 def _spread(
-    stage: Stage, outside: list[IterVar], row_tiles: IterVar | None, chunks: int | None, parallel: bool
+    stage: Stage, outside: list[IterVar], row_tiles: IterVar | None, few: bool, parallel: bool
 ) -> IterVar:
-    """Share the outer loops out among the threads; gives the loop in which a tile is computed."""
+    """Share the outer loops, which have ``few`` turns or enough, out among the threads; gives the loop in
+    which a tile is computed."""
     if row_tiles is None:
         whole = stage.fuse(*outside)
         if parallel:
@@ -88,7 +95,7 @@ def _spread(
         return whole
     if not parallel:
         return row_tiles
-    if chunks is not None and chunks < ENOUGH_CHUNKS:
+    if few:
         row_tiles = stage.fuse(*outside, row_tiles)
         stage.parallel(row_tiles)
     else:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from tvmlite.core.target import Target
+from tvmlite.te.stage_base import GUARD, SHRINK
 
 FMA_PER_CYCLE = 2
 LOADS_PER_CYCLE = 2
@@ -37,6 +38,12 @@ class RegisterTile:
 
     rows: int
     blocks: int
+
+
+def tail_of(extent: int | None) -> str:
+    """The tail of a split of an axis of ``extent`` (None: unknown) into tiles of registers: one that may be
+    of any size is worth loops of its own."""
+    return SHRINK if extent is None else GUARD
 
 
 @cache

@@ -1,0 +1,192 @@
+"""Splits whose last tiles shrink: loops before and after, the meaning at every extent, what is refused."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite
+from tvmlite import te
+from tvmlite.core.errors import ScheduleError
+
+
+def text(block: str) -> str:
+    return textwrap.dedent(block).strip()
+
+
+def sums(n: Any) -> Any:
+    """Row sums, and then one more in each."""
+    A = te.placeholder((n, 8), name="A")
+    k = te.reduce_axis((0, 8), name="k")
+    B = te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    C = te.compute((n,), lambda i: B[i] + 1.0, name="C")
+    return te.create_schedule(C.op), A, B, C
+
+
+def holds(s: Any, args: Any, run: Any, rows: int) -> None:
+    a = np.random.rand(rows, 8).astype("f4")
+    results = run(s, args, [a], [(rows,)])
+    results += [tvmlite.build(s, args, target=t, name="summed")(a) for t in ("native", "c")]
+    for result in results:
+        np.testing.assert_allclose(result, a.sum(1) + 1, rtol=1e-5)
+
+
+def test_an_unknown_rest_is_done_in_tiles_that_are_halved(loops: Any, run: Any) -> None:
+    s, A, B, C = sums(te.var("n"))
+    outer, inner = s[C].split(C.op.axis[0], factor=4, tail="shrink")
+    s[C].unroll(inner)
+    s[B].compute_at(s[C], outer)
+
+    assert loops(s, [A, C]) == text(
+        """
+        for i.outer in range(0, n // 4):
+            allocate B[4] float32:
+                for i in range(0, 4):
+                    B[i] = 0.0
+                    for k in range(0, 8):
+                        B[i] = B[i] + A[i.outer * 4 + i, k]
+                for i.inner in unroll(0, 4):
+                    C[i.outer * 4 + i.inner] = B[i.inner] + 1.0
+        for i.outer_1 in range(0, n // 2 - n // 4 * 2):
+            allocate B_1[2] float32:
+                for i in range(0, 2):
+                    B_1[i] = 0.0
+                    for k in range(0, 8):
+                        B_1[i] = B_1[i] + A[n // 4 * 4 + i.outer_1 * 2 + i, k]
+                for i.inner_1 in unroll(0, 2):
+                    C[n // 4 * 4 + i.outer_1 * 2 + i.inner_1] = B_1[i.inner_1] + 1.0
+        for i.outer_2 in range(0, n - n // 2 * 2):
+            allocate B_2[1] float32:
+                B_2[0] = 0.0
+                for k in range(0, 8):
+                    B_2[0] = B_2[0] + A[n // 2 * 2 + i.outer_2, k]
+                C[n // 2 * 2 + i.outer_2] = B_2[0] + 1.0
+        """
+    )
+    for rows in (0, 1, 2, 3, 4, 7, 13):
+        holds(s, [A, C], run, rows)
+
+
+def test_a_known_rest_is_one_tile(loops: Any, run: Any) -> None:
+    s, A, B, C = sums(11)
+    outer, inner = s[C].split(C.op.axis[0], factor=4, tail="shrink")
+    s[C].vectorize(inner)
+    s[B].compute_at(s[C], outer)
+
+    assert loops(s, [A, C]).splitlines()[8:] == [
+        "allocate B_1[3] float32:",
+        "    for i in range(0, 3):",
+        "        B_1[i] = 0.0",
+        "        for k in range(0, 8):",
+        "            B_1[i] = B_1[i] + A[i + 8, k]",
+        "    for i.inner_1 in vectorize(0, 3):",
+        "        C[i.inner_1 + 8] = B_1[i.inner_1] + 1.0",
+    ]
+    holds(s, [A, C], run, 11)
+
+
+@pytest.mark.parametrize("rows", [8, 3])
+def test_without_a_rest_there_is_one_loop(rows: int, loops: Any, run: Any) -> None:
+    shrinking, A, _, C = sums(rows)
+    shrinking[C].split(C.op.axis[0], factor=4, tail="shrink")
+    guarded, A_, _, C_ = sums(rows)
+    guarded[C_].split(C_.op.axis[0], factor=4)
+
+    assert loops(shrinking, [A, C]) == loops(guarded, [A_, C_])
+    holds(shrinking, [A, C], run, rows)
+
+
+def test_tiles_shrink_inside_tiles_that_shrink(run: Any) -> None:
+    n, m = te.var("n"), te.var("m")
+    A = te.placeholder((n, m), name="A")
+    B = te.compute((n, m), lambda i, j: A[i, j] * 2.0, name="B")
+    C = te.compute((n, m), lambda i, j: B[i, j] + A[i, j], name="C")
+    s = te.create_schedule(C.op)
+    outer, i = s[C].split(C.op.axis[0], factor=6, tail="shrink")
+    along, j = s[C].split(C.op.axis[1], factor=4, tail="shrink")
+    s[C].reorder(outer, along, i, j)
+    s[C].vectorize(j)
+    s[B].compute_at(s[C], along)
+    _, within = s[B].split(B.op.axis[1], factor=3, tail="shrink")
+    s[B].unroll(within)
+
+    for shape in ((13, 11), (6, 4), (5, 3), (1, 9), (0, 2)):
+        a = np.random.rand(*shape).astype("f4")
+        results = run(s, [A, C], [a], [shape])
+        results += [tvmlite.build(s, [A, C], target=t)(a) for t in ("native", "c")]
+        for result in results:
+            np.testing.assert_allclose(result, a * 3, rtol=1e-6)
+
+
+def test_a_reduction_shrinks_and_starts_once(run: Any) -> None:
+    s, A, B, C = sums(5)
+    s[B].split(B.op.reduce_axis[0], factor=3, tail="shrink")
+    outer, _ = s[C].split(C.op.axis[0], factor=2, tail="shrink")
+    s[C].parallel(outer)
+    holds(s, [A, C], run, 5)
+
+
+def test_a_fused_loop_shrinks(run: Any) -> None:
+    n = te.var("n")
+    A = te.placeholder((n, 3), name="A")
+    C = te.compute((n, 3), lambda i, j: A[i, j] + 1.0, name="C")
+    s = te.create_schedule(C.op)
+    _, inner = s[C].split(s[C].fuse(*C.op.axis), factor=8, tail="shrink")
+    s[C].vectorize(inner)
+
+    for rows in (1, 3, 5, 9):
+        a = np.random.rand(rows, 3).astype("f4")
+        for result in [*run(s, [A, C], [a], [(rows, 3)]), tvmlite.build(s, [A, C])(a)]:
+            np.testing.assert_allclose(result, a + 1)
+
+
+def test_a_schedule_is_replayed_with_its_tails(loops: Any) -> None:
+    s, A, _, C = sums(te.var("n"))
+    s[C].split(C.op.axis[0], factor=4, tail="shrink")
+
+    assert 'tail="shrink"' in str(s.trace) or "tail='shrink'" in str(s.trace)
+    assert loops(s.replay(), [A, C]) == loops(s, [A, C])
+
+
+def test_what_shrinking_tiles_need_is_said() -> None:
+    n = te.var("n")
+    s, _, _, C = sums(n)
+    (i,) = C.op.axis
+    with pytest.raises(ScheduleError, match="axis i of stage C with tail 'shift': expected \"guard\" or"):
+        s[C].split(i, factor=4, tail="shift")
+    for given in ({"nparts": 4}, {"factor": n}):
+        with pytest.raises(ScheduleError, match=r'tail="shrink" and .*=\w+: expected an int as factor'):
+            s[C].split(i, tail="shrink", **given)
+
+
+def test_the_loop_over_tiles_that_shrink_must_stay() -> None:
+    s, A, _, C = sums(te.var("n"))
+    outer, _ = s[C].split(C.op.axis[0], factor=4, tail="shrink")
+    s[C].split(outer, factor=2)
+
+    with pytest.raises(
+        ScheduleError, match=r"(?s)axis i.outer of stage C is no loop any more.*s\[C\]\.split\(C.op.axis"
+    ):
+        te.lower(s, [A, C])
+
+
+def test_the_loops_of_a_tile_must_stay_inside() -> None:
+    s, A, _, C = sums(te.var("n"))
+    outer, inner = s[C].split(C.op.axis[0], factor=4, tail="shrink")
+    s[C].reorder(inner, outer)
+
+    with pytest.raises(ScheduleError, match=r"(?s)axis i.inner of stage C.*is outside i.outer; with tail"):
+        te.lower(s, [A, C])
+
+
+def test_primitives_that_need_one_box_of_iterations_refuse() -> None:
+    s, _, B, C = sums(11)
+    s[C].split(C.op.axis[0], factor=4, tail="shrink")
+    with pytest.raises(ScheduleError, match='cache_write: axis i of stage C is split with tail="shrink"'):
+        s.cache_write(C, "local")
+    outer, _ = s[B].split(B.op.reduce_axis[0], factor=3, tail="shrink")
+    with pytest.raises(ScheduleError, match='rfactor: axis k of stage B is split with tail="shrink"'):
+        s.rfactor(B, outer)
