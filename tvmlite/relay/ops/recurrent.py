@@ -179,12 +179,25 @@ class _Scan:
         )
 
     def multiplied(
-        self, total: loop.Buffer, state: loop.Buffer, matrix: loop.Buffer, begin: int, count: int
+        self,
+        total: loop.Buffer,
+        state: loop.Buffer,
+        matrix: loop.Buffer,
+        begin: int,
+        count: int,
+        time: e.Expr,
     ) -> loop.Stmt:
-        """``total[j] += state @ matrix[:, j]`` for ``count`` columns from ``begin`` on."""
-        rows = ROWS if self.size % ROWS == 0 else 1
+        """``total[j] += state @ matrix[:, j]`` for ``count`` columns from ``begin`` on.
 
-        def block(k: e.Expr) -> loop.Stmt:
+        Every other step goes through the rows backwards: of a matrix that is a little larger than a cache,
+        most is still there from the step before.
+        """
+        rows = ROWS if self.size % ROWS == 0 else 1
+        last = self.size // rows - 1
+
+        def block(n: e.Expr) -> loop.Stmt:
+            k = n + (time % 2) * (last - n * 2)
+
             def column(j: e.Expr) -> loop.Stmt:
                 value = loops.load(total, begin + j)
                 for row in range(rows):
@@ -273,7 +286,7 @@ def rnn_scan(call: Call, data: Tensor, recurrence: Tensor, hidden: Tensor, lengt
         )
         body = loop.sequence(
             scan.begun(total, scan.size, _row(scan, given[0], time, b)),
-            scan.multiplied(total, state, given[1], 0, scan.size),
+            scan.multiplied(total, state, given[1], 0, scan.size, time),
             put,
         )
         return loops.allocated(body, total)
@@ -317,8 +330,8 @@ def gru_scan(
             return loops.store(state, (j,), made)
 
         begin = scan.begun(total, 3 * size, lambda j: e.cast(scan.work, loops.load(given[2], j)))
-        first = scan.multiplied(total, state, given[1], 0, 3 * size if before else 2 * size)
-        more = [] if before else [scan.multiplied(total, masked, given[1], 2 * size, size)]
+        first = scan.multiplied(total, state, given[1], 0, 3 * size if before else 2 * size, time)
+        more = [] if before else [scan.multiplied(total, masked, given[1], 2 * size, size, time)]
         rest = [scan.over_columns(size, reset), *more, scan.over_columns(size, new)]
         return loops.allocated(loop.sequence(begin, first, *rest), total, gates, masked)
 
@@ -369,7 +382,7 @@ def lstm_scan(
 
         body = loop.sequence(
             scan.begun(total, 4 * size, _row(scan, given[0], time, b)),
-            scan.multiplied(total, h, given[1], 0, 4 * size),
+            scan.multiplied(total, h, given[1], 0, 4 * size, time),
             scan.over_columns(size, cells),
             scan.over_columns(size, outputs),
         )
