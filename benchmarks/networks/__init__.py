@@ -8,6 +8,7 @@ import onnx
 
 from networks.dense import mlp
 from networks.encoder import encoder
+from networks.recurrent import lstm
 from networks.residual import resnet18, resnet50
 from networks.separable import mobilenet_v2
 from tvmlite import zoo
@@ -19,6 +20,7 @@ BUILT: dict[str, Callable[[], onnx.ModelProto]] = {
     "bert_base": lambda: encoder(layers=12, hidden=768, heads=12),
     "minilm": lambda: encoder(layers=6, hidden=384, heads=12),
     "mlp": lambda: mlp(784, 512, 512, 10),
+    "lstm": lambda: lstm(steps=50, size=256),
 }
 """The models that are built here."""
 
