@@ -98,7 +98,7 @@ class Search:
         task = tuner.task
         self.tuner, self.runner = tuner, runner
         self.progress = Progress(task, min(trials, len(task.config_space)), weight)
-        self.default = default_config(task)
+        self.default = task.default
         self.reference = reference(task)
         self.earlier = {(r.origin, r.trial, _unnumbered(r.config)): r for r in known if _is_of(r, tuner)}
         self._exhausted = False
@@ -184,11 +184,6 @@ def run(
         while not search.is_over(early_stopping):
             search.step(trials, measuring, callbacks)
     return search.progress
-
-
-def default_config(task: Task) -> ConfigEntity:
-    """The configuration a task has without records."""
-    return task.default
 
 
 class _Batch:

@@ -16,9 +16,10 @@ import numpy as np
 
 from tvmlite.autotune.build import Lowered
 from tvmlite.autotune.features import KnobFeatures
-from tvmlite.autotune.loop_features import NAMES, loop_features
+from tvmlite.autotune.loop_features import loop_features
 from tvmlite.autotune.model import CostModel, Prior
 from tvmlite.autotune.search import most_promising
+from tvmlite.autotune.transfer import known_beforehand
 from tvmlite.autotune.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
 from tvmlite.te.space import Task
 
@@ -28,19 +29,13 @@ POOL = 64
 LOWERED = 24
 """How many more are lowered while a batch is measured."""
 
-_CYCLES = NAMES.index("cycles")
-
-
-def estimate(rows: np.ndarray) -> np.ndarray:
-    """What is thought of loops before anything was ever measured: operations a cycle, as a logarithm."""
-    return rows[:, _CYCLES]
-
 
 class XGBTuner(Tuner):
     """Measures what a cost model thinks quickest, and learns from it.
 
     Half of the first ``first`` are random, and later one in ``1 / explore``: the model knows only what it has
-    seen. ``prior`` is what is known of loops of whatever task beforehand.
+    seen. ``prior`` is what is known beforehand of the loops of whatever task; the model that comes with the
+    package, unless another is given.
     """
 
     name = "xgboost"
@@ -52,10 +47,10 @@ class XGBTuner(Tuner):
         loss_type: str = "rank",
         first: int = 16,
         explore: float = 0.1,
-        prior: Prior = estimate,
+        prior: Prior | None = None,
     ) -> None:
         super().__init__(task, seed)
-        self.first, self.explore, self.prior = first, explore, prior
+        self.first, self.explore, self.prior = first, explore, prior or known_beforehand()
         self.knobs = KnobFeatures(self.space)
         self.model = CostModel(loss_type, seed)
         self._rows: dict[int, np.ndarray] = {}

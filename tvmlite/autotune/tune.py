@@ -7,14 +7,14 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tvmlite.autotune import callback, engine, model
+from tvmlite.autotune import callback, engine, model, transfer
 from tvmlite.autotune import records as rec
-from tvmlite.autotune.learner import TUNERS
+from tvmlite.autotune.learner import TUNERS, XGBTuner
 from tvmlite.autotune.measure import LocalRunner, Runner
 from tvmlite.autotune.scheduler import Scheduler
 from tvmlite.autotune.tuners import Tuner
@@ -76,6 +76,7 @@ def tune(
     early_stopping: int | None = None,
     resume: bool = False,
     callbacks: Sequence[engine.Callback] = (),
+    learn_from: str | Path | Sequence[rec.Record] = (),
 ) -> list[Tuned]:
     """Search the spaces of ``tasks`` for quick schedules; each trial is appended to the file ``records``.
 
@@ -83,7 +84,8 @@ def tune(
     task with most to win (``scheduler``); ``weights`` tell how often each runs in what is tuned. A task whose
     last ``early_stopping`` trials have not bettered its best is left. At the end each task's best are timed
     beside its default, which a record replaces only where it is quicker. ``resume`` takes up a run with the
-    same ``seed`` that was cut short: what ``records`` already tell is not measured again.
+    same ``seed`` that was cut short: what ``records`` already tell is not measured again. Records of other
+    runs, in that file or in ``learn_from``, teach the cost model, whatever tasks they are of.
     Nothing measured at all is an ExecutionError that tells the first cause.
     """
     tasks = [tasks] if isinstance(tasks, Task) else list(tasks)
@@ -93,13 +95,17 @@ def tune(
         raise InputError("tune: give either trials= or budget=")
     seconds = None if budget is None else seconds_of(budget)
     started = time.monotonic()
-    known = rec.load(records).records if resume and records is not None and os.path.exists(records) else ()
+    earlier = rec.load(records).records if records is not None and os.path.exists(records) else ()
+    if isinstance(learn_from, (str, Path)):
+        learn_from = rec.load(learn_from).records
     listeners = [*callbacks, *([] if records is None else [callback.log_to_file(records)])]
     machine = runner or LocalRunner()
-    kind = _kind(tuner)
+    kind = _kind(tuner, tasks, seed, [*earlier, *learn_from])
     try:
         searches = [
-            engine.Search(kind(task, seed), machine, trials or len(task.config_space), known, weight)
+            engine.Search(
+                kind(task), machine, trials or len(task.config_space), earlier if resume else (), weight
+            )
             for task, weight in zip(tasks, weights, strict=True)
         ]
         deadline = (
@@ -162,13 +168,23 @@ def _check(
         raise InputError("tune: resume= needs records=")
 
 
-def _kind(name: str) -> type[Tuner]:
+def _kind(
+    name: str, tasks: Sequence[Task], seed: int, earlier: Sequence[rec.Record]
+) -> Callable[[Task], Tuner]:
+    """Makes the tuner of a task. One with a cost model learns from ``earlier`` records but for those of this
+    run itself: a run that is taken up again begins with what it began with."""
     if name not in TUNERS:
         raise InputError(f"tuner {name!r}: there are {', '.join(TUNERS)}")
     if name == "xgboost" and not model.available():
         warnings.warn("xgboost is not installed: a genetic search is done instead", stacklevel=3)
         name = "genetic"
-    return TUNERS[name]
+    if name != "xgboost":
+        return lambda task: TUNERS[name](task, seed)
+    keys = {task.key for task in tasks}
+    others = [r for r in earlier if (r.origin, r.seed) != (name, seed) or r.task_key not in keys]
+    target = tasks[0].target
+    prior = transfer.learned(others, target, transfer.known_beforehand(), seed)
+    return lambda task: XGBTuner(task, seed, prior=prior)
 
 
 def _finished(searches: Sequence[engine.Search], path: str | Path | None) -> list[Tuned]:

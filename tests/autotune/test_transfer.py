@@ -1,0 +1,99 @@
+"""Transfer: records of other shapes teach what is quick in a task that was never measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_up_tuning import MadeUpMachine, small_matmul
+
+from tvmlite import autotune
+from tvmlite.autotune import records as rec
+from tvmlite.autotune import transfer
+from tvmlite.autotune.build import Builder, Lowered
+from tvmlite.autotune.loop_features import NAMES, loop_features
+from tvmlite.autotune.measure import Candidate, Outcome
+from tvmlite.core.target import Target
+
+pytest.importorskip("xgboost")
+
+
+class PrefersVectors(MadeUpMachine):
+    """A machine on which what has vectors is quick, the more so the fewer loads there are."""
+
+    @staticmethod
+    def cost(candidate: Candidate) -> float:
+        text = candidate.ir_text
+        return 1e-3 / (1 + text.count("<")) + 1e-6 * text.count(" load ")
+
+    def measure(self, task: str, candidate: Candidate) -> Outcome:
+        return Outcome((self.cost(candidate),) * 3)
+
+
+def task_of(*shape: int) -> autotune.Task:
+    autotune.template("tests.matmul", small_matmul)
+    return autotune.create("tests.matmul", shape)
+
+
+def measured(path: Path, *shape: int, seed: int = 1) -> list[rec.Record]:
+    autotune.tune(task_of(*shape), path, trials=40, seed=seed, tuner="random", runner=PrefersVectors())
+    return list(rec.load(path))
+
+
+def test_what_was_learned_of_one_shape_holds_for_another(tmp_path: Path) -> None:
+    records = measured(tmp_path / "a.jsonl", 16, 16, 16) + measured(tmp_path / "b.jsonl", 32, 8, 16)
+    task = task_of(24, 24, 8)
+    builder = Builder(task)
+    rows, costs = [], []
+    for number in range(0, len(task.config_space), 3):
+        built = builder.built(task.config_space.get(number))
+        lowered = builder.lowered(task.config_space.get(number))
+        assert isinstance(lowered, Lowered)
+        rows.append(loop_features(lowered.function, task.target))
+        costs.append(PrefersVectors.cost(built.candidate))  # type: ignore[union-attr]
+
+    prior = transfer.learned(records, task.target, transfer.estimate)
+    ranks = [np.argsort(np.argsort(x)) for x in (prior(np.stack(rows)), -np.array(costs))]
+
+    assert np.corrcoef(*ranks)[0, 1] > 0.7
+
+
+def test_without_records_nothing_is_learned() -> None:
+    assert transfer.learned([], Target.parse("native"), transfer.estimate) is transfer.estimate
+
+
+def test_records_of_unknown_templates_and_other_machines_are_left_out(tmp_path: Path) -> None:
+    records = measured(tmp_path / "a.jsonl", 16, 16, 16)
+    elsewhere = Target.parse("llvm -mcpu=znver1 -mtriple=x86_64-linux-gnu")
+    unknown = [rec.Record(("tests.gone", ()), r.target, r.config, r.costs, verified=True) for r in records]
+
+    assert len(transfer.experience(records, elsewhere)[0]) == 0
+    assert len(transfer.experience(unknown, Target.parse("native"))[0]) == 0
+
+
+def test_the_best_of_a_task_is_the_measure_of_its_others(tmp_path: Path) -> None:
+    records = measured(tmp_path / "a.jsonl", 16, 16, 16)
+
+    rows, scores = transfer.experience(records, Target.parse("native"))
+    few, _ = transfer.experience(records, Target.parse("native"), most=20)
+
+    assert rows.shape == (40, len(NAMES))
+    assert scores.max() == 0 > scores.min() >= transfer.SLOWEST
+    assert len(few) == 20
+
+
+def test_a_run_that_is_taken_up_again_begins_with_what_it_began_with(tmp_path: Path) -> None:
+    """Its own records are not among those it learned from beforehand."""
+    path, whole = tmp_path / "tune.jsonl", tmp_path / "whole.jsonl"
+    for one in (path, whole):
+        measured(one, 16, 16, 16, seed=2)
+    options = {"trials": 24, "seed": 5}
+    autotune.tune(task_of(24, 24, 8), whole, runner=PrefersVectors(), **options)  # type: ignore[arg-type]
+
+    autotune.tune(task_of(24, 24, 8), path, runner=PrefersVectors(), **options)  # type: ignore[arg-type]
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[: len(lines) - 13]))
+    autotune.tune(task_of(24, 24, 8), path, runner=PrefersVectors(), resume=True, **options)  # type: ignore[arg-type]
+
+    assert [str(r.config) for r in rec.load(path)] == [str(r.config) for r in rec.load(whole)]
