@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from tvmlite.artifact import FORMS
-from tvmlite.autotune.build import build, reference
+from tvmlite.autotune.build import Builder, reference
 from tvmlite.autotune.measure import LocalRunner, Outcome
 from tvmlite.autotune.records import Record
 from tvmlite.commands import common
@@ -43,7 +43,8 @@ def main(options: argparse.Namespace) -> int:
         print(build_function(schedule, args, target).source(options.form))
         return 0
     print(f"{task.name}: {config}")
-    built, plain = build(task, config), build(task, default)
+    builder = Builder(task)
+    built, plain = builder.built(config), builder.built(default)
     if isinstance(built, Outcome) or isinstance(plain, Outcome):
         failed = built if isinstance(built, Outcome) else plain
         assert isinstance(failed, Outcome)

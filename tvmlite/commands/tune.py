@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tvmlite import autotune
-from tvmlite.autotune.tuners import TUNERS
+from tvmlite.autotune.learner import TUNERS
 from tvmlite.commands import common
 from tvmlite.tuning import tune
 
