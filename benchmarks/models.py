@@ -1,6 +1,7 @@
 """Latency of whole models, untuned, against ONNX Runtime and OpenVINO (float32), in turns.
 
     python benchmarks/models.py resnet50 mobilenet_v2 bert_base --threads 1 --rounds 10
+    python benchmarks/models.py resnet18 --error-bound 1e-4          with Winograd's convolutions
     python benchmarks/models.py --list
 
 A row gives milliseconds, the median and the least of all turns, and our ratio to the best peer's. The bars: a
@@ -86,6 +87,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, nargs="+", default=[1], help="default: 1")
     parser.add_argument("--rounds", type=int, default=10, help="turns of each runtime (default: 10)")
     parser.add_argument("--opt-level", type=int, choices=range(4), default=3, help="0 to 3 (default: 3)")
+    parser.add_argument("--error-bound", type=float, default=0.0, help="see tvmlite.compile (default: 0)")
     parser.add_argument(
         "--clock",
         choices=CLOCKS,
@@ -98,7 +100,7 @@ def _options() -> argparse.Namespace:
 def _row(name: str, model: onnx.ModelProto, threads: int, options: argparse.Namespace) -> bool:
     """Measure one model and print its row; whether it is right and within its bar."""
     inputs = _inputs(model)
-    runs = _runs(model, inputs, threads, options.opt_level)
+    runs = _runs(model, inputs, threads, options)
     expected = runs["onnxruntime"]()
     gap = max(relative_gap(a, b) for a, b in zip(runs["tvmlite"](), expected, strict=True))
     times = _interleaved(runs, options.rounds, CLOCKS[options.clock])
@@ -136,10 +138,10 @@ def _inputs(model: onnx.ModelProto) -> dict[str, np.ndarray]:
 
 
 def _runs(
-    model: onnx.ModelProto, inputs: Mapping[str, np.ndarray], threads: int, opt_level: int
+    model: onnx.ModelProto, inputs: Mapping[str, np.ndarray], threads: int, options: argparse.Namespace
 ) -> dict[str, Run]:
     """One run of ``model`` in each runtime that is installed, ours first."""
-    lib = compile(from_onnx(model), opt_level=opt_level)
+    lib = compile(from_onnx(model), opt_level=options.opt_level, error_bound=options.error_bound)
     runtime.set_num_threads(threads)
     data = model.SerializeToString()
     session = onnxruntime_session(data, threads)

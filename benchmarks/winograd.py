@@ -46,7 +46,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--shapes", nargs="+", default=SHAPES, metavar="SIZExCHANNELS")
+    parser.add_argument("--shapes", nargs="+", default=SHAPES, metavar="SIZExCHANNELS[xOUTPUTS]")
     parser.add_argument("--rounds", type=int, default=20, help="turns of each (default: 20)")
     parser.add_argument("--errors", action="store_true", help="measure errors instead")
     return parser.parse_args()
@@ -91,19 +91,20 @@ def relative_error(got: np.ndarray, want: np.ndarray) -> float:
 
 
 def _times(shapes: list[str], rounds: int) -> int:
-    print(f"{'shape':>8}  {'direct us':>9}  {'F(2, 3)':>9}  {'F(4, 3)':>9}   GFLOP/s             errors")
+    print(f"{'shape':>12}  {'direct us':>9}  {'F(2, 3)':>9}  {'F(4, 3)':>9}   GFLOP/s             errors")
     for shape in shapes:
-        size, channels = (int(part) for part in shape.split("x"))
+        size, channels, *rest = (int(part) for part in shape.split("x"))
+        outputs = rest[0] if rest else channels
         rng = np.random.default_rng(0)
         image = rng.standard_normal((channels, size, size), "float32")
-        weight = rng.standard_normal((channels, channels, 3, 3), "float32")
+        weight = rng.standard_normal((outputs, channels, 3, 3), "float32")
         data, want = blocks(image), reference(image, weight)
-        runs = [convolution(size, channels, channels, weight, tile) for tile in (0, 2, 4)]
+        runs = [convolution(size, channels, outputs, weight, tile) for tile in (0, 2, 4)]
         errors = [relative_error(run(data), want) for run in runs]
         least = _in_turns([partial(run, data) for run in runs], rounds)
-        work = 2 * 9 * channels**2 * size**2
+        work = 2 * 9 * channels * outputs * size**2
         print(
-            f"{shape:>8}  "
+            f"{shape:>12}  "
             + "  ".join(f"{seconds * 1e6:9.0f}" for seconds in least)
             + "   "
             + " ".join(f"{work / seconds / 1e9:5.0f}" for seconds in least)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from tvmlite.core.errors import ConfigError
 from tvmlite.core.node import rewrite
@@ -44,39 +45,49 @@ def apply_winograd(error_bound: float = 1e-4) -> Callable[[Module], Module]:
 
 
 def _rule(node: Expr, bound: float) -> Expr:
+    """The quickest by estimate of the ways to compute ``node``."""
+    ways = alternatives(node, bound)
+    return min(ways, key=lambda way: way.cost).made if ways else node
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to compute a convolution: an expression, and its estimated time in floating-point operations."""
+
+    made: Expr
+    cost: float
+
+
+def alternatives(node: Expr, bound: float) -> list[Way]:
+    """The ways to compute the convolution ``node`` with errors up to ``bound``, the direct one first; none if
+    it is no convolution on blocks that there are filterings for."""
     match node:
         case Call(
             op="nn.contrib_conv2d_NCHWc", args=(data, Call("layout_transform", (Constant() as weight,)))
         ):
-            block = tensor_type_of(node.args[1]).shape[-1]
-            if not isinstance(block, int) or not _is_suitable(node, tensor_type_of(weight), block):
-                return node
-            found = _quickest(node, tensor_type_of(weight), block, bound)
-            return node if found is None else _replaced(node, data, weight, found, block)
-    return node
+            type_, block = tensor_type_of(weight), windows.known(tensor_type_of(node.args[1]).shape)[-1]
+            if not _is_suitable(node, type_, block):
+                return []
+            channels = windows.known(type_.shape)[1]
+            allowed = [
+                one for one in FILTERINGS.values() if stated_error(one, channels, type_.dtype) <= bound
+            ]
+            made = [
+                Way(_replaced(node, data, weight, one, block), _cost(node, type_, one)) for one in allowed
+            ]
+            return [Way(node, _cost(node, type_, None)), *made]
+    return []
 
 
 def _is_suitable(node: Call, weight: TensorType, block: int) -> bool:
     """Whether ``node`` has dense windows of 3 x 3 side by side, in one group, and blocks of one size."""
-    kernel = weight.shape[2:]
     dense = (
         windows.spatial(node, "strides", 2) == windows.spatial(node, "dilation", 2) == (1, 1)
-        and kernel == (WINDOW, WINDOW)
+        and weight.shape[2:] == (WINDOW, WINDOW)
         and node["groups"] == 1
     )
     kinds = {tensor_type_of(one).dtype for one in (node, *node.args)}
     return dense and len(kinds) == 1 and windows.block_of(node, "data_layout", 2) in (0, block)
-
-
-def _quickest(node: Call, weight: TensorType, block: int, bound: float) -> Filtering | None:
-    """The filtering to be used; None for the direct convolution."""
-    channels = weight.shape[1]
-    assert isinstance(channels, int)
-    allowed = [one for one in FILTERINGS.values() if stated_error(one, channels, weight.dtype) <= bound]
-    best = min(allowed, key=lambda one: _cost(node, weight, one), default=None)
-    if best is None or _cost(node, weight, best) >= _cost(node, weight, None):
-        return None
-    return best
 
 
 def _cost(node: Call, weight: TensorType, filtering: Filtering | None) -> float:

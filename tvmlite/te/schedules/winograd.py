@@ -15,7 +15,13 @@ ENOUGH_CHUNKS = 4
 """With fewer chunks of tiles than this, threads share the channels of a chunk: all tiles go there first."""
 
 ROOM = 600 << 10
-"""Bytes that stay in the second cache: of a weight, or else of a chunk's tiles that all of it is read for."""
+"""Bytes of a weight, or of a chunk's tiles, that stay in the second cache."""
+
+SHARED_ROOM = 8 << 20
+"""Bytes of a weight that stay in the last cache."""
+
+SHARED_COST = 0.3
+"""What a byte from the last cache costs, by one from memory."""
 
 SEVERAL = (1, 2, 3, 4, 6, 8)
 """How many register tiles a chunk may have."""
@@ -102,16 +108,23 @@ def _tile(group: Group, products: ComputeOp) -> RegisterTile:
 
 
 def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
-    """The knob ``several``: the more, the less often a large weight is read."""
+    """The knob ``several``; by default what brings the least to the second cache: a weight is read once a
+    chunk, a chunk's tiles once for every few blocks of output channels."""
     tiles, channels = extent_of(parts.products.axis[2]), extent_of(parts.products.axis[1])
-    lanes = extent_of(parts.products.axis[-1]) or 1
     places = product(extent_of(axis) for axis in parts.products.axis[3:5]) or 1
-    row = 4 * places * (product(extent_of(axis) for axis in parts.there.axis[4:6]) or MANY)
-    fitting = 1 if row * (channels or MANY) * lanes <= ROOM else max(1, ROOM // (row * tile.rows))
-    most = -(-(tiles or MANY) // tile.rows)
+    row = 4 * places * (product(extent_of(axis) for axis in parts.there.axis[4:6]) or 1)
+    weight = row * (channels or 1) * (extent_of(parts.products.axis[-1]) or 1)
+    far = 0.0 if weight <= ROOM else SHARED_COST if weight <= SHARED_ROOM else 1.0
+    turns = -(-(tiles or MANY) // tile.rows)
+
+    def traffic(several: int) -> float:
+        near = several * tile.rows * row <= ROOM
+        reads = turns * tile.rows * row * -(-(channels or 1) // tile.blocks)
+        return -(-turns // several) * weight * far + (0.0 if near else reads * SHARED_COST)
+
     group.config.define_knob("several", SEVERAL)
-    best = max(n for n in SEVERAL if n <= fitting and (n <= most or n == 1))
-    group.config.suggest("several", OptionChoice(best))
+    choices = [n for n in SEVERAL if n <= turns]
+    group.config.suggest("several", OptionChoice(min(choices, key=traffic)))
     return group.config["several"].val
 
 
