@@ -15,6 +15,7 @@ from tvmlite.te.schedules import (
     matrix,
     reduction,
     rows,
+    sketch,
     sliding,
     winograd,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "matrix",
     "reduction",
     "rows",
+    "sketch",
     "sliding",
     "winograd",
 ]

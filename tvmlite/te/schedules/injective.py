@@ -44,7 +44,7 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
     parallel = worth_threads(work_of(formula))
     axes = group.axes(tensor)
     lanes = lanes_of(formula, group.target)
-    across = _read_across(formula, lanes)
+    across = read_across(formula, lanes)
     if across is not None:
         _in_blocks(stage, axes, across, lanes, parallel)
         return
@@ -67,7 +67,7 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
         stage.parallel(stage.fuse(outer, chunk) if chunk is not None else outer)
 
 
-def _read_across(op: ComputeOp, lanes: int) -> int | None:
+def read_across(op: ComputeOp, lanes: int) -> int | None:
     """The axis that walks the last dimension of what is read, where the last axis walks another one.
 
     So it is in a transposition; None where there is no such axis, or a block of lanes by lanes is too large.

@@ -86,8 +86,10 @@ def _rows(group: Group, op: ComputeOp, host: Tensor, formula: ComputeOp, paralle
         group.stage(partial).compute_at(stage, place)
 
 
-def reduce_row(group: Group, op: ComputeOp, formula: ComputeOp) -> list[Tensor]:
-    """Reduce along contiguous rows in vectors of partial results, which are combined four by four.
+def reduce_row(
+    group: Group, op: ComputeOp, formula: ComputeOp, vectors: int = PARTIAL_VECTORS
+) -> list[Tensor]:
+    """Reduce along contiguous rows in ``vectors`` of partial results, which are combined four by four.
 
     Gives the partial results, to be computed where the reduction is; none where rows are too short for it.
     The stage's data axes are not to be split or fused before.
@@ -97,7 +99,7 @@ def reduce_row(group: Group, op: ComputeOp, formula: ComputeOp) -> list[Tensor]:
     row, extent = _contiguous_row(stage, formula)
     if lanes < 2 or (extent is not None and extent < 2 * lanes):
         return []
-    several = PARTIAL_VECTORS if extent is None or extent >= 4 * PARTIAL_VECTORS * lanes else 1
+    several = vectors if extent is None or extent >= 4 * vectors * lanes else 1
     _, lane = stage.split(row, factor=lanes * several)
     partial = group.schedule.rfactor(op.output(0), lane, factor_axis=len(op.axis))
     part = group.stage(partial)
@@ -105,8 +107,8 @@ def reduce_row(group: Group, op: ComputeOp, formula: ComputeOp) -> list[Tensor]:
     steps = [leaf for leaf in part.leaf_iter_vars if leaf.kind == "reduce"]
     part.reorder(*kept, *steps, lane_axis)
     if several > 1:
-        vectors, lane_axis = part.split(lane_axis, factor=lanes)
-        part.unroll(vectors)
+        side, lane_axis = part.split(lane_axis, factor=lanes)
+        part.unroll(side)
     part.vectorize(lane_axis)
     return [partial, *_combined(group, op, lanes * several)]
 
