@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tvmlite.fuzz.arranger import Arranger, free_leaves, some_leaf
-from tvmlite.te.stage import INLINE, Stage
+from tvmlite.te.stage import INLINE, Split, Stage
+from tvmlite.te.stage_base import SHRINK
+from tvmlite.te.tensor import IterVar
 
 UNROLLED = 64
 """The most turns that loops marked for unrolling may have together, in one stage."""
@@ -14,26 +16,35 @@ LANES = 64
 
 
 def split(a: Arranger, stage: Stage) -> None:
-    """A loop becomes two."""
-    axis = some_leaf(a, stage)
-    if axis is None or len(stage.leaf_iter_vars) > 9:
+    """A loop becomes two, or two and then some for what fills no tile."""
+    leaves = _free_to_change(stage)
+    if not leaves or len(stage.leaf_iter_vars) > 9:
         return
+    axis = a.rnd.choice(leaves)
     label, extent = a.label(stage, axis), a.extent(axis)
     outer, inner = a.fresh(f"{label}o"), a.fresh(f"{label}i")
     key = a.rnd.choice(("factor", "factor", "nparts"))
     count = a.rnd.choice((1, 2, 3, 4, 4, 5, 7, 8, 16, max(1, extent // 2), max(1, extent), extent + 1))
-    tag = f"split {key}"
-    if a.attempt(tag, f"{outer}, {inner} = s[{a.tensor(stage)}].split({label}, {key}={count})"):
-        rest, known = max(1, -(-extent // count)), a.is_fixed(axis)
+    tag, rest = f"split {key}", ""
+    if key == "factor" and a.rnd.random() < 0.25:
+        tag, rest = "split shrink", ', tail="shrink"'
+    if a.attempt(tag, f"{outer}, {inner} = s[{a.tensor(stage)}].split({label}, {key}={count}{rest})"):
+        other, known = max(1, -(-extent // count)), a.is_fixed(axis)
         if key == "factor":
-            a.note((outer, inner), (rest, count), (known, True))
+            a.note((outer, inner), (other, count), (known, True))
         else:
-            a.note((outer, inner), (count, rest), (True, known))
+            a.note((outer, inner), (count, other), (True, known))
+
+
+def _free_to_change(stage: Stage) -> list[IterVar]:
+    """The free loops but for those after which smaller tiles come, which must stay."""
+    kept = {r.outer for r in stage.relations if isinstance(r, Split) and r.tail == SHRINK}
+    return [leaf for leaf in free_leaves(stage) if leaf not in kept]
 
 
 def tile(a: Arranger, stage: Stage) -> None:
     """Two loops become four."""
-    leaves = free_leaves(stage)
+    leaves = _free_to_change(stage)
     if not 2 <= len(leaves) <= 7:
         return
     x, y = a.rnd.sample(leaves, 2)
@@ -62,7 +73,7 @@ def fuse(a: Arranger, stage: Stage) -> None:
         return
     place = a.rnd.randrange(len(leaves))
     axes = leaves[place : place + a.rnd.choice((2, 2, 3))]
-    if len(axes) < 2:
+    if len(axes) < 2 or not set(axes) <= set(_free_to_change(stage)):
         return
     extent = 1
     for axis in axes:

@@ -19,7 +19,8 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.verify import verify
 from tvmlite.te.lower import lower
-from tvmlite.te.tensor import Tensor, compute, placeholder
+from tvmlite.te.tensor import Tensor, compute, placeholder, reduce_axis
+from tvmlite.te.tensor import sum as te_sum
 
 TARGETS = ("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4", "c -vector-bits=128")
 DIMS = {"n": 2, "h": 9, "w": 19, "m": 37, "k": 21}
@@ -247,3 +248,17 @@ def test_index_arithmetic_does_not_make_vectors_shorter() -> None:
     text = str(lower(schedules.apply("injective", [made], Target.parse(TARGETS[0])), [x, made]))
 
     assert "vectorize(0, 16)" in text
+
+
+@pytest.mark.parametrize("side", [1, 2, 3, 5, 7])
+def test_sums_of_small_planes_in_blocks(side: int) -> None:
+    """Partial results are not worth it for all planes; where they are not, the axes stay as they were."""
+    x, rows, columns = placeholder((2, 3, side, side, 16), name="x"), reduce_axis(side), reduce_axis(side)
+    total = compute((2, 3, 16), lambda n, b, c: te_sum(x[n, b, rows, columns, c], [rows, columns]), name="s")
+    function = lower(schedules.apply("reduce", [total], Target.parse(TARGETS[0])), [x, total])
+    data = np.random.default_rng(0).standard_normal((2, 3, side, side, 16)).astype("f4")
+    result = np.zeros((2, 3, 16), "f4")
+
+    interpret(function, [data, result])
+
+    np.testing.assert_allclose(result, data.sum((2, 3)), rtol=1e-4, atol=1e-4)

@@ -15,7 +15,7 @@ from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import conv_attrs, converted, result_dtype, sum_dtype
-from tvmlite.relay.types import TensorType, same_dim, show_shape
+from tvmlite.relay.types import TensorType, normal_dim, same_dim, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as te
 
@@ -119,9 +119,9 @@ def _phases(
     begins, _ = windows.padding_of(call, rank)
     filters = _phase_filters(call, weight, strides)
     taps = windows.known(filters.shape[2 + rank :])
-    steps = tuple((y + (b - 1)) // s + 1 for y, b, s in zip(shape, begins, strides, strict=True))
+    steps = tuple(normal_dim((y + (b - 1)) // s + 1) for y, b, s in zip(shape, begins, strides, strict=True))
     before = [t - 1 for t in taps]
-    after = [q - n for q, n in zip(steps, data.shape[2:], strict=True)]
+    after = [normal_dim(q - n) for q, n in zip(steps, data.shape[2:], strict=True)]
     source = _margins(data, before, after, steps)
     inputs, per_group = data.shape[1] // groups, weight.shape[1]
     channel = te.reduce_axis(inputs, name="ic")

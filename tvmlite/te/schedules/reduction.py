@@ -96,11 +96,11 @@ def reduce_row(
     """
     stage = group.stage(op)
     lanes = lanes_of(formula, group.target)
-    row, extent = _contiguous_row(stage, formula)
+    row, extent = _contiguous_row(formula)
     if lanes < 2 or (extent is not None and extent < 2 * lanes):
         return []
     several = vectors if extent is None or extent >= 4 * vectors * lanes else 1
-    _, lane = stage.split(row, factor=lanes * several)
+    _, lane = stage.split(stage.fuse(*row), factor=lanes * several)
     partial = group.schedule.rfactor(op.output(0), lane, factor_axis=len(op.axis))
     part = group.stage(partial)
     *kept, lane_axis = group.axes(partial)
@@ -135,16 +135,13 @@ def _combined(group: Group, op: ComputeOp, width: int) -> list[Tensor]:
     return found
 
 
-def _contiguous_row(stage: Stage, formula: ComputeOp) -> tuple[IterVar, int | None]:
-    """The last reduce axes that can be one loop, fused, and their extent."""
+def _contiguous_row(formula: ComputeOp) -> tuple[list[IterVar], int | None]:
+    """The last reduce axes that can be one loop, and the extent of that."""
     axes = list(formula.reduce_axis)
     first = len(axes) - 1
     while first > 0 and walk_together(formula, axes[first - 1], axes[first]):
         first -= 1
-    row = axes[first]
-    for axis in axes[first + 1 :]:
-        row = stage.fuse(row, axis)
-    return row, product(extent_of(a) for a in axes[first:])
+    return axes[first:], product(extent_of(a) for a in axes[first:])
 
 
 def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, parallel: bool) -> None:
@@ -181,10 +178,10 @@ def _interleaved(group: Group, op: ComputeOp, lanes: int) -> list[Tensor]:
     width, stage = extent_of(op.axis[-1]), group.stage(op)
     if width is None or width > lanes or lanes < 2:
         return []
-    row, extent = _contiguous_row(stage, op)
+    row, extent = _contiguous_row(op)
     if extent is not None and extent < 2 * INTERLEAVED:
         return []
-    _, turn = stage.split(row, factor=INTERLEAVED)
+    _, turn = stage.split(stage.fuse(*row), factor=INTERLEAVED)
     found = [_turns(group, op, turn)]
     stage = group.stage(op)
     assert isinstance(stage.op, ComputeOp)
