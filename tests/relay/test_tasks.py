@@ -122,10 +122,24 @@ def @main(%x: Tensor[(2, 2, 13, 10, 16), float32], %w: Tensor[(3, 6, 6, 32, 16),
 """
 
 
+DENSE = """
+def @main(%x: Tensor[(37, 64), float32], %w: Tensor[(5, 64, 16), float32], %b: Tensor[(75,), float32]) {
+  %0 = nn.contrib_dense_pack(%x, %w, units=75);
+  add(%0, %b)
+}
+"""
+FEW_ROWS = """
+def @main(%x: Tensor[(3, 40), float32], %w: Tensor[(40, 90), float32]) { nn.matmul(%x, %w) }
+"""
+BATCHED = """
+def @main(%x: Tensor[(3, 20, 24), float32], %y: Tensor[(3, 50, 24), float32]) { nn.batch_matmul(%x, %y) }
+"""
+
+
 @pytest.mark.parametrize(
     "made",
-    [convolution(), group(POINTWISE), group(STEM), group(WINOGRAD)],
-    ids=["3x3", "1x1", "stem", "winograd"],
+    [convolution(), *map(group, (POINTWISE, STEM, WINOGRAD, DENSE, FEW_ROWS, BATCHED))],
+    ids=["3x3", "1x1", "stem", "winograd", "dense", "few rows", "batched"],
 )
 def test_every_configuration_computes_the_same(made: Function) -> None:
     space, run = on_this_machine(made)

@@ -15,9 +15,10 @@ from tvmlite.te.schedules.group import (
     worth_threads,
 )
 from tvmlite.te.schedules.injective import elementwise_loops
+from tvmlite.te.schedules.nest import AHEAD, shared_out, whole_steps
 from tvmlite.te.schedules.sliding import sliding
 from tvmlite.te.schedules.tile import candidates, register_tile, tail_of, tile_for
-from tvmlite.te.space.choices import OptionChoice, ReorderChoice, SplitChoice
+from tvmlite.te.space.choices import SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.stage_base import GUARD
 from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
@@ -25,14 +26,8 @@ from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
 PLAIN_VECTORS = 2
 """How many vectors of neighbouring outputs each scalar of an unpacked weight is multiplied with."""
 
-AHEAD = (0, 1, 2, 4, 8)
-"""How many turns ahead weights may be prefetched."""
-
 MOST_TAPS = 9
 """Places of a window that are unrolled."""
-
-PANELS = (1, 2, 4, 8, 16)
-"""How many tiles a panel may be long, in either direction."""
 
 ENOUGH_ROWS = 8
 """A parallel loop of fewer iterations takes in the loop over tiles as well."""
@@ -59,7 +54,7 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     A tile is some pixels by some blocks of channels; all its accumulators are in registers. The host stores
     it, vector by vector if its channels are in blocks, else channel by channel, with what is fused behind.
 
-    Knobs: ``tile`` (blocks, rows, pixels); those of ``_spread`` and of ``accumulate``.
+    Knobs: ``tile`` (blocks, rows, pixels); those of ``shared_out`` and of ``accumulate``.
     """
     laid_out = group.readers(anchor.output(0))[0]
     host = group.host(laid_out.output(0))
@@ -92,7 +87,14 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     if in_blocks:
         for axis in tile[:-1]:
             stage.unroll(axis)
-    place = _spread(group, stage, batch, [outer_block, *rows, tiles], anchor, tail == GUARD)
+    loops = [outer_block, *rows, tiles]
+    panels = {
+        "blocks": (0, extent_of(anchor.axis[1])),
+        "tiles": (len(loops) - 1, extent_of(anchor.axis[-2])),
+    }
+    parallel, least = worth_threads(work_of(anchor)), 0 if tail == GUARD else 1
+    grain = 0 if _few_rows(anchor) else 1
+    place = shared_out(group, stage, [batch], loops, panels, parallel, grain, least)
     accumulate(group, anchor, stage, place)
     finish(group, host)
 
@@ -119,44 +121,6 @@ def _packed_tile(
     return config["tile"]
 
 
-def _spread(
-    group: Group, stage: Stage, batch: IterVar, loops: Sequence[IterVar], anchor: ComputeOp, one_loop: bool
-) -> IterVar:
-    """Put the loops over blocks, rows and tiles in order and share the outer ones out among the threads;
-    gives the innermost.
-
-    Knobs: ``panel_blocks`` and ``panel_tiles``, how many turns of the first and of the last of ``loops`` make
-    a panel, whose data stays in a cache (1: no panel); ``order`` of the loops, with those of a panel inside
-    that over panels; ``grain``, how many of them, from the innermost on, one thread keeps: that over tiles
-    at least, unless all tiles are in ``one_loop``.
-    """
-    config, count = group.config, len(loops)
-    for name, extent in (("panel_blocks", anchor.axis[1]), ("panel_tiles", anchor.axis[-2])):
-        config.define_knob(name, [n for n in PANELS if n == 1 or 2 * n <= (extent_of(extent) or 1)])
-    nest = [[axis] for axis in loops]
-    for axes, size in ((nest[0], config["panel_blocks"].val), (nest[-1], config["panel_tiles"].val)):
-        if size > 1:
-            axes[:] = stage.split(axes[0], factor=size)
-    first, *rows, last = range(count)
-    groups = [(first, count), *((row,) for row in rows), (last, count + 1)]
-    config.define_reorder("order", range(count + 2), "interleave", groups=groups)
-    config.define_knob("grain", range(0 if one_loop else 1, count))
-    config.suggest("order", ReorderChoice((*range(count - 1), count, count - 1, count + 1)))
-    slots = [
-        *(axes[0] for axes in nest),
-        *(axes[-1] if len(axes) > 1 else None for axes in (nest[0], nest[-1])),
-    ]
-    ordered = [axis for place in config["order"].permutation if (axis := slots[place]) is not None]
-    stage.reorder(*ordered)
-    if not worth_threads(work_of(anchor)):
-        return ordered[-1]
-    config.suggest("grain", OptionChoice(0 if _few_rows(anchor) else 1))
-    kept = config["grain"].val
-    shared = stage.fuse(batch, *ordered[: len(ordered) - kept])
-    stage.parallel(shared)
-    return ordered[-1] if kept else shared
-
-
 def _few_rows(anchor: ComputeOp) -> bool:
     """Whether rows alone are too few to be shared out among threads."""
     images, _, *heights = (extent_of(a) for a in anchor.axis[:-1])
@@ -176,7 +140,7 @@ def accumulate(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> 
     config, stage = group.config, group.stage(anchor)
     batch, block, *pixels, lane = anchor.axis
     channel, *taps = anchor.reduce_axis
-    config.define_knob("channels", _unrolled_channels(channel))
+    config.define_knob("channels", whole_steps(channel))
     config.define_knob("taps", _unrolled_taps(taps))
     config.define_knob("ahead", AHEAD)
     stage.compute_at(host, place)
@@ -193,12 +157,6 @@ def accumulate(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> 
     if config["ahead"].val:
         weight = anchor.inputs[-1]
         stage.prefetch(weight, turn, config["ahead"].val)
-
-
-def _unrolled_channels(channel: IterVar) -> list[int]:
-    """The numbers of input channels that a turn may take: all of them whole."""
-    extent = extent_of(channel)
-    return [n for n in (1, 2, 4, 8, 16) if n == 1 or (extent is not None and extent % n == 0)]
 
 
 def _unrolled_taps(taps: Sequence[IterVar]) -> list[int]:

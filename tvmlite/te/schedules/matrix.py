@@ -13,7 +13,9 @@ from tvmlite.te.schedules.group import (
     worth_threads,
 )
 from tvmlite.te.schedules.injective import elementwise_loops
-from tvmlite.te.schedules.tile import tail_of, tile_for
+from tvmlite.te.schedules.nest import AHEAD, shared_out, whole_steps
+from tvmlite.te.schedules.tile import RegisterTile, candidates, tail_of, tile_for
+from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.stage_base import GUARD
 from tvmlite.te.tensor import ComputeOp, IterVar
@@ -31,20 +33,24 @@ ENOUGH_CHUNKS = 8
 
 @template("dense", "batch_matmul")
 def matrix_product(group: Group) -> None:
-    """Scalars of one matrix against vectors of columns of the other, which come in packed panels."""
-    anchor = group.tagged("matmul_packed")[-1]
+    """Scalars of one matrix against vectors of columns of the other, which come in packed panels.
+
+    Knobs: ``packed``, whether panels that have to be made are stored, or read where they stand; ``tile``
+    (blocks of columns, rows); those of ``shared_out``; ``steps``, how many steps of the reduction a turn
+    takes; ``ahead``, how many turns before its use a stored panel's vector is asked for (0: not), or "panel":
+    the next panel is while this one is used (``fetch_ahead``).
+    """
+    config, anchor = group.config, group.tagged("matmul_packed")[-1]
     unpack = group.readers(anchor.output(0))[0].output(0)
     host = group.host(unpack)
-    packs = [] if _is_short(group, anchor) else group.tagged("pack")
+    packs = _packs(group, anchor)
     group.inline_all_but({host.op, *packs})
     for pack in packs:
         elementwise_loops(group, pack.output(0))
     *batch, row, outer, lane = anchor.axis
     block = extent_of(lane)
     assert block is not None
-    dtype = anchor.output(0).dtype
-    height = extent_of(row)
-    tile = tile_for(group.target, dtype, block, height, extent_of(outer), even=height is None)
+    tile = _tile(group, anchor, block)
     stage = group.stage(host)
     *lead, column = group.axes(host)
     rows = stage.fuse(*lead[len(batch) :]) if len(lead) > len(batch) else None
@@ -53,54 +59,72 @@ def matrix_product(group: Group) -> None:
     chunks = product([*(extent_of(a) for a in batch), _tiles(extent_of(outer), tile.blocks)])
     few = chunks is not None and chunks < ENOUGH_CHUNKS
     row_tiles = inner_rows = None
+    tail = GUARD if few else tail_of(extent_of(row))
     if rows is not None:
-        tail = GUARD if few else tail_of(height)
         row_tiles, inner_rows = stage.split(rows, factor=tile.rows, tail=tail)
-    outside = [*lead[: len(batch)], column_tiles]
+    loops = [column_tiles, *([] if row_tiles is None else [row_tiles])]
     inside = [axis for axis in (inner_rows, inner_blocks) if axis is not None]
-    stage.reorder(*outside, *([] if row_tiles is None else [row_tiles]), *inside, lanes)
+    stage.reorder(*lead[: len(batch)], *loops, *inside, lanes)
     for axis in inside:
         stage.unroll(axis)
     stage.vectorize(lanes)
-    place = _spread(stage, outside, row_tiles, few, worth_threads(work_of(anchor)))
-    accumulate(group.stage(anchor), stage, place, _pair_product(group, anchor))
-    if row_tiles is place:
-        steps = anchor.reduce_axis[0]
-        fetch_ahead(group.stage(anchor), stage, place, steps, extent_of(steps))
+    grain = 0 if row_tiles is None or few else 1
+    panels = {"columns": (0, extent_of(outer))}
+    if row_tiles is not None:
+        panels["rows"] = (1, extent_of(row))
+    parallel, least = worth_threads(work_of(anchor)), 0 if row_tiles is None or tail == GUARD else 1
+    place = shared_out(group, stage, lead[: len(batch)], loops, panels, parallel, grain, least)
+    config.define_knob("steps", whole_steps(anchor.reduce_axis[0]))
+    config.define_knob("ahead", ("panel", *AHEAD))
+    config.suggest("ahead", OptionChoice("panel" if place is row_tiles else 0))
+    computed, ahead = group.stage(anchor), config["ahead"].val
+    turn = accumulate(computed, stage, place, _pair_product(group, anchor), config["steps"].val)
+    if ahead == "panel":
+        turns = extent_of(anchor.reduce_axis[0])
+        fetch_ahead(computed, stage, place, turn, None if turns is None else turns // config["steps"].val)
+    elif ahead and packs == group.tagged("pack"):
+        computed.prefetch(anchor.inputs[-1], turn, ahead)
     for tensor in group.outputs:
         if tensor is not host:
             elementwise_loops(group, tensor)
 
 
-def _is_short(group: Group, anchor: ComputeOp) -> bool:
-    """Whether there are so few rows that panels are better read where they stand."""
+def _packs(group: Group, anchor: ComputeOp) -> list[ComputeOp]:
+    """The panels that are stored before the product."""
+    packs = group.tagged("pack")
+    in_rows = all(not dict(op.attrs)["transposed"] for op in packs)
+    if not packs or not in_rows:
+        return packs
     rows = extent_of(anchor.axis[-3])
-    in_rows = all(not dict(op.attrs)["transposed"] for op in group.tagged("pack"))
-    return rows is not None and rows <= FEW_ROWS and in_rows
+    group.config.define_knob("packed", (True, False))
+    group.config.suggest("packed", OptionChoice(rows is None or rows > FEW_ROWS))
+    return packs if group.config["packed"].val else []
+
+
+def _tile(group: Group, anchor: ComputeOp, block: int) -> RegisterTile:
+    """The knob ``tile``: blocks of columns and rows that are computed at once."""
+    dtype = anchor.output(0).dtype
+    *_, rows, blocks = (extent_of(a) for a in anchor.axis[:-1])
+    best = tile_for(group.target, dtype, block, rows, blocks, even=rows is None)
+    default = SplitChoice((-1, best.blocks, best.rows))
+    vectors = max(1, block // group.target.lanes(dtype))
+    made = candidates(
+        rows, 1, blocks, vectors, group.target.vector_registers, (-1, best.blocks, 1, best.rows)
+    )
+    group.config.define_split(
+        "tile",
+        rows or 1,
+        num_outputs=3,
+        policy="candidate",
+        candidate=[(-1, wide, high) for _, wide, _, high in made],
+    )
+    group.config.suggest("tile", default)
+    _, wide, high = group.config["tile"].size
+    return RegisterTile(high, wide)
 
 
 def _tiles(extent: int | None, size: int) -> int | None:
     return None if extent is None else -(-extent // size)
-
-
-def _spread(
-    stage: Stage, outside: list[IterVar], row_tiles: IterVar | None, few: bool, parallel: bool
-) -> IterVar:
-    """Share the outer loops, which have ``few`` turns or enough, out among the threads; gives the loop in
-    which a tile is computed."""
-    if row_tiles is None:
-        whole = stage.fuse(*outside)
-        if parallel:
-            stage.parallel(whole)
-        return whole
-    if not parallel:
-        return row_tiles
-    if few:
-        row_tiles = stage.fuse(*outside, row_tiles)
-        stage.parallel(row_tiles)
-    else:
-        stage.parallel(stage.fuse(*outside))
-    return row_tiles
 
 
 def _pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:
@@ -111,20 +135,29 @@ def _pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:
     return None
 
 
-def accumulate(stage: Stage, host: Stage, place: IterVar, dot: TensorIntrin | None = None) -> None:
+def accumulate(
+    stage: Stage, host: Stage, place: IterVar, dot: TensorIntrin | None = None, several: int = 1
+) -> IterVar:
     """Compute the anchor at ``place`` of the host: the reduction outside, the tile unrolled inside.
 
-    ``dot`` computes a vector from the reduction's last axis.
+    ``dot`` computes a vector from the reduction's last axis. Gives the loop over the reduction, a turn of
+    which takes ``several`` steps.
     """
     op = stage.op
     assert isinstance(op, ComputeOp)
     *batch, row, block, lane = op.axis
     stage.compute_at(host, place)
-    steps, pair = (op.reduce_axis, ()) if dot is None else (op.reduce_axis[:-1], op.reduce_axis[-1:])
-    stage.reorder(*batch, *steps, row, block, lane, *pair)
+    (turn, *steps), pair = (op.reduce_axis, ()) if dot is None else (op.reduce_axis[:-1], op.reduce_axis[-1:])
+    inside: list[IterVar] = []
+    if several > 1:
+        turn, step = stage.split(turn, factor=several)
+        stage.unroll(step)
+        inside = [step]
+    stage.reorder(*batch, turn, *inside, *steps, row, block, lane, *pair)
     stage.unroll(row)
     stage.unroll(block)
     if dot is None:
         stage.vectorize(lane)
     else:
         stage.tensorize(lane, dot)
+    return turn

@@ -1,0 +1,67 @@
+"""The loops around a tile of accumulators: their order, their panels, and what of them threads share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tvmlite.te.schedules.group import Group, extent_of
+from tvmlite.te.space.choices import OptionChoice, ReorderChoice
+from tvmlite.te.stage import Stage
+from tvmlite.te.tensor import IterVar
+
+PANELS = (1, 2, 4, 8, 16)
+"""How many tiles a panel may be long."""
+
+AHEAD = (0, 1, 2, 4, 8)
+"""How many turns ahead an operand may be asked for."""
+
+STEPS = (1, 2, 4, 8, 16)
+"""How many steps of a reduction one turn may take."""
+
+
+def shared_out(
+    group: Group,
+    stage: Stage,
+    lead: Sequence[IterVar],
+    loops: Sequence[IterVar],
+    panels: Mapping[str, tuple[int, int | None]],
+    parallel: bool,
+    grain: int,
+    least: int = 0,
+) -> IterVar:
+    """Put ``loops``, which follow ``lead``, in order and share the outer ones out among the threads if it is
+    worth it (``parallel``); gives the innermost, in which a tile is computed.
+
+    Knobs: ``panel_NAME`` for each of ``panels`` (which of the loops, over how many elements), how many of its
+    turns make a panel whose data stays in a cache (1: no panel); ``order`` of the loops, those of a panel
+    inside that over panels; ``grain``, how many of them, from the innermost on, one thread keeps: at least
+    ``least``, by default ``grain``.
+    """
+    config, count = group.config, len(loops)
+    slots: list[IterVar | None] = list(loops)
+    groups = [[place] for place in range(count)]
+    for name, (place, elements) in panels.items():
+        config.define_knob(f"panel_{name}", [n for n in PANELS if n == 1 or 2 * n <= (elements or 1)])
+        size, inner = config[f"panel_{name}"].val, None
+        if size > 1:
+            slots[place], inner = stage.split(loops[place], factor=size)
+        groups[place].append(len(slots))
+        slots.append(inner)
+    config.define_reorder("order", range(len(slots)), "interleave", groups=groups)
+    config.suggest("order", ReorderChoice(tuple(range(len(slots)))))
+    ordered = [axis for place in config["order"].permutation if (axis := slots[place]) is not None]
+    stage.reorder(*ordered)
+    if not parallel:
+        return ordered[-1]
+    config.define_knob("grain", range(least, count))
+    config.suggest("grain", OptionChoice(grain))
+    kept = config["grain"].val
+    shared = stage.fuse(*lead, *ordered[: len(ordered) - kept])
+    stage.parallel(shared)
+    return ordered[-1] if kept else shared
+
+
+def whole_steps(axis: IterVar) -> list[int]:
+    """How many steps of ``axis`` a turn may take: all turns the same."""
+    extent = extent_of(axis)
+    return [n for n in STEPS if n == 1 or (extent is not None and extent % n == 0)]
