@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tvmlite.core.node import postorder, substitute
 from tvmlite.te import expr as e
@@ -50,6 +51,42 @@ def walk(read: TensorRead, axis: IterVar, lanes: int) -> str:
         known = number(extent)
         rest = None if rest is None or known is None else rest * known
     return UNIT if stride == 1 else STRIDED
+
+
+def together(op: ComputeOp, outer: IterVar, inner: IterVar) -> bool:
+    """Whether the two axes can be one: each read of ``op`` walks both evenly, or neither, and they tell
+    nothing but where to read."""
+    extent = extent_of(inner)
+    if extent is None or extent_of(outer) is None or _mentioned(op, {outer.var, inner.var}):
+        return False
+    for read in reads_of(op):
+        steps = [_stride(read, axis) for axis in (outer, inner)]
+        if None in steps or steps[0] != steps[1] * extent:  # type: ignore[operator]
+            return False
+    return True
+
+
+def _stride(read: TensorRead, axis: IterVar) -> int | None:
+    """The elements from one value of ``axis`` to the next in the memory of what is read, if that is known."""
+    stride, rest = 0, 1
+    for index, extent in zip(reversed(read.indices), reversed(read.tensor.shape), strict=True):
+        factor, known = coefficient(index, axis.var), number(extent)
+        if factor is None or known is None:
+            return None
+        stride, rest = stride + factor * rest, rest * known
+    return stride
+
+
+def _mentioned(op: ComputeOp, variables: set[e.Expr]) -> bool:
+    """Whether the formula has one of ``variables`` outside the indices of its reads."""
+    todo: list[Any] = list(op.body)
+    while todo:
+        node = todo.pop()
+        if node in variables:
+            return True
+        if not isinstance(node, TensorRead):
+            todo.extend(node.children())
+    return False
 
 
 def coefficient(index: e.Expr, var: e.Var) -> int | None:

@@ -42,7 +42,7 @@ def copy_operand(plan: Plan, reader: Stage, read: TensorRead, tile: Tile, axes: 
             split[dimension] = place
     sizes = {d: tile.sizes[place] for d, place in split.items()}
     inner = sorted((d for d in split if sizes[d] > 1), key=lambda d: (split[d] == tile.vector, d))
-    outer = [d for d in sorted(split) if sizes[d] < (number(read.tensor.shape[d]) or 0)]
+    outer = [d for d in sorted(split) if sizes[d] == 1 or sizes[d] < (number(read.tensor.shape[d]) or 0)]
     middle = [d for d in range(len(read.indices)) if d not in split]
 
     def layout(*index: Any) -> list[Any]:
@@ -53,6 +53,8 @@ def copy_operand(plan: Plan, reader: Stage, read: TensorRead, tile: Tile, axes: 
             *(index[d] % sizes[d] if d in outer else index[d] for d in inner),
         ]
 
+    if not split:
+        return
     loops = stage.transform_layout(layout)
     _loops(stage, loops, [sizes[d] for d in inner], plan.group.target.lanes(tensor.dtype))
 

@@ -39,7 +39,7 @@ class Row:
 def family(plan: Plan, host: ComputeOp) -> Alone | Row | None:
     """What is computed in the loops of ``host``, a stage without a reduction; None for nothing."""
     near = _reached(plan, host)
-    if len(near) == 1 and _serves(plan, near[0], {host}):
+    if len(near) == 1 and plan.serves(near[0], {host}):
         parts = correspondence(plan.group, near[0], host.output(0))
         light = not _shares(plan, near[0]) and any(not _shares(plan, one) for one in _reached(plan, near[0]))
         if parts is not None and not light:
@@ -64,7 +64,7 @@ def _row(plan: Plan, host: ComputeOp) -> Row | None:
                 todo.append(op)
     while True:
         group = {host, *members}
-        serving = [op for op in members if _serves(plan, op, group - {op})]
+        serving = [op for op in members if plan.serves(op, group - {op})]
         if len(serving) == len(members):
             break
         members = serving
@@ -116,24 +116,6 @@ def _reached(plan: Plan, op: ComputeOp) -> list[ComputeOp]:
         else:
             todo.extend(tensor.op for tensor in one.inputs)
     return list(found)
-
-
-def _serves(plan: Plan, op: ComputeOp, readers: set[ComputeOp]) -> bool:
-    """Whether ``op`` is needed for ``readers`` only."""
-    todo = plan.group.readers(op.output(0)) if len(op.body) == 1 else _all_readers(plan, op)
-    while todo:
-        one = todo.pop()
-        if one in readers:
-            continue
-        inner = isinstance(one, ComputeOp) and not one.reduce_axis and one in plan.free
-        if not inner or plan.group.stage(one).is_output:
-            return False
-        todo.extend(plan.group.readers(one.output(0)))
-    return True
-
-
-def _all_readers(plan: Plan, op: ComputeOp) -> list[Operation]:
-    return [reader for tensor in op.outputs for reader in plan.group.readers(tensor)]
 
 
 def _shares(plan: Plan, op: ComputeOp) -> bool:

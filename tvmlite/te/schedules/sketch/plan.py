@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from tvmlite.te import expr as e
@@ -70,6 +70,19 @@ class Plan:
     def reductions(self) -> list[ComputeOp]:
         """The free stages that reduce, producers first."""
         return [op for op in self.free if isinstance(op, ComputeOp) and op.reduce_axis]
+
+    def serves(self, op: ComputeOp, readers: Collection[Operation]) -> bool:
+        """Whether ``op`` is needed for ``readers`` only, directly or through stages without a reduction."""
+        todo = [reader for tensor in op.outputs for reader in self.group.readers(tensor)]
+        while todo:
+            one = todo.pop()
+            if one in readers:
+                continue
+            between = isinstance(one, ComputeOp) and not one.reduce_axis and one in self.free
+            if not between or self.group.stage(one).is_output:
+                return False
+            todo.extend(reader for tensor in one.outputs for reader in self.group.readers(tensor))
+        return True
 
     def open_operands(self, op: ComputeOp) -> list[ComputeOp]:
         """The operands that ``op`` reads and that are still to be placed."""

@@ -46,8 +46,10 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
     ``kept`` are the axes of the host that tell its rows apart.
     """
     group, stage = plan.group, plan.group.stage(host)
-    operands = [one for op in [*ops, stage.op] for one in plan.open_operands(op)]  # type: ignore[arg-type]
-    held = [one for one in dict.fromkeys(operands) if _chosen(plan, one) != "inline"]
+    readers = [*ops, stage.op]
+    operands = dict.fromkeys(one for op in readers for one in plan.open_operands(op))  # type: ignore[arg-type]
+    own = [one for one in operands if plan.serves(one, set(readers))]
+    held = [one for one in own if _chosen(plan, one) != "inline"]
     formula = group.formula(host)
     lanes = lanes_of(formula, group.target)
     row = [axis for axis in group.axes(host) if axis not in kept]

@@ -21,7 +21,7 @@ from tvmlite.te.schedules.group import (
     work_of,
     worth_threads,
 )
-from tvmlite.te.schedules.injective import elementwise_loops, vectorize, walk_together
+from tvmlite.te.schedules.injective import elementwise_loops, vectorize
 from tvmlite.te.schedules.sketch.access import (
     ABSENT,
     Digit,
@@ -29,6 +29,7 @@ from tvmlite.te.schedules.sketch.access import (
     correspondence,
     elements,
     loops_of,
+    together,
     walk,
 )
 from tvmlite.te.schedules.sketch.copies import copy_operand, is_packable
@@ -68,9 +69,7 @@ class Nest:
         formula, axes = plan.group.formula(op), [[axis] for axis in op.axis[:1]]
         for place in range(1, len(op.axis)):
             outer, inner = op.axis[place - 1], op.axis[place]
-            if _next_to(plan.group, host, parts[place - 1 : place + 1]) and walk_together(
-                formula, outer, inner
-            ):
+            if _next_to(plan.group, host, parts[place - 1 : place + 1]) and together(formula, outer, inner):
                 axes[-1].append(inner)
             else:
                 axes.append([inner])
@@ -155,12 +154,19 @@ def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: 
         if place == "inline":
             group.stage(operand).compute_inline()
     config.define_knob(nest.knob("chunks"), [16, 4, 64] if worth_threads(work_of(group.formula(op))) else [1])
-    inner, made = _accumulators(nest, tile)
+    inner, made = _accumulators(nest, reduction, tile)
+    turned = None
+    if reduction.stored not in (None, tile.vector):
+        turned, inner = inner, group.stage(group.schedule.cache_write(inner.op.output(0), "local"))
     host = group.stage(nest.host)
     outer = _outer_loops(host, made, reduction, tile, order, blocks)
     outer = _in_parallel(host, outer, config[nest.knob("chunks")].val)
     _store(host, made, reduction, tile)
-    inner.compute_at(host, outer[-1][0] if outer else host.fuse())
+    place = outer[-1][0] if outer else host.fuse()
+    if turned is not None:
+        turned.compute_at(host, place)
+        _in_vectors(turned, _data_axes(turned), tile)
+    inner.compute_at(host, place)
     _accumulate(nest, inner, tile)
     for read in reads:
         if read.tensor in copies:
@@ -176,12 +182,20 @@ def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: 
             elementwise_loops(group, operand.output(0))
 
 
-def _accumulators(nest: Nest, tile: Tile) -> tuple[Stage, list[IterVar | None]]:
+def _inside(reduction: Reduction, tile: Tile) -> list[int]:
+    """The other axes in the order in which a step goes along them: those that vectors depend on innermost, so
+    that a scalar, once loaded, meets them all and is needed no more."""
+    vectors = [o for o in reduction.operands if o.walks[tile.vector] != ABSENT]
+    others = [n for n in range(len(reduction.extents)) if n != tile.vector]
+    return sorted(others, key=lambda n: any(o.walks[n] != ABSENT for o in vectors))
+
+
+def _accumulators(nest: Nest, reduction: Reduction, tile: Tile) -> tuple[Stage, list[IterVar | None]]:
     """The stage that sums up, with one axis for each of the nest's, its vector last; and the loops of the
     host for them, in the nest's order."""
     group, stage = nest.group, nest.group.stage(nest.op)
     loops = [stage.fuse(*axes) for axes in nest.axes]
-    places = [*(n for n in range(len(loops)) if n != tile.vector), tile.vector]
+    places = [*_inside(reduction, tile), tile.vector]
     stage.reorder(*(loops[n] for n in places))
     sums = group.schedule.cache_write(nest.op.output(0), "local")
     if nest.host.op is nest.op:
@@ -374,7 +388,7 @@ def _store(host: Stage, loops: list[IterVar | None], reduction: Reduction, tile:
     for loop in loops_inside:
         if loop is vector:
             host.vectorize(loop)
-        elif count <= UNROLLED_STORES:
+        elif along == tile.vector and count <= UNROLLED_STORES:
             host.unroll(loop)
 
 
@@ -382,18 +396,27 @@ def _accumulate(nest: Nest, stage: Stage, tile: Tile) -> None:
     """A tile: some steps of the reduction at a time, all sums of each side by side."""
     op = stage.op
     assert isinstance(op, ComputeOp)
-    *rest, along = op.axis
     steps, several = _steps(nest, stage, op)
-    inside = [*([] if several is None else [several]), *rest]
+    stage.reorder(*steps, *([] if several is None else [several]), *op.axis)
+    if several is not None:
+        stage.unroll(several)
+    _in_vectors(stage, op.axis, tile)
+
+
+def _in_vectors(stage: Stage, axes: Sequence[IterVar], tile: Tile) -> None:
+    """The elements of a tile: vectors along the last axis, all written out."""
+    *rest, lane = axes
     if tile.sizes[tile.vector] > tile.lanes:
-        vectors, lane = stage.split(along, factor=tile.lanes)
-        inside.append(vectors)
-    else:
-        lane = along
-    stage.reorder(*steps, *inside, lane)
-    for loop in inside:
+        vectors, lane = stage.split(lane, factor=tile.lanes)
+        rest.append(vectors)
+    for loop in rest:
         stage.unroll(loop)
     stage.vectorize(lane)
+
+
+def _data_axes(stage: Stage) -> tuple[IterVar, ...]:
+    assert isinstance(stage.op, ComputeOp)
+    return stage.op.axis
 
 
 def _steps(nest: Nest, stage: Stage, op: ComputeOp) -> tuple[list[IterVar], IterVar | None]:
