@@ -52,6 +52,14 @@ EXAMPLES = [
     ),
     (
         "nn.lstm_scan",
+        {"activations": (S, T, T), "quantized": True},
+        [
+            "float32(5, 2, 64)", "float32(16, 64) in -1..1", "float32(48)",
+            "float32(2, 16)", "float32(2, 16)", "int32(2) in 0..5",
+        ],
+    ),
+    (
+        "nn.lstm_scan",
         {"activations": (S, T, T)},
         [
             "float16(2, 1, 8)", "float16(2, 8)", "float16(6)",

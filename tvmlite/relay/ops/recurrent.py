@@ -123,10 +123,20 @@ def _gru_numpy(
     return [(1 - z) * _applied_numpy(call, 1, x[:, last] + kept) + z * h]
 
 
+def _quantized_numpy(h: np.ndarray) -> np.ndarray:
+    """Each row as what 8 bits keep of it: its range, which holds 0, in 255 steps."""
+    low, high = np.minimum(h.min(1, keepdims=True), 0), np.maximum(h.max(1, keepdims=True), 0)
+    step = (high - low) / h.dtype.type(255)
+    step = np.where(step == 0, h.dtype.type(1), step)
+    zero = np.rint(-low / step)
+    return (np.clip(np.rint(h / step) + zero, 0, 255) - zero) * step
+
+
 def _lstm_numpy(
     call: Call, x: np.ndarray, recurrence: np.ndarray, peephole: np.ndarray, h: np.ndarray, c: np.ndarray
 ) -> list[np.ndarray]:
-    i, o, f, g = np.split(x + h @ recurrence, 4, axis=1)
+    seen = _quantized_numpy(h) if call["quantized"] else h
+    i, o, f, g = np.split(x + seen @ recurrence, 4, axis=1)
     windows = np.split(peephole, 3) if call["peephole"] else [np.zeros((), h.dtype)] * 3
     i = _applied_numpy(call, 0, i + windows[0] * c)
     f = 1 - i if call["input_forget"] else _applied_numpy(call, 0, f + windows[2] * c)
@@ -259,6 +269,33 @@ class _Scan:
             self.size, lambda j: loops.store(target, (*to, j), loops.load(source, *lead, j))
         )
 
+    def quantized(self, state: loop.Buffer, seen: loop.Buffer) -> loop.Stmt:
+        """``seen`` is what 8 bits keep of ``state``: its range, which holds 0, in 255 steps."""
+        ends = loops.buffer("ends", (2,), self.work)
+
+        def widen(j: e.Expr) -> loop.Stmt:
+            value = loops.load(state, j)
+            return loop.sequence(
+                loops.store(ends, (0,), e.Min(loops.load(ends, 0), value)),
+                loops.store(ends, (1,), e.Max(loops.load(ends, 1), value)),
+            )
+
+        def rounded(value: e.Expr) -> e.Expr:
+            return e.Call("round", (value,), self.work)
+
+        low, width = loops.load(ends, 0), loops.load(ends, 1) - loops.load(ends, 0)
+        step = e.Select(width > 0.0, width / 255.0, e.const(1.0, self.work))
+        zero = rounded((0.0 - low) / step)
+
+        def put(j: e.Expr) -> loop.Stmt:
+            code = rounded(loops.load(state, j) / step) + zero
+            code = e.Max(e.Min(code, e.const(255.0, self.work)), e.const(0.0, self.work))
+            return loops.store(seen, (j,), (code - zero) * step)
+
+        begin = [loops.store(ends, (k,), e.const(0.0, self.work)) for k in (0, 1)]
+        body = loop.sequence(*begin, loops.over(self.size, widen, "j"), self.over_columns(self.size, put))
+        return loops.allocated(body, ends)
+
     def begun(self, total: loop.Buffer, count: int, first: Callable[[e.Expr], e.Expr]) -> loop.Stmt:
         return self.over_columns(count, lambda j: loops.store(total, (j,), first(j)))
 
@@ -343,7 +380,7 @@ def gru_scan(
     infer=_scan_type(4, 2, 3, 3),
     reference=_scan_numpy(_lstm_numpy, 2),
     fuse=Fuse.OPAQUE,
-    attrs={**ATTRS, "peephole": False, "input_forget": False},
+    attrs={**ATTRS, "peephole": False, "input_forget": False, "quantized": False},
     schedule="extern",
 )
 def lstm_scan(
@@ -355,7 +392,10 @@ def lstm_scan(
     cell: Tensor,
     lengths: Tensor,
 ) -> list[Tensor]:
-    """Gates input, output, forget, cell. All hidden states, the last one, and the last cell."""
+    """Gates input, output, forget, cell. All hidden states, the last one, and the last cell.
+
+    ``quantized``: each sample's hidden state is rounded to 255 steps of its range before each product.
+    """
     scan = _Scan(call, data, recurrence, 2)
     size = scan.size
 
@@ -380,13 +420,15 @@ def lstm_scan(
             o = _applied(call, 0, looking(j, 1, 1, loops.load(c, j)))
             return loops.store(h, (j,), o * _applied(call, 2, loops.load(c, j)))
 
+        seen = loops.buffer("seen", (size,), scan.work) if call["quantized"] else h
         body = loop.sequence(
             scan.begun(total, 4 * size, _row(scan, given[0], time, b)),
-            scan.multiplied(total, h, given[1], 0, 4 * size, time),
+            *([scan.quantized(h, seen)] if call["quantized"] else []),
+            scan.multiplied(total, seen, given[1], 0, 4 * size, time),
             scan.over_columns(size, cells),
             scan.over_columns(size, outputs),
         )
-        return loops.allocated(body, total)
+        return loops.allocated(body, total, *([seen] if call["quantized"] else []))
 
     inputs = [data, recurrence, peephole, hidden, cell, lengths]
     return scan.tensors("lstm_scan", inputs, data.dtype, step)

@@ -15,13 +15,14 @@ def fetch_ahead(stage: Stage, host: Stage, place: IterVar, steps: IterVar, turns
     """While the turns of ``place`` use one panel of weights, they ask for the next.
 
     ``place`` is the loop of ``host`` in which ``stage`` computes a tile, by ``turns`` turns of the loop
-    ``steps``. All its turns read the same weights, and those of the loop around it others. A model's weights
-    do not fit in the caches: without this, each panel's first tile waits for them.
+    ``steps``; the weights are what it reads last. All turns of ``place`` read the same ones, and those of the
+    loop around it others. A model's weights do not fit in the caches: without this, each panel's first tile
+    waits for them.
     """
     loops = host.leaf_iter_vars
     position = next(n for n, loop in enumerate(loops) if loop is place)
-    weights = [tensor for tensor in stage.op.inputs if isinstance(tensor.op, PlaceholderOp)]
+    weight = stage.op.inputs[-1]
     at_once = 1 if turns is None else max(n for n in range(1, STEPS + 1) if turns % n == 0)
-    if position and weights and at_once >= STEPS // 2:
+    if position and isinstance(weight.op, PlaceholderOp) and at_once >= STEPS // 2:
         outer, _ = stage.split(steps, factor=at_once)
-        stage.prefetch(weights[-1], loops[position - 1], share=[place, outer])
+        stage.prefetch(weight, loops[position - 1], share=[place, outer])

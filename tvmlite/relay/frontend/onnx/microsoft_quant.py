@@ -204,7 +204,14 @@ def dynamic_quantize_lstm(
     recurrence_scale: Expr,
     recurrence_zero: Expr,
 ) -> list[Expr]:
-    """An LSTM of the weights' real values, which lie input first; inputs and states are not rounded."""
+    """An LSTM of the weights' real values, which lie input first.
+
+    What is multiplied with them is rounded to 8 bits as onnxruntime does it: all inputs by one scale, and at
+    each step the hidden state, each sample's by its own (onnxruntime: those of a thread by theirs).
+    """
+    codes, scale, zero = quant.dynamic_quantize(node, data)
+    centred = node.make("subtract", node.cast(codes, "float32"), node.cast(zero, "float32"))
+    data = node.make("multiply", centred, scale)
     wide = [
         node.transpose(_centred(node, codes, scale, zero), (0, 2, 1))
         for codes, scale, zero in (
@@ -212,7 +219,9 @@ def dynamic_quantize_lstm(
             (recurrence, recurrence_scale, recurrence_zero),
         )
     ]
-    return recurrent.lstm(node, data, wide[0], wide[1], bias, lengths, initial, cell, peephole)
+    return recurrent.lstm(
+        node, data, wide[0], wide[1], bias, lengths, initial, cell, peephole, quantized=True
+    )
 
 
 def _centred(node: OnnxNode, codes: Expr, scale: Expr, zero: Expr) -> Expr:

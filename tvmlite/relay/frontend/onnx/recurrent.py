@@ -340,13 +340,15 @@ def lstm(
     initial: Expr | None = None,
     cell: Expr | None = None,
     peephole: Expr | None = None,
+    quantized: bool = False,
 ) -> list[Expr]:
+    """``quantized``: before each product the hidden state is rounded to 8 bits, as onnxruntime does it."""
     layer = _layer(node, 4, ["Sigmoid", "Tanh", "Tanh"], (data, weight, recurrence, bias, lengths))
-    if not layer.is_short:
+    if quantized or not layer.is_short:
         zeros = node.full(0, (3 * layer.hidden,), node.dtype(data))
         looks = [zeros if peephole is None else _pick(node, peephole, 0, d.number) for d in layer.directions]
         coupled = bool(node.attr("input_forget", 0))
-        attrs = {"peephole": peephole is not None, "input_forget": coupled}
+        attrs = {"peephole": peephole is not None, "input_forget": coupled, "quantized": quantized}
         return _scanned(layer, "nn.lstm_scan", [initial, cell], looks, **attrs)
     runs = []
     for one in layer.directions:
