@@ -16,6 +16,7 @@ from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.engine import Callback
 from tvmlite.autotune.measure import LocalRunner, Runner
+from tvmlite.autotune.report import KernelTime
 from tvmlite.autotune.tune import Tuned, seconds_of
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
@@ -26,6 +27,7 @@ from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Function, Module
 from tvmlite.relay.specialise import Sizes
 from tvmlite.relay.trust import TOLERANCES
+from tvmlite.runtime import timing
 from tvmlite.te.space import Task, create
 from tvmlite.whole_model import Run, Turns, in_turns, positions_of_tuned, profiled
 
@@ -59,6 +61,17 @@ class TunedModel:
     def gain(self) -> float:
         """How many times quicker the model is than before."""
         return 1.0 if self.turns is None else 1 / self.turns.ratio
+
+    def kernel_times(self) -> list[KernelTime]:
+        """How long each kernel takes in the model, before and after; none where nothing has changed."""
+        if self.turns is None:
+            return []
+        tuned = {place for places in positions_of_tuned(self.lib).values() for place in places}
+        times = []
+        for place, symbol in enumerate(self.lib.signature.kernels):
+            before, after = (timing.median(sorted(costs)) for costs in self.turns.kernel([place]))
+            times.append(KernelTime(symbol, before, after, "tuned" if place in tuned else "default"))
+        return times
 
     def __str__(self) -> str:
         lines = [str(one) for one in self.kernels]

@@ -75,7 +75,7 @@ def test_a_task_whose_trials_all_fail_waits_in_the_end() -> None:
     results = autotune.tune(tasks, trials=32, runner=Told(machine.costs))
 
     assert results[0].best is None
-    assert str(results[0]).startswith("tests.matmul: nothing could be measured: ")
+    assert str(results[0]).startswith("tests.matmul(64, 16, 16): nothing could be measured: ")
     assert "the first: crash: as told" in str(results[0])
     assert results[1].best is not None
 

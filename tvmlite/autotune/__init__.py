@@ -15,6 +15,7 @@ from tvmlite.autotune.measure import LocalRunner, Runner
 from tvmlite.autotune.records import Record
 from tvmlite.autotune.tune import Tuned, tune
 from tvmlite.autotune.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
+from tvmlite.autotune.watch import Watch
 from tvmlite.te.space import ConfigEntity, ConfigSpace, FallbackConfig, Task, create, get_config, template
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Task",
     "Tuned",
     "Tuner",
+    "Watch",
     "XGBTuner",
     "apply_history_best",
     "callback",

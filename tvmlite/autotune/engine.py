@@ -35,6 +35,8 @@ class Proposer(Protocol):
 
     def ponder(self) -> None: ...
 
+    def prediction(self, index: int) -> float | None: ...
+
     def learn(self, indices: Sequence[int], speeds: Sequence[float]) -> None: ...
 
 
@@ -46,8 +48,9 @@ Callback = Callable[["Progress", Sequence[Record]], object]
 class Progress:
     """How far the tuning of a task is: ``trials`` done of ``total``, ``failures`` by kind of error.
 
-    ``curve`` has the best seconds so far after each trial (infinity as long as there are none), ``weight`` is
-    how often the task's kernel runs in what is tuned.
+    ``curve`` has the best seconds so far after each trial (infinity as long as there are none), ``predicted``
+    what the tuner thought of a candidate before it was measured, beside its operations a second; ``weight``
+    is how often the task's kernel runs in what is tuned.
     """
 
     task: Task
@@ -59,6 +62,7 @@ class Progress:
     first_failure: str = ""
     since_best: int = 0
     curve: list[float] = field(default_factory=list)
+    predicted: list[tuple[float, float]] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -129,7 +133,10 @@ class Search:
             for callback in callbacks:
                 callback(progress, new)
         flop = progress.task.flop
-        self.tuner.learn(proposed, [flop / r.cost if r.ok else 0.0 for r in batch.records])
+        speeds = [flop / r.cost if r.ok else 0.0 for r in batch.records]
+        thought = [self.tuner.prediction(number) for number in proposed]
+        progress.predicted += [(p, s) for p, s in zip(thought, speeds, strict=True) if p is not None and s]
+        self.tuner.learn(proposed, speeds)
 
     def final(self) -> tuple[list[Record], bool]:
         """The best so far beside the default, timed in turns: the winner's record first, and whether they are

@@ -77,6 +77,10 @@ class XGBTuner(Tuner):
         )
         self._lower(best)
 
+    def prediction(self, index: int) -> float | None:
+        """What was thought beforehand of what was lowered: the logarithm of its speed by the best's."""
+        return self._priors.get(index)
+
     def learn(self, indices: Sequence[int], speeds: Sequence[float]) -> None:
         """See ``Tuner``."""
         super().learn(indices, speeds)

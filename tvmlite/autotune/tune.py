@@ -18,6 +18,7 @@ from tvmlite.autotune.learner import TUNERS, XGBTuner
 from tvmlite.autotune.measure import LocalRunner, Runner
 from tvmlite.autotune.scheduler import Scheduler
 from tvmlite.autotune.tuners import Tuner
+from tvmlite.autotune.watch import label_of
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.te.space import Task, rule_of
 
@@ -54,11 +55,11 @@ class Tuned:
 
     def __str__(self) -> str:
         if self.best is None:
-            return f"{self.task.name}: nothing could be measured: {_failures(self.progress)}"
+            return f"{label_of(self.task)}: nothing could be measured: {_failures(self.progress)}"
         speed = self.task.flop / self.best.cost / 1e9
         by = f" by rule {self.rule}" if self.rule is not None else ""
         return (
-            f"{self.task.name}: {speed:.1f} GFLOP/s{by}, {self.gain:.2f}x of the default, "
+            f"{label_of(self.task)}: {speed:.1f} GFLOP/s{by}, {self.gain:.2f}x of the default, "
             f"{self.progress.trials} trials"
         )
 

@@ -44,6 +44,10 @@ class Tuner:
     def ponder(self) -> None:
         """Called while a batch is being measured: time to prepare for the next."""
 
+    def prediction(self, index: int) -> float | None:
+        """What is thought of a configuration, higher for quicker ones; None if nothing is."""
+        return None
+
     def learn(self, indices: Sequence[int], speeds: Sequence[float]) -> None:
         """What came of configurations: operations a second, 0 for those that failed."""
         self.speeds.update(zip(indices, speeds, strict=True))

@@ -6,10 +6,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from tvmlite import autotune
+from tvmlite import runtime
+from tvmlite.autotune import report
 from tvmlite.autotune.learner import TUNERS
+from tvmlite.autotune.tune import seconds_of
+from tvmlite.autotune.watch import Watch
 from tvmlite.commands import common
-from tvmlite.tuning import tune
+from tvmlite.relay.ir import Module
+from tvmlite.te.visualizer import limits
+from tvmlite.tuning import TunedModel, tune
 
 NAME = "tune"
 HELP = "search quick schedules for a model's kernels"
@@ -26,30 +31,44 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of all that is left to chance (default: 0)")
     parser.add_argument("--resume", action="store_true", help="go on where a run with the same seed ended")
     parser.add_argument("--tuner", choices=TUNERS, default="xgboost", help="who proposes (default: xgboost)")
+    parser.add_argument("--report", type=Path, help="write what came of it as a page: tune.html")
 
 
 def main(options: argparse.Namespace) -> int:
     """Carry the command out; a Ctrl-C leaves what was measured in the records."""
     common.set_threads(options)
     module = common.import_model(options)
+    budget = (options.budget or "10m") if options.trials is None else None
+    peak = limits.measure(["float32"], 1 << 16, runtime.num_threads()).operations
+    watch = Watch(trials=options.trials, budget=None if budget is None else seconds_of(budget), peak=peak)
     try:
-        tuned = tune(
-            module,
-            options.target,
-            options.output,
-            trials=options.trials,
-            budget=(options.budget or "10m") if options.trials is None else None,
-            seed=options.seed,
-            resume=options.resume,
-            tuner=options.tuner,
-            callbacks=[autotune.callback.progress_bar()],
-            opt_level=options.opt_level,
-            precision=options.precision,
-            error_bound=options.error_bound,
-        )
+        with watch:
+            tuned = _tuned(options, module, budget, watch)
     except KeyboardInterrupt:
         print(f"tvmlite: what was measured is in {options.output}; --resume goes on", file=sys.stderr)
         raise
     print(tuned)
+    if options.report is not None:
+        notes = [*([str(tuned.turns)] if tuned.turns else []), *tuned.notes]
+        times = tuned.kernel_times()
+        report.write(options.report, tuned.kernels, title=options.model, times=times, peak=peak, notes=notes)
+        print(f"{options.report}: what came of it")
     print(f"{options.output}: take it with tvmlite compile {options.model} --records {options.output}")
     return 0
+
+
+def _tuned(options: argparse.Namespace, module: Module, budget: str | None, watch: Watch) -> TunedModel:
+    return tune(
+        module,
+        options.target,
+        options.output,
+        trials=options.trials,
+        budget=budget,
+        seed=options.seed,
+        resume=options.resume,
+        tuner=options.tuner,
+        callbacks=[watch],
+        opt_level=options.opt_level,
+        precision=options.precision,
+        error_bound=options.error_bound,
+    )

@@ -1,0 +1,80 @@
+"""Watching a run: the table's cells, the lines without a terminal, the time that is left."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import pytest
+from made_up_tuning import MadeUpMachine
+
+from tvmlite import autotune
+from tvmlite.autotune import watch as watching
+from tvmlite.autotune.watch import Watch, label_of
+from tvmlite.core.target import Target
+from tvmlite.te.space import ConfigSpace, Task
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def run(task: Task, watch: Callable[..., object]) -> None:
+    autotune.tune(task, trials=16, runner=MadeUpMachine(), tuner="random", callbacks=[watch])
+
+
+def test_without_a_terminal_there_are_lines(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "SECONDS", 0.0)
+    stream = io.StringIO()
+
+    with Watch(trials=16, peak=1e9, stream=stream) as watch:
+        run(task, watch)
+
+    first, second, last = stream.getvalue().splitlines()
+    assert first.startswith("8 trials left; tests.matmul(16, 16, 16): 8 trials, ")
+    assert second.startswith("0 trials left; tests.matmul(16, 16, 16): 16 trials, ")
+    assert "GFLOP/s, " in first
+    assert "% of peak" in first
+    assert last.endswith("tests.matmul(16, 16, 16)")
+
+
+def test_on_a_terminal_there_is_a_table(task: Task) -> None:
+    pytest.importorskip("rich")
+    stream = Terminal()
+
+    with Watch(budget=600, peak=1e9, labels={task.key: "the product"}, stream=stream) as watch:
+        run(task, watch)
+
+    text = stream.getvalue()
+    assert "tuning 1 tasks, " in text
+    assert "GFLOP/s" in text
+    assert "the product" in text
+    assert watch.rows()[0][1] == "16"
+
+
+def test_what_failed_is_counted_and_no_time_is_made_up(task: Task) -> None:
+    watch = Watch(trials=8, stream=io.StringIO())
+
+    with pytest.raises(Exception, match="nothing could be measured"):
+        autotune.tune(task, trials=8, runner=MadeUpMachine(error="crash"), callbacks=[watch])
+
+    assert watch.rows() == [("tests.matmul(16, 16, 16)", "8", "8", "", "", "", "")]
+
+
+def test_time_left_is_told_in_minutes() -> None:
+    assert Watch(budget=600, stream=io.StringIO()).left() == "10:00 left"
+
+
+def test_long_names_are_cut(task: Task) -> None:
+    assert label_of(task, {task.key: "x" * 100}) == "x" * 43 + "…"
+
+
+def test_a_program_is_called_by_its_operators_and_its_result() -> None:
+    program = """fn (%p0: Tensor[(1, 3), float32]) -> Tensor[(1, 64, 14), float32] {
+      %0 = nn.conv2d(%p0, channels=64) /* ty=Tensor[(1, 64, 14), float32] */;
+      nn.relu(%0)
+    }"""
+    task = Task("fused", (program,), Target.parse("native"), ConfigSpace(), 1.0)
+
+    assert label_of(task) == "nn.conv2d+nn.relu 1x64x14"

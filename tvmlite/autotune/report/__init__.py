@@ -1,0 +1,5 @@
+"""The page of a tuning run: one HTML file that needs nothing else."""
+
+from tvmlite.autotune.report.page import KernelTime, page, write
+
+__all__ = ["KernelTime", "page", "write"]

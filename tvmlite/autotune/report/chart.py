@@ -1,0 +1,104 @@
+"""The pictures of a tuning run, inline SVG: curves, clouds of points, bars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from tvmlite.te.visualizer import text
+
+_WIDTH, _HEIGHT = 560, 220
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 18, 34
+
+
+def curve(rates: Sequence[float], default: float | None, peak: float | None) -> str:
+    """The best of ``rates`` (GFLOP/s) so far against trials, with lines for the default and the peak."""
+    if not rates:
+        return ""
+    most = max([*rates, default or 0.0, 1e-9]) * 1.08
+    if peak and peak < 3 * most:
+        most = peak * 1.04
+    frame = _Frame(1, max(len(rates), 2), 0, most)
+    points = " ".join(f"{frame.x(n):.1f},{frame.y(rate):.1f}" for n, rate in enumerate(rates, 1))
+    lines = [_line(frame, value, name) for value, name in ((default, "default"), (peak, "peak")) if value]
+    return frame.svg(
+        "best so far", "trials", "GFLOP/s", [*lines, f'<polyline class="curve" points="{points}"/>']
+    )
+
+
+def scatter(points: Sequence[tuple[float, float]]) -> str:
+    """What was predicted, across, against what was measured in GFLOP/s, up."""
+    across, up = [p for p, _ in points], [s for _, s in points]
+    frame = _Frame(min(across), max(across), 0, max(up) * 1.08)
+    dots = [f'<circle cx="{frame.x(p):.1f}" cy="{frame.y(s):.1f}" r="3"/>' for p, s in points]
+    return frame.svg("predicted and measured", "predicted before measuring", "GFLOP/s", dots)
+
+
+def bars(rows: Sequence[tuple[str, float, float, str]]) -> str:
+    """A table of names, with bars for what each takes before and after."""
+    ordered = sorted(rows, key=lambda row: -row[1])
+    most = max([max(before, after) for _, before, after, _ in ordered] + [1e-12])
+    cells = []
+    for name, before, after, origin in ordered:
+        both = "".join(
+            f'<span class="bar {kind}" style="--share:{value / most:.2%}"></span>'
+            for kind, value in (("before", before), ("after", after))
+        )
+        cells.append(
+            f'<tr><th scope="row">{escape(name)}</th><td class="bars">{both}</td>'
+            f"<td>{text.seconds(before)}</td><td>{text.seconds(after)}</td><td>{escape(origin)}</td></tr>"
+        )
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("kernel", "", "before", "after", "schedule"))
+    return f'<table class="tasks"><thead><tr>{head}</tr></thead><tbody>{"".join(cells)}</tbody></table>'
+
+
+class _Frame:
+    """Where numbers are in a picture."""
+
+    def __init__(self, left: float, right: float, low: float, high: float) -> None:
+        self.left, self.low = left, low
+        self.width, self.height = right - left or 1.0, high - low or 1.0
+
+    def x(self, value: float) -> float:
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * (value - self.left) / self.width
+
+    def y(self, value: float) -> float:
+        return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * (value - self.low) / self.height
+
+    def svg(self, name: str, across: str, up: str, inside: Sequence[str]) -> str:
+        """The picture with its axes."""
+        grid = []
+        for value in _ticks(self.low, self.low + self.height):
+            y = self.y(value)
+            grid.append(f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>')
+            grid.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
+        for value in _ticks(self.left, self.left + self.width):
+            place = f'x="{self.x(value):.1f}" y="{_HEIGHT - _BOTTOM + 16}"'
+            grid.append(f'<text {place} text-anchor="middle">{value:g}</text>')
+        names = (
+            f'<text x="{_LEFT}" y="12">{escape(up)}</text>'
+            f'<text x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 4}" text-anchor="end">{escape(across)}</text>'
+        )
+        start = f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(name)}">'
+        return f"{start}{''.join(grid)}{names}{''.join(inside)}</svg>"
+
+
+def _line(frame: _Frame, value: float, name: str) -> str:
+    if value > frame.low + frame.height:
+        return ""
+    y = frame.y(value)
+    place = f'x="{_WIDTH - _RIGHT}" y="{y - 4:.1f}"'
+    return (
+        f'<path class="roof" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>'
+        f'<text class="roof-name" {place} text-anchor="end">{name} {text.digits(value)}</text>'
+    )
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers between ``low`` and ``high``, about five."""
+    rough = (high - low) / 5 or 1.0
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = next(size * n for n in (1, 2, 5, 10) if size * n >= rough)
+    first = math.ceil(low / step)
+    return [round(n * step, 10) for n in range(first, math.floor(high / step) + 1)]

@@ -1,0 +1,148 @@
+"""To watch a tuning run: a table that stays in its place, or lines where there is no terminal."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, TextIO
+
+from tvmlite.autotune.engine import Progress
+from tvmlite.autotune.records import Record
+from tvmlite.te.space import Task
+
+SECONDS = 10.0
+"""Between two lines where no table can be shown."""
+
+ROWS = 24
+"""Tasks in the table: those whose kernels take most of the time."""
+
+LABEL = 44
+"""Letters of a task's name that are shown."""
+
+COLUMNS = ("task", "trials", "failed", "GFLOP/s", "of peak", "best", "gain")
+
+
+def label_of(task: Task, labels: Mapping[str, str] | None = None) -> str:
+    """What to call ``task``: its entry in ``labels``, by its key, or its name and arguments.
+
+    Of an argument that is a program, as a fused group's is, the operators and the result's shape are told.
+    """
+    given = (labels or {}).get(task.key)
+    text = given or _of_program(task) or f"{task.name}({', '.join(map(str, task.args))})"
+    return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
+
+
+def _of_program(task: Task) -> str:
+    match task.args:
+        case (str() as program,) if "\n" in program:
+            called = re.findall(r"(?:=|^)\s*([a-z]\w*(?:\.\w+)*)\(", program, re.MULTILINE)
+            shapes = re.findall(r"-> \w+\[\(([^)]*)\)", program)
+            return " ".join(["+".join(called), *(shape.replace(", ", "x") for shape in shapes[:1])])
+    return ""
+
+
+class Watch:
+    """A callback of ``tune``, and a context: shows what each task has come to, and how much time is left.
+
+    ::
+
+        with Watch(budget=600) as watch:
+            autotune.tune(tasks, "tune.jsonl", budget=600, callbacks=[watch])
+
+    On a terminal with the package rich it is a table, else a line every ``SECONDS``. ``peak`` is how many
+    operations a second the machine can do; ``trials`` or ``budget`` (seconds) are those of the run, to tell
+    how much is left; ``labels`` name tasks by their keys.
+    """
+
+    def __init__(
+        self,
+        *,
+        trials: int | None = None,
+        budget: float | None = None,
+        peak: float | None = None,
+        labels: Mapping[str, str] | None = None,
+        stream: TextIO | None = None,
+    ) -> None:
+        self.trials, self.budget, self.peak, self.labels = trials, budget, peak, labels
+        self.stream = stream or sys.stderr
+        self.tasks: dict[str, Progress] = {}
+        self._started = self._told = time.monotonic()
+        self._live: Any = _live(self.stream)
+
+    def __call__(self, progress: Progress, new: Sequence[Record]) -> None:
+        self.tasks[progress.task.key] = progress
+        if self._live is not None:
+            self._live.update(self._table())
+        elif time.monotonic() - self._told >= SECONDS:
+            self._told = time.monotonic()
+            print(self._line(progress), file=self.stream, flush=True)
+
+    def __enter__(self) -> Watch:
+        self._started = self._told = time.monotonic()
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+        elif self.tasks:
+            for row in self.rows():
+                print("  ".join(f"{cell:>8}" for cell in (*row[1:], row[0])), file=self.stream, flush=True)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The cells of the table, as ``COLUMNS``; the tasks that take most time first."""
+
+        def weight(progress: Progress) -> float:
+            return progress.weight * progress.best.cost if progress.best else float("inf")
+
+        return [self._row(one) for one in sorted(self.tasks.values(), key=weight, reverse=True)[:ROWS]]
+
+    def left(self) -> str:
+        """How much time or how many trials are left."""
+        if self.budget is not None:
+            seconds = max(0, round(self.budget - (time.monotonic() - self._started)))
+            return f"{seconds // 60}:{seconds % 60:02} left"
+        done = sum(progress.trials for progress in self.tasks.values())
+        return f"{done} trials" if self.trials is None else f"{max(0, self.trials - done)} trials left"
+
+    def _row(self, progress: Progress) -> tuple[str, ...]:
+        failed = str(sum(progress.failures.values()) or "")
+        head = (label_of(progress.task, self.labels), str(progress.trials), failed)
+        if progress.best is None:
+            return (*head, "", "", "", "")
+        first = next(cost for cost in progress.curve if cost < float("inf"))
+        share = f"{progress.best_flops / self.peak:.0%}" if self.peak else ""
+        cost = progress.best.cost
+        best = f"{cost * 1e6:.1f} us" if cost < 1e-3 else f"{cost * 1e3:.2f} ms"
+        return (*head, f"{progress.best_flops / 1e9:.1f}", share, best, f"{first / cost:.2f}x")
+
+    def _line(self, progress: Progress) -> str:
+        name, trials, failed, flops, share, best, gain = self._row(progress)
+        parts = [f"{trials} trials", f"{failed} failed" if failed else ""]
+        parts += [f"{flops} GFLOP/s" if flops else "", f"{share} of peak" if share else "", best, gain]
+        return f"{self.left()}; {name}: " + ", ".join(part for part in parts if part)
+
+    def _table(self) -> Any:
+        from rich.table import Table  # an optional extra, there if ``_live`` found it
+
+        table = Table(title=f"tuning {len(self.tasks)} tasks, {self.left()}", title_justify="left")
+        for name in COLUMNS:
+            table.add_column(name, justify="left" if name == "task" else "right", no_wrap=True)
+        for row in self.rows():
+            table.add_row(*row)
+        return table
+
+
+def _live(stream: TextIO) -> Any:
+    """What shows a table in place; None where that cannot be done."""
+    if not stream.isatty():
+        return None
+    try:
+        from rich.console import Console
+        from rich.live import Live
+    except ImportError:
+        return None
+    return Live(console=Console(file=stream), refresh_per_second=4)
