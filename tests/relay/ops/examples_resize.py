@@ -65,4 +65,16 @@ EXAMPLES = [
     ("image.resize2d", {"size": (4, 6), "method": "linear"}, ["float16(1, 2, 2, 3)"]),
     *(("image.resize1d", {"size": (7,), "method": m}, ["float32(2, 3, n)"]) for m in METHODS),
     *(("image.resize3d", {"size": (3, 4, 3), "method": m}, ["float32(1, 1, 2, 2, 4)"]) for m in METHODS),
+    *(  # each place so many times, whatever the extents
+        (
+            "image.resize2d",
+            {"size": (H * 2, W * 3), **repeated, **_mode("asymmetric")},
+            [f"float32(1, 2, h, w{lane})"],
+        )
+        for lane, repeated in (
+            ("", {"method": "nearest_neighbor", "scales": (2.0, 3.0)}),
+            ("", {"method": "nearest_neighbor", "rounding_method": "floor"}),
+            (", 16", {"method": "nearest_neighbor", "scales": (2.0, 3.0), "layout": "NCHW16c"}),
+        )
+    ),
 ]

@@ -20,7 +20,7 @@ from tvmlite.relay.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import clamp, fault, unless_empty
 from tvmlite.relay.ops.resize_taps import METHODS, MODES, ROUNDINGS, NumpyNumbers, Tap, TeNumbers, taps_of
-from tvmlite.relay.types import Shape, TensorType, show_shape
+from tvmlite.relay.types import Shape, TensorType, normal_dim, same_dim, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as te
 
@@ -73,21 +73,44 @@ def resize_compute(rank: int) -> Callable[..., te.Tensor]:
         numbers = TeNumbers(work)
 
         def element(n: Any, c: Any, *at: Any) -> e.Expr:
-            taps = [
-                taps_of(call, numbers, i, x.astype(work), (data.shape[i + 2], size[i]))
-                for i, x in enumerate(at[:rank])
-            ]
+            taps: list[tuple[list[Tap], Any]] = []
+            for axis, x in enumerate(at[:rank]):
+                sizes = data.shape[axis + 2], size[axis]
+                times = _repeats(call, axis, sizes)
+                if times is None:
+                    taps.append(taps_of(call, numbers, axis, x.astype(work), sizes))
+                else:
+                    taps.append(([Tap(x // times, inside=True)], None))
             value = _sum_of_taps(data, (n, c), [t for t, _ in taps], at[rank:], work)
             outside = [o for _, o in taps if o is not None]
             if outside:
                 fill = e.const(call["extrapolation_value"], value.dtype)
                 value = e.Select(e.any_of(outside), fill, value)
-            return e.cast(call["out_dtype"] or data.dtype, unless_empty(data.shape[2 : 2 + rank], value))
+            read = [d for d, (t, _) in zip(data.shape[2:], taps, strict=False) if not t[0].inside]
+            return e.cast(call["out_dtype"] or data.dtype, unless_empty(read, value))
 
         shape = (*data.shape[:2], *size, *data.shape[2 + rank :])
         return te.compute(shape, element, name=f"resize{rank}d", tag="injective")
 
     return compute
+
+
+def _repeats(call: Call, axis: int, sizes: tuple[Any, Any]) -> int | None:
+    """How many times each place along ``axis`` stands in the result, if that is all there is to it.
+
+    Then the place is a quotient of integers: rounded down, the float32 quotient of any place below 2 ** 24
+    is just that.
+    """
+    size, made = sizes
+    if call["scales"] is not None:
+        times = call["scales"][axis]
+    else:
+        times = made / size if isinstance(size, int) and isinstance(made, int) and size else 0
+    rounding = call["rounding_method"] or "floor"
+    kind = (call["method"], call["coordinate_transformation_mode"], rounding)
+    if kind != ("nearest_neighbor", "asymmetric", "floor") or times < 1 or times != int(times):
+        return None
+    return int(times) if same_dim(made, normal_dim(size * int(times))) else None
 
 
 def _sum_of_taps(
@@ -96,7 +119,10 @@ def _sum_of_taps(
     total: e.Expr | None = None
     extents = data.shape[2 : 2 + len(taps)]
     for combination in product(*taps):
-        places = [clamp(tap.place, extent) for tap, extent in zip(combination, extents, strict=True)]
+        places = [
+            tap.place if tap.inside else clamp(tap.place, extent)
+            for tap, extent in zip(combination, extents, strict=True)
+        ]
         value = data[(*lead, *places, *lane)]
         weights = [tap.weight for tap in combination if tap.weight is not None]
         for weight in weights:

@@ -34,10 +34,11 @@ ROUNDINGS = ("", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_c
 
 
 class Tap(NamedTuple):
-    """A source place, perhaps outside, and its weight (None: 1)."""
+    """A source place, perhaps outside unless it is ``inside``, and its weight (None: 1)."""
 
     place: Any
     weight: Any = None
+    inside: bool = False
 
 
 @dataclass(frozen=True)

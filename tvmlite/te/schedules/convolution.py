@@ -200,7 +200,7 @@ def plain(group: Group, anchor: ComputeOp) -> None:
         stage.vectorize(rest[-1])
     else:
         several = PLAIN_VECTORS if width is None or width >= PLAIN_VECTORS * lanes else 1
-        place, along = stage.split(rest[-1], factor=several * lanes)
+        place, along = stage.split(rest[-1], factor=several * lanes, tail=tail_of(width))
         vectors, vector = stage.split(along, factor=lanes)
         stage.reorder(batch, outer, *rest[:-1], place, inner, vectors, vector)
         spread = stage.fuse(batch, outer, *rest[:-1])
