@@ -160,7 +160,7 @@ def test_a_finding_is_told_when_it_comes(monkeypatch: pytest.MonkeyPatch, capsys
 
     monkeypatch.setattr("tvmlite.commands.fuzz.fuzz", interrupted)
     assert main(["fuzz", "--seed", "8"]) == 130
-    assert capsys.readouterr().out.count("case 3: llvm: value") == 1
+    assert capsys.readouterr().out.count("case 3: llvm: value: B[0] is 1") == 1
 
 
 def test_the_command_shows_one_case(capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,6 +188,20 @@ def test_check_raises_for_reads_outside_a_tensor() -> None:
     b = te.compute((5,), lambda i: a[at[i] % 4 + 4], name="B")
     with pytest.raises(AssertionError, match="B reads outside a tensor"):
         check(te.create_schedule(b.op), backends=())
+
+
+def test_what_a_process_says_when_it_ends_is_told() -> None:
+    member = Member()
+    body = (
+        "A = te.placeholder((5,), name='A')",
+        "T = te.compute((5,), lambda i: A[i], name='T')",
+        "import os, sys",
+        "print('no such instruction', file=sys.stderr) or os.abort()",
+    )
+    how, text = failure(member, Program(body), ["llvm"])
+    member.stop()
+    assert how == "lower: crash"
+    assert "SIGABRT: no such instruction" in text
 
 
 def test_a_worker_that_waits_for_its_turn_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tvmlite import te
@@ -195,3 +197,15 @@ def test_an_intrinsic_has_no_window_in_a_transformed_layout() -> None:
     s[c].tensorize(c.op.axis[0], te.decl_tensor_intrin(y.op))
     with pytest.raises(ScheduleError, match=r"tensorize: .* the layout of B is transformed"):
         te.lower(s, [a, c])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+@pytest.mark.parametrize("quotient", [te.truncdiv, te.floordiv])
+def test_quotients_that_are_0_or_1_are_summed_as_such(dtype: str, quotient: Any) -> None:
+    """GCC 12 takes ``x / x`` for a truth, and sums truths as -1."""
+    a = te.placeholder((40,), dtype, name="A")
+    k = te.reduce_axis((0, 40), name="k")
+    b = te.compute((), lambda: te.sum(quotient(a[k], a[k]), axis=k), name="B")
+    s = te.create_schedule(b.op)
+    s[b].unroll(k)
+    check(s)

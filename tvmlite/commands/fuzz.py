@@ -115,7 +115,8 @@ class _Line:
     def __call__(self, tally: Tally) -> None:
         for finding in tally.findings[self.told :]:
             self.wipe()
-            print(f"case {finding.index}: {finding.signature}", flush=True)
+            first = finding.text.partition("\n")[0]
+            print(f"case {finding.index}: {finding.signature}: {first}", flush=True)
         self.told = len(tally.findings)
         if sys.stderr.isatty():
             text = f"{tally.cases}/{self.total} cases, {len(tally.findings)} wrong"

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,9 @@ PATIENCE = 120.0
 """Seconds of its own work without a message after which a worker is taken to be stuck; where the system does
 not tell how much it works, seconds."""
 
+_TOLD = 2000
+"""Bytes that are told of what a process wrote before it ended."""
+
 _IDLE = 10
 """How many times as many seconds a worker may take that hardly gets to work, or does none."""
 
@@ -35,17 +39,21 @@ class Member:
         self.pending = b""
         self.last = 0.0
         self.worked: float | None = None
+        self.complaints = tempfile.TemporaryFile("w+b", buffering=0)  # noqa: SIM115  (as long as we)
+        """What the process writes to its standard error: of LLVM, say, when it ends the process."""
 
     def send(self, **request: Any) -> None:
         """Give it a request."""
         if self.process is None:
-            environment = os.environ | {"TVMLITE_CACHE": "off", "PYTHONFAULTHANDLER": "0"}
+            self.complaints.seek(0)
+            self.complaints.truncate()
+            environment = os.environ | {"TVMLITE_CACHE": "off", "PYTHONFAULTHANDLER": "1"}
             self.process = subprocess.Popen(
                 [sys.executable, "-m", WORKER],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 bufsize=0,
-                stderr=subprocess.DEVNULL,
+                stderr=self.complaints,
                 env=environment,
                 start_new_session=True,  # Ctrl-C is for us: we stop it
             )
@@ -78,10 +86,16 @@ class Member:
         if not data:
             code = process.wait()
             self.process = None
-            yield {"crash": signal.Signals(-code).name if code < 0 else f"exit status {code}"}
+            how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+            yield {"crash": f"{how}: {self.complained()}"}
             return
         *lines, self.pending = (self.pending + data).split(b"\n")
         yield from (json.loads(line) for line in lines)
+
+    def complained(self) -> str:
+        """What the process wrote to its standard error last."""
+        self.complaints.seek(max(0, self.complaints.seek(0, os.SEEK_END) - _TOLD))
+        return self.complaints.read().decode(errors="replace").strip() or "nothing said"
 
     def is_stuck(self, pid: int) -> bool:
         """Whether it has worked for too long without a word, or is silent for very long. A machine that has

@@ -8,8 +8,11 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import tvmlite
+from tvmlite import te
 from tvmlite.core.errors import LibraryError, UnsupportedError
 from tvmlite.core.target import Target
 from tvmlite.te.codegen import jit
@@ -166,3 +169,13 @@ def test_threads_may_compile_and_load_at_once(native: Target) -> None:
         thread.join()
 
     assert sorted(results) == list(range(12))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32"])
+def test_signs_stay_where_statements_go_side_by_side(dtype: str) -> None:
+    """LLVM 22's SLP makes ``uitofp i32`` of ``uitofp i64 (sext i32)``."""
+    a = te.placeholder((6,), dtype, name="A")
+    b = te.compute((6,), lambda i: a[i].astype("uint64").astype("float32") * 2.0 + 1.0, name="B")
+    x = np.array([-1, -100, 5, -7, 3, -120], dtype)
+    got = tvmlite.build(te.create_schedule(b.op), [a, b], name="without_signs")(x)
+    np.testing.assert_allclose(got, x.astype("uint64").astype("float64") * 2 + 1, rtol=1e-6)

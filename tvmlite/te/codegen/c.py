@@ -47,7 +47,8 @@ same, so nothing is lost."""
 _GCC_SUMS = """#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-tree-slp-vectorize")
 #endif"""
-"""GCC 12 makes vectors of a sum of what is true, in 8 bits, at ``-O2`` already; its true is -1 then."""
+"""GCC 12 makes vectors of a sum of what is true, in 8 or 16 bits, at ``-O2`` already; its true is -1 then. A
+division that gives 0 or 1 is such a truth to it, so any sum of such numbers is suspect."""
 
 _MACROS = {
     "TL_PREFETCH": """#if defined(__GNUC__)
@@ -90,7 +91,7 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
         expanded = in_parts(expand_intrinsics(function, either=c_x86.SCALED_LANES))
         FunctionWriter(expanded, module).write()
     parts = ["/* Made by tvmlite. C99; see the header for how to call it. */", _GCC_FAULTS]
-    parts += [_GCC_SUMS] if any(_counts_in_8_bits(f) for f in functions) else []
+    parts += [_GCC_SUMS] if any(map(_adds_small_numbers, functions)) else []
     parts.append("#include <math.h>\n#include <stdint.h>" if module.helpers.libm else "#include <stdint.h>")
     parts += [text for name, text in _MACROS.items() if name in module.used]
     if module.typedefs:
@@ -107,16 +108,11 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
     return "\n\n".join([*parts, *module.definitions]) + "\n"
 
 
-def _counts_in_8_bits(function: ir.Function) -> bool:
-    """Whether it may sum truth values as numbers of 8 bits: it has both such sums and numbers of bools."""
-    adds = counts = False
-    for node in postorder(function.body):
-        match node:
-            case e.Add(dtype="int8" | "uint8"):
-                adds = True
-            case e.Cast(value=e.Expr(dtype="bool")) | e.Select() | e.Call("if_then_else"):
-                counts = True
-    return adds and counts
+def _adds_small_numbers(function: ir.Function) -> bool:
+    """Whether numbers of 8 or 16 bits are added up, one by one."""
+    small = ("int8", "uint8", "int16", "uint16")
+    every = postorder(function.body)
+    return any(isinstance(node, e.Add) and node.lanes == 1 and node.dtype in small for node in every)
 
 
 def header(signature: abi.Signature) -> str:
