@@ -6,9 +6,13 @@
     autotune.tune(task, "matmul.jsonl", trials=200)
     with autotune.apply_history_best("matmul.jsonl"):
         s, args = matmul(512, 512, 512)                        # scheduled as measured best
+
+A template may give tensors only: then its schedule is generated, and so are its knobs. ``complete`` does that
+for what a schedule written by hand leaves open.
 """
 
 from tvmlite.autotune import callback
+from tvmlite.autotune.generated import complete, template
 from tvmlite.autotune.history import apply_history_best
 from tvmlite.autotune.learner import XGBTuner
 from tvmlite.autotune.measure import LocalRunner, Runner
@@ -16,7 +20,7 @@ from tvmlite.autotune.records import Record
 from tvmlite.autotune.tune import Tuned, tune
 from tvmlite.autotune.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
 from tvmlite.autotune.watch import Watch
-from tvmlite.te.space import ConfigEntity, ConfigSpace, FallbackConfig, Task, create, get_config, template
+from tvmlite.te.space import ConfigEntity, ConfigSpace, FallbackConfig, Task, create, get_config
 
 __all__ = [
     "ConfigEntity",
@@ -35,6 +39,7 @@ __all__ = [
     "XGBTuner",
     "apply_history_best",
     "callback",
+    "complete",
     "create",
     "get_config",
     "template",

@@ -26,6 +26,7 @@ from tvmlite.te.tensor import Tensor
 __all__ = [
     "apply",
     "attention",
+    "complete",
     "convolution",
     "extern",
     "injective",
@@ -62,6 +63,14 @@ def apply(name: str, outputs: Sequence[Tensor], target: Target, config: Config |
     schedule = create_schedule([tensor.op for tensor in outputs])
     chosen = name if rule in (None, HAND) else rule
     TEMPLATES[chosen](Group(schedule, tuple(outputs), target, config))
+    return schedule
+
+
+def complete(schedule: Schedule, target: Target, config: Config | None = None) -> Schedule:
+    """Arrange what nobody has arranged in ``schedule`` yet by the template "sketch", its knobs set by
+    ``config``; gives ``schedule``."""
+    outputs = tuple(tensor for op in schedule.outputs for tensor in op.outputs)
+    TEMPLATES["sketch"](Group(schedule, outputs, target, config or FallbackConfig()))
     return schedule
 
 

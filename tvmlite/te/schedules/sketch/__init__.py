@@ -8,7 +8,7 @@ follow Ansor's sketches (Zheng et al., "Ansor: Generating High-Performance Tenso
 
 from __future__ import annotations
 
-from tvmlite.te.schedules.group import Group, template, work_of, worth_threads
+from tvmlite.te.schedules.group import Group, extent_of, template, work_of, worth_threads
 from tvmlite.te.schedules.injective import elementwise_loops
 from tvmlite.te.schedules.sketch.access import Digit, reads_by_formula
 from tvmlite.te.schedules.sketch.families import Alone, Row, family
@@ -46,6 +46,8 @@ def sketch(group: Group) -> None:
 
 def _nest(plan: Plan, alone: Alone) -> None:
     """One reduction: in tiles if there are vectors of neighbouring results, else row by row."""
+    if any(extent_of(axis) == 0 for axis in (*alone.op.axis, *alone.op.reduce_axis)):
+        return
     if len(alone.op.body) == 1 and alone.op.axis:
         nest = Nest.of(plan, alone.op, alone.host, alone.parts)
         reads = reads_by_formula(plan.group, alone.op)

@@ -26,7 +26,6 @@ from tvmlite.te.schedules.sketch.access import (
     ABSENT,
     Digit,
     Fused,
-    correspondence,
     elements,
     loops_of,
     together,
@@ -82,6 +81,15 @@ class Nest:
     def knob(self, what: str) -> str:
         """The name of a knob of this nest."""
         return f"{self.plan.name(self.op)}.{what}"
+
+    def parts_of_axes(self) -> list[Digit | Fused]:
+        """What each of ``axes`` is of the axes of the host."""
+        own = dict(zip(self.op.axis, self.parts, strict=True))
+        several = [[part.axis for axis in axes if isinstance(part := own[axis], Digit)] for axes in self.axes]
+        return [
+            own[axes[0]] if len(axes) == 1 else Fused(tuple(parts))
+            for axes, parts in zip(self.axes, several, strict=True)
+        ]
 
     def label(self, place: int) -> str:
         """A word for the axis at ``place``."""
@@ -201,10 +209,7 @@ def _accumulators(nest: Nest, reduction: Reduction, tile: Tile) -> tuple[Stage, 
     if nest.host.op is nest.op:
         return group.stage(sums), list(loops)
     stage.compute_inline()
-    parts = correspondence(group, sums.op, nest.host)
-    assert parts is not None, "the axes of a nest are those of its host"
-    made = loops_of(group.stage(nest.host), parts)
-    return group.stage(sums), [made[places.index(n)] for n in range(len(places))]
+    return group.stage(sums), loops_of(group.stage(nest.host), nest.parts_of_axes())
 
 
 # --- the knobs ----------------------------------------------------------------------------------
