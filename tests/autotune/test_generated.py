@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +15,8 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.te.space import task as registry
 from tvmlite.te.stage import AT, INLINE
 
-Tensors = tuple[te.Tensor, te.Tensor, te.Tensor, te.Tensor]
 
-
-def product(n: int, m: int, k: int) -> Tensors:
+def product(n: int, m: int, k: int) -> tuple[Any, Any, Any, Any]:
     """``relu(a @ b)``, with the tensor before the relu."""
     a, b = te.placeholder((n, k), name="a"), te.placeholder((k, m), name="b")
     step = te.reduce_axis(k, "step")
@@ -59,6 +58,7 @@ def test_a_template_that_gives_tensors_alone_is_tuned_and_its_record_used(tmp_pa
     assert len(task.config_space) > 100
     assert task.flop == 16 * 32 * (2 * 24)
     assert history.missing == []
+    assert tuned.best is not None
     assert [str(step) for step in s.trace.steps] == list(tuned.best.trace)
     check(s, args)
 
