@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from made_up_tuning import small_matmul
 
+from tvmlite import autotune
 from tvmlite.autotune.build import Builder, Built, reference
 from tvmlite.autotune.measure import Candidate, LocalRunner
 from tvmlite.core.errors import InputError
-from tvmlite.te.space import Task
+from tvmlite.te.space import OptionChoice, SplitChoice, Task
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +81,22 @@ def test_what_is_compared_is_timed_in_turns(task: Task, runner: LocalRunner) -> 
 def test_times_must_be_positive() -> None:
     with pytest.raises(InputError, match="timeout is 0 seconds"):
         LocalRunner(timeout=0)
+
+
+def test_what_is_many_times_slower_than_the_best_is_timed_once(runner: LocalRunner) -> None:
+    autotune.template("tests.matmul", small_matmul)
+    task = autotune.create("tests.matmul", (256, 64, 64))
+    runner.prepare(task.key, reference(task), 0)
+    quick = task.config_space.index_of(
+        {"y": SplitChoice((-1, 1)), "x": SplitChoice((-1, 64)), "vectorize": OptionChoice(True)}
+    )
+    slow = task.config_space.index_of(
+        {"y": SplitChoice((-1, 256)), "x": SplitChoice((-1, 1)), "vectorize": OptionChoice(True)}
+    )
+    assert quick is not None
+    assert slow is not None
+
+    outcomes = [runner.measure(task.key, candidate(task, number)) for number in (quick, slow, quick)]
+
+    assert [len(one.costs) > 1 for one in outcomes] == [True, False, True]
+    assert outcomes[1].costs[0] > 4 * max(outcomes[0].costs[0], outcomes[2].costs[0])

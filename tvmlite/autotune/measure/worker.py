@@ -20,7 +20,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import Signature
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.target import Target
-from tvmlite.runtime import threads
+from tvmlite.runtime import threads, timing
 from tvmlite.runtime.compiled import CompiledFunction
 from tvmlite.runtime.tensor import empty_array
 from tvmlite.te.codegen import jit, process
@@ -84,18 +84,16 @@ class Worker:
     def _measure(self, fields: dict[str, Any], ir_text: str) -> dict[str, Any]:
         task = self.tasks[fields["task"]]
         function = _function(fields, ir_text)
-        start = self.clock()
-        wrong = _wrong(function, task)
-        once = self.clock() - start
+        wrong, once = _wrong(function, task, self.clock)
         if wrong:
             return {"error": "wrong answer", "message": wrong}
         if once > HOPELESS * task.least + COLD:
             return {"costs": [once], "busy": 0.0}
-        timing = function.time(
+        timed = function.time(
             *task.arrays, number=fields["number"], budget=fields["budget"], clock=self.clock
         )
-        task.least = min(task.least, timing.median)
-        return {"costs": list(timing.runs), "busy": timing.busy}
+        task.least = min(task.least, timed.median)
+        return {"costs": list(timed.runs), "busy": timed.busy}
 
     def _compare(self, fields: dict[str, Any], texts: str) -> dict[str, Any]:
         """Time several candidates in turns, so that what the machine does meanwhile meets all of them."""
@@ -103,15 +101,15 @@ class Worker:
         functions = [_function(fields, text) for text in texts.split(fields["mark"])]
         runs: list[list[float]] = [[] for _ in functions]
         for function in functions:
-            wrong = _wrong(function, task)
+            wrong, _ = _wrong(function, task, self.clock)
             if wrong:
                 return {"error": "wrong answer", "message": wrong}
         once = [function.time(*task.arrays, repeat=1, clock=self.clock) for function in functions]
         for _ in range(fields["rounds"]):
             for function, first, costs in zip(functions, once, runs, strict=True):
                 repeat = max(1, min(20, int(fields["budget"] / (first.median * first.number))))
-                timing = function.time(*task.arrays, number=first.number, repeat=repeat, clock=self.clock)
-                costs.extend(timing.runs)
+                timed = function.time(*task.arrays, number=first.number, repeat=repeat, clock=self.clock)
+                costs.extend(timed.runs)
         return {"runs": runs}
 
 
@@ -122,19 +120,21 @@ def _function(fields: dict[str, Any], ir_text: str) -> CompiledFunction:
     return CompiledFunction(signature, loaded.address(signature.name), keep=loaded)
 
 
-def _wrong(function: CompiledFunction, task: _Task) -> str:
-    """What is wrong with the answers of ``function``; empty if nothing."""
+def _wrong(function: CompiledFunction, task: _Task, clock: timing.Clock) -> tuple[str, float]:
+    """What is wrong with the answers of ``function``, empty if nothing; and how long it took."""
     for place in task.expected:
         task.arrays[place].reshape(-1).view(np.uint8)[...] = 0xA5
+    start = clock()
     function(*task.arrays)
+    once = clock() - start
     for place, expected in task.expected.items():
         parameter = function.signature.arrays[place]
         worst = _excess(task.arrays[place], expected, TOLERANCE.get(parameter.dtype, 0.0))
         if worst is not None:
             found, wanted = task.arrays[place][worst], expected[worst]
             where = ", ".join(map(str, worst))
-            return f"{parameter.name}[{where}] is {found}, the reference has {wanted}"
-    return ""
+            return f"{parameter.name}[{where}] is {found}, the reference has {wanted}", once
+    return "", once
 
 
 def _excess(found: np.ndarray, expected: np.ndarray, tolerance: float) -> tuple[int, ...] | None:

@@ -18,7 +18,7 @@ def curve(rates: Sequence[float], default: float | None, peak: float | None) -> 
         return ""
     most = max([*rates, default or 0.0, 1e-9]) * 1.08
     if peak and peak < 3 * most:
-        most = peak * 1.04
+        most = max(most, peak * 1.04)
     frame = _Frame(1, max(len(rates), 2), 0, most)
     points = " ".join(f"{frame.x(n):.1f},{frame.y(rate):.1f}" for n, rate in enumerate(rates, 1))
     lines = [_line(frame, value, name) for value, name in ((default, "default"), (peak, "peak")) if value]

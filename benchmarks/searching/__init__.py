@@ -1,0 +1,1 @@
+"""What the benchmark of the search is made of."""

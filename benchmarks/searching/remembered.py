@@ -1,0 +1,45 @@
+"""A machine that remembers: a candidate that was measured once is never measured again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from tvmlite.autotune.measure import Candidate, LocalRunner, Outcome
+
+
+class Remembered:
+    """A runner before ``machine`` that keeps what came of each candidate in the file at ``path``.
+
+    So every search is told the same time of the same code, whichever comes first, and a search can be
+    repeated in seconds. A candidate is known by its LLVM IR.
+    """
+
+    def __init__(self, path: Path, machine: LocalRunner) -> None:
+        self.machine, self.path = machine, path
+        self.known: dict[str, Outcome] = {}
+        self.measured = 0
+        if path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                key, costs, error, message = json.loads(line)
+                self.known[key] = Outcome(tuple(costs), error, message)
+
+    def prepare(self, task: str, reference: Candidate, seed: int) -> None:
+        self.machine.prepare(task, reference, 0)
+
+    def measure(self, task: str, candidate: Candidate) -> Outcome:
+        key = hashlib.sha256(f"{candidate.target}\n{candidate.ir_text}".encode()).hexdigest()[:24]
+        if key not in self.known:
+            outcome = self.machine.measure(task, candidate)
+            self.measured += 1
+            self.known[key] = outcome
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([key, list(outcome.costs), outcome.error, outcome.message]) + "\n")
+        return self.known[key]
+
+    def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
+        return [self.measure(task, candidate) for candidate in candidates]
+
+    def close(self) -> None:
+        self.machine.close()

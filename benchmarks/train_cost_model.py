@@ -1,0 +1,103 @@
+"""Train the cost model that comes with the package: measure kernels of many shapes, learn, write a file.
+
+    python benchmarks/train_cost_model.py --records kernels.jsonl --measure 128      # measures, then trains
+    python benchmarks/train_cost_model.py --records kernels.jsonl                    # trains on what is there
+
+Half of the candidates of each task (``searching.shapes.TRAINED``) are random, half those of a search, so that
+what is quick is among them. Further tasks in the file, such as those of ``tvmlite tune``, are learned from
+too. Before the model is written it is told how well each task's order is predicted by a model that was trained
+on all others: the rank correlation, and how quick the quickest of the first 8 by the model is beside the best.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import searching.templates  # noqa: F401  (registers the templates)
+import xgboost
+from searching.shapes import TRAINED
+
+from tvmlite import autotune
+from tvmlite.autotune import engine, transfer
+from tvmlite.autotune import records as rec
+from tvmlite.autotune.learner import TUNERS
+from tvmlite.autotune.trees import SHIPPED, Trees
+from tvmlite.core.target import Target
+from tvmlite.relay import tasks  # noqa: F401  (fused groups are tasks)
+
+PARAMETERS = {
+    "objective": "reg:squarederror",
+    "base_score": 0.0,
+    "max_depth": 5,
+    "eta": 0.1,
+    "min_child_weight": 4.0,
+    "colsample_bytree": 0.5,
+    "subsample": 0.8,
+    "tree_method": "hist",
+    "max_bin": 64,
+    "nthread": 1,
+    "seed": 0,
+    "verbosity": 0,
+}
+TREES = 140
+
+
+def measure(path: Path, trials: int, seed: int) -> None:
+    """Measure ``trials`` candidates of each task, and append them to the file at ``path``."""
+    with autotune.LocalRunner() as runner:
+        for name, args in TRAINED:
+            task = autotune.create(name, args)
+            for kind in ("random", "xgboost"):
+                keep = [autotune.callback.log_to_file(path)]
+                done = engine.run(TUNERS[kind](task, seed), runner, trials // 2, callbacks=keep)
+                print(f"{name}{args}: {kind}, best {done.best_flops / 1e9:.1f} GFLOP/s", flush=True)
+
+
+def trained(rows: np.ndarray, scores: np.ndarray) -> Trees:
+    """The model of ``rows`` of features and the logarithms of their speeds by their task's best."""
+    return Trees.of_xgboost(xgboost.train(PARAMETERS, xgboost.DMatrix(rows, label=scores), TREES))
+
+
+def judged(model: Trees, rows: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
+    """The rank correlation, and the share of the best's speed that the first 8 by ``model`` reach."""
+    said = model(rows)
+    ranks = [np.argsort(np.argsort(one, kind="stable")) for one in (said, scores)]
+    first = np.argsort(-said, kind="stable")[:8]
+    return float(np.corrcoef(*ranks)[0, 1]), float(2.0 ** scores[first].max())
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--records", type=Path, required=True)
+    parser.add_argument("--measure", type=int, default=0, help="candidates of each task to measure first")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", type=Path, default=SHIPPED)
+    options = parser.parse_args(arguments)
+    if options.measure:
+        measure(options.records, options.measure, options.seed)
+    of_task: dict[str, list[rec.Record]] = {}
+    for record in rec.load(options.records):
+        of_task.setdefault(record.task_key, []).append(record)
+    target = Target.parse("native")
+    known = {key: transfer.experience(found, target, most=10**6) for key, found in of_task.items()}
+    known = {key: (rows, scores) for key, (rows, scores) in known.items() if len(rows)}
+    for key, (rows, scores) in known.items():
+        others = [one for other, one in known.items() if other != key]
+        if others:
+            model = trained(np.concatenate([r for r, _ in others]), np.concatenate([s for _, s in others]))
+            rank, share = judged(model, rows, scores)
+            print(
+                f"{key[:58]:58} {len(rows):5} candidates, rank {rank:.2f}, first 8: {share:.2f} of the best"
+            )
+    rows, scores = (np.concatenate([one[n] for one in known.values()]) for n in range(2))
+    model = trained(rows, scores)
+    options.output.write_text(model.to_json(), encoding="utf-8")
+    size = options.output.stat().st_size
+    print(f"{options.output}: {len(model.leaf)} trees from {len(rows)} candidates, {size} bytes")
+
+
+if __name__ == "__main__":
+    main()
