@@ -91,6 +91,7 @@ def _lines(
     turns: list[Number] = [*counts[:-1], ceil_div(counts[-1], step)] if counts else []
     loops = [e.Var(f"{tensor.name}.line{axis}", e.INDEX) for axis in range(len(turns))]
     lines: list[Expr] = list(loops)
+    done: Expr = e.const(False)
     if share and turns:
         longest = max(range(len(turns)), key=lambda axis: int(turns[axis]))  # type: ignore[arg-type]
         turn, total = e.const(0, e.INDEX), e.const(1, e.INDEX)
@@ -98,6 +99,7 @@ def _lines(
             first, extent = bounds.ranges[loop]
             turn, total = turn * extent + (bounds.position(loop) - first), total * extent
         part = simplify(bounds.analyzer, ceil_div(turns[longest], total))
+        done = e.convert(turn * part >= turns[longest])
         turns[longest], lines[longest] = part, turn * part + loops[longest]
     steps = [1] * (len(turns) - 1) + [step]
     indices = [low + line * n for low, line, n in zip(lows, lines, steps, strict=True)] if turns else []
@@ -106,7 +108,7 @@ def _lines(
     body: ir.Stmt = ir.Evaluate(e.Call("prefetch_l2" if share else "prefetch", (load,), tensor.dtype))
     for var, count in reversed(list(zip(loops, turns, strict=True))):
         body = ir.For(var, e.const(0, e.INDEX), e.convert(count, e.INDEX), body)
-    return body
+    return body if e.is_const(done, 0) else ir.If(e.Not(done), body)
 
 
 def one_ahead(stage: Stage, producer: ir.Stmt, loop: ir.For, building: Building) -> ir.Stmt:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tvmlite.te.stage import Stage
+from tvmlite.te.stage_base import PARALLEL
 from tvmlite.te.tensor import IterVar, PlaceholderOp
 
 STEPS = 32
@@ -12,17 +13,19 @@ once, which must be enough for what the tile itself reads; measured on an encode
 
 
 def fetch_ahead(stage: Stage, host: Stage, place: IterVar, steps: IterVar, turns: int | None) -> None:
-    """While the turns of ``place`` use one panel of weights, they ask for the next.
+    """While the tiles of one panel of weights are computed, the next panel is asked for.
 
     ``place`` is the loop of ``host`` in which ``stage`` computes a tile, by ``turns`` turns of the loop
-    ``steps``; the weights are what it reads last. All turns of ``place`` read the same ones, and those of the
-    loop around it others. A model's weights do not fit in the caches: without this, each panel's first tile
-    waits for them.
+    ``steps``; the weights are what it reads last. All turns of ``place``, and of the loops around it that one
+    thread keeps, read the same ones, and those of the loop around them others. A model's weights do not fit
+    in the caches: without this, each panel's first tile waits for them.
     """
     loops = host.leaf_iter_vars
     position = next(n for n, loop in enumerate(loops) if loop is place)
+    shared = [n for n in range(position) if host.loop_kinds.get(loops[n]) == PARALLEL]
+    panel = shared[-1] if shared else position - 1
     weight = stage.op.inputs[-1]
     at_once = 1 if turns is None else max(n for n in range(1, STEPS + 1) if turns % n == 0)
     if position and isinstance(weight.op, PlaceholderOp) and at_once >= STEPS // 2:
         outer, _ = stage.split(steps, factor=at_once)
-        stage.prefetch(weight, loops[position - 1], share=[place, outer])
+        stage.prefetch(weight, loops[panel], share=[*loops[panel + 1 : position + 1], outer])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tvmlite.core import dtype as dtypes
+from tvmlite.te.schedules.ahead import fetch_ahead
 from tvmlite.te.schedules.blocks import blocks
 from tvmlite.te.schedules.group import (
     Group,
@@ -18,10 +20,16 @@ from tvmlite.te.schedules.injective import elementwise_loops
 from tvmlite.te.schedules.nest import AHEAD, shared_out, whole_steps
 from tvmlite.te.schedules.sliding import sliding
 from tvmlite.te.schedules.tile import candidates, register_tile, tail_of, tile_for
-from tvmlite.te.space.choices import SplitChoice
+from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.stage_base import GUARD
 from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
+
+MOST_PANEL = 384 << 10
+"""Bytes of a panel of weights of which the next is fetched ahead: both, and data, share the second cache."""
+
+ENOUGH_PANELS = 8
+"""With fewer panels, and images, threads share the rows of one."""
 
 PLAIN_VECTORS = 2
 """How many vectors of neighbouring outputs each scalar of an unpacked weight is multiplied with."""
@@ -93,9 +101,10 @@ def packed(group: Group, anchor: ComputeOp) -> None:
         "tiles": (len(loops) - 1, extent_of(anchor.axis[-2])),
     }
     parallel, least = worth_threads(work_of(anchor)), 0 if tail == GUARD else 1
-    grain = 0 if _few_rows(anchor) else 1
+    ahead = parallel and _in_panels(anchor, blocks)
+    grain = len(loops) - 1 if ahead else 0 if _few_rows(anchor) else 1
     place = shared_out(group, stage, [batch], loops, panels, parallel, grain, least)
-    accumulate(group, anchor, stage, place)
+    accumulate(group, anchor, stage, place, ahead)
     finish(group, host)
 
 
@@ -128,21 +137,34 @@ def _few_rows(anchor: ComputeOp) -> bool:
     return known is not None and known < ENOUGH_ROWS
 
 
-def accumulate(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> None:
+def _in_panels(anchor: ComputeOp, blocks: int) -> bool:
+    """Whether one thread is best given all tiles of some panel of weights, of ``blocks`` blocks, while the
+    next comes from memory."""
+    images, count, *_, lanes = (extent_of(a) for a in anchor.axis)
+    weights = product([blocks, lanes, *(extent_of(a) for a in anchor.reduce_axis)])
+    panels = product([images, None if count is None else -(-count // blocks)])
+    if weights is None or panels is None:
+        return False
+    return panels >= ENOUGH_PANELS and weights * dtypes.bytes_of(anchor.inputs[-1].dtype) <= MOST_PANEL
+
+
+def accumulate(group: Group, anchor: ComputeOp, host: Stage, place: IterVar, ahead: bool) -> None:
     """Compute a packed anchor at ``place`` of ``host``: the reduction outside, the tile unrolled inside.
 
     The reduction is one loop: a loop over three taps inside another ends before its branch is predicted,
     and unrolled taps share so many scalars that accumulators are spilled.
 
     Knobs: ``channels``, how many input channels a turn of that loop takes, ``taps``, how many of the axes of
-    the window, ``ahead``, how many turns before its use a weight is asked for (0: not).
+    the window, ``ahead``, how many turns before its use a weight is asked for (0: not), or "panel": the next
+    panel of weights is while this one is used (``fetch_ahead``), the default if ``ahead``.
     """
     config, stage = group.config, group.stage(anchor)
     batch, block, *pixels, lane = anchor.axis
     channel, *taps = anchor.reduce_axis
     config.define_knob("channels", whole_steps(channel))
     config.define_knob("taps", _unrolled_taps(taps))
-    config.define_knob("ahead", AHEAD)
+    config.define_knob("ahead", ("panel", *AHEAD))
+    config.suggest("ahead", OptionChoice("panel" if ahead else 0))
     stage.compute_at(host, place)
     inside = taps[len(taps) - config["taps"].val :]
     outside = taps[: len(taps) - len(inside)]
@@ -154,9 +176,12 @@ def accumulate(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> 
     for axis in (*inside, *pixels, block):
         stage.unroll(axis)
     stage.vectorize(lane)
-    if config["ahead"].val:
-        weight = anchor.inputs[-1]
-        stage.prefetch(weight, turn, config["ahead"].val)
+    if config["ahead"].val == "panel":
+        steps = product(extent_of(axis) for axis in anchor.reduce_axis)
+        several = product([config["channels"].val, *(extent_of(axis) for axis in inside if axis in taps)])
+        fetch_ahead(stage, host, place, turn, None if steps is None or several is None else steps // several)
+    elif config["ahead"].val:
+        stage.prefetch(anchor.inputs[-1], turn, config["ahead"].val)
 
 
 def _unrolled_taps(taps: Sequence[IterVar]) -> list[int]:
