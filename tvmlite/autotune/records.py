@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tvmlite.autotune import autotvm_log
 from tvmlite.core.errors import InputError, ParseError, ScheduleError
 from tvmlite.core.target import Target
 from tvmlite.runtime import timing
@@ -88,7 +89,7 @@ class Record:
 
     @staticmethod
     def from_json(text: str) -> Record:
-        """Read ``to_json``'s line; anything else is a ParseError that says what is amiss.
+        """Read ``to_json``'s line, or one of AutoTVM's; of anything else a ParseError says what is amiss.
 
         Nothing in a line is ever run: knobs are numbers and words, and a template is found by its name.
         """
@@ -96,6 +97,8 @@ class Record:
             fields = json.loads(text, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             raise ParseError(f"not JSON: {error}") from None
+        if autotvm_log.is_line(fields):
+            return Record(**autotvm_log.decode(fields))
         if not isinstance(fields, dict) or fields.get("v") != VERSION:
             raise ParseError(f"not a record of version {VERSION}")
         unknown = sorted(fields.keys() - _FIELDS.keys())
