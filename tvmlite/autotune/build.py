@@ -6,9 +6,10 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from tvmlite.autotune.measure import Candidate, Outcome
+from tvmlite.autotune.measure.frames import NEXT_MODULE
 from tvmlite.core.errors import TvmliteError, UnsupportedError
 from tvmlite.core.target import Target
-from tvmlite.te.codegen import llvm, packed
+from tvmlite.te.codegen import llvm, packed, process
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.signature import signature_of
@@ -93,4 +94,5 @@ def _candidate(lowered: loop.Function, target: Target) -> Candidate:
     signature = signature_of(legal)
     if not all(isinstance(extent, int) for p in signature.arrays for extent in p.shape):
         raise UnsupportedError("a task has shapes that are numbers", hint="fix the sizes in its arguments")
-    return Candidate(llvm.generate(legal, target), signature.to_json(), target)
+    modules = (llvm.generate(one, target) for one in process.with_shapes([legal]))
+    return Candidate(NEXT_MODULE.join(modules), signature.to_json(), target)

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from made_up_tuning import small_matmul
 
-from tvmlite import autotune
+from tvmlite import autotune, te
 from tvmlite.autotune.build import Builder, Built, reference
 from tvmlite.autotune.measure import Candidate, LocalRunner
 from tvmlite.core.errors import InputError
-from tvmlite.te.space import OptionChoice, SplitChoice, Task
+from tvmlite.te.space import OptionChoice, SplitChoice, Task, create, template
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,23 @@ def test_a_right_answer_is_timed(task: Task, runner: LocalRunner) -> None:
     assert outcome.error == ""
     assert len(outcome.costs) >= 3
     assert all(0 < cost < 1 for cost in outcome.costs)
+
+
+def test_a_candidate_whose_threads_need_memory_of_their_own_is_timed(runner: LocalRunner) -> None:
+    def rows() -> tuple[te.Schedule, list[te.Tensor]]:
+        x = te.placeholder((8, 4096), name="x")
+        twice = te.compute((8, 4096), lambda i, j: x[i, j] * 2.0, name="twice")
+        back = te.compute((8, 4096), lambda i, j: twice[i, 4095 - j], name="back")
+        s = te.create_schedule(back.op)
+        s[twice].compute_at(s[back], back.op.axis[0])
+        s[back].parallel(back.op.axis[0])
+        return s, [x, back]
+
+    template("rows of one's own", rows)
+    task = create("rows of one's own", ())
+    runner.prepare(task.key, reference(task), 0)
+
+    assert runner.measure(task.key, candidate(task)).error == ""
 
 
 @pytest.mark.parametrize(

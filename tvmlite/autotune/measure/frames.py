@@ -13,6 +13,9 @@ _HEAD = struct.Struct("<II")
 LONGEST = 1 << 28
 """Bytes of a message; more is a sign that the two sides have lost each other."""
 
+NEXT_MODULE = "\n; the next module\n"
+"""Between the LLVM modules of a candidate: its function, and what tells how much memory that needs."""
+
 
 class Closed(Exception):
     """The other side is gone."""

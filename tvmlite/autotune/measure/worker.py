@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.autotune.measure import frames
+from tvmlite.autotune.measure.frames import NEXT_MODULE
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import Signature
 from tvmlite.core.errors import TvmliteError
@@ -116,8 +117,10 @@ class Worker:
 def _function(fields: dict[str, Any], ir_text: str) -> CompiledFunction:
     target = Target.parse(fields["target"])
     signature = Signature.from_json(fields["signature"])
-    loaded = jit.load([jit.compile_object(ir_text, target)], process.pool_symbols())
-    return CompiledFunction(signature, loaded.address(signature.name), keep=loaded)
+    modules = ir_text.split(NEXT_MODULE)
+    loaded = jit.load([jit.compile_object(one, target) for one in modules], process.pool_symbols())
+    shapes = loaded.address(f"{signature.name}_shapes") if len(modules) > 1 else 0
+    return CompiledFunction(signature, loaded.address(signature.name), shapes, keep=loaded)
 
 
 def _wrong(function: CompiledFunction, task: _Task, clock: timing.Clock) -> tuple[str, float]:
