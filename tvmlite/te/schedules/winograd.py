@@ -23,6 +23,10 @@ SHARED_ROOM = 8 << 20
 SHARED_COST = 0.3
 """What a byte from the last cache costs, by one from memory."""
 
+SPACED = 256
+"""Tiles with a multiple of so many elements at a place are laid a vector further apart: rows that are a power
+of two apart share few places of the nearest cache."""
+
 SEVERAL = (1, 2, 3, 4, 6, 8)
 """How many register tiles a chunk may have."""
 
@@ -188,6 +192,9 @@ def _go_there(group: Group, parts: _Parts, host: Stage, place: IterVar | None) -
     batch, a, b, tile, block, lane = stage.leaf_iter_vars
     stage.reorder(batch, tile, block, a, b, lane)
     _unroll(stage, [a, b], lane)
+    lanes, blocks = extent_of(lane), extent_of(block)
+    if lanes and blocks and lanes * blocks % SPACED == 0:
+        stage.storage_align(tile, SPACED, lanes)
     _transform(group.stage(parts.halfway), stage, block)
     if place is not None:
         stage.compute_at(host, place)
