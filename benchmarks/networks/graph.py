@@ -26,7 +26,7 @@ class Graph:
         self._weights: list[onnx.TensorProto] = []
         self._inputs: list[onnx.ValueInfoProto] = []
 
-    def input(self, name: str, shape: tuple[int, ...], dtype: int = TensorProto.FLOAT) -> str:
+    def input(self, name: str, shape: tuple[int | str, ...], dtype: int = TensorProto.FLOAT) -> str:
         """An input of the model."""
         self._inputs.append(helper.make_tensor_value_info(name, dtype, shape))
         return name
@@ -64,7 +64,7 @@ class Graph:
         weight = self.normal(outputs, inputs, deviation=math.sqrt(2 / inputs))
         return self.op("Gemm", x, weight, self.normal(outputs, deviation=0.1), transB=1)
 
-    def model(self, result: str, shape: tuple[int, ...]) -> onnx.ModelProto:
+    def model(self, result: str, shape: tuple[int | str, ...]) -> onnx.ModelProto:
         """The finished model, whose output is ``result``."""
         output = helper.make_tensor_value_info(result, TensorProto.FLOAT, shape)
         graph = helper.make_graph(self._nodes, self.name, self._inputs, [output], self._weights)

@@ -1,0 +1,200 @@
+"""One library for all sizes against a library for each size alone, in turns.
+
+    python benchmarks/dynamic.py                                          # the three cases below
+    python benchmarks/dynamic.py ocr_detector --sizes 1x3x640x640 1x3x96x96 --clock cpu
+    python benchmarks/dynamic.py model.onnx --free x=n,3,h,w --sizes 1x3x224x224 4x3x160x200
+
+A row gives milliseconds of both, the median and the least of all turns, and the ratios of those. ``--sizes``
+are shapes of the first input; what ``--free`` names alike is of one size in all inputs. The bar is 1.2. The
+load is printed with each row: on a busy machine the least of many rounds says more than the median.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import networks
+import numpy as np
+import onnx
+from networks.encoder import encoder
+from onnx import helper
+
+from tvmlite import runtime
+from tvmlite.driver import compile
+from tvmlite.relay.frontend import from_onnx
+from tvmlite.samples import TOLERANCE, relative_gap
+
+BAR = 1.2
+"""The most that the ratio may be."""
+
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
+
+TURN = 0.05
+"""Seconds a turn takes, at least."""
+
+Shape = tuple[int | str, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, the shapes of its inputs with the ``free`` extents named, and shapes of the first of them."""
+
+    model: Callable[[], onnx.ModelProto]
+    free: Mapping[str, Shape]
+    sizes: tuple[tuple[int, ...], ...]
+
+
+def _detector() -> onnx.ModelProto:
+    """The text detector in the package rapidocr-onnxruntime."""
+    import rapidocr_onnxruntime  # an optional extra: only this case needs it
+
+    folder = Path(rapidocr_onnxruntime.__file__).parent / "models"
+    return onnx.load(next(folder.glob("*_det_infer.onnx")))
+
+
+PLANES = (
+    *((320, 320), (640, 640), (736, 1280), (480, 352), (96, 96)),
+    *((960, 544), (32, 640), (608, 416), (1024, 256), (224, 800)),
+)
+
+CASES = {
+    "ocr_detector": Case(
+        _detector, {"x": ("batch", 3, "height", "width")}, tuple((1, 3, *plane) for plane in PLANES)
+    ),
+    "resnet18": Case(
+        lambda: networks.model("resnet18"),
+        {"x": ("batch", 3, 224, 224)},
+        tuple((n, 3, 224, 224) for n in (1, 2, 3, 8)),
+    ),
+    "minilm": Case(
+        lambda: encoder(layers=6, hidden=384, heads=12, tokens="tokens"),
+        {"input_ids": (1, "tokens"), "attention_mask": (1, "tokens")},
+        tuple((1, tokens) for tokens in (16, 50, 128, 200, 384)),
+    ),
+}
+
+
+def main() -> int:
+    """Print the tables; 1 if an answer is wrong or a size is over the bar."""
+    options = _options()
+    runtime.set_num_threads(options.threads)
+    failed = False
+    for name in options.models or CASES:
+        case = CASES.get(name) or Case(lambda path=name: onnx.load(path), {}, ())
+        free = dict(options.free) or case.free
+        sizes = options.sizes or case.sizes
+        failed |= not _table(name, Case(case.model, free, tuple(sizes)), options)
+    return int(failed)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("models", nargs="*", help=f"of {', '.join(CASES)} (default: all), or ONNX files")
+    parser.add_argument("--sizes", type=_size, nargs="+", metavar="NxN", help="shapes of the first input")
+    parser.add_argument("--free", type=_free, nargs="+", default=[], metavar="INPUT=N,NAME")
+    parser.add_argument("--threads", type=int, default=1, help="default: 1")
+    parser.add_argument("--rounds", type=int, default=12, help="turns of each library (default: 12)")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: this process's own")
+    return parser.parse_args()
+
+
+def _size(text: str) -> tuple[int, ...]:
+    return tuple(int(extent) for extent in text.split("x"))
+
+
+def _free(text: str) -> tuple[str, Shape]:
+    name, _, extents = text.partition("=")
+    return name, tuple(int(one) if one.isdecimal() else one for one in extents.split(","))
+
+
+def _table(name: str, case: Case, options: argparse.Namespace) -> bool:
+    """Measure one model at all sizes; whether all answers are right and within the bar."""
+    model = _opened(case.model(), case.free)
+    start = time.process_time()
+    anywhere = compile(from_onnx(model, dict(case.free)))
+    taken = time.process_time() - start
+    print(f"{name}: {len(anywhere.signature.kernels)} kernels, {taken:.1f} s to compile for all sizes")
+    print(f"{'size':>16}  {'all sizes':>17}  {'this size alone':>17}       ratio    gap   load")
+    verdicts = [_row(model, case.free, size, anywhere, options) for size in case.sizes]
+    return all(verdicts)
+
+
+def _row(
+    model: onnx.ModelProto,
+    free: Mapping[str, Shape],
+    size: tuple[int, ...],
+    anywhere: runtime.Library,
+    options: argparse.Namespace,
+) -> bool:
+    numbers = dict(zip(next(iter(free.values())), size, strict=True))
+    shapes = {name: tuple(numbers.get(n, n) for n in shape) for name, shape in free.items()}
+    inputs = _inputs(model, shapes)
+    alone = compile(from_onnx(model, shapes))
+    pairs = zip(anywhere.run(inputs).values(), alone.run(inputs).values(), strict=True)
+    gap = max(relative_gap(a, b) for a, b in pairs)
+    ours, other = _in_turns(
+        (lambda: anywhere.run(inputs), lambda: alone.run(inputs)), options.rounds, CLOCKS[options.clock]
+    )
+    middle, least = np.median(ours) / np.median(other), min(ours) / min(other)
+    cells = "  ".join(f"{np.median(t) * 1e3:8.3f}|{min(t) * 1e3:8.3f}" for t in (ours, other))
+    verdict = ("" if gap <= TOLERANCE else "  WRONG") + ("" if min(middle, least) <= BAR else f"  over {BAR}")
+    shown = "x".join(map(str, size))
+    print(
+        f"{shown:>16}  {cells}   {middle:4.2f}|{least:4.2f}  {gap:5.0e}  {os.getloadavg()[0]:5.2f}{verdict}",
+        flush=True,
+    )
+    return not verdict
+
+
+def _opened(model: onnx.ModelProto, free: Mapping[str, Shape]) -> onnx.ModelProto:
+    """``model`` with the named extents open, and no word on what follows from them."""
+    for one in model.graph.input:
+        for extent, name in zip(one.type.tensor_type.shape.dim, free.get(one.name, ()), strict=False):
+            if isinstance(name, str):
+                extent.dim_param = name
+    for one in model.graph.output:
+        one.type.tensor_type.ClearField("shape")
+    del model.graph.value_info[:]
+    return model
+
+
+def _inputs(model: onnx.ModelProto, shapes: Mapping[str, tuple[int | str, ...]]) -> dict[str, np.ndarray]:
+    """Seeded inputs: normal floats, ids, and masks of ones."""
+    rng = np.random.default_rng(0)
+    kinds = {one.name: one.type.tensor_type.elem_type for one in model.graph.input}
+    made: dict[str, np.ndarray] = {}
+    for name, shape in shapes.items():
+        dtype = helper.tensor_dtype_to_np_dtype(kinds[name])
+        if dtype.kind == "f":
+            made[name] = rng.standard_normal(shape).astype(dtype)
+        else:
+            made[name] = np.ones(shape, dtype) if "mask" in name else rng.integers(0, 1000, shape, dtype)
+    return made
+
+
+def _in_turns(
+    runs: tuple[Callable[[], object], ...], rounds: int, clock: Callable[[], float]
+) -> list[list[float]]:
+    """Seconds of every call, turn by turn, so that what happens to the machine happens to all."""
+    times: list[list[float]] = [[] for _ in runs]
+    for _ in range(rounds):
+        for run, seconds in zip(runs, times, strict=True):
+            run()
+            end = time.perf_counter() + TURN
+            while time.perf_counter() < end or not seconds:
+                start = clock()
+                run()
+                seconds.append(clock() - start)
+    return times
+
+
+if __name__ == "__main__":
+    sys.exit(main())
