@@ -149,3 +149,9 @@ def test_every_configuration_computes_the_same(made: Function) -> None:
     for number in random.integers(len(space), size=12).tolist():
         config = space.get(number)
         np.testing.assert_allclose(run(config), expected, rtol=1e-4, atol=1e-4, err_msg=str(config))
+
+
+def test_weights_come_from_memory() -> None:
+    """In a model they do; activations were just computed."""
+    assert tasks.task_of(convolution(), TARGET).cold == (1,)
+    assert tasks.task_of(group(BATCHED), TARGET).cold == ()

@@ -375,6 +375,17 @@ def test_time_tells_a_median_in_its_interval(add: CompiledFunction) -> None:
         add.time(A, B, repeat=0)
 
 
+def test_calls_that_are_timed_can_take_several_lists_of_arguments_in_turn(add: CompiledFunction) -> None:
+    rows = [
+        [np.full((2, 3), n, np.float32), np.ones((2, 3), np.float32), np.zeros((2, 3), np.float32)]
+        for n in range(3)
+    ]
+
+    add.time(*rows[0], others=rows[1:], number=3, repeat=1)
+
+    np.testing.assert_array_equal([row[2][0, 0] for row in rows], [1, 2, 3])
+
+
 def test_time_raises_what_the_function_reports(join: CompiledFunction) -> None:
     with pytest.raises(ExecutionError, match="negative"):
         join.time(np.full(2, -1, np.float32), np.zeros(1, np.float32), budget=0.01)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tvmlite.autotune.measure import Candidate, Outcome
 from tvmlite.autotune.measure.frames import NEXT_MODULE
@@ -84,7 +84,7 @@ def reference(task: Task) -> Candidate:
     """What ``task`` computes, with nothing scheduled: each stage a plain loop nest."""
     scheduled, args = task.instantiate(ConfigSpace())
     plain = create_schedule(scheduled.origins)
-    return _candidate(lower(plain, args), task.target)
+    return replace(_candidate(lower(plain, args), task.target), cold=task.cold)
 
 
 def _candidate(lowered: loop.Function, target: Target) -> Candidate:

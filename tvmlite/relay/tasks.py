@@ -87,4 +87,16 @@ def _rules(_text: str) -> tuple[str, ...]:
     return schedules.rules()
 
 
-template(NAME, _fused, _rules)
+def _weights(text: str) -> tuple[int, ...]:
+    """The parameters that operators take as their weights: a model has more of those than caches hold."""
+    group = group_of(text)
+    found: dict[Var, None] = {}
+    for node in postorder(group.body):
+        if isinstance(node, Call) and isinstance(node.op, str):
+            names = operators.get(node.op).argument_names
+            used = [arg for name, arg in zip(names, node.args, strict=False) if name == "weight"]
+            found.update((arg, None) for arg in used if isinstance(arg, Var))
+    return tuple(place for place, param in enumerate(group.params) if param in found)
+
+
+template(NAME, _fused, _rules, _weights)

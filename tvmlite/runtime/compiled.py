@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -98,17 +99,25 @@ class CompiledFunction:
         repeat: int | None = None,
         budget: float = 0.5,
         clock: Clock = time.perf_counter,
+        others: Sequence[Sequence[Any]] = (),
         **named: Any,
     ) -> Timing:
-        """Seconds of one call with these arguments, checks not counted; see ``timing.measure``."""
-        row, _outputs = self._bind(args, named)
-        scratch = self._take_scratch(row)
+        """Seconds of one call with these arguments, checks not counted; see ``timing.measure``.
+
+        With ``others``, further lists of all arguments, calls take one list after the other: what is large
+        enough in all of them together does not stay in the caches.
+        """
+        bound = [self._bind(args, named), *(self._bind(tuple(one), {}) for one in others)]
+        taken: list[Scratch | None] = []
         try:
-            function = self._function
-            self._run(row, scratch)
-            return measure(lambda: function(*row), number, repeat, budget, clock)
+            for row, _outputs in bound:
+                taken.append(self._take_scratch(row))
+            self._run(bound[0][0], taken[0])
+            function, rows = self._function, itertools.cycle([row for row, _outputs in bound])
+            return measure(lambda: function(*next(rows)), number, repeat, budget, clock)
         finally:
-            self._put_scratch(scratch)
+            for scratch in taken:
+                self._put_scratch(scratch)
 
     @property
     def entry_name(self) -> str:

@@ -17,11 +17,15 @@ from tvmlite.core.target import Target
 
 @dataclass(frozen=True)
 class Candidate:
-    """A function to run: LLVM IR for ``target`` of a signature (``abi.Signature.to_json``)."""
+    """A function to run: LLVM IR for ``target`` of a signature (``abi.Signature.to_json``).
+
+    When it is timed, the arrays at the places ``cold`` come from memory.
+    """
 
     ir_text: str
     signature: str
     target: Target
+    cold: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,7 @@ class LocalRunner:
     ) -> dict[str, Any]:
         if task not in self._known:
             reference, seed = self._references[task]
-            wanted = {"do": "reference", "seed": seed, "task": task}
+            wanted = {"do": "reference", "seed": seed, "task": task, "cold": list(reference.cold)}
             reply = self._request(reference, wanted, reference.ir_text, self.reference_timeout)
             if reply.get("error"):
                 raise TvmliteError(f"task {task}: the reference failed: {reply['error']}: {reply['message']}")

@@ -39,6 +39,12 @@ HOPELESS = 4.0
 COLD = 1e-4
 """Seconds by which the first call of a function may take longer than others."""
 
+CACHES = 64 << 20
+"""Bytes that no cache holds: cold arrays and their copies are as many together."""
+
+LEAST_COLD = 256 << 10
+"""Bytes of an array that is worth a copy: smaller ones come in at once."""
+
 
 @dataclass
 class _Task:
@@ -47,7 +53,18 @@ class _Task:
 
     arrays: list[np.ndarray]
     expected: dict[int, np.ndarray]
+    cold: tuple[int, ...] = ()
     least: float = math.inf
+
+    def copies(self) -> list[list[np.ndarray]]:
+        """Further lists of arguments with cold arrays of their own, as many as caches cannot hold."""
+        large = [place for place in self.cold if self.arrays[place].nbytes >= LEAST_COLD]
+        size = sum(self.arrays[place].nbytes for place in large)
+        count = -(-CACHES // size) - 1 if size else 0
+        return [
+            [one.copy() if place in large else one for place, one in enumerate(self.arrays)]
+            for _ in range(count)
+        ]
 
 
 class Worker:
@@ -55,6 +72,7 @@ class Worker:
 
     def __init__(self) -> None:
         self.tasks: dict[str, _Task] = {}
+        self.copied: tuple[str, list[list[np.ndarray]]] = "", []
         # On one thread, what other processes take of the processor is not the candidate's time.
         self.clock = time.thread_time if threads.num_threads() == 1 else time.perf_counter
 
@@ -79,7 +97,7 @@ class Worker:
         expected = {
             i: arrays[i].copy() for i, p in enumerate(function.signature.arrays) if p.kind == "output"
         }
-        self.tasks[fields["task"]] = _Task(arrays, expected)
+        self.tasks[fields["task"]] = _Task(arrays, expected, tuple(fields["cold"]))
         return {}
 
     def _measure(self, fields: dict[str, Any], ir_text: str) -> dict[str, Any]:
@@ -90,9 +108,7 @@ class Worker:
             return {"error": "wrong answer", "message": wrong}
         if once > HOPELESS * task.least + COLD:
             return {"costs": [once], "busy": 0.0}
-        timed = function.time(
-            *task.arrays, number=fields["number"], budget=fields["budget"], clock=self.clock
-        )
+        timed = self._time(function, fields["task"], number=fields["number"], budget=fields["budget"])
         task.least = min(task.least, timed.median)
         return {"costs": list(timed.runs), "busy": timed.busy}
 
@@ -105,13 +121,20 @@ class Worker:
             wrong, _ = _wrong(function, task, self.clock)
             if wrong:
                 return {"error": "wrong answer", "message": wrong}
-        once = [function.time(*task.arrays, repeat=1, clock=self.clock) for function in functions]
+        once = [self._time(function, fields["task"], repeat=1) for function in functions]
         for _ in range(fields["rounds"]):
             for function, first, costs in zip(functions, once, runs, strict=True):
                 repeat = max(1, min(20, int(fields["budget"] / (first.median * first.number))))
-                timed = function.time(*task.arrays, number=first.number, repeat=repeat, clock=self.clock)
+                timed = self._time(function, fields["task"], number=first.number, repeat=repeat)
                 costs.extend(timed.runs)
         return {"runs": runs}
+
+    def _time(self, function: CompiledFunction, name: str, **options: Any) -> timing.Timing:
+        """Time ``function`` on the arrays of the task ``name``; the latest task has copies of cold ones."""
+        task = self.tasks[name]
+        if self.copied[0] != name:
+            self.copied = name, task.copies()
+        return function.time(*task.arrays, clock=self.clock, others=self.copied[1], **options)
 
 
 def _function(fields: dict[str, Any], ir_text: str) -> CompiledFunction:

@@ -30,7 +30,11 @@ Lookup: TypeAlias = Callable[[str, list[Any]], ConfigEntity | None]
 Rules: TypeAlias = Callable[..., Sequence[str]]
 """Gives the names of the rules by which a task with these arguments may be scheduled, the default's first."""
 
+Cold: TypeAlias = Callable[..., Sequence[int]]
+"""Gives the places of those buffers of a task with these arguments that no cache holds when it is called."""
+
 _TEMPLATES: dict[str, ScheduleFunction] = {}
+_COLD: dict[str, Cold] = {}
 _RULES: dict[str, Rules] = {}
 _LOOKUP: ContextVar[Lookup | None] = ContextVar("lookup", default=None)
 _TARGET: ContextVar[Target | None] = ContextVar("target", default=None)
@@ -51,7 +55,9 @@ def get_target() -> Target:
     return _TARGET.get() or Target.parse("native")
 
 
-def template(name: str, function: ScheduleFunction | None = None, rules: Rules | None = None) -> Any:
+def template(
+    name: str, function: ScheduleFunction | None = None, rules: Rules | None = None, cold: Cold | None = None
+) -> Any:
     """Register a schedule function under ``name``, as a decorator or with ``function``.
 
     ::
@@ -69,10 +75,11 @@ def template(name: str, function: ScheduleFunction | None = None, rules: Rules |
     as happens when a notebook's cell is run twice: the last one counts.
 
     With ``rules`` there are several ways to schedule it, each with knobs of its own: the function finds the
-    one it is to take by ``rule_of`` its configuration, where None is the first.
+    one it is to take by ``rule_of`` its configuration, where None is the first. ``cold`` tells which of the
+    buffers come from memory when it is called where it is used, as a model's weights do: it is timed so.
     """
     if function is None:
-        return functools.partial(template, name, rules=rules)
+        return functools.partial(template, name, rules=rules, cold=cold)
     if not isinstance(name, str) or not name:
         raise ScheduleError(f"template: name {name!r} given, expected a word", Span.of_caller())
 
@@ -84,9 +91,8 @@ def template(name: str, function: ScheduleFunction | None = None, rules: Rules |
             return function(*args)
 
     _TEMPLATES[name] = function
-    _RULES.pop(name, None)
-    if rules is not None:
-        _RULES[name] = rules
+    _RULES[name] = rules or (lambda *_: ())
+    _COLD[name] = cold or (lambda *_: ())
     return dispatched
 
 
@@ -94,7 +100,8 @@ def template(name: str, function: ScheduleFunction | None = None, rules: Rules |
 class Task:
     """A schedule function ``name`` with ``args``, to be tuned for ``target``.
 
-    ``config_space`` holds every configuration, ``flop`` the arithmetic operations of one call.
+    ``config_space`` holds every configuration, ``flop`` the arithmetic operations of one call. The buffers at
+    the places ``cold`` are in no cache when it is called.
     """
 
     name: str
@@ -102,6 +109,7 @@ class Task:
     target: Target
     config_space: ConfigSpace
     flop: float
+    cold: tuple[int, ...] = ()
 
     def instantiate(self, config: Config) -> tuple[Schedule, list[Any]]:
         """The schedule with its knobs set as ``config`` says, and the function's arguments."""
@@ -132,7 +140,7 @@ def create(name: str, args: Sequence[Any], target: str | Target = "native") -> T
     An unknown name is a ScheduleError.
     """
     args, parsed = tuple(args), Target.parse(target)
-    rules = tuple(_RULES[name](*args)) if name in _RULES else ()
+    rules = tuple(_RULES[name](*args)) if name in _RULES else ()  # an unknown name is told below
     if len(rules) > 1:
         spaces = {rule: _OfRule(rule) for rule in rules}
         schedules = [_run(name, args, parsed, one)[0] for one in spaces.values()]
@@ -141,7 +149,7 @@ def create(name: str, args: Sequence[Any], target: str | Target = "native") -> T
         space = ConfigSpace()
         schedule = _run(name, args, parsed, space)[0]
     flop = float(space.flop or operations(schedule.origins, {}))
-    return Task(name, args, parsed, space, flop)
+    return Task(name, args, parsed, space, flop, tuple(_COLD[name](*args)))
 
 
 class _OfRule(ConfigSpace):
