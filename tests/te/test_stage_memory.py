@@ -321,3 +321,15 @@ def test_an_argument_of_unknown_extent_keeps_its_layout(loops: Any) -> None:
     s[A].transform_layout(lambda i, j: [j, i])
     with pytest.raises(ScheduleError, match="transform_layout: A is an argument of unknown extents"):
         loops(s, [A, C])
+
+
+def test_a_prefetch_where_a_loop_around_is_no_more_is_refused() -> None:
+    a = te.placeholder((8, 8), name="A")
+    b = te.compute((8, 8), lambda i, j: a[i, j] * 2.0, name="B")
+    c = te.compute((8, 8), lambda i, j: b[i, j] + 1.0, name="C")
+    s = te.create_schedule(c.op)
+    s[b].compute_at(s[c], c.op.axis[0])
+    s[c].split(c.op.axis[0], factor=4)
+
+    with pytest.raises(ScheduleError, match="compute_at: axis i of stage C is no loop any more"):
+        s[b].prefetch(a, b.op.axis[1], 1)

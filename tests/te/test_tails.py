@@ -190,3 +190,43 @@ def test_primitives_that_need_one_box_of_iterations_refuse() -> None:
     outer, _ = s[B].split(B.op.reduce_axis[0], factor=3, tail="shrink")
     with pytest.raises(ScheduleError, match='rfactor: axis k of stage B is split with tail="shrink"'):
         s.rfactor(B, outer)
+
+
+def test_a_reduction_starts_for_all_tiles_at_once(loops: Any, run: Any) -> None:
+    a = te.placeholder((6, 16), name="A")
+    k = te.reduce_axis((0, 16), name="k")
+    b = te.compute((6,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    i = b.op.axis[0]
+    outer, inner = s[b].split(i, factor=4, tail="shrink")
+    pairs, one = s[b].split(inner, factor=2)
+    s[b].reorder(k, outer, pairs, one)
+
+    assert "for i.init in range(0, 6):\n    B[i.init] = 0.0" in loops(s, [a, b])
+    x = np.random.rand(6, 16).astype("f4")
+    np.testing.assert_allclose(run(s, [a, b], [x], [(6,)])[0], x.sum(1), rtol=1e-5)
+
+
+def test_each_of_the_loops_has_the_guards_of_its_tiles(loops: Any, run: Any) -> None:
+    a = te.placeholder((13,), name="A")
+    b = te.compute((13,), lambda i: a[i] * 2.0, name="B")
+    s = te.create_schedule(b.op)
+    _, inner = s[b].split(b.op.axis[0], nparts=4)
+    s[b].split(inner, factor=3, tail="shrink")
+
+    assert loops(s, [a, b]).count("if ") == 2
+    x = np.random.rand(13).astype("f4")
+    np.testing.assert_allclose(run(s, [a, b], [x], [(13,)])[0], x * 2, rtol=1e-6)
+
+
+def test_what_is_inlined_is_known_in_all_of_the_loops() -> None:
+    a = te.placeholder((13,), name="A")
+    b = te.compute((13,), lambda i: a[i] * 2.0, name="B")
+    c = te.compute((13,), lambda i: b[i] + 1.0, name="C")
+    s = te.create_schedule(c.op)
+    outer, _ = s[c].split(c.op.axis[0], factor=4, tail="shrink")
+    s[c].prefetch(b, outer, 1)
+    s[b].compute_inline()
+
+    with pytest.raises(ScheduleError, match="prefetch: stage C does not read B any more"):
+        te.lower(s, [a, c])

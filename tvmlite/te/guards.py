@@ -12,16 +12,19 @@ from tvmlite.te.bounds import Bounds
 from tvmlite.te.expr import Expr
 from tvmlite.te.intervals import at_least, simplify
 from tvmlite.te.loop import ir
-from tvmlite.te.relations import Number, overruns
+from tvmlite.te.relations import Number, made_from, overruns
 from tvmlite.te.scan import ScanOp
 from tvmlite.te.stage import Fuse, Split, Stage
+from tvmlite.te.stage_base import SHRINK
 from tvmlite.te.tensor import IterVar
 
 
 @dataclass
 class Guard:
-    """A condition under which a stage computes, and whether the start of a reduction needs it."""
+    """A condition under which a stage computes, which is about ``axis``, and whether the start of a reduction
+    needs it."""
 
+    axis: IterVar
     condition: Expr
     for_start: bool
 
@@ -35,7 +38,7 @@ def guards_of(stage: Stage, op: t.ComputeOp, values: Mapping[IterVar, Number], b
     def require(axis: IterVar, room: Number) -> None:
         if not at_least(room, 0, analyzer):
             condition = analyzer.simplify(room >= 0) if isinstance(room, e.Expr) else e.const(False)
-            guards.append(Guard(condition, "data" in parts[axis]))
+            guards.append(Guard(axis, condition, "data" in parts[axis]))
 
     risky = overruns(stage.relations, stage.leaf_iter_vars, bounds.ranges, prover(bounds))
     for axis in stage.all_iter_vars:
@@ -82,6 +85,17 @@ def prover(bounds: Bounds) -> Callable[[Number, Number], bool]:
 def guarded(guards: Sequence[Guard], body: ir.Stmt) -> ir.Stmt:
     """``body`` where all ``guards`` hold."""
     return ir.If(e.all_of([g.condition for g in guards]), body) if guards else body
+
+
+def depth_in(guard: Guard, stage: Stage, leaves: Sequence[IterVar], loops: Mapping[IterVar, e.Var]) -> int:
+    """The innermost of ``leaves`` that ``guard`` has to stand in; -1 if in none: of those that it speaks of,
+    and of those whose tiles shrink, as each of the loops that follow them has guards of its own."""
+    depth = depth_of(guard.condition, leaves, loops)
+    for split in stage.relations:
+        if isinstance(split, Split) and split.tail == SHRINK and split.outer in leaves:
+            if split.parent in made_from(stage.relations, [guard.axis]):
+                depth = max(depth, leaves.index(split.outer))
+    return depth
 
 
 def depth_of(condition: Expr, leaves: Sequence[IterVar], loops: Mapping[IterVar, e.Var]) -> int:

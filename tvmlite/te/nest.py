@@ -13,7 +13,7 @@ from tvmlite.te import tensor as t
 from tvmlite.te.bounds import Bounds, Formula
 from tvmlite.te.expr import Expr
 from tvmlite.te.extern_stage import extern_statement
-from tvmlite.te.guards import Guard, depth_of, guarded, guards_of, parts_of, prover
+from tvmlite.te.guards import Guard, depth_in, depth_of, guarded, guards_of, parts_of, prover
 from tvmlite.te.inline import Bodies
 from tvmlite.te.layout import IndexMap
 from tvmlite.te.loop import ir
@@ -174,7 +174,7 @@ def _loops(
     """``body`` in the loops ``leaves`` of ``stage``, by default all. Each guard stands as far out as the
     loops it speaks of allow; ``start``, if any, at its depth."""
     bounds, leaves = building.bounds, stage.leaf_iter_vars if leaves is None else leaves
-    depths = [depth_of(guard.condition, leaves, bounds.loops) for guard in guards]
+    depths = [depth_in(guard, stage, leaves, bounds.loops) for guard in guards]
     for depth in range(len(leaves) - 1, -2, -1):
         if start is not None and depth == start.depth - 1:
             body = ir.sequence(start_loops(stage, bounds, start), body)

@@ -139,7 +139,7 @@ class Schedule:
         """A schedule that can be changed without changing this one."""
         twins = {id(stage): stage.copy() for stage in self.stages}
         made = Schedule([twins[id(stage)] for stage in self.stages], self.outputs)
-        made.stage_map = {op: twins[id(one)] for op, one in self.stage_map.items() if id(one) in twins}
+        made.stage_map = {op: twins.get(id(one), one) for op, one in self.stage_map.items()}
         for stage in made.stages:
             if stage.attach_stage is not None:
                 stage.attach_stage = twins[id(stage.attach_stage)]

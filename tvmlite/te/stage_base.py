@@ -214,11 +214,12 @@ class StageBase:
 
 
 def loops_around(stage: StageBase) -> Iterator[tuple[Stage, IterVar]]:
-    """The loops that ``stage`` stands in, with the stages they belong to, innermost first."""
+    """The loops that ``stage`` stands in, with the stages they belong to, innermost first. A ScheduleError if
+    the one it was put in is no loop any more."""
     while stage.attach_type == AT:
         parent, axis = stage.attach_stage, stage.attach_ivar
         assert parent is not None
         leaves = parent.leaf_iter_vars
-        position = next(n for n, leaf in enumerate(leaves) if leaf is axis)
+        position = parent.require_leaf("compute_at", axis, stage.attach_span)
         yield from ((parent, leaf) for leaf in reversed(leaves[: position + 1]))
         stage = parent

@@ -11,8 +11,9 @@ from tvmlite.te import expr as e
 from tvmlite.te.bounds import Bounds
 from tvmlite.te.guards import Guard, depth_of, guarded, parts_of
 from tvmlite.te.loop import ir
-from tvmlite.te.relations import Number, values_up
+from tvmlite.te.relations import Number, made_from, values_up
 from tvmlite.te.stage import UNROLL, VECTORIZE, Fuse, Split, Stage
+from tvmlite.te.stage_base import SHRINK, Relation
 from tvmlite.te.tensor import IterVar
 
 
@@ -46,20 +47,24 @@ def start_depth(stage: Stage, leaves: Sequence[IterVar]) -> int:
 
 def start_axes(stage: Stage, leaves: Sequence[IterVar]) -> list[IterVar]:
     """The axes to run over for all elements met in the loops ``leaves``. A loop over elements and terms at
-    once has no turn where there are no terms: the axes over elements that it was made from are taken."""
+    once has no turn where there are no terms: the axes over elements that it was made from are taken. So is
+    the axis whose smaller tiles are in further loops."""
     parts = parts_of(stage)
     sources = {}
+    partial: list[IterVar] = []
     for relation in stage.relations:
         match relation:
             case Split(parent, outer, inner):
                 sources[outer] = sources[inner] = (parent,)
+                if relation.tail == SHRINK and outer in leaves:
+                    partial += [outer, inner]
             case Fuse(outer, inner, fused):
                 sources[fused] = (outer, inner)
     found: dict[IterVar, None] = {}
-    todo = list(reversed(leaves))
+    todo, in_part = list(reversed(leaves)), made_from(stage.relations, partial)
     while todo:
         axis = todo.pop()
-        if parts[axis] == {"data"}:
+        if parts[axis] == {"data"} and axis not in in_part:
             found[axis] = None
         elif "data" in parts[axis]:
             todo.extend(reversed(sources[axis]))
@@ -75,13 +80,18 @@ def start_values(
     for axis, var in loops.items():
         first, extent = bounds.ranges[axis]
         values[axis] = first if e.is_const(extent, 1) else var + first
-    known = [
-        relation
-        for relation in stage.relations
-        if (isinstance(relation, Split) and parts[relation.parent] == {"data"})
-        or (isinstance(relation, Fuse) and parts[relation.fused] == {"data"})
-    ]
-    values_up(known, bounds.ranges, values)
+    below = made_from(stage.relations, list(loops)) - loops.keys()  # parts of loops that are run over whole
+
+    def is_known(relation: Relation) -> bool:
+        match relation:
+            case Split(parent, outer):
+                return parts[parent] == {"data"} and outer not in below
+            case Fuse(_, _, fused):
+                return parts[fused] == {"data"} and fused not in below
+            case _:
+                return False
+
+    values_up([one for one in stage.relations if is_known(one)], bounds.ranges, values)
     return values
 
 
