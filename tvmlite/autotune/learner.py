@@ -26,7 +26,7 @@ from tvmlite.te.space import Task
 POOL = 64
 """Configurations that are lowered before anything is measured."""
 
-LOWERED = 24
+LOWERED = 16
 """How many more are lowered while a batch is measured."""
 
 
