@@ -77,6 +77,7 @@ from tvmlite.te.intrinsics import (
 )
 from tvmlite.te.ir_builder import extern
 from tvmlite.te.lower import lower
+from tvmlite.te.reducers import comm_reducer, max_value, min_value, prod, sum
 from tvmlite.te.registry import get_global_func, register_func, register_intrin_lowering, register_reference
 from tvmlite.te.scan import scan
 from tvmlite.te.schedule import Schedule, create_schedule
@@ -84,15 +85,10 @@ from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import (
     IterVar,
     Tensor,
-    comm_reducer,
     compute,
-    max_value,
-    min_value,
     placeholder,
-    prod,
     reduce_axis,
     size_var,
-    sum,
     var,
 )
 from tvmlite.te.tensor_intrin import TensorIntrin, decl_buffer

@@ -15,6 +15,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
+from tvmlite.te import reducers
 from tvmlite.te import tensor as t
 from tvmlite.te.expr import Expr, Value
 
@@ -340,12 +341,12 @@ def infinity(dtype: str = "float32") -> e.Const:
 
 def max(a: Any, b: Any = None, axis: Any = None, where: Value | None = None, init: Any = None) -> Any:
     """The greater of ``a`` and ``b``; or, with ``axis``, the greatest ``a`` over reduce axes."""
-    return _either("max", e.Max, t.max_reduce, a, b, axis, where, init)
+    return _either("max", e.Max, reducers.max_reduce, a, b, axis, where, init)
 
 
 def min(a: Any, b: Any = None, axis: Any = None, where: Value | None = None, init: Any = None) -> Any:
     """The lesser of ``a`` and ``b``; or, with ``axis``, the least ``a`` over reduce axes."""
-    return _either("min", e.Min, t.min_reduce, a, b, axis, where, init)
+    return _either("min", e.Min, reducers.min_reduce, a, b, axis, where, init)
 
 
 def _either(
@@ -389,5 +390,5 @@ def _false(dtype: str) -> Expr:
     return e.const(False, dtype)
 
 
-_all_reduce = t.comm_reducer(e.And, _true, "all")
-_any_reduce = t.comm_reducer(e.Or, _false, "any")
+_all_reduce = reducers.comm_reducer(e.And, _true, "all")
+_any_reduce = reducers.comm_reducer(e.Or, _false, "any")

@@ -19,8 +19,8 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.verify import verify
 from tvmlite.te.lower import lower
+from tvmlite.te.reducers import sum as te_sum
 from tvmlite.te.tensor import Tensor, compute, placeholder, reduce_axis
-from tvmlite.te.tensor import sum as te_sum
 
 TARGETS = ("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4", "c -vector-bits=128")
 DIMS = {"n": 2, "h": 9, "w": 19, "m": 37, "k": 21}

@@ -23,6 +23,7 @@ from tvmlite.relay.ops.matmul import packed_panels
 from tvmlite.relay.ops.normalize import rows_reduced
 from tvmlite.relay.types import Dim, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
+from tvmlite.te import reducers
 from tvmlite.te import tensor as te
 
 AXES = "bhsd"
@@ -117,21 +118,21 @@ def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, ma
         query.shape, lambda *at: query[at].astype(work) * scale, name="query", tag="attention_query"
     )
     masked = _scores(scaled, key, mask, shared, work)
-    greatest = rows_reduced(masked, (3,), te.max_reduce, lambda at: masked[at], "row_max")
+    greatest = rows_reduced(masked, (3,), reducers.max_reduce, lambda at: masked[at], "row_max")
     powers = te.compute(
         masked.shape,
         lambda *at: intrinsic("exp", masked[at] - greatest[at[:3]]),
         name="powers",
         tag="row_powers",
     )
-    total = rows_reduced(powers, (3,), te.sum, lambda at: powers[at], "row_sum")
+    total = rows_reduced(powers, (3,), reducers.sum, lambda at: powers[at], "row_sum")
     share = te.compute(total.shape, lambda *at: 1.0 / total[at], name="row_share", tag="row_scalar")
     values = te.compute(value.shape, lambda *at: value[at], name="values", tag="attention_values")
     seen = te.reduce_axis(value.shape[2], name="t")
 
     def weighted(batch: Any, head: Any, row: Any, feature: Any) -> e.Expr:
         read = values[batch, head // shared if shared > 1 else head, seen, feature]
-        return te.sum(powers[batch, head, row, seen] * read.astype(work), seen)
+        return reducers.sum(powers[batch, head, row, seen] * read.astype(work), seen)
 
     shape = (*query.shape[:3], value.shape[3])
     context = te.compute(shape, weighted, name="context", tag="attention_context")
@@ -160,7 +161,7 @@ def _scores(query: te.Tensor, key: te.Tensor, mask: te.Tensor, shared: int, work
 
     def product(batch: Any, head: Any, row: Any, panel: Any, lane: Any) -> e.Expr:
         read = panels[batch, head // shared if shared > 1 else head, panel, k, lane]
-        return te.sum(query[batch, head, row, k] * read.astype(work), k)
+        return reducers.sum(query[batch, head, row, k] * read.astype(work), k)
 
     products = te.compute(
         (*query.shape[:3], panels.shape[2], width), product, name="scores", tag="attention_scores"

@@ -12,6 +12,7 @@ from tvmlite.relay.ops.common import agree, axis_of, fault, intrinsic, one_dtype
 from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.relay.types import TensorType, TupleType
 from tvmlite.te import expr as e
+from tvmlite.te import reducers
 from tvmlite.te import tensor as te
 
 
@@ -137,7 +138,7 @@ def lrn(call: Call, data: te.Tensor) -> te.Tensor:
         index = (*at[:axis], place, *at[axis + 1 :])
         value = data[index].astype(work)
         inside = e.all_of([place >= 0, place < extent])
-        return te.sum(e.Call("if_then_else", (inside, value * value, e.const(0, work)), work), near)
+        return reducers.sum(e.Call("if_then_else", (inside, value * value, e.const(0, work)), work), near)
 
     total = te.compute(data.shape, squared, name="near_squares", tag="pool")
 

@@ -15,6 +15,7 @@ from tvmlite.relay.ops.common import agree, fault, ravelled
 from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.relay.types import Shape, TensorType, num_elements
 from tvmlite.te import expr as e
+from tvmlite.te import reducers
 from tvmlite.te import tensor as te
 
 
@@ -82,7 +83,7 @@ def col2im(call: Call, data: te.Tensor) -> te.Tensor:
             inside += [start >= 0, e.Less(*e.match(start // s, m)), e.Equal(*e.match(start % s, 0))]
         row = c * taps + ravelled([k.var for k in over], kernel)
         read = e.cast(work, data[n, row, ravelled(window, _shape(blocks))])
-        return te.sum(e.Call("if_then_else", (e.all_of(inside), read, e.const(0, work)), work), over)
+        return reducers.sum(e.Call("if_then_else", (e.all_of(inside), read, e.const(0, work)), work), over)
 
     total = te.compute(
         (data.shape[0], data.shape[1] // taps, *image), element, name="col2im", tag="comm_reduce"

@@ -17,6 +17,7 @@ from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import is_one, product_of, ravelled, unravelled
 from tvmlite.relay.types import Dim, Shape, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
+from tvmlite.te import reducers
 from tvmlite.te import tensor as te
 
 WEIGHT_LAYOUTS = {1: "OIW", 2: "OIHW", 3: "OIDHW"}
@@ -159,7 +160,7 @@ def _plain(
         read = o if per_group == 1 and inputs == 1 else o // per_group * inputs + channel
         if groups == 1:
             read = channel
-        return te.sum(
+        return reducers.sum(
             data[(n, read, *places)].astype(dtype) * weight[(o, channel, *taps)].astype(dtype),
             [channel, *taps],
         )
@@ -183,7 +184,7 @@ def _pointwise(data: te.Tensor, weight: te.Tensor, groups: int, dtype: str) -> t
     def element(n: Any, o: Any, p: Any) -> e.Expr:
         read = channel if groups == 1 else o // per_group * inputs + channel
         value = data[(n, read, *unravelled(p, extents))].astype(dtype)
-        return te.sum(value * weight[(o, channel, *(0,) * len(extents))].astype(dtype), channel)
+        return reducers.sum(value * weight[(o, channel, *(0,) * len(extents))].astype(dtype), channel)
 
     conv = te.compute(
         (data.shape[0], weight.shape[0], product_of(extents)),

@@ -33,6 +33,7 @@ from tvmlite.relay.ops.conv import (
 )
 from tvmlite.relay.types import Shape, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
+from tvmlite.te import reducers
 from tvmlite.te import tensor as te
 
 
@@ -183,7 +184,7 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
             read: Any = channel if groups == 1 else oo // per_group * weight.shape[1] + channel
             place = (read // lanes, *places, read % lanes) if lanes else (read, *places)
             value = source[(n, *place)].astype(work)
-            return te.sum(value * weight[(oo, channel, *taps, rest[-1])].astype(work), [channel, *taps])
+            return reducers.sum(value * weight[(oo, channel, *taps, rest[-1])].astype(work), [channel, *taps])
 
         work = sum_dtype(dtype)
         pixels = (product_of(shape),) if pointwise else shape
@@ -236,7 +237,7 @@ def depthwise_compute(rank: int) -> Callable[..., te.Tensor]:
             *at, lane = rest
             places = [y * s + k * d for y, k, s, d in zip(at, taps, strides, dilation, strict=True)]
             value = source[(n, block, *places, lane)].astype(work)
-            return te.sum(value * weight[(block, 0, *taps, 0, lane)].astype(work), taps)
+            return reducers.sum(value * weight[(block, 0, *taps, 0, lane)].astype(work), taps)
 
         sums = te.compute(
             (*data.shape[:2], *_extents(call, data.shape, kernel, rank), data.shape[-1]),

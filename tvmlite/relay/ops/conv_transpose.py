@@ -17,6 +17,7 @@ from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import conv_attrs, converted, result_dtype, sum_dtype
 from tvmlite.relay.types import TensorType, normal_dim, same_dim, show_shape
 from tvmlite.te import expr as e
+from tvmlite.te import reducers
 from tvmlite.te import tensor as te
 
 WEIGHT_LAYOUTS = {1: "IOW", 2: "IOHW", 3: "IODHW"}
@@ -131,7 +132,7 @@ def _phases(
         phase, step = rest[:rank], rest[rank:]
         read = channel if groups == 1 else o // per_group * inputs + channel
         places = [q + b - j for q, b, j in zip(step, before, axes, strict=True)]
-        return te.sum(
+        return reducers.sum(
             source[(n, read, *places)].astype(dtype) * filters[(o, channel, *phase, *axes)].astype(dtype),
             [channel, *axes],
         )

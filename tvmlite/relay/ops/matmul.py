@@ -16,6 +16,7 @@ from tvmlite.relay.ops.common import is_one, product_of, ravelled, tensors, unra
 from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
 from tvmlite.relay.types import Dim, TensorType, same_dim, same_shape, show_shape
 from tvmlite.te import expr as e
+from tvmlite.te import reducers
 from tvmlite.te import tensor as te
 
 PANEL = 16
@@ -234,9 +235,9 @@ def _panel_product(
     def element(row: Any, outer: Any, inner: Any) -> e.Expr:
         if not paired:
             read = data[(*unravelled(row, lead), k)]
-            return te.sum(read.astype(work) * panels[outer, k, inner].astype(work), k)
+            return reducers.sum(read.astype(work) * panels[outer, k, inner].astype(work), k)
         read = data[(*unravelled(row, lead), k * 2 + pair)]
-        return te.sum(read.astype(work) * panels[outer, k, inner, pair].astype(work), [k, pair])
+        return reducers.sum(read.astype(work) * panels[outer, k, inner, pair].astype(work), [k, pair])
 
     shape = (product_of(lead), panels.shape[0], block)
     product = te.compute(shape, element, name="dense", tag="matmul_packed", attrs={"paired": paired})
@@ -263,7 +264,7 @@ def _product(call: Call, a: te.Tensor, b: te.Tensor) -> te.Tensor:
         left = (0,) if lead and is_one(a.shape[0]) else at[:-3]
         right = (0,) if lead and is_one(b.shape[0]) else at[:-3]
         x = a[(*left, k, row)] if swap else a[(*left, row, k)]
-        return te.sum(x.astype(work) * panels[(*right, outer, k, column)].astype(work), k)
+        return reducers.sum(x.astype(work) * panels[(*right, outer, k, column)].astype(work), k)
 
     product = te.compute((*lead, m, panels.shape[-3], PANEL), element, name="matmul", tag="matmul_packed")
     result = te.compute(

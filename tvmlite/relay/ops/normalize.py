@@ -23,6 +23,7 @@ from tvmlite.relay.ops.common import (
 from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.relay.types import Dim, TensorType
 from tvmlite.te import expr as e
+from tvmlite.te import reducers
 from tvmlite.te import tensor as te
 
 
@@ -105,14 +106,14 @@ def log_softmax_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 def softmax(call: Call, data: te.Tensor) -> te.Tensor:
     """``exp(x - max) / sum(exp(x - max))`` along ``axis``."""
     axes, work = (call["axis"] % data.ndim,), sum_dtype(data.dtype)
-    greatest = rows_reduced(data, axes, te.max_reduce, lambda at: data[at].astype(work), "row_max")
+    greatest = rows_reduced(data, axes, reducers.max_reduce, lambda at: data[at].astype(work), "row_max")
     powers = te.compute(
         data.shape,
         lambda *at: intrinsic("exp", data[at].astype(work) - greatest[kept_of(at, axes)]),
         name="powers",
         tag="row_powers",
     )
-    total = rows_reduced(powers, axes, te.sum, lambda at: powers[at], "row_sum")
+    total = rows_reduced(powers, axes, reducers.sum, lambda at: powers[at], "row_sum")
     share = te.compute(total.shape, lambda *at: 1.0 / total[at], name="row_share", tag="row_scalar")
     result = te.compute(
         data.shape,
@@ -135,12 +136,12 @@ def softmax(call: Call, data: te.Tensor) -> te.Tensor:
 def log_softmax(call: Call, data: te.Tensor) -> te.Tensor:
     """``x - max - log(sum(exp(x - max)))`` along ``axis``."""
     axes, work = (call["axis"] % data.ndim,), sum_dtype(data.dtype)
-    greatest = rows_reduced(data, axes, te.max_reduce, lambda at: data[at].astype(work), "row_max")
+    greatest = rows_reduced(data, axes, reducers.max_reduce, lambda at: data[at].astype(work), "row_max")
 
     def moved(at: Sequence[Any]) -> e.Expr:
         return data[tuple(at)].astype(work) - greatest[kept_of(at, axes)]
 
-    total = rows_reduced(data, axes, te.sum, lambda at: intrinsic("exp", moved(at)), "row_sum")
+    total = rows_reduced(data, axes, reducers.sum, lambda at: intrinsic("exp", moved(at)), "row_sum")
     logarithm = te.compute(
         total.shape, lambda *at: intrinsic("log", total[at]), name="row_log", tag="row_scalar"
     )
@@ -169,14 +170,14 @@ def _mean_and_scale(
 ) -> tuple[te.Tensor, te.Tensor]:
     """The mean over ``axes`` and ``1 / sqrt(variance + epsilon)``, in two passes for precision."""
     size = e.cast(work, _size_of(data, axes))
-    total = rows_reduced(data, axes, te.sum, lambda at: data[at].astype(work), "row_sum")
+    total = rows_reduced(data, axes, reducers.sum, lambda at: data[at].astype(work), "row_sum")
     mean = te.compute(total.shape, lambda *at: total[at] / size, name="row_mean", tag="row_scalar")
 
     def squared(at: tuple[Any, ...]) -> e.Expr:
         moved = data[at].astype(work) - mean[kept_of(at, axes)]
         return moved * moved
 
-    squares = rows_reduced(data, axes, te.sum, squared, "row_squares")
+    squares = rows_reduced(data, axes, reducers.sum, squared, "row_squares")
     scale = te.compute(
         squares.shape,
         lambda *at: 1.0 / intrinsic("sqrt", squares[at] / size + epsilon),
@@ -273,7 +274,7 @@ def rms_norm(call: Call, data: te.Tensor, gamma: te.Tensor) -> te.Tensor:
     def squared(at: tuple[Any, ...]) -> e.Expr:
         return data[at].astype(work) * data[at].astype(work)
 
-    squares = rows_reduced(data, axes, te.sum, squared, "row_squares")
+    squares = rows_reduced(data, axes, reducers.sum, squared, "row_squares")
     scale = te.compute(
         squares.shape,
         lambda *at: 1.0 / intrinsic("sqrt", squares[at] / size + call["epsilon"]),
@@ -394,7 +395,7 @@ def l2_normalize(call: Call, data: te.Tensor) -> te.Tensor:
     def squared(at: tuple[Any, ...]) -> e.Expr:
         return data[at].astype(work) * data[at].astype(work)
 
-    squares = rows_reduced(data, axes, te.sum, squared, "row_squares")
+    squares = rows_reduced(data, axes, reducers.sum, squared, "row_squares")
     scale = te.compute(
         squares.shape,
         lambda *at: 1.0 / intrinsic("sqrt", e.Max(squares[at], e.const(call["eps"], work))),

@@ -15,6 +15,7 @@ from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import converted
 from tvmlite.relay.types import Shape, TensorType
 from tvmlite.te import expr as e
+from tvmlite.te import reducers
 from tvmlite.te import tensor as te
 
 
@@ -97,10 +98,10 @@ def max_pool_compute(rank: int) -> Callable[..., te.Tensor]:
     """The greatest of each window; padding never wins."""
 
     def compute(call: Call, data: te.Tensor) -> te.Tensor:
-        shape, axes, read = _windows_of(call, data, te.min_value(data.dtype), rank)
+        shape, axes, read = _windows_of(call, data, reducers.min_value(data.dtype), rank)
         return te.compute(
             shape,
-            lambda n, c, *at: te.max_reduce(read(n, c, *at), axes),
+            lambda n, c, *at: reducers.max_reduce(read(n, c, *at), axes),
             name="max_pool",
             tag=_tag(call, rank),
         )
@@ -116,7 +117,7 @@ def avg_pool_compute(rank: int) -> Callable[..., te.Tensor]:
         shape, axes, read = _windows_of(call, data, 0, rank)
         total = te.compute(
             shape,
-            lambda n, c, *at: te.sum(read(n, c, *at).astype(work), axes),
+            lambda n, c, *at: reducers.sum(read(n, c, *at).astype(work), axes),
             name="window_sum",
             tag=_tag(call, rank),
         )
@@ -176,7 +177,7 @@ def pool_numpy(rank: int, mean: bool) -> Callable[..., np.ndarray]:
         dilation, (begins, ends) = windows.spatial(call, "dilation", rank), windows.padding_of(call, rank)
         _, more = _overhang(call, sizes, tuple(shape), rank)
         work = np.dtype(_mean_dtype(data.dtype.name)) if mean else data.dtype
-        fill = 0 if mean else te.min_value(data.dtype.name).value
+        fill = 0 if mean else reducers.min_value(data.dtype.name).value
         source = windows.padded_numpy(data.astype(work), begins, more, fill, trailing)
         whole = mean and call["count_include_pad"]
         counted = _counted(source.shape[2 : 2 + rank], sizes, begins, ends, whole)

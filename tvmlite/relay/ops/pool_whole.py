@@ -15,6 +15,7 @@ from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.relay.types import Dim, TensorType
 from tvmlite.te import expr as e
+from tvmlite.te import reducers
 from tvmlite.te import tensor as te
 
 
@@ -48,7 +49,7 @@ def global_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     rows, columns = te.reduce_axis(data.shape[2], "h"), te.reduce_axis(data.shape[3], "w")
     return te.compute(
         (*data.shape[:2], 1, 1, *data.shape[4:]),
-        lambda n, c, _h, _w, *lane: te.max_reduce(data[(n, c, rows, columns, *lane)], [rows, columns]),
+        lambda n, c, _h, _w, *lane: reducers.max_reduce(data[(n, c, rows, columns, *lane)], [rows, columns]),
         name="global_max_pool",
         tag="reduce",
     )
@@ -68,7 +69,9 @@ def global_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     work = sum_dtype(data.dtype)
     total = te.compute(
         (*data.shape[:2], 1, 1, *data.shape[4:]),
-        lambda n, c, _h, _w, *lane: te.sum(data[(n, c, rows, columns, *lane)].astype(work), [rows, columns]),
+        lambda n, c, _h, _w, *lane: reducers.sum(
+            data[(n, c, rows, columns, *lane)].astype(work), [rows, columns]
+        ),
         name="plane_sum",
         tag="reduce",
     )
@@ -154,7 +157,7 @@ _ADAPTIVE_ATTRS = {"output_size": None, "layout": "NCHW", "out_layout": ""}
 )
 def adaptive_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The greatest element of each region."""
-    return _adaptive_stages(call, data, te.max_reduce, data.dtype)
+    return _adaptive_stages(call, data, reducers.max_reduce, data.dtype)
 
 
 @operator(
@@ -168,7 +171,7 @@ def adaptive_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
 def adaptive_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The mean of each region."""
     work = sum_dtype(data.dtype) if dtypes.is_float(data.dtype) else "float32"
-    total = _adaptive_stages(call, data, te.sum, work)
+    total = _adaptive_stages(call, data, reducers.sum, work)
     height, width = data.shape[2:]
     rows, columns = _output_size(call, data)
 

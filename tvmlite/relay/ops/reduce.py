@@ -13,14 +13,15 @@ from tvmlite.relay.op import Fuse, operator
 from tvmlite.relay.ops.common import axes_of, elementwise, fault, tensors, truncating_divide
 from tvmlite.relay.types import Dim, Shape, TensorType, Type, num_elements, same_dim, show_shape
 from tvmlite.te import expr as e
+from tvmlite.te import reducers
 from tvmlite.te import tensor as te
 from tvmlite.te.tensor import Tensor, compute
 
 AXES: dict[str, Any] = {"axis": None, "keepdims": False, "exclude": False}
 """Of every reduction: ``axis`` is one or several, None or () for all; with ``exclude``, the others."""
 
-_all = te.comm_reducer(e.And, lambda dtype: e.const(True), "all")
-_any = te.comm_reducer(e.Or, lambda dtype: e.const(False), "any")
+_all = reducers.comm_reducer(e.And, lambda dtype: e.const(True), "all")
+_any = reducers.comm_reducer(e.Or, lambda dtype: e.const(False), "any")
 
 
 def reduced_axes(call: Call, rank: int) -> tuple[int, ...]:
@@ -115,7 +116,7 @@ def _numpy(function: Callable[..., Any], wide: bool = False, **options: Any) -> 
 )
 def sum_(call: Call, data: Tensor) -> Tensor:
     """The sum, in the data's dtype; 16-bit floats add up in float32."""
-    return _narrowed(reduce_tensor(call, _widened(data), te.sum, "sum"), data.dtype)
+    return _narrowed(reduce_tensor(call, _widened(data), reducers.sum, "sum"), data.dtype)
 
 
 @operator(
@@ -128,13 +129,13 @@ def sum_(call: Call, data: Tensor) -> Tensor:
 )
 def prod(call: Call, data: Tensor) -> Tensor:
     """The product, in the data's dtype; 16-bit floats multiply in float32."""
-    return _narrowed(reduce_tensor(call, _widened(data), te.prod, "prod"), data.dtype)
+    return _narrowed(reduce_tensor(call, _widened(data), reducers.prod, "prod"), data.dtype)
 
 
 def _extreme_numpy(function: Callable[..., Any], greatest: bool) -> Callable[..., np.ndarray]:
     def reference(call: Call, data: np.ndarray) -> np.ndarray:
         dtype = dtypes.check(data.dtype)
-        limit = (te.min_value if greatest else te.max_value)(dtype).value
+        limit = (reducers.min_value if greatest else reducers.max_value)(dtype).value
         return _numpy(function, initial=np.array(limit, data.dtype))(call, data)
 
     return reference
@@ -150,7 +151,7 @@ def _extreme_numpy(function: Callable[..., Any], greatest: bool) -> Callable[...
 )
 def max_(call: Call, data: Tensor) -> Tensor:
     """The greatest; NaN if any is NaN; the least of the dtype (minus infinity) of none."""
-    return reduce_tensor(call, data, te.max_reduce, "max")
+    return reduce_tensor(call, data, reducers.max_reduce, "max")
 
 
 @operator(
@@ -163,7 +164,7 @@ def max_(call: Call, data: Tensor) -> Tensor:
 )
 def min_(call: Call, data: Tensor) -> Tensor:
     """The least; NaN if any is NaN; the greatest of the dtype (infinity) of none."""
-    return reduce_tensor(call, data, te.min_reduce, "min")
+    return reduce_tensor(call, data, reducers.min_reduce, "min")
 
 
 def _mean_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -187,7 +188,7 @@ def _mean_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 def mean(call: Call, data: Tensor) -> Tensor:
     """The sum divided by the count; of integers, rounded towards zero."""
     count: Dim = num_elements([data.shape[k] for k in reduced_axes(call, data.ndim)])
-    total = reduce_tensor(call, _widened(data), te.sum, "mean_sum")
+    total = reduce_tensor(call, _widened(data), reducers.sum, "mean_sum")
 
     def quotient(x: e.Expr) -> e.Expr:
         divisor = e.cast(total.dtype, e.convert(count))
@@ -236,10 +237,10 @@ def _arg_reducer(greatest: bool, last: bool) -> Callable[..., Any]:
         return e.Select(keep, x[0], y[0]), e.Select(keep, x[1], y[1])
 
     def identity(index: str, value: str) -> tuple[e.Expr, e.Expr]:
-        worst = te.min_value(value) if greatest else te.max_value(value)
+        worst = reducers.min_value(value) if greatest else reducers.max_value(value)
         return e.const(-1 if last else dtypes.limits(index)[1], index), worst
 
-    return te.comm_reducer(combine, identity, "argmax" if greatest else "argmin")
+    return reducers.comm_reducer(combine, identity, "argmax" if greatest else "argmin")
 
 
 _arg_reducers = {(g, last): _arg_reducer(g, last) for g in (False, True) for last in (False, True)}

@@ -23,6 +23,7 @@ from tvmlite.relay.ops.conv_blocked import written_block
 from tvmlite.relay.ops.winograd_matrices import FILTERINGS, WINDOW, Filtering, array, product
 from tvmlite.relay.types import Shape, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
+from tvmlite.te import reducers
 from tvmlite.te import tensor as te
 
 WEIGHT_TRANSFORM = "nn.contrib_conv2d_winograd_weight_transform"
@@ -230,7 +231,7 @@ def convolution(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
     channel = te.reduce_axis(weight.shape[3], name="ic")
     products = te.compute(
         (data.shape[0], weight.shape[0], there.shape[3], matrices.extent, matrices.extent, lanes),
-        lambda n, o, p, a, b, lane: te.sum(
+        lambda n, o, p, a, b, lane: reducers.sum(
             there[n, a, b, p, channel // lanes, channel % lanes] * weight[o, a, b, channel, lane], channel
         ),
         name="products",

@@ -11,6 +11,7 @@ from functools import cache
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
+from tvmlite.te import reducers
 from tvmlite.te import tensor as t
 from tvmlite.te.declare_intrin import Emit, decl_tensor_intrin
 from tvmlite.te.foreign import call_llvm_intrin, reinterpret
@@ -62,7 +63,7 @@ def _dot(data: t.Tensor, kernel: t.Tensor, dtype: str, needs: str, instruction: 
     k = t.reduce_axis((0, count), name="k")
 
     def product(i: e.Var) -> e.Expr:
-        return t.sum(data[k].astype(dtype) * kernel[i, k].astype(dtype), axis=k)
+        return reducers.sum(data[k].astype(dtype) * kernel[i, k].astype(dtype), axis=k)
 
     result = t.compute((lanes,), product, name="C")
     emit = _emit(lanes, count, dtype, instruction)

@@ -1,0 +1,115 @@
+"""Reducers: ``te.sum`` and its kin, and ``te.comm_reducer``, which makes one of any combination."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.expr import Expr, Value
+from tvmlite.te.tensor import CommReducer, IterVar, Reduce
+
+
+def comm_reducer(
+    fcombine: Callable[[Any, Any], Any], fidentity: Callable[..., Any], name: str = "reduce"
+) -> Callable[..., Any]:
+    """A reducer from its combination and its identity.
+
+    ``fcombine(x, y)`` combines two values (or tuples of values); ``fidentity(dtype, ...)`` gives the
+    identity for the dtypes of the values. The reducer is called as ``reducer(expr, axis, where=None,
+    init=None)``, ``expr`` a value or a tuple, and gives as many.
+    """
+
+    def reducer(expr: Any, axis: Any, where: Value | None = None, init: Any = None) -> Any:
+        several = isinstance(expr, (tuple, list))
+        source = tuple(e.convert(x) for x in (expr if several else (expr,)))
+        combiner = _combiner(fcombine, fidentity, name, tuple(s.dtype for s in source))
+        axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+        for one in axes:
+            if not (isinstance(one, IterVar) and one.kind == "reduce"):
+                raise TensorExpressionError(f"{name}: axis {one!r} is not a te.reduce_axis", Span.of_caller())
+        if len(set(axes)) < len(axes):
+            named = ", ".join(one.var.name for one in axes)
+            raise TensorExpressionError(f"{name}: an axis is given twice: {named}", Span.of_caller())
+        condition = e.const(True) if where is None else e.convert(where)
+        inits = () if init is None else tuple(init) if isinstance(init, (tuple, list)) else (init,)
+        inits = tuple(e.cast(s.dtype, v) for s, v in zip(source, inits, strict=False))
+        made = tuple(Reduce(combiner, source, axes, condition, i, inits) for i in range(len(source)))
+        return made if several else made[0]
+
+    reducer.__name__ = name
+    return reducer
+
+
+def _combiner(fcombine: Any, fidentity: Any, name: str, kinds: tuple[str, ...]) -> CommReducer:
+    key = (fcombine, fidentity, name, kinds)
+    known = _combiners.get(key)
+    if known is not None:
+        return known
+    left = tuple(e.Var(f"x{i}", t) for i, t in enumerate(kinds))
+    right = tuple(e.Var(f"y{i}", t) for i, t in enumerate(kinds))
+    one = len(kinds) == 1
+    result = fcombine(left[0] if one else left, right[0] if one else right)
+    identity = fidentity(*kinds)
+    results = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+    identities = tuple(identity) if isinstance(identity, (tuple, list)) else (identity,)
+    if len(results) != len(kinds) or len(identities) != len(kinds):
+        raise TensorExpressionError(
+            f"{name}: {len(kinds)} values give {len(results)} results and {len(identities)} identities",
+            Span.of_caller(),
+        )
+    made = CommReducer(
+        name,
+        left,
+        right,
+        tuple(e.cast(t, r) for t, r in zip(kinds, results, strict=True)),
+        tuple(e.cast(t, i) for t, i in zip(kinds, identities, strict=True)),
+    )
+    _combiners[key] = made
+    return made
+
+
+_combiners: dict[Any, CommReducer] = {}
+
+
+def min_value(dtype: str) -> e.Const:
+    """The least value: minus infinity for floats, as the identity of ``max``."""
+    return e.const(float("-inf") if dtypes.is_float(dtype) else dtypes.limits(dtype)[0], dtype)
+
+
+def max_value(dtype: str) -> e.Const:
+    """The greatest value: infinity for floats, as the identity of ``min``."""
+    return e.const(float("inf") if dtypes.is_float(dtype) else dtypes.limits(dtype)[1], dtype)
+
+
+def _zero(dtype: str) -> e.Const:
+    return e.const(0, dtype)
+
+
+def _one(dtype: str) -> e.Const:
+    return e.const(1, dtype)
+
+
+def _add(x: Expr, y: Expr) -> Expr:
+    return x + y
+
+
+def _multiply(x: Expr, y: Expr) -> Expr:
+    return x * y
+
+
+def _maximum(x: Expr, y: Expr) -> Expr:
+    return e.Max(x, y)
+
+
+def _minimum(x: Expr, y: Expr) -> Expr:
+    return e.Min(x, y)
+
+
+sum = comm_reducer(_add, _zero, "sum")
+prod = comm_reducer(_multiply, _one, "prod")
+max_reduce = comm_reducer(_maximum, min_value, "max")
+min_reduce = comm_reducer(_minimum, max_value, "min")
