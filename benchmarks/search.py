@@ -5,12 +5,11 @@
 
 The spaces (``searching.templates``) have 10,000 to billions of candidates and say nothing of what is good.
 Each search is a real one: it proposes, builds and measures on this machine, on one thread, by the processor
-time of the thread. What was measured once is kept in the file ``--remember`` and never measured again, so that
-all searches, of this run and of the next, are told the same time of the same code, and noise does not make one
-luckier than another. ``best`` is the best that any search of the run has found. ``share`` are means over the
-seeds of the best so far by ``best`` after so many trials; ``to 95%`` is the mean number of trials after which
-95% of it were reached (a search that did not counts with all its trials). A trial that is refused or fails is
-a trial.
+time of the thread. What was measured once is kept in the file ``--remember`` and never measured again: all
+searches, of this run and of the next, are told the same time of the same code, and noise makes none luckier
+than another. ``best`` is the best that any search of the run has found. ``share`` are means over the seeds of
+the best so far by ``best`` after so many trials; ``to 95%`` is the mean number of trials after which 95% of
+it were reached (a search that did not counts with all its trials). What is refused or fails is a trial.
 
 ``transfer`` begins with what was learned of other shapes of the same operators, ``searching.shapes.TRAINED``:
 the model that comes with the package, or ``--model``, by ``train_cost_model.py``. ``plain`` begins with an

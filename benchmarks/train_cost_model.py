@@ -3,11 +3,11 @@
     python benchmarks/train_cost_model.py --records kernels.jsonl --measure 128      # measures, then trains
     python benchmarks/train_cost_model.py --records kernels.jsonl                    # trains on what is there
 
-Half of the candidates of each task (``searching.shapes.TRAINED``) are random, half those of a search, so that
-what is quick is among them. Further tasks in the file, such as those of ``tvmlite tune``, are learned from
-too. Before the model is written it is told how well each task's order is predicted by a model that was
-trained on all others: the rank correlation, and how quick the quickest of the first 8 by the model is beside
-the best.
+Half of the candidates of each task (``searching.groups`` and ``searching.shapes.TRAINED``) are random, half
+those of a search, so that what is quick is among them. Further tasks in the file, such as those of ``tvmlite
+tune``, are learned from too. Before the model is written it is told how well each task's order is predicted by
+a model that was trained on all others: the rank correlation, and how quick the quickest of the first 8 by the
+model is beside the best.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import searching.templates  # noqa: F401  (registers the templates)
 import xgboost
+from searching.groups import groups
 from searching.shapes import TRAINED
 
 from tvmlite import autotune
@@ -26,8 +27,8 @@ from tvmlite.autotune import engine, transfer
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.learner import TUNERS
 from tvmlite.autotune.trees import SHIPPED, Trees
+from tvmlite.autotune.watch import label_of
 from tvmlite.core.target import Target
-from tvmlite.relay import tasks  # noqa: F401  (fused groups are tasks)
 
 PARAMETERS = {
     "objective": "reg:squarederror",
@@ -49,12 +50,11 @@ TREES = 140
 def measure(path: Path, trials: int, seed: int) -> None:
     """Measure ``trials`` candidates of each task, and append them to the file at ``path``."""
     with autotune.LocalRunner() as runner:
-        for name, args in TRAINED:
-            task = autotune.create(name, args)
+        for task in [*groups(Target.parse("native")), *(autotune.create(*one) for one in TRAINED)]:
             for kind in ("random", "xgboost"):
                 keep = [autotune.callback.log_to_file(path)]
                 done = engine.run(TUNERS[kind](task, seed), runner, trials // 2, callbacks=keep)
-                print(f"{name}{args}: {kind}, best {done.best_flops / 1e9:.1f} GFLOP/s", flush=True)
+                print(f"{label_of(task)}: {kind}, best {done.best_flops / 1e9:.1f} GFLOP/s", flush=True)
 
 
 def trained(rows: np.ndarray, scores: np.ndarray) -> Trees:
