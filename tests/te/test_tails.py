@@ -219,6 +219,20 @@ def test_each_of_the_loops_has_the_guards_of_its_tiles(loops: Any, run: Any) -> 
     np.testing.assert_allclose(run(s, [a, b], [x], [(13,)])[0], x * 2, rtol=1e-6)
 
 
+def test_what_all_of_the_loops_read_is_there(run: Any) -> None:
+    a = te.placeholder((5, 12), name="A")
+    b = te.compute((5, 12), lambda i, j: a[i, j] * 2.0, name="B")
+    c = te.compute((5, 12), lambda i, j: b[i, j] + 1.0, name="C")
+    s = te.create_schedule(c.op)
+    place, i = s[c].split(c.op.axis[0], nparts=1)
+    _, inner = s[c].split(i, factor=4, tail="shrink")
+    s[c].fuse(inner, c.op.axis[1])
+    s[b].compute_at(s[c], place)
+
+    x = np.random.rand(5, 12).astype("f4")
+    np.testing.assert_allclose(run(s, [a, c], [x], [(5, 12)])[0], x * 2 + 1, rtol=1e-6)
+
+
 def test_what_is_inlined_is_known_in_all_of_the_loops() -> None:
     a = te.placeholder((13,), name="A")
     b = te.compute((13,), lambda i: a[i] * 2.0, name="B")

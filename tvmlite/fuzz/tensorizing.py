@@ -136,6 +136,9 @@ def _read(a: Arranger, names: str, function: ast.Lambda) -> Formula | None:
         return None
     if any(word not in (*axes, *reduced) for words in reads.values() for word in words):
         return None
+    made = a.names[names.partition(",")[0].strip("() ")]
+    if not {a.names[name] for name in reads} <= set(made.op.inputs):  # x * 0 is 0, and reads nothing
+        return None
     return Formula(names, tuple(axes), tuple(reduced), function.body, reads)
 
 

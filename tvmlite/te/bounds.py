@@ -260,17 +260,20 @@ class _ByLoops:
 
 def _by_loops(stage: Stage, consumer: Stage, bounds: Bounds) -> _ByLoops | None:
     """``consumer``'s axes by its loops, if some were fused: ``i * w + j`` is then one loop again, which the
-    intervals of i and j alone do not show."""
+    intervals of i and j alone do not show. None where tiles shrink in further loops, which are not seen."""
     op = consumer.op
     if not isinstance(op, t.ComputeOp) or not any(isinstance(r, Fuse) for r in consumer.relations):
         return None
     values = {leaf: bounds.position(leaf) for leaf in consumer.leaf_iter_vars}
     values_up(consumer.relations, bounds.ranges, values)
+    shrinking = {r.outer for r in consumer.relations if isinstance(r, Split) and r.tail == SHRINK}
     running: dict[e.Var, Interval] = {}
     around = [*((consumer, leaf) for leaf in reversed(consumer.leaf_iter_vars)), *loops_around(consumer)]
     for _, leaf in around:
         if leaf is stage.attach_ivar:
             break
+        if leaf in shrinking:
+            return None
         running[bounds.loops[leaf]] = Interval(0, bounds.ranges[leaf].extent - 1)
     axes = (*op.axis, *op.reduce_axis)
     return _ByLoops({bounds.variable(a): e.convert(values[a], e.INDEX) for a in axes}, running)
