@@ -135,7 +135,9 @@ def _row(
     options: argparse.Namespace,
 ) -> bool:
     numbers = dict(zip(next(iter(free.values())), size, strict=True))
-    shapes = {name: tuple(numbers.get(n, n) for n in shape) for name, shape in free.items()}
+    shapes = {
+        name: tuple(n if isinstance(n, int) else numbers[n] for n in shape) for name, shape in free.items()
+    }
     inputs = _inputs(model, shapes)
     alone = compile(from_onnx(model, shapes))
     pairs = zip(anywhere.run(inputs).values(), alone.run(inputs).values(), strict=True)
@@ -166,7 +168,7 @@ def _opened(model: onnx.ModelProto, free: Mapping[str, Shape]) -> onnx.ModelProt
     return model
 
 
-def _inputs(model: onnx.ModelProto, shapes: Mapping[str, tuple[int | str, ...]]) -> dict[str, np.ndarray]:
+def _inputs(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
     """Seeded inputs: normal floats, ids, and masks of ones."""
     rng = np.random.default_rng(0)
     kinds = {one.name: one.type.tensor_type.elem_type for one in model.graph.input}

@@ -94,9 +94,9 @@ class Bounds:
         for split in stage.relations:
             if isinstance(split, Split) and split.tail == SHRINK and split.outer is leaf:
                 begin, size = self.ranges[split.inner]
-                self.analyzer.assume(
-                    self.position(leaf) * size + begin + size <= self.ranges[split.parent].extent
-                )
+                room = self.ranges[split.parent].extent - begin - size - self.position(leaf) * size
+                if isinstance(room, Expr):
+                    self.analyzer.assume(room >= 0)
         for axis in met_with(stage.relations, leaf):
             extent = self.ranges[axis].extent
             if axis is not leaf and isinstance(extent, Expr) and extent not in told:

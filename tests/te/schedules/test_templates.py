@@ -262,3 +262,15 @@ def test_sums_of_small_planes_in_blocks(side: int) -> None:
     interpret(function, [data, result])
 
     np.testing.assert_allclose(result, data.sum((2, 3)), rtol=1e-4, atol=1e-4)
+
+
+def test_rows_of_whole_and_half_vectors_have_no_mask() -> None:
+    x = placeholder((dim("n"), dim("w") * 8), name="x")
+    made = compute(x.shape, lambda i, j: x[i, j // 8 * 8], name="firsts")
+
+    text = str(lower(schedules.apply("injective", [made], Target.parse(TARGETS[0])), [x, made, dim("w")]))
+
+    assert "if " not in text
+    assert "vectorize(0, 16)" in text
+    assert "vectorize(0, 8)" in text
+    assert "vectorize(0, 4)" not in text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tvmlite.te import arith
+from tvmlite.te import expr as e
 from tvmlite.te.schedules.group import (
     Group,
     extent_of,
@@ -15,6 +17,7 @@ from tvmlite.te.schedules.group import (
     worth_threads,
 )
 from tvmlite.te.stage import Stage
+from tvmlite.te.stage_base import GUARD, SHRINK
 from tvmlite.te.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
 ENOUGH_CHUNKS = 16
@@ -115,9 +118,16 @@ def vectorize(stage: Stage, axis: IterVar, extent: int | None, lanes: int) -> It
     if extent is not None and extent <= lanes:
         stage.vectorize(axis)
         return None
-    outer, inner = stage.split(axis, factor=lanes)
+    outer, inner = stage.split(axis, factor=lanes, tail=SHRINK if _in_halves(axis, lanes) else GUARD)
     stage.vectorize(inner)
     return outer
+
+
+def _in_halves(axis: IterVar, lanes: int) -> bool:
+    """Whether whole vectors leave no more than half a one of an axis of unknown extent, so without a mask."""
+    if axis.dom is None or extent_of(axis) is not None or lanes < 4:
+        return False
+    return arith.equal(axis.dom.extent % (lanes // 2), e.const(0, axis.dom.extent.dtype))
 
 
 def contiguous_from(op: ComputeOp) -> int:
