@@ -122,6 +122,18 @@ def @main(%x: Tensor[(2, 2, 13, 10, 16), float32], %w: Tensor[(3, 6, 6, 32, 16),
 """
 
 
+DEPTHWISE = """
+def @main(%x: Tensor[(1, 3, 11, 14, 16), float32], %w: Tensor[(3, 1, 3, 3, 1, 16), float32]) {
+  %0 = nn.contrib_depthwise_conv2d_NCHWc(%x, %w, kernel_size=[3, 3], padding=[1, 1, 1, 1], channels=48,
+                                         groups=48, data_layout="NCHW16c", kernel_layout="OIHW1i16o");
+  clip(%0, a_min=0.0, a_max=6.0)
+}
+"""
+POOL = """
+def @main(%x: Tensor[(1, 2, 13, 9, 16), float32]) {
+  nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1], layout="NCHW16c")
+}
+"""
 DENSE = """
 def @main(%x: Tensor[(37, 64), float32], %w: Tensor[(5, 64, 16), float32], %b: Tensor[(75,), float32]) {
   %0 = nn.contrib_dense_pack(%x, %w, units=75);
@@ -138,8 +150,8 @@ def @main(%x: Tensor[(3, 20, 24), float32], %y: Tensor[(3, 50, 24), float32]) { 
 
 @pytest.mark.parametrize(
     "made",
-    [convolution(), *map(group, (POINTWISE, STEM, WINOGRAD, DENSE, FEW_ROWS, BATCHED))],
-    ids=["3x3", "1x1", "stem", "winograd", "dense", "few rows", "batched"],
+    [convolution(), *map(group, (POINTWISE, STEM, WINOGRAD, DEPTHWISE, POOL, DENSE, FEW_ROWS, BATCHED))],
+    ids=["3x3", "1x1", "stem", "winograd", "depthwise", "pool", "dense", "few rows", "batched"],
 )
 def test_every_configuration_computes_the_same(made: Function) -> None:
     space, run = on_this_machine(made)

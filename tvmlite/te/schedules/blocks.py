@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from tvmlite.te.schedules.group import Group, extent_of, product, work_of, worth_threads
 from tvmlite.te.schedules.injective import elementwise_loops
-from tvmlite.te.schedules.tile import tail_of
+from tvmlite.te.schedules.tile import MOST_ROWS, MOST_TAIL, tail_of, waste
+from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar
 
@@ -24,28 +25,104 @@ ENOUGH_CHUNKS = 16
 
 
 def blocks(group: Group, anchor: ComputeOp) -> None:
-    """Some outputs of a row at once, each a vector of channels; the padding is where the windows read it."""
-    result = anchor.output(0)
+    """Some outputs of a row at once, each a vector of channels; the padding is where the windows read it.
+
+    Knobs: ``tile`` (rows, outputs of a row), ``padding`` (read by the window row, computed where it is read,
+    or stored whole before), ``unrolled`` (how many axes of the window, from the last on), ``order`` of the
+    loops over rows and tiles, ``grain``, how many of the loops over rows threads share besides blocks.
+    """
+    config, result = group.config, anchor.output(0)
     host = group.host(result)
-    pads = group.tagged("pad") if len(anchor.reduce_axis) > 1 else []
-    group.inline_all_but({host.op, *pads})
+    pads = _padding(group, anchor)
     sums = group.schedule.cache_write(result, "local") if host is result else result
     stage = group.stage(host)
     batch, block, *rows, along, lane = group.axes(host)
-    tiles, pixel = stage.split(along, factor=_along(extent_of(along)), tail=tail_of(extent_of(along)))
-    stage.unroll(pixel)
+    high, wide = _tile(group, rows, along, lane)
+    tiles, pixel = stage.split(along, factor=wide, tail=tail_of(extent_of(along)))
+    inner = [pixel]
+    if high > 1:
+        rows[-1], inner_row = stage.split(rows[-1], factor=high)
+        inner = [inner_row, pixel]
+    stage.reorder(batch, block, *rows, tiles, *inner, lane)
+    for axis in inner:
+        stage.unroll(axis)
     stage.vectorize(lane)
-    outer = [batch, block]
-    known = product(extent_of(a) for a in outer)
-    if known is not None and known < ENOUGH_CHUNKS:
-        outer += rows
-    whole = stage.fuse(*outer)
-    if worth_threads(work_of(anchor)):
-        stage.parallel(whole)
-    _slide(group.stage(sums), stage, tiles, [group.stage(pad) for pad in pads])
+    place = _shared_out(group, stage, [batch, block], rows, tiles, worth_threads(work_of(anchor)))
+    axes = anchor.reduce_axis
+    config.define_knob("unrolled", _unrolled(axes))
+    config.suggest("unrolled", OptionChoice(min(_unrolled(axes)[0], 1) if pads else _unrolled(axes)[0]))
+    _slide(group.stage(sums), stage, place, pads, config["unrolled"].val)
     for tensor in group.outputs:
         if tensor is not host:
             elementwise_loops(group, tensor)
+
+
+def _padding(group: Group, anchor: ComputeOp) -> list[Stage]:
+    """The knob ``padding``; the stages of padded data to be read by the window row."""
+    config, pads = group.config, group.tagged("pad")
+    host = group.host(anchor.output(0))
+    if pads:
+        config.define_knob(
+            "padding", ("row", "inline", "whole") if len(anchor.reduce_axis) > 1 else ("inline",)
+        )
+    how = config["padding"].val if pads else "inline"
+    group.inline_all_but({host.op} if how == "inline" else {host.op, *pads})
+    if how == "whole":
+        for pad in pads:
+            elementwise_loops(group, pad.output(0))
+    return [group.stage(pad) for pad in pads] if how == "row" else []
+
+
+def _tile(group: Group, rows: Sequence[IterVar], along: IterVar, lane: IterVar) -> tuple[int, int]:
+    """The knob ``tile``: all its sums, a vector of weights and one of data fit into the registers."""
+    width, height = extent_of(along), extent_of(rows[-1]) if rows else 1
+    block, lanes = extent_of(lane), group.target.lanes("float32")
+    vectors = 1 if block is None else max(1, block // lanes)
+    default = SplitChoice((-1, 1, _along(width)))
+    made = {default.size: None}
+    if width is not None and height is not None:
+        for high in range(1, min(height, MOST_ROWS) + 1):
+            for wide in range(1, min(width, (group.target.vector_registers - 2) // (high * vectors)) + 1):
+                if max(waste(width, wide), waste(height, high)) <= MOST_TAIL:
+                    made[-1, high, wide] = None
+    group.config.define_split("tile", width or 1, num_outputs=3, policy="candidate", candidate=list(made))
+    group.config.suggest("tile", default)
+    _, high, wide = group.config["tile"].size
+    return high, wide
+
+
+def _shared_out(
+    group: Group, stage: Stage, lead: list[IterVar], rows: list[IterVar], tiles: IterVar, parallel: bool
+) -> IterVar:
+    """The knobs ``order`` and ``grain``: blocks are shared out among threads, and rows where blocks are few;
+    gives the loop in which a tile is computed."""
+    config = group.config
+    config.define_knob("grain", range(len(rows) + 1))
+    known = product(extent_of(a) for a in lead)
+    few = known is not None and known < ENOUGH_CHUNKS
+    config.suggest("grain", OptionChoice(len(rows) if few else 0))
+    shared = config["grain"].val
+    kept = [*rows[shared:], tiles]
+    config.define_knob("order", ("rows first", "tiles first"))
+    if config["order"].val == "tiles first":
+        kept = [tiles, *rows[shared:]]
+    whole = stage.fuse(*lead, *rows[:shared])
+    stage.reorder(whole, *kept)
+    if parallel:
+        stage.parallel(whole)
+    return kept[-1]
+
+
+def _unrolled(axes: Sequence[IterVar]) -> list[int]:
+    """How many axes of a window may be unrolled, from the last on: the most first."""
+    found, places = [0], 1
+    for count, axis in enumerate(reversed(axes), 1):
+        extent = extent_of(axis)
+        if extent is None or places * extent > UNROLLED_WINDOW:
+            break
+        places *= extent
+        found.append(count)
+    return found[::-1]
 
 
 def _along(extent: int | None) -> int:
@@ -56,21 +133,21 @@ def _along(extent: int | None) -> int:
     return -(-extent // tiles)
 
 
-def _slide(stage: Stage, host: Stage, place: IterVar, pads: Sequence[Stage]) -> None:
+def _slide(stage: Stage, host: Stage, place: IterVar, pads: Sequence[Stage], unrolled: int) -> None:
     """The sums of some outputs, at ``place``; padded data that several windows read is read once a row."""
     op = stage.op
     assert isinstance(op, ComputeOp)
     stage.compute_at(host, place)
-    *outer, along, lane = op.axis
-    stage.reorder(*outer, *op.reduce_axis, along, lane)
-    stage.unroll(along)
+    batch, block, *pixels, lane = op.axis
+    stage.reorder(batch, block, *op.reduce_axis, *pixels, lane)
+    for pixel in pixels:
+        stage.unroll(pixel)
     stage.vectorize(lane)
     for pad in pads:
         assert isinstance(pad.op, ComputeOp)
         pad.compute_at(stage, op.reduce_axis[-2])
-        pad.unroll(pad.op.axis[-2])
+        for axis in pad.op.axis[2:-1]:
+            pad.unroll(axis)
         pad.vectorize(pad.op.axis[-1])
-    window = product(extent_of(a) for a in op.reduce_axis)
-    if window is not None and window <= UNROLLED_WINDOW:
-        for axis in op.reduce_axis[-1:] if pads else op.reduce_axis:
-            stage.unroll(axis)
+    for axis in op.reduce_axis[len(op.reduce_axis) - unrolled :]:
+        stage.unroll(axis)

@@ -110,7 +110,7 @@ def candidates(
                 sums = wide * high * along * vectors
                 if sums + wide * vectors + 1 > registers:
                     break
-                tail = max(_waste(width, along), _waste(height, high), _waste(blocks, wide))
+                tail = max(waste(width, along), waste(height, high), waste(blocks, wide))
                 few = sums < FMA_PER_CYCLE * LATENCY
                 if few or tail > MOST_TAIL:
                     continue
@@ -118,6 +118,6 @@ def candidates(
     return list(found)
 
 
-def _waste(extent: int | None, size: int) -> float:
+def waste(extent: int | None, size: int) -> float:
     """How much of what tiles of ``size`` cover lies behind the end."""
     return 0.0 if extent is None else 1 - extent / (-(-extent // size) * size)
