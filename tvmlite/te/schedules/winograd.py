@@ -14,7 +14,7 @@ from tvmlite.te.tensor import ComputeOp, IterVar
 ENOUGH_CHUNKS = 4
 """With fewer chunks of tiles than this, threads share the channels of a chunk: all tiles go there first."""
 
-ROOM = 600 << 10
+ROOM = 1 << 20
 """Bytes of a weight, or of a chunk's tiles, that stay in the second cache."""
 
 SHARED_ROOM = 8 << 20
@@ -28,7 +28,7 @@ SPACED = 256
 of two apart share few places of the nearest cache."""
 
 SEVERAL = (1, 2, 3, 4, 6, 8)
-"""How many register tiles a chunk may have."""
+"""How many register tiles a chunk may have; fewer where that makes chunks of one size."""
 
 AHEAD = (256, 0, 64, 128, 512)
 """How many vectors ahead weights may be prefetched. They come from memory, in one long row for each block of
@@ -126,10 +126,13 @@ def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
         reads = turns * tile.rows * row * -(-(channels or 1) // tile.blocks)
         return -(-turns // several) * weight * far + (0.0 if near else reads * SHARED_COST)
 
+    def even(several: int) -> int:
+        return -(-turns // -(-turns // several))
+
     group.config.define_knob("several", SEVERAL)
-    choices = [n for n in SEVERAL if n <= turns]
-    group.config.suggest("several", OptionChoice(min(choices, key=traffic)))
-    return group.config["several"].val
+    best = min(SEVERAL, key=lambda several: traffic(even(several)))
+    group.config.suggest("several", OptionChoice(best))
+    return even(group.config["several"].val)
 
 
 def _spread(
