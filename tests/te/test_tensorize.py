@@ -140,6 +140,21 @@ def test_without_a_reset_each_element_has_its_first_turn_in_a_loop_over_both(
         np.testing.assert_allclose(result, a @ b.T, rtol=1e-5)
 
 
+def test_a_reset_for_windows_in_shrinking_tiles_is_refused() -> None:
+    s, A, B, C = product(m=20)
+    outer, inner = s[C].split(C.op.axis[1], factor=4)
+    k_outer, k = s[C].split(C.op.reduce_axis[0], factor=3)
+    s[C].reorder(k_outer, outer, inner, k)
+    s[C].tensorize(inner, gemv(4, 3))
+    s[C].split(outer, factor=2, tail="shrink")
+
+    with pytest.raises(
+        ScheduleError, match="tensorize: axis j.outer of stage C is split with tail="
+    ) as caught:
+        te.lower(s, [A, B, C])
+    assert "s[C].tensorize(inner" in str(caught.value)
+
+
 def test_a_loop_of_one_turn_around_the_intrinsic_is_its_first(run: Callable[..., Any]) -> None:
     s, A, B, C = product()
     _, inner = s[C].split(C.op.axis[1], factor=4)

@@ -130,7 +130,7 @@ def _tensorized(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stm
         )
     if reset is not None:
         return _loops(stage, building, update, guards, _reset(stage, bounds, outer, reset, guards), outer)
-    stage.refuse_shrinking("tensorize", ("reduce",))
+    stage.refuse_shrinking("tensorize", ("reduce",), stage.tensorize_span)
     first = _first_turn(stage, bounds, around)
     return _loops(stage, building, ir.If(first, body, update), guards, leaves=outer)
 
@@ -159,7 +159,10 @@ def _reset(stage: Stage, bounds: Bounds, outer: list[IterVar], reset: ir.Stmt, g
                 "runs over elements",
                 stage.tensorize_span,
             )
-    loops = {leaf: bounds.loops[leaf] for leaf in start_axes(stage, outer[depth:])}
+    axes = start_axes(stage, outer[depth:])
+    if not bounds.loops.keys() >= set(axes):  # the windows of smaller tiles are none of the intrinsic's
+        stage.refuse_shrinking("tensorize", ("data",), stage.tensorize_span)
+    loops = {axis: bounds.loops[axis] for axis in axes}
     return Start(reset, depth, loops, guards)
 
 

@@ -194,9 +194,11 @@ class StageBase:
         text = f"{primitive}: axis {axis.var.name} of stage {self.name} {what}"
         return ScheduleError(text, span or Span.of_caller(), hint)
 
-    def refuse_shrinking(self, primitive: str, kinds: Collection[str] = ("data", "reduce")) -> None:
-        """A ScheduleError if an axis of these ``kinds`` is split into shrinking tiles: its iterations are
-        those of several loops."""
+    def refuse_shrinking(
+        self, primitive: str, kinds: Collection[str] = ("data", "reduce"), span: Span | None = None
+    ) -> None:
+        """A ScheduleError, at ``span`` or where the user stands, if an axis of these ``kinds`` is split into
+        shrinking tiles: its iterations are those of several loops."""
         for split in self.relations:
             if isinstance(split, Split) and split.tail == SHRINK and split.parent.kind in kinds:
                 raise self.error(
@@ -204,6 +206,7 @@ class StageBase:
                     'is split with tail="shrink", so several loops run over it',
                     split.parent,
                     hint='tail="guard" keeps it in one',
+                    span=span,
                 )
 
     def replace_leaves(self, begin: int, end: int, new: list[IterVar]) -> None:
