@@ -149,7 +149,7 @@ def test_a_reset_for_windows_in_shrinking_tiles_is_refused() -> None:
     s[C].split(outer, factor=2, tail="shrink")
 
     with pytest.raises(
-        ScheduleError, match="tensorize: axis j.outer of stage C is split with tail="
+        ScheduleError, match=r"tensorize: axis j\.outer of stage C is split with tail="
     ) as caught:
         te.lower(s, [A, B, C])
     assert "s[C].tensorize(inner" in str(caught.value)
