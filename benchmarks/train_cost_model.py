@@ -5,9 +5,9 @@
 
 Half of the candidates of each task (``searching.groups`` and ``searching.shapes.TRAINED``) are random, half
 those of a search, so that what is quick is among them. Further tasks in the file, such as those of ``tvmlite
-tune``, are learned from too. Before the model is written it is told how well each task's order is predicted by
-a model that was trained on all others: the rank correlation, and how quick the quickest of the first 8 by the
-model is beside the best.
+tune``, are learned from too. Before the model is written it is told how well each task's order is predicted
+by a model that was trained on all others: the rank correlation, and how quick the quickest of the first 8 by
+the model is beside the best.
 """
 
 from __future__ import annotations

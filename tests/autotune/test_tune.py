@@ -167,3 +167,23 @@ def test_nothing_is_warned_of_when_all_is_well(task: Task) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         autotune.tune(task, trials=4, runner=MadeUpMachine())
+
+
+def test_a_busy_machine_is_told(task: Task) -> None:
+    class Busy(MadeUpMachine):
+        def measure(self, task: str, candidate: Candidate) -> Outcome:
+            return Outcome(super().measure(task, candidate).costs, busy=0.5)
+
+    with pytest.warns(UserWarning, match="other processes used 50% of this machine while"):
+        autotune.tune(task, trials=4, runner=Busy())
+
+
+def test_what_failed_is_told_by_cause(task: Task) -> None:
+    class Fickle(MadeUpMachine):
+        def measure(self, task: str, candidate: Candidate) -> Outcome:
+            made = super().measure(task, candidate)
+            return Outcome(error="timeout", message="too slow") if self.calls % 4 == 2 else made
+
+    tuned = autotune.tune(task, trials=16, runner=Fickle(), tuner="random")[0]
+
+    assert str(tuned).endswith(" of the default, 16 trials (4 timeout)")

@@ -52,7 +52,8 @@ class Progress:
 
     ``curve`` has the best seconds so far after each trial (infinity as long as there are none), ``predicted``
     what the tuner thought of a candidate before it was measured, beside its operations a second; ``weight``
-    is how often the task's kernel runs in what is tuned.
+    is how often the task's kernel runs in what is tuned, ``busy`` the share of the machine that other
+    processes used while each candidate was timed, where the machine tells.
     """
 
     task: Task
@@ -65,6 +66,7 @@ class Progress:
     since_best: int = 0
     curve: list[float] = field(default_factory=list)
     predicted: list[tuple[float, float]] = field(default_factory=list)
+    busy: list[float] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -236,6 +238,8 @@ class _Batch:
                 outcome = outcome.result()
             if isinstance(outcome, Outcome):
                 trace = () if built is None else built.trace
+                if outcome.costs and outcome.busy == outcome.busy:  # not NaN
+                    self.search.progress.busy.append(min(outcome.busy, 1.0))
                 record = _record(tuner, config, outcome, trace, tuner.name, trial)
                 new.append(record)
             else:

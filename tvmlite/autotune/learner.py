@@ -4,8 +4,9 @@ Three things are known of a configuration at three prices. Its knobs cost nothin
 can go through the whole space; its loops cost a few milliseconds of lowering, and tell much more
 (``loop_features``); its time costs a measurement. So the model of loops learns from measurements, beginning
 with what it knew before (``prior``), the model of knobs learns from what the model of loops says of all that
-was lowered, and what the model of knobs thinks best is lowered next. What cannot be built is found out by
-lowering, and costs no trial.
+was lowered, and what the model of knobs thinks best is lowered next, with neighbours of the best measured: a
+model that knows much beforehand sees little difference between those it likes. What cannot be built is found
+out by lowering, and costs no trial.
 """
 
 from __future__ import annotations
@@ -26,8 +27,14 @@ from tvmlite.te.space import Task
 POOL = 64
 """Configurations that are lowered before anything is measured."""
 
-LOWERED = 16
-"""How many more are lowered while a batch is measured."""
+LOWERED = 20
+"""How many more are lowered while a batch is measured; half of them neighbours of the best."""
+
+PARENTS = 4
+"""The best measured, whose neighbours are looked at."""
+
+TRUST = 24
+"""After so many measurements what was known beforehand counts half."""
 
 
 class XGBTuner(Tuner):
@@ -67,15 +74,16 @@ class XGBTuner(Tuner):
         of_knobs = CostModel("reg", self.seed)
         of_knobs.fit_scores(self.knobs(known), np.concatenate([scores, np.full(len(self._refused), least)]))
         parents = np.array(numbers)[np.argsort(-scores, kind="stable")]
+        near = self._neighbours(LOWERED // 2)
         best = most_promising(
             self.space,
             lambda some: of_knobs.predict(self.knobs(some)),
-            LOWERED,
-            {*self._rows, *self._refused},
+            LOWERED - len(near),
+            {*self._rows, *self._refused, *near},
             parents,
             self.generator,
         )
-        self._lower(best)
+        self._lower([*near, *best])
 
     def prediction(self, index: int) -> float | None:
         """What was thought beforehand of what was lowered: the logarithm of its speed by the best's."""
@@ -90,7 +98,7 @@ class XGBTuner(Tuner):
             self.model.fit(
                 np.stack([self._rows[n] for n in measured]),
                 np.array([self.speeds[n] for n in measured]),
-                np.array([self._priors[n] for n in measured], np.float32),
+                self._trusted(measured),
             )
 
     def _choose(self, count: int) -> list[int]:
@@ -128,8 +136,27 @@ class XGBTuner(Tuner):
         numbers = list(self._rows)
         if not numbers:
             return numbers, np.zeros(0)
-        priors = np.array([self._priors[n] for n in numbers], np.float32)
-        return numbers, self.model.predict(np.stack([self._rows[n] for n in numbers]), priors)
+        return numbers, self.model.predict(np.stack([self._rows[n] for n in numbers]), self._trusted(numbers))
+
+    def _trusted(self, numbers: Sequence[int]) -> np.ndarray:
+        """What was thought of configurations beforehand, the less the more was measured."""
+        known = np.array([self._priors[n] for n in numbers], np.float32)
+        return known * np.float32(TRUST / (TRUST + len(self.speeds)))
+
+    def _neighbours(self, count: int) -> list[int]:
+        """Configurations that differ in one knob from one of the best measured, and were not looked at."""
+        best = sorted((n for n in self.speeds if self.speeds[n]), key=lambda n: (-self.speeds[n], n))[
+            :PARENTS
+        ]
+        dims = np.array(self.space.dims)
+        movable = np.flatnonzero(dims > 1)
+        if not best or not len(movable):
+            return []
+        places = self.space.places(self.generator.choice(np.array(best), 4 * count))
+        knob = self.generator.choice(movable, len(places))
+        places[np.arange(len(places)), knob] = self.generator.integers(0, dims[knob])
+        found = dict.fromkeys(self.space.numbers(places).tolist())
+        return [n for n in found if n not in self._rows and n not in self._refused][:count]
 
     def _lower(self, numbers: Sequence[int]) -> None:
         made = []

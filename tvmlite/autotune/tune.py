@@ -29,6 +29,10 @@ FINAL_SECONDS = 1.0
 """Of a budget, what is kept for each task's comparison with its default at the end."""
 
 
+BUSY = 0.2
+"""A share of the machine that others use without being told of."""
+
+
 @dataclass(frozen=True)
 class Tuned:
     """What came of a task: ``best`` is the winner beside the default, ``default`` the default's own record.
@@ -60,7 +64,7 @@ class Tuned:
         by = f" by rule {self.rule}" if self.rule is not None else ""
         return (
             f"{label_of(self.task)}: {speed:.1f} GFLOP/s{by}, {self.gain:.2f}x of the default, "
-            f"{self.progress.trials} trials"
+            f"{self.progress.trials} trials{_failed(self.progress)}"
         )
 
 
@@ -113,6 +117,7 @@ def tune(
             None if seconds is None else started + max(seconds / 2, seconds - FINAL_SECONDS * len(tasks))
         )
         _search(searches, Scheduler(searches, seed), trials, deadline, early_stopping, listeners)
+        _tell_busy([share for search in searches for share in search.progress.busy])
         return _finished(searches, records)
     finally:
         if runner is None:
@@ -208,6 +213,23 @@ def _finished(searches: Sequence[engine.Search], path: str | Path | None) -> lis
             Tuned(progress.task, winner, defaults[0] if defaults else None, progress, search.tuner.name)
         )
     return results
+
+
+def _tell_busy(shares: Sequence[float]) -> None:
+    """Warn if other processes disturbed what was timed."""
+    busy = sum(shares) / max(len(shares), 1)
+    if busy >= BUSY:
+        warnings.warn(
+            f"other processes used {busy:.0%} of this machine while candidates were timed: "
+            "times are less sure",
+            stacklevel=3,
+        )
+
+
+def _failed(progress: engine.Progress) -> str:
+    """What failed, by cause; empty if nothing did."""
+    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(progress.failures.items()))
+    return f" ({counts})" if counts else ""
 
 
 def _failures(progress: engine.Progress) -> str:
