@@ -146,12 +146,45 @@ def @main(%x: Tensor[(3, 40), float32], %w: Tensor[(40, 90), float32]) { nn.matm
 BATCHED = """
 def @main(%x: Tensor[(3, 20, 24), float32], %y: Tensor[(3, 50, 24), float32]) { nn.batch_matmul(%x, %y) }
 """
+SOFTMAX = """
+def @main(%x: Tensor[(6, 256), float32]) { nn.softmax(%x) }
+"""
+NORM = """
+def @main(%x: Tensor[(5, 128), float32], %g: Tensor[(128,), float32], %b: Tensor[(128,), float32]) {
+  nn.layer_norm(%x, %g, %b)
+}
+"""
+ATTENTION = """
+def @main(%q: Tensor[(1, 2, 33, 32), float32], %k: Tensor[(1, 2, 33, 32), float32],
+          %v: Tensor[(1, 2, 33, 32), float32], %m: Tensor[(33, 33), float32]) {
+  nn.attention(%q, %k, %v, %m)
+}
+"""
 
 
 @pytest.mark.parametrize(
     "made",
-    [convolution(), *map(group, (POINTWISE, STEM, WINOGRAD, DEPTHWISE, POOL, DENSE, FEW_ROWS, BATCHED))],
-    ids=["3x3", "1x1", "stem", "winograd", "depthwise", "pool", "dense", "few rows", "batched"],
+    [
+        convolution(),
+        *map(
+            group,
+            (POINTWISE, STEM, WINOGRAD, DEPTHWISE, POOL, DENSE, FEW_ROWS, BATCHED, SOFTMAX, NORM, ATTENTION),
+        ),
+    ],
+    ids=[
+        "3x3",
+        "1x1",
+        "stem",
+        "winograd",
+        "depthwise",
+        "pool",
+        "dense",
+        "few rows",
+        "batched",
+        "softmax",
+        "norm",
+        "attention",
+    ],
 )
 def test_every_configuration_computes_the_same(made: Function) -> None:
     space, run = on_this_machine(made)

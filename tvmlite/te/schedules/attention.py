@@ -7,8 +7,9 @@ from tvmlite.te import expr as e
 from tvmlite.te.schedules.group import Group, extent_of, product, template, work_of, worth_threads
 from tvmlite.te.schedules.injective import vectorize
 from tvmlite.te.schedules.matrix import accumulate
-from tvmlite.te.schedules.reduction import reduce_row
-from tvmlite.te.schedules.tile import RegisterTile, tile_for
+from tvmlite.te.schedules.reduction import partial_vectors, reduce_row
+from tvmlite.te.schedules.tile import RegisterTile, candidates, tile_for
+from tvmlite.te.space.choices import SplitChoice
 from tvmlite.te.stage import INLINE, Stage
 from tvmlite.te.tensor import ComputeOp, IterVar, TensorRead
 
@@ -18,7 +19,10 @@ PASSES = ("row_reduce", "row_scalar", "row_powers")
 ENOUGH_HEADS = 8
 """With fewer heads than these, threads share the queries of one head too."""
 
-TILES_PER_CHUNK = 8
+MOST_KEYS = 32
+"""Blocks of keys that go with a tile's queries: as many as there are registers for."""
+
+TILES_PER_CHUNK = (8, 2, 4, 16)
 """Of a head that is shared, so many tiles are one thread's: each thread packs the keys for itself."""
 
 
@@ -28,6 +32,10 @@ def attention(group: Group) -> None:
 
     Keys are packed once a head. A tile computes its queries' scores, the greatest of each row, the powers,
     their sums, and the values they weigh, each of it read from the nearest cache.
+
+    Knobs: ``tile`` (vectors of features, queries), ``keys``, how many blocks of keys at most go with it,
+    ``chunk``, how many tiles of a head that is shared are one thread's, ``partials``, how many vectors
+    rows are reduced in.
     """
     output, context = group.tagged("attention_output")[-1], group.tagged("attention_context")[-1]
     host = group.host(output.output(0))
@@ -45,7 +53,7 @@ def attention(group: Group) -> None:
     stage.vectorize(lane)
     heads = stage.fuse(batch, head)
     if worth_threads(work_of(context)):
-        heads, tiles = _shared_out(stage, context, heads, tiles)
+        heads, tiles = _shared_out(group, stage, context, heads, tiles)
     _accumulate_context(group, context, stage, parts)
     _passes(group, stage, tiles)
     _scores(group, stage, tiles, tile)
@@ -76,14 +84,24 @@ def _tile(group: Group, context: ComputeOp) -> RegisterTile:
     dtype, features = context.output(0).dtype, extent_of(context.axis[3])
     lanes = group.target.lanes(dtype)
     vectors = None if features is None else -(-features // lanes)
-    return tile_for(group.target, dtype, lanes, extent_of(context.axis[2]), vectors)
+    queries = extent_of(context.axis[2])
+    best = tile_for(group.target, dtype, lanes, queries, vectors)
+    made = candidates(queries, 1, vectors, 1, group.target.vector_registers, (-1, best.blocks, 1, best.rows))
+    sizes = [(-1, wide, high) for _, wide, _, high in made]
+    group.config.define_split("tile", queries or 1, num_outputs=3, policy="candidate", candidate=sizes)
+    group.config.suggest("tile", SplitChoice(sizes[0]))
+    _, wide, high = group.config["tile"].size
+    return RegisterTile(high, wide)
 
 
-def _shared_out(stage: Stage, context: ComputeOp, heads: IterVar, tiles: IterVar) -> tuple[IterVar, IterVar]:
+def _shared_out(
+    group: Group, stage: Stage, context: ComputeOp, heads: IterVar, tiles: IterVar
+) -> tuple[IterVar, IterVar]:
     """Share heads out among the threads, and the tiles of each where heads are few."""
     count = product(extent_of(axis) for axis in context.axis[:2])
     if count is not None and count < ENOUGH_HEADS:
-        chunks, tiles = stage.split(tiles, factor=TILES_PER_CHUNK)
+        group.config.define_knob("chunk", TILES_PER_CHUNK)
+        chunks, tiles = stage.split(tiles, factor=group.config["chunk"].val)
         heads = stage.fuse(heads, chunks)
     stage.parallel(heads)
     return heads, tiles
@@ -107,7 +125,8 @@ def _passes(group: Group, host: Stage, place: IterVar) -> None:
     for op in group.tagged(*PASSES):
         group.stage(op).compute_at(host, place)
         if op.tag == "row_reduce":
-            for partial in reduce_row(group, op, group.formula(op)):
+            formula = group.formula(op)
+            for partial in reduce_row(group, op, formula, partial_vectors(group, formula)):
                 group.stage(partial).compute_at(host, place)
         elif op.tag == "row_powers":
             lanes = group.target.lanes(op.output(0).dtype)
@@ -123,7 +142,9 @@ def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> No
     width, panels = extent_of(scores.axis[4]), extent_of(scores.axis[3])
     assert width is not None
     vectors = max(1, width // group.target.lanes(scores.output(0).dtype))
-    blocks = _blocks_beside(tile.rows, panels, vectors, group.target.vector_registers)
+    fitting = _blocks_beside(tile.rows, panels, vectors, group.target.vector_registers)
+    group.config.define_knob("keys", (MOST_KEYS, 1, 2, 3))
+    blocks = min(fitting, group.config["keys"].val)
     block, lane = stage.split(key, factor=width)
     parts, block = stage.split(block, factor=blocks)
     stage.reorder(batch, head, parts, row, block, lane)

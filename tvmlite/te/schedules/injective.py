@@ -123,6 +123,17 @@ def vectorize(stage: Stage, axis: IterVar, extent: int | None, lanes: int) -> It
     return outer
 
 
+def several_at_once(
+    group: Group, stage: Stage, vectors: IterVar | None, extent: int | None, lanes: int
+) -> None:
+    """The knob ``several``: how many vectors one turn of the loop over ``vectors`` of a row takes."""
+    if vectors is None or extent is None:
+        return
+    group.config.define_knob("several", [n for n in (1, 2, 4) if extent % (n * lanes) == 0 or n == 1])
+    if group.config["several"].val > 1:
+        stage.unroll(stage.split(vectors, factor=group.config["several"].val)[1])
+
+
 def _in_halves(axis: IterVar, lanes: int) -> bool:
     """Whether whole vectors leave no more than half a one of an axis of unknown extent, so without a mask."""
     if axis.dom is None or extent_of(axis) is not None or lanes < 4:

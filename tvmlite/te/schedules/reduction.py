@@ -73,7 +73,7 @@ def _several_results(stage: Stage, op: ComputeOp, parallel: bool) -> None:
 
 def _rows(group: Group, op: ComputeOp, host: Tensor, formula: ComputeOp, parallel: bool) -> None:
     """Each result from a row of its own, read in vectors."""
-    partials = reduce_row(group, op, formula)
+    partials = reduce_row(group, op, formula, partial_vectors(group, formula))
     axes, stage = group.axes(host), group.stage(host)
     if not axes:
         return
@@ -84,6 +84,15 @@ def _rows(group: Group, op: ComputeOp, host: Tensor, formula: ComputeOp, paralle
         group.stage(op).compute_at(stage, place)
     for partial in partials:
         group.stage(partial).compute_at(stage, place)
+
+
+def partial_vectors(group: Group, formula: ComputeOp) -> int:
+    """The knob ``partials``: how many vectors of partial results rows of a group are reduced in."""
+    lanes = lanes_of(formula, group.target)
+    extent = _contiguous_row(formula)[1]
+    fitting = [n for n in (1, 2, 8) if extent is not None and extent >= 4 * n * lanes]
+    group.config.define_knob("partials", (PARTIAL_VECTORS, *fitting))
+    return group.config["partials"].val
 
 
 def reduce_row(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvmlite.te.schedules.group import Group, extent_of, lanes_of, product, template, worth_threads
-from tvmlite.te.schedules.injective import elementwise_loops, vectorize, walk_together
-from tvmlite.te.schedules.reduction import reduce_columns, reduce_row
+from tvmlite.te.schedules.injective import elementwise_loops, several_at_once, vectorize, walk_together
+from tvmlite.te.schedules.reduction import partial_vectors, reduce_columns, reduce_row
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar
 
@@ -19,7 +19,10 @@ PASS_COST = 6
 
 @template("softmax", "norm")
 def rows(group: Group) -> None:
-    """The passes over a row stand one after the other where the row is written."""
+    """The passes over a row stand one after the other where the row is written.
+
+    Knobs: ``several``, how many vectors are written at a time; ``partials``, how many a row is reduced in.
+    """
     output = group.tagged("row_output")[-1]
     ungroup = group.tagged("row_ungroup")
     host = group.host(ungroup[-1].output(0) if ungroup else output.output(0))
@@ -58,20 +61,21 @@ def _contiguous(
     place = stage.fuse(*kept) if kept else None
     if parallel and place is not None:
         stage.parallel(place)
-    _vectorize_row(stage, list(row), formula, lanes_of(formula, group.target))
+    _vectorize_row(group, stage, list(row), formula)
     for op in passes:
         pass_stage = group.stage(op)
         if place is not None:
             pass_stage.compute_at(stage, place)
         if op.tag == "row_reduce":
-            for partial in reduce_row(group, op, group.formula(op)):
+            reduced = group.formula(op)
+            for partial in reduce_row(group, op, reduced, partial_vectors(group, reduced)):
                 if place is not None:
                     group.stage(partial).compute_at(stage, place)
         elif op.tag == "row_powers":
             vectorize(pass_stage, op.axis[-1], extent_of(op.axis[-1]), lanes_of(op, group.target))
 
 
-def _vectorize_row(stage: Stage, row: list[IterVar], formula: ComputeOp, lanes: int) -> None:
+def _vectorize_row(group: Group, stage: Stage, row: list[IterVar], formula: ComputeOp) -> None:
     """The row's last axes that walk together as one loop, in vectors."""
     extents = [extent_of(row[-1])]
     last = row.pop()
@@ -80,7 +84,8 @@ def _vectorize_row(stage: Stage, row: list[IterVar], formula: ComputeOp, lanes: 
         inner = row.pop()
         extents.append(extent_of(inner))
         last = stage.fuse(inner, last)
-    vectorize(stage, last, product(extents), lanes)
+    extent, lanes = product(extents), lanes_of(formula, group.target)
+    several_at_once(group, stage, vectorize(stage, last, extent, lanes), extent, lanes)
 
 
 def _side_by_side(
