@@ -221,9 +221,18 @@ def test_any_setting_of_the_knobs_computes_what_numpy_does(name: str) -> None:
         check(program, space.get(number), TARGETS[0])
 
 
-def test_a_convolution_has_more_than_ten_thousand_candidates() -> None:
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda: convolution(64, 56, 3, 1),
+        lambda: product(128, 768, 3072, False),
+        lambda: product(128, 768, 3072, True),
+        lambda: softmax(1),
+    ],
+)
+def test_there_are_more_than_ten_thousand_candidates(program: Callable[[], Program]) -> None:
     space = ConfigSpace()
-    schedules.apply("sketch", convolution(64, 56, 3, 1)[1], Target.parse(TARGETS[0]), space)
+    schedules.apply("sketch", program()[1], Target.parse(TARGETS[0]), space)
 
     assert len(space) > 10_000
 

@@ -96,9 +96,9 @@ def partial_vectors(group: Group, formula: ComputeOp) -> int:
 
 
 def reduce_row(
-    group: Group, op: ComputeOp, formula: ComputeOp, vectors: int = PARTIAL_VECTORS
+    group: Group, op: ComputeOp, formula: ComputeOp, vectors: int = PARTIAL_VECTORS, combined: int = COMBINED
 ) -> list[Tensor]:
-    """Reduce along contiguous rows in ``vectors`` of partial results, which are combined four by four.
+    """Reduce along contiguous rows in ``vectors`` of partial results, combined ``combined`` by ``combined``.
 
     Gives the partial results, to be computed where the reduction is; none where rows are too short for it.
     The stage's data axes are not to be split or fused before.
@@ -119,14 +119,14 @@ def reduce_row(
         side, lane_axis = part.split(lane_axis, factor=lanes)
         part.unroll(side)
     part.vectorize(lane_axis)
-    return [partial, *_combined(group, op, lanes * several)]
+    return [partial, *_combined(group, op, lanes * several, combined)]
 
 
-def _combined(group: Group, op: ComputeOp, width: int) -> list[Tensor]:
-    """Combine ``width`` partial results to a quarter, and so on: one after the other they would wait."""
+def _combined(group: Group, op: ComputeOp, width: int, at_once: int) -> list[Tensor]:
+    """Combine ``width`` partial results, ``at_once`` to one, and so on: one by one they would wait."""
     found: list[Tensor] = []
-    while width > COMBINED:
-        width = max(COMBINED, width // COMBINED)
+    while width > at_once:
+        width = max(at_once, width // at_once)
         stage = group.stage(op)
         assert isinstance(stage.op, ComputeOp)
         _, lane = stage.split(stage.op.reduce_axis[-1], factor=width)

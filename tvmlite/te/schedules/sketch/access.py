@@ -37,7 +37,7 @@ def walk(read: TensorRead, axis: IterVar, lanes: int) -> str:
 
     Quotients and remainders are looked at within one vector of ``lanes`` that begins at a multiple of them.
     """
-    if not any(axis.var in postorder(index) for index in read.indices):
+    if not any(mentions(index, axis.var) for index in read.indices):
         return ABSENT
     stride = 0
     rest: int | None = 1
@@ -51,6 +51,11 @@ def walk(read: TensorRead, axis: IterVar, lanes: int) -> str:
         known = number(extent)
         rest = None if rest is None or known is None else rest * known
     return UNIT if stride == 1 else STRIDED
+
+
+def mentions(index: e.Expr, var: e.Var) -> bool:
+    """Whether ``var`` occurs in ``index``."""
+    return any(node is var for node in postorder(index))
 
 
 def together(op: ComputeOp, outer: IterVar, inner: IterVar) -> bool:
@@ -105,7 +110,7 @@ def coefficient(index: e.Expr, var: e.Var) -> int | None:
         case e.Cast(value=a):
             return coefficient(a, var)
         case _:
-            return None if var in postorder(index) else 0
+            return None if mentions(index, var) else 0
 
 
 def _within_a_vector(index: e.Expr, axis: IterVar, lanes: int) -> int | None:
@@ -183,7 +188,7 @@ def _part(index: e.Expr, axes: Sequence[IterVar], extent: int | None) -> Digit |
 
 def _fused(index: e.Expr, axes: Sequence[IterVar]) -> Fused | None:
     """``index`` as the number of an element in a row-major array over some of ``axes``."""
-    inside = [axis for axis in axes if axis.var in postorder(index)]
+    inside = [axis for axis in axes if mentions(index, axis.var)]
     step = 1
     for axis in reversed(inside):
         extent = extent_of(axis)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tvmlite.core.node import postorder
 from tvmlite.te.schedules.group import extent_of, number, product, worth_threads
+from tvmlite.te.schedules.sketch.access import mentions
 from tvmlite.te.schedules.sketch.plan import Plan
 from tvmlite.te.schedules.sketch.tiles import Tile
 from tvmlite.te.stage import Stage
@@ -19,7 +19,7 @@ def is_packable(read: TensorRead, axis: IterVar) -> bool:
 
 
 def _dimension(read: TensorRead, axis: IterVar) -> int | None:
-    places = [n for n, index in enumerate(read.indices) if axis.var in postorder(index)]
+    places = [n for n, index in enumerate(read.indices) if mentions(index, axis.var)]
     plain = len(places) == 1 and read.indices[places[0]] is axis.var
     known = plain and number(read.tensor.shape[places[0]]) is not None
     return places[0] if known else None

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from tvmlite.te import expr as e
 from tvmlite.te.scan import ScanOp
-from tvmlite.te.schedules.group import Group, cost_of, extent_of, nodes_of, product
+from tvmlite.te.schedules.group import Group, cost_of, extent_of, product
 from tvmlite.te.schedules.sketch.access import elements
 from tvmlite.te.stage import ROOT, Stage
-from tvmlite.te.tensor import ComputeOp, ExternOp, Operation, Tensor
+from tvmlite.te.tensor import ComputeOp, Operation, Tensor
 
 COSTLY = 8
 """A formula of so much work is not done twice without need."""
@@ -121,21 +120,8 @@ def is_untouched(group: Group, stage: Stage) -> bool:
     )
 
 
-def has_condition(op: ComputeOp) -> bool:
-    """Whether the formula chooses between values, as padding does."""
-    return any(
-        isinstance(node, e.Select) or (isinstance(node, e.Call) and node.name == "if_then_else")
-        for node in nodes_of(op)
-    )
-
-
 def reuse(op: ComputeOp, tensor: Tensor) -> int | None:
     """How many times the reduction ``op`` uses an element of ``tensor`` on average."""
     points = product(extent_of(a) for a in (*op.axis, *op.reduce_axis))
     count = elements(tensor)
     return None if points is None or count is None else points // max(1, count)
-
-
-def is_array_for(group: Group, op: Operation) -> bool:
-    """Whether a reader of ``op`` is no formula that its own could be put into."""
-    return any(isinstance(reader, (ExternOp, ScanOp)) for reader in group.readers(op.output(0)))

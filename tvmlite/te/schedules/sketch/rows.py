@@ -11,6 +11,9 @@ from tvmlite.te.schedules.sketch.plan import Plan
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
 
+PASS_COST = 6
+"""Units of work an element takes, over all passes, as in ``schedules.rows``."""
+
 
 def one_row(plan: Plan, op: ComputeOp, host: Tensor) -> None:
     """Each result from a row of its own, in vectors of partial results."""
@@ -32,12 +35,15 @@ def one_row(plan: Plan, op: ComputeOp, host: Tensor) -> None:
 
 
 def partial_results(plan: Plan, op: ComputeOp, formula: ComputeOp) -> list[Tensor]:
-    """Reduce ``op`` in vectors of partial results, as many as the knob says; gives them."""
-    group, name = plan.group, f"{plan.name(op)}.vectors"
-    group.config.define_knob(name, [4, 1, 2, 8])
+    """Reduce ``op`` in vectors of partial results, as many as one knob says, which are combined by as many at
+    a time as another does; gives them."""
+    group, config = plan.group, plan.group.config
+    several, at_once = f"{plan.name(op)}.vectors", f"{plan.name(op)}.combine"
+    config.define_knob(several, [4, 1, 2, 8])
+    config.define_knob(at_once, [4, 2, 8, 16])
     if len(op.body) > 1 or not reads_along_reduction(formula):
         return []
-    return reduce_row(group, op, formula, group.config[name].val)
+    return reduce_row(group, op, formula, config[several].val, config[at_once].val)
 
 
 def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[IterVar]) -> None:
@@ -45,7 +51,7 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
 
     ``kept`` are the axes of the host that tell its rows apart.
     """
-    group, stage = plan.group, plan.group.stage(host)
+    group, stage, name = plan.group, plan.group.stage(host), plan.name(host.op)
     readers = [*ops, stage.op]
     operands = dict.fromkeys(one for op in readers for one in plan.open_operands(op))  # type: ignore[arg-type]
     own = [one for one in operands if plan.serves(one, set(readers))]
@@ -53,14 +59,23 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
     formula = group.formula(host)
     lanes = lanes_of(formula, group.target)
     row = [axis for axis in group.axes(host) if axis not in kept]
+    along = any(reads_along_reduction(group.formula(op)) for op in ops)
+    side_by_side = formula.axis[-1] in kept and not along
     stage.reorder(*kept, *row)
-    side_by_side = formula.axis[-1] in kept
-    place = _rows_together(plan, stage, kept, row, lanes) if side_by_side else stage.fuse(*kept)
-    if not side_by_side:
-        last = row[-1]
-        vectorize(stage, last, extent_of(last), lanes)
+    config = group.config
+    config.define_knob(f"{name}.vectors", [1, 2, 4, 8])
+    config.define_knob(f"{name}.rows", [1, 2, 4, 8])
+    if side_by_side:
+        place = _rows_together(stage, kept, row, lanes)
+    else:
+        place, several = stage.fuse(*kept), config[f"{name}.rows"].val
+        if several > 1:
+            place, within = stage.split(place, factor=several)
+            stage.reorder(place, within, *row)
+        if row and formula.axis[-1] is row[-1]:
+            in_vectors(stage, row[-1], lanes, config[f"{name}.vectors"].val)
     work = product(extent_of(axis) for axis in formula.axis)
-    if worth_threads(None if work is None else 6 * work):
+    if worth_threads(None if work is None else PASS_COST * work):
         stage.parallel(place)
     for op in ops:
         if side_by_side and op.axis and len(op.body) == 1:
@@ -70,15 +85,26 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
         for partial in partial_results(plan, op, group.formula(op)):
             group.stage(partial).compute_at(stage, place)
     for one in held:
-        inner = group.stage(one)
+        inner, word = group.stage(one), f"{plan.name(one)}.vectors"
+        config.define_knob(word, [1, 2, 4, 8])
         inner.compute_at(stage, place)
         if one.axis:
-            vectorize(inner, one.axis[-1], extent_of(one.axis[-1]), lanes_of(one, group.target))
+            in_vectors(inner, one.axis[-1], lanes_of(one, group.target), config[word].val)
 
 
-def _rows_together(
-    plan: Plan, stage: Stage, kept: Sequence[IterVar], row: Sequence[IterVar], lanes: int
-) -> IterVar:
+def in_vectors(stage: Stage, axis: IterVar, lanes: int, several: int) -> None:
+    """``axis`` in vectors, ``several`` a turn where there are so many."""
+    extent = extent_of(axis)
+    if several > 1 and lanes > 1 and (extent is None or extent >= several * lanes):
+        _, block = stage.split(axis, factor=several * lanes)
+        vectors, lane = stage.split(block, factor=lanes)
+        stage.unroll(vectors)
+        stage.vectorize(lane)
+    else:
+        vectorize(stage, axis, extent, lanes)
+
+
+def _rows_together(stage: Stage, kept: Sequence[IterVar], row: Sequence[IterVar], lanes: int) -> IterVar:
     """Neighbouring rows as the lanes of vectors; gives the loop over groups of them."""
     width = extent_of(kept[-1])
     if width is None or width > lanes:

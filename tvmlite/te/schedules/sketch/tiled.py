@@ -32,7 +32,7 @@ from tvmlite.te.schedules.sketch.access import (
     walk,
 )
 from tvmlite.te.schedules.sketch.copies import copy_operand, is_packable
-from tvmlite.te.schedules.sketch.plan import Plan, has_condition, is_array_for
+from tvmlite.te.schedules.sketch.plan import Plan, reuse
 from tvmlite.te.schedules.sketch.tiles import Operand, Reduction, Tile
 from tvmlite.te.space.config import VirtualAxis
 from tvmlite.te.space.knobs import divisors
@@ -44,6 +44,9 @@ MOST_ORDERED = 4
 
 MOST_BLOCK = 16
 """Tiles of a block along one axis."""
+
+SELDOM = 16
+"""An operand of which each element is used no more often than this is best computed where it is read."""
 
 UNROLLED_STORES = 160
 """Tiles of more stores are stored in loops."""
@@ -228,7 +231,7 @@ def _chosen_tile(nest: Nest, reduction: Reduction, tiles: Sequence[Tile]) -> Til
     sizes = config[name].size[1:]
     vectors = [
         axis
-        for axis in reduction.vector_axes()
+        for axis in reduction.vector_axes
         if len(sizes) == len(reduction.extents) and sizes[axis] % reduction.lanes_along(axis) == 0
     ]
     if not vectors:
@@ -301,13 +304,11 @@ def _is_worth_a_copy(reduction: Reduction, operand: Operand, axis: int) -> bool:
 def _chosen_place(nest: Nest, operand: ComputeOp, copies: dict[Tensor, None]) -> str:
     """Whether an operand that is computed stands on its own, in the outermost loop, or where it is read."""
     config, name = nest.group.config, f"{nest.plan.name(operand)}.place"
-    readers = nest.group.readers(operand.output(0))
-    alone = readers == [nest.op]
-    choices = ["root"] if has_condition(operand) or not alone else ["root", "inline"]
-    if is_array_for(nest.group, operand):
-        choices = ["root"]
-    elif alone:
-        choices = list(dict.fromkeys([*choices, "at", "inline"]))
+    choices = ["root"]
+    if nest.group.readers(operand.output(0)) == [nest.op]:
+        uses = reuse(nest.op, operand.output(0))
+        rarely = uses is not None and uses <= SELDOM
+        choices = ["inline", "root", "at"] if rarely else ["root", "inline", "at"]
     config.define_knob(name, choices)
     return "root" if operand.output(0) in copies else str(config[name].val)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from tvmlite.te.schedules.sketch.access import ABSENT, STRIDED
 from tvmlite.te.schedules.tile import FMA_PER_CYCLE, LATENCY, LOADS_PER_CYCLE, MANY, TAIL_PENALTY
@@ -30,6 +31,10 @@ GATHER = 8.0
 
 COPIED = 1.5
 """Cycles in which an element is copied to where vectors can load it."""
+
+
+WORTH_A_COPY = 6
+"""An operand is copied where each of its elements is used so many times."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ class Reduction:
     lanes: int
     registers: int
 
+    @cached_property
     def vector_axes(self) -> list[int]:
         """The axes that can be cut into vectors: those that need no copies, alone if one is whole vectors;
         else also those along which reads stand in the way that can be copied."""
@@ -92,19 +98,23 @@ class Reduction:
         extent = self.extents[axis]
         return self.lanes if extent is None else min(self.lanes, extent)
 
-    def tiles(self) -> list[Tile]:
+    def tiles(self) -> tuple[Tile, ...]:
         """The tiles on offer, the best by prediction first; none if no axis can be cut into vectors."""
+        return _tiles_of(self)
+
+    def ranked(self) -> tuple[Tile, ...]:
+        """``tiles``, worked out."""
         timed: dict[tuple[int, ...], tuple[float, Tile]] = {}
-        for vector in self.vector_axes():
+        for vector in self.vector_axes:
             for tile in self._tiles_along(vector):
                 if self.vector_of(tile.sizes) == vector:
                     timed[tile.sizes] = (self._time(tile), tile)
         ordered = sorted(timed.values(), key=lambda pair: (pair[0], pair[1].sizes))
-        return [tile for time, tile in ordered if time <= SLOWEST * ordered[0][0]][:MOST_TILES]
+        return tuple(tile for time, tile in ordered if time <= SLOWEST * ordered[0][0])[:MOST_TILES]
 
     def vector_of(self, sizes: Sequence[int]) -> int:
         """The vector axis of a tile: the first of those there are that it cuts into whole vectors."""
-        return next(axis for axis in self.vector_axes() if sizes[axis] % self.lanes_along(axis) == 0)
+        return next(axis for axis in self.vector_axes if sizes[axis] % self.lanes_along(axis) == 0)
 
     def _tiles_along(self, vector: int) -> Iterator[Tile]:
         lanes = self.lanes_along(vector)
@@ -153,8 +163,9 @@ class Reduction:
         return total + sum(COPIED * (o.size or 0) for o in self.operands if self.copied(o, tile.vector))
 
 
-WORTH_A_COPY = 6
-"""An operand is copied where each of its elements is used so many times."""
+@lru_cache(maxsize=256)
+def _tiles_of(reduction: Reduction) -> tuple[Tile, ...]:
+    return reduction.ranked()
 
 
 def _lengths(extent: int | None, unit: int) -> list[int]:
