@@ -210,3 +210,16 @@ def test_calls_of_what_is_not_ours_stay_the_same_object() -> None:
     assert simplify(e.Foreign("c", "f", (X, e.Cast("float32", Y)), "float32")) is not once
     assert simplify(once) is once
     assert not same(once, simplify(call("g")))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_the_least_number_has_no_opposite(dtype: str) -> None:
+    x, least = e.Var("x", dtype), e.const(-(2 ** (31 if dtype == "int32" else 63)), dtype)
+    for made, sign in ((e.FloorDiv(x, least), "//"), (e.FloorMod(x, least), "%")):
+        assert str(simplify(made)) == f"x {sign} {least.value}"
+        known = Analyzer()
+        known.bind(x, -3, 7)
+        for value in range(-3, 4):
+            with known.constraint(x.equal(value)):
+                wanted = value // least.value if sign == "//" else value % least.value
+                assert e.is_const(known.simplify(made), wanted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import gcd
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.te.arith import polynomial as p
 from tvmlite.te.arith.atoms import DIV, MAX, MIN, MOD, Atoms
 from tvmlite.te.arith.bounds import Bounds
@@ -97,6 +98,8 @@ class Rules:
         if divisor is None:
             return self._symbolic(DIV, a, b, dtype)
         if divisor < 0:
+            if divisor == dtypes.limits(dtype)[0]:
+                return self._by_the_least(DIV, a, divisor, dtype)
             a, divisor = p.scale(a, -1), -divisor
         return self._quotient(a, divisor, dtype)
 
@@ -108,8 +111,17 @@ class Rules:
         if divisor is None:
             return self._symbolic(MOD, a, b, dtype)
         if divisor < 0:
+            if divisor == dtypes.limits(dtype)[0]:
+                return self._by_the_least(MOD, a, divisor, dtype)
             return p.scale(self._remainder(p.scale(a, -1), -divisor, dtype), -1)
         return self._remainder(a, divisor, dtype)
+
+    def _by_the_least(self, kind: str, a: Poly, divisor: int, dtype: str) -> Poly:
+        """The quotient or remainder by the least number of ``dtype``, which has no opposite there."""
+        value = p.value_of(a)
+        if value is not None:
+            return p.constant(value // divisor if kind == DIV else value % divisor)
+        return {(self.atoms.compound(kind, (a, p.constant(divisor)), dtype),): 1}
 
     def _quotient(self, a: Poly, d: int, dtype: str) -> Poly:
         whole, rest = _parts(a, d)
