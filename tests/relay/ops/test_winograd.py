@@ -99,9 +99,11 @@ def test_the_matrices_make_a_convolution_exactly(one: Filtering) -> None:
     assert times(one.result, products) == want
 
 
-def convolution(data: tuple = (1, 2, 9, 9, 16), weight: tuple = (1, 6, 6, 32, 16), **attrs: Any) -> Any:
+def convolution(
+    data: tuple = (1, 2, 9, 9, 16), weight: tuple = (1, 6, 6, 32, 16), dtype: str = "float32", **attrs: Any
+) -> Any:
     op = "nn.contrib_conv2d_winograd_without_weight_transform"
-    return type_of(make(op, var("x", data), var("w", weight), **{"tile_size": 4, **attrs}))
+    return type_of(make(op, var("x", data, dtype), var("w", weight, dtype), **{"tile_size": 4, **attrs}))
 
 
 @pytest.mark.parametrize(
@@ -118,6 +120,8 @@ def convolution(data: tuple = (1, 2, 9, 9, 16), weight: tuple = (1, 6, 6, 32, 16
         ({"weight": (1, 6, 6, 32, 8)}, r"weight is \(1, 6, 6, 32, 8\), kernel_layout is OHWI16o"),
         ({"out_layout": "NCHW"}, "supported are such as 'NCHW16c', 'OHWI16o' and 'NCHW16c'"),
         ({"data": (1, 2, 2, 9, 16)}, "the window does not fit into data"),
+        ({"dtype": "int8"}, "dtype is int8, out_dtype '': expected floats, and the same as result"),
+        ({"out_dtype": "float64"}, "dtype is float32, out_dtype 'float64': expected floats"),
     ],
 )
 def test_what_does_not_fit_is_refused(given: dict[str, Any], message: str) -> None:
@@ -128,3 +132,6 @@ def test_what_does_not_fit_is_refused(given: dict[str, Any], message: str) -> No
 def test_weights_of_other_windows_are_refused() -> None:
     with pytest.raises(TvmliteError, match=r"weight is \(8, 4, 5, 5\), expected windows of 3 x 3"):
         type_of(make("nn.contrib_conv2d_winograd_weight_transform", var("w", (8, 4, 5, 5)), tile_size=2))
+    weight = var("w", (8, 4, 3, 3), "int32")
+    with pytest.raises(TvmliteError, match="weight is of int32, expected floats"):
+        type_of(make("nn.contrib_conv2d_winograd_weight_transform", weight, tile_size=2))

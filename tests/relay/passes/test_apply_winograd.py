@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ConfigError
 from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
@@ -98,6 +99,16 @@ def test_groups_are_left_alone() -> None:
     module = alter_op_layout(wide)(Module({"main": Function((x,), make("nn.relu", y))}))
 
     assert apply_winograd(1e-4)(module) is module
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_convolutions_of_halves_are_left_alone(dtype: str) -> None:
+    x = var("x", (1, 2, 12, 12, 16), dtype)
+    weight = constant(rng.standard_normal((32, 32, 3, 3)).astype(dtypes.numpy_of(dtype)))
+    packed = make("layout_transform", weight, src_layout="OIHW", dst_layout="OIHW16o")
+    module = Module({"main": Function((x,), make(DIRECT, x, packed, padding=1))})
+
+    assert apply_winograd(1.0)(module) is module
 
 
 def test_a_convolution_of_plain_channels_is_brought_into_blocks_and_back() -> None:

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ops import windows
-from tvmlite.relay.ops.common import fault
-from tvmlite.relay.ops.conv import conv_attrs
+from tvmlite.relay.ops.common import fault, one_dtype
+from tvmlite.relay.ops.conv import conv_attrs, result_dtype
 from tvmlite.relay.ops.conv_blocked import written_block
 from tvmlite.relay.ops.winograd_matrices import FILTERINGS, WINDOW, Filtering, array, product
 from tvmlite.relay.types import Shape, TensorType, same_dim, show_shape
@@ -44,6 +45,8 @@ def filtering(call: Call) -> Filtering:
 def weight_type(call: Call, weight: TensorType) -> TensorType:
     """``OIHW`` with windows of 3 x 3 gives ``HWOI``, the first two axes those of a tile."""
     windows.check_rank(call, "weight", weight, 4)
+    if not dtypes.is_float(weight.dtype):
+        raise fault(call, f"weight is of {weight.dtype}, expected floats")
     if not all(same_dim(extent, WINDOW) for extent in weight.shape[2:]):
         raise fault(call, f"weight is {show_shape(weight.shape)}, expected windows of {WINDOW} x {WINDOW}")
     extent = filtering(call).extent
@@ -77,7 +80,7 @@ def weight_transform(call: Call, weight: te.Tensor) -> te.Tensor:
 
 
 def convolution_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
-    """The type relation: data and result in the same blocks of channels."""
+    """The type relation: data and result in the same blocks of channels, and of one floating-point dtype."""
     block = _block(call, data, weight)
     extent = filtering(call).extent
     if not all(same_dim(given, extent) for given in weight.shape[1:3]):
@@ -85,6 +88,12 @@ def convolution_type(call: Call, data: TensorType, weight: TensorType) -> Tensor
             call, f"weight is {show_shape(weight.shape)}, tile_size {call['tile_size']} has tiles of {extent}"
         )
     _check_window(call)
+    dtype = one_dtype(call, data, weight)
+    if not dtypes.is_float(dtype) or result_dtype(call, dtype) != dtype:
+        raise fault(
+            call,
+            f"dtype is {dtype}, out_dtype {call['out_dtype']!r}: expected floats, and the same as result",
+        )
     if not same_dim(data.shape[1], (weight.shape[3] + (block - 1)) // block):
         raise fault(
             call,

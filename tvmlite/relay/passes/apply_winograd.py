@@ -19,7 +19,7 @@ from tvmlite.relay.op import make
 from tvmlite.relay.ops import conv_blocked, windows, winograd
 from tvmlite.relay.ops.winograd_matrices import FILTERINGS, WINDOW, Filtering, stated_error
 from tvmlite.relay.passes.graph_pass import map_functions
-from tvmlite.relay.passes.layout_rules import blocked_layout, likely
+from tvmlite.relay.passes.layout_rules import CONVOLVED, blocked_layout, likely
 from tvmlite.relay.types import TensorType
 
 FLOPS_PER_BYTE = 8
@@ -87,7 +87,12 @@ def _is_suitable(node: Call, weight: TensorType, block: int) -> bool:
         and node["groups"] == 1
     )
     kinds = {tensor_type_of(one).dtype for one in (node, *node.args)}
-    return dense and len(kinds) == 1 and windows.block_of(node, "data_layout", 2) in (0, block)
+    return (
+        dense
+        and len(kinds) == 1
+        and kinds <= set(CONVOLVED)
+        and windows.block_of(node, "data_layout", 2) in (0, block)
+    )
 
 
 def _cost(node: Call, weight: TensorType, filtering: Filtering | None) -> float:
