@@ -72,7 +72,7 @@ class _Flatten(Walker):
         return (self.analyzer.simplify(total),)
 
     def expr(self, expr: e.Expr) -> e.Expr:
-        return rewrite(expr, self.rule)
+        return expr if isinstance(expr, (e.Const, e.Var)) else rewrite(expr, self.rule)
 
     def rule(self, node: Any) -> Any:
         if not isinstance(node, ir.Load):
