@@ -31,7 +31,7 @@ from tvmlite.te.schedules.sketch.access import (
     together,
     walk,
 )
-from tvmlite.te.schedules.sketch.copies import copy_operand, is_packable
+from tvmlite.te.schedules.sketch.copies import copy_operand, is_packable, lies_along
 from tvmlite.te.schedules.sketch.plan import Plan, reuse
 from tvmlite.te.schedules.sketch.tiles import Operand, Reduction, Tile
 from tvmlite.te.space.config import VirtualAxis
@@ -84,6 +84,10 @@ class Nest:
     def knob(self, what: str) -> str:
         """The name of a knob of this nest."""
         return f"{self.plan.name(self.op)}.{what}"
+
+    def single_axes(self) -> list[IterVar | None]:
+        """Each of ``axes`` that is one axis of the operation, else None."""
+        return [axes[0] if len(axes) == 1 else None for axes in self.axes]
 
     def parts_of_axes(self) -> list[Digit | Fused]:
         """What each of ``axes`` is of the axes of the host."""
@@ -181,7 +185,7 @@ def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: 
     _accumulate(nest, inner, tile)
     for read in reads:
         if read.tensor in copies:
-            copy_operand(nest.plan, inner, read, tile, [axes[0] for axes in nest.axes])
+            copy_operand(nest.plan, inner, read, tile, nest.single_axes(), copies[read.tensor])
     for operand, where in placed.items():
         if operand.output(0) in copies:
             continue
@@ -279,18 +283,24 @@ def _chosen_blocks(nest: Nest, reduction: Reduction, tiles: Sequence[Tile]) -> d
 
 def _chosen_copies(
     nest: Nest, reduction: Reduction, reads: Sequence[TensorRead], tile: Tile
-) -> dict[Tensor, None]:
-    """The operands that are copied tile by tile: those whose vectors lie apart, and others if so chosen."""
+) -> dict[Tensor, bool]:
+    """The operands that are copied tile by tile, those whose vectors lie apart and others if so chosen; and
+    whether each is copied by loads of vectors."""
     config = nest.group.config
-    found: dict[Tensor, None] = {}
+    found: dict[Tensor, bool] = {}
     for read, operand in zip(reads, reduction.operands, strict=True):
-        if any(_is_worth_a_copy(reduction, operand, n) for n in range(len(reduction.extents))):
-            name = nest.knob(f"copy_{read.tensor.op.name}")
-            config.define_knob(name, [False, True])
-            if config[name].val:
-                found[read.tensor] = None
+        every, turned = range(len(reduction.extents)), False
+        offered = any(_is_worth_a_copy(reduction, operand, n) for n in every)
+        needed = any(reduction.copied(operand, n) for n in reduction.vector_axes)
+        if (offered or needed) and lies_along(read, nest.single_axes(), reduction.lanes) is not None:
+            config.define_knob(nest.knob(f"turn_{read.tensor.op.name}"), [True, False])
+            turned = bool(config[nest.knob(f"turn_{read.tensor.op.name}")].val)
+        if offered:
+            config.define_knob(nest.knob(f"copy_{read.tensor.op.name}"), [False, True])
+            if config[nest.knob(f"copy_{read.tensor.op.name}")].val:
+                found[read.tensor] = turned
         if reduction.copied(operand, tile.vector):
-            found[read.tensor] = None
+            found[read.tensor] = turned
     return found
 
 
@@ -301,7 +311,7 @@ def _is_worth_a_copy(reduction: Reduction, operand: Operand, axis: int) -> bool:
     return points >= 16 * operand.size
 
 
-def _chosen_place(nest: Nest, operand: ComputeOp, copies: dict[Tensor, None]) -> str:
+def _chosen_place(nest: Nest, operand: ComputeOp, copies: dict[Tensor, bool]) -> str:
     """Whether an operand that is computed stands on its own, in the outermost loop, or where it is read."""
     config, name = nest.group.config, f"{nest.plan.name(operand)}.place"
     choices = ["root"]
