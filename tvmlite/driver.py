@@ -120,7 +120,8 @@ def _kernels(
         if progress is not None:
             progress("compiling kernels", number, len(tasks))
         kernels[task.key] = compile_kernel(task, target, cache)
-    return list(kernels.values()), {group: kernels[task.key].interface for group, task in task_of.items()}
+    interfaces = {group: kernels[task.key].interface.at(task.extents) for group, task in task_of.items()}
+    return list(kernels.values()), interfaces
 
 
 def build(

@@ -55,7 +55,7 @@ def compile_kernel(task: KernelTask, target: Target, cache: ObjectCache | None) 
 def lowered_kernel(task: KernelTask, target: Target) -> loop.Function:
     """The kernel of ``task`` in structured loop IR."""
     try:
-        return lower_group(task.group, target, task.symbol, task.config)
+        return lower_group(task.plain, target, task.symbol, task.config)
     except TvmliteError as error:
         error.add_note(f"while lowering the kernel {task.symbol}")
         raise
@@ -68,7 +68,7 @@ def legal_kernel(task: KernelTask, target: Target) -> loop.Function:
 
 def interface_of(task: KernelTask, function: loop.Function) -> KernelInterface:
     """What a caller of the kernel must know."""
-    return KernelInterface(task.symbol, dimensions(task.group), function.workspace, function.messages)
+    return KernelInterface(task.symbol, dimensions(task.plain), function.workspace, function.messages)
 
 
 _OPERATIONS = {c.__name__: c for c in (e.Add, e.Sub, e.Mul, e.FloorDiv, e.FloorMod, e.Min, e.Max)}
@@ -78,7 +78,7 @@ _OPERATIONS = {c.__name__: c for c in (e.Add, e.Sub, e.Mul, e.FloorDiv, e.FloorM
 def _encode(interface: KernelInterface) -> dict[str, Any]:
     return {
         "symbol": interface.symbol,
-        "sizes": [size.name for size in interface.sizes],
+        "sizes": [size.name for size in interface.sizes if isinstance(size, e.Var)],
         "workspace": None if interface.workspace is None else _encode_expr(interface.workspace),
         "messages": list(interface.messages),
     }

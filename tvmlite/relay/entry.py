@@ -15,7 +15,7 @@ import numpy as np
 from tvmlite.core import abi, config
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError, UnsupportedError
-from tvmlite.core.node import postorder
+from tvmlite.core.node import postorder, substitute
 from tvmlite.relay import memory
 from tvmlite.relay.blocks import Bind, Block, Branch, Repeat, Run, order
 from tvmlite.relay.infer import type_of
@@ -39,9 +39,15 @@ class KernelInterface:
     """
 
     symbol: str
-    sizes: tuple[e.Var, ...]
+    sizes: tuple[e.Expr, ...]
     workspace: e.Expr | None
     messages: tuple[str, ...]
+
+    def at(self, extents: dict[e.SizeVar, e.Expr]) -> KernelInterface:
+        """The same where the kernel's dimensions have these values."""
+        sizes = tuple(substitute(size, extents) for size in self.sizes)
+        workspace = None if self.workspace is None else substitute(self.workspace, extents)
+        return KernelInterface(self.symbol, sizes, workspace, self.messages)
 
 
 @dataclass

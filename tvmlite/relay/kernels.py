@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
@@ -13,6 +13,7 @@ from tvmlite.core.version import source_digest
 from tvmlite.relay import op as operators
 from tvmlite.relay import printer
 from tvmlite.relay.ir import Call, Function, Module
+from tvmlite.relay.open_extents import Values, with_plain_extents
 from tvmlite.te.space import ConfigEntity
 
 
@@ -23,16 +24,19 @@ class KernelTask:
     ``symbol`` is its name in the library, ``key`` what a cached copy of it is found by. ``operators`` are the
     names of the group's operators; ``calls`` counts the groups that share the kernel. ``cacheable``: its key
     says all it depends on; not so where an operator's formula stands outside the package. ``config`` sets the
-    knobs of its schedule; None leaves them to its template.
+    knobs of its schedule; None leaves them to its template. What is lowered is ``plain``, of whose dimensions
+    ``extents`` are what the group's caller gives (``open_extents``).
     """
 
     symbol: str
     key: str
     group: Function
+    plain: Function
     operators: tuple[str, ...]
     calls: int
     cacheable: bool = True
     config: ConfigEntity | None = None
+    extents: Values = field(default_factory=dict)
 
 
 def kernel_tasks(
@@ -44,7 +48,8 @@ def kernel_tasks(
     """
     groups = list(fused_groups(module))
     configs = {group: choose(group) for group in groups}
-    keys = {group: _key(group, target, configs[group]) for group in groups}
+    plain = {group: with_plain_extents(group) for group in groups}
+    keys = {group: _key(plain[group][0], target, configs[group]) for group in groups}
     calls: dict[str, int] = {}
     for key in keys.values():
         calls[key] = calls.get(key, 0) + 1
@@ -53,8 +58,11 @@ def kernel_tasks(
         if key not in tasks:
             names = operator_names(group)
             ours = all(operators.get(name).compute.__module__.startswith("tvmlite.") for name in names)
-            tasks[key] = KernelTask(_symbol(names, key), key, group, names, calls[key], ours, configs[group])
-    return list(tasks.values()), {group: tasks[key] for group, key in keys.items()}
+            symbol, config = _symbol(names, key), configs[group]
+            tasks[key] = KernelTask(symbol, key, group, plain[group][0], names, calls[key], ours, config)
+    return list(tasks.values()), {
+        group: replace(tasks[key], extents=plain[group][1]) for group, key in keys.items()
+    }
 
 
 def fused_groups(module: Module) -> Iterator[Function]:
