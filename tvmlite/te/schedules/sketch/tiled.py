@@ -45,6 +45,10 @@ MOST_ORDERED = 4
 MOST_BLOCK = 16
 """Tiles of a block along one axis."""
 
+LONGEST_TURN = 256
+"""Multiply-adds of vectors in one turn of the reduction's loop, steps unrolled: longer bodies are no quicker
+and take the compiler long."""
+
 SELDOM = 16
 """An operand of which each element is used no more often than this is best computed where it is read."""
 
@@ -412,7 +416,7 @@ def _accumulate(nest: Nest, stage: Stage, tile: Tile) -> None:
     """A tile: some steps of the reduction at a time, all sums of each side by side."""
     op = stage.op
     assert isinstance(op, ComputeOp)
-    steps, several = _steps(nest, stage, op)
+    steps, several = _steps(nest, stage, op, tile)
     stage.reorder(*steps, *([] if several is None else [several]), *op.axis)
     if several is not None:
         stage.unroll(several)
@@ -435,7 +439,7 @@ def _data_axes(stage: Stage) -> tuple[IterVar, ...]:
     return stage.op.axis
 
 
-def _steps(nest: Nest, stage: Stage, op: ComputeOp) -> tuple[list[IterVar], IterVar | None]:
+def _steps(nest: Nest, stage: Stage, op: ComputeOp, tile: Tile) -> tuple[list[IterVar], IterVar | None]:
     """The loops of the reduction, and the one over steps that are unrolled, if there are several."""
     config = nest.group.config
     moving = [axis for axis in op.reduce_axis if extent_of(axis) != 1]
@@ -453,7 +457,8 @@ def _steps(nest: Nest, stage: Stage, op: ComputeOp) -> tuple[list[IterVar], Iter
     extents = [extent_of(axis) for axis in moving]
     if len(moving) > 1 and config[nest.knob("fuse")].val:
         moving, extents = [stage.fuse(*moving)], [product(extents)]
-    turns, most = extents[-1], config[nest.knob("steps")].val
+    turns = extents[-1]
+    most = min(config[nest.knob("steps")].val, max(1, LONGEST_TURN // tile.sums))
     unrolled = 1 if turns is None else max(d for d in divisors(turns) if d <= most)
     if unrolled == 1:
         return [*still, *moving], None

@@ -55,6 +55,11 @@ class Tile:
     vector: int
     lanes: int
 
+    @property
+    def sums(self) -> int:
+        """How many vectors of accumulators it has."""
+        return max(1, math.prod(self.sizes) // self.lanes)
+
 
 @dataclass(frozen=True)
 class Reduction:
@@ -142,7 +147,7 @@ class Reduction:
 
     def _registers(self, tile: Tile) -> int:
         """Accumulators, the vectors that are kept for a step, and one more."""
-        sums = max(1, math.prod(tile.sizes) // tile.lanes)
+        sums = tile.sums
         kept = [count for count, vectors in self._loads(tile) if vectors and count < sums]
         return sums + max(kept, default=1) + 1
 
