@@ -66,7 +66,9 @@ class MadeUpModel:
 def test_what_is_quicker_in_the_model_is_used(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
 
-    tuned = tune(module, records=path, trials=40, runner=MadeUpMachine(), run=MadeUpModel(tuned=500))
+    tuned = tune(
+        module, records=path, trials=40, tuner="random", runner=MadeUpMachine(), run=MadeUpModel(tuned=500)
+    )
     lib = tvmlite.compile(module, records=path, require_tuned=True)
 
     assert tuned.turns is not None
@@ -85,7 +87,9 @@ def test_records_that_lie_do_not_make_the_model_slower(module: Module, tmp_path:
     path = tmp_path / "tune.jsonl"
     plain = tvmlite.compile(module)
 
-    tuned = tune(module, records=path, trials=40, runner=MadeUpMachine(), run=MadeUpModel(tuned=1500))
+    tuned = tune(
+        module, records=path, trials=40, tuner="random", runner=MadeUpMachine(), run=MadeUpModel(tuned=1500)
+    )
     lib = tvmlite.compile(module, records=path)
 
     assert tuned.dropped
@@ -105,7 +109,9 @@ def test_what_helps_by_itself_but_not_together_is_not_used(module: Module, tmp_p
 
     path = tmp_path / "tune.jsonl"
 
-    tuned = tune(module, records=path, trials=40, runner=MadeUpMachine(), run=SlowerTogether(tuned=500))
+    tuned = tune(
+        module, records=path, trials=40, tuner="random", runner=MadeUpMachine(), run=SlowerTogether(tuned=500)
+    )
 
     assert "the winners together are not quicker beyond doubt" in str(tuned)
     assert tuned.lib.kernel_names == tvmlite.compile(module, records=path).kernel_names
@@ -214,7 +220,7 @@ def test_a_target_that_is_not_this_machine_is_an_error(module: Module, tmp_path:
 def good(module: Module, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     """The lines of a run."""
     path = tmp_path_factory.mktemp("good") / "tune.jsonl"
-    tune(module, records=path, trials=24, runner=MadeUpMachine(), run=MadeUpModel(tuned=500))
+    tune(module, records=path, trials=40, tuner="random", runner=MadeUpMachine(), run=MadeUpModel(500))
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -229,6 +235,7 @@ def good(module: Module, tmp_path_factory: pytest.TempPathFactory) -> list[dict[
         ({"config": {"tile": ["ot", "__import__('os').abort()"]}}, "a record has knobs that are not of this"),
         ({"config": {"rule": ["ot", "no such"]}}, "a record has knobs that are not of this"),
         ({"task": ["fused", ["__import__('os').abort()"]]}, "a record's task is none: "),
+        ({"task": ["fused", []]}, "tasks of other kinds"),
     ],
 )
 def test_records_that_cannot_be_used_are_told(
@@ -254,13 +261,29 @@ def test_a_kernel_without_a_record_is_an_error_where_it_must_be_tuned(
     path.write_text("".join(json.dumps(line) + "\n" for line in good if line["task"] != first))
 
     with pytest.raises(
-        InputError, match=r"require_tuned: 1 of 4 kernels are not tuned: fused_.*\(no record\)"
+        InputError, match=r"require_tuned: 1 of 4 kernels are not tuned: fused_.*\(no record; .*\)"
     ):
         tvmlite.compile(module, records=path, require_tuned=True)
-    report = str(tvmlite.compile(module, records=path).report)
+    rows = tvmlite.compile(module, records=path).report.rows
 
-    assert "(no record)" in report
-    assert "tuned conv2d" in report
+    (untuned,) = [row for row in rows if row.reason]
+    assert untuned.schedule == "default conv2d"
+    assert untuned.reason == "no record; others' of its template"
+    assert untuned.loss is not None
+    assert untuned.loss > 0
+    assert all(row.seconds and row.loss == 0 for row in rows if row.schedule.startswith("tuned"))
+
+
+def test_what_a_default_loses_is_estimated_by_the_nearest_shape(
+    good: list[dict[str, object]], tmp_path: Path
+) -> None:
+    path = tmp_path / "tune.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in good))
+
+    report = tvmlite.compile(from_onnx(convolutions(14)), records=path).report
+
+    assert [row.reason for row in report.rows[:2]] == ["no record; nearest shape's"] * 2
+    assert "% (no record; nearest shape's)" in str(report)
 
 
 def test_records_that_are_not_there_are_an_error(module: Module) -> None:

@@ -6,6 +6,7 @@ of a trial by itself proves nothing.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,9 @@ from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
 from tvmlite.relay import tasks
 from tvmlite.relay.ir import Function
+from tvmlite.relay.kernels import operator_names
 from tvmlite.relay.lower import anchor
+from tvmlite.relay.types import TensorType
 from tvmlite.te.space import ConfigEntity, create
 
 TUNED, DEFAULT, FIXED = "tuned", "default", "fixed"
@@ -31,13 +34,25 @@ class Decision:
     """How a kernel is scheduled: ``config`` sets its knobs (None: as its template thinks best).
 
     ``loss`` is how much slower than with the best schedule known it is expected to be, 0.1 being a tenth;
-    None where nothing tells. ``reason`` says why there is no record to go by.
+    None where nothing tells. ``seconds`` of a call were measured. ``reason`` says why there is no record, and
+    what the loss is estimated by.
     """
 
     origin: str
     config: ConfigEntity | None = None
     loss: float | None = None
     reason: str = ""
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A task that was compared: its operators and template, its extents, how much its default lost."""
+
+    operators: tuple[str, ...]
+    template: str
+    extents: tuple[int, ...]
+    loss: float
 
 
 @dataclass
@@ -59,7 +74,7 @@ class Choices:
         loaded = rec.load(records) if isinstance(records, (str, Path)) else rec.Records(tuple(records))
         name = str(records) if isinstance(records, (str, Path)) else "the records"
         made = Choices(target, notes=[f"{name}: {note}" for note in _unusable(loaded, target)], given=True)
-        usable = [r for r in rec.usable(loaded, target) if r.code == VERSION and r.task[0] == tasks.NAME]
+        usable = [r for r in rec.usable(loaded, target) if r.code == VERSION and tasks.is_of_group(r.task)]
         made.comparisons = rec.comparisons(usable)
         for note in made.notes:
             warnings.warn(note, stacklevel=4)
@@ -83,16 +98,30 @@ class Choices:
             return Decision(FIXED, loss=0.0)
         compared = self.comparisons.get(task.key)
         if compared is None:
-            return Decision(DEFAULT, loss=self._usual_loss(anchor(group).schedule), reason="no record")
-        config, default = compared[0].config, task.default
-        if config.settings == default.settings:
-            return Decision(TUNED, None, 0.0)
-        if task.config_space.index_of(config.settings) is None:
-            self._note(f"a record has knobs that are not of this version's templates ({config}): skipped")
-            return Decision(
-                DEFAULT, loss=self._usual_loss(anchor(group).schedule), reason="its record is old"
+            return self._untuned(group, "no record")
+        winner = compared[0]
+        if winner.config.settings == task.default.settings:
+            return Decision(TUNED, None, 0.0, seconds=winner.cost)
+        if task.config_space.index_of(winner.config.settings) is None:
+            self._note(
+                f"a record has knobs that are not of this version's templates ({winner.config}): skipped"
             )
-        return Decision(TUNED, config, 0.0)
+            return self._untuned(group, "its record is old")
+        return Decision(TUNED, winner.config, 0.0, seconds=winner.cost)
+
+    def _untuned(self, group: Function, why: str) -> Decision:
+        """The default, which is expected to lose what it lost where the shapes are most like these, or in the
+        middle of all kernels of the template. Another shape's configuration is not used: nobody has measured
+        it beside this default."""
+        names, template, extents = operator_names(group), anchor(group).schedule, _extents(group)
+        alike = [s for s in self._seen if s.operators == names and len(s.extents) == len(extents)]
+        if alike:
+            nearest = min(alike, key=lambda one: _distance(one.extents, extents))
+            return Decision(DEFAULT, loss=nearest.loss, reason=f"{why}; nearest shape's")
+        losses = [one.loss for one in self._seen if one.template == template]
+        if losses:
+            return Decision(DEFAULT, loss=median(losses), reason=f"{why}; others' of its template")
+        return Decision(DEFAULT, reason=why)
 
     def _note(self, note: str) -> None:
         """Tell, once, that something cannot be used."""
@@ -100,25 +129,34 @@ class Choices:
             self.notes.append(note)
             warnings.warn(note, stacklevel=5)
 
-    def _usual_loss(self, template: str) -> float | None:
-        """How much tuning won on other kernels of ``template``, in the middle; None without any."""
-        found = [loss for name, loss in self._losses if name == template]
-        return median(found) if found else None
-
     @cached_property
-    def _losses(self) -> list[tuple[str, float]]:
-        """The template of each task compared, and how much slower its default was than its winner."""
+    def _seen(self) -> list[_Seen]:
+        """What comparisons tell of defaults."""
         found = []
         for block in self.comparisons.values():
             try:
-                name = anchor(tasks.group_of(block[0].task[1][0])).schedule
+                group = tasks.group_of(block[0].task[1][0])
                 default = create(*block[0].task, self.target).default.settings
             except TvmliteError as error:
                 self._note(f"a record's task is none: {error.message}: skipped")
                 continue
-            beside = [one.cost / block[0].cost - 1 for one in block if one.config.settings == default]
-            found += [(name, loss) for loss in beside]
+            names, template, extents = operator_names(group), anchor(group).schedule, _extents(group)
+            losses = [one.cost / block[0].cost - 1 for one in block if one.config.settings == default]
+            found += [_Seen(names, template, extents, loss) for loss in losses]
         return found
+
+
+def _extents(group: Function) -> tuple[int, ...]:
+    """All extents of the parameters of a group without open dimensions."""
+    types = [param.type for param in group.params]
+    return tuple(
+        int(d) for one in types if isinstance(one, TensorType) for d in one.shape if isinstance(d, int)
+    )
+
+
+def _distance(a: Sequence[int], b: Sequence[int]) -> float:
+    """How unlike two shapes are: the sum of the logarithms of their extents' ratios."""
+    return sum(abs(math.log(max(x, 1) / max(y, 1))) for x, y in zip(a, b, strict=True))
 
 
 def require(decisions: Mapping[str, Decision]) -> None:
@@ -147,4 +185,7 @@ def _unusable(loaded: rec.Records, target: Target) -> list[str]:
     if old:
         count = sum(r.code != VERSION for r in loaded)
         notes.append(f"{count} records are of another version, the first {old[0]!r}, not {VERSION}: skipped")
+    others = sum(not tasks.is_of_group(r.task) for r in loaded)
+    if others:
+        notes.append(f"{others} records are of tasks of other kinds than a model's kernels: skipped")
     return notes

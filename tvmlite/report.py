@@ -11,6 +11,8 @@ from tvmlite.kernels import CompiledKernel
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.lower import anchor
 from tvmlite.relay.types import show_type
+from tvmlite.te.schedules import HAND
+from tvmlite.te.space import rule_of
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class KernelRow:
     from, and whether its code came from the cache.
 
     ``loss`` is how much slower than with the best schedule known it is expected to be, None where nothing
-    tells; ``reason`` says why its schedule was not measured.
+    tells; ``seconds`` of a call were measured; ``reason`` says why its schedule was not.
     """
 
     symbol: str
@@ -30,6 +32,7 @@ class KernelRow:
     from_cache: bool
     loss: float | None = None
     reason: str = ""
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -55,13 +58,22 @@ class Report:
 
     def __str__(self) -> str:
         tuned = self.notes is not None
-        rows = [("calls", "schedule", *(["expected loss"] if tuned else []), "code", "operators", "result")]
+        rows = [
+            (
+                "calls",
+                "schedule",
+                *(["measured", "expected loss"] if tuned else []),
+                "code",
+                "operators",
+                "result",
+            )
+        ]
         for row in self.rows:
             operators = " ".join(row.operators)
             operators = operators if len(operators) <= 60 else operators[:57] + "..."
             code = "cached" if row.from_cache else "compiled"
-            loss = [_loss(row)] if tuned else []
-            rows.append((f"{row.calls:5}", row.schedule, *loss, code, operators, row.result))
+            known = [_measured(row), _loss(row)] if tuned else []
+            rows.append((f"{row.calls:5}", row.schedule, *known, code, operators, row.result))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = (
             "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -72,7 +84,9 @@ class Report:
 
 def _row(kernel: CompiledKernel, decision: Decision) -> KernelRow:
     task = kernel.task
-    schedule = f"{decision.origin} {anchor(task.group).schedule}"
+    rule = None if task.config is None else rule_of(task.config)
+    template = anchor(task.group).schedule if rule in (None, HAND) else rule
+    schedule = f"{decision.origin} {template}"
     result = show_type(type_of(task.group.body))
     return KernelRow(
         task.symbol,
@@ -83,7 +97,13 @@ def _row(kernel: CompiledKernel, decision: Decision) -> KernelRow:
         kernel.from_cache,
         decision.loss,
         decision.reason,
+        decision.seconds,
     )
+
+
+def _measured(row: KernelRow) -> str:
+    """Microseconds of a call."""
+    return "" if row.seconds is None else f"{row.seconds * 1e6:8.1f} us"
 
 
 def _loss(row: KernelRow) -> str:

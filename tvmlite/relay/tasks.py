@@ -6,6 +6,7 @@ the computation back, so that a record can be replayed without the model it was 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from tvmlite.core.errors import UnsupportedError
@@ -57,6 +58,12 @@ def task_of(group: Function, target: Target) -> Task:
     if reason:
         raise UnsupportedError(f"a fused group is no tuning task: {reason}", group.span)
     return create(NAME, [task_text(group)], target)
+
+
+def is_of_group(task: tuple[str, Sequence[object]]) -> bool:
+    """Whether a record's ``task``, a name and arguments, has the form of a fused group's."""
+    name, args = task
+    return name == NAME and len(args) == 1 and isinstance(args[0], str)
 
 
 def group_of(text: str) -> Function:
