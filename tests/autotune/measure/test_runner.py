@@ -43,6 +43,29 @@ def test_a_right_answer_is_timed(task: Task, runner: LocalRunner) -> None:
     assert all(0 < cost < 1 for cost in outcome.costs)
 
 
+def test_candidates_that_need_more_memory_than_the_first_are_compared(runner: LocalRunner) -> None:
+    def reversed_rows() -> tuple[te.Schedule, list[te.Tensor]]:
+        x = te.placeholder((64, 8192), name="x")
+        twice = te.compute((64, 8192), lambda i, j: x[i, j] * 2.0, name="twice")
+        back = te.compute((64, 8192), lambda i, j: twice[i, 8191 - j], name="back")
+        s = te.create_schedule(back.op)
+        cfg = autotune.get_config()
+        cfg.define_knob("stored", [False, True])
+        if not cfg["stored"].val:
+            s[twice].compute_inline()
+        return s, [x, back]
+
+    template("rows turned round", reversed_rows)
+    task = create("rows turned round", ())
+    runner.prepare(task.key, reference(task), 0)
+    plain, stored = candidate(task, 0), candidate(task, 1)
+
+    outcomes = runner.compare(task.key, [plain, stored, plain, stored])
+
+    assert plain.signature != stored.signature
+    assert [one.error for one in outcomes] == [""] * 4
+
+
 def test_a_candidate_whose_threads_need_memory_of_their_own_is_timed(runner: LocalRunner) -> None:
     def rows() -> tuple[te.Schedule, list[te.Tensor]]:
         x = te.placeholder((8, 4096), name="x")

@@ -99,6 +99,7 @@ class LocalRunner:
         """See ``Runner``."""
         mark = "\n; ---- the next candidate\n"
         wanted = {"do": "compare", "mark": mark, "budget": self.budget, "rounds": 7}
+        wanted["signatures"] = [one.signature for one in candidates]  # each with a workspace of its own size
         text = mark.join(one.ir_text for one in candidates)
         reply = self._ask(task, candidates[0], wanted, text, self.reference_timeout)
         if reply.get("error"):

@@ -115,7 +115,10 @@ class Worker:
     def _compare(self, fields: dict[str, Any], texts: str) -> dict[str, Any]:
         """Time several candidates in turns, so that what the machine does meanwhile meets all of them."""
         task = self.tasks[fields["task"]]
-        functions = [_function(fields, text) for text in texts.split(fields["mark"])]
+        functions = [
+            _function({**fields, "signature": signature}, text)
+            for signature, text in zip(fields["signatures"], texts.split(fields["mark"]), strict=True)
+        ]
         runs: list[list[float]] = [[] for _ in functions]
         for function in functions:
             wrong, _ = _wrong(function, task, self.clock)
