@@ -13,8 +13,12 @@ from tvmlite.te.schedules.group import Group, extent_of, nodes_of, number, produ
 from tvmlite.te.stage import INLINE, Stage
 from tvmlite.te.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
-ABSENT, UNIT, STRIDED = "absent", "unit", "strided"
-"""A read does not depend on the axis; its neighbours along it are neighbours in memory; or neither."""
+ABSENT, UNIT, NEAR, STRIDED = "absent", "unit", "near", "strided"
+"""A read does not depend on the axis; its neighbours along it are neighbours in memory; a few elements apart;
+or neither."""
+
+FEW_APART = 4
+"""Elements from one to the next, at most, that are near."""
 
 
 def reads_of(op: ComputeOp) -> list[TensorRead]:
@@ -33,24 +37,39 @@ def reads_by_formula(group: Group, op: ComputeOp) -> list[TensorRead]:
 
 
 def walk(read: TensorRead, axis: IterVar, lanes: int) -> str:
-    """``ABSENT``, ``UNIT`` or ``STRIDED``: how ``read`` goes along ``axis``.
+    """``ABSENT``, ``UNIT``, ``NEAR`` or ``STRIDED``: how ``read`` goes along ``axis``.
 
-    Quotients and remainders are looked at within one vector of ``lanes`` that begins at a multiple of them.
+    Where quotients and remainders make that uneven it is looked at within one vector of ``lanes`` that begins
+    at a multiple of them.
     """
     if not any(mentions(index, axis.var) for index in read.indices):
         return ABSENT
-    stride = 0
-    rest: int | None = 1
+    place, known = _address(read)
+    analyzer = Analyzer()
+    if (extent := extent_of(axis)) is not None:
+        analyzer.bind(axis.var, 0, extent)
+    stride = coefficient(analyzer.simplify(place), axis.var)
+    if stride is None:
+        stride = _within_a_vector(place, axis, lanes)
+    if not known and any(mentions(index, axis.var) for index in read.indices[:-1]):
+        return STRIDED
+    if stride is None or not 1 <= stride <= FEW_APART:
+        return STRIDED
+    return UNIT if stride == 1 else NEAR
+
+
+def _address(read: TensorRead) -> tuple[e.Expr, bool]:
+    """The number of the element that is read in its tensor's memory, and whether all of that is known: where
+    an extent is not, the dimensions up to it are left out."""
+    place: e.Expr = e.const(0, "int64")
+    step = 1
     for index, extent in zip(reversed(read.indices), reversed(read.tensor.shape), strict=True):
-        factor = coefficient(index, axis.var)
-        if factor is None:
-            factor = _within_a_vector(index, axis, lanes)
-        if factor is None or (factor and rest is None):
-            return STRIDED
-        stride += factor * (rest or 0)
-        known = number(extent)
-        rest = None if rest is None or known is None else rest * known
-    return UNIT if stride == 1 else STRIDED
+        place = place + e.cast("int64", index) * step
+        count = number(extent)
+        if count is None:
+            return place, index is read.indices[0]
+        step *= count
+    return place, True
 
 
 def mentions(index: e.Expr, var: e.Var) -> bool:

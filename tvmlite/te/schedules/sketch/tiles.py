@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from tvmlite.te.schedules.sketch.access import ABSENT, STRIDED
+from tvmlite.te.schedules.sketch.access import ABSENT, NEAR, STRIDED, UNIT
 from tvmlite.te.schedules.tile import FMA_PER_CYCLE, LATENCY, LOADS_PER_CYCLE, MANY, TAIL_PENALTY
 from tvmlite.te.space.knobs import divisors
 
@@ -26,8 +26,14 @@ WASTE = 1.15
 LOAD_WEIGHT = 0.05
 """Cycles of a load that hides behind arithmetic, as in ``schedules.tile``."""
 
-GATHER = 8.0
-"""Cycles in which a vector is gathered from places apart."""
+PICKED = 4.0
+"""How many loads a vector of elements that are a few apart takes."""
+
+MANY_STREAMS = 12
+"""More rows of vectors that a step goes through than these are not brought near in time."""
+
+FAR_STREAM = 0.5
+"""Cycles that each of the others costs."""
 
 COPIED = 1.5
 """Cycles in which an element is copied to where vectors can load it."""
@@ -80,7 +86,7 @@ class Reduction:
         """The axes that can be cut into vectors: those that need no copies, alone if one is whole vectors;
         else also those along which reads stand in the way that can be copied."""
         able = [axis for axis, extent in enumerate(self.extents) if extent != 1 and self._vectors(axis)]
-        plain = [n for n in able if all(one.walks[n] != STRIDED for one in self.operands)]
+        plain = [n for n in able if all(one.walks[n] in (ABSENT, UNIT) for one in self.operands)]
         whole = any((extent := self.extents[n]) is None or extent % self.lanes == 0 for n in plain)
         return plain if whole else able
 
@@ -155,8 +161,13 @@ class Reduction:
         """Predicted cycles of the whole reduction, by the loads and multiply-adds of one step of one tile."""
         sums = math.prod(tile.sizes) / tile.lanes
         loads = self._loads(tile)
-        step = max(sums / FMA_PER_CYCLE, sum(count for count, _ in loads) / LOADS_PER_CYCLE, LATENCY)
+        slow = [PICKED if operand.walks[tile.vector] == NEAR else 1.0 for operand in self.operands]
+        taken = sum(count * times for (count, _), times in zip(loads, slow, strict=True))
+        step = max(sums / FMA_PER_CYCLE, taken / LOADS_PER_CYCLE, LATENCY)
         step += LOAD_WEIGHT * sum(count * (4 if vectors else 1) for count, vectors in loads)
+        beside = tile.sizes[tile.vector] // tile.lanes
+        streams = [count // beside for count, vectors in loads if vectors]
+        step += FAR_STREAM * sum(max(0, count - MANY_STREAMS) for count in streams)
         if tile.lanes < self.lanes:
             step *= 1.0 + 0.1 * (self.lanes - tile.lanes) / self.lanes
         total = step * self.steps
