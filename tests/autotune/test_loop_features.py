@@ -12,6 +12,7 @@ from tvmlite.core.target import Target
 from tvmlite.te.lower import lower
 from tvmlite.te.space import SplitChoice, using
 from tvmlite.te.space.config import ConfigEntity, OptionChoice
+from tvmlite.te.work import operations
 
 AVX512 = Target.parse("llvm -mcpu=znver4 -mtriple=x86_64-linux-gnu")
 
@@ -35,7 +36,7 @@ def matmul(rows: int = 4, vectors: int = 2, n: int = 64, m: int = 64, k: int = 6
 
 
 def named(s: te.Schedule, args: list[te.Tensor]) -> dict[str, float]:
-    row = loop_features(lower(s, args), AVX512)
+    row = loop_features(lower(s, args), AVX512, float(operations(s.origins, {})))
     assert row.shape == (WIDTH,)
     assert np.isfinite(row).all()
     return dict(zip(NAMES, row.tolist(), strict=True))

@@ -20,7 +20,7 @@ from tvmlite.autotune.features import KnobFeatures
 from tvmlite.autotune.loop_features import loop_features
 from tvmlite.autotune.model import CostModel, Prior
 from tvmlite.autotune.search import most_promising
-from tvmlite.autotune.transfer import known_beforehand
+from tvmlite.autotune.transfer import estimate, known_beforehand
 from tvmlite.autotune.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
 from tvmlite.te.space import Task
 
@@ -40,8 +40,8 @@ TRUST = 24
 class XGBTuner(Tuner):
     """Measures what a cost model thinks quickest, and learns from it.
 
-    Half of the first ``first`` are random, and later one in ``1 / explore``: the model knows only what it has
-    seen. ``prior`` is what is known beforehand of the loops of whatever task; the model that comes with the
+    Half of the first ``first`` are random (16 of them if nothing was ever learned, else none), and later one in
+    ``1 / explore``: the model knows only what it has seen. ``prior`` is what is known beforehand of the loops of whatever task; the model that comes with the
     package, unless another is given.
     """
 
@@ -52,12 +52,13 @@ class XGBTuner(Tuner):
         task: Task,
         seed: int = 0,
         loss_type: str = "rank",
-        first: int = 16,
+        first: int | None = None,
         explore: float = 0.1,
         prior: Prior | None = None,
     ) -> None:
         super().__init__(task, seed)
-        self.first, self.explore, self.prior = first, explore, prior or known_beforehand()
+        self.explore, self.prior = explore, prior or known_beforehand()
+        self.first = (16 if self.prior is estimate else 0) if first is None else first
         self.knobs = KnobFeatures(self.space)
         self.model = CostModel(loss_type, seed)
         self._rows: dict[int, np.ndarray] = {}
@@ -163,7 +164,7 @@ class XGBTuner(Tuner):
         for number in numbers:
             lowered = self.builder.lowered(self.space.get(number))
             if isinstance(lowered, Lowered):
-                self._rows[number] = loop_features(lowered.function, self.task.target)
+                self._rows[number] = loop_features(lowered.function, self.task.target, self.task.flop)
                 made.append(number)
             else:
                 self._refused[number] = None

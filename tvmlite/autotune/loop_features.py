@@ -42,7 +42,7 @@ OF_STATEMENT = (
     *(f"{name} {n}" for n in range(LOOPS) for name in OF_LOOP),
 )
 OF_FUNCTION = (
-    *("statements", "cycles", "scratch", "code", "stored"),
+    *("statements", "cycles", "waste", "scratch", "code", "stored"),
     *(f"moved {size}" for size in SIZES),
 )
 NAMES = OF_FUNCTION + tuple(f"{n}: {name}" for n in range(STATEMENTS) for name in OF_STATEMENT)
@@ -53,16 +53,20 @@ _Affine = dict[e.Var, tuple[float, float]]
 """Of an index by variable: how far a turn of its loop moves it, and how far all turns do."""
 
 
-def loop_features(function: ir.Function, target: Target) -> np.ndarray:
-    """A row of ``WIDTH`` float32 for ``function``, structured loop IR, as it will run on ``target``."""
+def loop_features(function: ir.Function, target: Target, flop: float) -> np.ndarray:
+    """A row of ``WIDTH`` float32 for ``function``, structured loop IR, as it will run on ``target``.
+
+    ``flop`` is the arithmetic that the computation asks for: tiles that hang over the end do more.
+    """
     reader = _Reader(target.lanes("float32"))
     reader.read(function.body)
     described = sorted((_describe(s, reader) for s in reader.stores), key=lambda one: -one.work)
     moved = np.log2(1 + sum((one.moved for one in described), np.zeros(len(SIZES))))
-    whole = math.log2(1 + sum(one.work for one in described))
+    whole = math.log2(1 + flop)
     row = [
         len(described),
         whole - math.log2(1 + sum(one.cycles for one in described)),
+        math.log2(1 + sum(one.work for one in described)) - whole,
         math.log2(1 + reader.scratch),
         math.log2(1 + sum(one.code for one in described)),
         whole - math.log2(1 + sum(one.trips for one in described)),

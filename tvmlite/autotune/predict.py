@@ -71,7 +71,7 @@ class _Pool:
         lowered = self.builder.lowered(config)
         if not isinstance(lowered, Lowered):
             return float("-inf")
-        return float(self.model(loop_features(lowered.function, self.task.target)[None])[0])
+        return float(self.model(loop_features(lowered.function, self.task.target, self.task.flop)[None])[0])
 
     def add(self, numbers: np.ndarray) -> None:
         """Lower the configurations of these numbers that were not lowered yet."""

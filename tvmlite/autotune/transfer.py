@@ -24,12 +24,12 @@ LEAST = 12
 SLOWEST = -6.0
 """Of 1/64 of the best's speed or less it is not learned how much less; so is what failed."""
 
-_CYCLES = NAMES.index("cycles")
+_CYCLES, _WASTE = NAMES.index("cycles"), NAMES.index("waste")
 
 
 def estimate(rows: np.ndarray) -> np.ndarray:
     """What is thought of loops before anything was ever measured: operations a cycle, as a logarithm."""
-    return rows[:, _CYCLES]
+    return rows[:, _CYCLES] + rows[:, _WASTE]
 
 
 def known_beforehand() -> Prior:
@@ -68,7 +68,7 @@ def experience(records: Iterable[Record], target: Target, most: int = MOST) -> t
         for record in _evenly(found, max(most // len(tasks), LEAST)):
             lowered = builder.lowered(record.config)
             if isinstance(lowered, Lowered):
-                rows.append(loop_features(lowered.function, target))
+                rows.append(loop_features(lowered.function, target, task.flop))
                 scores.append(max(float(np.log2(best / record.cost)), SLOWEST) if record.ok else SLOWEST)
     return np.stack(rows) if rows else np.zeros((0, WIDTH), np.float32), np.array(scores, np.float32)
 
