@@ -48,7 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", type=Path, help="the model to begin with; default: the package's")
     options = parser.parse_args(arguments)
     text = None if options.model is None else options.model.read_text(encoding="utf-8")
-    known = transfer.known_beforehand() if text is None else trees.Trees.from_json(text)
+    known = transfer.known_beforehand()
+    if text is not None:
+        known = transfer.corrected(trees.Trees.from_json(text))
     print(f"load before: {os.getloadavg()[0]:.2f}; processors: {os.cpu_count()}")
     with autotune.LocalRunner() as machine:
         runner = Remembered(options.remember, machine)

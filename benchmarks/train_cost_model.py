@@ -33,9 +33,9 @@ from tvmlite.core.target import Target
 PARAMETERS = {
     "objective": "reg:squarederror",
     "base_score": 0.0,
-    "max_depth": 5,
-    "eta": 0.1,
-    "min_child_weight": 4.0,
+    "max_depth": 4,
+    "eta": 0.08,
+    "min_child_weight": 8.0,
     "colsample_bytree": 0.5,
     "subsample": 0.8,
     "tree_method": "hist",
@@ -57,14 +57,18 @@ def measure(path: Path, trials: int, seed: int) -> None:
                 print(f"{label_of(task)}: {kind}, best {done.best_flops / 1e9:.1f} GFLOP/s", flush=True)
 
 
-def trained(rows: np.ndarray, scores: np.ndarray) -> Trees:
-    """The model of ``rows`` of features and the logarithms of their speeds by their task's best."""
-    return Trees.of_xgboost(xgboost.train(PARAMETERS, xgboost.DMatrix(rows, label=scores), TREES))
+def trained(known: Sequence[tuple[np.ndarray, np.ndarray]]) -> Trees:
+    """The model of what ``transfer.estimate`` is off by: of each task rows of features, and logarithms of
+    speeds. How quick a task is as a whole is not learned, only what is quicker in it than what."""
+    off = [scores - transfer.estimate(rows) for rows, scores in known]
+    labels = np.concatenate([one - one.mean() for one in off])
+    data = xgboost.DMatrix(np.concatenate([rows for rows, _ in known]), label=labels)
+    return Trees.of_xgboost(xgboost.train(PARAMETERS, data, TREES))
 
 
 def judged(model: Trees, rows: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
     """The rank correlation, and the share of the best's speed that the first 8 by ``model`` reach."""
-    said = model(rows)
+    said = transfer.corrected(model)(rows)
     ranks = [np.argsort(np.argsort(one, kind="stable")) for one in (said, scores)]
     first = np.argsort(-said, kind="stable")[:8]
     return float(np.corrcoef(*ranks)[0, 1]), float(2.0 ** scores[first].max())
@@ -84,20 +88,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         of_task.setdefault(record.task_key, []).append(record)
     target = Target.parse("native")
     known = {key: transfer.experience(found, target, most=10**6) for key, found in of_task.items()}
-    known = {key: (rows, scores) for key, (rows, scores) in known.items() if len(rows)}
+    known = {key: (rows, scores) for key, (rows, scores) in known.items() if len(rows) >= transfer.LEAST}
     for key, (rows, scores) in known.items():
         others = [one for other, one in known.items() if other != key]
         if others:
-            model = trained(np.concatenate([r for r, _ in others]), np.concatenate([s for _, s in others]))
-            rank, share = judged(model, rows, scores)
+            rank, share = judged(trained(others), rows, scores)
             print(
                 f"{key[:58]:58} {len(rows):5} candidates, rank {rank:.2f}, first 8: {share:.2f} of the best"
             )
-    rows, scores = (np.concatenate([one[n] for one in known.values()]) for n in range(2))
-    model = trained(rows, scores)
+    model = trained(list(known.values()))
     options.output.write_text(model.to_json(), encoding="utf-8")
     size = options.output.stat().st_size
-    print(f"{options.output}: {len(model.leaf)} trees from {len(rows)} candidates, {size} bytes")
+    count = sum(len(rows) for rows, _ in known.values())
+    print(f"{options.output}: {len(model.leaf)} trees from {count} candidates, {size} bytes")
 
 
 if __name__ == "__main__":

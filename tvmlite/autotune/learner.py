@@ -40,9 +40,9 @@ TRUST = 24
 class XGBTuner(Tuner):
     """Measures what a cost model thinks quickest, and learns from it.
 
-    Half of the first ``first`` are random (16 of them if nothing was ever learned, else none), and later one in
-    ``1 / explore``: the model knows only what it has seen. ``prior`` is what is known beforehand of the loops of whatever task; the model that comes with the
-    package, unless another is given.
+    Half of the first ``first`` are random (of 16 if nothing was ever learned, else of none), and later one in
+    ``1 / explore``: the model knows only what it has seen. ``prior`` is what is known beforehand of the loops
+    of whatever task; the model that comes with the package, unless another is given.
     """
 
     name = "xgboost"
