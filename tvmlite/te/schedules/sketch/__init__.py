@@ -13,9 +13,10 @@ from tvmlite.te.schedules.injective import elementwise_loops
 from tvmlite.te.schedules.sketch.access import Digit, reads_by_formula
 from tvmlite.te.schedules.sketch.families import Alone, Row, family
 from tvmlite.te.schedules.sketch.loops import elementwise
+from tvmlite.te.schedules.sketch.nest import Nest, reduction_of
 from tvmlite.te.schedules.sketch.plan import Plan
 from tvmlite.te.schedules.sketch.rows import one_row, passes
-from tvmlite.te.schedules.sketch.tiled import Nest, reduction_of, tiled
+from tvmlite.te.schedules.sketch.tiled import tiled
 from tvmlite.te.tensor import ComputeOp
 
 
