@@ -19,7 +19,15 @@ from tvmlite.te.schedules.group import (
 from tvmlite.te.schedules.injective import elementwise_loops
 from tvmlite.te.schedules.nest import AHEAD, shared_out, whole_steps
 from tvmlite.te.schedules.sliding import sliding
-from tvmlite.te.schedules.tile import candidates, register_tile, tail_of, tile_for
+from tvmlite.te.schedules.tile import (
+    MOST_ROWS,
+    RegisterTile,
+    candidates,
+    register_tile,
+    tail_of,
+    tile_for,
+    waste,
+)
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.stage_base import GUARD
@@ -27,6 +35,9 @@ from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
 
 MOST_PANEL = 384 << 10
 """Bytes of a panel of weights of which the next is fetched ahead: both, and data, share the second cache."""
+
+MOST_ROW_TAIL = 0.15
+"""The most of the work of tiles of several rows that may lie below the last row."""
 
 ENOUGH_PANELS = 8
 """With fewer panels, and images, threads share the rows of one."""
@@ -115,9 +126,10 @@ def _packed_tile(
     config, dtype = group.config, anchor.output(0).dtype
     width, count = extent_of(pixels[-1]), extent_of(anchor.axis[1])
     best = tile_for(group.target, dtype, block, width, count, even=pixelwise or width is None)
-    default = SplitChoice((-1, best.blocks, 1, best.rows))
     height = 1 if pixelwise or len(pixels) < 2 else extent_of(pixels[-2])
     vectors = max(1, block // group.target.lanes(dtype))
+    high = _rows_at_once(best, width, height, vectors, group.target.vector_registers)
+    default = SplitChoice((-1, best.blocks, high, best.rows))
     along = product(extent_of(a) for a in pixels) if pixelwise else width
     config.define_split(
         "tile",
@@ -135,6 +147,17 @@ def _few_rows(anchor: ComputeOp) -> bool:
     images, _, *heights = (extent_of(a) for a in anchor.axis[:-1])
     known = product([images, *heights[:-1]])
     return known is not None and known < ENOUGH_ROWS
+
+
+def _rows_at_once(
+    tile: RegisterTile, width: int | None, height: int | None, vectors: int, registers: int
+) -> int:
+    """How many rows a tile of whole rows takes: what is loaded for one serves the others."""
+    if width is None or height is None or tile.rows < width:
+        return 1
+    wide = tile.blocks * vectors
+    most = min((registers - wide - 1) // (wide * width), height, MOST_ROWS)
+    return max((n for n in range(1, most + 1) if waste(height, n) <= MOST_ROW_TAIL), default=1)
 
 
 def _in_panels(anchor: ComputeOp, blocks: int) -> bool:
