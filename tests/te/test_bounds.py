@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -263,3 +265,17 @@ def test_a_row_of_fused_symbolic_axes_needs_a_tile_of_constant_size() -> None:
     y = np.empty_like(x)
     interpret(function, [x, y])
     np.testing.assert_allclose(y, x * 2 + 1, rtol=1e-6)
+
+
+def test_a_cache_that_an_inlined_stage_does_not_need_is_whole(run: Any) -> None:
+    at = te.placeholder((4,), "int32", name="at")
+    x = te.placeholder((8,), name="x")
+    a = te.compute((8, 3), lambda i, j: x[j], name="A")
+    b = te.compute((4, 3), lambda i, j: a[te.max(te.min(at[i], 7), 0), j], name="B")
+    s = te.create_schedule(b.op)
+    s.cache_read(at, "local", [b])
+    s[a].compute_inline()
+
+    given = np.arange(8, dtype="f4")
+    result = run(s, [at, x, b], [np.array([3, 9, -1, 0], "i4"), given], [(4, 3)])[0]
+    np.testing.assert_array_equal(result, np.tile(given[:3], (4, 1)))

@@ -233,6 +233,20 @@ def test_what_all_of_the_loops_read_is_there(run: Any) -> None:
     np.testing.assert_allclose(run(s, [a, c], [x], [(5, 12)])[0], x * 2 + 1, rtol=1e-6)
 
 
+@pytest.mark.parametrize("factor", [8, 16])
+def test_what_is_read_by_what_stands_in_all_of_the_loops_is_there(factor: int, run: Any) -> None:
+    a = te.placeholder((17, 6), name="A")
+    b = te.compute((17, 6), lambda i, j: a[i, j] * 2.0, name="B")
+    c = te.compute((17, 6), lambda i, j: b[i, j] + 1.0, name="C")
+    d = te.compute((17, 6), lambda i, j: c[i, j] * 3.0, name="D")
+    for place in (0, 1, 2):
+        s = te.create_schedule(d.op)
+        outer, inner = s[d].split(d.op.axis[0], factor=factor, tail="shrink")
+        s[c].compute_at(s[d], (outer, inner, d.op.axis[1])[place])
+        x = np.random.rand(17, 6).astype("f4")
+        np.testing.assert_allclose(run(s, [a, d], [x], [(17, 6)])[0], (x * 2 + 1) * 3, rtol=1e-6)
+
+
 def test_what_is_inlined_is_known_in_all_of_the_loops() -> None:
     a = te.placeholder((13,), name="A")
     b = te.compute((13,), lambda i: a[i] * 2.0, name="B")

@@ -15,7 +15,7 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder, substitute
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
-from tvmlite.te.arith import Analyzer
+from tvmlite.te.arith import Analyzer, mentions
 from tvmlite.te.expr import Expr
 from tvmlite.te.intervals import Environment, at_least, evaluate, simplify, union
 from tvmlite.te.relations import (
@@ -24,6 +24,7 @@ from tvmlite.te.relations import (
     Number,
     Ranges,
     intervals_up,
+    made_from,
     met_with,
     pass_down,
     plain,
@@ -207,7 +208,8 @@ def _set_region(
                     needed.append([_read(index, running, unrolled, bounds.analyzer) for index in place])
     with bounds.inside(stage, own=False):
         for axis, *intervals in zip(op.axis, *needed, strict=True):
-            interval = reduce(lambda a, b: union(a, b, bounds.analyzer), intervals)
+            # None where nothing is read any more: what was inlined may leave out what it was given
+            interval = reduce(lambda a, b: union(a, b, bounds.analyzer), intervals) if intervals else None
             bounds.ranges[axis] = _clip(interval, bounds.whole[axis], stage, bounds)
 
 
@@ -218,20 +220,22 @@ def running_intervals(stage: Stage, loop: IterVar | None, bounds: Bounds) -> dic
     """
     found: dict[IterVar, Interval] = {}
     outside: dict[e.Var, Interval] = {}
+    partial: set[e.Var] = set()
     inside = True
     for leaf in reversed(stage.leaf_iter_vars):
         inside = inside and leaf is not loop
         first, extent = bounds.ranges[leaf]
         running = inside and not e.is_const(extent, 1)
         found[leaf] = Interval(first, extent - 1) if running else Interval(bounds.position(leaf), 0)
-    for _, leaf in loops_around(stage):
+    for owner, leaf in loops_around(stage):
         inside = inside and leaf is not loop
         if inside:
+            partial.update(_of_tiles(owner, leaf, bounds))
             outside[bounds.loops[leaf]] = Interval(0, bounds.ranges[leaf].extent - 1)
     intervals_up(stage.relations, bounds.ranges, found)
     op = stage.op
     axes = (*op.axis, *op.reduce_axis) if isinstance(op, t.ComputeOp) else ()
-    return {bounds.variable(axis): _relax(axis, found[axis], outside, bounds) for axis in axes}
+    return {bounds.variable(axis): _relax(axis, found[axis], outside, partial, bounds) for axis in axes}
 
 
 def _read(
@@ -250,6 +254,31 @@ def _read(
     return other if fewer else known
 
 
+def _shrinks(stage: Stage, leaf: IterVar) -> bool:
+    """Whether the tiles that the loop ``leaf`` of ``stage`` runs over shrink in loops that follow it."""
+    return any(isinstance(r, Split) and r.tail == SHRINK and r.outer is leaf for r in stage.relations)
+
+
+def _of_tiles(stage: Stage, leaf: IterVar, bounds: Bounds) -> set[e.Var]:
+    """The variables of loops over tiles that shrink, of which ``leaf`` of ``stage`` is the outer; a loop of
+    one turn has none that could be found, so it stands for itself."""
+    if not _shrinks(stage, leaf):
+        return set()
+    split = next(r for r in stage.relations if isinstance(r, Split) and r.outer is leaf)
+    parts = made_from(stage.relations, [split.outer, split.inner])
+    hidden = {_ANY} if e.is_const(bounds.ranges[leaf].extent, 1) else set()
+    return hidden | {bounds.loops[one] for one in stage.leaf_iter_vars if one in parts}
+
+
+_ANY = e.Var("any", e.INDEX)
+"""Stands for a variable that may be anywhere, unseen."""
+
+
+def _all_of(extent: Extent) -> Interval:
+    """All of ``extent``."""
+    return Interval(extent.min, extent.extent - 1)
+
+
 @dataclass
 class _ByLoops:
     """The axes of a stage as expressions over its loops, and what the running loops run over."""
@@ -266,26 +295,34 @@ def _by_loops(stage: Stage, consumer: Stage, bounds: Bounds) -> _ByLoops | None:
         return None
     values = {leaf: bounds.position(leaf) for leaf in consumer.leaf_iter_vars}
     values_up(consumer.relations, bounds.ranges, values)
-    shrinking = {r.outer for r in consumer.relations if isinstance(r, Split) and r.tail == SHRINK}
     running: dict[e.Var, Interval] = {}
     around = [*((consumer, leaf) for leaf in reversed(consumer.leaf_iter_vars)), *loops_around(consumer)]
-    for _, leaf in around:
+    for owner, leaf in around:
         if leaf is stage.attach_ivar:
             break
-        if leaf in shrinking:
+        if _shrinks(owner, leaf):
             return None
         running[bounds.loops[leaf]] = Interval(0, bounds.ranges[leaf].extent - 1)
     axes = (*op.axis, *op.reduce_axis)
     return _ByLoops({bounds.variable(a): e.convert(values[a], e.INDEX) for a in axes}, running)
 
 
-def _relax(axis: IterVar, interval: Interval, outside: dict[e.Var, Interval], bounds: Bounds) -> Interval:
-    """``interval`` of ``axis`` while the loops ``outside``, on which its low end may depend, run too."""
+def _relax(
+    axis: IterVar,
+    interval: Interval,
+    outside: dict[e.Var, Interval],
+    partial: set[e.Var],
+    bounds: Bounds,
+) -> Interval:
+    """``interval`` of ``axis`` while the loops ``outside`` run too, on which its low end may depend. Those
+    of ``partial`` run in further loops as well, which are not seen."""
+    if _ANY in partial or (isinstance(interval.low, Expr) and mentions(interval.low, tuple(partial))):
+        return _all_of(bounds.whole[axis])
     if not outside or isinstance(interval.low, int):
         return interval
     low = evaluate(interval.low, outside, bounds.analyzer)
     if low is None:
-        return Interval(bounds.whole[axis].min, bounds.whole[axis].extent - 1)
+        return _all_of(bounds.whole[axis])
     return Interval(low.low, low.width + interval.width)
 
 
