@@ -209,3 +209,11 @@ def test_quotients_that_are_0_or_1_are_summed_as_such(dtype: str, quotient: Any)
     s = te.create_schedule(b.op)
     s[b].unroll(k)
     check(s)
+
+
+@pytest.mark.parametrize("narrow", ["float16", "bfloat16"])
+def test_the_least_doubles_are_halves_of_zero(narrow: str) -> None:
+    a = te.placeholder((4,), "uint64", name="A")
+    b = te.compute((4,), lambda i: te.reinterpret("float64", a[i] % 3 + 1).astype(narrow), name="B")
+    c = te.compute((4,), lambda i: (b[i].astype("float64") * -1.0).astype(narrow), name="C")
+    check(te.create_schedule(c.op))

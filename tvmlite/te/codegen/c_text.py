@@ -179,7 +179,7 @@ class Helpers:
             f"    uint32_t wide = {bits}(near);\n"
             "    double lost = (double)near - a;\n"
             "    if (lost != 0 && lost == lost && (wide & 1u) == 0) {\n"
-            "        wide = (near > 0) == (lost > 0) ? wide - 1u : wide + 1u;\n    }\n"
+            "        wide = near != 0 && (near > 0) == (lost > 0) ? wide - 1u : wide + 1u;\n    }\n"
             f"    return {make}(wide);"
         )
 
