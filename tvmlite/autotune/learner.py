@@ -120,13 +120,14 @@ class XGBTuner(Tuner):
         return chosen
 
     def _best(self, count: int) -> list[int]:
-        """Of what was lowered and not measured, the best by the model; of those that look the same, one."""
+        """Of what was lowered and not measured, the best by the model; of those that look alike, their
+        features the same to a power of two, one: there is more to be learned from the next."""
         numbers, scores = self._scored()
         chosen: list[int] = []
         looks: set[bytes] = set()
         for place in np.argsort(-scores, kind="stable").tolist():
             number = numbers[place]
-            look = self._rows[number].tobytes()
+            look = np.round(self._rows[number]).tobytes()
             if number not in self.proposed and look not in looks and len(chosen) < count:
                 chosen.append(number)
                 looks.add(look)
