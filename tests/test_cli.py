@@ -414,7 +414,8 @@ def test_the_module_is_the_command(folder: Path) -> None:
 
 
 def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlite: Run, folder: Path) -> None:
-    tuned = tvmlite("tune", "conv.onnx", "-o", "tune.jsonl", "--trials", "4", "--tuner", "random")
+    search = ("--trials", "4", "--tuner", "random", "--report", "tune.html")
+    tuned = tvmlite("tune", "conv.onnx", "-o", "tune.jsonl", *search)
     compiled = tvmlite(
         "compile", "conv.onnx", "-o", "net.so", "--records", "tune.jsonl", "--report", "--require-tuned"
     )
@@ -424,6 +425,7 @@ def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlit
 
     assert tuned.status == 0, tuned.err
     assert "of the default, 4 trials" in tuned.out
+    assert "<h1>conv.onnx</h1>" in (folder / "tune.html").read_text(encoding="utf-8")
     assert compiled.status == 0, compiled.err
     assert "tuned conv2d" in compiled.out
     assert timed.status == 0, timed.err

@@ -51,7 +51,9 @@ def main(options: argparse.Namespace) -> int:
     if options.report is not None:
         notes = [*([str(tuned.turns)] if tuned.turns else []), *tuned.notes]
         times = tuned.kernel_times()
-        report.write(options.report, tuned.kernels, title=options.model, times=times, peak=peak, notes=notes)
+        report.write(
+            options.report, tuned.kernels, title=str(options.model), times=times, peak=peak, notes=notes
+        )
         print(f"{options.report}: what came of it")
     print(f"{options.output}: take it with tvmlite compile {options.model} --records {options.output}")
     return 0
