@@ -104,8 +104,7 @@ def store(w: Writer, where: Place, value: str) -> None:
     if where.mask is not None:
         _store_masked(w, where, raw, type_)
     elif lanes == 1 or where.stride in (1, -1):
-        address = _address(w, where, 1 - lanes if where.stride == -1 else 0)
-        w.do(f"store {type_} {raw}, ptr {address}, align {where.alignment}")
+        _store_whole(w, where, 1 - lanes if where.stride == -1 else 0, raw, type_)
     else:
         element = memory_type(w, dtype)
         for lane in range(lanes):
@@ -149,9 +148,59 @@ def _lane_address(w: Writer, where: Place, lane: int) -> str:
 
 
 def _load_whole(w: Writer, where: Place, offset: int, lanes: int) -> str:
-    type_ = memory_type(w, where.buffer.dtype, lanes)
-    raw = w.emit(f"load {type_}, ptr {_address(w, where, offset)}, align {where.alignment}")
-    return from_memory(w, raw, where.buffer.dtype, lanes)
+    return from_memory(w, _raw_whole(w, where, offset, lanes), where.buffer.dtype, lanes)
+
+
+def _raw_whole(w: Writer, where: Place, offset: int, lanes: int) -> str:
+    dtype, result = where.buffer.dtype, ""
+    for first, count in _pieces(where, lanes):
+        address = _address(w, where, offset + first)
+        piece = w.emit(f"load {memory_type(w, dtype, count)}, ptr {address}, align {where.alignment}")
+        if count == lanes:
+            return piece
+        result = _joined(w, memory_type(w, dtype), result, first, piece, count)
+    return result
+
+
+def _store_whole(w: Writer, where: Place, offset: int, raw: str, type_: str) -> None:
+    dtype = where.buffer.dtype
+    for first, count in _pieces(where, where.lanes):
+        piece, piece_type = raw, memory_type(w, dtype, count)
+        if count == 1 and where.lanes > 1:
+            piece = w.emit(f"extractelement {type_} {raw}, i64 {first}")
+        elif count < where.lanes:
+            piece = _shuffle(w, type_, raw, "poison", list(range(first, first + count)))
+        address = _address(w, where, offset + first)
+        w.do(f"store {piece_type} {piece}, ptr {address}, align {where.alignment}")
+
+
+def _pieces(where: Place, lanes: int) -> list[tuple[int, int]]:
+    """First lane and lanes of the parts in which consecutive elements are accessed.
+
+    On our own stack those are of powers of two: an array that LLVM 22 brings into registers as vectors of
+    five, say, and that is also accessed element by element, is wrong in the fifth lane on AVX-512.
+    """
+    if not where.own:
+        return [(0, lanes)]
+    found, first = [], 0
+    while first < lanes:
+        count = 1 << ((lanes - first).bit_length() - 1)
+        found.append((first, count))
+        first += count
+    return found
+
+
+def _joined(w: Writer, element: str, front: str, first: int, piece: str, count: int) -> str:
+    """The ``first`` elements of ``front``, and behind them the ``count`` of ``piece``."""
+    if not first:
+        return piece
+    front_type, lanes = vector(element, first), first + count
+    if count == 1:
+        wide = _shuffle(w, front_type, front, "poison", [*range(first), -1])
+        return w.emit(f"insertelement {vector(element, lanes)} {wide}, {element} {piece}, i64 {first}")
+    padding = [-1] * (first - count)
+    longer = _shuffle(w, vector(element, count), piece, "poison", [*range(count), *padding])
+    return _shuffle(w, front_type, front, longer, list(range(lanes)))
 
 
 def _has_windows(stride: int, lanes: int) -> bool:
@@ -231,10 +280,9 @@ def _masked(w: Writer, address: str, where: Place, type_: str, mask: str) -> str
 def _store_masked(w: Writer, where: Place, raw: str, type_: str) -> None:
     masks, mask = vector("i1", where.lanes), where.mask
     if where.own:  # a masked store to the stack would keep the buffer out of registers
-        address = _address(w, where, 0)
-        old = w.emit(f"load {type_}, ptr {address}, align {where.alignment}")
+        old = _raw_whole(w, where, 0, where.lanes)
         new = w.emit(f"select {masks} {mask}, {type_} {raw}, {type_} {old}")
-        w.do(f"store {type_} {new}, ptr {address}, align {where.alignment}")
+        _store_whole(w, where, 0, new, type_)
         return
     if where.stride == 1:
         address = _address(w, where, 0, inside=False)
