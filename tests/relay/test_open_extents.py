@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import tvmlite
-from tvmlite import relay
+from tvmlite import relay, te
 from tvmlite.core.target import Target
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Function, Module, var
@@ -39,6 +39,17 @@ def test_attributes_follow() -> None:
     plain, _ = with_plain_extents(group)
 
     assert show_shape(plain.body["size"]) == "(extent0 * 2, extent1 * 3)"  # type: ignore[index]
+
+
+def test_a_quotient_that_may_be_negative_is_no_dimension() -> None:
+    x = var("x", (h, w))
+    begin = (te.max((h - w) // 2, 0), (w + 1) // 2)
+    group = Function((x,), make("strided_window", x, begin=begin, shape=(1, 1), strides=(1, 1)))
+
+    plain, _ = with_plain_extents(group)
+
+    assert str(plain.body["begin"][0]) == "max((extent0 - extent1) // 2, 0)"  # type: ignore[index]
+    assert str(plain.body["begin"][1]) == "extent2"  # type: ignore[index]
 
 
 def test_numbers_and_types_that_do_not_follow_stay() -> None:

@@ -68,9 +68,12 @@ def test_outputs_are_written_in_place_when_given(add: CompiledFunction) -> None:
 
 
 def test_outputs_are_made_when_left_out(add: CompiledFunction) -> None:
-    c = add(A, B)
-    np.testing.assert_array_equal(c, A + B)
-    assert c.__array_interface__["data"][0] % 64 == 0
+    np.testing.assert_array_equal(add(A, B), A + B)
+
+
+def test_large_outputs_are_aligned(join: CompiledFunction) -> None:
+    made = join(np.zeros(4096, np.float32), np.ones(4096, np.float32))
+    assert made.__array_interface__["data"][0] % 64 == 0
 
 
 def test_arguments_go_by_name_too(add: CompiledFunction) -> None:

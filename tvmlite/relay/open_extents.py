@@ -14,6 +14,7 @@ from tvmlite.relay.op import Fuse
 from tvmlite.relay.ops.assume import promises
 from tvmlite.relay.types import TensorType, TupleType, Type, dim, is_symbolic, normal_dim, same_type
 from tvmlite.te import expr as e
+from tvmlite.te.arith import Analyzer
 
 Values = dict[e.SizeVar, e.Expr]
 """Dimensions of a kernel, and what its caller gives for them."""
@@ -26,6 +27,7 @@ def with_plain_extents(group: Function) -> tuple[Function, Values]:
                                                 {extent0: n, extent1: (h + 31) // 32}
 
     Index arithmetic of a kernel is then of plain variables, and what extents are multiples of still shows.
+    A dimension is at least 0: what is not proved to be so, as a number in an attribute, stays as it is.
     A group stays as it is where its messages speak of dimensions, and where its types do not follow any more
     from those of its parameters: one extent may be known to be half of another.
     """
@@ -71,7 +73,8 @@ class _Names:
         return TensorType(self.value(type_.shape), type_.dtype)
 
     def _named(self, value: Any) -> Any:
-        if not isinstance(value, (e.FloorDiv, e.FloorMod, e.SizeVar)):
+        whole = isinstance(value, (e.FloorDiv, e.FloorMod)) and Analyzer().prove(e.convert(value >= 0))
+        if not whole and not isinstance(value, e.SizeVar):
             return value.map_children(self._named)
         key = str(value)
         if key not in self._known:

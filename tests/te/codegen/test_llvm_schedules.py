@@ -157,3 +157,36 @@ def test_an_int8_product_is_summed_in_int32(native: Target) -> None:
     y = generator.integers(0, 256, (33, 20), dtype="uint8")
 
     np.testing.assert_array_equal(build(s, [a, b, c], native)(x, y), x.astype("int32") @ y.astype("int32"))
+
+
+@pytest.mark.parametrize("columns", [3, 5, 7])
+def test_sums_by_channel_are_read_as_rows_of_odd_length(columns: int, native: Target) -> None:
+    """LLVM 22 loses the last lane of five in AVX-512's registers."""
+    size, depth = 14, 16
+    x, w = te.placeholder((depth, size, size), name="X"), te.placeholder((8, depth, 16), name="W")
+    k = te.reduce_axis((0, depth), name="k")
+    c = te.compute((128, size, size), lambda o, i, j: te.sum(x[k, i, j] * w[o // 16, k, o % 16], k), name="C")
+    s = te.create_schedule(c.op)
+    sums = s.cache_write(c, "local")
+    o, i, j = s[c].op.axis
+    blocks, channel = s[c].split(o, factor=16)
+    rows, row = s[c].split(i, factor=5)
+    tiles, column = s[c].split(j, factor=columns)
+    s[c].reorder(tiles, rows, blocks, channel, row, column)
+    s[c].parallel(s[c].fuse(tiles, rows))
+    s[c].unroll(channel)
+    s[c].unroll(row)
+    s[c].vectorize(column)
+    s[sums].compute_at(s[c], blocks)
+    lane, *inner = s[sums].op.axis
+    steps, step = s[sums].split(*s[sums].op.reduce_axis, factor=4)
+    s[sums].reorder(steps, step, *inner, lane)
+    for axis in (step, *inner):
+        s[sums].unroll(axis)
+    s[sums].vectorize(lane)
+    a, b = normal(depth, size, size), normal(8, depth, 16)
+
+    made = build(s, [x, w, c], native)(a, b)
+
+    expected = np.einsum("kij,okl->olij", a, b).reshape(128, size, size)
+    np.testing.assert_allclose(made, expected, rtol=1e-4, atol=1e-4)
