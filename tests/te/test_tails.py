@@ -258,3 +258,20 @@ def test_what_is_inlined_is_known_in_all_of_the_loops() -> None:
 
     with pytest.raises(ScheduleError, match="prefetch: stage C does not read B any more"):
         te.lower(s, [a, c])
+
+
+def test_a_tail_that_is_empty_for_every_size_has_no_loops(loops: Any) -> None:
+    n = te.size_var("n")
+    A = te.placeholder((n, 2), name="A")
+    B = te.compute((n, 2), lambda i, j: A[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    fused = s[B].fuse(*B.op.axis)
+    s[B].split(fused, factor=2, tail="shrink")
+
+    assert loops(s, [A, B]) == text(
+        """
+        for i.j.fused.outer in range(0, n):
+            for i.j.fused.inner in range(0, 2):
+                B[i.j.fused.outer, i.j.fused.inner] = A[i.j.fused.outer, i.j.fused.inner] + 1.0
+        """
+    )

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import substitute
+from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.relations import Ranges, made_from, shrinking
@@ -36,9 +37,11 @@ def smaller_tiles(
                 continue
             _check_outer(stage, split)
             if within is None or split.outer in within:
+                tiles = shrinking(ranges[split.parent].extent, split.factor)
                 after[split.outer] = [
                     _renamed(build(_by_piece(schedule, number, place, piece), split.outer))
-                    for piece in range(1, len(shrinking(ranges[split.parent].extent, split.factor)))
+                    for piece in range(1, len(tiles))
+                    if not arith.equal(tiles[piece].turns, 0)
                 ]
     return after
 
