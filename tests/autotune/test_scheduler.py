@@ -80,6 +80,15 @@ def test_a_task_whose_trials_all_fail_waits_in_the_end() -> None:
     assert results[1].best is not None
 
 
+def test_a_task_that_got_no_trial_says_so() -> None:
+    tasks = tasks_of(64, 96)
+
+    results = autotune.tune(tasks, trials=4, runner=Told({task.key: [1e-3] for task in tasks}))
+
+    untried = [str(one) for one in results if one.best is None]
+    assert untried == ["tests.matmul(96, 16, 16): not tried: all trials or the time went to other tasks"]
+
+
 def test_each_task_is_stopped_early_by_itself() -> None:
     tasks = tasks_of(64, 96)
     machine = Told({tasks[0].key: [1e-3], tasks[1].key: [1e-3 - 1e-6 * n for n in range(90)]})

@@ -58,6 +58,8 @@ class Tuned:
         return None if self.best is None else rule_of(self.best.config)
 
     def __str__(self) -> str:
+        if self.best is None and not self.progress.trials:
+            return f"{label_of(self.task)}: not tried: all trials or the time went to other tasks"
         if self.best is None:
             return f"{label_of(self.task)}: nothing could be measured: {_failures(self.progress)}"
         speed = self.task.flop / self.best.cost / 1e9
