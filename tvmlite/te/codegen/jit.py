@@ -123,12 +123,15 @@ def _engine() -> llvm.orcjit.LLJIT:
 def _the_engine() -> llvm.orcjit.LLJIT:
     """The process's one linker of compiled code; the C library's mathematics are made visible to it.
 
-    It is never disposed of: code of the thread pool may run until the very end of the process.
+    It is never disposed of: code of the thread pool may run until the very end of the process. It is LLVM's
+    newer linker, JITLink: the older lays a function and its constants out apart, and after thousands of loads
+    they may be more than 2 GB apart, where the small code model's addresses end, and LLVM aborts.
     """
     if not hasattr(ctypes.CDLL(None), "erff"):
         ctypes.CDLL(ctypes.util.find_library("m"), mode=ctypes.RTLD_GLOBAL)
     triple, cpu, features = processor.host()
-    return _kept(llvm.create_lljit_compiler(_machine(triple, cpu, ",".join(features))))
+    machine = _machine(triple, cpu, ",".join(features))
+    return _kept(llvm.create_lljit_compiler(machine, use_jit_link=True))
 
 
 def _machine(triple: str, cpu: str, features: str) -> llvm.TargetMachine:
