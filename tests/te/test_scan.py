@@ -32,7 +32,7 @@ def holds(s: Any, args: Any, run: Any, given: np.ndarray, *wanted: np.ndarray) -
         results.append(list(made) if isinstance(made, tuple) else [made])
     for result in results:
         for got, want in zip(result, wanted, strict=True):
-            np.testing.assert_allclose(got, want, rtol=1e-5)
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
 
 
 def test_rows_are_computed_one_after_the_other_in_one_array(loops: Any, run: Any) -> None:
