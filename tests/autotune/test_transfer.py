@@ -16,7 +16,7 @@ from tvmlite.autotune.loop_features import NAMES, loop_features
 from tvmlite.autotune.measure import Candidate, Outcome
 from tvmlite.core.target import Target
 
-pytest.importorskip("xgboost")
+pytest.importorskip("xgboost", reason="xgboost is of the extra tune")
 
 
 class PrefersVectors(MadeUpMachine):

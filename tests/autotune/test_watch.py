@@ -40,7 +40,7 @@ def test_without_a_terminal_there_are_lines(task: Task, monkeypatch: pytest.Monk
 
 
 def test_on_a_terminal_there_is_a_table(task: Task) -> None:
-    pytest.importorskip("rich")
+    pytest.importorskip("rich", reason="rich is of the extra tune")
     stream = Terminal()
 
     with Watch(budget=600, peak=1e9, labels={task.key: "the product"}, stream=stream) as watch:

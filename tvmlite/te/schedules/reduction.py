@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tvmlite.te.schedules.group import (
     Group,
     extent_of,
@@ -73,7 +75,11 @@ def _several_results(stage: Stage, op: ComputeOp, parallel: bool) -> None:
 
 def _rows(group: Group, op: ComputeOp, host: Tensor, formula: ComputeOp, parallel: bool) -> None:
     """Each result from a row of its own, read in vectors."""
-    partials = reduce_row(group, op, formula, partial_vectors(group, formula))
+    place_rows(group, op, host, reduce_row(group, op, formula, partial_vectors(group, formula)), parallel)
+
+
+def place_rows(group: Group, op: ComputeOp, host: Tensor, partials: Sequence[Tensor], parallel: bool) -> None:
+    """Compute ``op``, and the partial results it is combined of, in one loop over all results of ``host``."""
     axes, stage = group.axes(host), group.stage(host)
     if not axes:
         return

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tvmlite.te.schedules.group import extent_of, lanes_of, product, work_of, worth_threads
 from tvmlite.te.schedules.injective import vectorize
-from tvmlite.te.schedules.reduction import reads_along_reduction, reduce_columns, reduce_row
+from tvmlite.te.schedules.reduction import place_rows, reads_along_reduction, reduce_columns, reduce_row
 from tvmlite.te.schedules.sketch.plan import Plan
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
@@ -21,17 +21,7 @@ def one_row(plan: Plan, op: ComputeOp, host: Tensor) -> None:
     _settle(plan, op)
     formula = group.formula(op)
     parallel = worth_threads(work_of(formula))
-    partials = partial_results(plan, op, formula)
-    axes, stage = group.axes(host), group.stage(host)
-    if not axes:
-        return
-    place = stage.fuse(*axes)
-    if parallel:
-        stage.parallel(place)
-    if host.op is not op:
-        group.stage(op).compute_at(stage, place)
-    for partial in partials:
-        group.stage(partial).compute_at(stage, place)
+    place_rows(group, op, host, partial_results(plan, op, formula), parallel)
 
 
 def partial_results(plan: Plan, op: ComputeOp, formula: ComputeOp) -> list[Tensor]:
