@@ -81,6 +81,41 @@ def test_a_huge_extent_does_not_overflow(library: ctypes.CDLL) -> None:
     assert all(a[1] == b[0] for a, b in itertools.pairwise(pieces))
 
 
+def test_each_thread_takes_its_own_share_first(library: ctypes.CDLL) -> None:
+    library.tvmlite_set_num_threads(3)
+    together, taken = threading.Barrier(3, timeout=60), set[tuple[int, int]]()
+
+    @BODY
+    def body(_: int, begin: int, end: int, thread: int) -> int:
+        taken.add((begin, thread))
+        together.wait()  # nobody comes back for a second chunk
+        return 0
+
+    for _ in range(5):
+        assert library.tvmlite_parallel_for(body, None, ctypes.c_int64(3)) == 0
+
+    assert taken == {(0, 0), (1, 1), (2, 2)}
+
+
+@pytest.mark.parametrize("held", [0, 1, 2])
+def test_a_thread_that_is_done_takes_what_is_left_of_others_shares(library: ctypes.CDLL, held: int) -> None:
+    library.tvmlite_set_num_threads(3)
+    counted, others_done, met = threading.Lock(), threading.Event(), np.zeros(12, np.int64)
+
+    @BODY
+    def body(_: int, begin: int, end: int, thread: int) -> int:
+        if begin == 4 * held:  # the first chunk of a share: the other three have to go to others
+            return 0 if others_done.wait(60) else 1
+        with counted:
+            met[begin:end] += 1
+            if met.sum() == 11:
+                others_done.set()
+        return 0
+
+    assert library.tvmlite_parallel_for(body, None, ctypes.c_int64(12)) == 0
+    assert met.sum() == 11
+
+
 def test_nested_loops_run_serially(library: ctypes.CDLL) -> None:
     library.tvmlite_set_num_threads(2)
     counts: list[int] = []

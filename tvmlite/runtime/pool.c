@@ -1,10 +1,13 @@
 /* The thread pool of compiled code: parallel loops, the number of threads, and a clock.
  *
- * One job runs at a time. Its chunks are handed out by one 64-bit word, (epoch, chunk count, next chunk),
- * advanced by compare-and-swap: an idle thread needs nothing else to take part, and a thread that comes
- * late, with the word of a job that is over, fails to swap and looks again. The caller works too. A caller
- * that finds the pool busy (another thread's job, or its own when loops are nested) runs its loop itself.
- * Threads spin for a moment, then sleep; a child of fork starts threads of its own when it first needs them.
+ * One job runs at a time. Each thread has a share of its chunks, which lie side by side, and takes them by
+ * advancing its own word, (epoch, chunks taken), by compare-and-swap; then it takes what is left of others'
+ * shares. So a loop carried out again and again finds in each processor's cache what that read the time
+ * before, and nobody waits for a thread that sleeps. A word of an older epoch stands for a share of which
+ * nothing is taken: a job is published by one word, (epoch, threads, chunks), and a thread that comes late,
+ * with the word of a job that is over, finds all shares taken. The caller works too. A caller that finds the
+ * pool busy (another thread's job, or its own when loops are nested) runs its loop itself. Threads spin for
+ * a moment, then sleep; a child of fork starts threads of its own when it first needs them.
  *
  * C99 with the atomics of GCC and Clang. Elsewhere, or with TVMLITE_SERIAL defined, loops run serially.
  */
@@ -65,24 +68,24 @@ int32_t tvmlite_get_num_threads(void) { return 1; }
 #endif
 
 enum { MAX_THREADS = 1024, CHUNKS_A_THREAD = 4, SPINS = 3000, STACK_BYTES = 4 << 20 };
+enum { CHUNK_BITS = 13, THREAD_BITS = 11, EPOCH_AT = CHUNK_BITS + THREAD_BITS };
 
 #define LOAD(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
 #define STORE(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
 
 /* Two cache lines: what idle threads watch, and what working threads write. */
 static struct {
-    uint64_t word;       /* epoch << 32 | chunk count << 16 | next chunk */
+    uint64_t word;       /* epoch, number of threads, number of chunks */
     uint32_t generation; /* jobs published; sleeping workers wait for it to change */
     uint32_t sleepers;
     tvmlite_body body;
     void *closure;
     int64_t extent;
-    int32_t threads; /* of this job: workers numbered above keep out of it */
     int32_t started; /* workers that exist; changed only by who holds `busy` */
 } job __attribute__((aligned(128)));
 
 static struct {
-    uint32_t done; /* chunks finished; the caller waits for it */
+    uint32_t done; /* chunks that workers have finished; the caller waits for it */
     uint32_t caller_sleeps;
     int32_t result;
     uint32_t busy;
@@ -90,6 +93,11 @@ static struct {
     int32_t owner;  /* the process whose threads these are; negative while it is setting up */
     int32_t has_key;
 } state __attribute__((aligned(128)));
+
+/* What is taken of each thread's share, (epoch, chunks), each in a cache line of its own. */
+static struct {
+    uint64_t word __attribute__((aligned(64)));
+} share[MAX_THREADS];
 
 static pthread_key_t thread_key; /* holds a worker's number; none for a caller, whose number is 0 */
 
@@ -190,7 +198,7 @@ static int64_t own_number(void) {
     return LOAD(state.has_key) ? (int64_t)(intptr_t)pthread_getspecific(thread_key) : 0;
 }
 
-static void run_chunk(uint32_t chunk, uint32_t count, int64_t thread) {
+static void run_chunk(int64_t chunk, int64_t count, int64_t thread) {
     int64_t size = job.extent / count, longer = job.extent % count;
     int64_t begin = chunk * size + (chunk < longer ? chunk : longer);
     int64_t end = begin + size + (chunk < longer);
@@ -201,24 +209,48 @@ static void run_chunk(uint32_t chunk, uint32_t count, int64_t thread) {
             (void)__atomic_compare_exchange_n(&state.result, &none, code, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
         }
     }
-    if (__atomic_add_fetch(&state.done, 1, __ATOMIC_SEQ_CST) == count &&
-        __atomic_load_n(&state.caller_sleeps, __ATOMIC_SEQ_CST)) {
-        wake(&state.done, 1);
+}
+
+/* Take what is left of the share of `owner` in the job of `word`; how many chunks that were. The swap succeeds
+ * only while its job is unfinished, so what is read of the job until the chunk is done belongs to that job. */
+static uint32_t take_share(int64_t owner, uint64_t word, int64_t thread) {
+    int64_t count = (int64_t)(word & ((1 << CHUNK_BITS) - 1));
+    int64_t threads = (int64_t)(word >> CHUNK_BITS & ((1 << THREAD_BITS) - 1));
+    int64_t first = owner * count / threads, mine = (owner + 1) * count / threads - first;
+    uint64_t epoch = word >> EPOCH_AT, taken = LOAD(share[owner].word);
+    uint32_t done = 0;
+    for (;;) {
+        int64_t next = taken >> EPOCH_AT == epoch ? (int64_t)(taken & ((1 << EPOCH_AT) - 1)) : 0;
+        if (next >= mine || taken >> EPOCH_AT > epoch) {
+            return done;
+        }
+        if (__atomic_compare_exchange_n(&share[owner].word, &taken, epoch << EPOCH_AT | (uint64_t)(next + 1), 0,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            run_chunk(first + next, count, thread);
+            done++;
+            taken = LOAD(share[owner].word);
+        }
     }
 }
 
-/* Take chunks until none is left. The swap succeeds only while its job is unfinished, so what is read of the
- * job between loading the word and swapping it, and until the chunk is done, belongs to that job. */
-static void take_chunks(int64_t thread) {
+/* Take chunks until none is left: first one's own, then others'. How many that were. */
+static uint32_t take_chunks(int64_t thread) {
     uint64_t word = LOAD(job.word);
-    for (;;) {
-        uint32_t count = (uint32_t)(word >> 16) & 0xffff, next = (uint32_t)word & 0xffff;
-        if (next >= count || thread >= __atomic_load_n(&job.threads, __ATOMIC_RELAXED)) {
-            return;
-        }
-        if (__atomic_compare_exchange_n(&job.word, &word, word + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-            run_chunk(next, count, thread);
-            word = LOAD(job.word);
+    int64_t threads = (int64_t)(word >> CHUNK_BITS & ((1 << THREAD_BITS) - 1));
+    uint32_t done = 0;
+    for (int64_t k = 0; thread < threads && k < threads && LOAD(job.word) == word; k++) {
+        int64_t owner = thread + k < threads ? thread + k : thread + k - threads;
+        done += take_share(owner, word, thread);
+    }
+    return done;
+}
+
+static void work(int64_t thread) {
+    uint32_t done = take_chunks(thread);
+    if (done > 0) {
+        (void)__atomic_add_fetch(&state.done, done, __ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&state.caller_sleeps, __ATOMIC_SEQ_CST)) {
+            wake(&state.done, 1);
         }
     }
 }
@@ -228,7 +260,7 @@ static void *worker(void *number) {
     for (;;) {
         uint32_t seen = LOAD(job.generation);
         int spins = 0;
-        take_chunks((int64_t)(intptr_t)number);
+        work((int64_t)(intptr_t)number);
         while (spins < SPINS && LOAD(job.generation) == seen) {
             PAUSE();
             spins++;
@@ -285,23 +317,24 @@ static int is_ready(void) {
     job.started = 0;
     job.sleepers = 0;
     state.caller_sleeps = 0;
-    STORE(job.word, LOAD(job.word) & ~(uint64_t)0xffffffff);
+    STORE(job.word, LOAD(job.word) >> EPOCH_AT << EPOCH_AT);
     STORE(state.busy, 0);
     STORE(state.owner, self);
     return 1;
 }
 
-static void publish(uint32_t chunks) {
-    uint64_t epoch = (LOAD(job.word) >> 32) + 1;
+static void publish(uint32_t chunks, int32_t threads) {
+    uint64_t epoch = (LOAD(job.word) >> EPOCH_AT) + 1;
     int32_t sleepers, helpers = (int32_t)chunks - 1;
-    STORE(job.word, epoch << 32 | (uint64_t)chunks << 16);
+    STORE(job.word, epoch << EPOCH_AT | (uint64_t)threads << CHUNK_BITS | chunks);
     (void)__atomic_add_fetch(&job.generation, 1, __ATOMIC_SEQ_CST);
     sleepers = (int32_t)__atomic_load_n(&job.sleepers, __ATOMIC_SEQ_CST);
     if (sleepers > 0) { /* when there are workers who must keep out, any of them might be woken: wake all */
-        wake(&job.generation, job.started < job.threads && helpers < sleepers ? helpers : sleepers);
+        wake(&job.generation, job.started < threads && helpers < sleepers ? helpers : sleepers);
     }
 }
 
+/* Wait until workers have done `chunks` chunks. */
 static void wait_for_workers(uint32_t chunks) {
     for (int spins = 0; spins < SPINS && LOAD(state.done) != chunks; spins++) {
         PAUSE();
@@ -336,12 +369,10 @@ int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent) {
     job.body = body;
     job.closure = closure;
     job.extent = extent;
-    __atomic_store_n(&job.threads, threads, __ATOMIC_RELAXED);
     STORE(state.done, 0);
     STORE(state.result, 0);
-    publish(chunks);
-    take_chunks(0);
-    wait_for_workers(chunks);
+    publish(chunks, threads);
+    wait_for_workers(chunks - take_chunks(0));
     result = LOAD(state.result);
     STORE(state.busy, 0);
     return result;
