@@ -115,7 +115,7 @@ def _options() -> argparse.Namespace:
 
 def _row(name: str, model: onnx.ModelProto, threads: int, options: argparse.Namespace) -> bool:
     """Measure one model and print its row; whether it is right and within its bar."""
-    inputs = _inputs(model)
+    inputs = inputs_of(model)
     runs = _runs(model, inputs, threads, options)
     answers = {key: [np.array(one) for one in run()] for key, run in runs.items()}
     times = _interleaved(runs, options.rounds, CLOCKS[options.clock])
@@ -156,7 +156,7 @@ def _accuracy(made: list[np.ndarray], exact: list[np.ndarray]) -> str:
     return f"off by {_gap(made, exact):.1e} of the largest value; greatest of a row the same in {same}/{rows}"
 
 
-def _inputs(model: onnx.ModelProto) -> dict[str, np.ndarray]:
+def inputs_of(model: onnx.ModelProto) -> dict[str, np.ndarray]:
     """Seeded inputs: normal floats, ids, and masks of ones."""
     rng = np.random.default_rng(0)
     held = {one.name for one in model.graph.initializer}

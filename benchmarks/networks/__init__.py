@@ -1,4 +1,4 @@
-"""The models that ``models.py`` measures: built here of seeded random weights, or from the onnx package."""
+"""The models that ``models.py`` measures: built here of seeded random weights, or from installed packages."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from networks.encoder import encoder
 from networks.recurrent import lstm
 from networks.residual import resnet18, resnet50
 from networks.separable import mobilenet_v2
+from networks.text import text_models
 from tvmlite import zoo
 
 BUILT: dict[str, Callable[[], onnx.ModelProto]] = {
@@ -27,9 +28,10 @@ BUILT: dict[str, Callable[[], onnx.ModelProto]] = {
 
 def names() -> list[str]:
     """Every model there is."""
-    return [*BUILT, *zoo.light_names()]
+    return [*BUILT, *zoo.light_names(), *text_models()]
 
 
 def model(name: str) -> onnx.ModelProto:
     """The model ``name``, its sizes fixed, its batch 1."""
-    return BUILT[name]() if name in BUILT else zoo.light_model(name)
+    built = BUILT | text_models()
+    return built[name]() if name in built else zoo.light_model(name)

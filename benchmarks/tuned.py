@@ -1,0 +1,151 @@
+"""Whole models before and after tuning, and onnxruntime (float32), timed in turns.
+
+    python benchmarks/tuned.py light_squeezenet ocr_rec --budget 1m
+    python benchmarks/tuned.py light_squeezenet --budget 1m 5m 20m --threads 1 --folder records
+    python benchmarks/tuned.py light_squeezenet --budget 1m --folder records --measure    once more
+
+Each budget is tuned from nothing, into ``FOLDER/MODEL.BUDGET.THREADSt.jsonl``. A row gives how many kernels
+have their schedule from a record, milliseconds of each, the gain (untuned / tuned) with its 95% interval, and
+tuned / onnxruntime. The bars: no gain below 1 beyond doubt, no more than 1.1 times onnxruntime's time; a miss
+makes the status 1. The load is printed with each row: tuning holds what it says on a busy machine as well,
+figures of this table do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import networks
+import numpy as np
+import onnx
+from models import CLOCKS, PAUSE, TURN, inputs_of
+
+import tvmlite
+from tvmlite import runtime
+from tvmlite.artifact import CompiledModule
+from tvmlite.autotune.tune import seconds_of
+from tvmlite.autotune.watch import Watch
+from tvmlite.commands.bench import onnxruntime_session
+from tvmlite.relay.frontend import from_onnx
+from tvmlite.runtime import timing
+from tvmlite.samples import TOLERANCE, relative_gap
+
+BAR = 1.1
+"""The most that a tuned model may take, of onnxruntime's time."""
+
+HEAD = (
+    f"{'model':20} {'budget':>6} threads   replaced    untuned      tuned  onnxruntime  "
+    "gain                   /ort   load"
+)
+
+Run = Callable[[], list[np.ndarray]]
+
+
+def main() -> int:
+    """Tune and print the table; 1 if a model is wrong, slower than before, or over the bar."""
+    options = _options()
+    processors = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, processors[: options.threads])
+    runtime.set_num_threads(options.threads)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    print(HEAD, flush=True)
+    failed = False
+    for name in options.models:
+        model = networks.model(name)
+        for budget in options.budget:
+            path = options.folder / f"{name}.{budget}.{options.threads}t.jsonl"
+            if not options.measure:
+                _tune(model, path, budget, options)
+            if not options.tune_only:
+                failed |= not _row(name, model, path, budget, options)
+    return int(failed)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("models", nargs="+", choices=networks.names())
+    parser.add_argument("--budget", nargs="+", default=["1m"], help="one or several (default: 1m)")
+    parser.add_argument("--threads", type=int, default=1, help="default: 1")
+    parser.add_argument("--rounds", type=int, default=15, help="turns of each (default: 15)")
+    parser.add_argument("--seed", type=int, default=0, help="of tuning (default: 0)")
+    parser.add_argument("--folder", type=Path, default=Path("tuned"), help="of the records (default: tuned)")
+    parser.add_argument("--measure", action="store_true", help="only time, with the records of a run before")
+    parser.add_argument("--tune-only", action="store_true", help="only make the records")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: for a busy machine")
+    return parser.parse_args()
+
+
+def _tune(model: onnx.ModelProto, path: Path, budget: str, options: argparse.Namespace) -> None:
+    """Tune from nothing, and tell on standard error what came of it."""
+    path.unlink(missing_ok=True)
+    with Watch(budget=seconds_of(budget)) as watch:
+        tuned = tvmlite.tune(
+            from_onnx(model), records=path, budget=budget, seed=options.seed, callbacks=[watch]
+        )
+    print(tuned, file=sys.stderr, flush=True)
+
+
+def _row(name: str, model: onnx.ModelProto, path: Path, budget: str, options: argparse.Namespace) -> bool:
+    """Measure one model and print its row; whether it is right and within its bars."""
+    inputs = inputs_of(model)
+    module = from_onnx(model)
+    untuned, tuned = tvmlite.compile(module), tvmlite.compile(module, records=path)
+    session = onnxruntime_session(model.SerializeToString(), options.threads)
+    runs: dict[str, Run] = {
+        "untuned": lambda: list(untuned.run(inputs).values()),
+        "tuned": lambda: list(tuned.run(inputs).values()),
+        "onnxruntime": lambda: session.run(None, dict(inputs)),
+    }
+    gap = max(relative_gap(a, b) for a, b in zip(runs["tuned"](), runs["onnxruntime"](), strict=True))
+    turns = in_turns(runs, options.rounds, CLOCKS[options.clock])
+    gain, low, high = _ratio(turns["untuned"], turns["tuned"])
+    peer, *_ = _ratio(turns["tuned"], turns["onnxruntime"])
+    times = "  ".join(f"{np.median(turns[key]) * 1e3:9.3f}" for key in runs)
+    verdict = f"  WRONG by {gap:.1e}" if not gap <= TOLERANCE else ""
+    verdict += "  slower than untuned" if high < 1 else ""
+    verdict += f"  over {BAR}" if peer > BAR else ""
+    print(
+        f"{name:20} {budget:>6} {options.threads:7}  {_replaced(tuned):>9}  {times}    "
+        f"{gain:.3f} [{low:.3f}, {high:.3f}]  {peer:5.3f}  {os.getloadavg()[0]:5.2f}{verdict}",
+        flush=True,
+    )
+    return not verdict
+
+
+def in_turns(runs: Mapping[str, Run], rounds: int, clock: Callable[[], float]) -> dict[str, list[float]]:
+    """Seconds of a call, in the middle of each turn; the order changes from round to round."""
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for number in range(rounds):
+        for name in list(runs)[:: 1 if number % 2 else -1]:
+            time.sleep(PAUSE)
+            runs[name]()
+            seconds: list[float] = []
+            end = time.perf_counter() + TURN
+            while time.perf_counter() < end or not seconds:
+                start = clock()
+                runs[name]()
+                seconds.append(clock() - start)
+            times[name].append(float(np.median(seconds)))
+    return times
+
+
+def _ratio(one: list[float], other: list[float]) -> tuple[float, float, float]:
+    """The time of ``one`` as a part of that of ``other``, in the middle of all turns, and where it is."""
+    ratios = sorted(a / b for a, b in zip(one, other, strict=True))
+    return timing.median(ratios), *timing.interval(ratios)
+
+
+def _replaced(lib: CompiledModule) -> str:
+    """How many of the kernels have their schedule from a record."""
+    return f"{sum(one.task.config is not None for one in lib.kernels)} of {len(lib.kernels)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
