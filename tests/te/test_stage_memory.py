@@ -42,7 +42,7 @@ def test_prefetch_asks_for_what_a_later_turn_reads(loops: Any, run: Any) -> None
     assert loops(s, [A, C]) == text(
         """
         for i in range(0, 6):
-            for A.line1 in range(0, 3):
+            for A.line1 in unroll(0, 3):
                 prefetch(A[i + 2, A.line1 * 16])
             for j in range(0, 40):
                 C[i, j] = A[i, j] * 2.0 + 1.0
@@ -89,7 +89,7 @@ def test_prefetch_is_shared_among_loops_within(loops: Any, run: Any) -> None:
                         for c.init in range(0, 16):
                             C[i.init, 0, c.init] = 0.0
                     for k.outer in range(0, 2):
-                        for W.line1 in range(0, 2):
+                        for W.line1 in unroll(0, 2):
                             prefetch_l2(W[o + 1, i.outer * 4 + k.outer * 2 + W.line1, 0])
                         for k.inner in range(0, 4):
                             for i in range(0, 2):

@@ -41,7 +41,7 @@ class MemoryPrimitives(StageBase):
         ::
 
             for i in range(n):          -->    for i in range(n):
-                for j in range(32):                for line in range(2):
+                for j in range(32):                for line in unroll(2):
                     C[i, j] = A[i, j]                  prefetch(A[i + 1, line * 16])
                                                    for j in range(32):
                                                        C[i, j] = A[i, j]
@@ -53,7 +53,7 @@ class MemoryPrimitives(StageBase):
             for i in range(n):          -->    for i in range(n):
                 for j in range(32):                for j in range(32):
                     for k in range(16):                for k in range(16):
-                        C[i, j] += B[i, k]                 for line in range(1):
+                        C[i, j] += B[i, k]                 for line in unroll(1):
                                                                prefetch(B[i + 1, (j * 16 + k) * 16])
                                                            C[i, j] += B[i, k]
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 LINE_BYTES = 64
 """The bytes of a cache line, brought near by one prefetch."""
+
+UNROLLED_LINES = 16
+"""So many lines a turn are asked for one after the other, without a loop, whose turns would cost more."""
 
 
 def prefetches(stage: Stage, leaf: IterVar, building: Building) -> list[ir.Stmt]:
@@ -106,8 +110,12 @@ def _lines(
     load = ir.Load(buffer, building.place(tensor, indices))
     # what takes many turns to come in must not drive from the first cache what they work on
     body: ir.Stmt = ir.Evaluate(e.Call("prefetch_l2" if share else "prefetch", (load,), tensor.dtype))
+    known = [count for count in turns if isinstance(count, int)]
+    few = len(known) == len(turns) and math.prod(known) <= UNROLLED_LINES
     for var, count in reversed(list(zip(loops, turns, strict=True))):
-        body = ir.For(var, e.const(0, e.INDEX), e.convert(count, e.INDEX), body)
+        body = ir.For(
+            var, e.const(0, e.INDEX), e.convert(count, e.INDEX), body, ir.UNROLL if few else ir.SERIAL
+        )
     return body if e.is_const(done, 0) else ir.If(e.Not(done), body)
 
 
