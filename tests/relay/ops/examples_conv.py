@@ -3,6 +3,7 @@
 SAME = {"padding": (1, 1, 1, 1)}
 PLAIN = {"data_layout": "NCHW", "kernel_layout": "OIHW4o"}
 WINOGRAD = {"data_layout": "NCHW4c", "kernel_layout": "OHWI4o"}
+PAIRS = {"data_layout": "NCHW16c", "kernel_layout": "OIHW16o2i"}
 BLOCKS = {"data_layout": "NCHW4c", "kernel_layout": "OIHW4o"}
 
 EXAMPLES = [
@@ -31,6 +32,22 @@ EXAMPLES = [
         ["float32(n, 3, 7, 6)", "float32(2, 3, 3, 3, 4)"],
     ),
     ("nn.contrib_conv2d_NCHWc", PLAIN, ["float32(1, 3, h, w)", "float32(2, 3, 1, 1, 4)"]),
+    (
+        "nn.contrib_conv2d_NCHWc",
+        {**PAIRS, **SAME, "data_layout": "NCHW", "strides": 2},
+        ["bfloat16(1, 3, h, 6)", "bfloat16(2, 2, 3, 3, 16, 2)"],
+    ),
+    ("nn.contrib_conv2d_NCHWc", PAIRS, ["bfloat16(1, 2, h, w, 16)", "bfloat16(2, 13, 1, 1, 16, 2)"]),
+    (
+        "nn.contrib_conv2d_NCHWc",
+        {**PAIRS, **SAME, "groups": 2, "out_dtype": "float32"},
+        ["bfloat16(1, 2, 4, 5, 16)", "bfloat16(4, 8, 3, 3, 16, 2)"],
+    ),
+    (
+        "nn.contrib_conv1d_NCWc",
+        {"data_layout": "NCW", "out_layout": "NCW4c", "kernel_layout": "OIW4o2i", "padding": (1, 0)},
+        ["bfloat16(1, 5, n)", "bfloat16(2, 3, 3, 4, 2)"],
+    ),
     (
         "nn.contrib_conv2d_NCHWc",
         {**PLAIN, "channels": 5},

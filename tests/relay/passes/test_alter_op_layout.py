@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tvmlite.core.dtype import numpy_of
 from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
 from tvmlite.relay import passes
@@ -25,7 +26,7 @@ CONV, DEPTHWISE = "nn.contrib_conv2d_NCHWc", "nn.contrib_depthwise_conv2d_NCHWc"
 
 
 def const(*shape: int, dtype: str = "float32") -> Constant:
-    return constant(rng.standard_normal(shape).astype(dtype))
+    return constant(rng.standard_normal(shape).astype(numpy_of(dtype)))
 
 
 def conv(x: Expr, outputs: int, size: int = 3, groups: int = 1, **attrs: Any) -> Call:
@@ -40,8 +41,11 @@ def altered(params: list[Var], body: Expr, target: Target = wide, **dims: int) -
     before = Module({"main": Function(tuple(params), body)})
     after = fold_constant(alter_op_layout(target)(before))
     shapes = [[d if isinstance(d, int) else dims[d.name] for d in p.type.shape] for p in params]  # type: ignore[union-attr]
-    data = [rng.standard_normal(shape).astype("float32") for shape in shapes]
-    np.testing.assert_allclose(interpret(after, data), interpret(before, data), rtol=1e-4, atol=1e-4)
+    kinds = [numpy_of(p.type.dtype) for p in params]  # type: ignore[union-attr]
+    data = [rng.standard_normal(shape).astype(kind) for shape, kind in zip(shapes, kinds, strict=True)]
+    made, wanted = (np.asarray(interpret(one, data), "float32") for one in (after, before))
+    error = 1e-4 if tensor_type_of(body).dtype == "float32" else 2e-2
+    np.testing.assert_allclose(made, wanted, rtol=error, atol=error)
     return after.main.body
 
 
@@ -180,11 +184,11 @@ def test_one_and_three_spatial_axes() -> None:
 
 
 def test_what_has_no_kernel_on_blocks_is_the_same_object() -> None:
-    weight, half = var("w", (32, 3, 3, 3)), var("x", (1, 3, 9, 8), "float16")
+    weight, whole = var("w", (32, 3, 3, 3)), var("x", (1, 3, 9, 8), "int32")
     cases: list[tuple[tuple[Var, ...], Expr]] = [
         ((image,), conv(image, 4)),
         ((image, weight), make("nn.conv2d", image, weight)),
-        ((half,), make("nn.conv2d", half, const(32, 3, 3, 3, dtype="float16"))),
+        ((whole,), make("nn.conv2d", whole, const(32, 3, 3, 3, dtype="int32"))),
         ((image,), conv(image, 6, groups=3)),
         ((image,), make("nn.max_pool2d", image, pool_size=2)),
         ((image,), make("nn.relu", image)),
@@ -193,6 +197,38 @@ def test_what_has_no_kernel_on_blocks_is_the_same_object() -> None:
         module = Module({"main": Function(params, body)})
 
         assert alter_op_layout(wide)(module) is module
+
+
+@pytest.mark.parametrize(
+    ("dtype", "target", "channels", "kernel_layout"),
+    [
+        ("bfloat16", "llvm -mcpu=znver4", 3, "OIHW16o2i"),
+        ("bfloat16", "llvm -mcpu=znver4", 8, "OIHW16o2i"),
+        ("bfloat16", "llvm -mcpu=x86-64-v4", 8, "OIHW16o"),
+        ("float16", "llvm -mcpu=znver4", 8, "OIHW16o"),
+    ],
+)
+def test_halves_are_in_blocks_of_their_sums_and_in_pairs_where_the_target_multiplies_them(
+    dtype: str, target: str, channels: int, kernel_layout: str
+) -> None:
+    half = var("x", (1, channels, 9, 8), dtype)
+    weight = const(32, channels, 3, 3, dtype=dtype)
+    body = altered([half], make("nn.conv2d", half, weight, out_dtype="float32"), Target.parse(target))
+
+    (convolution,) = (one for one in postorder(body) if isinstance(one, Call) and "contrib" in str(one.op))
+    assert convolution["kernel_layout"] == kernel_layout
+
+
+def test_odd_channels_in_blocks_are_no_pairs() -> None:
+    half = var("x", (1, 33, 9, 8), "bfloat16")
+    first = make("nn.conv2d", half, const(33, 33, 1, 1, dtype="bfloat16"))
+    target = Target.parse("llvm -mcpu=znver4")
+    body = altered([half], make("nn.conv2d", first, const(32, 33, 1, 1, dtype="bfloat16")), target)
+
+    kinds = [
+        one["kernel_layout"] for one in postorder(body) if isinstance(one, Call) and "contrib" in str(one.op)
+    ]
+    assert kinds == ["OIHW16o2i", "OIHW16o"]
 
 
 def test_only_the_highest_level_lays_out_for_the_target() -> None:

@@ -3,8 +3,9 @@
 ``nn.contrib_conv2d_NCHWc`` reads ``NCHW`` or ``NCHW16c`` and writes ``NCHW`` or ``NCHW16c``, as its
 ``data_layout`` and ``out_layout`` say; its weight is ``OIHW16o``: vectors of output channels, each for one
 input channel and place of the window. Channels need not fill their last block: what fills it up is never
-read, and may be anything in the result. The depthwise one has one layout for data and result, and the weight
-``OIHW1i16o``.
+read, and may be anything in the result. In a weight ``OIHW16o2i`` two input channels stand together, as
+``vdpbf16ps`` multiplies them; a last one alone has a zero beside it.
+The depthwise one has one layout for data and result, and the weight ``OIHW1i16o``.
 Their kin have one or three spatial axes.
 """
 
@@ -31,7 +32,7 @@ from tvmlite.relay.ops.conv import (
     result_dtype,
     sum_dtype,
 )
-from tvmlite.relay.types import Shape, TensorType, same_dim, show_shape
+from tvmlite.relay.types import Shape, TensorType, same_dim, same_shape, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
 from tvmlite.te import tensor as te
@@ -42,9 +43,14 @@ def name_of(rank: int, depthwise: bool = False) -> str:
     return f"nn.contrib_{'depthwise_' if depthwise else ''}conv{rank}d_{windows.LAYOUTS[rank]}c"
 
 
-def weight_layout(rank: int, block: int, depthwise: bool = False) -> str:
-    """The layout of weights for vectors of ``block`` channels: ``OIHW16o``, ``OIHW1i16o``."""
-    return f"{WEIGHT_LAYOUTS[rank]}{'1i' if depthwise else ''}{block}o"
+def weight_layout(rank: int, block: int, depthwise: bool = False, paired: bool = False) -> str:
+    """The layout of weights for vectors of ``block`` channels: ``OIHW16o``, ``OIHW16o2i``, ``OIHW1i16o``."""
+    return f"{WEIGHT_LAYOUTS[rank]}{'1i' if depthwise else ''}{block}o{'2i' if paired else ''}"
+
+
+def is_paired(call: Call) -> bool:
+    """Whether two input channels of the weight stand together."""
+    return str(call["kernel_layout"]).endswith("2i")
 
 
 def out_layout(call: Call) -> str:
@@ -61,14 +67,19 @@ def blocked_type(rank: int) -> Callable[..., TensorType]:
         written = written_block(call, rank)
         if written not in (0, block):
             raise fault(call, f"out_layout is {out_layout(call)}, the weight has blocks of {block} channels")
-        groups, inputs = call["groups"], weight.shape[1]
+        groups, inputs = call["groups"], weight.shape[1] * (2 if is_paired(call) else 1)
         channels = _channels(call, weight, block)
         if groups != 1 and not _whole_blocks(channels, groups, block):
             raise fault(
                 call, f"groups is {groups}: {channels} channels are not whole blocks of {block} in each group"
             )
+        if is_paired(call) and read % 2:
+            raise fault(
+                call, f"data_layout is {call['data_layout']}: pairs of channels lie across its blocks"
+            )
         fits = (inputs * groups + (read - 1)) // read if read else inputs * groups
-        if not same_dim(data.shape[1], fits):
+        one_alone = is_paired(call) and not read and groups == 1 and same_dim(data.shape[1], fits - 1)
+        if not same_dim(data.shape[1], fits) and not one_alone:
             raise fault(
                 call,
                 f"data is {show_shape(data.shape)}, weight is {show_shape(weight.shape)}, groups is "
@@ -106,16 +117,19 @@ def depthwise_type(rank: int) -> Callable[..., TensorType]:
 def _weight_block(call: Call, weight: TensorType, rank: int, depthwise: bool) -> int:
     """The block of output channels in the kernel_layout, once the weight is seen to be laid out so."""
     plain, inner = WEIGHT_LAYOUTS[rank], "1i" if depthwise else ""
-    found = re.fullmatch(rf"{plain}{inner}([1-9]\d*)o", call["kernel_layout"])
+    pair = "" if depthwise else "(2i)?"
+    found = re.fullmatch(rf"{plain}{inner}([1-9]\d*)o{pair}", call["kernel_layout"])
     if found is None:
         raise UnsupportedError(
             f"{call.op}: kernel_layout {call['kernel_layout']!r} is not supported; supported are such as "
             f"'{plain}{inner}16o'",
             call.span,
         )
-    windows.check_rank(call, "weight", weight, rank + 3 + depthwise)
+    paired = is_paired(call)
+    windows.check_rank(call, "weight", weight, rank + 3 + (depthwise or paired))
     block = int(found[1])
-    if not same_dim(weight.shape[-1], block) or (depthwise and not is_one(weight.shape[-2])):
+    inside = (1, block) if depthwise else (block, 2) if paired else (block,)
+    if not same_shape(weight.shape[2 + rank :], inside):
         raise fault(call, f"weight is {show_shape(weight.shape)}, kernel_layout is {call['kernel_layout']}")
     return block
 
@@ -162,41 +176,70 @@ def _extents(call: Call, shape: Shape, kernel: Shape, rank: int) -> Shape:
 
 
 def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
-    """The tensor expression: scalars of the data against vectors of output channels."""
+    """The tensor expression: scalars of the data, or pairs, against vectors of output channels."""
 
     def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
         lanes = windows.block_of(call, "data_layout", rank)
-        kernel, dtype = weight.shape[2 : 2 + rank], result_dtype(call, data.dtype)
-        shape = _extents(call, data.shape, kernel, rank)
-        begins, ends = windows.padding_of(call, rank)
-        source = windows.padded(data, begins, ends, 0, trailing=lanes > 0)
-        strides = windows.spatial(call, "strides", rank)
-        pointwise = rank > 1 and source is data and all(is_one(n) for n in (*kernel, *strides))
-        groups = call["groups"]
+        paired, kernel = is_paired(call), weight.shape[2 : 2 + rank]
+        dtype, shape = result_dtype(call, data.dtype), _extents(call, data.shape, kernel, rank)
+        padding, groups = windows.padding_of(call, rank), call["groups"]
+        strides, dilation = windows.spatial(call, "strides", rank), windows.spatial(call, "dilation", rank)
+        pointwise = rank > 1 and all(is_one(n) for n in (*kernel, *strides)) and not any(map(any, padding))
+        in_pairs = paired and not lanes
+        source = (
+            _in_pairs(data, *padding) if in_pairs else windows.padded(data, *padding, 0, trailing=lanes > 0)
+        )
+        several = (lanes or 2) // 2 if paired else lanes
         per_group = weight.shape[0] // groups
         channel = te.reduce_axis(weight.shape[1], name="ic")
         taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(kernel)]
-        dilation = windows.spatial(call, "dilation", rank)
+        pair = [te.reduce_axis(2, name="pair")] if paired else []
 
         def element(n: Any, oo: Any, *rest: Any) -> e.Expr:
             at = unravelled(rest[0], shape) if pointwise else rest[:-1]
             places = [y * s + k * d for y, k, s, d in zip(at, taps, strides, dilation, strict=True)]
             read: Any = channel if groups == 1 else oo // per_group * weight.shape[1] + channel
-            place = (read // lanes, *places, read % lanes) if lanes else (read, *places)
-            value = source[(n, *place)].astype(work)
-            return reducers.sum(value * weight[(oo, channel, *taps, rest[-1])].astype(work), [channel, *taps])
+            if several:
+                inside = read % several * 2 + pair[0] if paired else read % several
+                places, read = [*places, inside], read // several
+            value = source[(n, read, *places)].astype(work)
+            return reducers.sum(
+                value * weight[(oo, channel, *taps, rest[-1], *pair)].astype(work), [channel, *taps, *pair]
+            )
 
         work = sum_dtype(dtype)
         pixels = (product_of(shape),) if pointwise else shape
         sums = te.compute(
-            (data.shape[0], weight.shape[0], *pixels, weight.shape[-1]),
+            (data.shape[0], weight.shape[0], *pixels, weight.shape[2 + rank]),
             element,
             name="conv",
             tag="conv2d_packed",
+            attrs={"paired": paired},
         )
         return converted(_laid_out(call, sums, shape, pointwise, rank), dtype)
 
     return compute
+
+
+def _in_pairs(data: te.Tensor, begins: Sequence[int], ends: Sequence[int]) -> te.Tensor:
+    """``data`` padded, two channels together, ``(n, c / 2, y.., 2)``: a zero beside a last one alone."""
+    channels = data.shape[1]
+    extents = [d + (b + f) for d, b, f in zip(data.shape[2:], begins, ends, strict=True)]
+
+    def element(n: Any, two: Any, *rest: Any) -> e.Expr:
+        *at, which = rest
+        places = [i - begin for i, begin in zip(at, begins, strict=True)]
+        inside = [place >= 0 for place, begin in zip(places, begins, strict=True) if begin > 0]
+        inside += [p < d for p, d, f in zip(places, data.shape[2:], ends, strict=True) if f > 0]
+        if not same_dim(channels % 2, 0):
+            inside.append(two * 2 + which < channels)
+        read = data[(n, two * 2 + which, *places)]
+        if not inside:
+            return read
+        return e.Call("if_then_else", (e.all_of(inside), read, e.const(0, data.dtype)), data.dtype)
+
+    shape = (data.shape[0], (channels + 1) // 2, *extents, 2)
+    return te.compute(shape, element, name="pairs", tag="pad")
 
 
 def _laid_out(call: Call, sums: te.Tensor, shape: Shape, pointwise: bool, rank: int) -> te.Tensor:
@@ -254,9 +297,14 @@ def blocked_numpy(rank: int, depthwise: bool) -> Callable[..., np.ndarray]:
     """The plain convolution in numpy, blocks taken apart before and put together after."""
 
     def reference(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        if is_paired(call):
+            together = np.moveaxis(weight, -1, 2)
+            weight = together.reshape(weight.shape[0], -1, *together.shape[3:])
         plain = np.moveaxis(weight[..., 0, :] if depthwise else weight, -1, 1)
         plain = plain.reshape(-1, *plain.shape[2:])
         groups = plain.shape[0] if depthwise else call["groups"]
+        if not depthwise and not windows.block_of(call, "data_layout", rank):
+            plain = plain[:, : data.shape[1]] if groups == 1 else plain
         if windows.block_of(call, "data_layout", rank):
             data = np.moveaxis(data, -1, 2)
             data = data.reshape(data.shape[0], -1, *data.shape[3:])[:, : plain.shape[1] * groups]

@@ -60,7 +60,7 @@ class _Regions:
     def __init__(self, target: Target) -> None:
         self.target = target
         self.of: dict[Expr, _Region] = {}
-        self.convolutions: dict[Expr, int] = {}
+        self.convolutions: dict[Expr, None] = {}
         self.tied: dict[Expr, Tied] = {}
 
     def add(self, value: Expr) -> _Region:
@@ -92,9 +92,9 @@ def _regions(body: Expr, target: Target) -> _Regions:
     found = _Regions(target)
     nodes = [node for node in postorder(body) if isinstance(node, Expr)]
     for node in nodes:
-        lanes = target.lanes(tensor_type_of(node).dtype) if rules.spatial_rank(node) is not None else 0
+        lanes = rules.lanes_of(node, target) if rules.spatial_rank(node) is not None else 0
         if rules.is_convolution(node, lanes):
-            found.convolutions[node] = lanes
+            found.convolutions[node] = None
             found.add(node).gain += _elements(node)
         elif (tied := rules.tied(node, lanes)) is not None:
             found.tied[node] = tied
@@ -134,8 +134,7 @@ def _block(region: _Region, target: Target) -> int:
     """The block of channels for ``region``: the one with the fewest vectors; 0 if blocks do not pay."""
     if region.gain <= BORDER_COST * sum(_elements(value) for value in region.borders):
         return 0
-    kinds = {tensor_type_of(value).dtype for value in region.values}
-    lanes = min(target.lanes(kind) for kind in kinds)
+    lanes = min(rules.lanes_of(value, target) for value in region.values)
     channels = [rules.channels_of(value) for value in region.values]
     blocks = (block for block in (lanes // 4, lanes // 2, lanes) if block > 1)
     return min(blocks, key=lambda block: sum(-(-count // block) for count in channels), default=0)
@@ -215,7 +214,7 @@ class _Rewriter:
         assert isinstance(node, Call)
         read = self.regions.block(node.args[0])
         data = self.as_blocked(node.args[0], read) if read else self.as_plain(node.args[0])
-        made = rules.convolution(node, data, read, written, self.regions.convolutions[node])
+        made = rules.convolution(node, data, read, written, self.regions.target)
         if written:
             self.blocked[node, written] = made
         else:

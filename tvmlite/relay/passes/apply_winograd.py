@@ -19,8 +19,11 @@ from tvmlite.relay.op import make
 from tvmlite.relay.ops import conv_blocked, windows, winograd
 from tvmlite.relay.ops.winograd_matrices import FILTERINGS, WINDOW, Filtering, stated_error
 from tvmlite.relay.passes.graph_pass import map_functions
-from tvmlite.relay.passes.layout_rules import CONVOLVED, blocked_layout, likely
+from tvmlite.relay.passes.layout_rules import blocked_layout, likely
 from tvmlite.relay.types import TensorType
+
+FILTERED = ("float32", "float64")
+"""The dtypes that there are kernels for."""
 
 FLOPS_PER_BYTE = 8
 """Floating-point operations of a core in the time that a byte of a weight takes from memory."""
@@ -90,7 +93,7 @@ def _is_suitable(node: Call, weight: TensorType, block: int) -> bool:
     return (
         dense
         and len(kinds) == 1
-        and kinds <= set(CONVOLVED)
+        and kinds <= set(FILTERED)
         and windows.block_of(node, "data_layout", 2) in (0, block)
     )
 

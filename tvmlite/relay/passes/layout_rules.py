@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tvmlite.core.target import Target
 from tvmlite.relay import op as operators
 from tvmlite.relay.infer import tensor_type_of, type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Tuple, canonical, constant
 from tvmlite.relay.op import Fuse, make
 from tvmlite.relay.ops import conv_blocked, windows
+from tvmlite.relay.ops.conv import sum_dtype
 from tvmlite.relay.types import Dim, TensorType, dims_of, evaluate_dim
 
-CONVOLVED = ("float32", "float64")
-"""The dtypes that convolutions on blocks have kernels for."""
+CONVOLVED = ("float32", "float64", "bfloat16", "float16")
+"""The dtypes of operands that convolutions on blocks have kernels for."""
 
 LIKELY_EXTENT = 128
 """What a named dimension is taken for where layouts are weighed against each other."""
@@ -75,20 +77,24 @@ def is_convolution(node: Expr, lanes: int) -> bool:
 
 
 def _is_plain(node: Call) -> bool:
-    """Whether a convolution is channels-first, of a dtype for which there are kernels on blocks."""
+    """Whether a convolution is channels-first, of dtypes for which there are kernels on blocks."""
     rank = _RANKS[str(node.op)]
-    kinds = {tensor_type_of(one).dtype for one in (*node.args, node)}
+    kinds = {tensor_type_of(one).dtype for one in node.args}
     layouts = (node["data_layout"], node["kernel_layout"], node["out_layout"] or node["data_layout"])
     plain = (windows.LAYOUTS[rank], conv_blocked.WEIGHT_LAYOUTS[rank], windows.LAYOUTS[rank])
-    return layouts == plain and len(kinds) == 1 and kinds <= set(CONVOLVED)
+    if layouts != plain or len(kinds) != 1 or not kinds <= set(CONVOLVED):
+        return False
+    kind, made = kinds.pop(), tensor_type_of(node).dtype
+    return made in (kind, sum_dtype(kind))
 
 
-def convolution(node: Call, data: Expr, read: int, written: int, lanes: int) -> Call:
+def convolution(node: Call, data: Expr, read: int, written: int, target: Target) -> Call:
     """The convolution ``node`` of ``data`` in blocks of ``read`` channels (0: none), its result in blocks of
-    ``written``; without blocks of its own it is computed in vectors of ``lanes`` channels."""
-    rank, block = _RANKS[str(node.op)], written or lanes
+    ``written``; without blocks of its own it is computed in vectors of channels of ``target``."""
+    rank, block = _RANKS[str(node.op)], written or lanes_of(node, target)
     weight = node.args[1]
-    plain, layout = conv_blocked.WEIGHT_LAYOUTS[rank], conv_blocked.weight_layout(rank, block)
+    paired = _takes_pairs(node, read, target)
+    plain, layout = conv_blocked.WEIGHT_LAYOUTS[rank], conv_blocked.weight_layout(rank, block, paired=paired)
     attrs = {
         **dict(node.attrs),
         "data_layout": blocked_layout(rank, read) if read else windows.LAYOUTS[rank],
@@ -98,6 +104,23 @@ def convolution(node: Call, data: Expr, read: int, written: int, lanes: int) -> 
     }
     packed = make("layout_transform", weight, src_layout=plain, dst_layout=layout, span=node.span)
     return Call(conv_blocked.name_of(rank), (data, packed), canonical(attrs), node.span)
+
+
+def lanes_of(value: Expr, target: Target) -> int:
+    """How many elements of ``value`` are worked on at once: halves are, as float32."""
+    return target.lanes(sum_dtype(tensor_type_of(value).dtype))
+
+
+def _takes_pairs(node: Call, read: int, target: Target) -> bool:
+    """Whether ``target`` multiplies two bfloat16 at once, and the channels that ``node`` reads, in blocks of
+    ``read``, are whole pairs, or copied anyway."""
+    data, weight = (tensor_type_of(arg) for arg in node.args)
+    if data.dtype != "bfloat16" or sum_dtype(tensor_type_of(node).dtype) != "float32":
+        return False
+    if not target.has("avx512bf16"):
+        return False
+    even = isinstance(weight.shape[1], int) and weight.shape[1] % 2 == 0
+    return even and read % 2 == 0 if read or node["groups"] != 1 else True
 
 
 # --- tied operators -----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tvmlite.core import dtype as dtypes
 from tvmlite.te.schedules.ahead import fetch_ahead
 from tvmlite.te.schedules.blocks import blocks
+from tvmlite.te.schedules.dot import pair_product
 from tvmlite.te.schedules.group import (
     Group,
     extent_of,
@@ -184,6 +185,7 @@ def accumulate(group: Group, anchor: ComputeOp, host: Stage, place: IterVar, ahe
     config, stage = group.config, group.stage(anchor)
     batch, block, *pixels, lane = anchor.axis
     channel, *taps = anchor.reduce_axis
+    pair = [taps.pop()] if dict(anchor.attrs).get("paired") else []
     config.define_knob("channels", whole_steps(channel))
     config.define_knob("taps", _unrolled_taps(taps))
     config.define_knob("ahead", ("panel", *AHEAD))
@@ -194,13 +196,19 @@ def accumulate(group: Group, anchor: ComputeOp, host: Stage, place: IterVar, ahe
     if config["channels"].val > 1:
         channel, several = stage.split(channel, factor=config["channels"].val)
         inside = [several, *inside]
-    stage.reorder(batch, channel, *outside, *inside, *pixels, block, lane)
+    dot = pair_product(group, anchor)
+    if dot is None:
+        inside += pair
+    stage.reorder(batch, channel, *outside, *inside, *pixels, block, lane, *(pair if dot else ()))
     turn = stage.fuse(channel, *outside)
     for axis in (*inside, *pixels, block):
         stage.unroll(axis)
-    stage.vectorize(lane)
+    if dot is None:
+        stage.vectorize(lane)
+    else:
+        stage.tensorize(lane, dot)
     if config["ahead"].val == "panel":
-        steps = product(extent_of(axis) for axis in anchor.reduce_axis)
+        steps = product(extent_of(axis) for axis in (anchor.reduce_axis[0], *taps))
         several = product([config["channels"].val, *(extent_of(axis) for axis in inside if axis in taps)])
         fetch_ahead(stage, host, place, turn, None if steps is None or several is None else steps // several)
     elif config["ahead"].val:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.te.intrin import x86
 from tvmlite.te.schedules.ahead import fetch_ahead
+from tvmlite.te.schedules.dot import pair_product
 from tvmlite.te.schedules.group import (
     Group,
     extent_of,
@@ -30,9 +30,6 @@ STREAM_AHEAD = 4096
 """How many bytes of a panel are on their way while few rows meet it: at 100 GB/s what 40 ns take, a last
 cache's latency. Measured: two layers with weights in the last cache take 22.7 us with 2048, 4096 and 8192,
 25.5 without."""
-
-PAIR_LANES = 16
-"""How many sums of pairs ``vdpbf16ps`` makes of whole registers."""
 
 ENOUGH_CHUNKS = 8
 """A parallel loop of fewer iterations takes in the loop over row tiles as well."""
@@ -87,7 +84,7 @@ def matrix_product(group: Group) -> None:
     config.define_knob("ahead", ("panel", *AHEAD))
     config.suggest("ahead", OptionChoice(turns_ahead or ("panel" if place is row_tiles else 0)))
     computed, ahead = group.stage(anchor), config["ahead"].val
-    turn = accumulate(computed, stage, place, _pair_product(group, anchor), config["steps"].val)
+    turn = accumulate(computed, stage, place, pair_product(group, anchor), config["steps"].val)
     if ahead == "panel":
         turns = extent_of(anchor.reduce_axis[0])
         fetch_ahead(computed, stage, place, turn, None if turns is None else turns // config["steps"].val)
@@ -145,14 +142,6 @@ def _tile(group: Group, anchor: ComputeOp, block: int) -> RegisterTile:
 
 def _tiles(extent: int | None, size: int) -> int | None:
     return None if extent is None else -(-extent // size)
-
-
-def _pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:
-    """The instruction for sums of two products, where rows stand in pairs and the machine has it."""
-    lanes = extent_of(anchor.axis[-1])
-    if dict(anchor.attrs).get("paired") and lanes == PAIR_LANES and group.target.has("avx512bf16"):
-        return x86.dot_16x1x16_bfloat16_float32()
-    return None
 
 
 def accumulate(

@@ -1,0 +1,20 @@
+"""Instructions that multiply several narrow numbers at once, and where a schedule may use them."""
+
+from __future__ import annotations
+
+from tvmlite.te.intrin import x86
+from tvmlite.te.schedules.group import Group, extent_of
+from tvmlite.te.tensor import ComputeOp
+from tvmlite.te.tensor_intrin import TensorIntrin
+
+PAIR_LANES = (16, 8, 4)
+"""How many sums of pairs ``vdpbf16ps`` makes at once, of registers of each width."""
+
+
+def pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:
+    """The instruction for sums of two products, where ``anchor`` takes its operands in pairs (its last
+    reduce axis) and the machine has it."""
+    lanes = extent_of(anchor.axis[-1])
+    if dict(anchor.attrs).get("paired") and lanes in PAIR_LANES and group.target.has("avx512bf16"):
+        return x86.dot_16x1x16_bfloat16_float32(lanes)
+    return None
