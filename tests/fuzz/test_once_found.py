@@ -217,3 +217,12 @@ def test_the_least_doubles_are_halves_of_zero(narrow: str) -> None:
     b = te.compute((4,), lambda i: te.reinterpret("float64", a[i] % 3 + 1).astype(narrow), name="B")
     c = te.compute((4,), lambda i: (b[i].astype("float64") * -1.0).astype(narrow), name="C")
     check(te.create_schedule(c.op))
+
+
+def test_a_quotient_that_overflows_may_be_contracted() -> None:
+    """GCC divides by a half as it multiplies by two, and fuses that with the difference."""
+    a = te.placeholder((13, 2), name="A")
+    b = te.compute((13, 2), lambda i, j: a[i, j] / te.const(0.5, "float32") - a[i, j], name="B")
+    s = te.create_schedule(b.op)
+    s[b].vectorize(b.op.axis[1])
+    check(s, data="wide", seed=349)

@@ -40,9 +40,13 @@ def multiply(a: Bounded, b: Bounded) -> Bounded:
     """The product of floats."""
     fits = a.dtype != "float64" or bits_needed(a.value) + bits_needed(b.value) <= 64
     value = a.value * b.value
-    made = rounded(value, _product_error(a, b), a.dtype, a, b, whole=fits)
-    overflows = np.isfinite(value) & ~np.isfinite(made.value)  # but not if it is contracted
-    return Bounded(made.value, np.where(overflows, np.inf, made.error), a.dtype)
+    return _contracted(value, rounded(value, _product_error(a, b), a.dtype, a, b, whole=fits))
+
+
+def _contracted(value: np.ndarray, made: Bounded) -> Bounded:
+    """A product that overflows does not where it becomes part of a fused multiply-add."""
+    overflows = np.isfinite(value) & ~np.isfinite(made.value)
+    return Bounded(made.value, np.where(overflows, np.inf, made.error), made.dtype)
 
 
 def _product_error(a: Bounded, b: Bounded) -> Any:
@@ -59,7 +63,10 @@ def _divide(a: Bounded, b: Bounded) -> Bounded:
     error = np.where(both_exact & np.isfinite(value), 0.0, error)
     made = rounded(value, error, a.dtype, a, b, whole=bits_needed(value) <= 60)
     signless = (b.value == 0) & ~np.isnan(value)  # of which zero it is nothing is known
-    return Bounded(made.value, np.where(signless & (made.error == 0), np.inf, made.error), a.dtype)
+    made = Bounded(made.value, np.where(signless & (made.error == 0), np.inf, made.error), a.dtype)
+    by_power_of_two = np.abs(np.frexp(b.value)[0]) == 0.5  # which may be done by a multiplication
+    error = np.where(by_power_of_two, _contracted(value, made).error, made.error)
+    return Bounded(made.value, error, a.dtype)
 
 
 def _remainder(a: Bounded, b: Bounded) -> Bounded:
