@@ -67,7 +67,13 @@ def test_what_is_quicker_in_the_model_is_used(module: Module, tmp_path: Path) ->
     path = tmp_path / "tune.jsonl"
 
     tuned = tune(
-        module, records=path, trials=40, tuner="random", runner=MadeUpMachine(), run=MadeUpModel(tuned=500)
+        module,
+        records=path,
+        trials=80,
+        early_stopping=8,  # so that even the least task gets its turn
+        tuner="random",
+        runner=MadeUpMachine(),
+        run=MadeUpModel(tuned=500),
     )
     lib = tvmlite.compile(module, records=path, require_tuned=True)
 
@@ -220,7 +226,16 @@ def test_a_target_that_is_not_this_machine_is_an_error(module: Module, tmp_path:
 def good(module: Module, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
     """The lines of a run."""
     path = tmp_path_factory.mktemp("good") / "tune.jsonl"
-    tune(module, records=path, trials=40, tuner="random", runner=MadeUpMachine(), run=MadeUpModel(500))
+    machine = MadeUpMachine()
+    tune(
+        module,
+        records=path,
+        trials=80,
+        early_stopping=8,
+        tuner="random",
+        runner=machine,
+        run=MadeUpModel(500),
+    )
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 

@@ -18,8 +18,7 @@ from tvmlite import autotune
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.engine import Search
 from tvmlite.autotune.measure import Candidate, Outcome
-from tvmlite.autotune.scheduler import Scheduler, moved_bytes
-from tvmlite.core.abi import Signature
+from tvmlite.autotune.scheduler import Scheduler
 from tvmlite.core.errors import ExecutionError, InputError
 
 
@@ -86,7 +85,7 @@ def test_a_task_that_got_no_trial_says_so() -> None:
     results = autotune.tune(tasks, trials=4, runner=Told({task.key: [1e-3] for task in tasks}))
 
     untried = [str(one) for one in results if one.best is None]
-    assert untried == ["tests.matmul(96, 16, 16): not tried: all trials or the time went to other tasks"]
+    assert untried == ["tests.matmul(64, 16, 16): not tried: all trials or the time went to other tasks"]
 
 
 def test_each_task_is_stopped_early_by_itself() -> None:
@@ -129,10 +128,28 @@ def test_nothing_measured_of_any_task_is_an_error() -> None:
 
 def test_bytes_are_those_of_the_arrays() -> None:
     (task,) = tasks_of(64)
-    search = Search(autotune.RandomTuner(task), MadeUpMachine(), 8)
 
-    assert moved_bytes(Signature.from_json(search.reference.signature)) == 4 * (64 * 16 + 16 * 16 + 64 * 16)
-    assert Scheduler([search]).choose() is search
+    assert task.moved == 4 * (64 * 16 + 16 * 16 + 64 * 16)
+
+
+def test_the_task_that_is_expected_to_take_most_is_tried_first() -> None:
+    tasks = tasks_of(64, 256, 128)
+    machine = MadeUpMachine()
+    searches = [
+        Search(autotune.RandomTuner(task), machine, 80, weight=weight)
+        for task, weight in zip(tasks, (1, 1, 3), strict=True)
+    ]
+
+    assert Scheduler(searches).choose() is searches[2]
+
+
+def test_a_short_run_goes_to_what_takes_most_and_not_to_each_task_in_turn() -> None:
+    small, large = tasks = tasks_of(16, 512)
+    machine = Told({small.key: [1e-6], large.key: [1e-3, 9e-4, 8e-4, 7e-4]})
+
+    autotune.tune(tasks, trials=24, runner=machine, tuner="random")
+
+    assert machine.done[large.key] > 8 >= machine.done[small.key]
 
 
 PROGRAM = """

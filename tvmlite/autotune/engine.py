@@ -107,7 +107,6 @@ class Search:
         self.tuner, self.runner = tuner, runner
         self.progress = Progress(task, min(trials, len(task.config_space)), weight)
         self.default = task.default
-        self.reference = reference(task)
         self.earlier = {(r.origin, r.trial, _unnumbered(r.config)): r for r in known if _is_of(r, tuner)}
         self._exhausted = False
         self._prepared = False
@@ -169,7 +168,8 @@ class Search:
 
     def _prepare(self) -> None:
         if not self._prepared:
-            self.runner.prepare(self.progress.task.key, self.reference, self.tuner.seed)
+            task = self.progress.task
+            self.runner.prepare(task.key, reference(task), self.tuner.seed)
             self._prepared = True
 
     def _proposed(self, count: int) -> list[int]:

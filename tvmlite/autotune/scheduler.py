@@ -13,8 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from tvmlite.autotune.engine import Progress, Search
-from tvmlite.core import dtype as dtypes
-from tvmlite.core.abi import Signature
 
 WINDOW = 24
 """Trials over which recent progress is taken."""
@@ -28,6 +26,9 @@ HEADROOM = 0.9
 EXPLORE = 0.05
 """How often a task is chosen at random: an estimate may be wrong."""
 
+FLOPS, BANDWIDTH = 5e10, 1e10
+"""Operations and bytes a second of a processor, as long as nothing was measured: their ratio counts."""
+
 HOPELESS = 32
 """Trials without one that ran, after which a task has to wait for all others."""
 
@@ -35,23 +36,20 @@ HOPELESS = 32
 class Scheduler:
     """Chooses among ``searches``.
 
-    What it decides follows from their records and ``seed`` alone and never from the clock, so that a run that
-    is taken up again decides as it would have.
+    A task that was not tried yet is taken to be as quick as the best of the others, all of which might still
+    be won. What is decided follows from records and ``seed`` alone and never from the clock, so that a run
+    that is taken up again decides as it would have.
     """
 
     def __init__(self, searches: Sequence[Search], seed: int = 0) -> None:
         self.searches = list(searches)
         self._generator = np.random.default_rng(seed)
-        self._bytes = [moved_bytes(Signature.from_json(s.reference.signature)) for s in searches]
 
     def choose(self, early_stopping: int | None = None) -> Search | None:
         """The task for the next batch; None if all are over."""
         ready = [n for n, search in enumerate(self.searches) if not search.is_over(early_stopping)]
         if not ready:
             return None
-        for number in ready:  # each is tried once before any is estimated
-            if self.searches[number].progress.trials == 0:
-                return self.searches[number]
         if len(ready) > 1 and self._generator.random() < EXPLORE:
             return self.searches[ready[int(self._generator.integers(len(ready)))]]
         gains = self.gains()
@@ -60,33 +58,16 @@ class Scheduler:
     def gains(self) -> list[float]:
         """How many seconds of the whole one more trial of each task is expected to save."""
         done = [search.progress for search in self.searches]
-        flops = max((p.best_flops for p in done), default=0.0) or 1.0
-        rates = [size / p.best.cost for p, size in zip(done, self._bytes, strict=True) if p.best]
-        bandwidth = max(rates, default=0.0) or 1.0
-        bounds = [
-            HEADROOM * max(p.task.flop / flops, size / bandwidth)
-            for p, size in zip(done, self._bytes, strict=True)
-        ]
-        return [_gain(progress, bound) for progress, bound in zip(done, bounds, strict=True)]
-
-
-def moved_bytes(signature: Signature) -> int:
-    """The bytes of the arrays a function takes: each is moved once at least."""
-    total = 0
-    for parameter in signature.arrays:
-        size = dtypes.numpy_of(parameter.dtype).itemsize
-        for extent in parameter.shape:
-            assert isinstance(extent, int), "a task has shapes that are numbers"
-            size *= extent
-        total += size
-    return total
+        flops = max((p.best_flops for p in done), default=0.0) or FLOPS
+        bandwidth = max((p.task.moved / p.best.cost for p in done if p.best), default=0.0) or BANDWIDTH
+        return [_gain(p, HEADROOM * max(p.task.flop / flops, p.task.moved / bandwidth)) for p in done]
 
 
 def _gain(progress: Progress, bound: float) -> float:
     """Seconds a trial is expected to save, ``bound`` being the least a call can take."""
     best = progress.best
     if best is None:
-        return 0.0 if progress.trials >= HOPELESS else float("inf")
+        return 0.0 if progress.trials >= HOPELESS else progress.weight * bound / max(progress.trials, 1)
     before = progress.curve[max(len(progress.curve) - 1 - WINDOW, 0)]
     lately = (before - best.cost) / WINDOW if before < float("inf") else best.cost / WINDOW
     left = min(best.cost / progress.trials, max(best.cost - bound, 0.0))

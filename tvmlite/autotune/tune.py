@@ -198,9 +198,14 @@ def _kind(
 def _finished(searches: Sequence[engine.Search], path: str | Path | None) -> list[Tuned]:
     """Compare each task's best with its default."""
     if all(search.progress.best is None for search in searches):
-        first = searches[0]
+        tried = [search.progress for search in searches if search.progress.trials]
+        if not tried:
+            raise ExecutionError(
+                "tune: nothing could be measured: the time was over before the first trial",
+                hint="give it a longer budget",
+            )
         raise ExecutionError(
-            f"tune: nothing could be measured for {first.progress.task.name}: {_failures(first.progress)}"
+            f"tune: nothing could be measured for {tried[0].task.name}: {_failures(tried[0])}"
         )
     results = []
     for search in searches:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.core.target import Target
@@ -100,8 +102,9 @@ def template(
 class Task:
     """A schedule function ``name`` with ``args``, to be tuned for ``target``.
 
-    ``config_space`` holds every configuration, ``flop`` the arithmetic operations of one call. The buffers at
-    the places ``cold`` are in no cache when it is called.
+    ``config_space`` holds every configuration, ``flop`` the arithmetic operations of one call, ``moved`` the
+    bytes of the arrays it takes: each is moved once at least. The buffers at the places ``cold`` are in no
+    cache when it is called.
     """
 
     name: str
@@ -109,6 +112,7 @@ class Task:
     target: Target
     config_space: ConfigSpace
     flop: float
+    moved: int = 0
     cold: tuple[int, ...] = ()
 
     def instantiate(self, config: Config) -> tuple[Schedule, list[Any]]:
@@ -143,13 +147,13 @@ def create(name: str, args: Sequence[Any], target: str | Target = "native") -> T
     rules = tuple(_RULES[name](*args)) if name in _RULES else ()  # an unknown name is told below
     if len(rules) > 1:
         spaces = {rule: _OfRule(rule) for rule in rules}
-        schedules = [_run(name, args, parsed, one)[0] for one in spaces.values()]
-        schedule, space = schedules[0], RuleSpace(spaces)
+        made = [_run(name, args, parsed, one) for one in spaces.values()]
+        (schedule, taken), space = made[0], RuleSpace(spaces)
     else:
         space = ConfigSpace()
-        schedule = _run(name, args, parsed, space)[0]
+        schedule, taken = _run(name, args, parsed, space)
     flop = float(space.flop or operations(schedule.origins, {}))
-    return Task(name, args, parsed, space, flop, tuple(_COLD[name](*args)))
+    return Task(name, args, parsed, space, flop, _bytes_of(taken), tuple(_COLD[name](*args)))
 
 
 class _OfRule(ConfigSpace):
@@ -193,6 +197,15 @@ def _run(name: str, args: tuple[Any, ...], target: Target, config: Config) -> tu
             Span.of_caller(),
         )
     return made[0], list(made[1])
+
+
+def _bytes_of(taken: Sequence[Any]) -> int:
+    """The bytes of the tensors among ``taken``; those with open extents count nothing."""
+    total = 0
+    for one in taken:
+        if isinstance(one, Tensor) and all(isinstance(extent, int) for extent in one.shape):
+            total += math.prod(map(int, one.shape)) * dtypes.numpy_of(one.dtype).itemsize  # type: ignore[arg-type]
+    return total
 
 
 def _encode(value: Any) -> Any:
