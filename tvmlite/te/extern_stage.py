@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import Node, postorder, rewrite
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
+from tvmlite.te.building import Building
 from tvmlite.te.expr import Expr
 from tvmlite.te.loop import ir
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import Operation, Tensor
-
-if TYPE_CHECKING:
-    from tvmlite.te.nest import Building
 
 
 def extern_statement(op: t.ExternOp, building: Building) -> ir.Stmt:

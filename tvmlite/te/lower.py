@@ -14,10 +14,11 @@ from tvmlite.te import tails
 from tvmlite.te import tensor as t
 from tvmlite.te.arith import Analyzer
 from tvmlite.te.bounds import Bounds, Formula, formula_of, infer, never_negative
+from tvmlite.te.building import Building, index_of
 from tvmlite.te.extern_stage import check_layouts
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import simplify_once
-from tvmlite.te.nest import Building, attach, index_of
+from tvmlite.te.nest import attach
 from tvmlite.te.scan import ScanOp
 from tvmlite.te.schedule import Schedule
 from tvmlite.te.stage import AT, INLINE, Stage

@@ -2,64 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 from tvmlite.core.errors import ScheduleError, TensorExpressionError
 from tvmlite.core.node import Node, rewrite, substitute
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
-from tvmlite.te.bounds import Bounds, Formula
+from tvmlite.te.bounds import Bounds
+from tvmlite.te.building import Building, index_of
 from tvmlite.te.expr import Expr
 from tvmlite.te.extern_stage import extern_statement
 from tvmlite.te.guards import Guard, depth_in, depth_of, guarded, guards_of, parts_of, prover
 from tvmlite.te.inline import Bodies
-from tvmlite.te.layout import IndexMap
 from tvmlite.te.loop import ir
 from tvmlite.te.relations import Number, overruns, values_up
 from tvmlite.te.scan import ScanOp
 from tvmlite.te.stage import Fuse, Stage
 from tvmlite.te.staging import doubled, one_ahead, prefetches
 from tvmlite.te.start import Start, one_loop, start_axes, start_depth, start_loops, start_values
-from tvmlite.te.tensor import IterVar, Operation, Tensor, TensorRead
+from tvmlite.te.tensor import IterVar, TensorRead
 from tvmlite.te.tensorize import intrinsic_statements
-
-
-@dataclass
-class Building:
-    """What the loop nests are built from, and where they go: ``attached`` are the stages that stand in a
-    loop, ``current`` gives what stands for a tensor, ``shared`` tensors live in the memory of others, and
-    ``after`` is what comes after a loop. ``loops`` is filled with the loops as they are built."""
-
-    bounds: Bounds
-    formulas: dict[Operation, Formula]
-    buffers: dict[Tensor, ir.Buffer]
-    given: frozenset[Operation]
-    attached: dict[IterVar, list[Stage]]
-    current: Callable[[Tensor], Tensor]
-    layouts: dict[Operation, IndexMap]
-    shared: frozenset[Tensor]
-    after: dict[IterVar, list[ir.Stmt]]
-    loops: dict[IterVar, ir.Stmt] = field(default_factory=dict)
-
-    def first(self, op: Operation) -> tuple[Number, ...]:
-        """The element of ``op``'s tensors that stands first in their buffers."""
-        region = None if op in self.given else self.bounds.region(op)
-        return () if region is None else tuple(extent.min for extent in region)
-
-    def place(self, tensor: Tensor, indices: Sequence[Number]) -> tuple[Expr, ...]:
-        """Where in its buffer the element of ``tensor`` at ``indices`` is."""
-        first = self.first(tensor.op) or (0,) * len(indices)
-        here: Sequence[Number] = [i - f for i, f in zip(indices, first, strict=True)]
-        if tensor.op in self.layouts:
-            here = self.layouts[tensor.op].indices(here)
-        return tuple(index_of(i) for i in here)
-
-
-def index_of(value: Number) -> Expr:
-    """``value`` as an int64 expression."""
-    return e.const(value, e.INDEX) if isinstance(value, int) else value
 
 
 def loop_nest(stage: Stage, building: Building) -> ir.Stmt:

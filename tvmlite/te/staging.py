@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import rewrite, substitute
 from tvmlite.te import expr as e
 from tvmlite.te.bounds import running_intervals
+from tvmlite.te.building import Building
 from tvmlite.te.expr import Expr
 from tvmlite.te.intervals import evaluate, simplify, union
 from tvmlite.te.loop import ir
@@ -19,9 +20,6 @@ from tvmlite.te.relations import Interval, Number, ceil_div
 from tvmlite.te.stage import Stage
 from tvmlite.te.stage_base import Prefetch, loops_around
 from tvmlite.te.tensor import IterVar, Tensor
-
-if TYPE_CHECKING:
-    from tvmlite.te.nest import Building
 
 LINE_BYTES = 64
 """The bytes of a cache line, brought near by one prefetch."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import alike, postorder, rewrite, substitute
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
+from tvmlite.te.building import Building
 from tvmlite.te.expr import Expr
 from tvmlite.te.inline import Bodies
 from tvmlite.te.intervals import at_least, simplify
@@ -19,9 +20,6 @@ from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import IterVar, Tensor, TensorRead
 from tvmlite.te.tensor_intrin import DeclaredBuffer, TensorIntrin
 from tvmlite.te.widen import Widening
-
-if TYPE_CHECKING:
-    from tvmlite.te.nest import Building
 
 _COMMUTE = (e.Add, e.Mul, e.Min, e.Max, e.And, e.Or, e.Equal, e.NotEqual)
 

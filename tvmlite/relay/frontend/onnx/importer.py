@@ -16,7 +16,14 @@ from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.relay import infer
-from tvmlite.relay.frontend.onnx import converters, functions, interface, loader, registry, shapes
+from tvmlite.relay.frontend.onnx import (
+    converters,  # noqa: F401
+    functions,
+    interface,
+    loader,
+    registry,
+    shapes,
+)
 from tvmlite.relay.frontend.onnx.node import NOTHING, OnnxNode
 from tvmlite.relay.ir import Call, Constant, Expr, Function, LetDims, Loop, Module, Tuple, Var
 from tvmlite.relay.specialise import specialise
@@ -24,8 +31,6 @@ from tvmlite.relay.types import TensorType, dim, dims_of, show_shape
 from tvmlite.te import expr as te
 
 ShapeOverride = Mapping[str, Sequence[Any] | int | None]
-
-converters.load()
 
 
 def from_onnx(
