@@ -30,7 +30,7 @@ def _run(code: str, folder: Path, **environment: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", ["adding_an_operator.md", "graph.md"])
+@pytest.mark.parametrize("page", ["adding_an_operator.md", "graph.md", "tuning.md"])
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:
     _run(code_of(DOCS / page), tmp_path)
 

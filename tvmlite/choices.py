@@ -1,4 +1,5 @@
-"""Which configuration each kernel of a model gets from records, and what is known of those without one.
+"""What records say of a model: the graph's decisions, the configuration of each kernel, and what is known of
+those without one.
 
 A record replaces a kernel's default only where it was measured better beside it (origin ``FINAL``): the time
 of a trial by itself proves nothing.
@@ -15,6 +16,7 @@ from pathlib import Path
 from statistics import median
 
 from tvmlite.autotune import records as rec
+from tvmlite.autotune.decision_records import DecisionRecord, latest
 from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
@@ -30,7 +32,7 @@ TUNED, DEFAULT, FIXED = "tuned", "default", "fixed"
 
 
 @dataclass(frozen=True)
-class Decision:
+class Choice:
     """How a kernel is scheduled: ``config`` sets its knobs (None: as its template thinks best).
 
     ``loss`` is how much slower than with the best schedule known it is expected to be, 0.1 being a tenth;
@@ -57,59 +59,65 @@ class _Seen:
 
 @dataclass
 class Choices:
-    """The records in force on ``target``; ``notes`` say which of them cannot be used, and why."""
+    """The records in force on ``target``; ``notes`` say which of them cannot be used, and why.
+
+    ``decisions`` are those about the graph, by name.
+    """
 
     target: Target
     comparisons: Mapping[str, Sequence[rec.Record]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     given: bool = False
-    _decided: dict[str, Decision] = field(default_factory=dict)
+    decisions: Mapping[str, DecisionRecord] = field(default_factory=dict)
+    _decided: dict[str, Choice] = field(default_factory=dict)
 
     @staticmethod
-    def of(records: str | Path | Sequence[rec.Record] | None, target: Target) -> Choices:
+    def of(records: str | Path | Sequence[rec.Record | DecisionRecord] | None, target: Target) -> Choices:
         """The winners among ``records``, a file or the records themselves. What cannot be used is told by a
         warning; an InputError if the file cannot be read."""
         if records is None:
             return Choices(target)
-        loaded = rec.load(records) if isinstance(records, (str, Path)) else rec.Records(tuple(records))
+        loaded = rec.load(records) if isinstance(records, (str, Path)) else rec.Records.of(records)
         name = str(records) if isinstance(records, (str, Path)) else "the records"
-        made = Choices(target, notes=[f"{name}: {note}" for note in _unusable(loaded, target)], given=True)
+        made = Choices(target, notes=[f"{name}: {note}" for note in _unusable(loaded, target)])
+        made.given = bool(loaded.records) or not loaded.decisions
         usable = [r for r in rec.usable(loaded, target) if r.code == VERSION and tasks.is_of_group(r.task)]
         made.comparisons = rec.comparisons(usable)
+        made.decisions = latest(loaded.decisions, target, VERSION)
         for note in made.notes:
             warnings.warn(note, stacklevel=4)
         return made
 
-    def decide(self, group: Function) -> Decision:
+    def decide(self, group: Function) -> Choice:
         """The configuration for the kernel of ``group``."""
         if not self.given:
-            return Decision(DEFAULT)
+            return Choice(DEFAULT)
         text = tasks.task_text(group)
         if text not in self._decided:
             self._decided[text] = self._decide(group)
         return self._decided[text]
 
-    def _decide(self, group: Function) -> Decision:
+    def _decide(self, group: Function) -> Choice:
         reason = tasks.why_no_task(group)
         if reason:
-            return Decision(DEFAULT, reason=reason)
+            return Choice(DEFAULT, reason=reason)
         task = tasks.task_of(group, self.target)
         if len(task.config_space) == 1:
-            return Decision(FIXED, loss=0.0)
+            return Choice(FIXED, loss=0.0)
         compared = self.comparisons.get(task.key)
         if compared is None:
             return self._untuned(group, "no record")
         winner = compared[0]
         if winner.config.settings == task.default.settings:
-            return Decision(TUNED, None, 0.0, seconds=winner.cost)
+            return Choice(TUNED, None, 0.0, seconds=winner.cost)
         if task.config_space.index_of(winner.config.settings) is None:
-            self._note(
+            self.note(
                 f"a record has knobs that are not of this version's templates ({winner.config}): skipped"
             )
             return self._untuned(group, "its record is old")
-        return Decision(TUNED, winner.config, 0.0, seconds=winner.cost)
+        return Choice(TUNED, winner.config, 0.0, seconds=winner.cost)
 
-    def _untuned(self, group: Function, why: str) -> Decision:
+    def _untuned(self, group: Function, why: str) -> Choice:
         """The default, which is expected to lose what it lost where the shapes are most like these, or in the
         middle of all kernels of the template. Another shape's configuration is not used: nobody has measured
         it beside this default."""
@@ -117,13 +125,13 @@ class Choices:
         alike = [s for s in self._seen if s.operators == names and len(s.extents) == len(extents)]
         if alike:
             nearest = min(alike, key=lambda one: _distance(one.extents, extents))
-            return Decision(DEFAULT, loss=nearest.loss, reason=f"{why}; nearest shape's")
+            return Choice(DEFAULT, loss=nearest.loss, reason=f"{why}; nearest shape's")
         losses = [one.loss for one in self._seen if one.template == template]
         if losses:
-            return Decision(DEFAULT, loss=median(losses), reason=f"{why}; others' of its template")
-        return Decision(DEFAULT, reason=why)
+            return Choice(DEFAULT, loss=median(losses), reason=f"{why}; others' of its template")
+        return Choice(DEFAULT, reason=why)
 
-    def _note(self, note: str) -> None:
+    def note(self, note: str) -> None:
         """Tell, once, that something cannot be used."""
         if note not in self.notes:
             self.notes.append(note)
@@ -138,7 +146,7 @@ class Choices:
                 group = tasks.group_of(block[0].task[1][0])
                 default = create(*block[0].task, self.target).default.settings
             except TvmliteError as error:
-                self._note(f"a record's task is none: {error.message}: skipped")
+                self.note(f"a record's task is none: {error.message}: skipped")
                 continue
             names, template, extents = operator_names(group), anchor(group).schedule, _extents(group)
             losses = [one.cost / block[0].cost - 1 for one in block if one.config.settings == default]
@@ -159,7 +167,7 @@ def _distance(a: Sequence[int], b: Sequence[int]) -> float:
     return sum(abs(math.log(max(x, 1) / max(y, 1))) for x, y in zip(a, b, strict=True))
 
 
-def require(decisions: Mapping[str, Decision]) -> None:
+def require(decisions: Mapping[str, Choice]) -> None:
     """An InputError if one of the kernels, by symbol, could be scheduled in many ways and has no record."""
     missing = [f"{symbol} ({d.reason})" for symbol, d in decisions.items() if d.origin == DEFAULT]
     if missing:
@@ -177,13 +185,14 @@ def _unusable(loaded: rec.Records, target: Target) -> list[str]:
     if loaded.damages:
         first = loaded.damages[0]
         notes.append(f"{len(loaded.damages)} lines are no records; line {first.line}: {first.reason}")
-    foreign = sorted({r.target for r in loaded if r.target != str(target)})
+    everything = (*loaded.records, *loaded.decisions)
+    foreign = sorted({r.target for r in everything if r.target != str(target)})
     if foreign:
-        count = sum(r.target != str(target) for r in loaded)
+        count = sum(r.target != str(target) for r in everything)
         notes.append(f"{count} records are of another machine, the first {foreign[0]!r}: skipped")
-    old = sorted({r.code for r in loaded if r.code != VERSION})
+    old = sorted({r.code for r in everything if r.code != VERSION})
     if old:
-        count = sum(r.code != VERSION for r in loaded)
+        count = sum(r.code != VERSION for r in everything)
         notes.append(f"{count} records are of another version, the first {old[0]!r}, not {VERSION}: skipped")
     others = sum(not tasks.is_of_group(r.task) for r in loaded)
     if others:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tvmlite import machine
 from tvmlite.artifact import CompiledKernelFunction, CompiledModule, Origin
+from tvmlite.autotune.decision_records import DecisionRecord
 from tvmlite.autotune.records import Record
 from tvmlite.choices import Choices, require
 from tvmlite.core import abi, config
@@ -22,6 +23,7 @@ from tvmlite.core.pipeline import Times
 from tvmlite.core.target import Target
 from tvmlite.kernels import CompiledKernel, compile_kernel
 from tvmlite.relay import passes
+from tvmlite.relay.decisions import Decisions, deciding
 from tvmlite.relay.entry import KernelInterface, build_entry
 from tvmlite.relay.ir import Function, Module
 from tvmlite.relay.kernels import kernel_tasks
@@ -49,8 +51,9 @@ def compile(
     shape: Sizes | None = None,
     precision: str = "float32",
     error_bound: float = 0.0,
-    records: str | Path | Sequence[Record] | None = None,
+    records: str | Path | Sequence[Record | DecisionRecord] | None = None,
     require_tuned: bool = False,
+    decisions: Mapping[str, str] | None = None,
 ) -> CompiledModule:
     """``module`` as a library that can be called, inspected and exported.
 
@@ -70,8 +73,11 @@ def compile(
     ``relay.passes.apply_winograd``.
 
     ``records``, a file of ``tune``'s or the records themselves, say how kernels are best scheduled on this
-    machine; the report tells which had none, and what that is expected to cost. ``require_tuned`` makes it an
-    InputError.
+    machine, and which way the graph passes go best; the report tells which kernels had none, and what that is
+    expected to cost. ``require_tuned`` makes it an InputError.
+
+    ``decisions`` are alternatives that graph passes take, over those of the records: what they ask for is in
+    ``report.decisions``, by the name that stands there. Any other name is an InputError.
 
     ``verify`` runs the interpreter beside every pass, and the library beside the interpreter: on random
     input, or on the arrays it gives by name. A change of meaning is a VerifyError that names the pass and
@@ -85,15 +91,19 @@ def compile(
     inputs = verify if isinstance(verify, Mapping) else None
     witness = None if verify is False else Witness(module, inputs, precision=precision)
     watch = None if witness is None else witness.after
-    with times.step("passes"):
+    choices = Choices.of(records, target)
+    table = Decisions({one.name: one.taken for one in choices.decisions.values()} | dict(decisions or {}))
+    with times.step("passes"), deciding(table):
         fused = pipeline.run(module.unnamed(), pass_times, watch=watch)
+    table.require(decisions or {})
+    for note in table.notes:
+        choices.note(note)
     with times.step("kernels"):
-        choices = Choices.of(records, target)
         kernels, interfaces = _kernels(fused, target, choices, require_tuned, progress)
     with times.step("entry"):
         entry, constants = build_entry(fused, name, interfaces)
     with times.step("link"):
-        report = Report.of(kernels, choices, pass_times, times)
+        report = Report.of(kernels, choices, pass_times, times, tuple(table.asked.values()))
         lib = CompiledModule.link(fused, target, entry, constants, kernels, report)
     options = {"opt_level": opt_level, "precision": precision, "error_bound": error_bound}
     again = partial(compile, target=target, name=name, records=records, **options)

@@ -1,13 +1,16 @@
-"""What compiling did, kernel by kernel, in one table."""
+"""What compiling did, kernel by kernel in one table, and what was decided about the graph in another."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tvmlite.choices import Choices, Decision
+from tvmlite.autotune.decision_records import DecisionRecord
+from tvmlite.autotune.report import decisions as decided
+from tvmlite.choices import Choice, Choices
 from tvmlite.core.pipeline import Times
 from tvmlite.kernels import CompiledKernel
+from tvmlite.relay.decisions import Decision
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.lower import anchor
 from tvmlite.relay.types import show_type
@@ -39,22 +42,31 @@ class KernelRow:
 class Report:
     """A row for each kernel; the seconds of each graph pass, and of each step (all passes are one).
 
-    ``notes`` say what of the records could not be used; None: no records were given.
+    ``notes`` say what of the records could not be used; None: no records were given. ``decisions`` are all
+    that the graph passes asked for, ``measured`` what records say of those.
     """
 
     rows: tuple[KernelRow, ...]
     pass_times: Times
     step_times: Times
     notes: tuple[str, ...] | None = None
+    decisions: tuple[Decision, ...] = ()
+    measured: tuple[DecisionRecord, ...] = ()
 
     @staticmethod
     def of(
-        kernels: Iterable[CompiledKernel], choices: Choices, pass_times: Times, step_times: Times
+        kernels: Iterable[CompiledKernel],
+        choices: Choices,
+        pass_times: Times,
+        step_times: Times,
+        decisions: tuple[Decision, ...] = (),
     ) -> Report:
         """The report of a compilation."""
         rows = tuple(_row(one, choices.decide(one.task.group)) for one in kernels)
         notes = tuple(choices.notes) if choices.given else None
-        return Report(rows, pass_times, step_times, notes)
+        measured = tuple(_told(one, choices.decisions.get(one.name)) for one in decisions)
+        told = tuple(one for one in measured if one is not None)
+        return Report(rows, pass_times, step_times, notes, decisions, told)
 
     def __str__(self) -> str:
         tuned = self.notes is not None
@@ -79,10 +91,10 @@ class Report:
             "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         )
-        return "\n".join([*lines, *(self.notes or ())])
+        return "\n".join([*lines, *(self.notes or ()), *decided.table(self.measured)])
 
 
-def _row(kernel: CompiledKernel, decision: Decision) -> KernelRow:
+def _row(kernel: CompiledKernel, decision: Choice) -> KernelRow:
     task = kernel.task
     rule = None if task.config is None else rule_of(task.config)
     template = anchor(task.group).schedule if rule in (None, HAND) else rule
@@ -99,6 +111,15 @@ def _row(kernel: CompiledKernel, decision: Decision) -> KernelRow:
         decision.reason,
         decision.seconds,
     )
+
+
+def _told(decision: Decision, record: DecisionRecord | None) -> DecisionRecord | None:
+    """What is told of a decision: its record, or that it was taken by hand; None if it is as by default."""
+    if record is not None and record.taken == decision.taken:
+        return record
+    if decision.taken == decision.default:
+        return None
+    return DecisionRecord(decision.name, "", decision.taken, decision.default)
 
 
 def _measured(row: KernelRow) -> str:

@@ -1,4 +1,4 @@
-"""Tuning a whole model: its kernels searched, the winners timed in the model, what is quicker there kept."""
+"""Tuning a whole model: its graph decided, its kernels searched, what is quicker in the model itself kept."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tvmlite.autotune.tune import Tuned, seconds_of
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
+from tvmlite.deciding import Decided, Decider
 from tvmlite.driver import compile
 from tvmlite.relay import tasks
 from tvmlite.relay.frontend import from_onnx
@@ -34,8 +35,11 @@ from tvmlite.whole_model import Run, Turns, in_turns, positions_of_tuned, profil
 SHARE_OF_WHOLE = 0.1
 """Of a budget, what is kept for timing the whole model."""
 
+SHARE_OF_DECISIONS = 0.15
+"""Of a budget, what may be spent on decisions about the graph."""
+
 WHOLE_SECONDS = 10.0
-"""Seconds to time the whole model for where no budget says otherwise."""
+"""Seconds to time the whole model for, and to decide for, where no budget says otherwise."""
 
 AFTER_ALL = -1
 """The trial's number in records made in the whole model."""
@@ -46,8 +50,10 @@ class TunedModel:
     """What came of tuning a model.
 
     ``lib`` is the model compiled with what was kept, ``kernels`` tell of each task's search, ``turns`` are
-    runs of the default library and of ``lib``, None if they are the same. ``dropped`` are texts of tasks
-    whose winners were not quicker in the model, ``skipped`` says of each kernel that is no task why.
+    runs of the same graph with default schedules and of ``lib``, None if they are the same. ``dropped`` are
+    texts of tasks whose winners were not quicker in the model, ``skipped`` says of each kernel that is no
+    task why. ``decided`` tells of the graph, ``whole`` are runs of the default library and of ``lib`` where
+    both graph and schedules have changed.
     """
 
     lib: CompiledModule
@@ -56,11 +62,19 @@ class TunedModel:
     dropped: tuple[str, ...] = ()
     skipped: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    decided: Decided | None = None
+    whole: Turns | None = None
+
+    @property
+    def default_and_tuned(self) -> Turns | None:
+        """Runs of the default library and of ``lib``; None if they are the same."""
+        return self.whole or self.turns or (None if self.decided is None else self.decided.turns)
 
     @property
     def gain(self) -> float:
         """How many times quicker the model is than before."""
-        return 1.0 if self.turns is None else 1 / self.turns.ratio
+        turns = self.default_and_tuned
+        return 1.0 if turns is None else 1 / turns.ratio
 
     def kernel_times(self) -> list[KernelTime]:
         """How long each kernel takes in the model, before and after; none where nothing has changed."""
@@ -74,11 +88,12 @@ class TunedModel:
         return times
 
     def __str__(self) -> str:
-        lines = [str(one) for one in self.kernels]
+        lines = [str(one) for one in (*filter(None, [self.decided]), *self.kernels) if str(one)]
         lines += [f"{symbol}: not tuned: {reason}" for symbol, reason in self.skipped.items()]
         if self.dropped:
             lines.append(f"{len(self.dropped)} winners were not quicker in the model, and are not used")
-        whole = "nothing is quicker than the default" if self.turns is None else str(self.turns)
+        turns = self.default_and_tuned
+        whole = "nothing is quicker than the default" if turns is None else str(turns)
         return "\n".join([*lines, *self.notes, whole])
 
 
@@ -98,14 +113,18 @@ def tune(
     inputs: Mapping[str, Any] | None = None,
     run: Run = profiled,
     shape: Sizes | None = None,
+    decisions: bool = True,
     **options: Any,
 ) -> TunedModel:
-    """Search the schedules of the kernels of ``model``, an ONNX file or a module; ``target`` is this machine.
+    """Search the graph of ``model``, an ONNX file or a module, and the schedules of its kernels; ``target``
+    is this machine.
 
-    ``trials`` in all, or what fits into ``budget`` (seconds, or ``"10m"``), go to the kernels with most to
-    win; each is appended to the file ``records``, which ``compile(..., records=)`` takes. In the end the
-    winners are timed in the model, beside the default: what is not quicker there is not used. ``resume``
-    takes up a run with the same ``seed`` that was cut short.
+    What graph passes could decide in another way is tried first, for a part of the budget (``deciding``);
+    without ``decisions`` nothing is, and what the records say of it stands. Then ``trials`` in all, or what
+    fits into ``budget`` (seconds, or ``"10m"``), go to the kernels with most to win; each is appended to the
+    file ``records``, which ``compile(..., records=)`` takes. In the end the winners are timed in the model,
+    beside the default: what is not quicker there is not used. ``resume`` takes up a run with the same
+    ``seed`` that was cut short.
 
     ``inputs`` are arrays by name, random ones if None. ``run`` times a library (``whole_model``), ``runner``
     kernels; ``shape`` and ``options`` are those of ``compile``.
@@ -122,9 +141,16 @@ def tune(
     base = make()
     inputs = samples.random_inputs(base, {}, seed) if inputs is None else inputs
     arguments = [np.asarray(inputs[name]) for name in base.input_names]
+    precision = options.get("precision", "float32")
+    tolerance = TOLERANCES[precision] + options.get("error_bound", 0.0)
+    decider = Decider(base, make, Path(records), arguments, run, seed, tolerance)
+    share = WHOLE_SECONDS if seconds is None else SHARE_OF_DECISIONS * seconds
+    decided = decider.decide(share if decisions else 0.0)
+    default, base = base, decided.lib
     found, weights, skipped = _tasks(base, target)
     if not found:
-        return TunedModel(base, (), None, (), skipped, ("no kernel of it can be scheduled in several ways",))
+        none = "no kernel of it can be scheduled in several ways"
+        return TunedModel(base, (), None, (), skipped, (none,), decided)
     whole = WHOLE_SECONDS if seconds is None else SHARE_OF_WHOLE * seconds
     owned = LocalRunner(threads=runtime.num_threads()) if runner is None else None
     try:
@@ -145,8 +171,12 @@ def tune(
         if owned is not None:
             owned.close()
     judge = _Judge(base, partial(make, records=records), Path(records), arguments, run, whole, seed)
-    lib, turns = judge.decide(options.get("precision", "float32"))
-    return TunedModel(lib, tuple(kernels), turns, tuple(judge.dropped), skipped, tuple(judge.notes))
+    lib, turns = judge.decide(precision)
+    both = None
+    if turns is not None and decided.turns is not None:
+        both = in_turns(default, lib, arguments, whole / 2, run)
+    notes = tuple(judge.notes)
+    return TunedModel(lib, tuple(kernels), turns, tuple(judge.dropped), skipped, notes, decided, both)
 
 
 def _tasks(lib: CompiledModule, target: Target) -> tuple[list[Task], list[float], dict[str, str]]:

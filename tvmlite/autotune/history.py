@@ -51,6 +51,9 @@ def apply_history_best(
                 f"{records}: {len(loaded.damages)} lines are no records; line {first.line}: {first.reason}",
                 stacklevel=3,
             )
+        if loaded.decisions:
+            told = f"{len(loaded.decisions)} decisions are about graphs, not templates: skipped"
+            warnings.warn(f"{records}: {told}", stacklevel=3)
         records = loaded.records
     history = History(rec.best(records, Target.parse(target)))
     with looking_up(history.best_config):

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tvmlite.autotune import autotvm_log
+from tvmlite.autotune import autotvm_log, decision_records
+from tvmlite.autotune.decision_records import DecisionRecord
 from tvmlite.core.errors import InputError, ParseError, ScheduleError
 from tvmlite.core.target import Target
 from tvmlite.runtime import timing
@@ -93,10 +94,14 @@ class Record:
 
         Nothing in a line is ever run: knobs are numbers and words, and a template is found by its name.
         """
-        try:
-            fields = json.loads(text, parse_constant=_no_constant)
-        except (ValueError, RecursionError) as error:
-            raise ParseError(f"not JSON: {error}") from None
+        fields = _json(text)
+        if decision_records.is_line(fields):
+            raise ParseError("a decision about a graph, which has no kernel of its own")
+        return Record._of(fields)
+
+    @staticmethod
+    def _of(fields: Any) -> Record:
+        """The record that a line's ``fields`` are."""
         if autotvm_log.is_line(fields):
             return Record(**autotvm_log.decode(fields))
         if not isinstance(fields, dict) or fields.get("v") != VERSION:
@@ -139,10 +144,20 @@ class Damage:
 
 @dataclass(frozen=True)
 class Records:
-    """The records of a file, in order, and the lines that are none."""
+    """The records of a file, in order, the lines that are none, and the decisions about graphs."""
 
     records: tuple[Record, ...]
     damages: tuple[Damage, ...] = ()
+    decisions: tuple[DecisionRecord, ...] = ()
+
+    @staticmethod
+    def of(given: Iterable[Record | DecisionRecord]) -> Records:
+        """Records that were in no file."""
+        given = tuple(given)
+        return Records(
+            tuple(one for one in given if isinstance(one, Record)),
+            decisions=tuple(one for one in given if isinstance(one, DecisionRecord)),
+        )
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
@@ -151,7 +166,7 @@ class Records:
         return len(self.records)
 
 
-def append(path: str | Path, records: Iterable[Record]) -> None:
+def append(path: str | Path, records: Iterable[Record | DecisionRecord]) -> None:
     """Add ``records`` to the file at ``path``, made if it is not there.
 
     All lines go in one write to the end of the file, so that what two processes write does not mix, and a
@@ -179,20 +194,26 @@ def load(path: str | Path) -> Records:
     """
     records: list[Record] = []
     damages: list[Damage] = []
+    decisions: list[DecisionRecord] = []
     try:
         with open(path, "rb") as file:
             for number, line in enumerate(_lines(file), 1):
                 try:
                     text = line.decode("utf-8").strip()
-                    if text:
-                        records.append(Record.from_json(text))
+                    if not text:
+                        continue
+                    fields = _json(text)
+                    if decision_records.is_line(fields):
+                        decisions.append(decision_records.decoded(fields))
+                    else:
+                        records.append(Record._of(fields))
                 except UnicodeDecodeError:
                     damages.append(Damage(number, "not UTF-8 text"))
                 except ParseError as error:
                     damages.append(Damage(number, error.message))
     except OSError as error:
         raise InputError(f"records {str(path)!r} cannot be read: {error.strerror}") from None
-    return Records(tuple(records), tuple(damages))
+    return Records(tuple(records), tuple(damages), tuple(decisions))
 
 
 def usable(records: Iterable[Record], target: Target) -> Iterator[Record]:
@@ -243,6 +264,14 @@ def _lines(file: Any) -> Iterator[bytes]:
         while not line.endswith(b"\n") and (line := file.readline(LONGEST_LINE)):
             pass
         yield whole
+
+
+def _json(text: str) -> Any:
+    """What the line ``text`` holds; a ParseError if it is not JSON."""
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"not JSON: {error}") from None
 
 
 def _no_constant(name: str) -> float:

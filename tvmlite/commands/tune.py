@@ -31,6 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of all that is left to chance (default: 0)")
     parser.add_argument("--resume", action="store_true", help="go on where a run with the same seed ended")
     parser.add_argument("--tuner", choices=TUNERS, default="xgboost", help="who proposes (default: xgboost)")
+    parser.add_argument("--no-decisions", action="store_true", help="do not try other ways for the graph")
     parser.add_argument("--report", type=Path, help="write what came of it as a page: tune.html")
 
 
@@ -49,14 +50,23 @@ def main(options: argparse.Namespace) -> int:
         raise
     print(tuned)
     if options.report is not None:
-        notes = [*([str(tuned.turns)] if tuned.turns else []), *tuned.notes]
-        times = tuned.kernel_times()
-        report.write(
-            options.report, tuned.kernels, title=str(options.model), times=times, peak=peak, notes=notes
-        )
+        _write_report(options, tuned, peak)
         print(f"{options.report}: what came of it")
     print(f"{options.output}: take it with tvmlite compile {options.model} --records {options.output}")
     return 0
+
+
+def _write_report(options: argparse.Namespace, tuned: TunedModel, peak: float) -> None:
+    turns = tuned.default_and_tuned
+    report.write(
+        options.report,
+        tuned.kernels,
+        title=str(options.model),
+        times=tuned.kernel_times(),
+        peak=peak,
+        notes=[*([str(turns)] if turns else []), *tuned.notes],
+        decisions=tuned.decided.records if tuned.decided else (),
+    )
 
 
 def _tuned(options: argparse.Namespace, module: Module, budget: str | None, watch: Watch) -> TunedModel:
@@ -70,6 +80,7 @@ def _tuned(options: argparse.Namespace, module: Module, budget: str | None, watc
         resume=options.resume,
         tuner=options.tuner,
         callbacks=[watch],
+        decisions=not options.no_decisions,
         opt_level=options.opt_level,
         precision=options.precision,
         error_bound=options.error_bound,

@@ -10,6 +10,8 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 
+from tvmlite.autotune.decision_records import DecisionRecord
+from tvmlite.autotune.report import decisions as decided
 from tvmlite.autotune.report.chart import bars, curve, scatter
 from tvmlite.autotune.tune import Tuned
 from tvmlite.autotune.watch import label_of
@@ -35,12 +37,12 @@ def write(
     peak: float | None = None,
     labels: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
+    decisions: Sequence[DecisionRecord] = (),
 ) -> Path:
     """Write the page of ``tuned`` to ``path``, and give the path; see ``page``."""
     written = Path(path)
-    written.write_text(
-        page(tuned, title=title, times=times, peak=peak, labels=labels, notes=notes), encoding="utf-8"
-    )
+    made = page(tuned, title=title, times=times, peak=peak, labels=labels, notes=notes, decisions=decisions)
+    written.write_text(made, encoding="utf-8")
     return written
 
 
@@ -52,12 +54,13 @@ def page(
     peak: float | None = None,
     labels: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
+    decisions: Sequence[DecisionRecord] = (),
 ) -> str:
     """The HTML of a run: each task's best against trials, and what was predicted against what was measured.
 
     ``times`` are those of a model's parts before and after, as its library measured them; ``peak`` is how
     many operations a second the machine can do, ``labels`` name tasks by their keys, ``notes`` are told as
-    they are.
+    they are, ``decisions`` are those about the model's graph.
     """
     ordered = sorted(tuned, key=_seconds, reverse=True)
     values = {
@@ -65,6 +68,7 @@ def page(
         "style": _style(),
         "header": _header(ordered, times, notes),
         "model": _model(times),
+        "decisions": decided.section(decisions),
         "tasks": "".join(_task(one, peak, labels) for one in ordered),
         "table": _table(ordered, peak, labels),
     }

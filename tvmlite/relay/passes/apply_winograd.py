@@ -1,8 +1,9 @@
 """Convolutions of 3 x 3 by Winograd's minimal filtering, where that is quicker and its error is allowed.
 
 The error is a convolution's largest, relative to its largest result: ``winograd_matrices.stated_error``. Of
-the filterings within the bound, and the direct convolution, the quickest by estimate is taken: products of
-blocks of tiles, the transformed weight brought from memory, and the transforms.
+the filterings within the bound, and the direct convolution, the quickest by estimate is taken (products of
+blocks of tiles, the transformed weight brought from memory, and the transforms), unless another was decided
+for (``relay.decisions``).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 from tvmlite.core.errors import ConfigError
 from tvmlite.core.node import rewrite
+from tvmlite.relay.decisions import decide
 from tvmlite.relay.infer import tensor_type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Module, canonical
 from tvmlite.relay.op import make
@@ -48,15 +50,21 @@ def apply_winograd(error_bound: float = 1e-4) -> Callable[[Module], Module]:
 
 
 def _rule(node: Expr, bound: float) -> Expr:
-    """The quickest by estimate of the ways to compute ``node``."""
-    ways = alternatives(node, bound)
-    return min(ways, key=lambda way: way.cost).made if ways else node
+    """``node`` in the way that was decided for, by default the quickest by estimate."""
+    ways = {way.name: way for way in alternatives(node, bound)}
+    if len(ways) < 2:
+        return node
+    assert isinstance(node, Call)
+    default = min(ways.values(), key=lambda way: way.cost).name
+    return ways[decide("winograd", lambda: [[node]], tuple(ways), default)].made
 
 
 @dataclass(frozen=True)
 class Way:
-    """A way to compute a convolution: an expression, and its estimated time in floating-point operations."""
+    """A way to compute a convolution: what it is called, ``direct`` or as the filtering, an expression, and
+    its estimated time in floating-point operations."""
 
+    name: str
     made: Expr
     cost: float
 
@@ -75,10 +83,11 @@ def alternatives(node: Expr, bound: float) -> list[Way]:
             allowed = [
                 one for one in FILTERINGS.values() if stated_error(one, channels, type_.dtype) <= bound
             ]
-            made = [
-                Way(_replaced(node, data, weight, one, block), _cost(node, type_, one)) for one in allowed
-            ]
-            return [Way(node, _cost(node, type_, None)), *made]
+            ways = [Way("direct", node, _cost(node, type_, None))]
+            for one in allowed:
+                made = _replaced(node, data, weight, one, block)
+                ways.append(Way(f"F({one.outputs}, 3)", made, _cost(node, type_, one)))
+            return ways
     return []
 
 

@@ -10,6 +10,10 @@ every operator on the paths between is willing, by the fusion classes of the ope
 
 Each operator ends in exactly one group, so nothing is computed twice. A group has one result. Operators
 with tuples for results, and the arguments of operators that take a tuple, stay apart.
+
+Where it may pay to stay apart all the same it is a decision (``relay.decisions``), joined by default: the
+tail of an anchor reads another value of its size, which another anchor may be waiting to be added to; or
+elements are read more than once, or in another order than they are made in.
 """
 
 from __future__ import annotations
@@ -19,8 +23,10 @@ from dataclasses import dataclass, field
 
 from tvmlite.core.node import postorder
 from tvmlite.relay import op as operators
+from tvmlite.relay.decisions import decide
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Function, Tuple, Var, canonical
+from tvmlite.relay.memory import is_view
 from tvmlite.relay.op import Fuse
 from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.types import TensorType, TupleType, same_shape
@@ -30,6 +36,9 @@ MAX_GROUP_SIZE = 64
 
 SMALL_CONSTANT = 4
 """A constant of at most so many elements is written into the kernel; others are its arguments."""
+
+JOINED, APART = "joined", "apart"
+"""The alternatives of a decision."""
 
 
 @graph_pass
@@ -126,12 +135,16 @@ def _find_meeting(node: _Node) -> None:
 
 
 class _Groups:
-    """A partition of the nodes: each group's sink (its one result), kind and size."""
+    """A partition of the nodes: each group's sink (its one result), kind and members.
+
+    ``apart`` are nodes that were decided not to join.
+    """
 
     def __init__(self, nodes: list[_Node]) -> None:
         self._into: dict[_Node, _Node] = {node: node for node in nodes}
         self._kind = {node: node.kind for node in nodes}
-        self._size = dict.fromkeys(nodes, 1)
+        self._members = {node: [node] for node in nodes}
+        self.apart: set[_Node] = set()
 
     def sink(self, node: _Node) -> _Node:
         while self._into[node] is not node:
@@ -141,9 +154,10 @@ class _Groups:
     def kind(self, node: _Node) -> Fuse:
         return self._kind[self.sink(node)]
 
-    def size(self, nodes: set[_Node]) -> int:
-        """The number of operators if the groups of ``nodes`` were one."""
-        return sum(self._size[sink] for sink in {self.sink(node) for node in nodes})
+    def joined(self, nodes: set[_Node]) -> list[_Node]:
+        """The members, producers first, if the groups of ``nodes`` were one."""
+        found = [one for sink in {self.sink(node) for node in nodes} for one in self._members[sink]]
+        return sorted(found, key=lambda one: one.index)
 
     def merge(self, nodes: set[_Node], into: _Node) -> None:
         """Make one group of the groups of ``nodes``; the sink of ``into`` stays its sink."""
@@ -153,20 +167,18 @@ class _Groups:
             if source is not target:
                 self._into[source] = target
                 self._kind[target] = max(self._kind[source], self._kind[target])
-                self._size[target] += self._size[source]
+                self._members[target] += self._members[source]
 
     def members(self) -> dict[Expr, list[_Node]]:
         """The nodes of each group, producers first, by the call that gives the group's result."""
-        result: dict[Expr, list[_Node]] = {}
-        for node in self._into:
-            result.setdefault(self.sink(node).call, []).append(node)
-        return result
+        sinks = dict.fromkeys(map(self.sink, self._into))
+        return {sink.call: sorted(self._members[sink], key=lambda one: one.index) for sink in sinks}
 
 
 def _try(node: _Node, groups: _Groups, phase: int) -> None:
     """Merge ``node`` with its post-dominator, and all between, if its group's kind allows it in ``phase``."""
     sink = node.meeting
-    if sink is None or groups.sink(node) is groups.sink(sink):
+    if sink is None or node in groups.apart or groups.sink(node) is groups.sink(sink):
         return
     kind = groups.kind(node)
     if kind in (Fuse.OUT_ELEMWISE_FUSABLE, Fuse.COMM_REDUCE):
@@ -198,8 +210,45 @@ def _merge_paths(start: _Node, sink: _Node, groups: _Groups, willing: Callable[[
                 if reader is not sink:
                     stack.append(reader)
     between.add(start)
-    if groups.size(between) <= MAX_GROUP_SIZE:
+    members = groups.joined(between)
+    if len(members) > MAX_GROUP_SIZE:
+        return
+    if _is_open(start, members, groups) and _decided(start, members, groups) == APART:
+        groups.apart.add(start)
+    else:
         groups.merge(between, sink)
+
+
+def _is_open(start: _Node, members: list[_Node], groups: _Groups) -> bool:
+    """Whether it may pay to keep the group of ``start`` apart from the rest of ``members``."""
+    own = groups.sink(start)
+    if groups.kind(start) not in (Fuse.OUT_ELEMWISE_FUSABLE, Fuse.COMM_REDUCE):
+        rest = (one.call for one in members if groups.sink(one) is not own)
+        if is_view(start.call) or all(map(is_view, rest)):
+            return False
+        return start.path > Fuse.ELEMWISE or groups.kind(start) is Fuse.INJECTIVE
+    calls = {one.call for one in members}
+    added = [arg for one in members if groups.sink(one) is not own for arg in one.call.args]
+    return any(_is_large(arg, start.call) for arg in added if arg not in calls)
+
+
+def _is_large(value: Expr, result: Call) -> bool:
+    """Whether ``value`` is computed, or given, in the shape of ``result``."""
+    type_, like = type_of(value), type_of(result)
+    if isinstance(value, Constant) or not (isinstance(type_, TensorType) and isinstance(like, TensorType)):
+        return False
+    return same_shape(type_.shape, like.shape)
+
+
+def _decided(start: _Node, members: list[_Node], groups: _Groups) -> str:
+    """Whether the group of ``start`` joins the rest of ``members``."""
+    own = groups.sink(start)
+
+    def place() -> list[list[Call]]:
+        first = [one.call for one in members if groups.sink(one) is own]
+        return [first, [one.call for one in members if groups.sink(one) is not own]]
+
+    return decide("fuse", place, (JOINED, APART), JOINED)
 
 
 def _rebuild(body: Expr, groups: _Groups) -> Expr:

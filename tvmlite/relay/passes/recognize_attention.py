@@ -6,6 +6,7 @@ import dataclasses
 import math
 from dataclasses import dataclass, field
 
+from tvmlite.relay.decisions import decide
 from tvmlite.relay.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir import Call, Expr, canonical, constant
 from tvmlite.relay.memory import VIEWS
@@ -26,6 +27,9 @@ from tvmlite.relay.types import Dim, Shape, same_dim, same_shape
 HIDDEN = -1e30
 """What is filled in for a hidden score is at most this: nothing is left of the score beside it."""
 
+ONE_KERNEL, APART = "one kernel", "apart"
+"""The alternatives of a decision."""
+
 
 @graph_pass
 def recognize_attention(body: Expr) -> Expr:
@@ -34,15 +38,31 @@ def recognize_attention(body: Expr) -> Expr:
     Scales may stand before or behind the first product, masks may be added or filled in (``where`` with minus
     infinity or the least float), reshapes and transposes may lie anywhere between. Keys and values that are
     repeated for several heads are read where they are. A transpose of the result becomes its layout.
+
+    Each is a decision (``relay.decisions``): ``one kernel``, the default, or ``apart``.
     """
     return rewrite_with_readers(body, _recognize)
+
+
+def _decided(node: Call, made: Expr) -> str:
+    """Whether ``node``, the product with the values, becomes attention, which ``made`` is a view of."""
+
+    def place() -> list[list[Call]]:
+        inner = through_views(made)
+        while isinstance(inner, Call) and inner.op == "where":
+            inner = inner.args[2]
+        assert isinstance(inner, Call)
+        return [[inner, node]]
+
+    return decide("attention", place, (ONE_KERNEL, APART), ONE_KERNEL)
 
 
 def _recognize(node: Expr, readers: Readers) -> Expr:
     if not isinstance(node, Call):
         return node
     if node.op == "nn.batch_matmul" and is_float(node) and not node["transpose_a"]:
-        return _attention(node, readers) or node
+        made = _attention(node, readers)
+        return made if made is not None and _decided(node, made) == ONE_KERNEL else node
     if node.op == "transpose":
         return _with_layout(node, readers) or node
     inner = through_views(node)

@@ -2,7 +2,8 @@
 
 Sums add up in float32 whatever the operands are. What an operator does is one of three:
 
-- ``ALWAYS``: its operands become 16 bits wide; such operators are what takes the time;
+- ``ALWAYS``: its operands become 16 bits wide; such operators are what takes the time. Each is a decision
+  (``relay.decisions``): the 16-bit type, the default, or float32;
 - ``FOLLOW``: 16 bits if all its float operands but constants are so already, else float32;
 - everything else: float32, because it needs the range or the digits (softmax, norms, ``exp``, reductions).
 """
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from tvmlite.core.errors import ConfigError
 from tvmlite.core.node import postorder
+from tvmlite.relay.decisions import decide
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Module, Tuple, TupleGetItem, canonical
 from tvmlite.relay.op import make
@@ -83,7 +85,7 @@ class _Mixed:
     def _call(self, node: Call) -> Expr:
         """``node`` of rewritten arguments, in the precision it is to have."""
         args = [self.done[arg] for arg in node.args]
-        always = node.op in self.always and _dtypes(type_of(node)) == {"float32"}
+        always = node.op in self.always and _dtypes(type_of(node)) == {"float32"} and self._is_narrow(node)
         if always or (node.op in self.follow and self._may_follow(args)):
             args = [self._as(arg, self.dtype, ("float32",)) for arg in args]
         else:
@@ -91,6 +93,10 @@ class _Mixed:
         if all(a is b for a, b in zip(args, node.args, strict=True)):
             return node
         return replace(node, args=tuple(args))
+
+    def _is_narrow(self, node: Call) -> bool:
+        """Whether it was decided that ``node``, which could, takes its operands in 16 bits."""
+        return decide("precision", lambda: [[node]], (self.dtype, "float32"), self.dtype) == self.dtype
 
     def _may_follow(self, args: Sequence[Expr]) -> bool:
         """Whether all floats among ``args`` that are computed are 16 bits wide, and some are."""

@@ -1,0 +1,207 @@
+"""Which way the graph passes of a model go best, measured in the model itself.
+
+Each decision that passes asked for (``relay.decisions``) is tried the other way: the model is compiled so,
+and run in turns with the one as it was. What is compared are the kernels that only one of the two has.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from tvmlite import samples
+from tvmlite.artifact import CompiledModule
+from tvmlite.autotune import records as rec
+from tvmlite.autotune.decision_records import DecisionRecord, latest
+from tvmlite.autotune.report import decisions as shown
+from tvmlite.core.node import postorder
+from tvmlite.core.version import VERSION
+from tvmlite.relay.decisions import Decision
+from tvmlite.relay.ir import Call
+from tvmlite.runtime import timing
+from tvmlite.whole_model import Run, Turns, in_turns
+
+TRIAL_SECONDS = 1.0
+"""How long an alternative is run beside what it may replace."""
+
+PROFILES = 5
+"""Runs that tell where the time of the model goes."""
+
+NOT_TOGETHER = "not quicker in the model as a whole"
+
+Make = Callable[..., CompiledModule]
+"""Compiles the model; ``records=`` are decisions to follow."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What was decided: ``lib`` is the model so, ``turns`` are runs of the default and of ``lib``, None where
+    they are the same. ``untried`` counts decisions for which there was no time."""
+
+    lib: CompiledModule
+    turns: Turns | None = None
+    records: tuple[DecisionRecord, ...] = ()
+    untried: int = 0
+
+    @property
+    def taken(self) -> tuple[DecisionRecord, ...]:
+        """Those that are not as by default."""
+        return tuple(one for one in self.records if one.taken != one.default)
+
+    def __str__(self) -> str:
+        lines = shown.table(self.records)
+        if self.untried:
+            lines.append(f"{self.untried} decisions were not tried")
+        if self.turns is not None:
+            lines.append(f"decisions together: {self.turns}")
+        return "\n".join(lines)
+
+
+@dataclass
+class Decider:
+    """Tries decisions of the model ``base``, which ``make`` compiles without any.
+
+    What is found is appended to the file ``path``; what stands there already is not tried again.
+    ``tolerance`` is how far outputs may move, relative to the largest.
+    """
+
+    base: CompiledModule
+    make: Make
+    path: Path
+    inputs: Sequence[np.ndarray]
+    run: Run
+    seed: int
+    tolerance: float
+
+    def decide(self, seconds: float) -> Decided:
+        """Try what there is time for, those with most to win first; hold the outcome against the default."""
+        end = time.monotonic() + seconds
+        known = latest(rec.load(self.path).decisions, self.base.target, VERSION) if self.path.exists() else {}
+        lib, records, untried = self.base, [], 0
+        waiting = list(self._by_stake(lib))
+        tried: set[str] = set()
+        while waiting:
+            decision = waiting.pop(0)
+            tried.add(decision.name)
+            record = known.get(decision.name)
+            if record is None:
+                if time.monotonic() > end:
+                    untried += 1
+                    continue
+                record = self._tried(decision, lib, records)
+                rec.append(self.path, [record])
+            records.append(record)
+            if record.taken != record.default:
+                lib = self.make(records=records)
+                waiting = [one for one in self._by_stake(lib) if one.name not in tried]
+        return self._judged(lib, tuple(records), untried)
+
+    def _by_stake(self, lib: CompiledModule) -> list[Decision]:
+        """The decisions of ``lib``, first those whose kernels take most of the time."""
+        times = self._times(lib)
+        spans = {
+            kernel.task.symbol: {n.span for n in postorder(kernel.task.group.body) if isinstance(n, Call)}
+            for kernel in lib.kernels
+        }
+
+        def stake(decision: Decision) -> float:
+            return sum(times.get(symbol, 0.0) for symbol, own in spans.items() if own & decision.spans)
+
+        return sorted(lib.report.decisions, key=lambda one: (-stake(one), one.name))
+
+    def _times(self, lib: CompiledModule) -> dict[str, float]:
+        """Nanoseconds that the calls of each kernel take in a run."""
+        profiles = [self.run(lib, self.inputs) for _ in range(PROFILES)]
+        found: dict[str, float] = {}
+        for position, symbol in enumerate(lib.signature.kernels):
+            costs = sorted(float(one.kernels[position][1]) for one in profiles)
+            found[symbol] = found.get(symbol, 0.0) + timing.median(costs)
+        return found
+
+    def _tried(
+        self, decision: Decision, lib: CompiledModule, decided: Sequence[DecisionRecord]
+    ) -> DecisionRecord:
+        """The best alternative beside the default: another only if it is quicker beyond doubt."""
+        found = self._record(decision)
+        least = 1.0
+        for alternative in decision.alternatives:
+            if alternative == decision.default:
+                continue
+            other = self.make(records=[*decided, replace(found, taken=alternative, costs={})])
+            concerned = _difference(lib, other)
+            if not any(concerned):
+                continue
+            gap = self._gap(other)
+            if not gap <= self.tolerance:
+                found = replace(found, note=f"with {alternative} answers are off by {gap:.1e}")
+                continue
+            turns = in_turns(lib, other, self.inputs, TRIAL_SECONDS, self.run)
+            before, ratios = _costs(turns, concerned)
+            middle = timing.median(before)
+            costs = {decision.default: tuple(before)} | dict(found.costs)
+            found = replace(found, costs=costs | {alternative: tuple(middle * one for one in ratios)})
+            if timing.interval(ratios)[1] < 1 and timing.median(ratios) < least and turns.ratio < 1:
+                least = timing.median(ratios)
+                found = replace(found, taken=alternative)
+        return found
+
+    def _judged(self, lib: CompiledModule, records: tuple[DecisionRecord, ...], untried: int) -> Decided:
+        """``lib`` if it is quicker than the default beyond doubt; else all decisions are taken back."""
+        if all(one.taken == one.default for one in records):
+            return Decided(self.base, None, records, untried)
+        turns = in_turns(self.base, lib, self.inputs, 2 * TRIAL_SECONDS, self.run)
+        if turns.is_better and self._gap(lib) <= self.tolerance:
+            return Decided(lib, turns, records, untried)
+        back = [
+            one if one.taken == one.default else replace(one, taken=one.default, note=NOT_TOGETHER)
+            for one in records
+        ]
+        rec.append(self.path, [new for new, old in zip(back, records, strict=True) if new is not old])
+        return Decided(self.base, None, tuple(back), untried)
+
+    def _gap(self, lib: CompiledModule) -> float:
+        """How far the outputs of ``lib`` are from those of the default."""
+        pairs = zip(_outputs(lib, self.inputs), _outputs(self.base, self.inputs), strict=True)
+        return max(samples.relative_gap(a, b) for a, b in pairs)
+
+    def _record(self, decision: Decision) -> DecisionRecord:
+        """That the default is taken."""
+        return DecisionRecord(
+            decision.name,
+            str(self.base.target),
+            decision.default,
+            decision.default,
+            seed=self.seed,
+            code=VERSION,
+            time=round(time.time(), 3),
+        )
+
+
+def _difference(before: CompiledModule, after: CompiledModule) -> tuple[list[int], list[int]]:
+    """Where in each the kernels are called that the other calls less often, or more."""
+    counts = Counter(before.signature.kernels), Counter(after.signature.kernels)
+    changed = {name for name in counts[0] | counts[1] if counts[0][name] != counts[1][name]}
+    first, second = (
+        [place for place, name in enumerate(lib.signature.kernels) if name in changed]
+        for lib in (before, after)
+    )
+    return first, second
+
+
+def _costs(turns: Turns, concerned: tuple[list[int], list[int]]) -> tuple[list[float], list[float]]:
+    """Seconds of the kernels concerned before, and by how much those after take more: each turn's, sorted."""
+    before, after = (
+        [max(1, sum(one.kernels[place][1] for place in places)) * 1e-9 for one in profiles]
+        for profiles, places in zip((turns.before, turns.after), concerned, strict=True)
+    )
+    return sorted(before), sorted(new / old for old, new in zip(before, after, strict=True))
+
+
+def _outputs(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    made = lib(*inputs)
+    return [np.asarray(one) for one in (made if isinstance(made, (tuple, list)) else (made,))]
