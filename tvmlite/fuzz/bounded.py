@@ -16,7 +16,9 @@ WIDE = np.longdouble
 """Floats of every dtype are computed in this."""
 
 _MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-_LEAST = {"float16": 2.0**-24, "bfloat16": 2.0**-133, "float32": 2.0**-149, "float64": 5e-324}
+_LEAST = {"float16": 2.0**-24, "bfloat16": 2.0**-126, "float32": 2.0**-149, "float64": 5e-324}
+"""What rounding is off by at least: half the least number above 0, and as bfloat16 (te.expr.Cast) all below
+the least normal one."""
 _SLACK = 1.0 + 2.0**-6
 
 

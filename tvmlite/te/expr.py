@@ -334,7 +334,10 @@ class Select(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Cast(Expr):
-    """``value`` converted to ``dtype``: truncating and saturating from float to int."""
+    """``value`` converted to ``dtype``: truncating and saturating from float to int, else to nearest even.
+
+    From float32 to bfloat16, what is subnormal may become 0: an instruction does so.
+    """
 
     dtype: str
     value: Expr

@@ -1,4 +1,4 @@
-"""Products in 16 bits, what needs digits in 32, and a module whose inputs and outputs keep their types."""
+"""Products of 16 bits, all else in 32, and a module whose inputs and outputs keep their types."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from tvmlite.core.errors import ConfigError
 from tvmlite.core.node import alike, postorder
 from tvmlite.driver import compile
-from tvmlite.relay.infer import type_of
+from tvmlite.relay.infer import tensor_type_of, type_of
 from tvmlite.relay.interpret import interpret
 from tvmlite.relay.ir import Call, Constant, Expr, Function, Module, Tuple, TupleGetItem, constant, var
 from tvmlite.relay.op import make
@@ -47,7 +47,7 @@ def mixed(body: Expr, dtype: str = "bfloat16", **lists) -> Module:
 def dtypes(module: Module) -> list[tuple[str, str]]:
     """Operators and the dtypes of their first arguments."""
     calls = [node for node in postorder(module.main.body) if isinstance(node, Call)]
-    return [(str(c.op), type_of(c.args[0]).dtype) for c in calls if not isinstance(c.args[0], Tuple)]
+    return [(str(c.op), tensor_type_of(c.args[0]).dtype) for c in calls if not isinstance(c.args[0], Tuple)]
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
@@ -59,19 +59,67 @@ def test_a_product_takes_narrow_operands_and_gives_its_sums(dtype: str) -> None:
     assert alike(after.main.body, expected)
 
 
-def test_what_follows_a_product_stays_narrow_until_digits_are_needed() -> None:
-    after = mixed(make("nn.softmax", dense(make("nn.relu", make("add", dense(x), const(16))))))
+def test_what_is_behind_a_product_works_on_its_sums_and_is_rounded_where_the_next_reads_it() -> None:
+    bias, first, second = const(16), const(16, 16), const(16, 16)
 
-    assert [kind for op, kind in dtypes(after) if op in ("add", "nn.relu", "nn.dense")] == ["bfloat16"] * 4
-    assert ("nn.softmax", "float32") in dtypes(after)
-    assert sum(op == "cast" for op, _ in dtypes(after)) == 1 + 2 + 1
+    def tail(product: Expr) -> Expr:
+        return make("nn.gelu", make("add", product, bias))
+
+    after = mixed(make("nn.dense", tail(make("nn.dense", x, first)), second))
+    sums = make("nn.dense", cast(x, "bfloat16"), cast(first, "bfloat16"), out_dtype="float32")
+    rounded = cast(tail(sums), "bfloat16")
+    expected = make("nn.dense", rounded, cast(second, "bfloat16"), out_dtype="float32")
+
+    assert alike(after.main.body, expected)
 
 
-def test_a_residual_sum_stays_wide() -> None:
+def test_all_readers_of_a_rounded_value_read_the_rounded_one() -> None:
+    normal = make("nn.softmax", make("exp", x))
+    after = mixed(make("add", normal, dense(normal)))
+
+    (total,) = (node for node in postorder(after.main.body) if isinstance(node, Call) and node.op == "add")
+    widened = total.args[0]
+    assert isinstance(widened, Call)
+    assert widened.op == "cast"
+    assert tensor_type_of(widened.args[0]).dtype == "bfloat16"
+
+
+def test_an_input_is_read_as_it_is_by_all_but_products() -> None:
     after = mixed(make("add", x, dense(make("nn.gelu", dense(x)))))
 
-    assert ("add", "float32") in dtypes(after)
-    assert ("nn.gelu", "bfloat16") in dtypes(after)
+    (total,) = (node for node in postorder(after.main.body) if isinstance(node, Call) and node.op == "add")
+    assert total.args[0] is x
+
+
+def test_values_are_moved_about_in_16_bits_before_products_and_behind_rounded_ones() -> None:
+    relu = make("nn.relu", dense(x))
+    turned = make("transpose", make("reshape", relu, newshape=(3, -1, 4, 4)), axes=(0, 1, 3, 2))
+    back = make("reshape", turned, newshape=(3, -1, 16))
+    after = mixed(Tuple((dense(back), make("exp", make("transpose", relu, axes=(1, 0, 2))))))
+
+    assert [kind for op, kind in dtypes(after) if op in ("reshape", "transpose")] == ["bfloat16"] * 4
+    assert {kind for op, kind in dtypes(after) if op in ("nn.relu", "exp")} == {"float32"}
+    assert sum(op == "cast" and kind == "float32" for op, kind in dtypes(after)) == 4
+
+
+def test_a_pool_is_narrow_between_convolutions() -> None:
+    image = var("x", (1, 3, 9, 9))
+    first = make("nn.relu", make("nn.conv2d", image, const(8, 3, 3, 3)))
+    pooled = make("nn.max_pool2d", first, pool_size=2)
+    module = Module({"main": Function((image,), make("nn.conv2d", pooled, const(4, 8, 1, 1)))})
+
+    assert ("nn.max_pool2d", "bfloat16") in dtypes(to_mixed_precision()(module))
+
+
+def test_masks_of_attention_stay_wide() -> None:
+    query = make("reshape", x, newshape=(3, 2, -1, 8))
+    mask = constant(np.float32(-3e38))
+    after = mixed(make("nn.attention", query, query, query, mask, scale=0.5))
+
+    (attention,) = (n for n in postorder(after.main.body) if isinstance(n, Call) and n.op == "nn.attention")
+    assert attention.args[3] is mask
+    assert tensor_type_of(attention.args[0]).dtype == "bfloat16"
+    assert attention["out_dtype"] == "float32"
 
 
 def test_tuples_are_narrow_or_wide_field_by_field() -> None:
@@ -79,7 +127,7 @@ def test_tuples_are_narrow_or_wide_field_by_field() -> None:
     joined = make("concatenate", Tuple((TupleGetItem(halves, 1), TupleGetItem(halves, 0))), axis=-1)
     other = make("concatenate", Tuple((dense(x), make("exp", x))), axis=-1)
 
-    after = mixed(Tuple((dense(joined), make("tanh", other), halves[0])))
+    after = mixed(Tuple((dense(joined), make("tanh", other), make("exp", TupleGetItem(halves, 0)))))
 
     assert ("split", "bfloat16") in dtypes(after)
     assert ("tanh", "float32") in dtypes(after)

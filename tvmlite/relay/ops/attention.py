@@ -18,7 +18,7 @@ from tvmlite.relay.ops.common import (
     one_dtype,
     tensors,
 )
-from tvmlite.relay.ops.conv import converted, sum_dtype
+from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
 from tvmlite.relay.ops.matmul import packed_panels
 from tvmlite.relay.ops.normalize import rows_reduced
 from tvmlite.relay.types import Dim, TensorType, same_dim, show_shape
@@ -38,11 +38,16 @@ def layout_order(layout: str) -> tuple[int, ...]:
 def _attention_type(
     call: Call, query: TensorType, key: TensorType, value: TensorType, mask: TensorType
 ) -> TensorType:
-    """``(b, h, s, d)``, ``(b, g, t, d)`` and ``(b, g, t, v)`` give ``(b, h, s, v)``, in ``layout``."""
+    """``(b, h, s, d)``, ``(b, g, t, d)`` and ``(b, g, t, v)`` give ``(b, h, s, v)``, in ``layout``.
+
+    The mask may also be of the dtype that sums are computed in.
+    """
     query, key, value, mask = tensors(call, query, key, value, mask)
-    dtype = one_dtype(call, query, key, value, mask)
+    dtype = one_dtype(call, query, key, value)
     if not dtypes.is_float(dtype):
         raise fault(call, f"data is {dtype}, expected a float")
+    if mask.dtype not in (dtype, sum_dtype(dtype)):
+        raise fault(call, f"mask is {mask.dtype}, expected {dtype}, as query is")
     if sorted(call["layout"]) != sorted(AXES) or call["layout"][-1] != "d":
         raise fault(call, f"layout is {call['layout']!r}, expected b, h and s in some order, then d")
     for name, given in (("query", query), ("key", key), ("value", value)):
@@ -57,7 +62,7 @@ def _attention_type(
     batch, heads, length, _ = query.shape
     _check_mask(call, mask, (batch, heads, length, key.shape[2]))
     result = batch, heads, length, value.shape[3]
-    return TensorType(tuple(result[axis] for axis in layout_order(call["layout"])), dtype)
+    return TensorType(tuple(result[axis] for axis in layout_order(call["layout"])), result_dtype(call, dtype))
 
 
 def _heads_per_key(call: Call, heads: Dim, key_heads: Dim) -> int:
@@ -93,7 +98,8 @@ def attention_numpy(
         total = powers.sum(axis=-1, keepdims=True)
         made = (powers / total) @ wide_value
         made = np.where(total > 0, made, 0) if call["zero_hidden"] else made
-    return made.transpose(layout_order(call["layout"])).astype(query.dtype)
+    dtype = result_dtype(call, query.dtype.name)
+    return made.transpose(layout_order(call["layout"])).astype(dtypes.numpy_of(dtype))
 
 
 @operator(
@@ -101,7 +107,7 @@ def attention_numpy(
     infer=_attention_type,
     reference=attention_numpy,
     fuse=Fuse.COMM_REDUCE,
-    attrs={"scale": 1.0, "layout": "bhsd", "zero_hidden": False},
+    attrs={"scale": 1.0, "layout": "bhsd", "zero_hidden": False, "out_dtype": ""},
     schedule="attention",
 )
 def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, mask: te.Tensor) -> te.Tensor:
@@ -150,7 +156,7 @@ def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, ma
         tag="attention_output",
         attrs={"order": order},
     )
-    return converted(result, query.dtype)
+    return converted(result, result_dtype(call, query.dtype))
 
 
 def _scores(query: te.Tensor, key: te.Tensor, mask: te.Tensor, shared: int, work: str) -> te.Tensor:

@@ -1,23 +1,30 @@
 """Matrix products and convolutions in 16-bit floats, the rest in float32: TVM's ToMixedPrecision.
 
-Sums add up in float32 whatever the operands are. What an operator does is one of three:
+What an operator does is one of three:
 
-- ``ALWAYS``: its operands become 16 bits wide; such operators are what takes the time. Each is a decision
-  (``relay.decisions``): the 16-bit type, the default, or float32;
-- ``FOLLOW``: 16 bits if all its float operands but constants are so already, else float32;
-- everything else: float32, because it needs the range or the digits (softmax, norms, ``exp``, reductions).
+- ``ALWAYS``: its operands are 16 bits wide, its sums add up in float32, and so it gives them; such operators
+  are what takes the time. Each is a decision (``relay.decisions``): the 16-bit type, the default, or float32;
+- ``FOLLOW``: it computes nothing but moves values about, and so deals in 16 bits wherever what it reads, or
+  what is read of it, is rounded to them;
+- everything else computes in float32.
+
+A value that some ``ALWAYS`` operator reads is rounded to 16 bits once, where it is made, and everybody reads
+the rounded one: one tensor of half the size lies between kernels, and what is fused behind a product (a bias,
+an activation, a residual sum) works on the unrounded sums. ``narrow_links`` rounds what else goes from kernel
+to kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from tvmlite.core.errors import ConfigError
 from tvmlite.core.node import postorder
+from tvmlite.relay import op as operators
 from tvmlite.relay.decisions import decide
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Call, Constant, Expr, Module, Tuple, TupleGetItem, canonical
+from tvmlite.relay.ir import Call, Constant, Expr, Module, Tuple, TupleGetItem, Var, canonical
 from tvmlite.relay.op import make
 from tvmlite.relay.passes.graph_pass import map_functions
 from tvmlite.relay.types import TensorType, TupleType
@@ -25,16 +32,18 @@ from tvmlite.relay.types import TensorType, TupleType
 DTYPES = ("bfloat16", "float16")
 
 ALWAYS = frozenset(
-    "nn.dense nn.matmul nn.batch_matmul nn.conv1d nn.conv2d nn.conv3d "
+    "nn.dense nn.matmul nn.batch_matmul nn.attention nn.conv1d nn.conv2d nn.conv3d "
     "nn.conv1d_transpose nn.conv2d_transpose nn.conv3d_transpose".split()
 )
 
 FOLLOW = frozenset(
-    "add subtract multiply divide maximum minimum negative abs clip where copy nn.bias_add nn.relu "
-    "nn.leaky_relu nn.prelu nn.gelu nn.silu nn.hard_swish sigmoid tanh reshape expand_dims squeeze transpose "
-    "broadcast_to strided_slice take split concatenate stack reverse nn.pad nn.max_pool1d nn.max_pool2d "
-    "nn.max_pool3d nn.global_max_pool2d nn.depth_to_space nn.space_to_depth".split()
+    "reshape expand_dims squeeze transpose broadcast_to strided_slice take split concatenate stack reverse "
+    "copy nn.pad nn.max_pool1d nn.max_pool2d nn.max_pool3d nn.global_max_pool2d nn.depth_to_space "
+    "nn.space_to_depth".split()
 )
+
+WIDE_OPERANDS = ("mask",)
+"""What ``ALWAYS`` operators read in float32: masks are added to sums, and may be as large as floats are."""
 
 
 def to_mixed_precision(
@@ -58,92 +67,123 @@ def to_mixed_precision(
 
 @dataclass
 class _Mixed:
-    """A body while its operators find their precision."""
+    """A body while its values find their precision: each has a ``wide`` form, a ``narrow`` one, or both."""
 
     root: Expr
     dtype: str
     always: frozenset[str]
     follow: frozenset[str]
-    done: dict[Expr, Expr] = field(default_factory=dict)
-    casts: dict[tuple[Expr, str], Expr] = field(default_factory=dict)
-    readers: dict[Expr, int] = field(default_factory=dict)
+    products: set[Expr] = field(default_factory=set)
+    rounded: set[Expr] = field(default_factory=set)
+    wide: dict[Expr, Expr] = field(default_factory=dict)
+    narrow: dict[Expr, Expr] = field(default_factory=dict)
 
     def body(self) -> Expr:
-        for node in postorder(self.root):
-            for child in node.children():
-                self.readers[child] = self.readers.get(child, 0) + 1  # type: ignore[index]
-        for node in postorder(self.root):
-            assert isinstance(node, Expr)
-            self.done[node] = self._call(node) if isinstance(node, Call) else self._other(node)
-        return self._as_typed(self.done[self.root], self.root)
+        nodes = [node for node in postorder(self.root) if isinstance(node, Expr)]
+        self.products = {node for node in nodes if self._is_product(node)}
+        for node in reversed(nodes):
+            self._mark(node)
+        for node in nodes:
+            if not isinstance(node, Tuple):  # tuples are made where they are read
+                self._make(node)
+        return self._as_wide(self.root)
 
-    def _other(self, node: Expr) -> Expr:
-        if isinstance(node, (Tuple, TupleGetItem)):
-            return node.map_children(self.done.__getitem__)
-        return node.map_children(lambda child: self._as_typed(self.done[child], child))
+    def _mark(self, node: Expr) -> None:
+        """Note what is to be rounded of what ``node`` reads; whether ``node`` is has been noted."""
+        if node in self.products:
+            self.rounded.update(self._operands(node))
+        elif node in self.rounded and (isinstance(node, TupleGetItem) or self._moves(node)):
+            self.rounded.update(_floats(node))
 
-    def _call(self, node: Call) -> Expr:
-        """``node`` of rewritten arguments, in the precision it is to have."""
-        args = [self.done[arg] for arg in node.args]
-        always = node.op in self.always and _dtypes(type_of(node)) == {"float32"} and self._is_narrow(node)
-        if always or (node.op in self.follow and self._may_follow(args)):
-            args = [self._as(arg, self.dtype, ("float32",)) for arg in args]
-        else:
-            args = [self._as_typed(arg, old) for arg, old in zip(args, node.args, strict=True)]
-        if all(a is b for a, b in zip(args, node.args, strict=True)):
-            return node
-        return replace(node, args=tuple(args))
-
-    def _is_narrow(self, node: Call) -> bool:
-        """Whether it was decided that ``node``, which could, takes its operands in 16 bits."""
+    def _is_product(self, node: Expr) -> bool:
+        """Whether ``node`` takes its operands in 16 bits: it could, and so it was decided."""
+        if not (isinstance(node, Call) and node.op in self.always and _dtypes(node) == {"float32"}):
+            return False
         return decide("precision", lambda: [[node]], (self.dtype, "float32"), self.dtype) == self.dtype
 
-    def _may_follow(self, args: Sequence[Expr]) -> bool:
-        """Whether all floats among ``args`` that are computed are 16 bits wide, and some are."""
-        kinds: set[str] = set()
-        for arg in args:
-            for one in arg.fields if isinstance(arg, Tuple) else (arg,):
-                if not isinstance(one, Constant):
-                    kinds |= {
-                        kind for kind in _dtypes(type_of(one)) if kind in ("float32", "float64", *DTYPES)
-                    }
-        return kinds == {self.dtype}
+    def _moves(self, node: Expr) -> bool:
+        return isinstance(node, Call) and node.op in self.follow and _dtypes(node) == {"float32"}
 
-    def _as_typed(self, value: Expr, old: Expr) -> Expr:
-        """``value`` with the type that ``old``, which it stands for, has."""
-        if _dtypes(type_of(value)) == _dtypes(type_of(old)):
-            return value
-        type_ = type_of(value)
-        if isinstance(type_, TupleType):
-            pairs = [(_field(value, index), _field(old, index)) for index in range(len(type_.fields))]
-            return Tuple(tuple(self._as_typed(new, one) for new, one in pairs), getattr(old, "span", None))
-        if isinstance(value, Call) and value.op in self.always and self.readers.get(old, 1) == 1:
-            return replace(value, attrs=canonical({**dict(value.attrs), "out_dtype": "float32"}))
-        return self._as(value, "float32", (self.dtype,))
+    def _operands(self, node: Expr) -> set[Expr]:
+        """What an ``ALWAYS`` operator reads in 16 bits."""
+        assert isinstance(node, Call)
+        names = operators.get(str(node.op), node.span).argument_names
+        wide = {arg for name, arg in zip(names, node.args, strict=False) if name in WIDE_OPERANDS}
+        return _floats(node) - wide
 
-    def _as(self, value: Expr, dtype: str, given: Sequence[str]) -> Expr:
-        """``value`` cast to ``dtype`` where it is one of ``given``; each value once."""
+    def _make(self, node: Expr) -> None:
+        """``node`` of rewritten children, in the precision that it is computed in."""
+        if self._is_moved_narrow(node):
+            self.narrow[node] = self._read(node, _floats(node))
+            return
+        made = self._read(node, self._operands(node) if node in self.products else set())
+        if node in self.products:
+            assert isinstance(made, Call)
+            made = replace(made, attrs=canonical({**dict(made.attrs), "out_dtype": "float32"}))
+        if node in self.rounded and _is_computed(node) and isinstance(type_of(node), TensorType):
+            self.narrow[node] = self._cast(made, self.dtype)
+        else:
+            self.wide[node] = made
+
+    def _is_moved_narrow(self, node: Expr) -> bool:
+        """Whether ``node`` moves values that are there in 16 bits, or are to be."""
+        if isinstance(node, TupleGetItem):
+            return node.value in self.narrow
+        if not self._moves(node):
+            return False
+        floats = _floats(node)
+        return node in self.rounded or all(_is_computed(one) and one in self.narrow for one in floats)
+
+    def _read(self, node: Expr, narrow: set[Expr]) -> Expr:
+        """``node`` of its children rewritten, those in ``narrow`` 16 bits wide."""
+
+        def read(child: Expr) -> Expr:
+            if isinstance(child, Tuple):
+                return child.map_children(read)
+            return self._as_narrow(child) if child in narrow else self._as_wide(child)
+
+        return node.map_children(read)
+
+    def _as_narrow(self, value: Expr) -> Expr:
+        """``value`` in 16 bits; cast once."""
+        if value not in self.narrow:
+            self.narrow[value] = self._cast(self.wide[value], self.dtype)
+        return self.narrow[value]
+
+    def _as_wide(self, value: Expr) -> Expr:
+        """``value`` in the type that it had; cast once."""
         if isinstance(value, Tuple):
-            return replace(value, fields=tuple(self._as(one, dtype, given) for one in value.fields))
-        type_ = type_of(value)
-        if not isinstance(type_, TensorType) or type_.dtype not in given:
-            return value
-        if isinstance(value, Call) and value.op == "cast" and value in self.casts.values():
-            source = value.args[0]
-            if _dtypes(type_of(source)) == {dtype}:
+            return value.map_children(self._as_wide)
+        if value not in self.wide:
+            made, type_ = self.narrow[value], type_of(value)
+            if isinstance(type_, TupleType):
+                fields = (TupleGetItem(made, index) for index in range(len(type_.fields)))
+                self.wide[value] = Tuple(tuple(self._cast(one, "float32") for one in fields))
+            else:
+                self.wide[value] = self._cast(made, "float32")
+        return self.wide[value]
+
+    def _cast(self, value: Expr, dtype: str) -> Expr:
+        """``value``, which is float32 or 16 bits wide, as ``dtype``."""
+        match value:
+            case Call("cast", (source,)) if _dtypes(source) == {dtype} == {self.dtype}:
                 return source
-        key = value, dtype
-        if key not in self.casts:
-            self.casts[key] = make("cast", value, dtype=dtype, span=getattr(value, "span", None))
-        return self.casts[key]
+        return make("cast", value, dtype=dtype, span=getattr(value, "span", None))
 
 
-def _field(value: Expr, index: int) -> Expr:
-    return value.fields[index] if isinstance(value, Tuple) else TupleGetItem(value, index)
+def _floats(node: Expr) -> set[Expr]:
+    """What ``node`` reads of float32, the fields of tuples among them."""
+    children = [child for child in node.children() if isinstance(child, Expr)]
+    fields = [one for child in children for one in (child.fields if isinstance(child, Tuple) else (child,))]
+    return {one for one in fields if _dtypes(one) == {"float32"}}
 
 
-def _dtypes(type_: object) -> set[str]:
-    """The dtypes in ``type_``."""
-    if isinstance(type_, TupleType):
-        return {dtype for one in type_.fields for dtype in _dtypes(one)}
-    return {type_.dtype} if isinstance(type_, TensorType) else set()
+def _is_computed(node: Expr) -> bool:
+    return not isinstance(node, (Var, Constant))
+
+
+def _dtypes(value: Expr) -> set[str]:
+    """The dtypes of ``value``, a tensor or a tuple of them."""
+    type_ = type_of(value)
+    kinds = type_.fields if isinstance(type_, TupleType) else (type_,)
+    return {one.dtype if isinstance(one, TensorType) else "" for one in kinds}

@@ -175,6 +175,11 @@ def _float_at_most(limit: int, dtype: str) -> float:
 
 def _rounded_to_bfloat16(w: Writer, value: str, lanes: int) -> str:
     floats, ints = vector("float", lanes), vector("i32", lanes)
+    if w.module.converts_bfloat16:
+        halves, shorts = vector("bfloat", lanes), vector("i16", lanes)
+        made = w.emit(f"bitcast {halves} {w.emit(f'fptrunc {floats} {value} to {halves}')} to {shorts}")
+        wide = w.emit(f"zext {shorts} {made} to {ints}")
+        return w.emit(f"bitcast {ints} {_shift(w, 'shl', wide, 16, lanes)} to {floats}")
     bits = w.emit(f"bitcast {floats} {value} to {ints}")
     last = _and(w, _shift(w, "lshr", bits, 16, lanes), 1, lanes)
     bias = w.emit(f"add {ints} {last}, {literal(0x7FFF, 'int32', lanes)}")

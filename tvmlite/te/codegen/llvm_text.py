@@ -92,6 +92,11 @@ class Module:
         has = self.target.has
         return self.family == "aarch64" or has("f16c") or has("avx512f") or has("zfh")
 
+    @property
+    def converts_bfloat16(self) -> bool:
+        """Whether the machine rounds float32 to bfloat16; what is subnormal it takes for 0."""
+        return self.target.has("avx512bf16") and self.target.has("avx512vl")
+
     def declare(self, name: str, result: str, arguments: str, attributes: str = "") -> str:
         """The symbol of an external function, declared once."""
         self._declarations.setdefault(
