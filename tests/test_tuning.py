@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Module
 from tvmlite.runtime.profile import Profile
-from tvmlite.tuning import tune
+from tvmlite.tuning import TuningInterrupted, tune
 
 
 def convolutions(rows: int | str = 12) -> onnx.ModelProto:
@@ -101,7 +102,7 @@ def test_records_that_lie_do_not_make_the_model_slower(module: Module, tmp_path:
     assert tuned.dropped
     assert tuned.turns is None
     assert tuned.gain == 1.0
-    assert "were not quicker in the model" in str(tuned)
+    assert "was not quicker in the model: not used" in str(tuned)
     assert tuned.lib.kernel_names == lib.kernel_names == plain.kernel_names
 
 
@@ -124,6 +125,42 @@ def test_what_helps_by_itself_but_not_together_is_not_used(module: Module, tmp_p
     assert all(one.task.config is None for one in tuned.lib.kernels)
 
 
+def test_of_the_best_of_a_kernel_that_is_used_which_is_quickest_in_the_model(
+    module: Module, tmp_path: Path
+) -> None:
+    class OneIsQuick(MadeUpModel):
+        """Each kernel takes a time of its own, that of its schedule."""
+
+        def __call__(self, lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
+            configs = {one.task.symbol: one.task.config for one in lib.kernels}
+            rows = [(name, self._of(configs[name])) for name in lib.signature.kernels]
+            return Profile(tuple(rows), sum(nanoseconds for _, nanoseconds in rows))
+
+        def _of(self, config: object) -> int:
+            return 50_000 if config is None else 1000 + zlib.crc32(str(config).encode()) % 1000
+
+    path = tmp_path / "tune.jsonl"
+
+    tuned = tune(module, records=path, trials=60, tuner="random", runner=MadeUpMachine(), run=OneIsQuick(0))
+
+    blocks = [one for one in rec.comparisons(rec.load(path)).values() if len(one) > 2]
+    assert blocks
+    for winner, *others in blocks:
+        assert all(winner.cost < other.cost for other in others)
+    assert any(block[0].config.settings != first_found(path, block[0].task_key) for block in blocks)
+    assert all(
+        one.best is None or one.gain > 10
+        for one in tuned.kernels
+        if one.task.key in {block[0].task_key for block in blocks}
+    )
+
+
+def first_found(path: Path, key: str) -> object:
+    """The configuration that was quickest in the trials of a task."""
+    trials = [r for r in rec.load(path) if r.task_key == key and r.origin != rec.FINAL and r.ok]
+    return min(trials, key=lambda r: r.cost).config.settings
+
+
 def test_the_models_word_counts_also_where_one_task_is_all(tmp_path: Path) -> None:
     """Its comparison in the model follows that of the search at once in the file."""
     model = convolutions()
@@ -144,7 +181,7 @@ def _run(path: Path, delay: float = 0.0, resume: bool = False) -> subprocess.Pop
 import sys, time
 sys.path[:0] = {[str(Path(__file__).parent)]!r}
 from test_tuning import MadeUpMachine, MadeUpModel, convolutions
-from tvmlite.tuning import tune
+from tvmlite.tuning import TuningInterrupted, tune
 from tvmlite.relay.frontend import from_onnx
 
 class Slow(MadeUpMachine):
@@ -217,6 +254,69 @@ def test_a_target_that_is_not_this_machine_is_an_error(module: Module, tmp_path:
     for target in ("llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72", "c"):
         with pytest.raises(InputError, match="cannot be measured here: "):
             tune(module, target, tmp_path / "t.jsonl", trials=1)
+
+
+def test_what_a_search_had_found_when_it_was_interrupted_is_used(module: Module, tmp_path: Path) -> None:
+    path, said = tmp_path / "tune.jsonl", []
+
+    with pytest.raises(TuningInterrupted) as stopped:
+        tune(
+            module,
+            records=path,
+            budget=3600,
+            tuner="random",
+            runner=MadeUpMachine(stop_after=30),
+            run=MadeUpModel(tuned=500),
+            say=said.append,
+        )
+
+    tuned = stopped.value.tuned
+    assert tuned.turns is not None
+    assert tuned.gain > 1
+    assert said == [
+        "the best are timed in the model beside the default, about 5 s; Ctrl-C again: leave it at that"
+    ]
+    assert tvmlite.compile(module, records=path).kernel_names == tuned.lib.kernel_names
+    assert any(one.task.config is not None for one in tuned.lib.kernels)
+
+
+def test_a_second_interruption_leaves_it_at_the_trials(module: Module, tmp_path: Path) -> None:
+    class Interrupted(MadeUpModel):
+        """Is interrupted once it is asked for the time of a schedule that was found."""
+
+        def __call__(self, lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
+            if any(one.task.config is not None for one in lib.kernels):
+                raise KeyboardInterrupt
+            return super().__call__(lib, inputs)
+
+    path = tmp_path / "tune.jsonl"
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        tune(
+            module,
+            records=path,
+            trials=80,
+            tuner="random",
+            runner=MadeUpMachine(stop_after=30),
+            run=Interrupted(tuned=500),
+        )
+
+    assert not isinstance(stopped.value, TuningInterrupted)
+    assert {r.origin for r in rec.load(path)} == {"random"}
+
+
+def test_an_interrupted_run_goes_on_where_it_was(module: Module, tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    options = {"trials": 48, "seed": 3, "tuner": "random", "run": MadeUpModel(tuned=500)}
+
+    tuned = tune(module, records=whole, runner=MadeUpMachine(), **options)  # type: ignore[arg-type]
+    with pytest.raises(TuningInterrupted):
+        tune(module, records=cut, runner=MadeUpMachine(stop_after=30), **options)  # type: ignore[arg-type]
+    again = tune(module, records=cut, runner=MadeUpMachine(), resume=True, **options)  # type: ignore[arg-type]
+
+    assert again.lib.kernel_names == tuned.lib.kernel_names
+    trials = [[line for line in _story(path) if line[3] != rec.FINAL] for path in (whole, cut)]
+    assert trials[0] == trials[1]
 
 
 # Records that cannot be used are said and skipped.

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.lower import lower
 from tvmlite.te.schedule import Schedule
+from tvmlite.te.space import ConfigEntity
 
 __all__ = ["build", "compile", "lower"]
 
@@ -124,7 +125,7 @@ def _kernels(
     tasks, task_of = kernel_tasks(fused, target, lambda group: choices.decide(group).config)
     if require_tuned:
         require({task.symbol: choices.decide(task.group) for task in tasks})
-    cache = _cache()
+    cache = object_cache()
     kernels: dict[str, CompiledKernel] = {}
     for number, task in enumerate(tasks):
         if progress is not None:
@@ -132,6 +133,29 @@ def _kernels(
         kernels[task.key] = compile_kernel(task, target, cache)
     interfaces = {group: kernels[task.key].interface.at(task.extents) for group, task in task_of.items()}
     return list(kernels.values()), interfaces
+
+
+def rescheduled(
+    lib: CompiledModule,
+    choose: Callable[[Function], ConfigEntity | None],
+    compiled: MutableMapping[str, CompiledKernel],
+) -> CompiledModule:
+    """``lib`` with its kernels scheduled as ``choose`` says of their groups; the weights are the same memory.
+
+    ``compiled`` are kernels by key, which need not be compiled any more; those that must be are added.
+    """
+    tasks, task_of = kernel_tasks(lib.module, lib.target, choose)
+    cache = object_cache()
+    for task in tasks:
+        if task.key not in compiled:
+            compiled[task.key] = compile_kernel(task, lib.target, cache)
+    interfaces = {group: compiled[task.key].interface.at(task.extents) for group, task in task_of.items()}
+    entry, constants = build_entry(lib.module, lib.entry.name, interfaces)
+    assert constants.offsets == lib.constants.offsets, "the graph is the same, so the constants are"
+    kernels = [compiled[task.key] for task in tasks]
+    made = CompiledModule.link(lib.module, lib.target, entry, lib.constants, kernels, lib.report)
+    made.origin = lib.origin
+    return made
 
 
 def build(
@@ -178,6 +202,7 @@ def _symbol(name: str) -> str:
     return name
 
 
-def _cache() -> ObjectCache | None:
+def object_cache() -> ObjectCache | None:
+    """Where compiled kernels are kept; None if nowhere."""
     directory = config.cache_dir()
     return None if directory is None else cache_in(str(directory))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -11,26 +11,26 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite import autotune, machine, runtime, samples
+from tvmlite import autotune, machine, runtime, samples, tuning_summary
 from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.engine import Callback
 from tvmlite.autotune.measure import LocalRunner, Runner
 from tvmlite.autotune.report import KernelTime
-from tvmlite.autotune.tune import Tuned, seconds_of
+from tvmlite.autotune.tune import Interrupted, Tuned, seconds_of
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
-from tvmlite.core.version import VERSION
 from tvmlite.deciding import Decided, Decider
 from tvmlite.driver import compile
+from tvmlite.judging import Judge
 from tvmlite.relay import tasks
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Function, Module
 from tvmlite.relay.specialise import Sizes
 from tvmlite.relay.trust import TOLERANCES
 from tvmlite.runtime import timing
-from tvmlite.te.space import Task, create
-from tvmlite.whole_model import Run, Turns, in_turns, positions_of_tuned, profiled
+from tvmlite.te.space import Task
+from tvmlite.whole_model import Run, Turns, in_turns, positions, positions_of_tuned, profiled
 
 SHARE_OF_WHOLE = 0.1
 """Of a budget, what is kept for timing the whole model."""
@@ -41,8 +41,8 @@ SHARE_OF_DECISIONS = 0.15
 WHOLE_SECONDS = 10.0
 """Seconds to time the whole model for, and to decide for, where no budget says otherwise."""
 
-AFTER_ALL = -1
-"""The trial's number in records made in the whole model."""
+AFTER_INTERRUPT = 5.0
+"""Seconds to time the whole model for after a Ctrl-C, at most."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class TunedModel:
 
     ``lib`` is the model compiled with what was kept, ``kernels`` tell of each task's search, ``turns`` are
     runs of the same graph with default schedules and of ``lib``, None if they are the same. ``dropped`` are
-    texts of tasks whose winners were not quicker in the model, ``skipped`` says of each kernel that is no
-    task why. ``decided`` tells of the graph, ``whole`` are runs of the default library and of ``lib`` where
-    both graph and schedules have changed.
+    texts of tasks whose best were not quicker in the model, ``skipped`` says of each kernel that is no task
+    why. ``decided`` tells of the graph, ``whole`` are runs of the default library and of ``lib`` where both
+    graph and schedules have changed. ``shares`` are parts of the time by kernels' symbols and tasks' texts.
     """
 
     lib: CompiledModule
@@ -64,6 +64,7 @@ class TunedModel:
     notes: tuple[str, ...] = ()
     decided: Decided | None = None
     whole: Turns | None = None
+    shares: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def default_and_tuned(self) -> Turns | None:
@@ -88,13 +89,19 @@ class TunedModel:
         return times
 
     def __str__(self) -> str:
-        lines = [str(one) for one in (*filter(None, [self.decided]), *self.kernels) if str(one)]
-        lines += [f"{symbol}: not tuned: {reason}" for symbol, reason in self.skipped.items()]
-        if self.dropped:
-            lines.append(f"{len(self.dropped)} winners were not quicker in the model, and are not used")
+        lines = [] if self.decided is None or not str(self.decided) else [str(self.decided)]
+        lines += tuning_summary.lines(self.kernels, self.skipped, self.shares, self.dropped)
         turns = self.default_and_tuned
         whole = "nothing is quicker than the default" if turns is None else str(turns)
         return "\n".join([*lines, *self.notes, whole])
+
+
+class TuningInterrupted(KeyboardInterrupt):
+    """A Ctrl-C during ``tune``: ``tuned`` is what came of it until then, which is in the records."""
+
+    def __init__(self, tuned: TunedModel) -> None:
+        super().__init__("tuning was interrupted")
+        self.tuned = tuned
 
 
 def tune(
@@ -114,6 +121,7 @@ def tune(
     run: Run = profiled,
     shape: Sizes | None = None,
     decisions: bool = True,
+    say: Callable[[str], object] | None = None,
     **options: Any,
 ) -> TunedModel:
     """Search the graph of ``model``, an ONNX file or a module, and the schedules of its kernels; ``target``
@@ -122,12 +130,13 @@ def tune(
     What graph passes could decide in another way is tried first, for a part of the budget (``deciding``);
     without ``decisions`` nothing is, and what the records say of it stands. Then ``trials`` in all, or what
     fits into ``budget`` (seconds, or ``"10m"``), go to the kernels with most to win; each is appended to the
-    file ``records``, which ``compile(..., records=)`` takes. In the end the winners are timed in the model,
-    beside the default: what is not quicker there is not used. ``resume`` takes up a run with the same
-    ``seed`` that was cut short.
+    file ``records``, which ``compile(..., records=)`` takes. In the end the best of each kernel are timed in
+    the model, beside the default (``judging``): what is not quicker there is not used. ``resume`` takes up a
+    run with the same ``seed`` that was cut short. A Ctrl-C ends the search: what was found is timed so in a
+    few seconds, unless a second one comes, and ``TuningInterrupted`` raised.
 
     ``inputs`` are arrays by name, random ones if None. ``run`` times a library (``whole_model``), ``runner``
-    kernels; ``shape`` and ``options`` are those of ``compile``.
+    kernels; ``say`` is told what is done next; ``shape`` and ``options`` are those of ``compile``.
     """
     started = time.monotonic()
     target = Target.parse(target)
@@ -152,13 +161,16 @@ def tune(
         none = "no kernel of it can be scheduled in several ways"
         return TunedModel(base, (), None, (), skipped, (none,), decided)
     whole = WHOLE_SECONDS if seconds is None else SHARE_OF_WHOLE * seconds
+    left = None if seconds is None else max(1.0, seconds - whole - (time.monotonic() - started))
+    shares = _shares(base, arguments, run)
     owned = LocalRunner(threads=runtime.num_threads()) if runner is None else None
+    interrupted = False
     try:
         kernels = autotune.tune(
             found,
             records,
             trials=trials,
-            budget=None if seconds is None else max(1.0, seconds - whole - (time.monotonic() - started)),
+            budget=left,
             weights=weights,
             seed=seed,
             tuner=tuner,
@@ -166,17 +178,51 @@ def tune(
             early_stopping=early_stopping,
             resume=resume,
             callbacks=callbacks,
+            compare=False,
         )
+    except Interrupted as stop:
+        if not any(one.best for one in stop.results):
+            raise
+        kernels, whole, interrupted = stop.results, min(whole, AFTER_INTERRUPT), True
     finally:
         if owned is not None:
             owned.close()
-    judge = _Judge(base, partial(make, records=records), Path(records), arguments, run, whole, seed)
-    lib, turns = judge.decide(precision)
-    both = None
-    if turns is not None and decided.turns is not None:
-        both = in_turns(default, lib, arguments, whole / 2, run)
-    notes = tuple(judge.notes)
-    return TunedModel(lib, tuple(kernels), turns, tuple(judge.dropped), skipped, notes, decided, both)
+    if say is not None:
+        again = "; Ctrl-C again: leave it at that" if interrupted else ""
+        say(f"the best are timed in the model beside the default, about {whole:.0f} s{again}")
+    strict = interrupted or seconds is not None
+    verdict = Judge(base, arguments, run, whole, tolerance, seed, strict).decide(kernels)
+    rec.append(records, verdict.records)
+    lib, both = base, None
+    if verdict.turns is not None:
+        lib = make(records=records)
+        if decided.turns is not None:
+            both = in_turns(default, lib, arguments, whole / 2, run)
+    notes = (*verdict.notes, *_late(verdict.late))
+    tuned = TunedModel(
+        lib, verdict.kernels, verdict.turns, verdict.dropped, skipped, notes, decided, both, shares
+    )
+    if interrupted:
+        raise TuningInterrupted(tuned)
+    return tuned
+
+
+def _late(count: int) -> list[str]:
+    """What is said where there was no time for some."""
+    return [f"of {count} kernels there was no time to time what was found: --resume does"] if count else []
+
+
+def _shares(lib: CompiledModule, arguments: Sequence[np.ndarray], run: Run) -> dict[str, float]:
+    """The parts of the time of ``lib`` that its kernels take, by symbols and by texts of tasks."""
+    run(lib, arguments)
+    profile = run(lib, arguments)
+    whole = max(sum(nanoseconds for _, nanoseconds in profile.kernels), 1)
+    shares: dict[str, float] = {}
+    for symbol, (_, nanoseconds) in zip(lib.signature.kernels, profile.kernels, strict=True):
+        shares[symbol] = shares.get(symbol, 0.0) + nanoseconds / whole
+    for text, places in positions(lib).items():
+        shares[text] = sum(profile.kernels[place][1] for place in places) / whole
+    return shares
 
 
 def _tasks(lib: CompiledModule, target: Target) -> tuple[list[Task], list[float], dict[str, str]]:
@@ -194,89 +240,3 @@ def _tasks(lib: CompiledModule, target: Target) -> tuple[list[Task], list[float]
             found[task.key] = task
             calls[task.key] = calls.get(task.key, 0.0) + kernel.task.calls
     return list(found.values()), list(calls.values()), skipped
-
-
-@dataclass
-class _Judge:
-    """Decides which records stay in force, by the model as a whole."""
-
-    base: CompiledModule
-    make: Any
-    path: Path
-    inputs: Sequence[np.ndarray]
-    run: Run
-    seconds: float
-    seed: int
-    dropped: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def decide(self, precision: str) -> tuple[CompiledModule, Turns | None]:
-        """The library to use, and how it does beside the default: None if it is the default."""
-        lib = self.make()
-        if not positions_of_tuned(lib):
-            return self.base, None
-        gap = self._gap(lib)
-        if not gap <= TOLERANCES[precision]:
-            self.notes.append(f"the tuned model's answers are off by {gap:.1e}: the default is used")
-            self._drop(lib, self._turns(lib), positions_of_tuned(lib))
-            return self.base, None
-        turns = self._turns(lib)
-        slower = {
-            text: places
-            for text, places in positions_of_tuned(lib).items()
-            if not _is_quicker(*turns.kernel(places))
-        }
-        if slower:
-            lib = self._drop(lib, turns, slower)
-            if not positions_of_tuned(lib):
-                return self.base, None
-            turns = self._turns(lib)
-        if turns.is_better:
-            return lib, turns
-        self._drop(lib, turns, positions_of_tuned(lib))
-        self.notes.append(f"the winners together are not quicker beyond doubt ({turns}): the default is used")
-        return self.base, None
-
-    def _turns(self, lib: CompiledModule) -> Turns:
-        return in_turns(self.base, lib, self.inputs, self.seconds / 2, self.run)
-
-    def _gap(self, lib: CompiledModule) -> float:
-        """How far the outputs of ``lib`` are from those of the default."""
-        expected, got = self._outputs(self.base), self._outputs(lib)
-        return max(samples.relative_gap(a, b) for a, b in zip(got, expected, strict=True))
-
-    def _outputs(self, lib: CompiledModule) -> list[np.ndarray]:
-        made = lib(*self.inputs)
-        return [np.asarray(one) for one in (made if isinstance(made, (tuple, list)) else (made,))]
-
-    def _drop(self, lib: CompiledModule, turns: Turns, texts: Mapping[str, Sequence[int]]) -> CompiledModule:
-        """Write down that the default is the better in the model, and compile anew."""
-        configs = {tasks.task_text(k.task.group): k.task.config for k in lib.kernels}
-        written = []
-        for text, places in texts.items():
-            default = create(tasks.NAME, [text], lib.target).default
-            for config, costs in zip((default, configs[text]), turns.kernel(places), strict=True):
-                written.append(self._record(text, config, costs))
-        rec.append(self.path, written)
-        self.dropped += texts
-        return self.make()
-
-    def _record(self, text: str, config: Any, costs: Sequence[float]) -> rec.Record:
-        return rec.Record(
-            (tasks.NAME, (text,)),
-            str(self.base.target),
-            config,
-            tuple(costs),
-            verified=True,
-            seed=self.seed,
-            trial=AFTER_ALL,
-            origin=rec.FINAL,
-            code=VERSION,
-            time=round(time.time(), 3),
-        )
-
-
-def _is_quicker(before: Sequence[float], after: Sequence[float]) -> bool:
-    """Whether more than half of the turns say so."""
-    ratios = [new / old for old, new in zip(before, after, strict=True)]
-    return float(np.median(ratios)) < 1

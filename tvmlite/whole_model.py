@@ -21,6 +21,9 @@ from tvmlite.runtime.threads import num_threads
 FEWEST, MOST = 7, 300
 """Turns of a comparison."""
 
+CACHES = 64 << 20
+"""Bytes of weights that no cache holds."""
+
 Run = Callable[[CompiledModule, Sequence[np.ndarray]], Profile]
 """Runs a library once and says how long it and its kernels took."""
 
@@ -66,7 +69,7 @@ class Turns:
 
     def kernel(self, positions: Sequence[int]) -> tuple[list[float], list[float]]:
         """Seconds of a call of the kernels at ``positions`` in the order of calls, turn by turn."""
-        return _calls(self.before, positions), _calls(self.after, positions)
+        return seconds_of_call(self.before, positions), seconds_of_call(self.after, positions)
 
     @property
     def _ratios(self) -> list[float]:
@@ -90,39 +93,54 @@ def in_turns(
     run: Run = profiled,
 ) -> Turns:
     """Run both on ``inputs`` in turns, for ``seconds``; each is the first of a turn as often as the other."""
-    for lib in (before, after):
+    one, two = rounds([before, after], inputs, seconds, run)
+    return Turns(one, two)
+
+
+def rounds(
+    libs: Sequence[CompiledModule], inputs: Sequence[np.ndarray], seconds: float, run: Run = profiled
+) -> list[tuple[Profile, ...]]:
+    """Run all ``libs`` on ``inputs`` in turns, for ``seconds``; the runs of each. Each turn another begins.
+
+    A run finds in the caches what one of the same library has left there, as it does where a model is used,
+    unless the weights are too large for any cache.
+    """
+    for lib in libs:
         run(lib, inputs)
-    pairs: list[tuple[Profile, Profile]] = []
+    warm = all(lib.signature.constants < CACHES for lib in libs)
+    runs: list[list[Profile]] = [[] for _ in libs]
     end = time.monotonic() + seconds
-    while len(pairs) < FEWEST or (len(pairs) < MOST and time.monotonic() < end):
-        if len(pairs) % 2:
-            second = run(after, inputs)
-            pairs.append((run(before, inputs), second))
-        else:
-            first = run(before, inputs)
-            pairs.append((first, run(after, inputs)))
-    return Turns(tuple(one for one, _ in pairs), tuple(two for _, two in pairs))
+    turn = 0
+    while turn < FEWEST or (turn < MOST and time.monotonic() < end):
+        for place in range(len(libs)):
+            number = (place + turn) % len(libs)
+            if warm:
+                run(libs[number], inputs)
+            runs[number].append(run(libs[number], inputs))
+        turn += 1
+    return [tuple(one) for one in runs]
+
+
+def positions(lib: CompiledModule) -> dict[str, list[int]]:
+    """Where kernels are called, by their task's text."""
+    texts = {kernel.task.symbol: tasks.task_text(kernel.task.group) for kernel in lib.kernels}
+    found: dict[str, list[int]] = {}
+    for position, symbol in enumerate(lib.signature.kernels):
+        found.setdefault(texts[symbol], []).append(position)
+    return found
 
 
 def positions_of_tuned(lib: CompiledModule) -> dict[str, list[int]]:
-    """Where the kernels that are not scheduled by default are called, by their task's text."""
-    texts = {
-        kernel.task.symbol: tasks.task_text(kernel.task.group)
-        for kernel in lib.kernels
-        if kernel.task.config is not None
-    }
-    found: dict[str, list[int]] = {}
-    for position, symbol in enumerate(lib.signature.kernels):
-        if symbol in texts:
-            found.setdefault(texts[symbol], []).append(position)
-    return found
+    """``positions`` of the kernels that are not scheduled by default."""
+    configured = {tasks.task_text(k.task.group) for k in lib.kernels if k.task.config is not None}
+    return {text: places for text, places in positions(lib).items() if text in configured}
+
+
+def seconds_of_call(profiles: Sequence[Profile], positions: Sequence[int]) -> list[float]:
+    """Seconds of a call of the kernels at ``positions``, run by run; never 0: a clock may be too coarse."""
+    sums = [sum(one.kernels[position][1] for position in positions) for one in profiles]
+    return [max(total, 1) * 1e-9 / len(positions) for total in sums]
 
 
 def _median(profiles: Sequence[Profile]) -> float:
     return timing.median(sorted(one.nanoseconds for one in profiles)) * 1e-9
-
-
-def _calls(profiles: Sequence[Profile], positions: Sequence[int]) -> list[float]:
-    """Seconds of a call, never 0: a clock may be too coarse to see one."""
-    sums = [sum(one.kernels[position][1] for position in positions) for one in profiles]
-    return [max(total, 1) * 1e-9 / len(positions) for total in sums]

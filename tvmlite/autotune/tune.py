@@ -9,7 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tvmlite.autotune import callback, engine, model, transfer
@@ -31,6 +31,14 @@ FINAL_SECONDS = 1.0
 
 BUSY = 0.2
 """A share of the machine that others use without being told of."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """A Ctrl-C during a search; ``results`` are what had been found, nothing of it held against a default."""
+
+    def __init__(self, results: Sequence[Tuned]) -> None:
+        super().__init__("tuning was interrupted")
+        self.results = list(results)
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,7 @@ def tune(
     resume: bool = False,
     callbacks: Sequence[engine.Callback] = (),
     learn_from: str | Path | Sequence[rec.Record] = (),
+    compare: bool = True,
 ) -> list[Tuned]:
     """Search the spaces of ``tasks`` for quick schedules; each trial is appended to the file ``records``.
 
@@ -92,7 +101,8 @@ def tune(
     last ``early_stopping`` trials have not bettered its best is left. At the end each task's best are timed
     beside its default, which a record replaces only where it is quicker. ``resume`` takes up a run with the
     same ``seed`` that was cut short: what ``records`` already tell is not measured again. Records of other
-    runs, in that file or in ``learn_from``, teach the cost model, whatever tasks they are of.
+    runs, in that file or in ``learn_from``, teach the cost model, whatever tasks they are of. Without
+    ``compare`` nothing is timed beside the defaults: the caller does that. A Ctrl-C is ``Interrupted``.
     Nothing measured at all is an ExecutionError that tells the first cause.
     """
     tasks = [tasks] if isinstance(tasks, Task) else list(tasks)
@@ -108,19 +118,21 @@ def tune(
     listeners = [*callbacks, *([] if records is None else [callback.log_to_file(records)])]
     machine = runner or LocalRunner()
     kind = _kind(tuner, tasks, seed, [*earlier, *learn_from])
-    try:
-        searches = [
-            engine.Search(
-                kind(task), machine, trials or len(task.config_space), earlier if resume else (), weight
-            )
-            for task, weight in zip(tasks, weights, strict=True)
-        ]
-        deadline = (
-            None if seconds is None else started + max(seconds / 2, seconds - FINAL_SECONDS * len(tasks))
+    searches = [
+        engine.Search(
+            kind(task), machine, trials or len(task.config_space), earlier if resume else (), weight
         )
+        for task, weight in zip(tasks, weights, strict=True)
+    ]
+    try:
+        final = FINAL_SECONDS * len(tasks) if compare else 0.0
+        deadline = None if seconds is None else started + max(seconds / 2, seconds - final)
         _search(searches, Scheduler(searches, seed), trials, deadline, early_stopping, listeners)
         _tell_busy([share for search in searches for share in search.progress.busy])
-        return _finished(searches, records)
+        _require_one(searches)
+        return [_compared(search, records) if compare else _found(search) for search in searches]
+    except KeyboardInterrupt:
+        raise Interrupted([_found(search) for search in searches]) from None
     finally:
         if runner is None:
             machine.close()
@@ -134,10 +146,12 @@ def _search(
     early_stopping: int | None,
     callbacks: Sequence[engine.Callback],
 ) -> None:
-    """Batch after batch, until ``trials`` are done, ``deadline`` (``time.monotonic``) has come, or all tasks
-    are over."""
+    """Batch after batch, one at least, until ``trials`` are done, ``deadline`` (``time.monotonic``) has come,
+    or all tasks are over."""
     with ThreadPoolExecutor(1) as measuring:
-        while deadline is None or time.monotonic() < deadline:
+        first = True
+        while first or deadline is None or time.monotonic() < deadline:
+            first = False
             left = sys.maxsize if trials is None else trials - sum(s.progress.trials for s in searches)
             chosen = scheduler.choose(early_stopping)
             if chosen is None or left <= 0:
@@ -195,31 +209,30 @@ def _kind(
     return lambda task: XGBTuner(task, seed, prior=prior)
 
 
-def _finished(searches: Sequence[engine.Search], path: str | Path | None) -> list[Tuned]:
-    """Compare each task's best with its default."""
-    if all(search.progress.best is None for search in searches):
-        tried = [search.progress for search in searches if search.progress.trials]
-        if not tried:
-            raise ExecutionError(
-                "tune: nothing could be measured: the time was over before the first trial",
-                hint="give it a longer budget",
-            )
-        raise ExecutionError(
-            f"tune: nothing could be measured for {tried[0].task.name}: {_failures(tried[0])}"
-        )
-    results = []
-    for search in searches:
-        progress, compared = search.progress, []
-        if progress.best is not None:
-            compared, are_new = search.final()
-            if path is not None and are_new:
-                rec.append(path, compared)
-        defaults = [r for r in compared if r.config.settings == search.default.settings and r.ok]
-        winner = compared[0] if compared and compared[0].ok else progress.best
-        results.append(
-            Tuned(progress.task, winner, defaults[0] if defaults else None, progress, search.tuner.name)
-        )
-    return results
+def _require_one(searches: Sequence[engine.Search]) -> None:
+    """An ExecutionError with the first cause if nothing could be measured."""
+    if any(search.progress.best is not None for search in searches):
+        return
+    first = next(search.progress for search in searches if search.progress.trials)
+    raise ExecutionError(f"tune: nothing could be measured for {first.task.name}: {_failures(first)}")
+
+
+def _found(search: engine.Search) -> Tuned:
+    """What a search has found, by its trials alone."""
+    return Tuned(search.progress.task, search.progress.best, None, search.progress, search.tuner.name)
+
+
+def _compared(search: engine.Search, path: str | Path | None) -> Tuned:
+    """The best of a search beside its default; what is measured for that is added to the file at ``path``."""
+    found = _found(search)
+    if found.best is None:
+        return found
+    compared, are_new = search.final()
+    if path is not None and are_new:
+        rec.append(path, compared)
+    defaults = [r for r in compared if r.config.settings == search.default.settings and r.ok]
+    winner = compared[0] if compared and compared[0].ok else found.best
+    return replace(found, best=winner, default=defaults[0] if defaults else None)
 
 
 def _tell_busy(shares: Sequence[float]) -> None:

@@ -79,6 +79,13 @@ class Watch:
             self._told = time.monotonic()
             print(self._line(progress), file=self.stream, flush=True)
 
+    def say(self, text: str) -> None:
+        """Tell ``text``, above the table where there is one."""
+        if self._live is not None:
+            self._live.console.print(text)
+        else:
+            print(text, file=self.stream, flush=True)
+
     def __enter__(self) -> Watch:
         self._started = self._told = time.monotonic()
         if self._live is not None:

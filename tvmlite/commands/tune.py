@@ -14,7 +14,7 @@ from tvmlite.autotune.watch import Watch
 from tvmlite.commands import common
 from tvmlite.relay.ir import Module
 from tvmlite.te.visualizer import limits
-from tvmlite.tuning import TunedModel, tune
+from tvmlite.tuning import TunedModel, TuningInterrupted, tune
 
 NAME = "tune"
 HELP = "search quick schedules for a model's kernels"
@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Carry the command out; a Ctrl-C leaves what was measured in the records."""
+    """Carry the command out; a Ctrl-C leaves what was measured in the records, and the better in force."""
     common.set_threads(options)
     module = common.import_model(options)
     budget = (options.budget or "10m") if options.trials is None else None
@@ -45,7 +45,9 @@ def main(options: argparse.Namespace) -> int:
     try:
         with watch:
             tuned = _tuned(options, module, budget, watch)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        if isinstance(stop, TuningInterrupted):
+            print(stop.tuned)
         print(f"tvmlite: what was measured is in {options.output}; --resume goes on", file=sys.stderr)
         raise
     print(tuned)
@@ -81,6 +83,7 @@ def _tuned(options: argparse.Namespace, module: Module, budget: str | None, watc
         tuner=options.tuner,
         callbacks=[watch],
         decisions=not options.no_decisions,
+        say=watch.say,
         opt_level=options.opt_level,
         precision=options.precision,
         error_bound=options.error_bound,

@@ -56,6 +56,7 @@ class Constants:
 
     offsets: dict[Constant, int] = field(default_factory=dict)
     size: int = 0
+    _blob: np.ndarray | None = field(default=None, repr=False)
 
     def offset(self, constant: Constant) -> int:
         """Where ``constant`` begins in the blob, in bytes; placed at the first call."""
@@ -65,7 +66,12 @@ class Constants:
         return self.offsets[constant]
 
     def blob(self) -> np.ndarray:
-        """The bytes, uint8, starting at an address that is a multiple of 64."""
+        """The bytes, uint8, starting at an address that is a multiple of 64: the same array each time."""
+        if self._blob is None or self._blob.size != self.size:
+            self._blob = self._made()
+        return self._blob
+
+    def _made(self) -> np.ndarray:
         room = np.empty(self.size + abi.WORKSPACE_ALIGNMENT, np.uint8)
         start = -room.ctypes.data % abi.WORKSPACE_ALIGNMENT
         blob = room[start : start + self.size]

@@ -1,0 +1,239 @@
+"""Which schedules stay in force: the best of each search, timed beside the default in the model itself.
+
+What a kernel takes by itself is not what it takes among others, whose data fills the caches; and the best of
+many trials is partly the luckiest. So the few best of every kernel are put into the model: in one library all
+the first, in another all the second. These libraries run in turns with the default. A kernel's schedule is
+replaced by what was quicker in the model beyond doubt, and all replaced together must be quicker too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tvmlite import samples
+from tvmlite.artifact import CompiledModule
+from tvmlite.autotune import records as rec
+from tvmlite.autotune.tune import Tuned
+from tvmlite.core.version import VERSION
+from tvmlite.driver import object_cache, rescheduled
+from tvmlite.kernels import CompiledKernel, compile_kernel
+from tvmlite.relay import tasks
+from tvmlite.relay.ir import Function
+from tvmlite.relay.kernels import KernelTask, kernel_tasks
+from tvmlite.runtime import timing
+from tvmlite.te.space import ConfigEntity
+from tvmlite.whole_model import FEWEST, Run, Turns, in_turns, positions, rounds, seconds_of_call
+
+FINALISTS = 3
+"""Candidates of a kernel that are timed in the model."""
+
+SLACK = 1.05
+"""A candidate whose trial took so many times that of the default may still be the better: trials vary."""
+
+COSTS = 25
+"""Times that a record keeps, spread over all turns."""
+
+AFTER_ALL = -1
+"""The trial's number in records made in the model."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was decided: ``lib``, and its runs beside the default's, None if it is the default.
+
+    ``kernels`` are the searches, their best and default as timed in the model; ``records`` say so.
+    ``dropped`` are the texts of tasks whose finalists were not quicker there, ``late`` counts those there was
+    no time to compile, ``notes`` say why else something is not used.
+    """
+
+    lib: CompiledModule
+    turns: Turns | None
+    kernels: tuple[Tuned, ...]
+    records: tuple[rec.Record, ...] = ()
+    dropped: tuple[str, ...] = ()
+    late: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Case:
+    """A kernel to decide on: its search, its finalists, and the seconds of its calls in the model, turn by
+    turn: the default's first, then the finalists'."""
+
+    search: Tuned
+    finalists: list[ConfigEntity]
+    costs: list[list[float]] = field(default_factory=list)
+    winner: int = 0
+
+    @property
+    def text(self) -> str:
+        """The task's text, by which a group is known."""
+        return self.search.task.args[0]
+
+    @property
+    def to_win(self) -> float:
+        """Seconds of the model that the first finalist saves if its trial told the truth."""
+        progress = self.search.progress
+        saved = progress.curve[0] - progress.leaders[0].cost if progress.leaders else 0.0
+        return progress.weight * saved
+
+    def choose(self) -> None:
+        """The finalist that took least, if it is quicker than the default beyond doubt."""
+        default, *others = self.costs
+        best = 1.0
+        for number, costs in enumerate(others, 1):
+            ratios = sorted(a / b for a, b in zip(costs, default, strict=True))
+            if timing.interval(ratios)[1] < 1 and timing.median(ratios) < best:
+                best, self.winner = timing.median(ratios), number
+
+
+@dataclass
+class Judge:
+    """Decides on searches of the kernels of ``base``; in ``seconds``, or about that if not ``strict``.
+
+    ``tolerance`` is how far the model's answers may be from the default's, relative to its largest.
+    """
+
+    base: CompiledModule
+    inputs: Sequence[np.ndarray]
+    run: Run
+    seconds: float
+    tolerance: float
+    seed: int = 0
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        self._compiled: dict[str, CompiledKernel] = {one.task.key: one for one in self.base.kernels}
+
+    def decide(self, searches: Sequence[Tuned]) -> Verdict:
+        """Time the best of all ``searches`` in the model, and keep what makes it quicker."""
+        ranks = self._ranks()
+        cases = [_Case(one, _finalists(one)[:ranks]) for one in searches if one.progress.best is not None]
+        started = sum(bool(case.finalists) for case in cases)
+        self._compile(cases)
+        late = started - sum(bool(case.finalists) for case in cases)
+        self._compare(cases)
+        for case in cases:
+            case.choose()
+        lib, turns, notes = self._together([case for case in cases if case.winner])
+        dropped = tuple(case.text for case in cases if case.finalists and not case.winner)
+        records = {case.text: self._records(case) for case in cases}
+        kernels = [_as_timed(one, records.get(one.task.args[0], [])) for one in searches]
+        kept = tuple(record for block in records.values() for record in block)
+        return Verdict(lib, turns, tuple(kernels), kept, dropped, late, tuple(notes))
+
+    def _ranks(self) -> int:
+        """How many finalists of a kernel the time suffices for."""
+        self.run(self.base, self.inputs)
+        seconds = self.run(self.base, self.inputs).nanoseconds * 1e-9
+        runs = self.seconds / 4 / (2 * FEWEST * max(seconds, 1e-6))
+        return max(1, min(FINALISTS, int(runs) - 1))
+
+    def _compile(self, cases: Sequence[_Case]) -> None:
+        """Compile the finalists, those first with which most is to be won; those that half of the time was
+        too short for are none any more."""
+        end = time.monotonic() + self.seconds / 2
+        cache = object_cache()
+        for rank in range(FINALISTS):
+            ranked = [case for case in cases if rank < len(case.finalists)]
+            wanted: dict[str, list[KernelTask]] = {case.text: [] for case in ranked}
+            choose = _chooser({case.text: case.finalists[rank] for case in ranked})
+            for task in kernel_tasks(self.base.module, self.base.target, choose)[0]:
+                if task.key not in self._compiled:
+                    wanted[tasks.task_text(task.group)].append(task)
+            for case in sorted(ranked, key=lambda case: -case.to_win):
+                if self.strict and time.monotonic() > end:
+                    del case.finalists[rank:]
+                    continue
+                for task in wanted[case.text]:
+                    self._compiled[task.key] = compile_kernel(task, self.base.target, cache)
+
+    def _compare(self, cases: Sequence[_Case]) -> None:
+        """Run the libraries of all first finalists, of all second ones, ... in turns with the default."""
+        ranks = max((len(case.finalists) for case in cases), default=0)
+        libs = [self.base]
+        for rank in range(ranks):
+            libs.append(self._library({c.text: c.finalists[rank] for c in cases if rank < len(c.finalists)}))
+        runs = rounds(libs, self.inputs, self.seconds / 4, self.run)
+        places = positions(self.base)
+        for case in cases:
+            here = places[case.text]
+            case.costs = [seconds_of_call(one, here) for one in runs[: len(case.finalists) + 1]]
+
+    def _together(self, winners: Sequence[_Case]) -> tuple[CompiledModule, Turns | None, list[str]]:
+        """The library of all ``winners``, if it is right, and quicker than the default beyond doubt; else the
+        default, and none has won."""
+        if not winners:
+            return self.base, None, []
+        lib = self._library({case.text: case.finalists[case.winner - 1] for case in winners})
+        gap = self._gap(lib)
+        if gap <= self.tolerance:
+            turns = in_turns(self.base, lib, self.inputs, self.seconds / 4, self.run)
+            if turns.is_better:
+                return lib, turns, []
+            note = f"the winners together are not quicker beyond doubt ({turns}): the default is used"
+        else:
+            note = f"the tuned model's answers are off by {gap:.1e}: the default is used"
+        for case in winners:
+            case.winner = 0
+        return self.base, None, [note]
+
+    def _library(self, configs: Mapping[str, ConfigEntity]) -> CompiledModule:
+        """The model with the schedules ``configs``, by the texts of tasks."""
+        return rescheduled(self.base, _chooser(configs), self._compiled)
+
+    def _gap(self, lib: CompiledModule) -> float:
+        """How far the outputs of ``lib`` are from those of the default."""
+        expected, got = (_outputs(one, self.inputs) for one in (self.base, lib))
+        return max(samples.relative_gap(a, b) for a, b in zip(got, expected, strict=True))
+
+    def _records(self, case: _Case) -> list[rec.Record]:
+        """The comparison in the model, the winner's record first."""
+        task = case.search.task
+        made = [
+            rec.Record(
+                (task.name, tuple(task.args)),
+                str(task.target),
+                config,
+                tuple(costs[:: -(-len(costs) // COSTS)]),
+                verified=True,
+                seed=self.seed,
+                trial=AFTER_ALL,
+                origin=rec.FINAL,
+                code=VERSION,
+                time=round(time.time(), 3),
+            )
+            for config, costs in zip((task.default, *case.finalists), case.costs, strict=True)
+        ]
+        return [made.pop(case.winner), *made]
+
+
+def _chooser(configs: Mapping[str, ConfigEntity]) -> Callable[[Function], ConfigEntity | None]:
+    """Gives a group's configuration by the text of its task."""
+    return lambda group: configs.get(tasks.task_text(group))
+
+
+def _finalists(search: Tuned) -> list[ConfigEntity]:
+    """The best of a search, as far as they may be quicker than the default."""
+    default, progress = search.task.default.settings, search.progress
+    return [
+        record.config
+        for record in progress.leaders
+        if record.config.settings != default and record.cost < SLACK * progress.curve[0]
+    ][:FINALISTS]
+
+
+def _as_timed(search: Tuned, records: Sequence[rec.Record]) -> Tuned:
+    """``search`` with its best and its default as they were timed in the model."""
+    default = search.task.default.settings
+    found = [record for record in records if record.config.settings == default]
+    return replace(search, best=records[0], default=found[0]) if records else search
+
+
+def _outputs(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    made = lib(*inputs)
+    return [np.asarray(one) for one in (made if isinstance(made, (tuple, list)) else (made,))]

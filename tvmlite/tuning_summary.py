@@ -1,0 +1,72 @@
+"""What came of tuning a model, in lines: each kernel that is quicker, the others by what befell them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from tvmlite.autotune.tune import Tuned
+
+
+def lines(
+    searches: Sequence[Tuned], skipped: Mapping[str, str], shares: Mapping[str, float], dropped: Sequence[str]
+) -> list[str]:
+    """The lines. ``skipped`` says of kernels that are no tasks why, by symbol; ``shares`` are parts of the
+    model's time by symbols and by texts of tasks; ``dropped`` are texts of those whose best was not quicker
+    in the model."""
+    quicker, failed, same, lost, untried = [], [], [], [], []
+    for one in searches:
+        if one.best is None:
+            (failed if one.progress.trials else untried).append(one)
+        elif one.gain > 1:
+            quicker.append(one)
+        else:
+            (lost if one.task.args[0] in dropped else same).append(one)
+
+    def part(some: Iterable[Tuned]) -> str:
+        return _part(shares, (one.task.args[0] for one in some))
+
+    made = [str(one) for one in sorted(quicker, key=lambda one: -_saved(one))]
+    made += [str(one) for one in failed]
+    if lost:
+        made.append(
+            f"{_count(lost)}{part(lost)}: what was quicker by itself was not quicker in the model: not used"
+        )
+    if same:
+        made.append(f"{_count(same)}{part(same)}: nothing quicker than the default was found")
+    if untried:
+        made.append(
+            f"{_count(untried)}{part(untried)}: not tried, all trials or the time went to other kernels"
+        )
+    for reason in dict.fromkeys(skipped.values()):
+        some = [symbol for symbol, why in skipped.items() if why == reason]
+        made.append(f"{_count(some)}{_part(shares, some)}: not tuned: {reason}")
+    return [*made, *_failures(searches)]
+
+
+def _failures(searches: Sequence[Tuned]) -> list[str]:
+    """The trials that failed, by cause; no line if there are none."""
+    causes: Counter[str] = Counter()
+    for one in searches:
+        causes.update(one.progress.failures)
+    if not causes:
+        return []
+    trials = sum(one.progress.trials for one in searches)
+    told = ", ".join(f"{count} {kind}" for kind, count in sorted(causes.items()))
+    return [f"{sum(causes.values())} of {trials} trials failed: {told}"]
+
+
+def _saved(search: Tuned) -> float:
+    """Seconds of the model that the winner saves."""
+    assert search.best is not None
+    default = search.best if search.default is None else search.default
+    return search.progress.weight * (default.cost - search.best.cost)
+
+
+def _count(some: Sequence[object]) -> str:
+    return "1 kernel" if len(some) == 1 else f"{len(some)} kernels"
+
+
+def _part(shares: Mapping[str, float], names: Iterable[str]) -> str:
+    """What part of the model's time the kernels take."""
+    return f" ({sum(shares.get(name, 0.0) for name in names):.1%} of the time)" if shares else ""
