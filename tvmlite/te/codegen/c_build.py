@@ -14,6 +14,7 @@ FLAGS = (
     "-std=c99",
     "-O3",
     "-march=native",
+    "-mtune=generic",
     "-fno-math-errno",
     "-fno-trapping-math",
     "-ffp-contract=fast",

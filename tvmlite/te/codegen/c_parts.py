@@ -20,7 +20,7 @@ _REGISTER = 64
 
 
 def in_parts(function: ir.Function) -> ir.Function:
-    """Stores side by side of vectors with a form in C, each a store of 16, 8, 4 or 2 elements at a time::
+    """Stores side by side of vectors with a form in C, each a store of 16, 8, 4, 2 or 1 at a time::
 
     C[ramp(0, 1, 48)] = A[ramp(0, 1, 48)]    -->    C[ramp(0, 1, 16)] = A[ramp(0, 1, 16)]
                                                     C[ramp(16, 1, 16)] = A[ramp(16, 1, 16)]
@@ -44,7 +44,7 @@ def _split(node: object) -> object:
         ]
     except _WholeOnly:
         return node
-    return ir.Seq(tuple(parts)) if all(can_write(part.value) for part in parts) else node
+    return ir.Seq(tuple(parts)) if all(p.value.lanes == 1 or can_write(p.value) for p in parts) else node
 
 
 def _lengths(store: ir.Store) -> Sequence[int]:
@@ -52,10 +52,10 @@ def _lengths(store: ir.Store) -> Sequence[int]:
     lanes = store.value.lanes
     size = max(dtypes.bytes_of(n.dtype) for n in (*vectors(store.value), store.value))
     most, found, left = _REGISTER // size, [], lanes
-    while left and most >= 2:
+    while left and most:
         found += [most] * (left // most)
         left, most = left % most, most // 2
-    return [lanes] if left or lanes == 1 else found
+    return found
 
 
 def _starts(lengths: Sequence[int]) -> list[int]:
@@ -85,10 +85,10 @@ class _Slice:
             case e.Const():
                 return replace(node, lanes=self.count)
             case e.Broadcast(value=value):
-                return replace(node, value=value, lanes=self.count)
+                return e.broadcast(value, self.count)
             case e.Ramp(base, stride):
-                step = e.fold(e.Mul, stride, e.const(self.first, stride.dtype))
-                return e.Ramp(e.fold(e.Add, base, step), stride, self.count)
+                begin = e.fold(e.Add, base, e.fold(e.Mul, stride, e.const(self.first, stride.dtype)))
+                return begin if self.count == 1 else e.Ramp(begin, stride, self.count)
             case e.Var() | e.Foreign():
                 raise _WholeOnly
         if any(isinstance(c, e.Expr) and c.lanes not in (1, node.lanes) for c in node.children()):

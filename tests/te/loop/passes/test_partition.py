@@ -112,6 +112,22 @@ def test_a_parallel_loop_is_not_split(make, agree) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "width, whole, lanes", [(40, 8, 40), (32, 8, 32), (23, 8, 64), (23, 1, 23), (63, 8, 64)]
+)
+def test_a_vector_that_is_cut_short_keeps_its_mask_unless_it_is_a_few_whole_ones(
+    make, agree, width: int, whole: int, lanes: int
+) -> None:
+    c = make.buffer("C", width)
+    store = ir.If(make.x < width, make.store(c, make.x, 1.0))
+    function = ir.Function("f", (c,), (c,), (), make.loop(make.x, 64, store, kind=ir.VECTORIZE))
+    after = simplify(partition(function, whole))
+    agree(function, after)
+
+    assert body(after).startswith(f"for x in vectorize(0, {lanes}):")
+    assert ("if" in body(after)) == (lanes > width)
+
+
 @pytest.mark.parametrize("rows", [1, 6, 7, 13])
 @pytest.mark.parametrize("columns", [1, 8, 12, 17])
 def test_two_tails_at_once(make, agree, rows: int, columns: int) -> None:

@@ -15,7 +15,11 @@ MOST_ADDED = 2000
 """Stores (those of unrolled loops counted as often as they are written out) that splitting may add."""
 
 
-def partition(function: ir.Function) -> ir.Function:
+WHOLE_LANES = 8
+"""Multiples of so many lanes are a few vectors, none of which needs a mask."""
+
+
+def partition(function: ir.Function, whole_lanes: int = WHOLE_LANES) -> ir.Function:
     """Three rewrites of conditions of the form ``a < b`` that are linear in a loop's variable::
 
         for i in range(0, n):              if p < m:
@@ -31,9 +35,10 @@ def partition(function: ir.Function) -> ir.Function:
 
     A parallel loop is not split: a condition inside tells its full turns from the others. So it is in any
     loop for a guard that is not linear in the variable, but in ``i % m``, say, of a fused loop. Vectorised
-    and unrolled loops get new bounds only if they stay of constant extent.
+    and unrolled loops get new bounds only if they stay of constant extent; vectors that are neither of a
+    power of two nor of a multiple of ``whole_lanes`` keep their masks.
     """
-    return with_body(function, _Partition(analyzer_of_function()).stmt(function.body))
+    return with_body(function, _Partition(analyzer_of_function(), whole_lanes).stmt(function.body))
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,8 @@ class _Term:
 
 
 class _Partition(Walker):
-    def __init__(self, analyzer: Analyzer) -> None:
-        self.analyzer = analyzer
+    def __init__(self, analyzer: Analyzer, whole_lanes: int) -> None:
+        self.analyzer, self.whole_lanes = analyzer, whole_lanes
         self.added = 0
 
     def loop(self, loop: ir.For) -> ir.Stmt:
@@ -107,7 +112,8 @@ class _Partition(Walker):
         if loop.kind in (ir.VECTORIZE, ir.UNROLL):
             if not isinstance(extent, e.Const):
                 return None
-            if loop.kind == ir.VECTORIZE and int(extent.value).bit_count() > 1:
+            lanes = int(extent.value)
+            if loop.kind == ir.VECTORIZE and lanes.bit_count() > 1 and lanes % self.whole_lanes:
                 return None  # a masked vector does better than odd lanes
         return replace(loop, min=begin, extent=extent)
 

@@ -13,7 +13,7 @@ from tvmlite.te.loop.passes.choose import choose
 from tvmlite.te.loop.passes.flatten import flatten
 from tvmlite.te.loop.passes.narrow import narrow
 from tvmlite.te.loop.passes.parallel import parallel
-from tvmlite.te.loop.passes.partition import partition
+from tvmlite.te.loop.passes.partition import WHOLE_LANES, partition
 from tvmlite.te.loop.passes.simplify import simplify, simplify_once
 from tvmlite.te.loop.passes.storage import storage
 from tvmlite.te.loop.passes.unfuse import unfuse
@@ -38,8 +38,12 @@ def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     in_lanes = update_wrapper(partial(vectorize, lanes=lanes), vectorize)
     registers = target.vector_registers * target.vector_bits // 8
     written_out = update_wrapper(partial(unroll, registers=registers), unroll)
+    # C has no masked vectors: a few short ones do instead
+    in_parts = update_wrapper(
+        partial(partition, whole_lanes=1 if target.kind == "c" else WHOLE_LANES), partition
+    )
     passes = (
-        *(narrow, chosen, simplify_once, flatten, unfuse, partition, simplify, in_lanes, parallel),
+        *(narrow, chosen, simplify_once, flatten, unfuse, in_parts, simplify, in_lanes, parallel),
         *(storage, written_out, simplify, asserts),
     )
     legal = Pipeline(passes, verify, show).run(function, prefix=f"{function.name}_")
