@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,13 +15,14 @@ FLAGS = (
     "-std=c99",
     "-O3",
     "-march=native",
-    "-mtune=generic",
+    *(["-mtune=generic"] if platform.machine() in ("x86_64", "AMD64") else []),
     "-fno-math-errno",
     "-fno-trapping-math",
     "-ffp-contract=fast",
     "-fPIC",
 )
-"""How kernels are compiled for the machine they are compiled on."""
+"""How kernels are compiled for the machine they are compiled on. Tuned for AMD's processors, GCC 12 takes a
+vector from memory for each of its uses: a tile of 4 x 64 sums ran at 0.46 of what it does tuned for none."""
 
 
 def compile_shared(
