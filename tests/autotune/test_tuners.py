@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from made_up_tuning import small_matmul
 
-from tvmlite import autotune
+from tvmlite import autotune, te
 from tvmlite.autotune.features import KnobFeatures
 from tvmlite.autotune.learner import TUNERS
+from tvmlite.autotune.loop_features import NAMES
 from tvmlite.autotune.model import CostModel
 from tvmlite.autotune.search import most_promising
 from tvmlite.autotune.tuners import Tuner
@@ -86,6 +88,30 @@ def test_in_a_large_space_the_search_climbs() -> None:
     assert len(set(found)) == 5
     assert len(space) - 1 not in found
     assert score(np.array(found)).min() >= 45  # of 56; random ones have 28, one in a million 45
+
+
+def test_knobs_that_change_nothing_cost_no_trial() -> None:
+    def padded(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
+        autotune.get_config().define_knob("nothing", list(range(10)))
+        return small_matmul(n, n, n)
+
+    autotune.template("tests.padded", padded)
+    tuner = autotune.XGBTuner(autotune.create("tests.padded", (16,)))
+
+    order = [n for _ in range(3) for n in tuner.propose(8)]
+
+    made = [str(tuner.builder.lowered(tuner.space.get(n)).function) for n in order]  # type: ignore[union-attr]
+    assert len(tuner.space) == 500
+    assert len(set(made)) == 24
+
+
+def test_a_batch_is_not_of_one_kind_of_tile(task: Task) -> None:
+    tuner = autotune.XGBTuner(task, explore=0.0, prior=lambda rows: 0.01 * rows[:, NAMES.index("0: lanes")])
+
+    order = tuner.propose(8)
+
+    widths = set(task.config_space.places(np.array(order))[:, 1].tolist())
+    assert len(widths) >= 3  # where the model alone would take the widest
 
 
 def test_words_of_a_knob_are_told_apart_and_numbers_keep_their_order() -> None:

@@ -13,17 +13,17 @@ class KnobFeatures:
 
     A split gives the base 2 logarithm of each inner length and of their product, a reorder each loop's place,
     an annotation a 1 for what is said of each loop, an option its number, or a 1 for which it is. Each knob's
-    settings are worked out once; a configuration's row is put together from them.
+    settings are worked out once (``tables``, a row each); a configuration's row is put together from them.
     """
 
     def __init__(self, space: ConfigSpace) -> None:
         self.space = space
-        self._tables = [_table(choices) for choices in space.space_map.values()]
+        self.tables = [_table(choices) for choices in space.space_map.values()]
 
     def __call__(self, indices: np.ndarray) -> np.ndarray:
         """One float32 row for each number in ``indices``."""
         places = self.space.places(indices)
-        columns = [table[places[:, k]] for k, table in enumerate(self._tables)]
+        columns = [table[places[:, k]] for k, table in enumerate(self.tables)]
         return np.concatenate(columns, axis=1) if columns else np.zeros((len(places), 1), np.float32)
 
 

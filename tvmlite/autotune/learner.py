@@ -7,42 +7,60 @@ with what it knew before (``prior``), the model of knobs learns from what the mo
 was lowered, and what the model of knobs thinks best is lowered next, with neighbours of the best measured: a
 model that knows much beforehand sees little difference between those it likes. What cannot be built is found
 out by lowering, and costs no trial.
+
+What is thought best is much alike, and so is what is wrong with it. So what the model may be off by counts as
+well (Srinivas et al., "Gaussian Process Optimization in the Bandit Setting", ICML 2010): less for each
+measurement of a tile of the same kind.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from tvmlite.autotune.build import Lowered
 from tvmlite.autotune.features import KnobFeatures
-from tvmlite.autotune.loop_features import loop_features
+from tvmlite.autotune.loop_features import NAMES, STATEMENTS, loop_features
 from tvmlite.autotune.model import CostModel, Prior
-from tvmlite.autotune.search import most_promising
+from tvmlite.autotune.search import Moves, Score, most_promising
 from tvmlite.autotune.transfer import estimate, known_beforehand
 from tvmlite.autotune.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
 from tvmlite.te.space import Task
 
 POOL = 64
-"""Configurations that are lowered before anything is measured."""
+"""Random configurations that are lowered before anything is measured."""
+
+ROUNDS = 3
+"""How often more are then lowered, each time what is thought best by what was."""
 
 LOWERED = 20
-"""How many more are lowered while a batch is measured; half of them neighbours of the best."""
+"""How many those are, and how many more are lowered while a batch is measured; half are like the best."""
 
-PARENTS = 4
-"""The best measured, whose neighbours are looked at."""
+CHILDREN = 24
+"""Variations of one configuration, of which that is lowered that the model of knobs thinks best."""
+
+DOUBT = 0.15
+"""By what power of two the model may be off on a kind of tile of which nothing was measured."""
 
 TRUST = 24
 """After so many measurements what was known beforehand counts half."""
+
+_TILE = [
+    NAMES.index(f"{n}: {name}")
+    for n in range(STATEMENTS)
+    for name in ("lanes", "full", "unrolled", "kept", "contiguous", "broadcast", "scattered", "store", "held")
+]
+"""The features that tell kinds of tiles apart."""
 
 
 class XGBTuner(Tuner):
     """Measures what a cost model thinks quickest, and learns from it.
 
-    Half of the first ``first`` are random (of 16 if nothing was ever learned, else of none), and later one in
-    ``1 / explore``: the model knows only what it has seen. ``prior`` is what is known beforehand of the loops
-    of whatever task; the model that comes with the package, unless another is given.
+    Half of the first ``first`` are any that can be built (of 16 if nothing was ever learned, else of none),
+    and later one in ``1 / explore``: the model knows only what it has seen. ``prior`` is what is known
+    beforehand of the loops of whatever task; the model that comes with the package, unless another is given.
     """
 
     name = "xgboost"
@@ -51,18 +69,20 @@ class XGBTuner(Tuner):
         self,
         task: Task,
         seed: int = 0,
-        loss_type: str = "rank",
+        loss_type: str = "reg",
         first: int | None = None,
-        explore: float = 0.1,
+        explore: float = 0.05,
         prior: Prior | None = None,
     ) -> None:
         super().__init__(task, seed)
         self.explore, self.prior = explore, prior or known_beforehand()
         self.first = (16 if self.prior is estimate else 0) if first is None else first
         self.knobs = KnobFeatures(self.space)
+        self.moves = Moves(self.knobs)
         self.model = CostModel(loss_type, seed)
         self._rows: dict[int, np.ndarray] = {}
         self._priors: dict[int, float] = {}
+        self._kinds: dict[int, bytes] = {}
         self._refused: dict[int, None] = {}
 
     def ponder(self) -> None:
@@ -74,16 +94,14 @@ class XGBTuner(Tuner):
         known = np.array([*numbers, *self._refused])
         of_knobs = CostModel("reg", self.seed)
         of_knobs.fit_scores(self.knobs(known), np.concatenate([scores, np.full(len(self._refused), least)]))
-        parents = np.array(numbers)[np.argsort(-scores, kind="stable")]
-        near = self._neighbours(LOWERED // 2)
-        best = most_promising(
-            self.space,
-            lambda some: of_knobs.predict(self.knobs(some)),
-            LOWERED - len(near),
-            {*self._rows, *self._refused, *near},
-            parents,
-            self.generator,
-        )
+        ordered = np.array(numbers)[np.argsort(-scores, kind="stable")]
+
+        def score(some: np.ndarray) -> np.ndarray:
+            return of_knobs.predict(self.knobs(some))
+
+        near = self._varied(LOWERED // 2, score)
+        taken = {*self._rows, *self._refused, *near}
+        best = most_promising(self.space, score, LOWERED - len(near), taken, ordered, self.generator)
         self._lower([*near, *best])
 
     def prediction(self, index: int) -> float | None:
@@ -105,11 +123,14 @@ class XGBTuner(Tuner):
     def _choose(self, count: int) -> list[int]:
         if not self._rows:
             self._lower(self._fresh(POOL))
-            self.ponder()
+            for _ in range(ROUNDS):
+                self.ponder()
         random = int(self.generator.binomial(count, self.explore))
         if len(self.speeds) < self.first:
             random = count // 2
         chosen = self._best(count - random)
+        while len(chosen) < count and (left := self._unlike(chosen)):
+            chosen.append(left[int(self.generator.integers(len(left)))])
         while len(chosen) < count:
             unseen = [n for n in self._fresh(count - len(chosen)) if n not in chosen]
             if not unseen:
@@ -120,18 +141,34 @@ class XGBTuner(Tuner):
         return chosen
 
     def _best(self, count: int) -> list[int]:
-        """Of what was lowered and not measured, the best by the model; of those that look alike, their
-        features the same to a power of two, one: there is more to be learned from the next."""
+        """Of what was lowered and not proposed, the best by the model and what it may be off by.
+
+        Of a kind of tile it may be off the less the more were measured or are to be: else a batch were
+        variations of one, and so the next.
+        """
         numbers, scores = self._scored()
+        said = dict(zip(numbers, scores.tolist(), strict=True))
+        met = self._met()
         chosen: list[int] = []
-        looks: set[bytes] = set()
-        for place in np.argsort(-scores, kind="stable").tolist():
-            number = numbers[place]
-            look = np.round(self._rows[number]).tobytes()
-            if number not in self.proposed and look not in looks and len(chosen) < count:
-                chosen.append(number)
-                looks.add(look)
+        while len(chosen) < count and (left := self._unlike(chosen)):
+            chosen.append(max(left, key=lambda n: (said[n] + self._doubt(met, n), -n)))
+            met[self._kinds[chosen[-1]]] += 1
         return chosen
+
+    def _unlike(self, chosen: Sequence[int]) -> list[int]:
+        """What was lowered and can be told from all that was proposed or ``chosen``: knobs may say nothing,
+        such as in which order loops of one turn are."""
+        taken = [n for n in (*self.proposed, *chosen) if n in self._rows]
+        looks = {self._rows[n].tobytes() for n in taken}
+        return [n for n, row in self._rows.items() if row.tobytes() not in looks]
+
+    def _met(self) -> Counter[bytes]:
+        """How many of each kind of tile were proposed."""
+        return Counter(self._kinds[n] for n in self.proposed if n in self._kinds)
+
+    def _doubt(self, met: Counter[bytes], number: int) -> float:
+        """What the model may be off by on a configuration, so many of each kind being known."""
+        return DOUBT / (1 + met[self._kinds[number]]) ** 0.5
 
     def _scored(self) -> tuple[list[int], np.ndarray]:
         """All that was lowered, and what the model says of each."""
@@ -145,27 +182,32 @@ class XGBTuner(Tuner):
         known = np.array([self._priors[n] for n in numbers], np.float32)
         return known * np.float32(TRUST / (TRUST + len(self.speeds)))
 
-    def _neighbours(self, count: int) -> list[int]:
-        """Configurations that differ in one knob from one of the best measured, and were not looked at."""
-        best = sorted((n for n in self.speeds if self.speeds[n]), key=lambda n: (-self.speeds[n], n))[
-            :PARENTS
-        ]
-        dims = np.array(self.space.dims)
-        movable = np.flatnonzero(dims > 1)
-        if not best or not len(movable):
-            return []
-        places = self.space.places(self.generator.choice(np.array(best), 4 * count))
-        knob = self.generator.choice(movable, len(places))
-        places[np.arange(len(places)), knob] = self.generator.integers(0, dims[knob])
-        found = dict.fromkeys(self.space.numbers(places).tolist())
-        return [n for n in found if n not in self._rows and n not in self._refused][:count]
+    def _varied(self, count: int, score: Score) -> list[int]:
+        """Configurations that were not looked at, each a variation of the best of another kind of tile: of
+        the ``count`` kinds that may be best."""
+        numbers, scores = self._scored()
+        met = self._met()
+        hopes = [float(s) + self._doubt(met, n) for n, s in zip(numbers, scores, strict=True)]
+        parents: dict[bytes, int] = {}
+        for place in np.argsort(-np.array(hopes), kind="stable").tolist():
+            parents.setdefault(self._kinds[numbers[place]], numbers[place])
+        seen = {*self._rows, *self._refused}
+        found: list[int] = []
+        for parent in list(parents.values())[:count]:
+            children = self.moves.children(parent, CHILDREN, self.generator).tolist()
+            children = np.array([n for n in children if n not in seen], np.int64)
+            if len(children):
+                found.append(int(children[np.argmax(score(children))]))
+                seen.add(found[-1])
+        return found
 
     def _lower(self, numbers: Sequence[int]) -> None:
         made = []
         for number in numbers:
             lowered = self.builder.lowered(self.space.get(number))
             if isinstance(lowered, Lowered):
-                self._rows[number] = loop_features(lowered.function, self.task.target, self.task.flop)
+                row = loop_features(lowered.function, self.task.target, self.task.flop)
+                self._rows[number], self._kinds[number] = row, row[_TILE].tobytes()
                 made.append(number)
             else:
                 self._refused[number] = None

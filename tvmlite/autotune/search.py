@@ -6,10 +6,17 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 
+from tvmlite.autotune.features import KnobFeatures
 from tvmlite.te.space import ConfigSpace
 
 SMALL_SPACE = 1 << 15
 """So many configurations are all predicted, in some 15 ms."""
+
+NEAR = 8
+"""Of a knob so many settings count as near to another."""
+
+FAR = 0.25
+"""How often a knob is set to anything at all instead."""
 
 Score = Callable[[np.ndarray], np.ndarray]
 """Configuration numbers to scores."""
@@ -63,3 +70,35 @@ def _anneal(
         points[taken], scores[taken] = moved[taken], found[taken]
     ordered = sorted((number for number in seen if number not in known), key=lambda n: (-seen[n], n))
     return ordered[:count]
+
+
+class Moves:
+    """Changes of configurations of a space, small ones mostly: a knob goes to one of the ``NEAR`` settings
+    most like the one it has, by what a cost model sees of it (``KnobFeatures``)."""
+
+    def __init__(self, knobs: KnobFeatures) -> None:
+        self.space = knobs.space
+        self._tables = knobs.tables
+        self._dims = np.array(self.space.dims)
+        self._movable = np.flatnonzero(self._dims > 1)
+        self._near: dict[tuple[int, int], np.ndarray] = {}
+
+    def children(self, parent: int, count: int, generator: np.random.Generator) -> np.ndarray:
+        """At most ``count`` numbers, each once: of ``parent`` with a knob changed or two."""
+        if not len(self._movable):
+            return np.zeros(0, np.int64)
+        places = self.space.places(np.full(count, parent))
+        for row in places:
+            for knob in generator.choice(self._movable, int(generator.integers(1, 3))).tolist():
+                row[knob] = self._moved(knob, int(row[knob]), generator)
+        return np.array(list(dict.fromkeys(self.space.numbers(places).tolist())), np.int64)
+
+    def _moved(self, knob: int, place: int, generator: np.random.Generator) -> int:
+        if generator.random() < FAR:
+            return int(generator.integers(0, self._dims[knob]))
+        near = self._near.get((knob, place))
+        if near is None:
+            table = self._tables[knob]
+            away = np.abs(table - table[place]).sum(axis=1)
+            near = self._near[knob, place] = np.argsort(away, kind="stable")[1 : NEAR + 1]
+        return int(generator.choice(near))
