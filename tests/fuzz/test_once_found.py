@@ -226,3 +226,13 @@ def test_a_quotient_that_overflows_may_be_contracted() -> None:
     s = te.create_schedule(b.op)
     s[b].vectorize(b.op.axis[1])
     check(s, data="wide", seed=349)
+
+
+def test_the_larger_of_floats_may_be_part_of_integers() -> None:
+    a, b = (te.placeholder((8,), name=name) for name in "AB")
+    c = te.compute((8,), lambda i: te.reinterpret("int32", te.max(a[i], b[i])) >> 22, name="C")
+    d = te.compute((8,), lambda i: te.cast("int32", te.max(a[i], b[i]) > 0.5), name="D")
+    s = te.create_schedule([c.op, d.op])
+    for stage in (s[c], s[d]):
+        stage.vectorize(stage.op.axis[0])
+    check(s)

@@ -204,9 +204,10 @@ class VectorWriter:
         """In two versions; the instruction gives the second where one is NaN."""
         name, asked = self.names.temporary(), c_x86.condition(c_x86.mask_needs(self.lanes))
         self.includes.add(asked)
-        self.lines.extend([f"{self.type} {name};", f"#if {asked}"])
+        kind = self.type_of(node.dtype)
+        self.lines.extend([f"{kind} {name};", f"#if {asked}"])
         form = c_x86.extreme(self.lanes, isinstance(node, e.Max), a.text, b.text)
-        made = self._named(_Text(f"({self.type}){form}", node.dtype))
+        made = self._named(_Text(f"({kind}){form}", node.dtype))
         nan = self._compared(a.text, "!=", a, node.dtype)
         self.lines.append(f"{name} = {strip(self._blend(nan, a.text, made.text, node.dtype).text)};")
         self.lines.append("#else")
