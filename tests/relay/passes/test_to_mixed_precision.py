@@ -10,6 +10,7 @@ from tvmlite.relay.infer import tensor_type_of, type_of
 from tvmlite.relay.interpret import interpret
 from tvmlite.relay.ir import Call, Constant, Expr, Function, Module, Tuple, TupleGetItem, constant, var
 from tvmlite.relay.op import make
+from tvmlite.relay.passes import pipeline
 from tvmlite.relay.passes.to_mixed_precision import to_mixed_precision
 from tvmlite.relay.types import same_type
 from tvmlite.relay.verify import verify
@@ -155,6 +156,18 @@ def test_a_mixed_model_can_be_verified() -> None:
     module = Module({"main": Function((x,), make("nn.relu", dense(make("nn.relu", dense(x)))))})
 
     compile(module, precision="bfloat16", verify=True)
+
+
+@pytest.mark.parametrize(("level", "op"), [(1, "nn.gelu"), (2, "fast_erf")])
+def test_errors_below_those_of_16_bits_are_allowed_from_level_2_on(level: int, op: str) -> None:
+    module = Module({"main": Function((x,), dense(make("nn.gelu", dense(x))))})
+    body = pipeline(level, precision="bfloat16").run(module).main.body
+    groups = [
+        node.op.body for node in postorder(body) if isinstance(node, Call) and isinstance(node.op, Function)
+    ]
+
+    inside = {node.op for one in groups for node in postorder(one) if isinstance(node, Call)}
+    assert op in inside
 
 
 def test_other_precisions_are_refused() -> None:

@@ -12,6 +12,7 @@ from tvmlite import te
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.target import Target
 from tvmlite.te.intrin import x86
+from tvmlite.te.intrin.words import half_of, word_of
 from tvmlite.te.loop.interpret import interpret
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -102,3 +103,27 @@ def test_the_tile_stays_in_registers(kind: str) -> None:
 def test_lanes_that_no_register_has_are_an_error() -> None:
     with pytest.raises(TensorExpressionError, match="5 lanes, expected 16, 8 or 4"):
         x86.dot_16x1x16_uint8_int8_int32(5)
+
+
+@pytest.mark.parametrize("target", ["native", "c", "llvm -mcpu=x86-64-v3"])
+def test_pairs_may_come_as_words_of_two(target: str) -> None:
+    a = te.placeholder((6, 40), "bfloat16", "a")
+    b = te.placeholder((10, 16, 2), "bfloat16", "b")
+    pair, k = te.reduce_axis(2, name="pair"), te.reduce_axis(10, name="k")
+    words = te.compute((3, 40), lambda i, j: word_of(a[2 * i, j], a[2 * i + 1, j]), name="words")
+    c = te.compute(
+        (3, 16),
+        lambda i, j: te.sum(half_of(words[i, k], pair.var) * b[k, j, pair].astype("float32"), axis=[k, pair]),
+        name="c",
+    )
+    s = te.create_schedule(c.op)
+    s[words].vectorize(s[words].split(words.op.axis[1], 8)[1])
+    s[c].reorder(k, *c.op.axis, pair)
+    s[c].tensorize(c.op.axis[1], x86.dot_16x1x16_bfloat16_float32(words=True))
+    rng = np.random.default_rng(0)
+    left, right = (rng.standard_normal(shape).astype(ml_dtypes.bfloat16) for shape in ((6, 40), (10, 16, 2)))
+
+    made = tvmlite.build(s, [a, b, c], target=target, name="product")(left, right)
+
+    pairs = left.astype("float32").reshape(3, 2, 40)[:, :, :10]
+    np.testing.assert_allclose(made, np.einsum("ipk,kjp->ij", pairs, right.astype("float32")), 1e-4, 1e-4)

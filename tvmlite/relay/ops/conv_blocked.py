@@ -36,6 +36,7 @@ from tvmlite.relay.types import Shape, TensorType, same_dim, same_shape, show_sh
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
 from tvmlite.te import tensor as te
+from tvmlite.te.intrin.words import half_of, word_of
 
 
 def name_of(rank: int, depthwise: bool = False) -> str:
@@ -185,11 +186,9 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
         padding, groups = windows.padding_of(call, rank), call["groups"]
         strides, dilation = windows.spatial(call, "strides", rank), windows.spatial(call, "dilation", rank)
         pointwise = rank > 1 and all(is_one(n) for n in (*kernel, *strides)) and not any(map(any, padding))
-        in_pairs = paired and not lanes
-        source = (
-            _in_pairs(data, *padding) if in_pairs else windows.padded(data, *padding, 0, trailing=lanes > 0)
-        )
-        several = (lanes or 2) // 2 if paired else lanes
+        words = paired and not lanes
+        source = _words(data, *padding) if words else windows.padded(data, *padding, 0, trailing=lanes > 0)
+        several = lanes // 2 if paired else lanes
         per_group = weight.shape[0] // groups
         channel = te.reduce_axis(weight.shape[1], name="ic")
         taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(kernel)]
@@ -202,7 +201,8 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
             if several:
                 inside = read % several * 2 + pair[0] if paired else read % several
                 places, read = [*places, inside], read // several
-            value = source[(n, read, *places)].astype(work)
+            value = source[(n, read, *places)]
+            value = half_of(value, pair[0].var) if words else value.astype(work)
             return reducers.sum(
                 value * weight[(oo, channel, *taps, rest[-1], *pair)].astype(work), [channel, *taps, *pair]
             )
@@ -221,25 +221,27 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
     return compute
 
 
-def _in_pairs(data: te.Tensor, begins: Sequence[int], ends: Sequence[int]) -> te.Tensor:
-    """``data`` padded, two channels together, ``(n, c / 2, y.., 2)``: a zero beside a last one alone."""
+def _words(data: te.Tensor, begins: Sequence[int], ends: Sequence[int]) -> te.Tensor:
+    """``data`` padded, two channels in a word, ``(n, c / 2, y..)``: a zero beside a last one alone."""
     channels = data.shape[1]
     extents = [d + (b + f) for d, b, f in zip(data.shape[2:], begins, ends, strict=True)]
 
-    def element(n: Any, two: Any, *rest: Any) -> e.Expr:
-        *at, which = rest
+    def element(n: Any, two: Any, *at: Any) -> e.Expr:
         places = [i - begin for i, begin in zip(at, begins, strict=True)]
         inside = [place >= 0 for place, begin in zip(places, begins, strict=True) if begin > 0]
         inside += [p < d for p, d, f in zip(places, data.shape[2:], ends, strict=True) if f > 0]
-        if not same_dim(channels % 2, 0):
-            inside.append(two * 2 + which < channels)
-        read = data[(n, two * 2 + which, *places)]
-        if not inside:
-            return read
-        return e.Call("if_then_else", (e.all_of(inside), read, e.const(0, data.dtype)), data.dtype)
 
-    shape = (data.shape[0], (channels + 1) // 2, *extents, 2)
-    return te.compute(shape, element, name="pairs", tag="pad")
+        def half(which: int) -> e.Expr:
+            known = which == 0 or same_dim(channels % 2, 0)
+            needed = inside if known else [*inside, two * 2 + which < channels]
+            read = data[(n, two * 2 + which, *places)]
+            if not needed:
+                return read
+            return e.Call("if_then_else", (e.all_of(needed), read, e.const(0, data.dtype)), data.dtype)
+
+        return word_of(half(0), half(1))
+
+    return te.compute((data.shape[0], (channels + 1) // 2, *extents), element, name="words", tag="pad")
 
 
 def _laid_out(call: Call, sums: te.Tensor, shape: Shape, pointwise: bool, rank: int) -> te.Tensor:

@@ -64,8 +64,9 @@ def pipeline(
     """The passes of a level, 0 to 4, in order; without a ``target`` weights keep their layout.
 
     With a ``precision`` of bfloat16 or float16, matrix products and convolutions take their operands in it
-    (``to_mixed_precision``), at any level. With an ``error_bound`` above 0, convolutions may be off by so
-    much of their largest result to be quicker (``apply_winograd``), from level 3.
+    (``to_mixed_precision``), at any level; from level 2 on ``exp``, ``tanh`` and ``erf`` are the quicker ones,
+    whose errors are far below those of 16 bits (``fast_math``). With an ``error_bound`` above 0, convolutions
+    may be off by so much of their largest result to be quicker (``apply_winograd``), from level 3.
     """
     if opt_level not in range(MAX_LEVEL + 1):
         raise ConfigError(f"opt_level is {opt_level!r}, expected 0 to {MAX_LEVEL}")
@@ -78,8 +79,10 @@ def pipeline(
         passes += [eliminate_common_subexpr, combine_parallel_dense, fold_scale_axis, fold_constant]
     if precision != "float32":
         passes += [to_mixed_precision(precision), fold_constant, eliminate_common_subexpr]
+    if opt_level >= 4 or (opt_level >= 2 and precision != "float32"):
+        passes += [fast_math]
     if opt_level >= 4:
-        passes += [fast_math, combine_parallel_conv2d]
+        passes += [combine_parallel_conv2d]
     if opt_level >= 3 and target is not None:
         winograd = [apply_winograd(error_bound)] if error_bound else []
         passes += [alter_op_layout(target), *winograd, simplify_expr, fold_constant, pack_weights(target)]

@@ -15,6 +15,7 @@ from tvmlite.te import reducers
 from tvmlite.te import tensor as t
 from tvmlite.te.declare_intrin import Emit, decl_tensor_intrin
 from tvmlite.te.foreign import call_llvm_intrin, reinterpret
+from tvmlite.te.intrin.words import half_of
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor_intrin import TensorIntrin, decl_buffer
 
@@ -40,7 +41,7 @@ def dot_16x1x16_uint8_int8_int32(int32_lanes: int = 16) -> TensorIntrin:
 
 
 @cache
-def dot_16x1x16_bfloat16_float32(float32_lanes: int = 16) -> TensorIntrin:
+def dot_16x1x16_bfloat16_float32(float32_lanes: int = 16, words: bool = False) -> TensorIntrin:
     """``C[i] += sum(bfloat16 data[k] * bfloat16 kernel[i, k])`` for 16 ``i`` and 2 ``k``, of float32.
 
     ::
@@ -49,11 +50,13 @@ def dot_16x1x16_bfloat16_float32(float32_lanes: int = 16) -> TensorIntrin:
             for k in range(2):                                         kernel[0:16, 0:2])
                 C[i] += data[k] * kernel[i, k]
 
-    ``kernel`` is dense: 16 rows of 2. The instruction rounds each of its two steps to nearest and takes
+    ``kernel`` is dense: 16 rows of 2. With ``words``, ``data`` is one uint32, of two bfloat16, whose halves
+    (``half_of``) are multiplied. The instruction rounds each of its two steps to nearest and takes
     subnormal numbers for 0, so results differ in the last places from those of plain loops.
     """
     lanes = _checked("dot_16x1x16_bfloat16_float32", float32_lanes)
-    data, kernel = t.placeholder((2,), "bfloat16", "data"), t.placeholder((lanes, 2), "bfloat16", "kernel")
+    data = t.placeholder((1,), "uint32", "data") if words else t.placeholder((2,), "bfloat16", "data")
+    kernel = t.placeholder((lanes, 2), "bfloat16", "kernel")
     return _dot(data, kernel, "float32", _BF16[lanes], f"llvm.x86.avx512bf16.dpbf16ps.{lanes * 32}")
 
 
@@ -63,10 +66,11 @@ def _dot(data: t.Tensor, kernel: t.Tensor, dtype: str, needs: str, instruction: 
     k = t.reduce_axis((0, count), name="k")
 
     def product(i: e.Var) -> e.Expr:
-        return reducers.sum(data[k].astype(dtype) * kernel[i, k].astype(dtype), axis=k)
+        value = half_of(data[0], k.var) if data.dtype == "uint32" else data[k].astype(dtype)
+        return reducers.sum(value * kernel[i, k].astype(dtype), axis=k)
 
     result = t.compute((lanes,), product, name="C")
-    emit = _emit(lanes, count, dtype, instruction)
+    emit = _emit(kernel, dtype, instruction)
     dense = {
         data: decl_buffer(data.shape, data.dtype, "data", strides=[1]),
         kernel: decl_buffer(kernel.shape, kernel.dtype, "kernel", strides=[count, 1]),
@@ -76,12 +80,16 @@ def _dot(data: t.Tensor, kernel: t.Tensor, dtype: str, needs: str, instruction: 
     return decl_tensor_intrin(result.op, name=name, binds=dense, special={needs: emit})
 
 
-def _emit(lanes: int, count: int, dtype: str, instruction: str) -> Emit:
+def _emit(rows_of: t.Tensor, dtype: str, instruction: str) -> Emit:
+    lanes, count = (int(n) for n in rows_of.shape)  # type: ignore[arg-type]
+
     def emit(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> tuple[ir.Stmt, ir.Stmt, ir.Stmt]:
         data, kernel = ins
         (result,) = outs
-        four_bytes = reinterpret("int32", data.vload(0, f"{data.dtype}x{count}"))
-        repeated = reinterpret(f"{data.dtype}x{lanes * count}", e.broadcast(four_bytes, lanes))
+        together = 1 if data.dtype == "uint32" else count
+        four_bytes = reinterpret("int32", data.vload(0, f"{data.dtype}x{together}"))
+        operand = kernel.dtype if data.dtype == "uint32" else data.dtype
+        repeated = reinterpret(f"{operand}x{lanes * count}", e.broadcast(four_bytes, lanes))
         rows = kernel.vload((0, 0), f"{kernel.dtype}x{lanes * count}")
         zero = e.const(0, dtype, lanes)
 

@@ -13,8 +13,8 @@ PAIR_LANES = (16, 8, 4)
 
 def pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:
     """The instruction for sums of two products, where ``anchor`` takes its operands in pairs (its last
-    reduce axis) and the machine has it."""
+    reduce axis), those of the first tensor it reads perhaps as words, and the machine has it."""
     lanes = extent_of(anchor.axis[-1])
     if dict(anchor.attrs).get("paired") and lanes in PAIR_LANES and group.target.has("avx512bf16"):
-        return x86.dot_16x1x16_bfloat16_float32(lanes)
+        return x86.dot_16x1x16_bfloat16_float32(lanes, anchor.inputs[0].dtype == "uint32")
     return None
