@@ -64,7 +64,7 @@ def pipeline(
     """The passes of a level, 0 to 4, in order; without a ``target`` weights keep their layout.
 
     With a ``precision`` of bfloat16 or float16, matrix products and convolutions take their operands in it
-    (``to_mixed_precision``), at any level; from level 2 on ``exp``, ``tanh`` and ``erf`` are the quicker ones,
+    (``to_mixed_precision``), at any level; from level 2 on ``exp``, ``tanh`` and ``erf`` are quicker ones,
     whose errors are far below those of 16 bits (``fast_math``). With an ``error_bound`` above 0, convolutions
     may be off by so much of their largest result to be quicker (``apply_winograd``), from level 3.
     """
