@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import cffi
@@ -18,6 +19,7 @@ from tvmlite.runtime import arguments
 from tvmlite.runtime.arguments import ArrayParameter
 from tvmlite.runtime.plan import Plan, Planner, check_code
 from tvmlite.runtime.scratch import Scratch, ScratchPool
+from tvmlite.runtime.static_call import StaticCall
 from tvmlite.runtime.timing import Clock, Evaluation, Timing, measure
 
 _ffi: Any = cffi.FFI()
@@ -86,11 +88,35 @@ class CompiledFunction:
         self._static_key = (0,) * len(self._size_places) if static else None
         self._static_plan: Plan | None = None
         self._scratch = ScratchPool() if {"workspace", "threads"} & self._kinds.keys() else None
+        self._quick: StaticCall | None = None
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        if self._quick is not None and not named:
+            made = self._quick(args)
+            if made is not None:
+                return made
         row, outputs = self._bind(args, named)
         outputs = self._call(row, outputs)
+        if self._quick is None and self._static_key is not None:
+            self._quick = self._short_way()
         return outputs[0] if len(outputs) == 1 else outputs or None
+
+    def _short_way(self) -> StaticCall | None:
+        """For calls that give all inputs and no outputs, after one that went well."""
+        takes = [(slot.place, slot.array) for slot in self._input_slots if slot.array is not None]
+        if len(takes) != len(self._input_slots) or not self._output_slots or self._tells or self._found:
+            return None
+        return StaticCall(
+            self.name,
+            self._function,
+            self._row,
+            takes,
+            [(slot.place, slot.array) for slot in self._output_slots if slot.array is not None],
+            self._scratch,
+            self.signature.workspace or 0,
+            (self._workspace_place, self._threads_place),
+            partial(check_code, self.signature),
+        )
 
     def time(
         self,

@@ -1,0 +1,95 @@
+"""After its first call a function of known sizes is called in a short way, which does what the long one does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tvmlite.core.abi import Parameter, Signature
+from tvmlite.core.errors import ExecutionError, InputError
+from tvmlite.runtime import num_threads, set_num_threads
+from tvmlite.runtime.compiled import CompiledFunction
+
+Build = Callable[..., CompiledFunction]
+
+A, B = np.arange(4, dtype="float32"), np.arange(4, 8, dtype="float32")
+
+
+@pytest.fixture
+def both(compile_function: Build) -> CompiledFunction:
+    """s = a + b through the workspace, and the number of threads; refuses a negative a[0]. Called once."""
+    parameters = (
+        *(Parameter(name, "input", "float32", (4,)) for name in "ab"),
+        Parameter("s", "output", "float32", (4,)),
+        Parameter("t", "output", "int64", ()),
+        Parameter("workspace", "workspace"),
+        Parameter("threads", "threads"),
+    )
+    body = """
+        float *copy = workspace;
+        if ((uintptr_t)workspace % 64 != 0) return 9;
+        if (a[0] < 0) return 1;
+        for (int i = 0; i < 4; i++) copy[i] = a[i] + b[i];
+        for (int i = 0; i < 4; i++) s[i] = copy[i];
+        *t = threads;
+        return 0;"""
+    signature = Signature("both", parameters, workspace=16, messages=("both: a starts with a negative",))
+    made = compile_function(signature, body)
+    made(A, B)
+    return made
+
+
+def test_outputs_are_new_each_time(both: CompiledFunction) -> None:
+    first, _ = both(A, B)
+    second, _ = both(B, B)
+    np.testing.assert_array_equal(first, A + B)
+    np.testing.assert_array_equal(second, B + B)
+
+
+def test_what_must_be_converted_still_is(both: CompiledFunction) -> None:
+    for given in (A[::-1], A.astype(">f4"), np.repeat(A, 2)[::2]):
+        np.testing.assert_array_equal(both(given, B)[0], given + B)
+    np.testing.assert_array_equal(both(b=B, a=A)[0], A + B)
+    written, told = np.zeros(4, "float32"), np.zeros((), "int64")
+    both(A, B, written, told)
+    np.testing.assert_array_equal(written, A + B)
+
+
+def test_what_does_not_fit_is_refused_as_at_first(both: CompiledFunction) -> None:
+    with pytest.raises(InputError, match=r"both: .*'a'.* \(5,\)"):
+        both(np.zeros(5, "float32"), B)
+    with pytest.raises(InputError, match=r"both: .*'b'.*int32"):
+        both(A, B.astype("int32"))
+    with pytest.raises(InputError, match="both: 1 arguments, expected 4"):
+        both(A)
+    with pytest.raises(ExecutionError, match="both: a starts with a negative"):
+        both(-B, A)
+    np.testing.assert_array_equal(both(A, B)[0], A + B)
+
+
+def test_the_number_of_threads_is_todays(both: CompiledFunction) -> None:
+    before = num_threads()
+    try:
+        for threads in (1, 3):
+            set_num_threads(threads)
+            assert both(A, B)[1] == threads
+    finally:
+        set_num_threads(before)
+
+
+def test_calls_at_once_have_memory_of_their_own(both: CompiledFunction) -> None:
+    wrong: list[int] = []
+
+    def call(number: int) -> None:
+        mine = np.full(4, number, "float32")
+        wrong.extend(number for _ in range(300) if (both(mine, A)[0] != mine + A).any())
+
+    callers = [threading.Thread(target=call, args=(number,)) for number in range(4)]
+    for one in callers:
+        one.start()
+    for one in callers:
+        one.join()
+    assert not wrong
