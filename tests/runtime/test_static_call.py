@@ -1,4 +1,4 @@
-"""After its first call a function of known sizes is called in a short way, which does what the long one does."""
+"""After its first call a function of known sizes is called in a short way, which does what the long does."""
 
 from __future__ import annotations
 
