@@ -14,12 +14,16 @@ OTHERS = (
 )
 
 EXAMPLES = [
-    ("nn.rnn_scan", {"activations": (T,)}, ["float32(t, 3, 5)", "float32(5, 5)", "float32(3, 5)", LENGTHS]),
+    (
+        "nn.rnn_scan",
+        {"activations": (T,)},
+        ["float32(t, 3, 5)", "float32(1, 5, 1, 16)", "float32(3, 5)", LENGTHS],
+    ),
     *(
         (
             "nn.rnn_scan",
             {"activations": (function,), "reverse": True, "clip": 2.0},
-            ["float64(3, b, 2)", "float64(2, 2)", "float64(b, 2)", "int64(b) in 0..4"],
+            ["float64(3, b, 2)", "float64(1, 2, 1, 16)", "float64(b, 2)", "int64(b) in 0..4"],
         )
         for function in OTHERS
     ),
@@ -27,7 +31,7 @@ EXAMPLES = [
         (
             "nn.gru_scan",
             {"activations": (S, T), "linear_before_reset": before, "reverse": before},
-            ["float32(4, 3, 48)", "float32(16, 48) in -1..1", "float32(48)", "float32(3, 16)", LENGTHS],
+            ["float32(4, 3, 48)", "float32(1, 16, 3, 16) in -1..1", "float32(48)", "float32(3, 16)", LENGTHS],
         )
         for before in (False, True)
     ),
@@ -35,7 +39,7 @@ EXAMPLES = [
         "nn.lstm_scan",
         {"activations": (S, T, T), "reverse": True},
         [
-            "float32(4, 3, 64)", "float32(16, 64) in -1..1", "float32(48)",
+            "float32(4, 3, 64)", "float32(1, 16, 4, 16) in -1..1", "float32(48)",
             "float32(3, 16)", "float32(3, 16)", LENGTHS,
         ],
     ),
@@ -44,7 +48,7 @@ EXAMPLES = [
             "nn.lstm_scan",
             {"activations": (S, T, T), "peephole": True, "input_forget": coupled, "clip": 1.0},
             [
-                "float32(t, b, 12)", "float32(3, 12)", "float32(9)",
+                "float32(t, b, 12)", "float32(1, 3, 4, 16)", "float32(9)",
                 "float32(b, 3)", "float32(b, 3)", "int32(b) in 0..5",
             ],
         )
@@ -54,7 +58,7 @@ EXAMPLES = [
         "nn.lstm_scan",
         {"activations": (S, T, T), "quantized": True},
         [
-            "float32(5, 2, 64)", "float32(16, 64) in -1..1", "float32(48)",
+            "float32(5, 2, 64)", "float32(1, 16, 4, 16) in -1..1", "float32(48)",
             "float32(2, 16)", "float32(2, 16)", "int32(2) in 0..5",
         ],
     ),
@@ -62,7 +66,7 @@ EXAMPLES = [
         "nn.lstm_scan",
         {"activations": (S, T, T)},
         [
-            "float16(2, 1, 8)", "float16(2, 8)", "float16(6)",
+            "float16(2, 1, 8)", "float16(1, 2, 4, 16)", "float16(6)",
             "float16(1, 2)", "float16(1, 2)", "int64(1) in 2..3",
         ],
     ),

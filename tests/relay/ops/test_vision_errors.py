@@ -45,19 +45,19 @@ ROWS = [
     (
         "nn.rnn_scan",
         {"activations": (("best", 0.0, 0.0),)},
-        [((3, 2, 4), "float32"), ((4, 4), "float32"), ((2, 4), "float32"), ((2,), "int32")],
+        [((3, 2, 4), "float32"), ((1, 4, 1, 16), "float32"), ((2, 4), "float32"), ((2,), "int32")],
         "expected 1 of sigmoid",
     ),
     (
         "nn.rnn_scan",
         {"activations": TANH},
-        [((3, 2, 4), "float32"), ((4, 5), "float32"), ((2, 4), "float32"), ((2,), "int32")],
-        "the columns of the recurrence is 5, expected 4",
+        [((3, 2, 4), "float32"), ((2, 4, 1, 16), "float32"), ((2, 4), "float32"), ((2,), "int32")],
+        "the blocks of the recurrence is 2, expected 1",
     ),
     (
         "nn.rnn_scan",
         {"activations": TANH},
-        [((3, 2, 4), "float32"), ((4, 4), "float32"), ((2, 4), "float32"), ((2,), "float32")],
+        [((3, 2, 4), "float32"), ((1, 4, 1, 16), "float32"), ((2, 4), "float32"), ((2,), "float32")],
         "lengths are float32, expected integers",
     ),
 ]

@@ -58,6 +58,18 @@ def test_a_workspace_that_is_there_is_kept(make) -> None:
     assert "at 128:" in str(after)
 
 
+def test_a_function_that_asks_for_the_number_of_threads_has_a_workspace_it_comes_with(make) -> None:
+    c = make.buffer("C", 8)
+    pieces = ir.For(make.x, make.index(0), e.Min(ir.THREADS, make.index(8)), make.store(c, make.x, 1.0))
+    function = ir.Function("f", (c,), (c,), (), pieces)
+
+    made = storage(function)
+
+    assert function.workspace is None
+    assert e.is_const(made.workspace, 0)
+    assert made.body is function.body
+
+
 def test_a_size_that_depends_on_a_loop_is_bounded(make, agree) -> None:
     c = make.buffer("C", N)
     own = ir.Buffer("T", "float32", (make.x * 2 + 1,))

@@ -11,6 +11,7 @@ from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.frontend.onnx.shape import slice_axes
 from tvmlite.relay.ir import Expr
+from tvmlite.relay.ops.recurrent_loops import LANES
 from tvmlite.relay.types import Dim
 
 LONGEST = 8
@@ -230,7 +231,7 @@ def _scanned(
         call = node.make(
             operator,
             node.reshape(product, (steps, batch, node.shape(one.recurrence)[0])),
-            node.transpose(one.recurrence, (1, 0)),
+            _in_blocks(node, one.recurrence, hidden),
             *([] if between is None else [between]),
             *(layer.state(state, one.number) for state in states),
             lengths,
@@ -246,6 +247,16 @@ def _scanned(
         parts = [node.reshape(fields[k], shape) for fields in every]
         made.append(node.many("concatenate", parts, axis=int(k == 0)) if len(parts) > 1 else parts[0])
     return _laid_out(node, made)
+
+
+def _in_blocks(node: OnnxNode, recurrence: Expr, hidden: int) -> Expr:
+    """``(gates * hidden, hidden)`` as the operators take it: (blocks, hidden, gates, LANES)."""
+    gates, blocks = node.shape(recurrence)[0] // hidden, -(-hidden // LANES)
+    made = node.reshape(recurrence, (gates, hidden, hidden))
+    if blocks * LANES != hidden:
+        width = ((0, 0), (0, blocks * LANES - hidden), (0, 0))
+        made = node.make("nn.pad", made, pad_width=width, pad_value=0.0)
+    return node.transpose(node.reshape(made, (gates, blocks, LANES, hidden)), (1, 3, 0, 2))
 
 
 def _linear(node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None) -> Expr:

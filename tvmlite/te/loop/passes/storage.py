@@ -8,7 +8,7 @@ from typing import Any
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import WORKSPACE_ALIGNMENT
 from tvmlite.core.errors import ScheduleError
-from tvmlite.core.node import rewrite
+from tvmlite.core.node import postorder, rewrite
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer, mentions
 from tvmlite.te.loop import ir
@@ -27,11 +27,14 @@ def storage(function: ir.Function) -> ir.Function:
 
     The function's ``workspace`` grows by what is needed. Buffers inside a parallel loop get one place a
     thread. The size of a buffer may depend on sizes and scalars, and on loop variables only as far as a
-    greatest value over them can be found: else a ScheduleError names the buffer.
+    greatest value over them can be found: else a ScheduleError names the buffer. A function that asks for the
+    number of threads has a workspace, if of no bytes: the number is passed with it.
     """
     planner = _Storage(function, analyzer_of_function(threads=True))
     body = planner.stmt(function.body)
-    if body is function.body:
+    if planner.workspace is None and any(node is ir.THREADS for node in postorder(body)):
+        planner.workspace = e.const(0, e.INDEX)
+    if body is function.body and planner.workspace is function.workspace:
         return function
     return replace(function, body=body, workspace=planner.workspace)
 

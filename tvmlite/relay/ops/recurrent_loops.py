@@ -1,0 +1,381 @@
+"""The loops of a recurrent layer: steps in order, the units of a step shared among threads.
+
+Each step is one parallel loop (a GRU's may be two): a launch costs a quarter of a microsecond while the
+pool's workers spin, no more than a barrier would, and nobody waits for a thread that has not begun. A thread
+has the same units at each step (the shares in ``runtime/pool.c``), so their weights, which lie side by side,
+stay in its processor's own cache. What it goes through forwards at one step it goes through backwards at the
+next: of weights a little larger than the cache most is still there from the step before. The output state is
+kept twice, by turns, so that nothing is written that others read.
+
+Several samples whose weights fit each processor's cache are divided among threads instead, all steps at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir import Call
+from tvmlite.relay.ops import loops
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor import Tensor
+
+LANES = 16
+"""Units that are computed as one: a block."""
+
+SAMPLES = 4
+"""Samples that are multiplied with weights read once."""
+
+SUMS = 8
+"""Sums that are added to by turns, at least: an addition need not wait for the one before."""
+
+WORTH = 2000
+"""Cycles of a thread's work in one step that are worth handing to it."""
+
+GATES_CYCLES = 100
+"""Cycles of a block's gate functions, about."""
+
+OWN_BYTES = 512 << 10
+"""Weights up to this size fit the cache of each processor beside what else is there."""
+
+
+@dataclass(frozen=True)
+class At:
+    """Where a piece of work stands: the number of the step, its time, the sample and the block of units."""
+
+    turn: e.Expr
+    time: e.Expr
+    sample: e.Expr
+    block: e.Expr
+
+    @property
+    def now(self) -> e.Expr:
+        """Which of the two places of the output state is read."""
+        return self.turn % 2
+
+    @property
+    def next(self) -> e.Expr:
+        """Which of the two is written."""
+        return (self.turn + 1) % 2
+
+
+Row = Callable[[At, e.Expr], e.Expr]
+"""What is multiplied with row k of the weights: ``row(at, k)``."""
+
+Unit = Callable[[At, e.Expr, Callable[[int], e.Expr]], loop.Stmt]
+"""What is done for a unit: ``unit(at, number, total)``, ``total(gate)`` its sum of products."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the loops work on: the inputs, all outputs of the output state, and the samples they are for."""
+
+    given: tuple[loop.Buffer, ...]
+    out: loop.Buffer
+    begin: e.Expr
+    count: e.Expr
+    is_shared: bool
+
+    @property
+    def recurrence(self) -> loop.Buffer:
+        return self.given[1]
+
+    @property
+    def lengths(self) -> loop.Buffer:
+        return self.given[-1]
+
+
+Step = Callable[[e.Expr, e.Expr, Memory], loop.Stmt]
+"""What a step does: ``step(turn, time, memory)``."""
+
+
+class Steps:
+    """The loops of one layer, whose ``data`` are (steps, batch, gates * size)."""
+
+    def __init__(self, call: Call, data: Tensor, recurrence: Tensor) -> None:
+        self.call, self.dtype = call, data.dtype
+        self.steps, self.batch, _ = data.shape
+        _, size, gates, _ = recurrence.shape
+        assert isinstance(size, int)
+        assert isinstance(gates, int)
+        self.size, self.blocks = size, -(-size // LANES)
+        self.bytes = gates * size * size * dtypes.bytes_of(recurrence.dtype)
+        self.work = "float64" if data.dtype == "float64" else "float32"
+        self.hidden = loops.buffer("hidden", (2, self.batch, size), self.work)
+
+    def state(self, name: str) -> loop.Buffer:
+        """Memory for a number a unit, of each sample."""
+        return loops.buffer(name, (self.batch, self.size), self.work)
+
+    def value(self, source: loop.Buffer, *indices: Any) -> e.Expr:
+        """An element in the dtype that is computed in."""
+        return e.cast(self.work, loops.load(source, *indices))
+
+    def input(self, memory: Memory, at: At, gate: int, unit: e.Expr) -> e.Expr:
+        """What the inputs add to a gate."""
+        return self.value(memory.given[0], at.time, at.sample, gate * self.size + unit)
+
+    def old(self, at: At, unit: e.Expr) -> e.Expr:
+        """The output state that the step begins with."""
+        return loops.load(self.hidden, at.now, at.sample, unit)
+
+    def moved_on(self, at: At, memory: Memory, unit: e.Expr, value: e.Expr) -> loop.Stmt:
+        """The new output state of a unit."""
+        return loops.let(
+            "new",
+            value,
+            lambda new: loop.sequence(
+                loops.store(self.hidden, (at.next, at.sample, unit), new),
+                loops.store(memory.out, (at.time, at.sample, unit), new),
+            ),
+        )
+
+    # --- one block of units ---
+
+    def _units(self, at: At, body: Callable[[e.Expr, e.Expr], loop.Stmt]) -> loop.Stmt:
+        """``body(lane, unit)`` of the units of a block, as one vector; the last block may have fewer."""
+
+        def one(lane: e.Expr) -> loop.Stmt:
+            unit = at.block * LANES + lane
+            if self.size % LANES == 0:
+                return body(lane, unit)
+            return loop.If(unit < self.size, body(lane, unit))
+
+        return loops.over(LANES, one, "j", kind=loop.VECTORIZE)
+
+    def _skipped(self, at: At, memory: Memory) -> loop.Stmt:
+        """What a step behind a sample's end does: the state stays, the output is 0."""
+
+        def one(_: e.Expr, unit: e.Expr) -> loop.Stmt:
+            return loop.sequence(
+                loops.store(self.hidden, (at.next, at.sample, unit), self.old(at, unit)),
+                loops.store(memory.out, (at.time, at.sample, unit), e.const(0, memory.out.dtype)),
+            )
+
+        return self._units(at, one)
+
+    def _multiplied(
+        self, ats: Sequence[At], memory: Memory, row: Row, gates: range, sums: loop.Buffer
+    ) -> loop.Stmt:
+        """``sums[sample, gate, lane]`` of a block: through the rows of its weights, by turns backwards."""
+        total = _Total(ats, gates, self.work)
+        whole = self.size // total.chains
+
+        def added(k: e.Expr, chain: int) -> loop.Stmt:
+            return total.added(
+                chain,
+                lambda at, gate, j: row(at, k) * self.value(memory.recurrence, at.block, k, gate, j),
+            )
+
+        def turn(n: e.Expr) -> loop.Stmt:
+            first = (n + ats[0].now * (whole - 1 - n * 2)) * total.chains
+            return loop.sequence(*(added(first + chain, chain) for chain in range(total.chains)))
+
+        rest = [added(loops.index(k), 0) for k in range(whole * total.chains, self.size)]
+        body = loop.sequence(*total.cleared(), loops.over(whole, turn, "k"), *rest, *total.stored(sums))
+        return loops.allocated(body, total.buffer)
+
+    def _has(self, at: At, memory: Memory) -> e.Expr:
+        """Whether the sample has this step."""
+        return at.time < e.cast(loops.INT, loops.load(memory.lengths, at.sample))
+
+    # --- all of them ---
+
+    def shared(
+        self,
+        turn: e.Expr,
+        time: e.Expr,
+        memory: Memory,
+        row: Row,
+        gates: range,
+        unit: Unit,
+        ends: bool = True,
+    ) -> loop.Stmt:
+        """``unit`` of every unit of every sample, divided among as many threads as are worth it.
+
+        ``ends``: with it the step ends, and samples that have none stand still.
+        """
+        tiles, rest = memory.count // SAMPLES, memory.count % SAMPLES
+        items = tiles + rest
+        whole = items * self.blocks
+        most = e.Min(whole, memory.count * self.blocks * (len(gates) * self.size + GATES_CYCLES) // WORTH)
+        pieces = e.Max(e.Min(most, loop.THREADS), loops.index(1)) if memory.is_shared else loops.index(1)
+        first, count = loops.Cell("first"), loops.Cell("count")
+        is_single = isinstance(self.batch, int) and self.batch < SAMPLES
+        sums = loops.buffer("sums", (1 if is_single else SAMPLES, gates.stop, LANES), self.work)
+
+        def piece(p: e.Expr) -> loop.Stmt:
+            begin = p * whole // pieces
+            divided = [first.set(begin), count.set((p + 1) * whole // pieces - begin)]
+            return loops.allocated(loop.sequence(*divided, loops.over(count.value, item, "n")), first, count)
+
+        def item(n: e.Expr) -> loop.Stmt:
+            place = first.value + n + turn % 2 * (count.value - 1 - n * 2)
+            block, part = place // items, place % items
+            tile, lone = part * SAMPLES, tiles * (SAMPLES - 1) + part
+            is_tile = part < tiles
+
+            def at(sample: e.Expr) -> At:
+                return At(turn, time, memory.begin + sample, block)
+
+            def finished(k: e.Expr) -> loop.Stmt:
+                one = at(e.Select(is_tile, tile, lone) + k)
+                done = self._units(one, lambda j, n: unit(one, n, lambda gate: loops.load(sums, k, gate, j)))
+                return loop.If(self._has(one, memory), done, self._skipped(one, memory) if ends else None)
+
+            alone = loop.If(
+                self._has(at(lone), memory), self._multiplied([at(lone)], memory, row, gates, sums)
+            )
+            if is_single:
+                return loops.allocated(loop.sequence(alone, finished(loops.index(0))), sums)
+            together = self._multiplied([at(tile + k) for k in range(SAMPLES)], memory, row, gates, sums)
+            done = loops.over(e.Select(is_tile, loops.index(SAMPLES), loops.index(1)), finished, "s")
+            return loops.allocated(loop.sequence(loop.If(is_tile, together, alone), done), sums)
+
+        return loops.over(pieces, piece, "p", kind=loop.PARALLEL)
+
+    def quantized(self, turn: e.Expr, memory: Memory, seen: loop.Buffer) -> loop.Stmt:
+        """``seen`` is what 8 bits keep of each sample's output state: its range, with 0, in 255 steps."""
+        ends = loops.buffer("ends", (2,), self.work)
+
+        def sample(number: e.Expr) -> loop.Stmt:
+            b = memory.begin + number
+
+            def value(j: e.Expr) -> e.Expr:
+                return loops.load(self.hidden, turn % 2, b, j)
+
+            def widen(j: e.Expr) -> loop.Stmt:
+                return loop.sequence(
+                    loops.store(ends, (0,), e.Min(loops.load(ends, 0), value(j))),
+                    loops.store(ends, (1,), e.Max(loops.load(ends, 1), value(j))),
+                )
+
+            def rounded(one: e.Expr) -> e.Expr:
+                return e.Call("round", (one,), self.work)
+
+            low, width = loops.load(ends, 0), loops.load(ends, 1) - loops.load(ends, 0)
+            step = e.Select(width > 0.0, width / 255.0, e.const(1.0, self.work))
+            zero = rounded((0.0 - low) / step)
+
+            def put(j: e.Expr) -> loop.Stmt:
+                code = rounded(value(j) / step) + zero
+                code = e.Max(e.Min(code, e.const(255.0, self.work)), e.const(0.0, self.work))
+                return loops.store(seen, (b, j), (code - zero) * step)
+
+            begin = [loops.store(ends, (k,), e.const(0.0, self.work)) for k in (0, 1)]
+            return loop.sequence(*begin, loops.over(self.size, widen, "j"), loops.over(self.size, put, "j"))
+
+        return loops.allocated(loops.over(memory.count, sample, "b"), ends)
+
+    def tensors(
+        self,
+        name: str,
+        inputs: Sequence[Tensor],
+        states: Sequence[loop.Buffer],
+        memory: Sequence[loop.Buffer],
+        step: Step,
+    ) -> list[Tensor]:
+        """The operator's results; ``states`` are those behind the output state, ``memory`` what else a step
+        needs. The initial states are the inputs before the last, which are the lengths."""
+
+        def body(*buffers: loop.Buffer) -> loop.Stmt:
+            given, out = buffers[: len(inputs)], buffers[len(inputs) :]
+            initial = given[len(given) - 2 - len(states) : len(given) - 1]
+            steps = loops.index(self.steps)
+
+            def begin(b: e.Expr, j: e.Expr) -> loop.Stmt:
+                first = loops.store(self.hidden, (0, b, j), loops.load(initial[0], b, j))
+                rest = zip(states, initial[1:], strict=True)
+                return loop.sequence(first, *(loops.store(s, (b, j), loops.load(i, b, j)) for s, i in rest))
+
+            def end(b: e.Expr, j: e.Expr) -> loop.Stmt:
+                last = loops.store(out[1], (b, j), loops.load(self.hidden, steps % 2, b, j))
+                rest = zip(out[2:], states, strict=True)
+                return loop.sequence(last, *(loops.store(o, (b, j), loops.load(s, b, j)) for o, s in rest))
+
+            shape = (self.batch, self.size)
+            turns = self._divided(given, out[0], step)
+            whole = loop.sequence(loops.nest(shape, begin), turns, loops.nest(shape, end))
+            return loops.allocated(whole, self.hidden, *states, *memory)
+
+        shapes = [((self.steps, self.batch, self.size), self.dtype)]
+        shapes += [((self.batch, self.size), self.dtype)] * (1 + len(states))
+        return loops.extern(name, inputs, shapes, body)
+
+    def _divided(self, given: tuple[loop.Buffer, ...], out: loop.Buffer, step: Step) -> loop.Stmt:
+        """All steps of all samples: units divided among threads at each step, or samples once."""
+        batch = loops.index(self.batch)
+
+        def turns(memory: Memory) -> loop.Stmt:
+            last = loops.index(self.steps) - 1
+            return loops.over(
+                self.steps, lambda s: step(s, last - s if self.call["reverse"] else s, memory), "t"
+            )
+
+        def group(g: e.Expr) -> loop.Stmt:
+            begin = g * batch // groups
+            count = (g + 1) * batch // groups - begin
+            return turns(Memory(given, out, begin, count, is_shared=False))
+
+        by_units = turns(Memory(given, out, loops.index(0), batch, is_shared=True))
+        if self.batch == 1 or self.bytes > OWN_BYTES:
+            return by_units
+        groups = e.Max(e.Min(batch, loop.THREADS), loops.index(1))
+        by_samples = loops.over(groups, group, "g", kind=loop.PARALLEL)
+        return by_samples if isinstance(self.batch, int) else loop.If(batch > 1, by_samples, by_units)
+
+
+class _Total:
+    """The sums of products of a block: of each sample, of each gate.
+
+    Where they are few, rows add to several of each by turns, which are added up at the end.
+    """
+
+    def __init__(self, ats: Sequence[At], gates: range, dtype: str) -> None:
+        self.ats, self.gates = ats, gates
+        self.chains = -(-SUMS // (len(ats) * len(gates)))
+        self.buffer = loops.buffer("total", (self.chains * len(ats) * len(gates), LANES), dtype)
+
+    def place(self, chain: int, sample: int, gate: int) -> int:
+        """Which of the sums it is."""
+        return (chain * len(self.ats) + sample) * len(self.gates) + self.gates.index(gate)
+
+    def cleared(self) -> list[loop.Stmt]:
+        zero = e.const(0, self.buffer.dtype)
+        places = range(self.chains * len(self.ats) * len(self.gates))
+        return [_lanes(lambda j, p=p: loops.store(self.buffer, (p, j), zero)) for p in places]  # type: ignore[misc]
+
+    def added(self, chain: int, value: Callable[[At, int, e.Expr], e.Expr]) -> loop.Stmt:
+        """``value(at, gate, lane)`` added to each."""
+
+        def one(gate: int, sample: int) -> loop.Stmt:
+            place = self.place(chain, sample, gate)
+
+            def put(j: e.Expr) -> loop.Stmt:
+                old = loops.load(self.buffer, place, j)
+                return loops.store(self.buffer, (place, j), old + value(self.ats[sample], gate, j))
+
+            return _lanes(put)
+
+        return loop.sequence(*(one(gate, s) for gate in self.gates for s in range(len(self.ats))))
+
+    def stored(self, sums: loop.Buffer) -> list[loop.Stmt]:
+        """``sums[sample, gate]`` are the sums."""
+
+        def one(gate: int, sample: int) -> loop.Stmt:
+            def put(j: e.Expr) -> loop.Stmt:
+                value = loops.load(self.buffer, self.place(0, sample, gate), j)
+                for chain in range(1, self.chains):
+                    value = value + loops.load(self.buffer, self.place(chain, sample, gate), j)
+                return loops.store(sums, (sample, gate, j), value)
+
+            return _lanes(put)
+
+        return [one(gate, s) for gate in self.gates for s in range(len(self.ats))]
+
+
+def _lanes(make: Callable[[e.Expr], loop.Stmt]) -> loop.Stmt:
+    return loops.over(LANES, make, "j", kind=loop.VECTORIZE)
