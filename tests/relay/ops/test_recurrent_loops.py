@@ -37,14 +37,22 @@ def _step(name: str, x: np.ndarray, weights: np.ndarray, h: np.ndarray, c: np.nd
 class Layer:
     """One layer, its inputs, and what plain numpy makes of them, sample by sample."""
 
-    def __init__(self, name: str, size: int, batch: int, steps: int, reverse: bool, before: bool = False):
+    def __init__(
+        self,
+        name: str,
+        size: int,
+        batch: int,
+        steps: int,
+        reverse: bool,
+        before: bool = False,
+        lanes: int = 16,
+    ) -> None:
         random, gates = np.random.default_rng(size + batch), GATES[name]
         self.name, self.before, self.reverse = name, before, reverse
         self.weights = random.uniform(-1, 1, (gates, size, size)) / np.sqrt(size)
-        blocks = -(-size // 16)
-        packed = np.zeros((blocks, size, gates, 16), np.float32)
+        packed = np.zeros((-(-size // lanes), size, gates, lanes), np.float32)
         for unit in range(size):
-            packed[unit // 16, :, :, unit % 16] = self.weights[:, unit].T
+            packed[unit // lanes, :, :, unit % lanes] = self.weights[:, unit].T
         states = 2 if name == "nn.lstm_scan" else 1
         self.data = random.uniform(-2, 2, (steps, batch, gates * size)).astype(np.float32)
         self.states = [random.uniform(-1, 1, (batch, size)).astype(np.float32) for _ in range(states)]
@@ -53,14 +61,21 @@ class Layer:
         extra = [] if gates == 1 else [np.zeros(3 * size, np.float32)]
         self.given = [self.data, packed, *extra, *self.states, self.lengths]
 
-    def module(self) -> relay.IRModule:
-        kinds = [(a.shape, str(a.dtype)) for a in self.given]
-        params = tuple(relay.var(f"x{k}", shape, dtype) for k, (shape, dtype) in enumerate(kinds))
+    def module(self, batch: int | str) -> relay.IRModule:
+        """The layer, its batch of that size or name."""
+        extent = relay.dim(batch) if isinstance(batch, str) else batch
+        axes = [1, None] + [0] * (len(self.given) - 2)
+        if GATES[self.name] > 1:
+            axes[2] = None
+        params = []
+        for k, (array, axis) in enumerate(zip(self.given, axes, strict=True)):
+            shape = [extent if place == axis else n for place, n in enumerate(array.shape)]
+            params.append(relay.var(f"x{k}", tuple(shape), str(array.dtype)))
         attrs: dict[str, object] = {"linear_before_reset": self.before} if self.name == "nn.gru_scan" else {}
         functions = FUNCTIONS[: {1: 0, 3: 2, 4: 3}[GATES[self.name]]] or FUNCTIONS[1:2]
         attrs |= {"reverse": self.reverse, "activations": functions}
         call = op.make(self.name, *params, **attrs)  # type: ignore[arg-type]
-        return relay.IRModule.from_expr(relay.Function(params, call))
+        return relay.IRModule.from_expr(relay.Function(tuple(params), call))
 
     def expected(self) -> list[np.ndarray]:
         steps, batch, wide = self.data.shape
@@ -88,29 +103,42 @@ def _check(lib: CompiledModule | runtime.Library, layer: Layer) -> None:
 
 
 @pytest.mark.usefixtures("threads")
-@pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(
-    ("name", "size", "batch", "before"),
+    ("name", "size", "batch", "before", "lanes"),
     [
-        ("nn.rnn_scan", 160, 1, False),
-        ("nn.gru_scan", 83, 1, True),
-        ("nn.gru_scan", 96, 3, False),
-        ("nn.lstm_scan", 80, 1, False),
-        ("nn.lstm_scan", 33, 4, False),
-        ("nn.lstm_scan", 5, 2, False),
+        ("nn.rnn_scan", 160, 1, False, 32),
+        ("nn.rnn_scan", 100, 5, False, 64),
+        ("nn.gru_scan", 83, 1, True, 16),
+        ("nn.gru_scan", 96, 3, False, 16),
+        ("nn.lstm_scan", 80, 1, False, 16),
+        ("nn.lstm_scan", 33, 6, False, 16),
+        ("nn.lstm_scan", 5, 2, False, 16),
+        ("nn.lstm_scan", 192, 6, False, 16),
     ],
 )
-def test_any_number_of_threads_gives_the_layer(name, size, batch, before, reverse, target) -> None:
-    layer = Layer(name, size, batch, 7, reverse, before)
+def test_any_number_of_threads_gives_the_layer(name, size, batch, before, lanes, reverse) -> None:
+    layer = Layer(name, size, batch, 7, reverse, before, lanes)
 
-    _check(tvmlite.compile(layer.module(), target, name="layer"), layer)
+    _check(tvmlite.compile(layer.module(batch), name="layer"), layer)
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize(("name", "size"), [("nn.gru_scan", 96), ("nn.lstm_scan", 192), ("nn.rnn_scan", 23)])
+def test_one_library_is_for_every_batch(name: str, size: int) -> None:
+    lib = tvmlite.compile(Layer(name, size, 1, 5, False).module("b"), name="layer")
+
+    for batch in (1, 2, 5, 8):
+        _check(lib, Layer(name, size, batch, 5, False))
 
 
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("target", ["native", "c"])
-def test_an_exported_layer_runs_on_any_number_of_threads(target: str, tmp_path: Path) -> None:
-    layer = Layer("nn.gru_scan", 112, 1, 6, False)
-    tvmlite.compile(layer.module(), target, name="layer").export(tmp_path / "layer.so")
+@pytest.mark.parametrize(("name", "batch"), [("nn.gru_scan", 1), ("nn.lstm_scan", 5)])
+def test_an_exported_layer_runs_on_any_number_of_threads(
+    name: str, batch: int, target: str, tmp_path: Path
+) -> None:
+    layer = Layer(name, 112, batch, 6, False)
+    tvmlite.compile(layer.module(batch), target, name="layer").export(tmp_path / "layer.so")
 
     _check(runtime.load(tmp_path / "layer.so"), layer)

@@ -57,6 +57,12 @@ ROWS = [
     (
         "nn.rnn_scan",
         {"activations": TANH},
+        [((3, 2, 4), "float32"), ((1, 4, 1, 8), "float32"), ((2, 4), "float32"), ((2,), "int32")],
+        "the lanes of the recurrence are 8, expected a multiple of 16",
+    ),
+    (
+        "nn.rnn_scan",
+        {"activations": TANH},
         [((3, 2, 4), "float32"), ((1, 4, 1, 16), "float32"), ((2, 4), "float32"), ((2,), "float32")],
         "lengths are float32, expected integers",
     ),

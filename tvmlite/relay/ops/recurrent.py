@@ -3,8 +3,8 @@
 The products of the inputs are one matrix product made before; here is what must go step by step. A sample's
 steps from its length on leave its state alone and give zeros. Gates stand in ONNX's order.
 
-The recurrence is (blocks, size, gates, LANES), what a block of units needs side by side: element (b, k, g, j)
-is what state k adds to gate g of unit ``b * LANES + j``. Units beyond the size are padding.
+The recurrence is (blocks, size, gates, lanes), what a block of units needs side by side: element (b, k, g, j)
+is what state k adds to gate g of unit ``b * lanes + j``. Units beyond the size are padding.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import agree, convert_numpy, expect_integers, fault, one_dtype
-from tvmlite.relay.ops.recurrent_loops import LANES, At, Memory, Steps
+from tvmlite.relay.ops.recurrent_loops import LANES, At, Memory, Steps, Work
 from tvmlite.relay.types import TensorType, TupleType, Type
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -41,9 +41,11 @@ def _scan_type(gates: int, states: int, extra: int, functions: int) -> Callable[
         hidden = recurrence.shape[1]
         if not isinstance(hidden, int):
             raise fault(call, f"the hidden size is {hidden}, expected a number")
-        agree(call, "the blocks of the recurrence", recurrence.shape[0], -(-hidden // LANES))
+        lanes = recurrence.shape[3]
+        if not isinstance(lanes, int) or lanes % LANES or not lanes:
+            raise fault(call, f"the lanes of the recurrence are {lanes}, expected a multiple of {LANES}")
+        agree(call, "the blocks of the recurrence", recurrence.shape[0], -(-hidden // lanes))
         agree(call, "the gates of the recurrence", recurrence.shape[2], gates)
-        agree(call, "the lanes of the recurrence", recurrence.shape[3], LANES)
         agree(call, "the last extent of the data", data.shape[2], gates * hidden)
         vectors, lengths = rest[:-1], rest[-1]
         if extra:
@@ -193,7 +195,7 @@ def rnn_scan(call: Call, data: Tensor, recurrence: Tensor, hidden: Tensor, lengt
             value = _applied(call, 0, steps.input(memory, at, 0, n) + total(0))
             return steps.moved_on(at, memory, n, value)
 
-        return steps.shared(turn, time, memory, steps.old, range(1), unit)
+        return steps.shared(turn, time, memory, Work(steps.old, range(1), unit))
 
     return steps.tensors("rnn_scan", [data, recurrence, hidden, lengths], [], [], step)
 
@@ -238,13 +240,10 @@ def gru_scan(
             return mixed(at, n, loops.load(update, at.sample, n), old(2, n, total))
 
         if before:
-            return steps.shared(turn, time, memory, steps.old, range(3), whole)
-        return loop.sequence(
-            steps.shared(turn, time, memory, steps.old, range(2), gates, ends=False),
-            steps.shared(
-                turn, time, memory, lambda at, k: loops.load(masked, at.sample, k), range(2, 3), new
-            ),
-        )
+            return steps.shared(turn, time, memory, Work(steps.old, range(3), whole))
+        first = Work(steps.old, range(2), gates, ends=False)
+        second = Work(lambda at, k: loops.load(masked, at.sample, k), range(2, 3), new)
+        return loop.sequence(*(steps.shared(turn, time, memory, work) for work in (first, second)))
 
     return steps.tensors("gru_scan", inputs, [], [] if before else [update, masked], step)
 
@@ -297,10 +296,10 @@ def lstm_scan(
             return loops.load(seen, at.sample, k)
 
         if not call["quantized"]:
-            return steps.shared(turn, time, memory, steps.old, range(4), unit)
+            return steps.shared(turn, time, memory, Work(steps.old, range(4), unit))
         return loop.sequence(
             steps.quantized(turn, memory, seen),
-            steps.shared(turn, time, memory, rounded, range(4), unit),
+            steps.shared(turn, time, memory, Work(rounded, range(4), unit)),
         )
 
     inputs = [data, recurrence, peephole, hidden, cell, lengths]

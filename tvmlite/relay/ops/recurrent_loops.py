@@ -13,7 +13,7 @@ Several samples whose weights fit each processor's cache are divided among threa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tvmlite.core import dtype as dtypes
@@ -24,10 +24,13 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.te.tensor import Tensor
 
 LANES = 16
-"""Units that are computed as one: a block."""
+"""Units that are computed as one; a block is of one or several such vectors."""
+
+WIDE = 4 * LANES
+"""The units of a block where there is one gate only: a state once read is multiplied with several vectors."""
 
 SAMPLES = 4
-"""Samples that are multiplied with weights read once."""
+"""Samples that are multiplied with weights read once, at most."""
 
 SUMS = 8
 """Sums that are added to by turns, at least: an addition need not wait for the one before."""
@@ -40,6 +43,11 @@ GATES_CYCLES = 100
 
 OWN_BYTES = 512 << 10
 """Weights up to this size fit the cache of each processor beside what else is there."""
+
+
+def lanes_of(gates: int, size: int) -> int:
+    """The units of a block, for a layer of ``size`` units."""
+    return WIDE if gates == 1 and size % WIDE == 0 else LANES
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,17 @@ class Memory:
         return self.given[-1]
 
 
+@dataclass(frozen=True)
+class Work:
+    """What is done for each unit: ``row`` times weights of ``gates``, then ``unit``. ``ends``: with it the
+    step ends, and samples that have none stand still."""
+
+    row: Row
+    gates: range
+    unit: Unit
+    ends: bool = True
+
+
 Step = Callable[[e.Expr, e.Expr, Memory], loop.Stmt]
 """What a step does: ``step(turn, time, memory)``."""
 
@@ -98,10 +117,13 @@ class Steps:
     def __init__(self, call: Call, data: Tensor, recurrence: Tensor) -> None:
         self.call, self.dtype = call, data.dtype
         self.steps, self.batch, _ = data.shape
-        _, size, gates, _ = recurrence.shape
+        blocks, size, gates, lanes = recurrence.shape
+        assert isinstance(blocks, int)
         assert isinstance(size, int)
         assert isinstance(gates, int)
-        self.size, self.blocks = size, -(-size // LANES)
+        assert isinstance(lanes, int)
+        self.size, self.blocks, self.lanes = size, blocks, lanes
+        self.samples = min(SAMPLES, max(self.batch, 1)) if isinstance(self.batch, int) else SAMPLES
         self.bytes = gates * size * size * dtypes.bytes_of(recurrence.dtype)
         self.work = "float64" if data.dtype == "float64" else "float32"
         self.hidden = loops.buffer("hidden", (2, self.batch, size), self.work)
@@ -136,15 +158,15 @@ class Steps:
     # --- one block of units ---
 
     def _units(self, at: At, body: Callable[[e.Expr, e.Expr], loop.Stmt]) -> loop.Stmt:
-        """``body(lane, unit)`` of the units of a block, as one vector; the last block may have fewer."""
+        """``body(lane, unit)`` of the units of a block, in vectors; the last block may have fewer."""
 
         def one(lane: e.Expr) -> loop.Stmt:
-            unit = at.block * LANES + lane
-            if self.size % LANES == 0:
+            unit = at.block * self.lanes + lane
+            if self.size % self.lanes == 0:
                 return body(lane, unit)
             return loop.If(unit < self.size, body(lane, unit))
 
-        return loops.over(LANES, one, "j", kind=loop.VECTORIZE)
+        return _vectors(self.lanes, one)
 
     def _skipped(self, at: At, memory: Memory) -> loop.Stmt:
         """What a step behind a sample's end does: the state stays, the output is 0."""
@@ -157,17 +179,15 @@ class Steps:
 
         return self._units(at, one)
 
-    def _multiplied(
-        self, ats: Sequence[At], memory: Memory, row: Row, gates: range, sums: loop.Buffer
-    ) -> loop.Stmt:
+    def _multiplied(self, ats: Sequence[At], memory: Memory, work: Work, sums: loop.Buffer) -> loop.Stmt:
         """``sums[sample, gate, lane]`` of a block: through the rows of its weights, by turns backwards."""
-        total = _Total(ats, gates, self.work)
+        total = _Total(ats, work.gates, self.lanes, self.work)
         whole = self.size // total.chains
 
         def added(k: e.Expr, chain: int) -> loop.Stmt:
             return total.added(
                 chain,
-                lambda at, gate, j: row(at, k) * self.value(memory.recurrence, at.block, k, gate, j),
+                lambda at, gate, j: work.row(at, k) * self.value(memory.recurrence, at.block, k, gate, j),
             )
 
         def turn(n: e.Expr) -> loop.Stmt:
@@ -184,28 +204,15 @@ class Steps:
 
     # --- all of them ---
 
-    def shared(
-        self,
-        turn: e.Expr,
-        time: e.Expr,
-        memory: Memory,
-        row: Row,
-        gates: range,
-        unit: Unit,
-        ends: bool = True,
-    ) -> loop.Stmt:
-        """``unit`` of every unit of every sample, divided among as many threads as are worth it.
-
-        ``ends``: with it the step ends, and samples that have none stand still.
-        """
-        tiles, rest = memory.count // SAMPLES, memory.count % SAMPLES
+    def shared(self, turn: e.Expr, time: e.Expr, memory: Memory, work: Work) -> loop.Stmt:
+        """``work`` of every unit of every sample, divided among as many threads as are worth it."""
+        tiles, rest = memory.count // self.samples, memory.count % self.samples
         items = tiles + rest
         whole = items * self.blocks
-        most = e.Min(whole, memory.count * self.blocks * (len(gates) * self.size + GATES_CYCLES) // WORTH)
+        cycles = self.lanes // LANES * (len(work.gates) * self.size + GATES_CYCLES)
+        most = e.Min(whole, memory.count * self.blocks * cycles // WORTH)
         pieces = e.Max(e.Min(most, loop.THREADS), loops.index(1)) if memory.is_shared else loops.index(1)
         first, count = loops.Cell("first"), loops.Cell("count")
-        is_single = isinstance(self.batch, int) and self.batch < SAMPLES
-        sums = loops.buffer("sums", (1 if is_single else SAMPLES, gates.stop, LANES), self.work)
 
         def piece(p: e.Expr) -> loop.Stmt:
             begin = p * whole // pieces
@@ -214,28 +221,29 @@ class Steps:
 
         def item(n: e.Expr) -> loop.Stmt:
             place = first.value + n + turn % 2 * (count.value - 1 - n * 2)
-            block, part = place // items, place % items
-            tile, lone = part * SAMPLES, tiles * (SAMPLES - 1) + part
-            is_tile = part < tiles
-
-            def at(sample: e.Expr) -> At:
-                return At(turn, time, memory.begin + sample, block)
-
-            def finished(k: e.Expr) -> loop.Stmt:
-                one = at(e.Select(is_tile, tile, lone) + k)
-                done = self._units(one, lambda j, n: unit(one, n, lambda gate: loops.load(sums, k, gate, j)))
-                return loop.If(self._has(one, memory), done, self._skipped(one, memory) if ends else None)
-
-            alone = loop.If(
-                self._has(at(lone), memory), self._multiplied([at(lone)], memory, row, gates, sums)
-            )
-            if is_single:
-                return loops.allocated(loop.sequence(alone, finished(loops.index(0))), sums)
-            together = self._multiplied([at(tile + k) for k in range(SAMPLES)], memory, row, gates, sums)
-            done = loops.over(e.Select(is_tile, loops.index(SAMPLES), loops.index(1)), finished, "s")
-            return loops.allocated(loop.sequence(loop.If(is_tile, together, alone), done), sums)
+            part = place % items
+            lone = At(turn, time, memory.begin + tiles * (self.samples - 1) + part, place // items)
+            tile = replace(lone, sample=memory.begin + part * self.samples)
+            return self._item(part < tiles, tile, lone, memory, work)
 
         return loops.over(pieces, piece, "p", kind=loop.PARALLEL)
+
+    def _item(self, is_tile: e.Expr, tile: At, lone: At, memory: Memory, work: Work) -> loop.Stmt:
+        """A block of units of the samples from ``tile`` on, or of ``lone``."""
+        sums = loops.buffer("sums", (self.samples, work.gates.stop, self.lanes), self.work)
+
+        def finished(k: e.Expr) -> loop.Stmt:
+            at = replace(lone, sample=e.Select(is_tile, tile.sample, lone.sample) + k)
+            done = self._units(at, lambda j, n: work.unit(at, n, lambda gate: loops.load(sums, k, gate, j)))
+            return loop.If(self._has(at, memory), done, self._skipped(at, memory) if work.ends else None)
+
+        alone = loop.If(self._has(lone, memory), self._multiplied([lone], memory, work, sums))
+        if self.samples == 1:
+            return loops.allocated(loop.sequence(alone, finished(loops.index(0))), sums)
+        ats = [replace(tile, sample=tile.sample + k) for k in range(self.samples)]
+        products = loop.If(is_tile, self._multiplied(ats, memory, work, sums), alone)
+        number = e.Select(is_tile, loops.index(self.samples), loops.index(1))
+        return loops.allocated(loop.sequence(products, loops.over(number, finished, "s")), sums)
 
     def quantized(self, turn: e.Expr, memory: Memory, seen: loop.Buffer) -> loop.Stmt:
         """``seen`` is what 8 bits keep of each sample's output state: its range, with 0, in 255 steps."""
@@ -334,10 +342,10 @@ class _Total:
     Where they are few, rows add to several of each by turns, which are added up at the end.
     """
 
-    def __init__(self, ats: Sequence[At], gates: range, dtype: str) -> None:
-        self.ats, self.gates = ats, gates
-        self.chains = -(-SUMS // (len(ats) * len(gates)))
-        self.buffer = loops.buffer("total", (self.chains * len(ats) * len(gates), LANES), dtype)
+    def __init__(self, ats: Sequence[At], gates: range, lanes: int, dtype: str) -> None:
+        self.ats, self.gates, self.lanes = ats, gates, lanes
+        self.chains = -(-SUMS * LANES // (len(ats) * len(gates) * lanes))
+        self.buffer = loops.buffer("total", (self.chains * len(ats) * len(gates), lanes), dtype)
 
     def place(self, chain: int, sample: int, gate: int) -> int:
         """Which of the sums it is."""
@@ -346,7 +354,7 @@ class _Total:
     def cleared(self) -> list[loop.Stmt]:
         zero = e.const(0, self.buffer.dtype)
         places = range(self.chains * len(self.ats) * len(self.gates))
-        return [_lanes(lambda j, p=p: loops.store(self.buffer, (p, j), zero)) for p in places]  # type: ignore[misc]
+        return [_vectors(self.lanes, lambda j, p=p: loops.store(self.buffer, (p, j), zero)) for p in places]  # type: ignore[misc]
 
     def added(self, chain: int, value: Callable[[At, int, e.Expr], e.Expr]) -> loop.Stmt:
         """``value(at, gate, lane)`` added to each."""
@@ -358,7 +366,7 @@ class _Total:
                 old = loops.load(self.buffer, place, j)
                 return loops.store(self.buffer, (place, j), old + value(self.ats[sample], gate, j))
 
-            return _lanes(put)
+            return _vectors(self.lanes, put)
 
         return loop.sequence(*(one(gate, s) for gate in self.gates for s in range(len(self.ats))))
 
@@ -372,10 +380,14 @@ class _Total:
                     value = value + loops.load(self.buffer, self.place(chain, sample, gate), j)
                 return loops.store(sums, (sample, gate, j), value)
 
-            return _lanes(put)
+            return _vectors(self.lanes, put)
 
         return [one(gate, s) for gate in self.gates for s in range(len(self.ats))]
 
 
-def _lanes(make: Callable[[e.Expr], loop.Stmt]) -> loop.Stmt:
-    return loops.over(LANES, make, "j", kind=loop.VECTORIZE)
+def _vectors(lanes: int, make: Callable[[e.Expr], loop.Stmt]) -> loop.Stmt:
+    """``make`` of each lane, ``LANES`` as one."""
+    begins = range(0, lanes, LANES)
+    return loop.sequence(
+        *(loops.over(LANES, lambda j, b=b: make(j + b), "j", kind=loop.VECTORIZE) for b in begins)  # type: ignore[misc]
+    )

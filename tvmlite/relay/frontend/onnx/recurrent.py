@@ -11,7 +11,7 @@ from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.frontend.onnx.shape import slice_axes
 from tvmlite.relay.ir import Expr
-from tvmlite.relay.ops.recurrent_loops import LANES
+from tvmlite.relay.ops.recurrent_loops import lanes_of
 from tvmlite.relay.types import Dim
 
 LONGEST = 8
@@ -250,13 +250,16 @@ def _scanned(
 
 
 def _in_blocks(node: OnnxNode, recurrence: Expr, hidden: int) -> Expr:
-    """``(gates * hidden, hidden)`` as the operators take it: (blocks, hidden, gates, LANES)."""
-    gates, blocks = node.shape(recurrence)[0] // hidden, -(-hidden // LANES)
-    made = node.reshape(recurrence, (gates, hidden, hidden))
-    if blocks * LANES != hidden:
-        width = ((0, 0), (0, blocks * LANES - hidden), (0, 0))
+    """``(gates * hidden, hidden)`` as the operators take it: (blocks, hidden, gates, lanes)."""
+    wide = node.shape(recurrence)[0]
+    assert isinstance(wide, int)
+    gates = wide // hidden
+    lanes = lanes_of(gates, hidden)
+    made, blocks = node.reshape(recurrence, (gates, hidden, hidden)), -(-hidden // lanes)
+    if blocks * lanes != hidden:
+        width = ((0, 0), (0, blocks * lanes - hidden), (0, 0))
         made = node.make("nn.pad", made, pad_width=width, pad_value=0.0)
-    return node.transpose(node.reshape(made, (gates, blocks, LANES, hidden)), (1, 3, 0, 2))
+    return node.transpose(node.reshape(made, (gates, blocks, lanes, hidden)), (1, 3, 0, 2))
 
 
 def _linear(node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None) -> Expr:
