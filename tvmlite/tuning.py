@@ -163,7 +163,7 @@ def tune(
     whole = WHOLE_SECONDS if seconds is None else SHARE_OF_WHOLE * seconds
     left = None if seconds is None else max(1.0, seconds - whole - (time.monotonic() - started))
     shares = _shares(base, arguments, run)
-    owned = LocalRunner(threads=runtime.num_threads()) if runner is None else None
+    owned = LocalRunner(threads=runtime.num_threads(), footprint=_footprint(base)) if runner is None else None
     interrupted = False
     try:
         kernels = autotune.tune(
@@ -210,6 +210,12 @@ def tune(
 def _late(count: int) -> list[str]:
     """What is said where there was no time for some."""
     return [f"of {count} kernels there was no time to time what was found: --resume does"] if count else []
+
+
+def _footprint(lib: CompiledModule) -> int:
+    """The bytes that a run of ``lib`` touches: its weights, and where its values lie."""
+    workspace = lib.signature.workspace
+    return lib.signature.constants + (workspace if isinstance(workspace, int) else 0)
 
 
 def _shares(lib: CompiledModule, arguments: Sequence[np.ndarray], run: Run) -> dict[str, float]:

@@ -26,8 +26,9 @@ HEADROOM = 0.9
 EXPLORE = 0.05
 """How often a task is chosen at random: an estimate may be wrong."""
 
-FLOPS, BANDWIDTH = 5e10, 1e10
-"""Operations and bytes a second of a processor, as long as nothing was measured: their ratio counts."""
+FLOPS, BANDWIDTH = 1e11, 1e11
+"""Operations and bytes a second of a processor, as long as nothing was measured: their ratio counts, and
+most weights come from a cache."""
 
 HOPELESS = 32
 """Trials without one that ran, after which a task has to wait for all others."""

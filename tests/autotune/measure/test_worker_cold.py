@@ -24,3 +24,20 @@ def test_what_is_not_cold_or_comes_in_at_once_is_not_copied() -> None:
 
     assert _Task([large], {}).copies() == []
     assert _Task([small], {}, cold=(0,)).copies() == []
+
+
+def test_where_a_kernel_is_used_is_told_results_are_cold_as_well() -> None:
+    data, weight, result = (np.ones(LEAST_COLD * n, np.uint8) for n in (1, 2, 3))
+
+    copies = _Task([data, weight, result], {2: result}, cold=(1,), footprint=18 * LEAST_COLD).copies()
+
+    assert len(copies) == 3  # 5 parts a call: with these 20 are touched until an array's turn comes again
+    assert all(one[0] is data for one in copies)
+    assert len({id(one[1]) for one in copies} | {id(weight)}) == 4
+    assert len({id(one[2]) for one in copies} | {id(result)}) == 4
+
+
+def test_what_fits_beside_all_else_that_is_used_needs_no_copies() -> None:
+    weight, result = np.ones(4 * LEAST_COLD, np.uint8), np.ones(4 * LEAST_COLD, np.uint8)
+
+    assert _Task([weight, result], {1: result}, cold=(0,), footprint=2 * LEAST_COLD).copies() == []

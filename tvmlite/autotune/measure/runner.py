@@ -64,6 +64,8 @@ class LocalRunner:
 
     ``number`` calls make a run (None: as many as last 0.2 ms), runs are made for ``budget`` seconds, and a
     candidate that has not ended after ``timeout`` seconds is killed. ``threads`` are those of the candidates.
+    ``footprint`` is how many bytes are touched between two calls where candidates are used, as the weights
+    and values of a model: cold arrays come from as far away, and results go there.
     """
 
     number: int | None = None
@@ -71,6 +73,7 @@ class LocalRunner:
     timeout: float = 10.0
     reference_timeout: float = 120.0
     threads: int = 1
+    footprint: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("budget", "timeout", "reference_timeout"):
@@ -129,7 +132,8 @@ class LocalRunner:
     ) -> dict[str, Any]:
         if task not in self._known:
             reference, seed = self._references[task]
-            wanted = {"do": "reference", "seed": seed, "task": task, "cold": list(reference.cold)}
+            wanted = {"do": "reference", "seed": seed, "task": task}
+            wanted |= {"cold": list(reference.cold), "footprint": self.footprint}
             reply = self._request(reference, wanted, reference.ir_text, self.reference_timeout)
             if reply.get("error"):
                 raise TvmliteError(f"task {task}: the reference failed: {reply['error']}: {reply['message']}")
