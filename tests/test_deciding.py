@@ -15,11 +15,13 @@ import tvmlite
 from tvmlite import deciding
 from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
+from tvmlite.autotune.measure import LocalRunner
 from tvmlite.deciding import Decided, Decider
 from tvmlite.relay.ir import Expr, Function, Module, constant, var
 from tvmlite.relay.op import make
 from tvmlite.runtime.profile import Profile
 from tvmlite.tuning import tune
+from tvmlite.whole_model import profiled
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((1, 16, 8, 8)).astype("float32")
@@ -64,7 +66,7 @@ def decided(
     module: Module, path: Path, run: MadeUp, seconds: float = 60.0, tolerance: float = 1e-4
 ) -> Decided:
     make_it = partial(tvmlite.compile, module)
-    return Decider(make_it(), make_it, path, [X], run, 0, tolerance).decide(seconds)
+    return Decider(make_it(), make_it, path, [X], run, 0, tolerance, MadeUpMachine()).decide(seconds)
 
 
 def kernels(lib: CompiledModule) -> list[str]:
@@ -96,7 +98,9 @@ def test_what_is_not_quicker_stays_and_its_cost_is_told(module: Module, tmp_path
 
     assert found.taken == ()
     assert found.turns is None
-    assert all(one.cost("apart") > one.cost("joined") for one in found.records)
+    measured = [one for one in found.records if one.costs]
+    assert measured
+    assert all(one.cost("apart") > one.cost("joined") for one in measured)
     assert rec.load(path).decisions == found.records
     assert kernels(tvmlite.compile(module, records=path)) == kernels(tvmlite.compile(module))
 
@@ -139,12 +143,15 @@ def test_an_alternative_that_answers_otherwise_is_not_taken(module: Module, tmp_
     found = decided(module, tmp_path / "tune.jsonl", MadeUp(APART_IS_QUICKER), tolerance=-1.0)
 
     assert found.taken == ()
-    assert all("with apart answers are off by " in one.note for one in found.records)
+    assert any("apart: answers are off by " in one.note for one in found.records)
+    assert not any(one.costs for one in found.records)
 
 
 def test_those_with_most_to_win_are_tried_first(module: Module, tmp_path: Path) -> None:
     base = tvmlite.compile(module)
-    decider = Decider(base, partial(tvmlite.compile, module), tmp_path / "t", [X], MadeUp({}), 0, 1e-4)
+    decider = Decider(
+        base, partial(tvmlite.compile, module), tmp_path / "t", [X], MadeUp({}), 0, 1e-4, MadeUpMachine()
+    )
     nowhere = dataclasses.replace(base.report.decisions[0], name="at nothing", spans=frozenset())
     base.report = dataclasses.replace(base.report, decisions=(nowhere, *base.report.decisions))
 
@@ -191,12 +198,11 @@ def test_without_decisions_tuning_leaves_the_graph(module: Module, tmp_path: Pat
 
 
 def test_real_measurements_never_end_slower(module: Module, tmp_path: Path) -> None:
-    from tvmlite.whole_model import profiled
-
     path = tmp_path / "tune.jsonl"
     make_it = partial(tvmlite.compile, module)
-    found = Decider(make_it(), make_it, path, [X], profiled, 0, 1e-4).decide(3.0)
+
+    with LocalRunner(budget=0.001) as runner:
+        found = Decider(make_it(), make_it, path, [X], profiled, 0, 1e-4, runner).decide(20.0)
 
     assert found.turns is None or found.turns.is_better
-    assert all(set(one.costs) <= {"joined", "apart"} for one in found.records)
     assert deciding.latest(rec.load(path).decisions, found.lib.target, found.records[0].code)

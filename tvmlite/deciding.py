@@ -2,13 +2,16 @@
 
 Each decision that passes asked for (``relay.decisions``) is tried the other way: the model is compiled so,
 and run in turns with the one as it was. What is compared are the kernels that only one of the two has.
+Layouts depend on each other: they are chosen together, by what their kernels take one by one, and then tried
+as one.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,16 +21,23 @@ from tvmlite import samples
 from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.decision_records import DecisionRecord, latest
+from tvmlite.autotune.measure import LocalRunner, Runner
 from tvmlite.autotune.report import decisions as shown
 from tvmlite.core.node import postorder
 from tvmlite.core.version import VERSION
+from tvmlite.kernel_cost import KernelCost
 from tvmlite.relay.decisions import Decision
 from tvmlite.relay.ir import Call
 from tvmlite.runtime import timing
+from tvmlite.runtime.threads import num_threads
+from tvmlite.te.visualizer import text
 from tvmlite.whole_model import Run, Turns, in_turns
 
 TRIAL_SECONDS = 1.0
 """How long an alternative is run beside what it may replace."""
+
+SHARE_OF_LAYOUTS = 0.5
+"""Of the time, what may go to the kernels that layouts are chosen by."""
 
 PROFILES = 5
 """Runs that tell where the time of the model goes."""
@@ -62,12 +72,37 @@ class Decided:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class _Trial:
+    """The seconds of the kernels concerned ``before``, by how much those after take more, and the ``whole``
+    model, in the middle: sorted."""
+
+    before: tuple[float, ...]
+    ratios: tuple[float, ...]
+    whole: float
+
+    @property
+    def ratio(self) -> float:
+        return timing.median(self.ratios)
+
+    @property
+    def after(self) -> tuple[float, ...]:
+        """Seconds as if each turn had begun with the middle of all."""
+        return tuple(timing.median(self.before) * ratio for ratio in self.ratios)
+
+    @property
+    def is_quicker(self) -> bool:
+        """Whether what is after is quicker beyond doubt, and the whole is not slower."""
+        return timing.interval(self.ratios)[1] < 1 and self.whole < 1
+
+
 @dataclass
 class Decider:
     """Tries decisions of the model ``base``, which ``make`` compiles without any.
 
     What is found is appended to the file ``path``; what stands there already is not tried again.
-    ``tolerance`` is how far outputs may move, relative to the largest.
+    ``tolerance`` is how far outputs may move, relative to the largest; ``runner`` measures kernels by
+    themselves, which layouts are chosen by; a process of its own if there is none given.
     """
 
     base: CompiledModule
@@ -77,13 +112,15 @@ class Decider:
     run: Run
     seed: int
     tolerance: float
+    runner: Runner | None = None
 
     def decide(self, seconds: float) -> Decided:
         """Try what there is time for, those with most to win first; hold the outcome against the default."""
         end = time.monotonic() + seconds
         known = latest(rec.load(self.path).decisions, self.base.target, VERSION) if self.path.exists() else {}
-        lib, records, untried = self.base, [], 0
-        waiting = list(self._by_stake(lib))
+        lib, records = self._layouts(known, time.monotonic() + SHARE_OF_LAYOUTS * seconds)
+        untried = 0 if records else sum(map(_is_layout, lib.report.decisions))
+        waiting = self._by_stake(lib)
         tried: set[str] = set()
         while waiting:
             decision = waiting.pop(0)
@@ -101,6 +138,37 @@ class Decider:
                 waiting = [one for one in self._by_stake(lib) if one.name not in tried]
         return self._judged(lib, tuple(records), untried)
 
+    def _layouts(
+        self, known: Mapping[str, DecisionRecord], end: float
+    ) -> tuple[CompiledModule, list[DecisionRecord]]:
+        """The model and the records of its layouts: the cheapest together by their kernels, if the model is
+        quicker so. No records if there was no time to measure the kernels."""
+        asked = [one for one in self.base.report.decisions if _is_layout(one)]
+        if all(one.name in known for one in asked):
+            records = [known[one.name] for one in asked]
+            changed = any(one.taken != one.default for one in records)
+            return self.make(records=records) if changed else self.base, records
+        if time.monotonic() >= end:
+            return self.base, []
+        owned = LocalRunner(threads=num_threads()) if self.runner is None else nullcontext(self.runner)
+        with owned as runner:
+            cost = KernelCost(self.base.target, runner, end)
+            other = self.make(records=[], kernel_cost=cost)
+        proposed = {one.name: one.taken for one in other.report.decisions if one.taken != one.default}
+        trial, note = self._compared(self.base, other) if proposed else (None, "")
+        if trial is not None:
+            note = f"{len(proposed)} layouts together: {_times(trial)}"
+            note += f"; {len(cost.missed)} kernels not measured" if cost.missed else ""
+        lib = other if trial is not None and trial.is_quicker else self.base
+        records = []
+        for one in asked:
+            record, taken = self._record(one), proposed.get(one.name, one.default)
+            if taken != one.default:
+                record = replace(record, note=note, taken=taken if lib is other else one.default)
+            records.append(record)
+        rec.append(self.path, records)
+        return lib, records
+
     def _by_stake(self, lib: CompiledModule) -> list[Decision]:
         """The decisions of ``lib``, first those whose kernels take most of the time."""
         times = self._times(lib)
@@ -112,7 +180,8 @@ class Decider:
         def stake(decision: Decision) -> float:
             return sum(times.get(symbol, 0.0) for symbol, own in spans.items() if own & decision.spans)
 
-        return sorted(lib.report.decisions, key=lambda one: (-stake(one), one.name))
+        single = (one for one in lib.report.decisions if not _is_layout(one))
+        return sorted(single, key=lambda one: (-stake(one), one.name))
 
     def _times(self, lib: CompiledModule) -> dict[str, float]:
         """Nanoseconds that the calls of each kernel take in a run."""
@@ -133,22 +202,28 @@ class Decider:
             if alternative == decision.default:
                 continue
             other = self.make(records=[*decided, replace(found, taken=alternative, costs={})])
-            concerned = _difference(lib, other)
-            if not any(concerned):
+            trial, note = self._compared(lib, other)
+            if trial is None:
+                found = replace(found, note=f"{alternative}: {note}" if note else found.note)
                 continue
-            gap = self._gap(other)
-            if not gap <= self.tolerance:
-                found = replace(found, note=f"with {alternative} answers are off by {gap:.1e}")
-                continue
-            turns = in_turns(lib, other, self.inputs, TRIAL_SECONDS, self.run)
-            before, ratios = _costs(turns, concerned)
-            middle = timing.median(before)
-            costs = {decision.default: tuple(before)} | dict(found.costs)
-            found = replace(found, costs=costs | {alternative: tuple(middle * one for one in ratios)})
-            if timing.interval(ratios)[1] < 1 and timing.median(ratios) < least and turns.ratio < 1:
-                least = timing.median(ratios)
+            costs = {decision.default: trial.before} | dict(found.costs) | {alternative: trial.after}
+            found = replace(found, costs=costs)
+            if trial.is_quicker and trial.ratio < least:
+                least = trial.ratio
                 found = replace(found, taken=alternative)
         return found
+
+    def _compared(self, lib: CompiledModule, other: CompiledModule) -> tuple[_Trial | None, str]:
+        """Both run in turns; None where they have the same kernels, or the answers differ, which is told."""
+        concerned = _difference(lib, other)
+        if not any(concerned):
+            return None, ""
+        gap = self._gap(other)
+        if not gap <= self.tolerance:
+            return None, f"answers are off by {gap:.1e}"
+        turns = in_turns(lib, other, self.inputs, TRIAL_SECONDS, self.run)
+        before, ratios = _costs(turns, concerned)
+        return _Trial(tuple(before), tuple(ratios), turns.ratio), ""
 
     def _judged(self, lib: CompiledModule, records: tuple[DecisionRecord, ...], untried: int) -> Decided:
         """``lib`` if it is quicker than the default beyond doubt; else all decisions are taken back."""
@@ -180,6 +255,17 @@ class Decider:
             code=VERSION,
             time=round(time.time(), 3),
         )
+
+
+def _is_layout(decision: Decision) -> bool:
+    """Whether it is decided together with others of its kind."""
+    return decision.name.startswith("layout ")
+
+
+def _times(trial: _Trial) -> str:
+    """What two sets of kernels take."""
+    before, after = timing.median(trial.before), timing.median(sorted(trial.after))
+    return f"{text.seconds(before)} before, {text.seconds(after)} after"
 
 
 def _difference(before: CompiledModule, after: CompiledModule) -> tuple[list[int], list[int]]:

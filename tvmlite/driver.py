@@ -55,6 +55,7 @@ def compile(
     records: str | Path | Sequence[Record | DecisionRecord] | None = None,
     require_tuned: bool = False,
     decisions: Mapping[str, str] | None = None,
+    kernel_cost: Callable[[Function], float] | None = None,
 ) -> CompiledModule:
     """``module`` as a library that can be called, inspected and exported.
 
@@ -78,7 +79,9 @@ def compile(
     expected to cost. ``require_tuned`` makes it an InputError.
 
     ``decisions`` are alternatives that graph passes take, over those of the records: what they ask for is in
-    ``report.decisions``, by the name that stands there. Any other name is an InputError.
+    ``report.decisions``, by the name that stands there. Any other name is an InputError. With
+    ``kernel_cost``, which tells the seconds of a group's kernel, layouts are by default what is cheapest so
+    (``relay.passes.layout_program``).
 
     ``verify`` runs the interpreter beside every pass, and the library beside the interpreter: on random
     input, or on the arrays it gives by name. A change of meaning is a VerifyError that names the pass and
@@ -93,7 +96,8 @@ def compile(
     witness = None if verify is False else Witness(module, inputs, precision=precision)
     watch = None if witness is None else witness.after
     choices = Choices.of(records, target)
-    table = Decisions({one.name: one.taken for one in choices.decisions.values()} | dict(decisions or {}))
+    chosen = {one.name: one.taken for one in choices.decisions.values()} | dict(decisions or {})
+    table = Decisions(chosen, kernel_cost)
     with times.step("passes"), deciding(table):
         fused = pipeline.run(module.unnamed(), pass_times, watch=watch)
     table.require(decisions or {})

@@ -152,7 +152,7 @@ def tune(
     arguments = [np.asarray(inputs[name]) for name in base.input_names]
     precision = options.get("precision", "float32")
     tolerance = TOLERANCES[precision] + options.get("error_bound", 0.0)
-    decider = Decider(base, make, Path(records), arguments, run, seed, tolerance)
+    decider = Decider(base, make, Path(records), arguments, run, seed, tolerance, runner)
     share = WHOLE_SECONDS if seconds is None else SHARE_OF_DECISIONS * seconds
     decided = decider.decide(share if decisions else 0.0)
     default, base = base, decided.lib

@@ -128,7 +128,7 @@ def test_of_two_convolutions_that_are_added_the_other_takes_the_sum() -> None:
     a, b = make("nn.conv2d", x, large, padding=1), make("nn.conv2d", x, small)
     module = Module({"main": Function((x,), make("nn.global_avg_pool2d", make("add", a, b)))})
     before, table = fused(module)
-    (name,) = table.asked
+    (name,) = (one for one in table.asked if one.startswith("fuse "))
 
     after, again = fused(module, {name: "apart"})
 
@@ -136,10 +136,7 @@ def test_of_two_convolutions_that_are_added_the_other_takes_the_sum() -> None:
     assert sum("add" in group for group in operators_of(after)) == 1
     assert len(operators_of(before)) == len(operators_of(after))
     assert str(before) != str(after)
-    assert [(one.taken, one.default) for one in again.asked.values()] == [
-        ("apart", "joined"),
-        ("joined",) * 2,
-    ]
+    assert [one.taken for one in again.asked.values() if one.name.startswith("fuse ")] == ["apart", "joined"]
 
 
 def test_an_operator_kept_apart_is_not_joined_in_the_second_phase() -> None:
@@ -189,9 +186,9 @@ def test_compile_follows_decisions_and_reports_them() -> None:
 
 def test_decisions_nobody_asked_for_or_that_cannot_be_are_errors() -> None:
     module = residual()
-    name = tvmlite.compile(module).report.decisions[0].name
+    name = tvmlite.compile(module).report.decisions[-1].name
 
-    with pytest.raises(InputError, match=r"asked for 'fuse nn\.conv'(?s:.*)the nearest there are: 'fuse "):
+    with pytest.raises(InputError, match=r"asked for 'fuse nn\.conv'(?s:.*)the nearest there are: '.*'fuse "):
         tvmlite.compile(module, decisions={"fuse nn.conv": "apart"})
     with pytest.raises(InputError, match=r"is 'never', expected 'joined', 'apart'"):
         tvmlite.compile(module, decisions={name: "never"})

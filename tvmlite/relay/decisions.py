@@ -44,22 +44,30 @@ class Decision:
 class Decisions:
     """The alternatives chosen, by the names of decisions, and what the passes asked for.
 
-    ``notes`` say which choices are none of the alternatives there are; the default is taken instead.
+    ``notes`` say which choices are none of the alternatives there are; the default is taken instead. ``cost``
+    tells what the kernel of a group takes, infinity where it cannot be told: passes that can find the best of
+    many decisions by it propose that (``layout_program``).
     """
 
     chosen: Mapping[str, str] = field(default_factory=dict)
+    cost: Callable[[Function], float] | None = None
     asked: dict[str, Decision] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def take(
-        self, name: str, alternatives: Sequence[str], default: str, spans: frozenset[Span] = frozenset()
+        self,
+        name: str,
+        alternatives: Sequence[str],
+        default: str,
+        spans: frozenset[Span] = frozenset(),
+        proposed: str | None = None,
     ) -> str:
-        """The alternative to take at a place called ``name``."""
+        """The alternative to take at a place called ``name``: as chosen, or ``proposed``, or the default."""
         known = self.asked.get(name)
         if known is not None:
             self.asked[name] = replace(known, places=known.places + 1, spans=known.spans | spans)
             return known.taken
-        taken = self.chosen.get(name, default)
+        taken = self.chosen.get(name, proposed or default)
         if taken not in alternatives:
             told = f"{taken!r} is chosen for the decision {name!r}, where there are {_listed(alternatives)}"
             self.notes.append(told)
@@ -92,10 +100,20 @@ def deciding(decisions: Decisions) -> Iterator[Decisions]:
         _IN_FORCE.reset(token)
 
 
+def kernel_cost() -> Callable[[Function], float] | None:
+    """What tells the cost of the kernel of a group, if there is a table in force that knows."""
+    table = _IN_FORCE.get()
+    return None if table is None else table.cost
+
+
 def decide(
-    kind: str, place: Callable[[], Sequence[Sequence[Call]]], alternatives: Sequence[str], default: str
+    kind: str,
+    place: Callable[[], Sequence[Sequence[Call]]],
+    alternatives: Sequence[str],
+    default: str,
+    proposed: str | None = None,
 ) -> str:
-    """Which of ``alternatives`` to take at a place.
+    """Which of ``alternatives`` to take at a place; ``proposed`` is what the pass would take by costs.
 
     ``place`` gives the calls there, in the parts that the decision is about; it is only asked where a table
     is in force. Places of equal operators, attributes and types are one decision.
@@ -106,7 +124,7 @@ def decide(
     parts = place()
     name = f"{kind} {' | '.join(map(_told, parts))}"
     spans = frozenset(call.span for part in parts for call in part if call.span is not None)
-    return table.take(name, alternatives, default, spans)
+    return table.take(name, alternatives, default, spans, proposed)
 
 
 def _told(calls: Sequence[Call]) -> str:

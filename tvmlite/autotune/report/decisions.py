@@ -13,10 +13,10 @@ HEADS = ("decision", "taken", "alternatives", "won")
 
 
 def table(records: Sequence[DecisionRecord]) -> list[str]:
-    """The lines of a table, what won most first; none if there are no records."""
-    if not records:
-        return []
+    """The lines of a table, what won most first; none if there is nothing to tell."""
     rows = [HEADS, *map(_cells, _ordered(records))]
+    if len(rows) == 1:
+        return []
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
@@ -24,12 +24,13 @@ def table(records: Sequence[DecisionRecord]) -> list[str]:
 
 
 def section(records: Sequence[DecisionRecord]) -> str:
-    """The same as a part of a page; empty if there are no records."""
-    if not records:
+    """The same as a part of a page; empty if there is nothing to tell."""
+    ordered = _ordered(records)
+    if not ordered:
         return ""
     head = "".join(f'<th scope="col">{name}</th>' for name in HEADS)
     rows = ""
-    for name, *cells in map(_cells, _ordered(records)):
+    for name, *cells in map(_cells, ordered):
         inside = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         rows += f'<tr><th scope="row">{escape(name)}</th>{inside}</tr>'
     body = f'<table class="tasks"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
@@ -43,13 +44,17 @@ def won(record: DecisionRecord) -> float:
 
 
 def _ordered(records: Sequence[DecisionRecord]) -> list[DecisionRecord]:
-    return sorted(records, key=lambda one: (-won(one), one.name))
+    """Those that something was measured of, or that are not as by default."""
+    telling = [one for one in records if one.costs or one.note or one.taken != one.default]
+    return sorted(telling, key=lambda one: (-won(one), one.name))
 
 
 def _cells(record: DecisionRecord) -> tuple[str, ...]:
     costs = ", ".join(f"{name} {text.seconds(record.cost(name))}" for name in record.costs)
     gain = record.note
-    if record.taken != record.default:
+    if record.taken != record.default and record.costs:
         share = won(record) / record.cost(record.default)
-        gain = f"{text.seconds(won(record))} ({text.percent(share)})" if record.costs else "not measured"
+        gain = f"{text.seconds(won(record))} ({text.percent(share)})"
+    elif record.taken != record.default:
+        gain = record.note or "not measured"
     return record.name, record.taken, costs, gain

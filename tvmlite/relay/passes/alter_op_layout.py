@@ -4,21 +4,25 @@ Values that must share a layout make a region: they are joined by operators that
 (``layout_rules``). Convolutions read either layout and so lie between regions. A region goes over to blocks
 if the element moves that this spares (a convolution stores vectors, a depthwise one or a pooling works on
 them) outweigh those at its borders, where ``layout_transform`` goes from one layout to the other.
+
+That is the rule. Each region is a decision (``relay.decisions``), and where costs of kernels are known the
+best for all regions together is proposed (``layout_program``).
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
 
 from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
+from tvmlite.relay.decisions import decide, kernel_cost
 from tvmlite.relay.infer import tensor_type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Module, Tuple
 from tvmlite.relay.op import make
 from tvmlite.relay.ops import windows
 from tvmlite.relay.passes import layout_rules as rules
+from tvmlite.relay.passes.layout_program import Cost, Program, Region
 from tvmlite.relay.passes.layout_rules import Tied
 
 BORDER_COST = 1.5
@@ -39,33 +43,18 @@ def alter_op_layout(target: Target) -> Callable[[Module], Module]:
 # --- regions ------------------------------------------------------------------------------------
 
 
-@dataclass(eq=False)
-class _Region:
-    """Values that have one layout; ``block`` is 0 as long as it is channels-first."""
-
-    values: dict[Expr, None] = field(default_factory=dict)
-    gain: float = 0
-    borders: dict[Expr, None] = field(default_factory=dict)
-    block: int = 0
-
-    def join(self, other: _Region) -> None:
-        self.values.update(other.values)
-        self.borders.update(other.borders)
-        self.gain += other.gain
-
-
 class _Regions:
     """The region of each value that may be in blocks, and how each call that deals in them does."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
-        self.of: dict[Expr, _Region] = {}
+        self.of: dict[Expr, Region] = {}
         self.convolutions: dict[Expr, None] = {}
         self.tied: dict[Expr, Tied] = {}
 
-    def add(self, value: Expr) -> _Region:
+    def add(self, value: Expr) -> Region:
         if value not in self.of:
-            self.of[value] = _Region({value: None})
+            self.of[value] = Region({value: None})
         return self.of[value]
 
     def tie(self, values: Iterable[Expr]) -> None:
@@ -83,8 +72,13 @@ class _Regions:
         """The block of channels that ``value`` is in; 0 for none."""
         return self.of[value].block if value in self.of else 0
 
-    def all(self) -> list[_Region]:
+    def all(self) -> list[Region]:
         return list(dict.fromkeys(self.of.values()))
+
+    def calls(self, region: Region) -> list[Call]:
+        """The calls that make the values of ``region``."""
+        made = (value for value in region.values if value in self.tied or value in self.convolutions)
+        return [value for value in made if isinstance(value, Call)]
 
 
 def _regions(body: Expr, target: Target) -> _Regions:
@@ -99,18 +93,43 @@ def _regions(body: Expr, target: Target) -> _Regions:
         elif (tied := rules.tied(node, lanes)) is not None:
             found.tied[node] = tied
             found.tie((node, *tied.ties))
-            assert isinstance(node, Call)
-            if not _is_elementwise(node):
+            if not rules.is_elementwise(node):
                 found.of[node].gain += _elements(node)
     _mark_borders(nodes, body, found)
-    for region in found.all():
-        region.block = _block(region, target)
+    _decide(found, target)
     return found
 
 
-def _is_elementwise(node: Call) -> bool:
-    """Whether vectors of pixels do for ``node`` as well as vectors of channels."""
-    return not str(node.op).startswith("nn.conv") and "pool" not in str(node.op)
+def _decide(found: _Regions, target: Target) -> None:
+    """Choose the block of each region: by the rule, by costs that are known, or as was decided."""
+    by_rule = {region: _block(region, target) for region in found.all()}
+    open_ = {region: _alternatives(region, block, target) for region, block in by_rule.items() if region.gain}
+    cost = kernel_cost()
+    proposed = {} if cost is None else _program(found, open_, cost).solve(by_rule)
+    for region, default in by_rule.items():
+        region.block = default
+        if region in open_:
+            names = {_name(block): block for block in open_[region]}
+            proposal = _name(proposed[region]) if region in proposed else None
+            taken = decide(
+                "layout", lambda own=region: [found.calls(own)], tuple(names), _name(default), proposal
+            )
+            region.block = names[taken]
+
+
+def _alternatives(region: Region, default: int, target: Target) -> list[int]:
+    """The blocks to decide between: none, whole vectors, halves of one, and the rule's."""
+    largest = _blocks(region, target)[-2:]
+    return sorted({0, default, *largest})
+
+
+def _program(found: _Regions, blocks: Mapping[Region, list[int]], cost: Cost) -> Program:
+    """What ``blocks`` of the regions would cost."""
+    return Program(blocks, found.of, tuple(found.convolutions), found.tied, found.target, cost)
+
+
+def _name(block: int) -> str:
+    return f"blocks of {block}" if block else "plain"
 
 
 def _mark_borders(nodes: list[Expr], body: Expr, found: _Regions) -> None:
@@ -130,14 +149,19 @@ def _mark_borders(nodes: list[Expr], body: Expr, found: _Regions) -> None:
         found.of[body].borders[body] = None
 
 
-def _block(region: _Region, target: Target) -> int:
+def _block(region: Region, target: Target) -> int:
     """The block of channels for ``region``: the one with the fewest vectors; 0 if blocks do not pay."""
     if region.gain <= BORDER_COST * sum(_elements(value) for value in region.borders):
         return 0
-    lanes = min(rules.lanes_of(value, target) for value in region.values)
     channels = [rules.channels_of(value) for value in region.values]
-    blocks = (block for block in (lanes // 4, lanes // 2, lanes) if block > 1)
+    blocks = (block for block in _blocks(region, target) if block)
     return min(blocks, key=lambda block: sum(-(-count // block) for count in channels), default=0)
+
+
+def _blocks(region: Region, target: Target) -> list[int]:
+    """The blocks that ``region`` can be in, 0 first."""
+    lanes = min(rules.lanes_of(value, target) for value in region.values)
+    return [0, *(block for block in (lanes // 4, lanes // 2, lanes) if block > 1)]
 
 
 def _elements(value: Expr) -> float:

@@ -163,6 +163,12 @@ def tied(node: Expr, lanes: int) -> Tied | None:
     return None
 
 
+def is_elementwise(node: Expr) -> bool:
+    """Whether vectors of pixels do for the tied call ``node`` as well as vectors of channels."""
+    assert isinstance(node, Call)
+    return not str(node.op).startswith("nn.conv") and "pool" not in str(node.op)
+
+
 def _ndim(node: Expr) -> int:
     return tensor_type_of(node).ndim
 
