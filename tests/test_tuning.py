@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import os
 import signal
@@ -26,7 +27,10 @@ from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Module
 from tvmlite.runtime.profile import Profile
-from tvmlite.tuning import TuningInterrupted, tune
+from tvmlite.tuning import TuningInterrupted
+
+tune = functools.partial(tvmlite.tune, decisions=False)
+"""Kernels only: what is decided of the graph is tested in ``test_deciding``."""
 
 
 def convolutions(rows: int | str = 12) -> onnx.ModelProto:
@@ -180,8 +184,7 @@ def _run(path: Path, delay: float = 0.0, resume: bool = False) -> subprocess.Pop
     script = f"""
 import sys, time
 sys.path[:0] = {[str(Path(__file__).parent)]!r}
-from test_tuning import MadeUpMachine, MadeUpModel, convolutions
-from tvmlite.tuning import TuningInterrupted, tune
+from test_tuning import MadeUpMachine, MadeUpModel, convolutions, tune
 from tvmlite.relay.frontend import from_onnx
 
 class Slow(MadeUpMachine):
