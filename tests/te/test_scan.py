@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tvmlite
-from tvmlite import te
+from tvmlite import runtime, te
 from tvmlite.core.errors import ExecutionError, ScheduleError, TensorExpressionError
 
 
@@ -51,6 +51,32 @@ def test_rows_are_computed_one_after_the_other_in_one_array(loops: Any, run: Any
     )
     x = np.random.rand(7, 5).astype("f4")
     holds(s, [X, S], run, x, np.cumsum(x, 0))
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("target", ["native", "c"])
+def test_threads_that_share_a_turn_see_the_whole_row_before(target: str) -> None:
+    W, X = te.placeholder((40, 40), name="W"), te.placeholder((30, 40), name="X")
+    state, k = te.placeholder((30, 40), name="state"), te.reduce_axis((0, 40), name="k")
+    init = te.compute((1, 40), lambda _, i: X[0, i], name="init")
+    product = te.compute((30, 40), lambda t, i: te.sum(W[i, k] * state[t - 1, k], k), name="product")
+    update = te.compute((30, 40), lambda t, i: product[t, i] + X[t, i], name="update")
+    S = te.scan(init, update, state, inputs=[W, X])
+    s = te.create_schedule(S.op)
+    outer, _ = s[update].split(update.op.axis[1], factor=8)
+    s[update].parallel(outer)
+    s[product].compute_at(s[update], outer)
+    made = tvmlite.build(s, [W, X, S], target=target, name="recurrence")
+    random = np.random.default_rng(0)
+    w, x = random.uniform(-0.1, 0.1, (40, 40)).astype("f4"), random.uniform(-1, 1, (30, 40)).astype("f4")
+    wanted = x.astype(np.float64)
+    for t in range(1, 30):
+        wanted[t] += w @ wanted[t - 1]
+
+    for count in (1, 2, 3):
+        runtime.set_num_threads(count)
+        for _ in range(5):
+            np.testing.assert_allclose(made(w, x), wanted, rtol=1e-4, atol=1e-5)
 
 
 def test_symbolic_rows_and_a_reader(run: Any) -> None:

@@ -84,6 +84,9 @@ def scan(
 
     Stages that the update reads, and that read the state, are computed at each turn; they may be moved to
     loops of the update's.
+
+    ``s[step].parallel(axis)`` shares each turn among threads. A turn costs a quarter of a microsecond more
+    then, and a thread has the same part of the axis at every turn: what it reads each time stays in its cache.
     """
     span = Span.of_caller()
     several = isinstance(init, (list, tuple))

@@ -33,7 +33,7 @@ SAMPLES = 4
 """Samples that are multiplied with weights read once, at most."""
 
 SUMS = 8
-"""Sums that are added to by turns, at least: an addition need not wait for the one before."""
+"""Vectors that are added to by turns, about: an addition need not wait for the one before."""
 
 WORTH = 2000
 """Cycles of a thread's work in one step that are worth handing to it."""
@@ -191,8 +191,11 @@ class Steps:
             )
 
         def turn(n: e.Expr) -> loop.Stmt:
-            first = (n + ats[0].now * (whole - 1 - n * 2)) * total.chains
-            return loop.sequence(*(added(first + chain, chain) for chain in range(total.chains)))
+            places = [n * total.chains + chain for chain in range(total.chains)]
+            last = whole * total.chains - 1
+            return loop.sequence(
+                *(added(k + ats[0].now * (last - k * 2), chain) for chain, k in enumerate(places))
+            )
 
         rest = [added(loops.index(k), 0) for k in range(whole * total.chains, self.size)]
         body = loop.sequence(*total.cleared(), loops.over(whole, turn, "k"), *rest, *total.stored(sums))
@@ -344,7 +347,7 @@ class _Total:
 
     def __init__(self, ats: Sequence[At], gates: range, lanes: int, dtype: str) -> None:
         self.ats, self.gates, self.lanes = ats, gates, lanes
-        self.chains = -(-SUMS * LANES // (len(ats) * len(gates) * lanes))
+        self.chains = max(1, SUMS * LANES // (len(ats) * len(gates) * lanes))
         self.buffer = loops.buffer("total", (self.chains * len(ats) * len(gates), lanes), dtype)
 
     def place(self, chain: int, sample: int, gate: int) -> int:
