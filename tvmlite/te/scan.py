@@ -86,7 +86,7 @@ def scan(
     loops of the update's.
 
     ``s[step].parallel(axis)`` shares each turn among threads. A turn costs a quarter of a microsecond more
-    then, and a thread has the same part of the axis at every turn: what it reads each time stays in its cache.
+    then, and a thread has the same part of the axis each time: what it reads again stays in its cache.
     """
     span = Span.of_caller()
     several = isinstance(init, (list, tuple))
