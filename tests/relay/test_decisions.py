@@ -15,7 +15,7 @@ from tvmlite.relay import passes
 from tvmlite.relay.decisions import Decisions, decide, deciding
 from tvmlite.relay.infer import tensor_type_of
 from tvmlite.relay.interpret import interpret
-from tvmlite.relay.ir import Call, Expr, Function, Module, constant, var
+from tvmlite.relay.ir import Call, Expr, Function, Module, Tuple, constant, var
 from tvmlite.relay.kernels import fused_groups
 from tvmlite.relay.op import make
 from tvmlite.relay.ops import windows
@@ -192,3 +192,31 @@ def test_decisions_nobody_asked_for_or_that_cannot_be_are_errors() -> None:
         tvmlite.compile(module, decisions={"fuse nn.conv": "apart"})
     with pytest.raises(InputError, match=r"is 'never', expected 'joined', 'apart'"):
         tvmlite.compile(module, decisions={name: "never"})
+
+
+def test_what_several_kernels_read_may_be_computed_in_each() -> None:
+    x = var("x", (4, 64))
+    top = make("sigmoid", make("multiply", x, const()))
+    body = make("subtract", top, make("sum", top, axis=1, keepdims=True))
+    module = Module({"main": Function((x,), body)})
+    before, table = fused(module)
+    (name,) = (one for one in table.asked if one.startswith("again "))
+
+    after, _ = fused(module, {name: "in each reader"})
+
+    assert operators_of(before) == [["multiply", "sigmoid"], ["sum"], ["subtract"]]
+    assert operators_of(after) == [["multiply", "sigmoid", "sum"], ["multiply", "sigmoid", "subtract"]]
+    np.testing.assert_allclose(answer(after), answer(module), rtol=1e-5)
+
+
+@pytest.mark.parametrize("reader", ["nn.softmax", "copy"])
+def test_nothing_is_computed_again_for_who_cannot_take_it_in(reader: str) -> None:
+    """Softmax is a kernel of its own; and what is an output is stored anyway."""
+    x = var("x", (4, 64))
+    top = make("sigmoid", x)
+    parts = [make(reader, top), make("sum", top, axis=1, keepdims=True)]
+    module = Module({"main": Function((x,), Tuple((*parts, top) if reader == "copy" else tuple(parts)))})
+
+    _, table = fused(module)
+
+    assert not any(name.startswith("again ") for name in table.asked)

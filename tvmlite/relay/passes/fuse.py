@@ -8,10 +8,11 @@ every operator on the paths between is willing, by the fusion classes of the ope
   reductions, and the tails of anchors;
 - injective operators join injective consumers and reductions, after all of the above.
 
-Each operator ends in exactly one group, so nothing is computed twice. A group has one result. Operators
-with tuples for results, and the arguments of operators that take a tuple, stay apart.
+Each operator ends in exactly one group, so nothing is computed twice, but where that was decided
+(``relay.decisions``): cheap operators that several kernels read may be computed in each of those. A group has
+one result. Operators with tuples for results, and the arguments of operators that take a tuple, stay apart.
 
-Where it may pay to stay apart all the same it is a decision (``relay.decisions``), joined by default: the
+Where it may pay to stay apart all the same it is a decision too, joined by default: the
 tail of an anchor reads another value of its size, which another anchor may be waiting to be added to; or
 elements are read more than once, or in another order than they are made in.
 """
@@ -38,17 +39,22 @@ SMALL_CONSTANT = 4
 """A constant of at most so many elements is written into the kernel; others are its arguments."""
 
 JOINED, APART = "joined", "apart"
-"""The alternatives of a decision."""
+"""The alternatives of whether to join."""
+
+ONCE, AGAIN = "once", "in each reader"
+"""The alternatives for what several kernels read."""
 
 
 @graph_pass
 def fuse(body: Expr) -> Expr:
     """Wrap every operator call in a ``Primitive`` function, together with those that fuse with it."""
     nodes = _graph(body)
-    groups = _Groups(nodes)
-    for phase in range(2):
-        for node in nodes:
-            _try(node, groups, phase)
+    groups = _grouped(nodes)
+    again = _recomputed(nodes, groups)
+    if again:
+        body = _copied(body, again)
+        nodes = _graph(body)
+        groups = _grouped(nodes)
     return _rebuild(body, groups) if nodes else body
 
 
@@ -173,6 +179,50 @@ class _Groups:
         """The nodes of each group, producers first, by the call that gives the group's result."""
         sinks = dict.fromkeys(map(self.sink, self._into))
         return {sink.call: sorted(self._members[sink], key=lambda one: one.index) for sink in sinks}
+
+
+def _grouped(nodes: list[_Node]) -> _Groups:
+    """The groups of ``nodes``."""
+    groups = _Groups(nodes)
+    for phase in range(2):
+        for node in nodes:
+            _try(node, groups, phase)
+    return groups
+
+
+def _recomputed(nodes: list[_Node], groups: _Groups) -> dict[Call, list[Call]]:
+    """The operators of groups that were decided to be computed in each reader, by the call that is read.
+
+    It is a question where a group is element-wise and its readers, in several groups, all take it in.
+    """
+    found: dict[Call, list[Call]] = {}
+    for node in nodes:
+        readers = {groups.sink(reader): reader.call for reader, _ in node.readers}
+        willing = all(reading <= Fuse.COMM_REDUCE for _, reading in node.readers)
+        stored = groups.sink(node) is node and len(readers) > 1 and not node.escapes
+        if stored and willing and groups.kind(node) <= Fuse.BROADCAST and not is_view(node.call):
+            own = [one.call for one in groups.joined({node})]
+            parts = [own, *([call] for call in readers.values())]
+            if decide("again", lambda parts=parts: parts, (ONCE, AGAIN), ONCE) == AGAIN:
+                found[node.call] = own
+    return found
+
+
+def _copied(body: Expr, again: dict[Call, list[Call]]) -> Expr:
+    """``body`` with a copy of the operators for each reader of those that are computed ``again``."""
+    done: dict[Expr, Expr] = {}
+
+    def argument(value: Expr) -> Expr:
+        made = dict[Expr, Expr]()
+        for call in again.get(value, ()):  # type: ignore[call-overload]
+            args = tuple(made.get(arg, done.get(arg, arg)) for arg in call.args)
+            made[call] = Call(call.op, args, call.attrs, call.span)
+        return made.get(value, done[value])
+
+    for expr in postorder(body):
+        assert isinstance(expr, Expr)
+        done[expr] = expr.map_children(argument)
+    return done[body]
 
 
 def _try(node: _Node, groups: _Groups, phase: int) -> None:
