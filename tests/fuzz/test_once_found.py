@@ -236,3 +236,10 @@ def test_the_larger_of_floats_may_be_part_of_integers() -> None:
     for stage in (s[c], s[d]):
         stage.vectorize(stage.op.axis[0])
     check(s)
+
+
+def test_the_least_numbers_of_bfloat16_may_become_0() -> None:
+    a = te.placeholder((4, 16), "bfloat16", name="A")
+    k = te.reduce_axis((0, 1), name="k")
+    b = te.compute((4, 16), lambda i, j: te.sum(a[i, j + k], axis=k), name="B")
+    check(te.create_schedule(b.op), data="wide", seed=126)

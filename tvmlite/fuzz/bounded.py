@@ -27,12 +27,19 @@ class Bounded:
     """Elements of ``dtype``, floats as ``WIDE``; the true ones differ by at most ``error``.
 
     An ``error`` of infinity says that nothing is known, NaN that the value comes from an access out of
-    bounds. An ``error`` of 0 says exactly this value (but for the sign of a zero), NaN and infinities too.
+    bounds. An ``error`` of 0 says exactly this value (but for the sign of a zero), NaN and infinities too:
+    none of a bfloat16 that is subnormal, of which an instruction makes 0.
     """
 
     value: np.ndarray
     error: np.ndarray
     dtype: str
+
+    def __post_init__(self) -> None:
+        if self.dtype == "bfloat16":
+            small = (self.value != 0) & (np.abs(self.value) < least(self.dtype)) & (self.error == 0)
+            if small.any():
+                object.__setattr__(self, "error", np.where(small, least(self.dtype), self.error))
 
     @property
     def is_float(self) -> bool:

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.fuzz.bounded import Bounded, lowest_bit, mantissa, rounded, unit
+from tvmlite.fuzz.bounded import Bounded, least, lowest_bit, mantissa, rounded, unit
 
 
 def fits(terms: Bounded, size: np.ndarray) -> np.ndarray:
     """Whether sums of the terms, whose magnitudes add up to ``size``, are exact in any order."""
     step = lowest_bit(terms.value).min(-1, initial=np.inf)
-    return (size == 0) | (np.isfinite(size) & (size / step <= 2.0 ** mantissa(terms.dtype)))
+    exact = np.isfinite(size) & (size / step <= 2.0 ** mantissa(terms.dtype))
+    if terms.dtype == "bfloat16":
+        exact = exact & (step >= least(terms.dtype))  # no sum on the way is subnormal
+    return (size == 0) | exact
 
 
 def joined(terms: Bounded, start: Bounded) -> Bounded:
