@@ -38,6 +38,7 @@ from tvmlite.relay.passes.fuse import fuse, separate
 from tvmlite.relay.passes.hoist_views import hoist_views
 from tvmlite.relay.passes.infer_types import infer_types
 from tvmlite.relay.passes.materialize_outputs import materialize_outputs
+from tvmlite.relay.passes.narrow_links import narrow_links
 from tvmlite.relay.passes.pack_weights import pack_weights
 from tvmlite.relay.passes.recognize_activations import recognize_activations
 from tvmlite.relay.passes.recognize_attention import recognize_attention
@@ -87,6 +88,8 @@ def pipeline(
         winograd = [apply_winograd(error_bound)] if error_bound else []
         passes += [alter_op_layout(target), *winograd, simplify_expr, fold_constant, pack_weights(target)]
     passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
+    if opt_level >= 2 and precision != "float32":
+        passes += [narrow_links(precision)]
     if opt_level >= 2:
         passes += [hoist_views, reuse_operands]
     return Pipeline(passes, verify)
@@ -107,6 +110,7 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         hoist_views,
         infer_types,
         materialize_outputs,
+        narrow_links(),
         recognize_activations,
         recognize_attention,
         recognize_norms,

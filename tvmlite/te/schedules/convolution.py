@@ -114,7 +114,9 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     }
     parallel, least = worth_threads(work_of(anchor)), 0 if tail == GUARD else 1
     ahead = parallel and _in_panels(anchor, blocks)
-    grain = len(loops) - 1 if ahead else 0 if _few_rows(anchor) else 1
+    paired = bool(dict(anchor.attrs).get("paired"))
+    whole_panels = ahead and not paired  # of pairs, threads take tiles: ResNet-50 in 17.8 ms, not in 19.7
+    grain = len(loops) - 1 if whole_panels else 0 if ahead or _few_rows(anchor) else 1
     place = shared_out(group, stage, [batch], loops, panels, parallel, grain, least)
     accumulate(group, anchor, stage, place, ahead)
     finish(group, host)
