@@ -30,6 +30,8 @@ def small_matmul(n: int, m: int, k: int) -> tuple[te.Schedule, list[te.Tensor]]:
 class MadeUpMachine:
     """A runner whose times follow from the code alone; it counts calls, and can be interrupted."""
 
+    threads = 0
+
     def __init__(self, stop_after: int | None = None, error: str = "") -> None:
         self.calls, self.stop_after, self.error = 0, stop_after, error
         self.tasks: list[str] = []

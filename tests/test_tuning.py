@@ -21,6 +21,7 @@ from made_up_tuning import MadeUpMachine
 from onnx import TensorProto, helper, numpy_helper
 
 import tvmlite
+from tvmlite import runtime
 from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
 from tvmlite.core.errors import ExecutionError, InputError
@@ -354,6 +355,8 @@ def good(module: Module, tmp_path_factory: pytest.TempPathFactory) -> list[dict[
         ({"config": {"rule": ["ot", "no such"]}}, "a record has knobs that are not of this"),
         ({"task": ["fused", ["__import__('os').abort()"]]}, "a record's task is none: "),
         ({"task": ["fused", []]}, "tasks of other kinds"),
+        ({"threads": 63}, r"records were measured with 63 threads, here are \d+: skipped"),
+        ({"threads": -1}, "lines are no records; line 1: threads is -1, expected 0 or more"),
     ],
 )
 def test_records_that_cannot_be_used_are_told(
@@ -369,6 +372,25 @@ def test_records_that_cannot_be_used_are_told(
     assert all(one.task.config is None for one in lib.kernels)
     assert lib.kernel_names == tvmlite.compile(module).kernel_names
     assert str(warned[0].message) in str(lib.report)
+
+
+@pytest.mark.usefixtures("threads")
+def test_records_count_for_the_number_of_threads_they_were_measured_with(
+    module: Module, good: list[dict[str, object]], tmp_path: Path
+) -> None:
+    path = tmp_path / "tune.jsonl"
+    path.write_text("".join(json.dumps(line | {"threads": 1}) + "\n" for line in good))
+
+    runtime.set_num_threads(1)
+    tuned = tvmlite.compile(module, records=path)
+    runtime.set_num_threads(2)
+    with pytest.warns(
+        UserWarning, match=f"{len(good)} records were measured with 1 threads, here are 2: skip"
+    ):
+        untuned = tvmlite.compile(module, records=path)
+
+    assert any(one.task.config is not None for one in tuned.kernels)
+    assert all(one.task.config is None for one in untuned.kernels)
 
 
 def test_a_kernel_without_a_record_is_an_error_where_it_must_be_tuned(

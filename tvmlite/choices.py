@@ -25,6 +25,7 @@ from tvmlite.relay.ir import Function
 from tvmlite.relay.kernels import operator_names
 from tvmlite.relay.lower import anchor
 from tvmlite.relay.types import TensorType
+from tvmlite.runtime.threads import num_threads
 from tvmlite.te.space import ConfigEntity, create
 
 TUNED, DEFAULT, FIXED = "tuned", "default", "fixed"
@@ -81,7 +82,11 @@ class Choices:
         name = str(records) if isinstance(records, (str, Path)) else "the records"
         made = Choices(target, notes=[f"{name}: {note}" for note in _unusable(loaded, target)])
         made.given = bool(loaded.records) or not loaded.decisions
-        usable = [r for r in rec.usable(loaded, target) if r.code == VERSION and tasks.is_of_group(r.task)]
+        usable = [
+            r
+            for r in rec.usable(loaded, target)
+            if r.code == VERSION and tasks.is_of_group(r.task) and r.threads in (0, num_threads())
+        ]
         made.comparisons = rec.comparisons(usable)
         made.decisions = latest(loaded.decisions, target, VERSION)
         for note in made.notes:
@@ -194,6 +199,12 @@ def _unusable(loaded: rec.Records, target: Target) -> list[str]:
     if old:
         count = sum(r.code != VERSION for r in everything)
         notes.append(f"{count} records are of another version, the first {old[0]!r}, not {VERSION}: skipped")
+    here = num_threads()
+    elsewhere = sorted({r.threads for r in loaded} - {0, here})
+    if elsewhere:
+        count = sum(r.threads in elsewhere for r in loaded)
+        told = ", ".join(map(str, elsewhere))
+        notes.append(f"{count} records were measured with {told} threads, here are {here}: skipped")
     others = sum(not tasks.is_of_group(r.task) for r in loaded)
     if others:
         notes.append(f"{others} records are of tasks of other kinds than a model's kernels: skipped")

@@ -76,7 +76,8 @@ def compile(
 
     ``records``, a file of ``tune``'s or the records themselves, say how kernels are best scheduled on this
     machine, and which way the graph passes go best; the report tells which kernels had none, and what that is
-    expected to cost. ``require_tuned`` makes it an InputError.
+    expected to cost. ``require_tuned`` makes it an InputError. Those measured with another number of threads
+    than ``runtime.num_threads()`` prove nothing here: they are told, and not used.
 
     ``decisions`` are alternatives that graph passes take, over those of the records: what they ask for is in
     ``report.decisions``, by the name that stands there. Any other name is an InputError. With

@@ -25,6 +25,7 @@ from tvmlite.relay import tasks
 from tvmlite.relay.ir import Function
 from tvmlite.relay.kernels import KernelTask, kernel_tasks
 from tvmlite.runtime import timing
+from tvmlite.runtime.threads import num_threads
 from tvmlite.te.space import ConfigEntity
 from tvmlite.whole_model import FEWEST, Run, Turns, in_turns, positions, rounds, seconds_of_call
 
@@ -206,6 +207,7 @@ class Judge:
                 origin=rec.FINAL,
                 code=VERSION,
                 time=round(time.time(), 3),
+                threads=num_threads(),
             )
             for config, costs in zip((task.default, *case.finalists), case.costs, strict=True)
         ]

@@ -17,7 +17,7 @@ class Remembered:
     """
 
     def __init__(self, path: Path, machine: LocalRunner) -> None:
-        self.machine, self.path = machine, path
+        self.machine, self.path, self.threads = machine, path, machine.threads
         self.known: dict[str, Outcome] = {}
         self.measured = 0
         if path.exists():

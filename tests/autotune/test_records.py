@@ -71,6 +71,14 @@ def test_a_missing_field_is_named() -> None:
         rec.Record.from_json(json.dumps(fields))
 
 
+def test_a_record_without_threads_is_of_an_unknown_number() -> None:
+    fields = json.loads(record(threads=2).to_json())
+    assert rec.Record.from_json(json.dumps(fields)).threads == 2
+    del fields["threads"]
+
+    assert rec.Record.from_json(json.dumps(fields)).threads == 0
+
+
 def test_damaged_lines_are_told_and_skipped(tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     good = record().to_json().encode()

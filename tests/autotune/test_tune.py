@@ -55,6 +55,20 @@ def test_a_run_that_was_cut_short_ends_as_if_it_had_not_been(task: Task, tmp_pat
     assert [str(r.config) for r in rec.load(cut)] == [str(r.config) for r in rec.load(whole)]
 
 
+def test_what_was_measured_with_other_threads_is_measured_again(task: Task, tmp_path: Path) -> None:
+    first, again, other = MadeUpMachine(), MadeUpMachine(), MadeUpMachine()
+    first.threads = again.threads = 1
+    other.threads = 2
+    path = tmp_path / "tune.jsonl"
+
+    autotune.tune(task, path, trials=12, runner=first, tuner="random")
+    autotune.tune(task, path, trials=12, runner=again, tuner="random", resume=True)
+    autotune.tune(task, path, trials=12, runner=other, tuner="random", resume=True)
+
+    assert (first.calls, again.calls, other.calls) == (12, 0, 12)
+    assert {r.threads for r in rec.load(path)} == {1, 2}
+
+
 def test_the_default_stays_where_nothing_is_quicker_beyond_doubt(task: Task) -> None:
     class Even(MadeUpMachine):
         def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:

@@ -62,6 +62,14 @@ def test_what_failed_is_counted_and_no_time_is_made_up(task: Task) -> None:
     assert watch.rows() == [("tests.matmul(16, 16, 16)", "8", "8", "", "", "", "")]
 
 
+def test_no_share_of_the_peak_is_more_than_all_of_it(task: Task) -> None:
+    watch = Watch(trials=16, peak=1.0, stream=io.StringIO())
+
+    run(task, watch)
+
+    assert watch.rows()[0][4] == "100%"
+
+
 def test_time_left_is_told_in_minutes() -> None:
     assert Watch(budget=600, stream=io.StringIO()).left() == "10:00 left"
 

@@ -107,7 +107,7 @@ class Search:
         self.tuner, self.runner = tuner, runner
         self.progress = Progress(task, min(trials, len(task.config_space)), weight)
         self.default = task.default
-        self.earlier = {(r.origin, r.trial, _unnumbered(r.config)): r for r in known if _is_of(r, tuner)}
+        self.earlier = {(r.origin, r.trial, _unnumbered(r.config)): r for r in known if self._is_mine(r)}
         self._exhausted = False
         self._prepared = False
 
@@ -161,10 +161,18 @@ class Search:
             self._prepare()
             outcomes = self.runner.compare(task.key, [one.candidate for _, one in built])
             records = [
-                _record(self.tuner, config, outcome, one.trace, FINAL, trial)
+                _record(self, config, outcome, one.trace, FINAL, trial)
                 for (config, one), outcome in zip(built, outcomes, strict=True)
             ]
         return _winner_first(records, self.default), is_new
+
+    def _is_mine(self, record: Record) -> bool:
+        """Whether ``record`` is of an earlier run of this search."""
+        tuner = self.tuner
+        return record.origin in (tuner.name, FINAL) and (
+            (record.task_key, record.target, record.seed, record.threads)
+            == (tuner.task.key, str(tuner.task.target), tuner.seed, self.runner.threads)
+        )
 
     def _prepare(self) -> None:
         if not self._prepared:
@@ -240,7 +248,7 @@ class _Batch:
                 trace = () if built is None else built.trace
                 if outcome.costs and outcome.busy == outcome.busy:  # not NaN
                     self.search.progress.busy.append(min(outcome.busy, 1.0))
-                record = _record(tuner, config, outcome, trace, tuner.name, trial)
+                record = _record(self.search, config, outcome, trace, tuner.name, trial)
                 new.append(record)
             else:
                 record = outcome
@@ -273,8 +281,9 @@ def _winner_first(records: Sequence[Record], default: ConfigEntity) -> list[Reco
 
 
 def _record(
-    tuner: Proposer, config: ConfigEntity, outcome: Outcome, trace: tuple[str, ...], origin: str, trial: int
+    search: Search, config: ConfigEntity, outcome: Outcome, trace: tuple[str, ...], origin: str, trial: int
 ) -> Record:
+    tuner = search.tuner
     return Record(
         (tuner.task.name, tuple(encode_args(tuner.task.args))),
         str(tuner.task.target),
@@ -288,6 +297,7 @@ def _record(
         origin,
         VERSION,
         round(time.time(), 3),
+        search.runner.threads,
         trace,
     )
 
@@ -298,14 +308,6 @@ def _different(configs: Sequence[ConfigEntity]) -> list[ConfigEntity]:
     for config in configs:
         found.setdefault(_unnumbered(config), config)
     return list(found.values())
-
-
-def _is_of(record: Record, tuner: Proposer) -> bool:
-    return record.origin in (tuner.name, FINAL) and (record.task_key, record.target, record.seed) == (
-        tuner.task.key,
-        str(tuner.task.target),
-        tuner.seed,
-    )
 
 
 def _unnumbered(config: ConfigEntity) -> str:

@@ -36,7 +36,8 @@ class Record:
     ``task`` is the name and the arguments in JSON's types, ``target`` the machine as a target string,
     ``costs`` the seconds of each run of a call (none if there is an ``error``, one of ``ERRORS``, told in
     ``message``), ``verified`` whether its answer was held against the reference, ``trial`` its number in the
-    run with ``seed``, ``origin`` who proposed it, ``time`` when it was made, seconds since 1970.
+    run with ``seed``, ``origin`` who proposed it, ``time`` when it was made, seconds since 1970, ``threads``
+    how many it was timed with, 0 if that is not told.
     """
 
     task: tuple[str, tuple[Any, ...]]
@@ -51,6 +52,7 @@ class Record:
     origin: str = ""
     code: str = ""
     time: float = 0.0
+    threads: int = 0
     trace: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -84,6 +86,7 @@ class Record:
             "origin": self.origin,
             "code": self.code,
             "time": self.time,
+            "threads": self.threads,
             "trace": list(self.trace),
         }
         return json.dumps(fields, allow_nan=False)
@@ -107,9 +110,10 @@ class Record:
         if not isinstance(fields, dict) or fields.get("v") != VERSION:
             raise ParseError(f"not a record of version {VERSION}")
         unknown = sorted(fields.keys() - _FIELDS.keys())
-        missing = sorted(_FIELDS.keys() - fields.keys())
+        missing = sorted(_FIELDS.keys() - fields.keys() - _LATER.keys())
         if unknown or missing:
             raise ParseError(f"unknown fields {unknown}" if unknown else f"fields {missing} are missing")
+        fields = _LATER | fields
         for name, kind in _FIELDS.items():
             if not isinstance(fields[name], kind) or (isinstance(fields[name], bool) and kind is not bool):
                 raise ParseError(f"field {name!r} is {fields[name]!r}")
@@ -130,8 +134,12 @@ _FIELDS: dict[str, Any] = {
     "origin": str,
     "code": str,
     "time": (int, float),
+    "threads": int,
     "trace": list,
 }
+
+_LATER: dict[str, Any] = {"threads": 0}
+"""Fields that the first records did not have, and what these say."""
 
 
 @dataclass(frozen=True)
@@ -288,6 +296,8 @@ def _decoded(fields: dict[str, Any]) -> Record:
     for cost in costs:
         if isinstance(cost, bool) or not isinstance(cost, (int, float)) or not 0 < cost < math.inf:
             raise ParseError(f"cost {cost!r} is no positive number of seconds")
+    if fields["threads"] < 0:
+        raise ParseError(f"threads is {fields['threads']}, expected 0 or more")
     if fields["error"] not in ERRORS:
         raise ParseError(f"error is {fields['error']!r}, expected one of {', '.join(filter(None, ERRORS))}")
     if not all(isinstance(step, str) for step in fields["trace"]):
@@ -309,5 +319,6 @@ def _decoded(fields: dict[str, Any]) -> Record:
         fields["origin"],
         fields["code"],
         float(fields["time"]),
+        fields["threads"],
         tuple(fields["trace"]),
     )

@@ -117,7 +117,8 @@ def tune(
         learn_from = rec.load(learn_from).records
     listeners = [*callbacks, *([] if records is None else [callback.log_to_file(records)])]
     machine = runner or LocalRunner()
-    kind = _kind(tuner, tasks, seed, [*earlier, *learn_from])
+    known = [r for r in (*earlier, *learn_from) if r.threads in (0, machine.threads)]
+    kind = _kind(tuner, tasks, seed, known)
     searches = [
         engine.Search(
             kind(task), machine, trials or len(task.config_space), earlier if resume else (), weight

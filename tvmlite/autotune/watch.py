@@ -73,6 +73,8 @@ class Watch:
 
     def __call__(self, progress: Progress, new: Sequence[Record]) -> None:
         self.tasks[progress.task.key] = progress
+        if self.peak is not None:  # what was seen can be done: the peak was measured at a bad moment
+            self.peak = max(self.peak, progress.best_flops)
         if self._live is not None:
             self._live.update(self._table())
         elif time.monotonic() - self._told >= SECONDS:

@@ -19,6 +19,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, help="model.so, model.c or model.h")
     common.records_option(parser)
     parser.add_argument(
+        "--threads",
+        type=int,
+        help="of the records, take those measured with so many (default: TVMLITE_NUM_THREADS, or all)",
+    )
+    parser.add_argument(
         "--require-tuned", action="store_true", help="a kernel without a record is an error (needs --records)"
     )
     parser.add_argument("--report", action="store_true", help="print a line for each kernel")
@@ -34,6 +39,7 @@ def main(options: argparse.Namespace) -> int:
     """Carry the command out."""
     if options.require_tuned and options.records is None:
         raise InputError("--require-tuned needs --records: without them nothing is tuned")
+    common.set_threads(options)
     start = time.perf_counter()
     lib = common.compile_model(options)
     lib.export(options.output)

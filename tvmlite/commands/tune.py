@@ -52,7 +52,7 @@ def main(options: argparse.Namespace) -> int:
         raise
     print(tuned)
     if options.report is not None:
-        _write_report(options, tuned, peak)
+        _write_report(options, tuned, watch.peak or peak)
         print(f"{options.report}: what came of it")
     print(f"{options.output}: take it with tvmlite compile {options.model} --records {options.output}")
     return 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 from tvmlite.te.visualizer import limits
 
 
@@ -19,6 +22,13 @@ def test_the_roofline_is_the_slower_of_arithmetic_and_memory() -> None:
 
     assert found.seconds(1000, 10) == 10
     assert found.seconds(10, 1000) == 100
+
+
+def test_a_thread_that_had_to_wait_was_not_slow() -> None:
+    with ThreadPoolExecutor(2) as pool:
+        seconds = limits._timed(pool, 2, lambda turns, _: time.sleep(0.05), 1)
+
+    assert seconds < 0.04
 
 
 def test_integers_and_doubles_have_limits_of_their_own() -> None:

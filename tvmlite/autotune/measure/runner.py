@@ -39,7 +39,12 @@ class Outcome:
 
 
 class Runner(Protocol):
-    """A machine to measure on. ``LocalRunner`` is this one; others can be made by these four methods."""
+    """A machine to measure on. ``LocalRunner`` is this one; others can be made by these four methods.
+
+    ``threads`` is how many candidates are run with, 0 if nobody knows.
+    """
+
+    threads: int
 
     def prepare(self, task: str, reference: Candidate, seed: int) -> None:
         """Tell the machine what ``task`` computes: ``reference`` is right, on arrays made from ``seed``."""

@@ -65,12 +65,16 @@ def _rate(pool: ThreadPoolExecutor, threads: int, run: Callable[[int, int], obje
 
 
 def _timed(pool: ThreadPoolExecutor, threads: int, run: Callable[[int, int], object], turns: int) -> float:
-    start = time.perf_counter()
-    waiting = [pool.submit(run, turns, number) for number in range(threads - 1)]
-    run(turns, threads - 1)
-    for one in waiting:
-        one.result()
-    return time.perf_counter() - start
+    """Seconds of ``turns`` turns on each of ``threads`` at once: the processor's time of the slowest, which no
+    other process is part of."""
+
+    def one(number: int) -> float:
+        start = time.thread_time()
+        run(turns, number)
+        return time.thread_time() - start
+
+    waiting = [pool.submit(one, number) for number in range(threads - 1)]
+    return max([one(threads - 1), *(other.result() for other in waiting)])
 
 
 def _multiply_add(used: Sequence[str], target: Target) -> tuple[str, str, int]:
