@@ -213,11 +213,11 @@ def _copied(body: Expr, again: dict[Call, list[Call]]) -> Expr:
     done: dict[Expr, Expr] = {}
 
     def argument(value: Expr) -> Expr:
-        made = dict[Expr, Expr]()
+        copies: dict[Expr, Expr] = {}
         for call in again.get(value, ()):  # type: ignore[call-overload]
-            args = tuple(made.get(arg, done.get(arg, arg)) for arg in call.args)
-            made[call] = Call(call.op, args, call.attrs, call.span)
-        return made.get(value, done[value])
+            args = tuple(copies[arg] if arg in copies else done[arg] for arg in call.args)
+            copies[call] = Call(call.op, args, call.attrs, call.span)
+        return copies.get(value, done[value])
 
     for expr in postorder(body):
         assert isinstance(expr, Expr)
