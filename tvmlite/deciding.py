@@ -31,7 +31,7 @@ from tvmlite.relay.ir import Call
 from tvmlite.runtime import timing
 from tvmlite.runtime.threads import num_threads
 from tvmlite.te.visualizer import text
-from tvmlite.whole_model import Run, Turns, in_turns
+from tvmlite.whole_model import Run, Turns, in_turns, ratios
 
 TRIAL_SECONDS = 1.0
 """How long an alternative is run beside what it may replace."""
@@ -232,12 +232,9 @@ class Decider:
         turns = in_turns(self.base, lib, self.inputs, 2 * TRIAL_SECONDS, self.run)
         if turns.is_better and self._gap(lib) <= self.tolerance:
             return Decided(lib, turns, records, untried)
-        back = [
-            one if one.taken == one.default else replace(one, taken=one.default, note=NOT_TOGETHER)
-            for one in records
-        ]
+        back = tuple(_taken_back(one) for one in records)
         rec.append(self.path, [new for new, old in zip(back, records, strict=True) if new is not old])
-        return Decided(self.base, None, tuple(back), untried)
+        return Decided(self.base, None, back, untried)
 
     def _gap(self, lib: CompiledModule) -> float:
         """How far the outputs of ``lib`` are from those of the default."""
@@ -255,6 +252,13 @@ class Decider:
             code=VERSION,
             time=round(time.time(), 3),
         )
+
+
+def _taken_back(record: DecisionRecord) -> DecisionRecord:
+    """``record`` with its default; itself if that is what it says."""
+    if record.taken == record.default:
+        return record
+    return replace(record, taken=record.default, note=f"{record.note}; {NOT_TOGETHER}".removeprefix("; "))
 
 
 def _is_layout(decision: Decision) -> bool:
@@ -280,12 +284,12 @@ def _difference(before: CompiledModule, after: CompiledModule) -> tuple[list[int
 
 
 def _costs(turns: Turns, concerned: tuple[list[int], list[int]]) -> tuple[list[float], list[float]]:
-    """Seconds of the kernels concerned before, and by how much those after take more: each turn's, sorted."""
+    """Seconds of the kernels concerned before, and by how much those after take more, sorted."""
     before, after = (
         [max(1, sum(one.kernels[place][1] for place in places)) * 1e-9 for one in profiles]
         for profiles, places in zip((turns.before, turns.after), concerned, strict=True)
     )
-    return sorted(before), sorted(new / old for old, new in zip(before, after, strict=True))
+    return sorted(before), ratios(before, after)
 
 
 def _outputs(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

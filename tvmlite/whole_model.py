@@ -6,6 +6,7 @@ it must read; so the last word on a record is spoken here.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,9 @@ from tvmlite.runtime.threads import num_threads
 
 FEWEST, MOST = 7, 300
 """Turns of a comparison."""
+
+FEWEST_OF_TWO = 12
+"""Turns of two libraries: six pairs, whose interval reaches from the least to the most."""
 
 CACHES = 64 << 20
 """Bytes of weights that no cache holds."""
@@ -73,8 +77,8 @@ class Turns:
 
     @property
     def _ratios(self) -> list[float]:
-        pairs = zip(self.before, self.after, strict=True)
-        return sorted(new.nanoseconds / max(old.nanoseconds, 1) for old, new in pairs)
+        before, after = ([one.nanoseconds for one in runs] for runs in (self.before, self.after))
+        return ratios(before, after)
 
     def __str__(self) -> str:
         before, after = self.seconds
@@ -93,12 +97,26 @@ def in_turns(
     run: Run = profiled,
 ) -> Turns:
     """Run both on ``inputs`` in turns, for ``seconds``; each is the first of a turn as often as the other."""
-    one, two = rounds([before, after], inputs, seconds, run)
+    one, two = rounds([before, after], inputs, seconds, run, FEWEST_OF_TWO)
     return Turns(one, two)
 
 
+def ratios(before: Sequence[float], after: Sequence[float]) -> list[float]:
+    """By how much those ``after`` take more, ascending: of each two turns, which each of the two began once.
+
+    Who begins a turn is not as quick as who follows, or quicker: by 5% where kernels take microseconds. The
+    geometric mean of both orders is free of that.
+    """
+    each = [new / max(old, 1e-12) for old, new in zip(before, after, strict=True)]
+    return sorted(math.sqrt(first * second) for first, second in zip(each[::2], each[1::2], strict=False))
+
+
 def rounds(
-    libs: Sequence[CompiledModule], inputs: Sequence[np.ndarray], seconds: float, run: Run = profiled
+    libs: Sequence[CompiledModule],
+    inputs: Sequence[np.ndarray],
+    seconds: float,
+    run: Run = profiled,
+    fewest: int = FEWEST,
 ) -> list[tuple[Profile, ...]]:
     """Run all ``libs`` on ``inputs`` in turns, for ``seconds``; the runs of each. Each turn another begins.
 
@@ -111,7 +129,7 @@ def rounds(
     runs: list[list[Profile]] = [[] for _ in libs]
     end = time.monotonic() + seconds
     turn = 0
-    while turn < FEWEST or (turn < MOST and time.monotonic() < end):
+    while turn < fewest or (turn < MOST and time.monotonic() < end):
         for place in range(len(libs)):
             number = (place + turn) % len(libs)
             if warm:
