@@ -209,7 +209,8 @@ def tune(
 
 def _late(count: int) -> list[str]:
     """What is said where there was no time for some."""
-    return [f"of {count} kernels there was no time to time what was found: --resume does"] if count else []
+    kernels = "1 kernel" if count == 1 else f"{count} kernels"
+    return [f"{kernels}: no time was left to see what was found in the model; --resume does"] if count else []
 
 
 def _footprint(lib: CompiledModule) -> int:

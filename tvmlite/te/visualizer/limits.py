@@ -65,8 +65,8 @@ def _rate(pool: ThreadPoolExecutor, threads: int, run: Callable[[int, int], obje
 
 
 def _timed(pool: ThreadPoolExecutor, threads: int, run: Callable[[int, int], object], turns: int) -> float:
-    """Seconds of ``turns`` turns on each of ``threads`` at once: the processor's time of the slowest, which no
-    other process is part of."""
+    """Seconds of ``turns`` turns on each of ``threads``: the processor's time of the slowest, of which
+    other processes have no part."""
 
     def one(number: int) -> float:
         start = time.thread_time()
