@@ -20,6 +20,7 @@ from tvmlite.deciding import Decided, Decider
 from tvmlite.relay.ir import Expr, Function, Module, constant, var
 from tvmlite.relay.op import make
 from tvmlite.runtime.profile import Profile
+from tvmlite.runtime.threads import num_threads
 from tvmlite.tuning import tune
 from tvmlite.whole_model import profiled
 
@@ -205,4 +206,4 @@ def test_real_measurements_never_end_slower(module: Module, tmp_path: Path) -> N
         found = Decider(make_it(), make_it, path, [X], profiled, 0, 1e-4, runner).decide(20.0)
 
     assert found.turns is None or found.turns.is_better
-    assert deciding.latest(rec.load(path).decisions, found.lib.target, found.records[0].code)
+    assert deciding.latest(rec.load(path).decisions, found.lib.target, found.records[0].code, num_threads())

@@ -88,7 +88,7 @@ class Choices:
             if r.code == VERSION and tasks.is_of_group(r.task) and r.threads in (0, num_threads())
         ]
         made.comparisons = rec.comparisons(usable)
-        made.decisions = latest(loaded.decisions, target, VERSION)
+        made.decisions = latest(loaded.decisions, target, VERSION, num_threads())
         for note in made.notes:
             warnings.warn(note, stacklevel=4)
         return made
@@ -200,9 +200,9 @@ def _unusable(loaded: rec.Records, target: Target) -> list[str]:
         count = sum(r.code != VERSION for r in everything)
         notes.append(f"{count} records are of another version, the first {old[0]!r}, not {VERSION}: skipped")
     here = num_threads()
-    elsewhere = sorted({r.threads for r in loaded} - {0, here})
+    elsewhere = sorted({r.threads for r in everything} - {0, here})
     if elsewhere:
-        count = sum(r.threads in elsewhere for r in loaded)
+        count = sum(r.threads in elsewhere for r in everything)
         told = ", ".join(map(str, elsewhere))
         notes.append(f"{count} records were measured with {told} threads, here are {here}: skipped")
     others = sum(not tasks.is_of_group(r.task) for r in loaded)

@@ -117,7 +117,8 @@ class Decider:
     def decide(self, seconds: float) -> Decided:
         """Try what there is time for, those with most to win first; hold the outcome against the default."""
         end = time.monotonic() + seconds
-        known = latest(rec.load(self.path).decisions, self.base.target, VERSION) if self.path.exists() else {}
+        stored = rec.load(self.path).decisions if self.path.exists() else ()
+        known = latest(stored, self.base.target, VERSION, num_threads())
         lib, records = self._layouts(known, time.monotonic() + SHARE_OF_LAYOUTS * seconds)
         untried = 0 if records else sum(map(_is_layout, lib.report.decisions))
         waiting = self._by_stake(lib)
@@ -251,6 +252,7 @@ class Decider:
             seed=self.seed,
             code=VERSION,
             time=round(time.time(), 3),
+            threads=num_threads(),
         )
 
 

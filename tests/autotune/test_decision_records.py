@@ -45,6 +45,7 @@ def test_decisions_and_kernels_share_a_file(tmp_path: Path) -> None:
         ({"costs": {"apart": [True]}}, "cost True is no positive number"),
         ({"costs": {"apart": 1.0}}, "the costs of 'apart' are 1.0"),
         ({"taken": 1}, "field 'taken' is 1"),
+        ({"threads": "2"}, "field 'threads' is '2'"),
         ({"seed": True}, "field 'seed' is True"),
         ({"extra": 1}, r"unknown fields \['extra'\]"),
     ],
@@ -69,13 +70,15 @@ def test_a_missing_field_is_named() -> None:
         decoded(fields)
 
 
-def test_the_last_of_this_machine_and_version_counts() -> None:
+def test_the_last_of_this_machine_version_and_threads_counts() -> None:
     other = DecisionRecord("fuse a | b", "llvm -mcpu=other", "joined", "joined", code="1")
     old = decision(taken="joined", code="0")
 
-    assert latest([decision(taken="joined"), decision(), other, old], TARGET, "1") == {
-        "fuse a | b": decision()
-    }
+    wide = decision(taken="joined", threads=8)
+
+    made = latest([decision(taken="joined"), decision(), other, old, wide], TARGET, "1", 1)
+
+    assert made == {"fuse a | b": decision()}
 
 
 def test_replaying_a_decision_says_what_it_is() -> None:
@@ -105,10 +108,22 @@ def test_the_table_says_what_was_won() -> None:
         "attention <x>  joined                           not quicker in the model as a whole",
     ]
     assert table([]) == []
+    assert table([decision(taken="joined", costs={})]) == []
     assert section([]) == ""
     page = section([kept, decision()])
     assert "attention &lt;x&gt;" in page
     assert "<td>1 µs (33%)</td>" in page
+
+
+def test_what_was_tried_together_and_not_taken_is_one_row() -> None:
+    tried = [decision(f"layout {n}", "joined", costs={}, note="3 together: slower") for n in range(3)]
+
+    lines = table([*tried, decision("layout 4", "joined", costs={}, note="else")])
+
+    assert lines[1:] == [
+        "layout 0 (and 2 more)  joined                3 together: slower",
+        "layout 4               joined                else",
+    ]
 
 
 def test_what_was_not_measured_costs_infinitely_much() -> None:

@@ -25,7 +25,7 @@ class DecisionRecord:
 
     ``costs`` are seconds of the kernels concerned in each run of the model, by alternative, all taken in
     turns with those of ``default``; empty where nothing was measured. ``note`` says why what was quicker is
-    not taken.
+    not taken, ``threads`` how many it was measured with.
     """
 
     name: str
@@ -37,6 +37,7 @@ class DecisionRecord:
     seed: int = 0
     code: str = ""
     time: float = 0.0
+    threads: int = 1
 
     def cost(self, alternative: str) -> float:
         """The median seconds of an alternative; infinity if it was not measured."""
@@ -56,6 +57,7 @@ class DecisionRecord:
             "seed": self.seed,
             "code": self.code,
             "time": self.time,
+            "threads": self.threads,
         }
         return json.dumps(fields, allow_nan=False)
 
@@ -71,6 +73,7 @@ _FIELDS: dict[str, Any] = {
     "seed": int,
     "code": str,
     "time": (int, float),
+    "threads": int,
 }
 
 
@@ -100,20 +103,17 @@ def decoded(fields: Mapping[str, Any]) -> DecisionRecord:
         fields["seed"],
         fields["code"],
         float(fields["time"]),
+        fields["threads"],
     )
 
 
 def latest(
-    records: Iterable[DecisionRecord], target: Target, code: str, seed: int | None = None
+    records: Iterable[DecisionRecord], target: Target, code: str, threads: int
 ) -> dict[str, DecisionRecord]:
-    """The last record of each decision, by name, that was made on this machine and version, and with ``seed``
-    if one is given."""
-    wanted = str(target)
-    return {
-        one.name: one
-        for one in records
-        if one.target == wanted and one.code == code and seed in (None, one.seed)
-    }
+    """The last record of each decision, by name, that was made on this machine, version and number of
+    threads."""
+    here = str(target), code, threads
+    return {one.name: one for one in records if (one.target, one.code, one.threads) == here}
 
 
 def _seconds(name: str, given: object) -> tuple[float, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 
 from tvmlite.autotune.decision_records import DecisionRecord
@@ -44,8 +45,18 @@ def won(record: DecisionRecord) -> float:
 
 
 def _ordered(records: Sequence[DecisionRecord]) -> list[DecisionRecord]:
-    """Those that something was measured of, or that are not as by default."""
-    telling = [one for one in records if one.costs or one.note or one.taken != one.default]
+    """Those that something was measured of, or that are not as by default; what was tried together and is not
+    taken as one."""
+    telling: list[DecisionRecord] = []
+    together: dict[str, list[DecisionRecord]] = {}
+    for one in records:
+        if one.costs or one.taken != one.default:
+            telling.append(one)
+        elif one.note:
+            together.setdefault(one.note, []).append(one)
+    for first, *others in together.values():
+        more = f"{first.name} (and {len(others)} more)" if others else first.name
+        telling.append(replace(first, name=more))
     return sorted(telling, key=lambda one: (-won(one), one.name))
 
 
