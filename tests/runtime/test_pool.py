@@ -81,8 +81,9 @@ def test_a_huge_extent_does_not_overflow(library: ctypes.CDLL) -> None:
     assert all(a[1] == b[0] for a, b in itertools.pairwise(pieces))
 
 
-def test_each_thread_takes_its_own_share_first(library: ctypes.CDLL) -> None:
-    library.tvmlite_set_num_threads(3)
+@pytest.mark.parametrize("threads", [3, 8])
+def test_each_thread_takes_its_own_share_first(library: ctypes.CDLL, threads: int) -> None:
+    library.tvmlite_set_num_threads(threads)
     together, taken = threading.Barrier(3, timeout=60), set[tuple[int, int]]()
 
     @BODY

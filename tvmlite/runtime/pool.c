@@ -211,17 +211,16 @@ static void run_chunk(int64_t chunk, int64_t count, int64_t thread) {
     }
 }
 
-/* Take what is left of the share of `owner` in the job of `word`; how many chunks that were. The swap succeeds
- * only while its job is unfinished, so what is read of the job until the chunk is done belongs to that job. */
-static uint32_t take_share(int64_t owner, uint64_t word, int64_t thread) {
-    int64_t count = (int64_t)(word & ((1 << CHUNK_BITS) - 1));
-    int64_t threads = (int64_t)(word >> CHUNK_BITS & ((1 << THREAD_BITS) - 1));
-    int64_t first = owner * count / threads, mine = (owner + 1) * count / threads - first;
-    uint64_t epoch = word >> EPOCH_AT, taken = LOAD(share[owner].word);
+/* Take what is left of the share of `owner`, of `threads`, in the job of `epoch`; how many of its `count`
+ * chunks that were. The swap succeeds only while its job is unfinished, so what is read of the job until the chunk is done
+ * belongs to that job. */
+static uint32_t take_share(uint64_t epoch, int64_t count, int64_t threads, int64_t owner, int64_t thread) {
+    int64_t first = owner * count / threads, size = (owner + 1) * count / threads - first;
+    uint64_t taken = LOAD(share[owner].word);
     uint32_t done = 0;
     for (;;) {
         int64_t next = taken >> EPOCH_AT == epoch ? (int64_t)(taken & ((1 << EPOCH_AT) - 1)) : 0;
-        if (next >= mine || taken >> EPOCH_AT > epoch) {
+        if (next >= size || taken >> EPOCH_AT > epoch) {
             return done;
         }
         if (__atomic_compare_exchange_n(&share[owner].word, &taken, epoch << EPOCH_AT | (uint64_t)(next + 1), 0,
@@ -236,11 +235,11 @@ static uint32_t take_share(int64_t owner, uint64_t word, int64_t thread) {
 /* Take chunks until none is left: first one's own, then others'. How many that were. */
 static uint32_t take_chunks(int64_t thread) {
     uint64_t word = LOAD(job.word);
+    int64_t count = (int64_t)(word & ((1 << CHUNK_BITS) - 1));
     int64_t threads = (int64_t)(word >> CHUNK_BITS & ((1 << THREAD_BITS) - 1));
     uint32_t done = 0;
     for (int64_t k = 0; thread < threads && k < threads && LOAD(job.word) == word; k++) {
-        int64_t owner = thread + k < threads ? thread + k : thread + k - threads;
-        done += take_share(owner, word, thread);
+        done += take_share(word >> EPOCH_AT, count, threads, (thread + k) % threads, thread);
     }
     return done;
 }
@@ -365,6 +364,7 @@ int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent) {
     }
     chunks = (uint32_t)threads * CHUNKS_A_THREAD;
     chunks = extent < (int64_t)chunks ? (uint32_t)extent : chunks;
+    threads = extent < (int64_t)threads ? (int32_t)extent : threads; /* the others keep out of their shares */
     start_workers(threads - 1);
     job.body = body;
     job.closure = closure;
