@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tvmlite.core import dtype as dtypes
 from tvmlite.te.schedules.ahead import fetch_ahead
 from tvmlite.te.schedules.blocks import blocks
-from tvmlite.te.schedules.dot import pair_product
+from tvmlite.te.schedules.dot import is_paired, pair_product
 from tvmlite.te.schedules.group import (
     Group,
     extent_of,
@@ -113,10 +113,9 @@ def packed(group: Group, anchor: ComputeOp) -> None:
         "tiles": (len(loops) - 1, extent_of(anchor.axis[-2])),
     }
     parallel, least = worth_threads(work_of(anchor)), 0 if tail == GUARD else 1
-    ahead = parallel and _in_panels(anchor, blocks)
-    paired = bool(dict(anchor.attrs).get("paired"))
-    whole_panels = ahead and not paired  # of pairs, threads take tiles: ResNet-50 in 17.8 ms, not in 19.7
-    grain = len(loops) - 1 if whole_panels else 0 if ahead or _few_rows(anchor) else 1
+    in_panels = parallel and _in_panels(anchor, blocks)
+    ahead = in_panels and not is_paired(anchor)
+    grain = len(loops) - 1 if ahead else 0 if in_panels or _few_rows(anchor) else 1
     place = shared_out(group, stage, [batch], loops, panels, parallel, grain, least)
     accumulate(group, anchor, stage, place, ahead)
     finish(group, host)
@@ -187,7 +186,7 @@ def accumulate(group: Group, anchor: ComputeOp, host: Stage, place: IterVar, ahe
     config, stage = group.config, group.stage(anchor)
     batch, block, *pixels, lane = anchor.axis
     channel, *taps = anchor.reduce_axis
-    pair = [taps.pop()] if dict(anchor.attrs).get("paired") else []
+    pair = [taps.pop()] if is_paired(anchor) else []
     config.define_knob("channels", whole_steps(channel))
     config.define_knob("taps", _unrolled_taps(taps))
     config.define_knob("ahead", ("panel", *AHEAD))

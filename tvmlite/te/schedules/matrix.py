@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te.schedules.ahead import fetch_ahead
-from tvmlite.te.schedules.dot import pair_product
+from tvmlite.te.schedules.dot import is_paired, pair_product
 from tvmlite.te.schedules.group import (
     Group,
     extent_of,
@@ -72,7 +72,7 @@ def matrix_product(group: Group) -> None:
     for axis in inside:
         stage.unroll(axis)
     stage.vectorize(lanes)
-    grain = 0 if row_tiles is None or few else 1
+    grain = 0 if row_tiles is None or few or is_paired(anchor) else 1
     panels = {"columns": (0, extent_of(outer))}
     if row_tiles is not None:
         panels["rows"] = (1, extent_of(row))

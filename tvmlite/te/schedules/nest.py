@@ -54,7 +54,7 @@ def shared_out(
     if not parallel:
         return ordered[-1]
     config.define_knob("grain", range(least, count))
-    config.suggest("grain", OptionChoice(grain))
+    config.suggest("grain", OptionChoice(max(grain, least)))
     kept = config["grain"].val
     shared = stage.fuse(*lead, *ordered[: len(ordered) - kept])
     stage.parallel(shared)
