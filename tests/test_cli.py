@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -415,7 +416,7 @@ def test_the_module_is_the_command(folder: Path) -> None:
 
 
 def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlite: Run, folder: Path) -> None:
-    search = ("--trials", "4", "--tuner", "random", "--report", "tune.html")
+    search = ("--trials", "4", "--tuner", "random", "--no-decisions", "--report", "tune.html")
     tuned = tvmlite("tune", "conv.onnx", "-o", "tune.jsonl", *search)
     compiled = tvmlite(
         "compile", "conv.onnx", "-o", "net.so", "--records", "tune.jsonl", "--report", "--require-tuned"
@@ -437,6 +438,19 @@ def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlit
         "recorded",
     ]
     assert shown.out.startswith("def default_function(p0: float32[1, 16, 9, 10]")
+
+
+def test_decisions_are_records_too_and_no_kernels_to_replay(tvmlite: Run, folder: Path) -> None:
+    tuned = tvmlite("tune", "conv.onnx", "-o", "decided.jsonl", "--trials", "1", "--tuner", "random")
+    first = json.loads((folder / "decided.jsonl").read_text().splitlines()[0])
+    compiled = tvmlite("compile", "conv.onnx", "-o", "net.so", "--records", "decided.jsonl", "--report")
+    replayed = tvmlite("replay", "decided.jsonl:1")
+
+    assert tuned.status == 0, tuned.err
+    assert first["decision"].startswith("layout nn.conv2d")
+    assert (compiled.status, compiled.err) == (0, "")
+    assert replayed.status == 1
+    assert "a decision about a graph, which has no kernel of its own" in replayed.err
 
 
 def test_mistakes_in_commands_of_tuning_are_told(tvmlite: Run, folder: Path) -> None:
