@@ -426,7 +426,7 @@ def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlit
     shown = tvmlite("replay", (folder / "tune.jsonl").read_text().splitlines()[0], "--form", "loops")
 
     assert tuned.status == 0, tuned.err
-    assert "of the default, 4 trials" in tuned.out
+    assert any(told in tuned.out for told in ("of the default, 4 trials", "nothing quicker than the default"))
     assert "<h1>conv.onnx</h1>" in (folder / "tune.html").read_text(encoding="utf-8")
     assert compiled.status == 0, compiled.err
     assert "tuned conv2d" in compiled.out
