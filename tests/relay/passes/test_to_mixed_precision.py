@@ -178,7 +178,7 @@ def test_other_precisions_are_refused() -> None:
 
 
 @pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64-v3", "llvm -mcpu=znver4", "c"])
-@pytest.mark.parametrize("units", [16, 37])
+@pytest.mark.parametrize("units", [10, 16, 37])
 def test_compiled_it_is_as_near(target: str, units: int) -> None:
     body = make("nn.softmax", dense(make("nn.relu", make("add", dense(x), const(16))), units))
     module = Module({"main": Function((x,), body)})
