@@ -66,7 +66,7 @@ class Decided:
     def __str__(self) -> str:
         lines = shown.table(self.records)
         if self.untried:
-            lines.append(f"{self.untried} decisions were not tried")
+            lines.append(f"decisions not tried: {self.untried}")
         if self.turns is not None:
             lines.append(f"decisions together: {self.turns}")
         return "\n".join(lines)
