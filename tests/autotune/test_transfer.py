@@ -97,3 +97,19 @@ def test_a_run_that_is_taken_up_again_begins_with_what_it_began_with(tmp_path: P
     autotune.tune(task_of(24, 24, 8), path, runner=PrefersVectors(), resume=True, **options)  # type: ignore[arg-type]
 
     assert [str(r.config) for r in rec.load(path)] == [str(r.config) for r in rec.load(whole)]
+
+
+def test_the_slowest_of_arithmetic_and_memory_is_what_is_estimated() -> None:
+    rows = np.full((4, len(NAMES)), -30.0, np.float32)
+    cycles, near, far = (NAMES.index(name) for name in ("cycles", "moved 32768", "moved 524288"))
+    rows[:, cycles] = 6.0  # 64 operations a cycle
+    rows[1, near] = 0.0  # a byte an operation from beyond the first cache, 128 of them a cycle
+    rows[2, near] = 4.0
+    rows[3, far] = 4.0
+
+    estimates = transfer.estimate(rows)
+
+    assert estimates[0] == pytest.approx(6.0, abs=0.01)
+    assert 5.9 < estimates[1] < 6.0
+    assert estimates[2] == pytest.approx(3.0, abs=0.01)
+    assert estimates[3] == pytest.approx(2.0, abs=0.01)

@@ -123,7 +123,8 @@ class Search:
         Every new record has been handed to ``callbacks`` when it is over, or when it is interrupted.
         """
         progress = self.progress
-        proposed = self._proposed(min(self.tuner.batch, most, progress.total - progress.trials))
+        with _uncollected():
+            proposed = self._proposed(min(self.tuner.batch, most, progress.total - progress.trials))
         self._exhausted = not proposed
         if not proposed:
             return

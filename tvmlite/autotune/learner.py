@@ -25,7 +25,7 @@ from tvmlite.autotune.features import KnobFeatures
 from tvmlite.autotune.loop_features import NAMES, STATEMENTS, loop_features
 from tvmlite.autotune.model import CostModel, Prior
 from tvmlite.autotune.search import Moves, Score, most_promising
-from tvmlite.autotune.transfer import estimate, known_beforehand
+from tvmlite.autotune.transfer import known_beforehand
 from tvmlite.autotune.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
 from tvmlite.te.space import Task
 
@@ -41,7 +41,7 @@ LOWERED = 20
 CHILDREN = 24
 """Variations of one configuration, of which that is lowered that the model of knobs thinks best."""
 
-DOUBT = 0.15
+DOUBT = 0.2
 """By what power of two the model may be off on a kind of tile of which nothing was measured."""
 
 TRUST = 24
@@ -58,9 +58,9 @@ _TILE = [
 class XGBTuner(Tuner):
     """Measures what a cost model thinks quickest, and learns from it.
 
-    Half of the first ``first`` are any that can be built (of 16 if nothing was ever learned, else of none),
-    and later one in ``1 / explore``: the model knows only what it has seen. ``prior`` is what is known
-    beforehand of the loops of whatever task; the model that comes with the package, unless another is given.
+    One in ``1 / explore`` is any that can be built: the model knows only what it has seen. ``prior`` is what
+    is known beforehand of the loops of whatever task; the model that comes with the package, unless another
+    is given.
     """
 
     name = "xgboost"
@@ -70,13 +70,11 @@ class XGBTuner(Tuner):
         task: Task,
         seed: int = 0,
         loss_type: str = "reg",
-        first: int | None = None,
         explore: float = 0.05,
         prior: Prior | None = None,
     ) -> None:
         super().__init__(task, seed)
         self.explore, self.prior = explore, prior or known_beforehand()
-        self.first = (16 if self.prior is estimate else 0) if first is None else first
         self.knobs = KnobFeatures(self.space)
         self.moves = Moves(self.knobs)
         self.model = CostModel(loss_type, seed)
@@ -126,8 +124,6 @@ class XGBTuner(Tuner):
             for _ in range(ROUNDS):
                 self.ponder()
         random = int(self.generator.binomial(count, self.explore))
-        if len(self.speeds) < self.first:
-            random = count // 2
         chosen = self._best(count - random)
         while len(chosen) < count and (left := self._unlike(chosen)):
             chosen.append(left[int(self.generator.integers(len(left)))])

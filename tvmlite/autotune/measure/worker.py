@@ -36,6 +36,12 @@ Candidates add in other orders than the reference: 3e-6 of the largest for sums 
 HOPELESS = 4.0
 """A candidate so many times slower than the best of its task is not timed more than once."""
 
+GLANCE = 0.25
+"""The part of the budget in which it is seen whether a candidate is among the best."""
+
+CLOSE = 1.2
+"""Such is one that is not so many times slower than the best: it is timed for all of the budget."""
+
 COLD = 1e-4
 """Seconds by which the first call of a function may take longer than others."""
 
@@ -46,13 +52,47 @@ LEAST_COLD = 64 << 10
 """Bytes of an array that is worth a copy: smaller ones come in at once."""
 
 
+@dataclass(frozen=True)
+class _Answer:
+    """What an output must be, and how far it may be off; as float32 at least where it is of floats, else no
+    bound: not at all."""
+
+    value: np.ndarray
+    bound: np.ndarray | None
+
+    @staticmethod
+    def of(found: np.ndarray, dtype: str) -> _Answer:
+        """The reference's ``found``, copied."""
+        if dtype not in TOLERANCE:
+            return _Answer(found.copy(), None)
+        value = found.astype(np.float64 if dtype == "float64" else np.float32)
+        size = np.abs(value)
+        largest = float(size[np.isfinite(size)].max(initial=0.0))
+        return _Answer(value, np.asarray(TOLERANCE[dtype] * (size + largest), value.dtype))
+
+    def excess(self, found: np.ndarray) -> tuple[int, ...] | None:
+        """Where ``found`` is too far off; None if nowhere."""
+        found = found.astype(self.value.dtype, copy=False)
+        if self.bound is None:
+            wrong = found != self.value
+        else:
+            with np.errstate(invalid="ignore"):
+                near = np.abs(found - self.value) <= self.bound
+            if near.all():
+                return None
+            wrong = ~(near | (found == self.value) | (np.isnan(found) & np.isnan(self.value)))
+        if not wrong.any():
+            return None
+        return tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
+
+
 @dataclass
 class _Task:
     """What all candidates of a task share: the arrays they are called with, the right answers; and the least
     seconds that one of them took."""
 
     arrays: list[np.ndarray]
-    expected: dict[int, np.ndarray]
+    expected: dict[int, _Answer]
     cold: tuple[int, ...] = ()
     least: float = math.inf
     footprint: int | None = None
@@ -104,7 +144,9 @@ class Worker:
         arrays = [_array(p.dtype, p.shape, generator) for p in function.signature.arrays]
         function(*arrays)
         expected = {
-            i: arrays[i].copy() for i, p in enumerate(function.signature.arrays) if p.kind == "output"
+            i: _Answer.of(arrays[i], p.dtype)
+            for i, p in enumerate(function.signature.arrays)
+            if p.kind == "output"
         }
         self.tasks[fields["task"]] = _Task(
             arrays, expected, tuple(fields["cold"]), footprint=fields["footprint"]
@@ -119,7 +161,10 @@ class Worker:
             return {"error": "wrong answer", "message": wrong}
         if once > HOPELESS * task.least + COLD:
             return {"costs": [once], "busy": 0.0}
-        timed = self._time(function, fields["task"], number=fields["number"], budget=fields["budget"])
+        number, budget = fields["number"], fields["budget"]
+        timed = self._time(function, fields["task"], number=number, budget=GLANCE * budget)
+        if timed.median <= CLOSE * task.least:
+            timed = self._time(function, fields["task"], number=timed.number, budget=budget)
         task.least = min(task.least, timed.median)
         return {"costs": list(timed.runs), "busy": timed.busy}
 
@@ -168,28 +213,13 @@ def _wrong(function: CompiledFunction, task: _Task, clock: timing.Clock) -> tupl
     function(*task.arrays)
     once = clock() - start
     for place, expected in task.expected.items():
-        parameter = function.signature.arrays[place]
-        worst = _excess(task.arrays[place], expected, TOLERANCE.get(parameter.dtype, 0.0))
+        worst = expected.excess(task.arrays[place])
         if worst is not None:
-            found, wanted = task.arrays[place][worst], expected[worst]
+            name = function.signature.arrays[place].name
+            found, wanted = task.arrays[place][worst], expected.value[worst]
             where = ", ".join(map(str, worst))
-            return f"{parameter.name}[{where}] is {found}, the reference has {wanted}", once
+            return f"{name}[{where}] is {found}, the reference has {wanted}", once
     return "", once
-
-
-def _excess(found: np.ndarray, expected: np.ndarray, tolerance: float) -> tuple[int, ...] | None:
-    """Where ``found`` is too far from ``expected``; None if nowhere."""
-    if tolerance == 0.0:
-        wrong = found != expected
-    else:
-        a, b = found.astype(np.float64), expected.astype(np.float64)
-        finite = np.abs(b[np.isfinite(b)])
-        bound = tolerance * (np.abs(b) + (finite.max() if finite.size else 0.0))
-        with np.errstate(invalid="ignore"):
-            wrong = ~((np.abs(a - b) <= bound) | (a == b) | (np.isnan(a) & np.isnan(b)))
-    if not wrong.any():
-        return None
-    return tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
 
 
 def _array(dtype: str, shape: tuple[Any, ...], generator: np.random.Generator) -> np.ndarray:
