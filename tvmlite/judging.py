@@ -135,10 +135,10 @@ class Judge:
         return max(1, min(FINALISTS, int(runs) - 1))
 
     def _compile(self, cases: Sequence[_Case]) -> None:
-        """Compile the finalists, those first with which most is to be won; those that half of the time was
-        too short for are none any more."""
+        """Compile the finalists, those first with which most is to be won, one at least; those that half of
+        the time was too short for are none any more."""
         end = time.monotonic() + self.seconds / 2
-        cache = object_cache()
+        cache, done = object_cache(), 0
         for rank in range(FINALISTS):
             ranked = [case for case in cases if rank < len(case.finalists)]
             wanted: dict[str, list[KernelTask]] = {case.text: [] for case in ranked}
@@ -147,9 +147,10 @@ class Judge:
                 if task.key not in self._compiled:
                     wanted[tasks.task_text(task.group)].append(task)
             for case in sorted(ranked, key=lambda case: -case.to_win):
-                if self.strict and time.monotonic() > end:
+                if self.strict and done and time.monotonic() > end:
                     del case.finalists[rank:]
                     continue
+                done += 1
                 for task in wanted[case.text]:
                     self._compiled[task.key] = compile_kernel(task, self.base.target, cache)
 

@@ -1,0 +1,93 @@
+"""The judge: the best of each search beside its default in the model, and what there is no time for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_up_tuning import MadeUpMachine
+from test_tuning import MadeUpModel, convolutions
+
+import tvmlite
+from tvmlite import autotune
+from tvmlite.artifact import CompiledModule
+from tvmlite.autotune import records as rec
+from tvmlite.autotune.tune import Tuned
+from tvmlite.driver import rescheduled
+from tvmlite.judging import Judge
+from tvmlite.relay import tasks
+from tvmlite.relay.frontend import from_onnx
+from tvmlite.runtime import num_threads
+
+X = np.random.default_rng(0).standard_normal((1, 16, 12, 10)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def base() -> CompiledModule:
+    return tvmlite.compile(from_onnx(convolutions()))
+
+
+@pytest.fixture(scope="module")
+def searches(base: CompiledModule) -> list[Tuned]:
+    """The searches of both convolutions; nothing held against a default."""
+    found = [tasks.task_of(one.task.group, base.target) for one in base.kernels[:2]]
+    return autotune.tune(
+        found, trials=48, early_stopping=16, tuner="random", runner=MadeUpMachine(), compare=False
+    )
+
+
+def judge(base: CompiledModule, tuned: int, seconds: float = 0.2, strict: bool = False) -> Judge:
+    return Judge(base, [X], MadeUpModel(tuned), seconds, tolerance=1e-4, strict=strict)
+
+
+def test_winners_come_first_in_the_records_and_say_how_they_were_measured(
+    base: CompiledModule, searches: list[Tuned]
+) -> None:
+    verdict = judge(base, tuned=500).decide(searches)
+
+    blocks = list(rec.comparisons(verdict.records).values())
+    assert len(blocks) == 2
+    for block, search in zip(blocks, searches, strict=True):
+        assert block[0].cost == pytest.approx(5e-7)
+        assert search.task.default.settings in [one.config.settings for one in block[1:]]
+    assert {(one.origin, one.threads, one.verified) for one in verdict.records} == {
+        (rec.FINAL, num_threads(), True)
+    }
+    assert [one.gain for one in verdict.kernels] == pytest.approx([2, 2])
+    assert verdict.lib.signature.kernels != base.signature.kernels
+
+
+def test_the_default_stays_and_comes_first_where_the_model_is_slower(
+    base: CompiledModule, searches: list[Tuned]
+) -> None:
+    verdict = judge(base, tuned=1200).decide(searches)
+
+    assert verdict.lib is base
+    assert verdict.turns is None
+    assert set(verdict.dropped) == {one.task.args[0] for one in searches}
+    for block, search in zip(rec.comparisons(verdict.records).values(), searches, strict=True):
+        assert block[0].config.settings == search.task.default.settings
+
+
+def test_what_there_is_no_time_to_compile_is_told(base: CompiledModule, searches: list[Tuned]) -> None:
+    verdict = judge(base, tuned=500, seconds=1e-9, strict=True).decide(searches)
+
+    assert verdict.late == 1
+    assert sum(one.gain > 1 for one in verdict.kernels) == 1
+
+
+def test_a_model_with_other_schedules_shares_its_weights(base: CompiledModule, tmp_path: Path) -> None:
+    task = tasks.task_of(base.kernels[0].task.group, base.target)
+    other = next(
+        config
+        for config in map(task.config_space.get, range(len(task.config_space)))
+        if config.settings != task.default.settings
+    )
+    text = task.args[0]
+
+    lib = rescheduled(base, lambda group: other if tasks.task_text(group) == text else None, {})
+
+    assert lib.constants is base.constants
+    assert sum(a != b for a, b in zip(lib.signature.kernels, base.signature.kernels, strict=True)) == 1
+    np.testing.assert_allclose(lib(X), base(X), rtol=1e-4, atol=1e-4)
