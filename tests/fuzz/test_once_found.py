@@ -243,3 +243,19 @@ def test_the_least_numbers_of_bfloat16_may_become_0() -> None:
     k = te.reduce_axis((0, 1), name="k")
     b = te.compute((4, 16), lambda i, j: te.sum(a[i, j + k], axis=k), name="B")
     check(te.create_schedule(b.op), data="wide", seed=126)
+
+
+def test_odd_vectors_of_what_loops_filled() -> None:
+    """LLVM 22 made vectors of the loops that fill the cache, and mixed its rows up."""
+    a = te.placeholder((8, 8), "int32", name="A")
+    k = te.reduce_axis((1, 3), name="k")
+    b = te.compute((8, 7), lambda i, j: te.min(a[i, j + k - 1], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    cached = s.cache_write(b, "local")
+    read = s.cache_read(a, "local", [cached])
+    column = s[cached].op.axis[1]
+    s[read].compute_at(s[cached], column)
+    s[read].vectorize(s[read].op.axis[1])
+    s[cached].vectorize(column)
+    s[b].vectorize(s[b].op.axis[1])
+    check(s, data="wide", seed=5)

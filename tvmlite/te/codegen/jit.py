@@ -11,6 +11,7 @@ import ctypes
 import ctypes.util
 import itertools
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -27,7 +28,10 @@ from tvmlite.te.codegen.cache import cache_in, key_of
 from tvmlite.te.codegen.llvm_text import EXPLICIT
 
 Kind = Literal["object", "assembly", "ir"]
-_PIPELINE = "few passes for explicit modules, else O3, SLP where no vector is stored and it is right"
+_PIPELINE = "few passes for explicit modules, else O3; SLP and LV where they are right, SLP if no vector is stored"
+    "few passes for explicit modules, else O3, SLP where no vector is stored and it is right, no LV of odd"
+)
+_VECTOR = re.compile(r"<(\d+) x ")
 _library_numbers = itertools.count()
 _lock = threading.Lock()
 
@@ -165,7 +169,7 @@ def _compile_here(ir_text: str, triple: str, cpu: str, features: str, kind: Kind
         if EXPLICIT in ir_text:
             _tidy(module, machine)
         else:
-            _optimize(module, machine, side_by_side=_may_go_side_by_side(ir_text))
+            _optimize(module, machine, _may_go_side_by_side(ir_text), loops=not _has_odd_vectors(ir_text))
         if kind == "object":
             return machine.emit_object(module)
         if kind == "ir":
@@ -196,10 +200,20 @@ def _may_go_side_by_side(ir_text: str) -> bool:
     return "store <" not in ir_text and not ("= uitofp " in ir_text and "= sext " in ir_text)
 
 
-def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, side_by_side: bool) -> None:
-    """LLVM's own pipeline, which looks for statements that ``side_by_side`` make a vector if it may."""
+def _has_odd_vectors(ir_text: str) -> bool:
+    """Whether there are vectors of other lengths than powers of two.
+
+    Where LLVM 22 makes vectors of loops that fill what such vectors are then loaded from, it unrolls all and
+    gets the shuffles wrong: a row of minima came out as another's.
+    """
+    return any(int(lanes).bit_count() > 1 for lanes in set(_VECTOR.findall(ir_text)))
+
+
+def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, side_by_side: bool, loops: bool) -> None:
+    """LLVM's own pipeline, which looks for statements that ``side_by_side`` make a vector, and for ``loops``
+    whose turns do, if it may."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.loop_interleaving = True
+    options.loop_vectorization = options.loop_interleaving = loops
     options.slp_vectorization = side_by_side
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
