@@ -28,9 +28,7 @@ from tvmlite.te.codegen.cache import cache_in, key_of
 from tvmlite.te.codegen.llvm_text import EXPLICIT
 
 Kind = Literal["object", "assembly", "ir"]
-_PIPELINE = "few passes for explicit modules, else O3; SLP and LV where they are right, SLP if no vector is stored"
-    "few passes for explicit modules, else O3, SLP where no vector is stored and it is right, no LV of odd"
-)
+_PIPELINE = "few passes for explicit modules, else O3; SLP where no vector is stored, SLP and LV where right"
 _VECTOR = re.compile(r"<(\d+) x ")
 _library_numbers = itertools.count()
 _lock = threading.Lock()
