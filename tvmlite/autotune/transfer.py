@@ -28,7 +28,7 @@ _CYCLES = NAMES.index("cycles")
 
 _BANDWIDTHS = ((NAMES.index("moved 32768"), 128.0), (NAMES.index("moved 524288"), 64.0))
 """Where it is told what comes from beyond a first and a second cache, and how many bytes a cycle may: of
-1,800 candidates of 27 kernels these put most in order."""
+some 3,000 candidates of the six kernels of ``benchmarks/search.py`` these put most in order."""
 
 _OVERLAP = 4.0
 """Arithmetic and memory go on side by side: the slowest counts, and the others little."""
