@@ -259,3 +259,15 @@ def test_odd_vectors_of_what_loops_filled() -> None:
     s[cached].vectorize(column)
     s[b].vectorize(s[b].op.axis[1])
     check(s, data="wide", seed=5)
+
+
+def test_two_stages_are_a_turn_ahead_of_one_loop() -> None:
+    a, b = (te.placeholder((5, 6), name=name) for name in "AB")
+    c = te.compute((5, 6), lambda i, j: a[i, j] * 2.0, name="C")
+    d = te.compute((5, 6), lambda i, j: b[i, j] + 1.0, name="D")
+    f = te.compute((5, 6), lambda i, j: c[i, j] * d[i, j], name="F")
+    s = te.create_schedule(f.op)
+    for one in (c, d):
+        s[one].compute_at(s[f], f.op.axis[0])
+        s[one].double_buffer()
+    check(s)

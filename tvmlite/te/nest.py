@@ -157,9 +157,9 @@ def _around(stage: Stage, leaf: IterVar, building: Building, guards: list[Guard]
     body = guarded(guards, ir.sequence(*prefetches(stage, leaf, building), body))
     body = one_loop(stage, leaf, building.bounds.loops[leaf], building.bounds, body)
     body = _in_pieces(stage, leaf, body)
-    for one, producer in ahead:
-        assert isinstance(body, ir.For)
-        body = one_ahead(one, producer, body, building)
+    if ahead:
+        assert isinstance(body, ir.For), "doubled refuses loops of one turn and loops in pieces"
+        body = one_ahead(ahead, body, building)
     building.loops[leaf] = body
     return ir.sequence(body, *building.after.get(leaf, ()))
 

@@ -117,17 +117,19 @@ def _lines(
     return body if e.is_const(done, 0) else ir.If(e.Not(done), body)
 
 
-def one_ahead(stage: Stage, producer: ir.Stmt, loop: ir.For, building: Building) -> ir.Stmt:
-    """``loop``, in which ``producer`` computed ``stage``, with that done a turn earlier."""
+def one_ahead(made: Sequence[tuple[Stage, ir.Stmt]], loop: ir.For, building: Building) -> ir.Stmt:
+    """``loop``, in which the statements ``made`` computed their stages, with those done a turn earlier."""
+    stages, producers = zip(*made, strict=True)
     if loop.kind != ir.SERIAL:
         raise ScheduleError(
-            f"double_buffer: {stage.name} is computed in the {loop.kind} loop {loop.var.name}, whose turns "
-            "have no order",
-            stage.double_span,
+            f"double_buffer: {stages[0].name} is computed in the {loop.kind} loop {loop.var.name}, whose "
+            "turns have no order",
+            stages[0].double_span,
         )
-    pairs = {building.buffers[x]: _twice(building.buffers[x]) for x in stage.op.outputs}
+    outputs = [tensor for stage in stages for tensor in stage.op.outputs]
+    pairs = {building.buffers[x]: _twice(building.buffers[x]) for x in outputs}
     turn = loop.var - loop.min
-    ahead, following = (_in_halves(stmt, pairs, turn % 2) for stmt in (producer, loop.body))
+    ahead, following = (_in_halves(stmt, pairs, turn % 2) for stmt in (ir.sequence(*producers), loop.body))
     next_turn = substitute(ahead, {loop.var: loop.var + 1})
     first = substitute(ahead, {loop.var: loop.min})
     last = loop.min + loop.extent
