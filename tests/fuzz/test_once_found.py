@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import tvmlite
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError
 from tvmlite.fuzz import check
@@ -271,3 +272,18 @@ def test_two_stages_are_a_turn_ahead_of_one_loop() -> None:
         s[one].compute_at(s[f], f.op.axis[0])
         s[one].double_buffer()
     check(s)
+
+
+def test_single_floats_are_rounded_to_bfloat16_by_arithmetic() -> None:
+    """Of the instruction for one, LLVM 22 made vectors of 4 in a loop, and aborted where their signs were
+    taken."""
+    a = te.placeholder((32,), name="A")
+    b = te.compute((32,), lambda i: a[i].astype("bfloat16"), name="B")
+    for vector in (False, True):
+        s = te.create_schedule(b.op)
+        if vector:
+            s[b].vectorize(s[b].split(b.op.axis[0], factor=16)[1])
+        code = tvmlite.build(s, [a, b], target="llvm -mcpu=znver4").source("llvm")
+        assert ("fptrunc <16 x float>" in code) == vector
+        assert "fptrunc float" not in code
+        check(s)

@@ -173,9 +173,14 @@ def _float_at_most(limit: int, dtype: str) -> float:
     return float(value if int(value) <= limit else np.nextafter(value, kind(0)))
 
 
+_CONVERTED_LANES = 8
+"""The fewest lanes for which the instruction that rounds to bfloat16 is asked for. Of loops over single ones
+LLVM 22 makes vectors of four, and aborts where their signs are taken."""
+
+
 def _rounded_to_bfloat16(w: Writer, value: str, lanes: int) -> str:
     floats, ints = vector("float", lanes), vector("i32", lanes)
-    if w.module.converts_bfloat16:
+    if w.module.converts_bfloat16 and lanes >= _CONVERTED_LANES:
         halves, shorts = vector("bfloat", lanes), vector("i16", lanes)
         made = w.emit(f"bitcast {halves} {w.emit(f'fptrunc {floats} {value} to {halves}')} to {shorts}")
         wide = w.emit(f"zext {shorts} {made} to {ints}")
