@@ -139,23 +139,19 @@ def tune(
     kernels; ``say`` is told what is done next; ``shape`` and ``options`` are those of ``compile``.
     """
     started = time.monotonic()
-    target = Target.parse(target)
-    reason = machine.reason_not_to_run(target) or ("" if target.kind == "llvm" else "it is tuned as llvm")
-    if reason:
-        raise InputError(f"tune: target {str(target)!r} cannot be measured here: {reason}")
+    target = _measurable(target)
     seconds = None if budget is None else seconds_of(budget)
     if isinstance(model, (str, Path)):
         model = from_onnx(model)
     make = partial(compile, model, target, shape=shape, **options)
-    base = make()
-    inputs = samples.random_inputs(base, {}, seed) if inputs is None else inputs
-    arguments = [np.asarray(inputs[name]) for name in base.input_names]
-    precision = options.get("precision", "float32")
-    tolerance = TOLERANCES[precision] + options.get("error_bound", 0.0)
-    decider = Decider(base, make, Path(records), arguments, run, seed, tolerance, runner)
+    default = make()
+    inputs = samples.random_inputs(default, {}, seed) if inputs is None else inputs
+    arguments = [np.asarray(inputs[name]) for name in default.input_names]
+    tolerance = TOLERANCES[options.get("precision", "float32")] + options.get("error_bound", 0.0)
+    decider = Decider(default, make, Path(records), arguments, run, seed, tolerance, runner)
     share = WHOLE_SECONDS if seconds is None else SHARE_OF_DECISIONS * seconds
     decided = decider.decide(share if decisions else 0.0)
-    default, base = base, decided.lib
+    base = decided.lib
     found, weights, skipped = _tasks(base, target)
     if not found:
         none = "no kernel of it can be scheduled in several ways"
@@ -163,30 +159,10 @@ def tune(
     whole = WHOLE_SECONDS if seconds is None else SHARE_OF_WHOLE * seconds
     left = None if seconds is None else max(1.0, seconds - whole - (time.monotonic() - started))
     shares = _shares(base, arguments, run)
-    owned = LocalRunner(threads=runtime.num_threads(), footprint=_footprint(base)) if runner is None else None
-    interrupted = False
-    try:
-        kernels = autotune.tune(
-            found,
-            records,
-            trials=trials,
-            budget=left,
-            weights=weights,
-            seed=seed,
-            tuner=tuner,
-            runner=runner or owned,
-            early_stopping=early_stopping,
-            resume=resume,
-            callbacks=callbacks,
-            compare=False,
-        )
-    except Interrupted as stop:
-        if not any(one.best for one in stop.results):
-            raise
-        kernels, whole, interrupted = stop.results, min(whole, AFTER_INTERRUPT), True
-    finally:
-        if owned is not None:
-            owned.close()
+    search = partial(autotune.tune, found, records, trials=trials, budget=left, weights=weights, seed=seed)
+    search = partial(search, tuner=tuner, early_stopping=early_stopping, resume=resume, callbacks=callbacks)
+    kernels, interrupted = _searched(search, runner, base)
+    whole = min(whole, AFTER_INTERRUPT) if interrupted else whole
     if say is not None:
         again = "; Ctrl-C again: leave it at that" if interrupted else ""
         say(f"the best are timed in the model beside the default, about {whole:.0f} s{again}")
@@ -205,6 +181,32 @@ def tune(
     if interrupted:
         raise TuningInterrupted(tuned)
     return tuned
+
+
+def _measurable(target: str | Target) -> Target:
+    """``target``; an InputError if nothing can be measured for it on this machine."""
+    target = Target.parse(target)
+    reason = machine.reason_not_to_run(target) or ("" if target.kind == "llvm" else "it is tuned as llvm")
+    if reason:
+        raise InputError(f"tune: target {str(target)!r} cannot be measured here: {reason}")
+    return target
+
+
+def _searched(
+    search: Callable[..., Sequence[Tuned]], runner: Runner | None, lib: CompiledModule
+) -> tuple[Sequence[Tuned], bool]:
+    """What ``search`` found for the kernels of ``lib``, and whether a Ctrl-C ended it; that goes on to the
+    caller where nothing was found. Without a ``runner`` there is one for the search alone."""
+    owned = LocalRunner(threads=runtime.num_threads(), footprint=_footprint(lib)) if runner is None else None
+    try:
+        return search(runner=runner or owned, compare=False), False
+    except Interrupted as stop:
+        if not any(one.best for one in stop.results):
+            raise
+        return stop.results, True
+    finally:
+        if owned is not None:
+            owned.close()
 
 
 def _late(count: int) -> list[str]:
