@@ -376,7 +376,7 @@ def test_the_demo_tells_its_story_and_is_right(tmp_path: Path) -> None:
 
 
 def test_control_c_ends_with_130_and_leaves_a_usable_cache(tmp_path: Path) -> None:
-    onnx.save(models.light_model("shufflenet"), tmp_path / "net.onnx")
+    onnx.save(models.light_model("densenet121"), tmp_path / "net.onnx")
     words = ["compile", str(tmp_path / "net.onnx"), "-o", str(tmp_path / "net.so")]
     cache = tmp_path / "cache"
     child = _process(words, TVMLITE_CACHE=str(cache))
