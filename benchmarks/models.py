@@ -205,7 +205,8 @@ def _runs(
         settings["INFERENCE_PRECISION_HINT"] = "f32"
     compiled = core.compile_model(core.read_model(data, b""), "CPU", settings)
     if options.precision != "float32":
-        print(f"    openvino computes in {compiled.get_property('INFERENCE_PRECISION_HINT')}")
+        kind = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+        print(f"    openvino computes in {kind}")
     request = compiled.create_infer_request()
     runs["openvino"] = lambda: list(request.infer(dict(inputs), share_inputs=True).values())
     return runs
