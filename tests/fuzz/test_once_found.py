@@ -287,3 +287,27 @@ def test_single_floats_are_rounded_to_bfloat16_by_arithmetic() -> None:
         assert ("fptrunc <16 x float>" in code) == vector
         assert "fptrunc float" not in code
         check(s)
+
+
+@pytest.mark.parametrize("steps", [0, 4, "n"])
+def test_an_intrinsic_without_a_reset_of_a_reduction_that_may_be_empty(steps: int | str) -> None:
+    size = te.size_var("n")
+    extent = size if steps == "n" else steps
+    a, b = te.placeholder((8, extent), name="A"), te.placeholder((6, extent), name="B")
+    k = te.reduce_axis((0, extent), name="k")
+    c = te.compute((8, 6), lambda i, j: te.sum(a[i, k] * b[j, k], axis=k), name="C")
+    x, y = te.placeholder((1, 1), name="x"), te.placeholder((1, 1), name="y")
+    r = te.reduce_axis((0, 1), name="r")
+    z = te.compute((1, 1), lambda i, j: te.sum(x[i, r] * y[j, r], axis=r), name="z")
+    plain = te.decl_tensor_intrin(z.op)
+    parts = te.TensorIntrin("sums", z.op, plain.inputs, plain.outputs, plain.body, None, plain.update)
+    s = te.create_schedule(c.op)
+    (i, j), step = c.op.axis, s[c].op.reduce_axis[0]
+    outer, inner = s[c].split(i, factor=1)
+    column, one = s[c].split(j, factor=1)
+    term, last = s[c].split(step, factor=1)
+    s[c].reorder(outer, term, column, inner, one, last)
+    s[c].tensorize(inner, parts)
+    s[c].fuse(term, column)
+    for n in (0, 3) if steps == "n" else (1,):
+        check(s, sizes={"n": n})

@@ -67,6 +67,7 @@ def _axes_at(values: dict[IterVar, Number], op: t.ComputeOp, bounds: Bounds) -> 
 def _tensorized(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stmt:
     """The loops of ``stage`` outside the intrinsic that the inner ones became, and its statements there."""
     assert stage.tensorized is not None
+    assert isinstance(stage.op, t.ComputeOp)
     bounds, leaves = building.bounds, stage.leaf_iter_vars
     position = stage.require_leaf("tensorize", stage.tensorized[0], stage.tensorize_span)
     outer, inner = leaves[:position], leaves[position:]
@@ -94,8 +95,16 @@ def _tensorized(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stm
     if reset is not None:
         return _loops(stage, building, update, guards, _reset(stage, bounds, outer, reset, guards), outer)
     stage.refuse_shrinking("tensorize", ("reduce",), stage.tensorize_span)
+    if not all(_has_turns(bounds.ranges[axis].extent) for axis in stage.op.reduce_axis):
+        reduces = [node for node in building.formulas[stage.op].body if isinstance(node, t.Reduce)]
+        return _loops(stage, building, update, guards, _start(stage, stage.op, reduces, building), outer)
     first = _first_turn(stage, bounds, around)
     return _loops(stage, building, ir.If(first, body, update), guards, leaves=outer)
+
+
+def _has_turns(extent: Number) -> bool:
+    """Whether a loop of ``extent`` is known not to be empty."""
+    return int(extent.value) > 0 if isinstance(extent, e.Const) else isinstance(extent, int) and extent > 0
 
 
 def _first_turn(stage: Stage, bounds: Bounds, around: Sequence[IterVar]) -> Expr:
