@@ -27,6 +27,7 @@ from onnx import TensorProto, helper, numpy_helper
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import models
 
+from tvmlite.choices import Choices
 from tvmlite.core.target import Target
 from tvmlite.driver import _kernels
 from tvmlite.relay import passes
@@ -217,7 +218,8 @@ def measure(model: onnx.ModelProto, passes_only: bool) -> tuple[dict[str, float]
         module = timed(one.__name__, lambda one=one, module=module: one(module))  # type: ignore[misc,arg-type]
     if passes_only:
         return seconds, 0
-    kernels, interfaces = timed("kernels", lambda: _kernels(module, target, None))  # type: ignore[misc,arg-type]
+    choices = Choices(target)
+    kernels, interfaces = timed("kernels", lambda: _kernels(module, target, choices, False, None))  # type: ignore[misc,arg-type]
     timed("entry", lambda: build_entry(module, "model", interfaces))  # type: ignore[arg-type]
     return seconds, len(kernels)
 
