@@ -12,7 +12,7 @@ from tvmlite.artifact import CompiledModule
 from tvmlite.relay.ir import Function, Module, var
 from tvmlite.relay.op import make
 from tvmlite.runtime.profile import Profile
-from tvmlite.whole_model import FEWEST_OF_TWO, in_turns, ratios
+from tvmlite.whole_model import FEWEST_OF_TWO, in_turns, outputs_apart, ratios
 
 rng = np.random.default_rng(0)
 
@@ -57,3 +57,13 @@ def test_there_are_turns_enough_to_be_sure(lib: CompiledModule) -> None:
     turns = in_turns(lib, lib, [], 0.0, WhoBeginsIsSlow())
 
     assert len(turns.before) == len(turns.after) == FEWEST_OF_TWO
+
+
+def test_outputs_are_as_far_apart_as_they_differ_most(lib: CompiledModule) -> None:
+    x = var("x", (4, 8))
+    leaky = tvmlite.compile(Module({"main": Function((x,), make("nn.leaky_relu", x, alpha=0.5))}))
+    given = np.full((4, 8), 2, np.float32)
+    given[1, 3] = -1
+
+    assert outputs_apart(lib, lib, [given]) == 0
+    assert outputs_apart(leaky, lib, [given]) == 0.25

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 
-from tvmlite import samples
 from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.decision_records import DecisionRecord, latest
@@ -31,7 +30,7 @@ from tvmlite.relay.ir import Call
 from tvmlite.runtime import timing
 from tvmlite.runtime.threads import num_threads
 from tvmlite.te.visualizer import text
-from tvmlite.whole_model import Run, Turns, in_turns, ratios
+from tvmlite.whole_model import Run, Turns, in_turns, outputs_apart, ratios
 
 TRIAL_SECONDS = 1.0
 """How long an alternative is run beside what it may replace."""
@@ -219,7 +218,7 @@ class Decider:
         concerned = _difference(lib, other)
         if not any(concerned):
             return None, ""
-        gap = self._gap(other)
+        gap = outputs_apart(other, self.base, self.inputs)
         if not gap <= self.tolerance:
             return None, f"answers are off by {gap:.1e}"
         turns = in_turns(lib, other, self.inputs, TRIAL_SECONDS, self.run)
@@ -231,16 +230,11 @@ class Decider:
         if all(one.taken == one.default for one in records):
             return Decided(self.base, None, records, untried)
         turns = in_turns(self.base, lib, self.inputs, 2 * TRIAL_SECONDS, self.run)
-        if turns.is_better and self._gap(lib) <= self.tolerance:
+        if turns.is_better and outputs_apart(lib, self.base, self.inputs) <= self.tolerance:
             return Decided(lib, turns, records, untried)
         back = tuple(_taken_back(one) for one in records)
         rec.append(self.path, [new for new, old in zip(back, records, strict=True) if new is not old])
         return Decided(self.base, None, back, untried)
-
-    def _gap(self, lib: CompiledModule) -> float:
-        """How far the outputs of ``lib`` are from those of the default."""
-        pairs = zip(_outputs(lib, self.inputs), _outputs(self.base, self.inputs), strict=True)
-        return max(samples.relative_gap(a, b) for a, b in pairs)
 
     def _record(self, decision: Decision) -> DecisionRecord:
         """That the default is taken."""
@@ -292,8 +286,3 @@ def _costs(turns: Turns, concerned: tuple[list[int], list[int]]) -> tuple[list[f
         for profiles, places in zip((turns.before, turns.after), concerned, strict=True)
     )
     return sorted(before), ratios(before, after)
-
-
-def _outputs(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    made = lib(*inputs)
-    return [np.asarray(one) for one in (made if isinstance(made, (tuple, list)) else (made,))]

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tvmlite import samples
 from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.tune import Tuned
@@ -27,7 +26,16 @@ from tvmlite.relay.kernels import KernelTask, kernel_tasks
 from tvmlite.runtime import timing
 from tvmlite.runtime.threads import num_threads
 from tvmlite.te.space import ConfigEntity
-from tvmlite.whole_model import FEWEST, Run, Turns, in_turns, positions, rounds, seconds_of_call
+from tvmlite.whole_model import (
+    FEWEST,
+    Run,
+    Turns,
+    in_turns,
+    outputs_apart,
+    positions,
+    rounds,
+    seconds_of_call,
+)
 
 FINALISTS = 3
 """Candidates of a kernel that are timed in the model."""
@@ -172,7 +180,7 @@ class Judge:
         if not winners:
             return self.base, None, []
         lib = self._library({case.text: case.finalists[case.winner - 1] for case in winners})
-        gap = self._gap(lib)
+        gap = outputs_apart(lib, self.base, self.inputs)
         if gap <= self.tolerance:
             turns = in_turns(self.base, lib, self.inputs, self.seconds / 4, self.run)
             if turns.is_better:
@@ -187,11 +195,6 @@ class Judge:
     def _library(self, configs: Mapping[str, ConfigEntity]) -> CompiledModule:
         """The model with the schedules ``configs``, by the texts of tasks."""
         return rescheduled(self.base, _chooser(configs), self._compiled)
-
-    def _gap(self, lib: CompiledModule) -> float:
-        """How far the outputs of ``lib`` are from those of the default."""
-        expected, got = (_outputs(one, self.inputs) for one in (self.base, lib))
-        return max(samples.relative_gap(a, b) for a, b in zip(got, expected, strict=True))
 
     def _records(self, case: _Case) -> list[rec.Record]:
         """The comparison in the model, the winner's record first."""
@@ -235,8 +238,3 @@ def _as_timed(search: Tuned, records: Sequence[rec.Record]) -> Tuned:
     default = search.task.default.settings
     found = [record for record in records if record.config.settings == default]
     return replace(search, best=records[0], default=found[0]) if records else search
-
-
-def _outputs(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    made = lib(*inputs)
-    return [np.asarray(one) for one in (made if isinstance(made, (tuple, list)) else (made,))]

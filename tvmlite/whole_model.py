@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tvmlite import samples
 from tvmlite.artifact import CompiledModule
 from tvmlite.relay import tasks
 from tvmlite.runtime import timing
@@ -139,6 +140,12 @@ def rounds(
     return [tuple(one) for one in runs]
 
 
+def outputs_apart(lib: CompiledModule, reference: CompiledModule, inputs: Sequence[np.ndarray]) -> float:
+    """How far the outputs of ``lib`` are from those of ``reference``, relative to the largest of each."""
+    pairs = zip(_outputs(lib, inputs), _outputs(reference, inputs), strict=True)
+    return max(samples.relative_gap(a, b) for a, b in pairs)
+
+
 def positions(lib: CompiledModule) -> dict[str, list[int]]:
     """Where kernels are called, by their task's text."""
     texts = {kernel.task.symbol: tasks.task_text(kernel.task.group) for kernel in lib.kernels}
@@ -162,3 +169,8 @@ def seconds_of_call(profiles: Sequence[Profile], positions: Sequence[int]) -> li
 
 def _median(profiles: Sequence[Profile]) -> float:
     return timing.median(sorted(one.nanoseconds for one in profiles)) * 1e-9
+
+
+def _outputs(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    made = lib(*inputs)
+    return [np.asarray(one) for one in (made if isinstance(made, (tuple, list)) else (made,))]

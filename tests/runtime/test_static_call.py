@@ -63,8 +63,9 @@ def test_what_does_not_fit_is_refused_as_at_first(both: CompiledFunction) -> Non
         both(np.zeros(5, "float32"), B)
     with pytest.raises(InputError, match=r"both: .*'b'.*int32"):
         both(A, B.astype("int32"))
-    with pytest.raises(InputError, match="both: 1 arguments, expected 4"):
-        both(A)
+    for count in (0, 1, 3, 5):
+        with pytest.raises(InputError, match=f"both: {count} arguments, expected 4"):
+            both(*[A] * count)
     with pytest.raises(ExecutionError, match="both: a starts with a negative"):
         both(-B, A)
     np.testing.assert_array_equal(both(A, B)[0], A + B)

@@ -50,9 +50,9 @@ class StaticCall:
     def __call__(self, args: Sequence[Any]) -> Any:
         """The output, or a tuple of them; None, and nothing is done, if an argument is not an array just as
         the function takes it."""
-        row = self._row.copy()
         if len(args) != len(self._inputs):
             return None
+        row = self._row.copy()
         for (place, dtype, shape), value in zip(self._inputs, args):  # noqa: B905  (as many, seen above)
             if value.__class__ is not np.ndarray or value.dtype is not dtype or value.shape != shape:
                 return None
