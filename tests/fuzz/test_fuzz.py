@@ -102,6 +102,24 @@ def test_an_array_ends_where_nobody_may_read() -> None:
     assert guarded.intact()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect")
+def test_a_masked_vector_reads_nothing_beyond_the_last_element() -> None:
+    """LLVM 22 took ``select(mask, fma(x, masked load, z), 0)`` apart into a load of all lanes and the rest."""
+    body = (
+        "n = te.size_var('n')",
+        "Y = te.placeholder((2, n), name='Y')",
+        "x, z = n.astype('float32') + 0.5, te.sqrt(n.astype('float32'))",
+        "T = te.compute((2, 4), lambda i, j: te.if_then_else(j < n, x * Y[i, j] + z, 0.0), name='T')",
+        "s = te.create_schedule([T.op])",
+        "s[T].vectorize(T.op.axis[1])",
+        "s[T].unroll(T.op.axis[0])",
+    )
+    member = Member()
+    found = failure(member, Program(body, sizes=(("n", 1),)), ["llvm"])
+    member.stop()
+    assert found == ("", "")
+
+
 def test_a_failing_program_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here a program fails if it multiplies: nothing else may be left of it."""
     program = Program(

@@ -274,7 +274,21 @@ def _masked(w: Writer, address: str, where: Place, type_: str, mask: str) -> str
     name = f"llvm.masked.load.{mangled(type_)}.p0"
     target = w.module.declare(name, type_, f"ptr, i32 immarg, {masks}, {type_}")
     arguments = f"ptr {address}, i32 {where.alignment}, {masks} {mask}, {type_} zeroinitializer"
-    return w.emit(f"call {type_} {target}({arguments})")
+    return _kept_masked(w, w.emit(f"call {type_} {target}({arguments})"), where, type_)
+
+
+def _kept_masked(w: Writer, loaded: str, where: Place, type_: str) -> str:
+    """``loaded`` behind a fence, which is no instruction, where LLVM 22 would read what the mask forbids.
+
+    It makes ``select(mask, fma(a, masked load, c), 0)`` one masked instruction with an operand in memory. If
+    ``a`` and ``c`` are wanted again, it takes that apart into a load of all lanes and a masked ``fma``.
+    """
+    bits = where.lanes * where.alignment * 8
+    if not w.module.target.has("avx512f") or bits % 32:
+        return loaded
+    fenced = vector("float", bits // 32)
+    cast = w.emit(f"bitcast {type_} {loaded} to {fenced}")
+    return w.emit(f"bitcast {fenced} {w.intrinsic('arithmetic.fence', fenced, cast)} to {type_}")
 
 
 def _store_masked(w: Writer, where: Place, raw: str, type_: str) -> None:
