@@ -104,7 +104,7 @@ def test_an_array_ends_where_nobody_may_read() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect")
 def test_a_masked_vector_reads_nothing_beyond_the_last_element() -> None:
-    """LLVM 22 took ``select(mask, fma(x, masked load, z), 0)`` apart into a load of all lanes and the rest."""
+    """LLVM 22 took ``select(mask, fma(x, masked load, z), 0)`` apart into a load of all lanes and more."""
     body = (
         "n = te.size_var('n')",
         "Y = te.placeholder((2, n), name='Y')",
