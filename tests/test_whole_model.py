@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +13,15 @@ from tvmlite.artifact import CompiledModule
 from tvmlite.relay.ir import Function, Module, var
 from tvmlite.relay.op import make
 from tvmlite.runtime.profile import Profile
-from tvmlite.whole_model import FEWEST_OF_TWO, in_turns, outputs_apart, ratios
+from tvmlite.whole_model import (
+    FEWEST_RATIOS,
+    fewest_runs,
+    in_turns,
+    outputs_apart,
+    ratios,
+    rounds,
+    seconds_of_call,
+)
 
 rng = np.random.default_rng(0)
 
@@ -24,24 +33,31 @@ def lib() -> CompiledModule:
 
 
 class WhoBeginsIsSlow:
-    """Runs of 1000 ns and some noise; the first of each turn, a library's two runs, takes a tenth more."""
+    """Runs of 1000 ns, or those of ``speeds``, and some noise; the first of each turn, a library's two runs,
+    takes a tenth more."""
 
-    def __init__(self, after: int = 1000) -> None:
-        self.calls, self.after = 0, after
+    def __init__(self, *libs: CompiledModule, speeds: dict[int, int] | None = None) -> None:
+        self.libs, self.speeds, self.calls = libs, speeds or {}, 0
 
     def __call__(self, lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
+        number = self.calls - len(self.libs)  # each once to begin with
         self.calls += 1
-        number = self.calls - 3  # two to begin with; then four a turn
-        begins = number >= 0 and number % 4 < 2
-        turn_is_odd = number // 4 % 2
-        is_after = begins == bool(turn_is_odd)
-        nanoseconds = (self.after if is_after else 1000) * (1.1 if begins else 1.0) + rng.uniform(0, 10)
-        return Profile(((lib.signature.kernels[0], int(nanoseconds)),), int(nanoseconds))
+        begins = number >= 0 and number % (2 * len(self.libs)) < 2
+        speed = self.speeds.get(next(k for k, one in enumerate(self.libs) if one is lib), 1000)
+        nanoseconds = int(speed * (1.1 if begins else 1.0) + rng.uniform(0, 10))
+        return Profile(((lib.signature.kernels[0], nanoseconds),), nanoseconds)
 
 
-def test_who_begins_does_not_matter(lib: CompiledModule) -> None:
-    same = in_turns(lib, lib, [], 0.2, WhoBeginsIsSlow())
-    quicker = in_turns(lib, lib, [], 0.2, WhoBeginsIsSlow(after=980))
+@pytest.fixture(scope="module")
+def libs(lib: CompiledModule) -> list[CompiledModule]:
+    """Four that can be told from each other."""
+    return [lib, *(copy.copy(lib) for _ in range(3))]
+
+
+def test_who_begins_does_not_matter(libs: list[CompiledModule]) -> None:
+    one, two = libs[:2]
+    same = in_turns(one, two, [], 0.2, WhoBeginsIsSlow(one, two))
+    quicker = in_turns(one, two, [], 0.2, WhoBeginsIsSlow(one, two, speeds={1: 980}))
 
     assert same.ratio == pytest.approx(1, abs=0.003)
     assert same.interval[1] - same.interval[0] < 0.01
@@ -49,14 +65,27 @@ def test_who_begins_does_not_matter(lib: CompiledModule) -> None:
     assert quicker.is_better
 
 
-def test_two_turns_are_one_ratio() -> None:
-    assert ratios([1.0, 1.0, 2.0, 1.0, 5.0], [4.0, 1.0, 2.0, 1.0, 1.0]) == [1.0, 2.0]
+def test_who_begins_does_not_matter_among_four(libs: list[CompiledModule]) -> None:
+    runs = rounds(libs, [], 0.2, WhoBeginsIsSlow(*libs, speeds={2: 980}))
+
+    default, *others = (seconds_of_call(one, [0]) for one in runs)
+    for costs, wanted in zip(others, (1, 0.98, 1), strict=True):
+        assert ratios(default, costs, 4) == pytest.approx([wanted] * (len(default) // 4), abs=0.01)
 
 
-def test_there_are_turns_enough_to_be_sure(lib: CompiledModule) -> None:
-    turns = in_turns(lib, lib, [], 0.0, WhoBeginsIsSlow())
+def test_a_ratio_is_of_as_many_turns_as_there_are_libraries() -> None:
+    assert ratios([1.0, 1.0, 2.0, 1.0], [4.0, 1.0, 2.0, 1.0], 2) == [1.0, 2.0]
+    assert ratios([1.0, 1.0, 2.0], [4.0, 2.0, 2.0], 3) == pytest.approx([2.0])
 
-    assert len(turns.before) == len(turns.after) == FEWEST_OF_TWO
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_there_are_turns_enough_to_be_sure(libs: list[CompiledModule], count: int) -> None:
+    some = libs[:count]
+    run = WhoBeginsIsSlow(*some)
+    runs = rounds(some, [], 0.0, run)
+
+    assert [len(one) for one in runs] == [FEWEST_RATIOS * count] * count
+    assert run.calls == fewest_runs(count) + count
 
 
 def test_outputs_are_as_far_apart_as_they_differ_most(lib: CompiledModule) -> None:

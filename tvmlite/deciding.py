@@ -285,4 +285,4 @@ def _costs(turns: Turns, concerned: tuple[list[int], list[int]]) -> tuple[list[f
         [max(1, sum(one.kernels[place][1] for place in places)) * 1e-9 for one in profiles]
         for profiles, places in zip((turns.before, turns.after), concerned, strict=True)
     )
-    return sorted(before), ratios(before, after)
+    return sorted(before), ratios(before, after, 2)

@@ -27,12 +27,13 @@ from tvmlite.runtime import timing
 from tvmlite.runtime.threads import num_threads
 from tvmlite.te.space import ConfigEntity
 from tvmlite.whole_model import (
-    FEWEST,
     Run,
     Turns,
+    fewest_runs,
     in_turns,
     outputs_apart,
     positions,
+    ratios,
     rounds,
     seconds_of_call,
 )
@@ -90,14 +91,15 @@ class _Case:
         saved = progress.curve[0] - progress.leaders[0].cost if progress.leaders else 0.0
         return progress.weight * saved
 
-    def choose(self) -> None:
-        """The finalist that took least, if it is quicker than the default beyond doubt."""
+    def choose(self, libraries: int) -> None:
+        """The finalist that took least, if it is quicker than the default beyond doubt; so many ``libraries``
+        ran in turns."""
         default, *others = self.costs
         best = 1.0
         for number, costs in enumerate(others, 1):
-            ratios = sorted(a / b for a, b in zip(costs, default, strict=True))
-            if timing.interval(ratios)[1] < 1 and timing.median(ratios) < best:
-                best, self.winner = timing.median(ratios), number
+            found = ratios(default, costs, libraries)
+            if timing.interval(found)[1] < 1 and timing.median(found) < best:
+                best, self.winner = timing.median(found), number
 
 
 @dataclass
@@ -126,8 +128,6 @@ class Judge:
         self._compile(cases)
         late = started - sum(bool(case.finalists) for case in cases)
         self._compare(cases)
-        for case in cases:
-            case.choose()
         lib, turns, notes = self._together([case for case in cases if case.winner])
         dropped = tuple(case.text for case in cases if case.finalists and not case.winner)
         records = {case.text: self._records(case) for case in cases}
@@ -139,8 +139,8 @@ class Judge:
         """How many finalists of a kernel the time suffices for."""
         self.run(self.base, self.inputs)
         seconds = self.run(self.base, self.inputs).nanoseconds * 1e-9
-        runs = self.seconds / 4 / (2 * FEWEST * max(seconds, 1e-6))
-        return max(1, min(FINALISTS, int(runs) - 1))
+        runs = self.seconds / 4 / max(seconds, 1e-6)
+        return max((n for n in range(1, FINALISTS + 1) if fewest_runs(n + 1) <= runs), default=1)
 
     def _compile(self, cases: Sequence[_Case]) -> None:
         """Compile the finalists, those first with which most is to be won, one at least; those that half of
@@ -163,7 +163,8 @@ class Judge:
                     self._compiled[task.key] = compile_kernel(task, self.base.target, cache)
 
     def _compare(self, cases: Sequence[_Case]) -> None:
-        """Run the libraries of all first finalists, of all second ones, ... in turns with the default."""
+        """Run the libraries of all first finalists, of all second ones, ... in turns with the default, and
+        choose."""
         ranks = max((len(case.finalists) for case in cases), default=0)
         libs = [self.base]
         for rank in range(ranks):
@@ -173,6 +174,7 @@ class Judge:
         for case in cases:
             here = places[case.text]
             case.costs = [seconds_of_call(one, here) for one in runs[: len(case.finalists) + 1]]
+            case.choose(len(libs))
 
     def _together(self, winners: Sequence[_Case]) -> tuple[CompiledModule, Turns | None, list[str]]:
         """The library of all ``winners``, if it is right, and quicker than the default beyond doubt; else the

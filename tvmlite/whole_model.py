@@ -20,11 +20,11 @@ from tvmlite.runtime import timing
 from tvmlite.runtime.profile import Profile
 from tvmlite.runtime.threads import num_threads
 
-FEWEST, MOST = 7, 300
-"""Turns of a comparison."""
+FEWEST_RATIOS = 6
+"""Of a comparison; of fewer the interval that reaches from the least to the most is not sure enough."""
 
-FEWEST_OF_TWO = 12
-"""Turns of two libraries: six pairs, whose interval reaches from the least to the most."""
+MOST = 300
+"""Turns of a comparison."""
 
 CACHES = 64 << 20
 """Bytes of weights that no cache holds."""
@@ -79,7 +79,7 @@ class Turns:
     @property
     def _ratios(self) -> list[float]:
         before, after = ([one.nanoseconds for one in runs] for runs in (self.before, self.after))
-        return ratios(before, after)
+        return ratios(before, after, 2)
 
     def __str__(self) -> str:
         before, after = self.seconds
@@ -98,18 +98,19 @@ def in_turns(
     run: Run = profiled,
 ) -> Turns:
     """Run both on ``inputs`` in turns, for ``seconds``; each is the first of a turn as often as the other."""
-    one, two = rounds([before, after], inputs, seconds, run, FEWEST_OF_TWO)
+    one, two = rounds([before, after], inputs, seconds, run)
     return Turns(one, two)
 
 
-def ratios(before: Sequence[float], after: Sequence[float]) -> list[float]:
-    """By how much those ``after`` take more, ascending: of each two turns, which each of the two began once.
+def ratios(before: Sequence[float], after: Sequence[float], libraries: int) -> list[float]:
+    """By how much those ``after`` take more, ascending: one ratio of each ``libraries`` turns.
 
-    Who begins a turn is not as quick as who follows, or quicker: by 5% where kernels take microseconds. The
-    geometric mean of both orders is free of that.
+    So many ran in turns, and each began one of these. Who begins a turn is not as quick as who follows, or
+    quicker: by 5% where kernels take microseconds. The geometric mean over those turns is free of that.
     """
     each = [new / max(old, 1e-12) for old, new in zip(before, after, strict=True)]
-    return sorted(math.sqrt(first * second) for first, second in zip(each[::2], each[1::2], strict=False))
+    whole = (each[first : first + libraries] for first in range(0, len(each), libraries))
+    return sorted(math.prod(some) ** (1 / libraries) for some in whole)
 
 
 def rounds(
@@ -117,10 +118,10 @@ def rounds(
     inputs: Sequence[np.ndarray],
     seconds: float,
     run: Run = profiled,
-    fewest: int = FEWEST,
 ) -> list[tuple[Profile, ...]]:
-    """Run all ``libs`` on ``inputs`` in turns, for ``seconds``; the runs of each. Each turn another begins.
+    """Run all ``libs`` on ``inputs`` in turns, for ``seconds``; the runs of each.
 
+    Each turn another begins; a round is as many turns as there are libraries, and all rounds are whole.
     A run finds in the caches what one of the same library has left there, as it does where a model is used,
     unless the weights are too large for any cache.
     """
@@ -129,15 +130,20 @@ def rounds(
     warm = all(lib.signature.constants < CACHES for lib in libs)
     runs: list[list[Profile]] = [[] for _ in libs]
     end = time.monotonic() + seconds
-    turn = 0
-    while turn < fewest or (turn < MOST and time.monotonic() < end):
-        for place in range(len(libs)):
-            number = (place + turn) % len(libs)
-            if warm:
-                run(libs[number], inputs)
-            runs[number].append(run(libs[number], inputs))
-        turn += 1
+    turns = 0
+    while turns < FEWEST_RATIOS * len(libs) or (turns < MOST and time.monotonic() < end):
+        for first in range(len(libs)):
+            for number in (*range(first, len(libs)), *range(first)):
+                if warm:
+                    run(libs[number], inputs)
+                runs[number].append(run(libs[number], inputs))
+        turns += len(libs)
     return [tuple(one) for one in runs]
+
+
+def fewest_runs(libraries: int) -> int:
+    """How often ``rounds`` runs so many libraries at least."""
+    return 2 * FEWEST_RATIOS * libraries**2
 
 
 def outputs_apart(lib: CompiledModule, reference: CompiledModule, inputs: Sequence[np.ndarray]) -> float:
