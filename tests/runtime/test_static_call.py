@@ -12,6 +12,7 @@ from tvmlite.core.abi import Parameter, Signature
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.runtime import num_threads, set_num_threads
 from tvmlite.runtime.compiled import CompiledFunction
+from tvmlite.runtime.library import Library
 
 Build = Callable[..., CompiledFunction]
 
@@ -69,6 +70,33 @@ def test_what_does_not_fit_is_refused_as_at_first(both: CompiledFunction) -> Non
     with pytest.raises(ExecutionError, match="both: a starts with a negative"):
         both(-B, A)
     np.testing.assert_array_equal(both(A, B)[0], A + B)
+
+
+@pytest.fixture
+def named(both: CompiledFunction) -> Library:
+    """``both`` by names of which none is an identifier; called once."""
+    library = Library(both, {"input_names": ["a'1", 'b"\\n'], "output_names": ["sum {0}", "class"]})
+    library.run({"a'1": A, 'b"\\n': B})
+    return library
+
+
+def test_by_names_in_any_order_it_is_the_same(named: Library) -> None:
+    for given in (A, A[::-1], A.astype(">f4")):
+        made = named.run({'b"\\n': B, "a'1": given})
+        assert list(made) == ["sum {0}", "class"]
+        np.testing.assert_array_equal(made["sum {0}"], given + B)
+        assert made["class"] == num_threads()
+
+
+def test_names_that_do_not_fit_are_refused_as_at_first(named: Library) -> None:
+    with pytest.raises(InputError, match="there is no input 'c'; the inputs are a'1"):
+        named.run({"a'1": A, "c": B})
+    with pytest.raises(InputError, match="is not given; expected a'1"):
+        named.run({"a'1": A})
+    with pytest.raises(InputError, match=r"both: .*'b'.* \(5,\)"):
+        named.run({"a'1": A, 'b"\\n': np.zeros(5, "float32")})
+    with pytest.raises(ExecutionError, match="both: a starts with a negative"):
+        named.run({"a'1": -B, 'b"\\n': A})
 
 
 def test_the_number_of_threads_is_todays(both: CompiledFunction) -> None:

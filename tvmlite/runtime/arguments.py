@@ -15,7 +15,7 @@ from tvmlite.core.abi import Parameter
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.runtime.tensor import as_array, empty_array
 
-_WORTH_ALIGNING = 16384
+WORTH_ALIGNING = 16384
 """Bytes of an output from which on aligned vectors gain more than the microsecond that alignment takes."""
 
 
@@ -162,7 +162,7 @@ def bytes_of(expected: ArrayParameter, shape: tuple[int, ...]) -> int:
 def allocate(function: str, expected: ArrayParameter, shape: tuple[int, ...]) -> np.ndarray:
     """Memory for an output; ExecutionError if the machine has none left."""
     try:
-        if bytes_of(expected, shape) < _WORTH_ALIGNING:
+        if bytes_of(expected, shape) < WORTH_ALIGNING:
             return np.empty(shape, expected.dtype)
         return empty_array(shape, expected.dtype)
     except (MemoryError, ValueError) as error:

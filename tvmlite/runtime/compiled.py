@@ -88,7 +88,9 @@ class CompiledFunction:
         self._static_key = (0,) * len(self._size_places) if static else None
         self._static_plan: Plan | None = None
         self._scratch = ScratchPool() if {"workspace", "threads"} & self._kinds.keys() else None
-        self._quick: StaticCall | None = None
+        self.short_way: StaticCall | None = None
+        """Writes short ways to call this one; None before the first call, and where there is none."""
+        self._quick: Callable[[Sequence[Any]], Any] | None = None
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if self._quick is not None and not named:
@@ -98,7 +100,8 @@ class CompiledFunction:
         row, outputs = self._bind(args, named)
         outputs = self._call(row, outputs)
         if self._quick is None and self._static_key is not None:
-            self._quick = self._short_way()
+            self.short_way = self._short_way()
+            self._quick = self.short_way and self.short_way.by_position()
         return outputs[0] if len(outputs) == 1 else outputs or None
 
     def _short_way(self) -> StaticCall | None:

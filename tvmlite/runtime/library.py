@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ class Library:
         self.output_names = self._names("output_names", outputs)
         self._input_set = frozenset(self.input_names)
         lists = self.metadata.get("sequences")
+        self._quick: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
         self._lists = None if lists is None else _sequences(lists, self.input_names, self.output_names)
 
     def _names(self, key: str, parameters: Sequence[str]) -> tuple[str, ...]:
@@ -67,6 +68,10 @@ class Library:
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs by name, for the inputs by name."""
+        if self._quick is not None and inputs.__class__ is dict:
+            made = self._quick(inputs)
+            if made is not None:
+                return made
         if not isinstance(inputs, Mapping):
             wanted = ", ".join(self.input_names) or "nothing"
             raise InputError(
@@ -76,6 +81,8 @@ class Library:
         result = self.function(*self._inputs((), inputs))
         if self._lists is not None:
             return dict(zip(self._lists[1].names, self._lists[1].gather(result), strict=True))
+        if self._quick is None and self.function.short_way is not None:
+            self._quick = self.function.short_way.by_name(self.input_names, self.output_names)
         return dict(zip(self.output_names, result if isinstance(result, tuple) else (result,), strict=True))
 
     def profile(self, *inputs: Any, **named: Any) -> Profile:

@@ -2,31 +2,34 @@
 
 A model that takes microseconds must not spend as many on being called: what such a function needs is known
 beforehand but for addresses. Its weights have often driven everything else out of the nearer caches, so that
-every line of Python counts several times of what it takes when called by itself.
+every line of Python, and all that it touches, counts several times of what it takes when called by itself.
+So the short way is Python written for that one function: no loops, no slots, no lists. Measured on a network
+of 2.7 MB, by name: 2.8 us less than by general code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import cffi
 import numpy as np
 
-from tvmlite.runtime.arguments import ArrayParameter, allocate
+from tvmlite.runtime.arguments import WORTH_ALIGNING, ArrayParameter, allocate, bytes_of
 from tvmlite.runtime.scratch import ScratchPool
 
 _ffi: Any = cffi.FFI()
-_CHARS = _ffi.typeof("char[]")
-_from_buffer = _ffi.from_buffer
 
 
 class StaticCall:
-    """Calls ``function`` with a copy of ``row`` in which inputs, outputs and scratch memory are filled in.
+    """Writes Python that calls ``function`` with ``row``, inputs, outputs and scratch memory filled in.
 
     ``inputs`` and ``outputs`` are arrays of known shapes and their places in the row; ``workspace`` bytes go
     to the place ``workspace_place`` and the number of threads to ``threads_place``, where there are such.
     ``refuse`` makes an error of a code that is not 0.
+
+    A function written here gives None, and has done nothing, if an input is missing or not an array just as
+    ``function`` takes it.
     """
 
     def __init__(
@@ -41,47 +44,86 @@ class StaticCall:
         places: tuple[int | None, int | None],
         refuse: Callable[[int], None],
     ) -> None:
-        self._name, self._function, self._row, self._refuse = name, function, list(row), refuse
-        self._inputs = [(place, one.dtype, one.shape) for place, one in inputs]
-        self._outputs = [(place, one, one.shape or ()) for place, one in outputs]
-        self._scratch, self._workspace = scratch, workspace
-        self._workspace_place, self._threads_place = places
+        self._name, self._inputs, self._outputs = name, inputs, outputs
+        self._row = [f"row{place}" for place in range(len(row))]
+        self._known: dict[str, Any] = {
+            **dict(zip(self._row, row, strict=True)),
+            "function": function,
+            "refuse": refuse,
+            "name": name,
+            "workspace": workspace,
+            "ndarray": np.ndarray,
+            "empty": np.empty,
+            "allocate": allocate,
+            "address": _ffi.from_buffer,
+            "chars": _ffi.typeof("char[]"),
+        }
+        if scratch is not None:
+            self._known |= {"take": scratch.take, "put": scratch.put}
+        for number, (place, _) in enumerate(inputs):
+            self._row[place] = f"x{number}_address"
+        for number, (place, _) in enumerate(outputs):
+            self._row[place] = f"address(chars, y{number}, True)"
+        for place, field in zip(places, ("address", "threads"), strict=True):
+            if place is not None:
+                self._row[place] = f"scratch.{field}"
 
-    def __call__(self, args: Sequence[Any]) -> Any:
-        """The output, or a tuple of them; None, and nothing is done, if an argument is not an array just as
-        the function takes it."""
-        if len(args) != len(self._inputs):
-            return None
-        row = self._row.copy()
-        for (place, dtype, shape), value in zip(self._inputs, args):  # noqa: B905  (as many, seen above)
-            if value.__class__ is not np.ndarray or value.dtype is not dtype or value.shape != shape:
-                return None
-            try:
-                row[place] = _from_buffer(_CHARS, value, False)
-            except (ValueError, BufferError):  # strided
-                return None
-        made = []
-        for place, parameter, shape in self._outputs:
-            array = allocate(self._name, parameter, shape)
-            row[place] = _from_buffer(_CHARS, array, True)
-            made.append(array)
-        if self._scratch is None:
-            code = self._function(*row)
-        else:
-            code = self._with_scratch(row, self._scratch)
-        if code:
-            self._refuse(code)
-        return made[0] if len(made) == 1 else tuple(made)
+    def by_position(self) -> Callable[[Sequence[Any]], Any]:
+        """Takes the inputs in a sequence; gives the output, or a tuple of several."""
+        takes = [f"x{number} = given[{number}]" for number in range(len(self._inputs))]
+        made = [f"y{number}" for number in range(len(self._outputs))]
+        return self._written(takes, made[0] if len(made) == 1 else f"({', '.join(made)})")
 
-    def _with_scratch(self, row: list[Any], pool: ScratchPool) -> int:
-        scratch = pool.take()
-        try:
-            if scratch.size < self._workspace:
-                scratch.grow(self._workspace, self._name)
-            if self._workspace_place is not None:
-                row[self._workspace_place] = scratch.address
-            if self._threads_place is not None:
-                row[self._threads_place] = scratch.threads
-            return self._function(*row)
-        finally:
-            pool.put(scratch)
+    def by_name(
+        self, inputs: Sequence[str], outputs: Sequence[str]
+    ) -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
+        """Takes the inputs by ``inputs``, their names; gives the outputs by ``outputs``, theirs."""
+        takes: list[str] = []
+        for number, name in enumerate(inputs):
+            takes += ["try:", f"    x{number} = given[{name!r}]", "except KeyError:", "    return None"]
+        made = ", ".join(f"{name!r}: y{number}" for number, name in enumerate(outputs))
+        return self._written(takes, f"{{{made}}}")
+
+    def _written(self, takes: Sequence[str], gives: str) -> Callable[[Any], Any]:
+        """The function of ``given`` in which the lines ``takes`` name the inputs x0, x1, ..., and which gives
+        ``gives``, of the outputs y0, y1, ..."""
+        known = self._known.copy()
+        lines = [f"if len(given) != {len(self._inputs)}:", "    return None", *takes]
+        lines += [*self._addressed(known), *self._allocated(known), *self._called()]
+        lines += ["if code:", "    refuse(code)", f"return {gives}"]
+        text = "\n    ".join(["def call(given):", *lines])
+        exec(compile(text, f"<the short way to call {self._name}>", "exec"), known)
+        return known["call"]
+
+    def _addressed(self, known: dict[str, Any]) -> list[str]:
+        """The lines that find the inputs' addresses, or return for one that must be converted or refused."""
+        lines: list[str] = []
+        for number, (_, one) in enumerate(self._inputs):
+            x, dtype, shape = f"x{number}", f"x{number}_dtype", f"x{number}_shape"
+            known |= {dtype: one.dtype, shape: one.shape}
+            lines += [f"if {x}.__class__ is not ndarray or {x}.dtype is not {dtype} or {x}.shape != {shape}:"]
+            lines += ["    return None", "try:", f"    {x}_address = address(chars, {x}, False)"]
+            lines += ["except (ValueError, BufferError):  # strided", "    return None"]
+        return lines
+
+    def _allocated(self, known: dict[str, Any]) -> list[str]:
+        """The lines that make the outputs."""
+        lines: list[str] = []
+        for number, (_, one) in enumerate(self._outputs):
+            y, shape = f"y{number}", one.shape or ()
+            known |= {f"{y}_shape": shape, f"{y}_dtype": one.dtype, f"{y}_parameter": one}
+            small = bytes_of(one, shape) < WORTH_ALIGNING
+            lines += [
+                f"{y} = empty({y}_shape, {y}_dtype)"
+                if small
+                else f"{y} = allocate(name, {y}_parameter, {y}_shape)"
+            ]
+        return lines
+
+    def _called(self) -> list[str]:
+        """The lines that call the function, with scratch memory if it takes any."""
+        call = f"code = function({', '.join(self._row)})"
+        if "take" not in self._known:
+            return [call]
+        grown = ["    if scratch.size < workspace:", "        scratch.grow(workspace, name)"]
+        return ["scratch = take()", "try:", *grown, f"    {call}", "finally:", "    put(scratch)"]
