@@ -18,7 +18,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import onnx
@@ -29,11 +31,14 @@ import models
 
 from tvmlite.choices import Choices
 from tvmlite.core.target import Target
-from tvmlite.driver import _kernels
+from tvmlite.kernels import compile_kernel, interfaces_of
 from tvmlite.relay import passes
 from tvmlite.relay.entry import build_entry
 from tvmlite.relay.frontend import from_onnx
+from tvmlite.relay.kernels import kernel_tasks
 from tvmlite.relay.verify import verify
+
+Result = TypeVar("Result")
 
 
 class Builder:
@@ -204,23 +209,24 @@ def measure(model: onnx.ModelProto, passes_only: bool) -> tuple[dict[str, float]
     seconds: dict[str, float] = {}
     gc.collect()
 
-    def timed(name: str, run: Callable[[], object]) -> object:
+    def timed(name: str, run: Callable[[], Result]) -> Result:
         start = time.process_time()
         made = run()
         seconds[name] = seconds.get(name, 0.0) + time.process_time() - start
         return made
 
     target = Target.parse("native")
-    module = timed("import", lambda: from_onnx(model))
-    timed("check", lambda: verify(module))  # type: ignore[arg-type]
-    module = module.unnamed()  # type: ignore[attr-defined]
+    imported = timed("import", lambda: from_onnx(model))
+    timed("check", lambda: verify(imported))
+    module = imported.unnamed()
     for one in passes.pipeline(3, target).passes:
-        module = timed(one.__name__, lambda one=one, module=module: one(module))  # type: ignore[misc,arg-type]
+        module = timed(one.__name__, partial(one, module))
     if passes_only:
         return seconds, 0
     choices = Choices(target)
-    kernels, interfaces = timed("kernels", lambda: _kernels(module, target, choices, False, None))  # type: ignore[misc,arg-type]
-    timed("entry", lambda: build_entry(module, "model", interfaces))  # type: ignore[arg-type]
+    tasks, task_of = timed("tasks", lambda: kernel_tasks(module, target, lambda g: choices.decide(g).config))
+    kernels = timed("kernels", lambda: {one.key: compile_kernel(one, target, None) for one in tasks})
+    timed("entry", lambda: build_entry(module, "model", interfaces_of(task_of, kernels)))
     return seconds, len(kernels)
 
 
@@ -229,7 +235,7 @@ def report(kind: str, size: int, passes_only: bool) -> None:
     model = KINDS[kind](size)
     seconds, kernels = measure(model, passes_only)
     total = sum(seconds.values())
-    graph = total - seconds.get("kernels", 0) - seconds.get("entry", 0)
+    graph = total - sum(seconds.get(name, 0) for name in ("tasks", "kernels", "entry"))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"{kind:7} {len(model.graph.node):6} nodes {kernels:5} kernels {total:8.2f} s"

@@ -21,7 +21,7 @@ from tvmlite.core import abi, config
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
 from tvmlite.core.target import Target
-from tvmlite.kernels import CompiledKernel, compile_kernel
+from tvmlite.kernels import CompiledKernel, compile_kernel, interfaces_of
 from tvmlite.relay import passes
 from tvmlite.relay.decisions import Decisions, deciding
 from tvmlite.relay.entry import KernelInterface, build_entry
@@ -136,8 +136,7 @@ def _kernels(
         if progress is not None:
             progress("compiling kernels", number, len(tasks))
         kernels[task.key] = compile_kernel(task, target, cache)
-    interfaces = {group: kernels[task.key].interface.at(task.extents) for group, task in task_of.items()}
-    return list(kernels.values()), interfaces
+    return list(kernels.values()), interfaces_of(task_of, kernels)
 
 
 def rescheduled(
@@ -154,8 +153,7 @@ def rescheduled(
     for task in tasks:
         if task.key not in compiled:
             compiled[task.key] = compile_kernel(task, lib.target, cache)
-    interfaces = {group: compiled[task.key].interface.at(task.extents) for group, task in task_of.items()}
-    entry, constants = build_entry(lib.module, lib.entry.name, interfaces)
+    entry, constants = build_entry(lib.module, lib.entry.name, interfaces_of(task_of, compiled))
     assert constants.offsets == lib.constants.offsets, "the graph is the same, so the constants are"
     kernels = [compiled[task.key] for task in tasks]
     made = CompiledModule.link(lib.module, lib.target, entry, lib.constants, kernels, lib.report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from tvmlite.core.errors import TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.relay.dims import dim
 from tvmlite.relay.entry import KernelInterface
+from tvmlite.relay.ir import Function
 from tvmlite.relay.kernels import KernelTask
 from tvmlite.relay.lower import dimensions, lower_group
 from tvmlite.te import expr as e
@@ -69,6 +71,13 @@ def legal_kernel(task: KernelTask, target: Target) -> loop.Function:
 def interface_of(task: KernelTask, function: loop.Function) -> KernelInterface:
     """What a caller of the kernel must know."""
     return KernelInterface(task.symbol, dimensions(task.plain), function.workspace, function.messages)
+
+
+def interfaces_of(
+    task_of: Mapping[Function, KernelTask], kernels: Mapping[str, CompiledKernel]
+) -> dict[Function, KernelInterface]:
+    """What each group is called by, given its task; ``kernels`` by their tasks' keys."""
+    return {group: kernels[task.key].interface.at(task.extents) for group, task in task_of.items()}
 
 
 _OPERATIONS = {c.__name__: c for c in (e.Add, e.Sub, e.Mul, e.FloorDiv, e.FloorMod, e.Min, e.Max)}
