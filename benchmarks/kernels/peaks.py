@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import statistics
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import numpy as np
@@ -75,6 +77,20 @@ def multiply_add(dtype: str) -> Callable[[], float]:
         return operations * CHAINS * TURNS / (time.process_time() - start)
 
     return measure
+
+
+def cores() -> float:
+    """How many cores' multiply-adds two threads do: a host may run two processors on one core for a while."""
+    work = multiply_add("float32")
+
+    def seconds(threads: int) -> float:
+        start = time.perf_counter()
+        list(pool.map(lambda _: work(), range(threads)))
+        return time.perf_counter() - start
+
+    with ThreadPoolExecutor(2) as pool:
+        seconds(2)  # the threads start
+        return statistics.median(2 * seconds(1) / seconds(2) for _ in range(5))
 
 
 _READ = """

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -159,6 +160,25 @@ def test_the_child_of_a_fork_has_a_pool_of_its_own(library: ctypes.CDLL) -> None
         os._exit(0 if good else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert (run(library, 100)[0] == 1).all()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux's sets of processors")
+def test_workers_woken_beside_their_caller_may_run_wherever_they_might(library: ctypes.CDLL) -> None:
+    library.tvmlite_set_num_threads(3)
+    run(library, 100)
+    allowed = os.sched_getaffinity(0)
+    tasks = {int(name) for name in os.listdir("/proc/self/task")} - {threading.get_native_id()}
+    os.sched_setaffinity(0, {min(allowed)})  # this thread alone: those asleep may be woken beside it
+    try:
+        for _ in range(20):
+            time.sleep(0.002)
+            assert (run(library, 100)[0] == 1).all()
+        deadline = time.monotonic() + 10  # one that has just been woken may be on its way
+        while any(os.sched_getaffinity(task) != allowed for task in tasks):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    finally:
+        os.sched_setaffinity(0, allowed)
 
 
 def test_the_number_of_threads_is_settable_and_has_a_default(

@@ -81,7 +81,8 @@ static struct {
     tvmlite_body body;
     void *closure;
     int64_t extent;
-    int32_t started; /* workers that exist; changed only by who holds `busy` */
+    int32_t started;   /* workers that exist; changed only by who holds `busy` */
+    int32_t processor; /* the caller's, or negative if it is not known */
 } job __attribute__((aligned(128)));
 
 static struct {
@@ -156,6 +157,32 @@ static void renew_waiting(void) {
 }
 
 #endif
+
+/* The processor this thread runs on, or a negative number. */
+static int32_t processor(void) {
+#ifdef __linux__
+    return sched_getcpu();
+#else
+    return -1;
+#endif
+}
+
+/* Leave the caller's processor if there are others: Linux may leave two threads on one for a tenth of a
+ * second while another is idle. May go back later: the set of processors that are allowed stays as it was. */
+static void leave_caller(void) {
+#ifdef __linux__
+    int32_t here = processor();
+    cpu_set_t allowed, others;
+    if (here < 0 || here != LOAD(job.processor) || sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+        return;
+    }
+    others = allowed;
+    CPU_CLR((size_t)here, &others);
+    if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0) {
+        (void)sched_setaffinity(0, sizeof allowed, &allowed);
+    }
+#endif
+}
 
 static int32_t default_threads(void) {
     int64_t count = 0;
@@ -256,6 +283,7 @@ static void work(int64_t thread) {
 
 static void *worker(void *number) {
     (void)pthread_setspecific(thread_key, number);
+    leave_caller();
     for (;;) {
         uint32_t seen = LOAD(job.generation);
         int spins = 0;
@@ -268,6 +296,7 @@ static void *worker(void *number) {
             (void)__atomic_add_fetch(&job.sleepers, 1, __ATOMIC_SEQ_CST);
             wait_while(&job.generation, seen);
             (void)__atomic_sub_fetch(&job.sleepers, 1, __ATOMIC_SEQ_CST);
+            leave_caller();
         }
     }
     return 0;
@@ -365,6 +394,7 @@ int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent) {
     chunks = (uint32_t)threads * CHUNKS_A_THREAD;
     chunks = extent < (int64_t)chunks ? (uint32_t)extent : chunks;
     threads = extent < (int64_t)threads ? (int32_t)extent : threads; /* the others keep out of their shares */
+    STORE(job.processor, processor());
     start_workers(threads - 1);
     job.body = body;
     job.closure = closure;
