@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -179,6 +183,50 @@ def test_tuning_decides_first_and_then_searches_the_kernels_of_that_graph(
     assert str(tuned).startswith("decision ")
     assert kernels(tvmlite.compile(module, records=path)) == kernels(tuned.lib)
     assert f"{CONV} add" not in kernels(tuned.lib)
+
+
+def _run(path: Path, delay: float = 0.0, resume: bool = False) -> subprocess.Popen[bytes]:
+    script = f"""
+import sys, time
+sys.path[:0] = {[str(Path(__file__).parent)]!r}
+from test_deciding import APART_IS_QUICKER, MadeUp, MadeUpMachine, network, tune
+
+class Slow(MadeUp):
+    def __call__(self, lib, inputs):
+        time.sleep({delay})
+        return super().__call__(lib, inputs)
+
+tune(network(), records={str(path)!r}, trials=12, seed=3, tuner="random", runner=MadeUpMachine(),
+     run=Slow(APART_IS_QUICKER), resume={resume})
+"""
+    return subprocess.Popen([sys.executable, "-c", script])
+
+
+def _story(path: Path) -> list[tuple[object, ...]]:
+    """What the records say, but for times."""
+    loaded = rec.load(path)
+    decisions = [(one.name, one.taken, one.default, one.seed) for one in loaded.decisions]
+    return decisions + [(one.task, str(one.config), one.trial, one.origin, one.ok) for one in loaded]
+
+
+def test_a_run_killed_while_deciding_ends_as_if_it_had_not_been(module: Module, tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    assert _run(whole).wait() == 0
+
+    process = _run(cut, delay=0.02)
+    while not cut.exists() or not rec.load(cut).decisions:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = rec.load(cut)
+    assert _run(cut, resume=True).wait() == 0
+
+    assert 0 < len(kept.decisions) < len(rec.load(whole).decisions)
+    assert len(kept) == 0
+    assert _story(cut) == _story(whole)
+    names = [kernels(tvmlite.compile(module, records=path)) for path in (whole, cut)]
+    assert names[0] == names[1]
 
 
 def test_without_decisions_tuning_leaves_the_graph(module: Module, tmp_path: Path) -> None:
