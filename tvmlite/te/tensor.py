@@ -17,7 +17,7 @@ from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.node import Node, postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.expr import Expr, Value
+from tvmlite.te.expr import Expr, Operators
 from tvmlite.te.reach import check_reads
 
 Extent: TypeAlias = int | Expr
@@ -34,7 +34,7 @@ class Range(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class IterVar(Node):
+class IterVar(Operators, Node):
     """An axis: a variable and the range it runs over.
 
     ``kind`` is ``"data"`` (iterations independent), ``"reduce"`` (iterations combine, in any order),
@@ -48,71 +48,6 @@ class IterVar(Node):
     def as_expr(self) -> Expr:
         """The axis used as a value."""
         return self.var
-
-    def __add__(self, other: Value) -> Expr:
-        return self.var + other
-
-    def __radd__(self, other: Value) -> Expr:
-        return other + self.var
-
-    def __sub__(self, other: Value) -> Expr:
-        return self.var - other
-
-    def __rsub__(self, other: Value) -> Expr:
-        return other - self.var
-
-    def __mul__(self, other: Value) -> Expr:
-        return self.var * other
-
-    def __rmul__(self, other: Value) -> Expr:
-        return other * self.var
-
-    def __floordiv__(self, other: Value) -> Expr:
-        return self.var // other
-
-    def __mod__(self, other: Value) -> Expr:
-        return self.var % other
-
-    def __lt__(self, other: Value) -> Expr:
-        return self.var < other
-
-    def __le__(self, other: Value) -> Expr:
-        return self.var <= other
-
-    def __gt__(self, other: Value) -> Expr:
-        return self.var > other
-
-    def __ge__(self, other: Value) -> Expr:
-        return self.var >= other
-
-    def __eq__(self, other: Any) -> Any:
-        if isinstance(other, IterVar):
-            return self.var == other.var
-        return self.var == other if isinstance(other, (Expr, int)) else NotImplemented
-
-    def __ne__(self, other: Any) -> Any:
-        if isinstance(other, IterVar):
-            return self.var != other.var
-        return self.var != other if isinstance(other, (Expr, int)) else NotImplemented
-
-    def __rfloordiv__(self, other: Value) -> Expr:
-        return other // self.var
-
-    def __rmod__(self, other: Value) -> Expr:
-        return other % self.var
-
-    def __neg__(self) -> Expr:
-        return -self.var
-
-    __hash__ = object.__hash__
-
-    def equal(self, other: Value) -> Expr:
-        """Whether the axis has this value, which ``==`` tells too."""
-        return self.var.equal(other)
-
-    def astype(self, dtype: str) -> Expr:
-        """The axis used as a value of ``dtype``."""
-        return e.cast(dtype, self.var)
 
     def __repr__(self) -> str:
         return f"IterVar({self.var.name}, {self.kind})"
@@ -283,7 +218,7 @@ class Tensor(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class TensorSlice:
+class TensorSlice(Operators):
     """A tensor with its first axes indexed, as in ``A[i]`` of ``A[i][j]``."""
 
     tensor: Tensor
@@ -312,12 +247,7 @@ class TensorSlice:
             Span.of_caller(),
         )
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = as_expr
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __lt__ = __le__ = __gt__ = __ge__ = as_expr
-    __neg__ = __invert__ = __bool__ = __float__ = __int__ = __index__ = as_expr  # type: ignore[assignment]
-
-    def astype(self, dtype: str) -> Expr:
-        return self.as_expr()
+    __bool__ = __float__ = __int__ = __index__ = as_expr  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, eq=False)

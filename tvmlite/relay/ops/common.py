@@ -182,7 +182,7 @@ def unravelled(flat: Any, extents: Shape) -> list[Any]:
     return [flat, *reversed(places)]
 
 
-# --- the edges of te's arithmetic (``te/expr.py``), in numpy ----------------------------------------
+# --- the edges of te's arithmetic (``te/expr``), in numpy ----------------------------------------
 
 
 def quietly(function: Callable[..., Any]) -> Reference:

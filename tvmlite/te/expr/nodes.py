@@ -1,0 +1,321 @@
+"""The nodes of scalar expressions; what they mean is said in ``tvmlite.te.expr``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias, TypeVar, Union
+
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.node import Node
+from tvmlite.core.span import Span
+from tvmlite.te.expr.operators import Operators
+
+BinaryType = TypeVar("BinaryType", bound="Binary")
+
+Value: TypeAlias = Union["Expr", int, float, bool]
+
+
+class Expr(Operators, Node):
+    """A scalar (or, after vectorisation, vector) value; operators build new expressions."""
+
+    dtype: str
+    lanes: int
+
+    def _typed(self, dtype: str, lanes: int) -> None:
+        object.__setattr__(self, "dtype", dtype)
+        object.__setattr__(self, "lanes", lanes)
+
+    def __bool__(self) -> bool:
+        raise TensorExpressionError(
+            f"the expression {self} has no truth value while a compute is being written",
+            Span.of_caller(),
+            hint="use te.if_then_else, te.select, te.all or te.any",
+        )
+
+    def __str__(self) -> str:
+        from tvmlite.te.loop.printer import show_expr  # the printer knows the nodes, not they it
+
+        return show_expr(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Var(Expr):
+    """A named value: a loop's variable or a size. Equal only to itself."""
+
+    name: str
+    dtype: str = "int32"
+    lanes: int = 1
+    identity: ClassVar[bool] = True
+
+    def __repr__(self) -> str:
+        return f"Var({self.name})"
+
+
+@dataclass(frozen=True, eq=False)
+class SizeVar(Var):
+    """A variable known to be at least 0: an extent (``te.size_var``, a model's dynamic dimension)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Const(Expr):
+    """A constant; ``value`` is an int for ints and bools, a float for floats."""
+
+    value: int | float
+    dtype: str
+    lanes: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Binary(Expr):
+    """``a`` and ``b`` of one dtype and one number of lanes."""
+
+    a: Expr
+    b: Expr
+    dtype: str = field(init=False)
+    lanes: int = field(init=False)
+    children_in: ClassVar[tuple[str, ...]] = ("a", "b")
+    symbol: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        self._typed(self.a.dtype, self.a.lanes)
+
+    def children(self) -> tuple[Expr, Expr]:
+        return self.a, self.b  # as any node's, but most nodes are of this kind
+
+    def map_children(self: BinaryType, rule: Callable[[Any], Any]) -> BinaryType:
+        a, b = rule(self.a), rule(self.b)
+        return self if a is self.a and b is self.b else type(self)(a, b)
+
+
+class Add(Binary):
+    """``a + b``"""
+
+    symbol = "+"
+
+
+class Sub(Binary):
+    """``a - b``"""
+
+    symbol = "-"
+
+
+class Mul(Binary):
+    """``a * b``"""
+
+    symbol = "*"
+
+
+class Div(Binary):
+    """``a / b`` of floats."""
+
+    symbol = "/"
+
+
+class FloorDiv(Binary):
+    """``a // b`` of ints, rounded towards minus infinity."""
+
+    symbol = "//"
+
+
+class FloorMod(Binary):
+    """``a - b * (a // b)`` of ints."""
+
+    symbol = "%"
+
+
+class TruncDiv(Binary):
+    """C's ``a / b`` of ints, rounded towards zero."""
+
+    symbol = "truncdiv"
+
+
+class TruncMod(Binary):
+    """C's ``a % b``: of ints, the sign of ``a``; of floats, ``fmod``."""
+
+    symbol = "truncmod"
+
+
+class Min(Binary):
+    """The lesser; NaN when either is NaN."""
+
+    symbol = "min"
+
+
+class Max(Binary):
+    """The greater; NaN when either is NaN."""
+
+    symbol = "max"
+
+
+class Compare(Binary):
+    """A comparison; its dtype is bool."""
+
+    def __post_init__(self) -> None:
+        self._typed("bool", self.a.lanes)
+
+
+class Equal(Compare):
+    symbol = "=="
+
+    def __bool__(self) -> bool:
+        return self.a is self.b
+
+
+class NotEqual(Compare):
+    symbol = "!="
+
+    def __bool__(self) -> bool:
+        return self.a is not self.b
+
+
+class Less(Compare):
+    symbol = "<"
+
+
+class LessEqual(Compare):
+    symbol = "<="
+
+
+class And(Binary):
+    """Both, of bools; both sides are evaluated."""
+
+    symbol = "and"
+
+
+class Or(Binary):
+    """Either, of bools; both sides are evaluated."""
+
+    symbol = "or"
+
+
+@dataclass(frozen=True, eq=False)
+class Not(Expr):
+    """The opposite of a bool."""
+
+    a: Expr
+    dtype: str = field(init=False)
+    lanes: int = field(init=False)
+    children_in: ClassVar[tuple[str, ...]] = ("a",)
+
+    def __post_init__(self) -> None:
+        self._typed("bool", self.a.lanes)
+
+
+@dataclass(frozen=True, eq=False)
+class Select(Expr):
+    """``a`` where ``condition`` holds, else ``b``; both are evaluated. No side may be unsafe to load."""
+
+    condition: Expr
+    a: Expr
+    b: Expr
+    dtype: str = field(init=False)
+    lanes: int = field(init=False)
+    children_in: ClassVar[tuple[str, ...]] = ("condition", "a", "b")
+
+    def __post_init__(self) -> None:
+        self._typed(self.a.dtype, self.a.lanes)
+
+
+@dataclass(frozen=True, eq=False)
+class Cast(Expr):
+    """``value`` converted to ``dtype``: truncating and saturating from float to int, else to nearest even.
+
+    From float32 to bfloat16, what is subnormal may become 0: an instruction does so.
+    """
+
+    dtype: str
+    value: Expr
+    lanes: int = field(init=False)
+    children_in: ClassVar[tuple[str, ...]] = ("value",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lanes", self.value.lanes)
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Expr):
+    """An intrinsic applied to ``args``; see ``tvmlite.te.intrinsics`` for those that exist.
+
+    ``if_then_else(condition, a, b)`` evaluates one of ``a`` and ``b``: a load in the other is
+    never carried out.
+    """
+
+    name: str
+    args: tuple[Expr, ...]
+    dtype: str
+    lanes: int = field(init=False)
+    children_in: ClassVar[tuple[str, ...]] = ("args",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lanes", max((a.lanes for a in self.args), default=1))
+
+    @property
+    def op(self) -> Intrinsic:
+        """What is applied, under TVM's name."""
+        return Intrinsic(f"tir.{self.name}")
+
+
+@dataclass(frozen=True)
+class Intrinsic:
+    """An intrinsic, by TVM's name (``"tir.exp"``)."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Foreign(Expr):
+    """A call of what only ``name`` tells: its ``kind`` says of what.
+
+    - ``"llvm"``: an LLVM intrinsic, such as ``llvm.x86.avx512.vpdpbusd.512``; LLVM targets only.
+    - ``"c"``: a C function, found when code is linked; ``address_of`` arguments are pointers.
+    - ``"packed"``: a Python function given to ``te.register_func``. ``form`` has a word an argument: the
+      dtype of a number, ``dtype:rank`` of an array, for which an address and the extents are passed.
+      Gives an int32: 0, or another number if the function failed.
+    - ``"bits"``: the bits of the one argument read as another dtype, lanes of another width.
+    """
+
+    kind: str
+    name: str
+    args: tuple[Expr, ...]
+    dtype: str
+    lanes: int = 1
+    form: str = ""
+    children_in: ClassVar[tuple[str, ...]] = ("args",)
+
+
+@dataclass(frozen=True, eq=False)
+class Ramp(Expr):
+    """``base, base + stride, base + 2 * stride, ...``: ``lanes`` values."""
+
+    base: Expr
+    stride: Expr
+    lanes: int
+    dtype: str = field(init=False)
+    children_in: ClassVar[tuple[str, ...]] = ("base", "stride")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.base.dtype)
+
+    def children(self) -> tuple[Expr, Expr]:
+        return self.base, self.stride
+
+    def map_children(self, rule: Callable[[Any], Any]) -> Ramp:
+        base, stride = rule(self.base), rule(self.stride)
+        return self if base is self.base and stride is self.stride else Ramp(base, stride, self.lanes)
+
+
+@dataclass(frozen=True, eq=False)
+class Broadcast(Expr):
+    """``value`` in each of ``lanes`` lanes."""
+
+    value: Expr
+    lanes: int
+    dtype: str = field(init=False)
+    children_in: ClassVar[tuple[str, ...]] = ("value",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.value.dtype)
+
+    def children(self) -> tuple[Expr]:
+        return (self.value,)
