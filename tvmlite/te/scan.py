@@ -85,8 +85,8 @@ def scan(
     Stages that the update reads, and that read the state, are computed at each turn; they may be moved to
     loops of the update's.
 
-    ``s[step].parallel(axis)`` shares each turn among threads. A turn costs a quarter of a microsecond more
-    then, and a thread has the same part of the axis each time: what it reads again stays in its cache.
+    ``s[step].parallel(axis)`` shares each turn among threads. Each turn is a launch of the thread pool then,
+    and a thread has the same part of the axis each time: what it reads again stays in its cache.
     """
     span = Span.of_caller()
     several = isinstance(init, (list, tuple))

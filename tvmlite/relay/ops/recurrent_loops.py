@@ -1,11 +1,11 @@
 """The loops of a recurrent layer: steps in order, the units of a step shared among threads.
 
-Each step is one parallel loop (a GRU's may be two): a launch costs a quarter of a microsecond while the
-pool's workers spin, no more than a barrier would, and nobody waits for a thread that has not begun. A thread
-has the same units at each step (the shares in ``runtime/pool.c``), so their weights, which lie side by side,
-stay in its processor's own cache. What it goes through forwards at one step it goes through backwards at the
-next: of weights a little larger than the cache most is still there from the step before. The output state is
-kept twice, by turns, so that nothing is written that others read.
+Each step is one parallel loop (a GRU's may be two): while the pool's workers spin, a launch costs no more
+than a barrier would, and nobody waits for a thread that has not begun. A thread has the same units at each
+step (the shares in ``runtime/pool.c``), so their weights, which lie side by side, stay in its processor's
+own cache. What it goes through forwards at one step it goes through backwards at the next: of weights a
+little larger than the cache most is still there from the step before. The output state is kept twice, by
+turns, so that nothing is written that others read.
 
 Several samples whose weights fit each processor's cache are divided among threads instead, all steps at once.
 """
