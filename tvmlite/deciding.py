@@ -158,7 +158,7 @@ class Decider:
         trial, note = self._compared(self.base, other) if proposed else (None, "")
         if trial is not None:
             note = f"{len(proposed)} layouts together: {_times(trial)}"
-            note += f"; {len(cost.missed)} kernels not measured" if cost.missed else ""
+            note += f"; {cost.reasons()}" if cost.missed else ""
         lib = other if trial is not None and trial.is_quicker else self.base
         records = []
         for one in asked:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from tvmlite.autotune.build import Builder
@@ -20,32 +21,44 @@ MOST_BYTES = 1 << 30
 @dataclass
 class KernelCost:
     """Tells the seconds of the kernel of a group, scheduled as by default: infinity where it cannot be
-    measured. Each kernel is measured once, none after ``end`` (``time.monotonic``): those are ``missed``.
+    measured. Each kernel is measured once, none after ``end`` (``time.monotonic``). ``missed`` are those that
+    were not, each with why.
     """
 
     target: Target
     runner: Runner
     end: float
     known: dict[str, float] = field(default_factory=dict)
-    missed: set[str] = field(default_factory=set)
+    missed: dict[str, str] = field(default_factory=dict)
     held: int = 0
 
     def __call__(self, group: Function) -> float:
         text = tasks.task_text(group)
         if text not in self.known:
-            if time.monotonic() > self.end:
-                self.missed.add(text)
-                return float("inf")
-            self.known[text] = self._measured(group)
+            found = self._measured(group)
+            if isinstance(found, str):
+                self.missed[text] = found
+            self.known[text] = float("inf") if isinstance(found, str) else found
         return self.known[text]
 
-    def _measured(self, group: Function) -> float:
+    def reasons(self) -> str:
+        """How many kernels were not measured, and why; empty if all were."""
+        if not self.missed:
+            return ""
+        counted = Counter(self.missed.values())
+        causes = ", ".join(f"{count} {why}" for why, count in sorted(counted.items()))
+        return f"{len(self.missed)} kernel{'s' * (len(self.missed) > 1)} not measured: {causes}"
+
+    def _measured(self, group: Function) -> float | str:
+        """Seconds, or why there are none."""
+        if time.monotonic() > self.end:
+            return "for want of time"
         if tasks.why_no_task(group):
-            return float("inf")
+            return "as no tuning task"
         task = tasks.task_of(group, self.target)
         built = Builder(task).built(task.default)
         if isinstance(built, Outcome):
-            return float("inf")
+            return f"for an error ({built.error})"
         self.held += 2 * task.moved
         if self.held > MOST_BYTES:
             self.runner.close()
@@ -54,6 +67,6 @@ class KernelCost:
         self.runner.prepare(task.key, candidate, 0)
         try:
             outcome = self.runner.measure(task.key, candidate)
-        except TvmliteError:  # it crashed, or never ended
-            return float("inf")
-        return timing.median(sorted(outcome.costs)) if outcome.costs else float("inf")
+        except TvmliteError:  # the reference is the kernel itself: it crashed, or never ended
+            return "for an error (it crashed, or never ended)"
+        return timing.median(sorted(outcome.costs)) if outcome.costs else f"for an error ({outcome.error})"
