@@ -38,13 +38,39 @@ def packed(param: Var, body: Expr, target: Target = wide) -> Call:
     ],
 )
 def test_matrix_products_with_a_constant_become_packed_dense(op: str, shape: tuple, attrs: dict) -> None:
-    rows = var("x", (3, 7))
+    rows = var("x", (5, 7))
 
     dense = packed(rows, make(op, rows, const(*shape), **attrs))
 
     assert dense.op == "nn.contrib_dense_pack"
     assert dense["weight_layout"] == "NC16n"
     assert dense.args[1].data.shape == (2, 7, 16)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "block", "blocks"),
+    [
+        ((1,), 512, 128, 4),
+        ((2, 2), 512, 64, 8),
+        ((1,), 1000, 144, 7),
+        ((1,), 10, 16, 1),
+        ((5,), 512, 16, 32),
+        (("n",), 512, 16, 32),
+    ],
+)
+def test_blocks_are_as_wide_as_a_tile_of_registers_where_few_rows_meet_them(
+    rows: tuple, columns: int, block: int, blocks: int
+) -> None:
+    data = var("x", (*rows, 6))
+    module = Module({"main": Function((data,), make("nn.dense", data, const(columns, 6)))})
+
+    after = pack_weights(wide)(module)
+
+    dense = after.main.body
+    assert dense["weight_layout"] == f"NC{block}n"
+    assert dense.args[1].data.shape == (blocks, 6, block)
+    given = rng.standard_normal([3 if extent == "n" else extent for extent in (*rows, 6)]).astype("float32")
+    np.testing.assert_allclose(interpret(after, [given]), interpret(module, [given]), rtol=1e-4, atol=1e-4)
 
 
 def test_rows_of_bfloat16_stand_in_pairs_where_two_are_multiplied_at_once() -> None:

@@ -114,6 +114,7 @@ CASES = [
     ("nn.dense", {}, [(7, 5), (35, 5)]),
     ("nn.dense", {}, [("n", 3, "k"), (18, "k")]),
     ("nn.contrib_dense_pack", {"units": 35}, [(1, 5), (3, 5, 16)]),
+    ("nn.contrib_dense_pack", {"units": 50, "weight_layout": "NC48n"}, [(2, 3), (2, 3, 48)]),
     ("nn.matmul", {}, [(3, 5), (5, 32)]),
     ("nn.matmul", {"transpose_a": True}, [("k", 9), ("k", "m")]),
     ("nn.batch_matmul", {}, [("n", 5, 4), ("n", 18, 4)]),

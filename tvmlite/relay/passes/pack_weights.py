@@ -1,7 +1,8 @@
 """Constant weights are laid out once, at compile time, as the kernels want to read them.
 
 A dense layer's outputs become the innermost axis, in blocks of one vector, so that a kernel multiplies one
-broadcast input value with a vector of weights. (``alter_op_layout`` does that for convolutions.)
+broadcast input value with a vector of weights; of several where few rows meet them, so that a kernel reads
+one line (``columns_at_once``). (``alter_op_layout`` does that for convolutions.)
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from tvmlite.core.target import Target
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Module, canonical
 from tvmlite.relay.types import TensorType
+from tvmlite.te.schedules.group import number, product
+from tvmlite.te.schedules.matrix import columns_at_once
 
 PACKED_DTYPES = ("float32", "float64")
 
@@ -24,7 +27,7 @@ PAIR_BLOCK = 16
 
 
 def pack_weights(target: Target) -> Callable[[Module], Module]:
-    """The pass for ``target``: the block is one vector of it."""
+    """The pass for ``target``."""
 
     def pack_weights(module: Module) -> Module:
         main = module.main
@@ -50,9 +53,10 @@ def _pack(node: Expr, target: Target) -> Expr:
 
 def _packed_dense(node: Call, data: Expr, weight: np.ndarray, target: Target) -> Call:
     """``data (m, k)`` times the rows of ``weight (n, k)``, which is packed."""
-    block = target.lanes(str(weight.dtype))
+    rows, columns = product(map(number, _type(node).shape[:-1])), weight.shape[0]
+    block = columns_at_once(target, str(weight.dtype), rows, columns)
     packed = np.ascontiguousarray(_blocks(weight, block).transpose(0, 2, 1))
-    attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
+    attrs = {"units": columns, "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
     return Call("nn.contrib_dense_pack", (data, Constant(packed, node.span)), canonical(attrs), node.span)
 
 
@@ -75,9 +79,14 @@ def _paired_dense(node: Call, data: Expr, weight: np.ndarray) -> Call:
 
 def _can_pack(node: Call, weight: np.ndarray) -> bool:
     """Whether data, weight and result share a dtype for which packed kernels exist."""
+    result = _type(node)
+    return result.dtype in PACKED_DTYPES and str(weight.dtype) == result.dtype and weight.size > 0
+
+
+def _type(node: Call) -> TensorType:
     result = type_of(node)
     assert isinstance(result, TensorType)
-    return result.dtype in PACKED_DTYPES and str(weight.dtype) == result.dtype and weight.size > 0
+    return result
 
 
 def _blocks(weight: np.ndarray, block: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.target import Target
 from tvmlite.te.schedules.ahead import fetch_ahead
 from tvmlite.te.schedules.dot import is_paired, pair_product
 from tvmlite.te.schedules.group import (
@@ -33,6 +34,20 @@ cache's latency. Measured: two layers with weights in the last cache take 22.7 u
 
 ENOUGH_CHUNKS = 8
 """A parallel loop of fewer iterations takes in the loop over row tiles as well."""
+
+
+def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int) -> int:
+    """How many columns a block of packed weights has where ``rows`` rows (None: unknown) meet ``columns``.
+
+    One vector of ``target``; where few rows meet them, as many as a tile of registers takes. Then all that is
+    read of the weights lies in one line, which a processor reads quicker than eight with gaps between: of
+    weights in the last cache 133 GB/s against 107. Where many rows do, a panel stays in a near cache, and
+    blocks of several vectors took 3 % longer in an encoder.
+    """
+    lanes = target.lanes(dtype)
+    if rows is None or rows > FEW_ROWS:
+        return lanes
+    return tile_for(target, dtype, lanes, rows, -(-columns // lanes)).blocks * lanes
 
 
 @template("dense", "batch_matmul")
