@@ -114,6 +114,7 @@ CASES = [
     ("nn.dense", {}, [(7, 5), (35, 5)]),
     ("nn.dense", {}, [("n", 3, "k"), (18, "k")]),
     ("nn.contrib_dense_pack", {"units": 35}, [(1, 5), (3, 5, 16)]),
+    ("nn.contrib_dense_pack", {"units": 10}, [(3, 16), (1, 16, 16)]),
     ("nn.contrib_dense_pack", {"units": 50, "weight_layout": "NC48n"}, [(2, 3), (2, 3, 48)]),
     ("nn.matmul", {}, [(3, 5), (5, 32)]),
     ("nn.matmul", {"transpose_a": True}, [("k", 9), ("k", "m")]),
@@ -210,6 +211,16 @@ def test_weights_that_few_rows_meet_are_asked_for_ahead(rows: int, asked: bool) 
     attrs = {"units": 32}
     text = str(run("nn.contrib_dense_pack", attrs, [(rows, 48), (2, 48, 16)], relu_tail, TARGETS[0]))
     assert ("prefetch(x1[" in text) == asked
+
+
+@pytest.mark.parametrize("columns, sums", [(10, 8), (30, 4), (64, 2), (128, None)])
+def test_sums_that_would_wait_for_each_other_are_several_side_by_side(columns: int, sums: int | None) -> None:
+    shapes = [(1, 48), (-(-columns // 16), 48, 16)]
+
+    text = str(run("nn.contrib_dense_pack", {"units": columns}, shapes, relu_tail, TARGETS[0]))
+
+    made = [line for line in text.splitlines() if "allocate dense.rf[" in line]
+    assert [f", {sums}, " in line for line in made] == ([] if sums is None else [True])
 
 
 def test_work_worth_it_is_shared_out_and_little_work_is_not() -> None:

@@ -16,7 +16,7 @@ from tvmlite.te.schedules.group import (
 )
 from tvmlite.te.schedules.injective import elementwise_loops
 from tvmlite.te.schedules.nest import AHEAD, shared_out, whole_steps
-from tvmlite.te.schedules.tile import RegisterTile, candidates, tail_of, tile_for
+from tvmlite.te.schedules.tile import FMA_PER_CYCLE, LATENCY, RegisterTile, candidates, tail_of, tile_for
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.stage_base import GUARD
@@ -98,11 +98,15 @@ def matrix_product(group: Group) -> None:
     config.suggest("steps", OptionChoice(steps))
     config.define_knob("ahead", ("panel", *AHEAD))
     config.suggest("ahead", OptionChoice(turns_ahead or ("panel" if place is row_tiles else 0)))
-    computed, ahead = group.stage(anchor), config["ahead"].val
-    turn = accumulate(computed, stage, place, pair_product(group, anchor), config["steps"].val)
+    ahead, at_once = config["ahead"].val, config["steps"].val
+    if _waits(group, anchor, tile, at_once):
+        computed, turn = _side_by_side(group, anchor, stage, place, at_once)
+    else:
+        computed = group.stage(anchor)
+        turn = accumulate(computed, stage, place, pair_product(group, anchor), at_once)
     if ahead == "panel":
         turns = extent_of(anchor.reduce_axis[0])
-        fetch_ahead(computed, stage, place, turn, None if turns is None else turns // config["steps"].val)
+        fetch_ahead(computed, stage, place, turn, None if turns is None else turns // at_once)
     elif ahead and packs == group.tagged("pack"):
         computed.prefetch(anchor.inputs[-1], turn, ahead)
     for tensor in group.outputs:
@@ -157,6 +161,34 @@ def _tile(group: Group, anchor: ComputeOp, block: int) -> RegisterTile:
 
 def _tiles(extent: int | None, size: int) -> int | None:
     return None if extent is None else -(-extent // size)
+
+
+def _waits(group: Group, anchor: ComputeOp, tile: RegisterTile, steps: int) -> bool:
+    """Whether the sums of ``tile`` are so few that each multiply-add waits for the one before, and there are
+    registers for as many times more as a turn takes ``steps``."""
+    vectors = max(1, (extent_of(anchor.axis[-1]) or 1) // group.target.lanes(anchor.output(0).dtype))
+    sums = tile.rows * tile.blocks * vectors
+    fit = (sums + tile.blocks * vectors) * steps + 1 <= group.target.vector_registers
+    return steps > 1 and sums < FMA_PER_CYCLE * LATENCY and fit and not is_paired(anchor)
+
+
+def _side_by_side(
+    group: Group, anchor: ComputeOp, host: Stage, place: IterVar, steps: int
+) -> tuple[Stage, IterVar]:
+    """Compute the anchor at ``place`` of the host from ``steps`` sums side by side, each of every so manieth
+    step of the reduction. Gives their stage, and its loop over the reduction."""
+    _, step = group.stage(anchor).split(anchor.reduce_axis[0], factor=steps)
+    partial = group.schedule.rfactor(anchor.output(0), step, factor_axis=len(anchor.axis) - 1)
+    stage, whole = group.stage(partial), group.stage(anchor)
+    *batch, row, block, step, lane = group.axes(partial)
+    (turn,) = (leaf for leaf in stage.leaf_iter_vars if leaf.kind == "reduce")
+    stage.compute_at(host, place)
+    stage.reorder(*batch, turn, row, block, step, lane)
+    for axis in (row, block, step):
+        stage.unroll(axis)
+    stage.vectorize(lane)
+    whole.unroll(accumulate(whole, host, place))
+    return stage, turn
 
 
 def accumulate(
