@@ -14,8 +14,9 @@ from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
 from tvmlite.kernels import CompiledKernel, legal_kernel, lowered_kernel
-from tvmlite.relay.entry import Constants, output_names
+from tvmlite.relay.entry import output_names
 from tvmlite.relay.ir import Function, Module, Tuple
+from tvmlite.relay.places import Constants
 from tvmlite.report import Report
 from tvmlite.runtime.compiled import CompiledFunction
 from tvmlite.runtime.library import Library

@@ -7,7 +7,7 @@ from tvmlite.core.errors import TypeInferError
 from tvmlite.core.span import Span
 from tvmlite.core.target import Target
 from tvmlite.relay import passes
-from tvmlite.relay.entry import Constants, KernelInterface, build_entry
+from tvmlite.relay.entry import KernelInterface, build_entry
 from tvmlite.relay.interpret import interpret
 from tvmlite.relay.ir import Function, Module, Tuple, TupleGetItem, constant, var
 from tvmlite.relay.kernels import kernel_tasks
@@ -123,21 +123,6 @@ def test_a_dimension_that_no_input_has_is_named() -> None:
 
     with pytest.raises(TypeInferError, match="dimension 'elsewhere' is not an extent of any input"):
         compiled(module)
-
-
-def test_constants_stand_in_the_blob_once_each_at_aligned_places() -> None:
-    one, two = constant(floats(3)), constant(np.arange(20, dtype="int8"))
-    constants = Constants()
-
-    places = [constants.offset(c) for c in (one, two, one)]
-    blob = constants.blob()
-
-    assert places == [0, 64, 0]
-    assert blob.ctypes.data % 64 == 0
-    assert blob[:12].tobytes() == one.data.tobytes()
-    assert blob[64:84].tobytes() == two.data.tobytes()
-    assert not blob[12:64].any()
-    assert blob.nbytes == constants.size == 128
 
 
 def test_a_promise_within_a_fused_kernel_is_told_with_its_own_node() -> None:

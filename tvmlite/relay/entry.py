@@ -1,30 +1,27 @@
 """The compiled entry of a graph: one function that calls its kernels in order, nothing interpreted.
 
-Every intermediate value has its place in one workspace (``memory.plan``), every constant its place in
-one blob, and both places are known to the entry at compile time.
+Where each value lives (``relay.places``) is known to the entry at compile time.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-
-import numpy as np
+from dataclasses import dataclass
 
 from tvmlite.core import abi, config
-from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.core.node import postorder, substitute
 from tvmlite.relay import memory
 from tvmlite.relay.blocks import Bind, Block, Branch, Repeat, Run, order
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.interpret import negative_extent, too_many_turns
-from tvmlite.relay.ir import Call, Constant, Expr, Function, Loop, Module, Tuple
+from tvmlite.relay.ir import Call, Function, Loop, Module, Tuple
 from tvmlite.relay.lower import dimensions
 from tvmlite.relay.memory import Slot, slots_of, tensor_types
 from tvmlite.relay.ops.assume import promises
-from tvmlite.relay.types import TensorType, Type, dims_of, num_elements
+from tvmlite.relay.places import Constants, Home, Places, binds, buffer_of, slot_type
+from tvmlite.relay.types import TensorType, num_elements
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -50,40 +47,6 @@ class KernelInterface:
         return KernelInterface(self.symbol, sizes, workspace, self.messages)
 
 
-@dataclass
-class Constants:
-    """The blob of all constants of a model: each array once, aligned to 64 bytes."""
-
-    offsets: dict[Constant, int] = field(default_factory=dict)
-    size: int = 0
-    _blob: np.ndarray | None = field(default=None, repr=False)
-
-    def offset(self, constant: Constant) -> int:
-        """Where ``constant`` begins in the blob, in bytes; placed at the first call."""
-        if constant not in self.offsets:
-            self.offsets[constant] = self.size
-            self.size = abi.align(self.size + constant.data.nbytes)
-        return self.offsets[constant]
-
-    def blob(self) -> np.ndarray:
-        """The bytes, uint8, starting at an address that is a multiple of 64: the same array each time."""
-        if self._blob is None or self._blob.size != self.size:
-            self._blob = self._made()
-        return self._blob
-
-    def _made(self) -> np.ndarray:
-        room = np.empty(self.size + abi.WORKSPACE_ALIGNMENT, np.uint8)
-        start = -room.ctypes.data % abi.WORKSPACE_ALIGNMENT
-        blob = room[start : start + self.size]
-        end = 0
-        for constant, offset in self.offsets.items():
-            blob[end:offset] = 0
-            end = offset + constant.data.nbytes
-            blob[offset:end] = np.ascontiguousarray(constant.data).reshape(-1).view(np.uint8)
-        blob[end:] = 0
-        return blob
-
-
 def build_entry(
     module: Module, name: str, kernels: Mapping[Function, KernelInterface]
 ) -> tuple[loop.Function, Constants]:
@@ -96,152 +59,37 @@ def build_entry(
     main = module.main
     root = order(main)
     sizes = _bound_sizes(main, root)
-    builder = _EntryBuilder(main, name, kernels, root)
-    outputs = builder.place_outputs(output_names(module, len(slots_of(main.body))))
-    body = builder.body()
+    places = Places(main, root, output_names(module, len(slots_of(main.body))))
+    statements = _Statements(places, kernels, root)
+    body = statements.body()
     function = loop.Function(
         name,
-        (*builder.inputs, *(one for one in outputs if one.scope == "param")),
-        tuple(outputs),
+        (*places.inputs, *(one for one in places.outputs if one.scope == "param")),
+        tuple(places.outputs),
         sizes,
         body,
-        builder.workspace(),
-        tuple(builder.messages),
-        tuple(kernels[run.call.op].symbol for run in builder.runs if isinstance(run.call.op, Function)),
-        told=builder.told,
+        statements.workspace(),
+        tuple(statements.messages),
+        tuple(kernels[run.call.op].symbol for run in statements.runs if isinstance(run.call.op, Function)),
+        told=places.told,
     )
-    return function, builder.constants
+    return function, places.constants
 
 
-@dataclass(frozen=True)
-class _Turned:
-    """The home of what a loop's body makes: the state of the next turn, or the row of this one."""
-
-    loop: Loop
-    index: int
+def output_names(module: Module, count: int) -> list[str]:
+    """The names of the ``count`` outputs: the model's own, or ``output0``, ``output1``, ..."""
+    known = module.output_names
+    return [known[i] if i < len(known) else f"output{i}" for i in range(count)]
 
 
-class _EntryBuilder:
-    """Where each value of ``main`` lives, and the statements that make it."""
+class _Statements:
+    """What the entry does: calls of kernels, in the order of blocks, over views of values in their places."""
 
-    def __init__(
-        self, main: Function, name: str, kernels: Mapping[Function, KernelInterface], root: Block
-    ) -> None:
-        self.main, self.name, self.kernels, self.root = main, name, kernels, root
-        self.constants = Constants()
+    def __init__(self, places: Places, kernels: Mapping[Function, KernelInterface], root: Block) -> None:
+        self.places, self.plan, self.kernels, self.root = places, places.plan, kernels, root
         self.messages: list[str] = []
         self.runs: list[Run] = []
-        names = abi.unique_names({p: p.name for p in main.params})
-        self.buffers: dict[Slot, loop.Buffer] = {
-            (p, 0): _buffer(names[p], p.type, "param") for p in main.params
-        }
-        self.inputs = list(self.buffers.values())
-        self.homes: dict[Slot, loop.Buffer | Slot | _Turned] = {}
-        self.copies: dict[Block, list[tuple[Slot, loop.Buffer | Slot | _Turned]]] = {}
-        self.variables: dict[tuple[Loop, str], e.Var] = {}
         self.scratch: dict[Bind | None, e.Expr] = {}
-        self.told: loop.Buffer | None = None
-
-    # --- where values live ---
-
-    def place_outputs(self, names: Sequence[str]) -> list[loop.Buffer]:
-        """Each output's buffer: a parameter, which a call writes or a copy, or a view where it is found."""
-        self.found: list[tuple[Slot, TensorType]] = []
-        outputs: list[loop.Buffer] = []
-        taken = {b.name for b in self.inputs}
-        makers = _makers(self.root)
-        dynamic = {d for bind in _binds(self.root) for d in bind.node.dims}
-        results = zip(slots_of(self.main.body), tensor_types(type_of(self.main.body)), names, strict=True)
-        for slot, type_, wanted in results:
-            label = _fresh(wanted, taken)
-            taken.add(label)
-            if dynamic.intersection(dims_of(type_.shape)):
-                self.found.append((slot, type_))
-                outputs.append(_buffer(label, type_, "view"))
-                continue
-            outputs.append(_buffer(label, type_, "param"))
-            self._settle(slot, outputs[-1], self.root, makers)
-        self._settle_blocks(self.root, makers)
-        if dynamic:
-            count = 1 + sum(1 + type_.ndim for _, type_ in self.found)
-            self.told = loop.Buffer("told", e.INDEX, (e.const(count, e.INDEX),), "param")
-        self.plan = memory.plan(self.root, self.homes)
-        return outputs
-
-    def _settle(
-        self, slot: Slot, home: loop.Buffer | Slot | _Turned, block: Block, makers: Mapping[Expr, Block]
-    ) -> None:
-        """What ``block`` gives as ``slot`` is made in ``home``, or copied there at the block's end."""
-        if makers.get(slot[0]) is block and slot not in self.homes:
-            self.homes[slot] = home
-        else:
-            self.copies.setdefault(block, []).append((slot, home))
-
-    def _settle_blocks(self, block: Block, makers: Mapping[Expr, Block]) -> None:
-        for step in block.steps:
-            if isinstance(step, Branch):
-                for inner in (step.then, step.otherwise):
-                    for index, slot in enumerate(slots_of(inner.result)):
-                        self._settle(slot, (step.node, index), inner, makers)
-                    self._settle_blocks(inner, makers)
-            elif isinstance(step, Repeat):
-                _going, *results = slots_of(step.body.result)
-                for index, slot in enumerate(results):
-                    self._settle(slot, _Turned(step.node, index), step.body, makers)
-                self._settle_blocks(step.body, makers)
-
-    def place(self, slot: Slot) -> tuple[loop.Buffer, e.Expr | None]:
-        """The buffer of a value, and the byte of the workspace, or of the constants, where it is."""
-        return self._at(self.homes.get(slot, slot), slot_type(slot), f"value{len(self.buffers)}", slot)
-
-    def _at(
-        self, home: loop.Buffer | Slot | _Turned, type_: TensorType, label: str, slot: Slot
-    ) -> tuple[loop.Buffer, e.Expr | None]:
-        if isinstance(home, loop.Buffer):
-            return home, None
-        if isinstance(home, _Turned):
-            return self._view(slot, type_, label), self._turned(home, type_)
-        if home != slot:
-            return self.place(home)
-        node = slot[0]
-        if isinstance(node, Constant):
-            if slot not in self.buffers:
-                self.buffers[slot] = _buffer(f"constant{len(self.constants.offsets)}", type_, "constant")
-            return self.buffers[slot], e.const(self.constants.offset(node), e.INDEX)
-        if slot in self.buffers and self.buffers[slot].scope == "param":
-            return self.buffers[slot], None
-        return self._view(slot, type_, label), self._offset(slot)
-
-    def _view(self, slot: Slot, type_: TensorType, label: str) -> loop.Buffer:
-        if slot not in self.buffers:
-            self.buffers[slot] = _buffer(label, type_, "view")
-        return self.buffers[slot]
-
-    def _offset(self, slot: Slot) -> e.Expr:
-        """Where a value is that has no other home."""
-        node, index = slot
-        if isinstance(node, Loop) and index < len(node.states):
-            return self._state(node, index, self.variables[node, "turns"])
-        for owner, _ in self.variables:
-            if node in owner.states:
-                return self._state(owner, owner.states.index(node), self.variables[owner, "turn"])
-        return e.convert(self.plan.offsets[slot], e.INDEX)
-
-    def _state(self, node: Loop, index: int, turn: e.Expr) -> e.Expr:
-        """The state after ``turn`` turns: even and odd ones have a place each."""
-        even, odd = (
-            e.convert(self.plan.offsets[s], e.INDEX) for s in ((node, index), (node.states[index], 0))
-        )
-        return e.Select(e.Equal(turn % 2, e.const(0, e.INDEX)), even, odd)
-
-    def _turned(self, home: _Turned, type_: TensorType) -> e.Expr:
-        turn = self.variables[home.loop, "turn"]
-        if home.index < len(home.loop.states):
-            return self._state(home.loop, home.index, turn + 1)
-        bytes_ = dtypes.bytes_of(type_.dtype) * num_elements(type_.shape)
-        return e.convert(self.plan.offsets[home.loop, home.index], e.INDEX) + turn * bytes_
-
-    # --- statements ---
 
     def body(self) -> loop.Stmt:
         """All that the entry does."""
@@ -250,7 +98,8 @@ class _EntryBuilder:
     def workspace(self) -> e.Expr | None:
         """Bytes: the intermediates of sizes known at the start, then the largest scratch of their kernels."""
         total = arith.simplify(self._end(None))
-        return None if e.is_const(total, 0) and None not in self.scratch and self.told is None else total
+        takes_none = e.is_const(total, 0) and None not in self.scratch and self.places.told is None
+        return None if takes_none else total
 
     def _end(self, frame: Bind | None) -> e.Expr:
         """The byte behind a frame and the scratch of the kernels that are called while it is the last."""
@@ -278,7 +127,7 @@ class _EntryBuilder:
                 case Repeat():
                     levels[-1][1].append(self._repeat(step, frame))
                     levels.append((self._counted(step.node), []))
-        levels[-1][1].extend(self._copy(slot, home) for slot, home in self.copies.get(block, ()))
+        levels[-1][1].extend(self._copy(slot, home) for slot, home in self.places.copies.get(block, ()))
         levels[-1][1].extend(last())
         made: loop.Stmt | None = None
         for wrap, statements in reversed(levels):
@@ -293,8 +142,8 @@ class _EntryBuilder:
         interface = self.kernels[node.op]
         shared = memory.in_place(node)
         args = [arg for position, arg in enumerate(node.args) if position != shared]
-        places = [self.place(slot) for arg in args for slot in slots_of(arg)]
-        places += [self.place((node, i)) for i in range(len(tensor_types(type_of(node))))]
+        places = [self.places.place(slot) for arg in args for slot in slots_of(arg)]
+        places += [self.places.place((node, i)) for i in range(len(tensor_types(type_of(node))))]
         statement: loop.Stmt = loop.CallKernel(
             interface.symbol,
             tuple(buffer for buffer, _ in places),
@@ -347,8 +196,8 @@ class _EntryBuilder:
     def _repeat(self, step: Repeat, frame: Bind | None) -> loop.Stmt:
         """The states begin in the places of even turns; a condition is kept in memory, as is the turn."""
         node = step.node
-        turn = self.variables[node, "turn"] = e.Var("turn", e.INDEX)
-        self.variables[node, "turns"] = e.Var("turns", e.INDEX)
+        turn = self.places.variables[node, "turn"] = e.Var("turn", e.INDEX)
+        self.places.variables[node, "turns"] = e.Var("turns", e.INDEX)
         begin = [
             self._copy(slots_of(first)[0], (node, k), at=e.convert(self.plan.offsets[node, k], e.INDEX))
             for k, first in enumerate(node.initial)
@@ -380,13 +229,13 @@ class _EntryBuilder:
     def _counted(self, node: Loop) -> Callable[[loop.Stmt], loop.Stmt]:
         """What follows a loop, with its number of turns by name."""
         with_turns, read, _ = self._cell((node, len(tensor_types(type_of(node))) - 1), "count")
-        return lambda inner: with_turns(loop.Let(self.variables[node, "turns"], read(), inner))
+        return lambda inner: with_turns(loop.Let(self.places.variables[node, "turns"], read(), inner))
 
     def _tell(self) -> list[loop.Stmt]:
         """Where the outputs are that the caller does not bring memory for, and their extents."""
         numbers: list[e.Expr] = []
-        for slot, type_ in self.found:
-            _, offset = self.place(slot)
+        for slot, type_ in self.places.found:
+            _, offset = self.places.place(slot)
             assert offset is not None
             numbers += [offset, *(e.convert(d, e.INDEX) for d in type_.shape)]
         return [
@@ -396,8 +245,8 @@ class _EntryBuilder:
     # --- parts of statements ---
 
     def _told(self) -> loop.Buffer:
-        assert self.told is not None
-        return self.told
+        assert self.places.told is not None
+        return self.places.told
 
     def _require(self, condition: e.Expr, message: str) -> loop.Stmt:
         if message not in self.messages:
@@ -408,7 +257,7 @@ class _EntryBuilder:
         self, slot: Slot, label: str
     ) -> tuple[Callable[[loop.Stmt], loop.Stmt], Callable[[int], e.Expr]]:
         """A wrapper that brings a value into view, by a name of its own, and what loads an element."""
-        buffer, offset = self.place(slot)
+        buffer, offset = self.places.place(slot)
         if offset is not None:
             buffer = dataclasses.replace(buffer, name=label)
         places = [(buffer, offset)]
@@ -419,7 +268,7 @@ class _EntryBuilder:
     ) -> tuple[Callable[[loop.Stmt], loop.Stmt], Callable[[], e.Expr], Callable[[e.Expr], loop.Stmt]]:
         """A wrapper that brings a scalar of a loop into view, what loads it, and what stores it."""
         type_ = TensorType((), "bool") if label == "go" else TensorType((), e.INDEX)
-        buffer = _buffer(label, type_, "view")
+        buffer = buffer_of(label, type_, "view")
         at = (e.const(0, e.INDEX),)
         return (
             lambda inner: loop.View(buffer, e.convert(self.plan.offsets[slot], e.INDEX), inner),
@@ -427,16 +276,16 @@ class _EntryBuilder:
             lambda value: loop.Store(buffer, at, value),
         )
 
-    def _copy(self, slot: Slot, home: loop.Buffer | Slot | _Turned, at: e.Expr | None = None) -> loop.Stmt:
+    def _copy(self, slot: Slot, home: Home, at: e.Expr | None = None) -> loop.Stmt:
         """The elements of a value, element by element, to ``home`` (or to byte ``at``)."""
         type_ = slot_type(slot)
-        source, source_at = self.place(slot)
+        source, source_at = self.places.place(slot)
         if at is not None:
-            target = _buffer("copied", type_, "view")
+            target = buffer_of("copied", type_, "view")
         elif isinstance(home, tuple):
-            target, at = self.place(home)
+            target, at = self.places.place(home)
         else:
-            target, at = self._at(home, type_, "copied", (Tuple(()), 0))
+            target, at = self.places.at(home, type_, "copied", (Tuple(()), 0))
         if target is source or at is not None:
             target = dataclasses.replace(target, name="copied")
         index = e.Var("i", e.INDEX)
@@ -463,58 +312,6 @@ def _viewed(places: Sequence[tuple[loop.Buffer, e.Expr | None]], inner: loop.Stm
     return inner
 
 
-def slot_type(slot: Slot) -> TensorType:
-    """The type of a value."""
-    node, index = slot
-    return tensor_types(type_of(node))[index]
-
-
-def _makers(block: Block) -> dict[Expr, Block]:
-    """The block in which each call and each branch is."""
-    found: dict[Expr, Block] = {}
-    for step in block.steps:
-        match step:
-            case Run(call):
-                found[call] = block
-            case Branch(node, then, otherwise):
-                found |= {node: block, **_makers(then), **_makers(otherwise)}
-            case Repeat(_, body):
-                found |= _makers(body)
-    return found
-
-
-def _binds(block: Block) -> list[Bind]:
-    """Where dimensions get values, in ``block`` and the blocks in it."""
-    found: list[Bind] = []
-    for step in block.steps:
-        match step:
-            case Bind():
-                found.append(step)
-            case Branch(_, then, otherwise):
-                found += [*_binds(then), *_binds(otherwise)]
-            case Repeat(_, body):
-                found += _binds(body)
-    return found
-
-
-def output_names(module: Module, count: int) -> list[str]:
-    """The names of the ``count`` outputs: the model's own, or ``output0``, ``output1``, ..."""
-    known = module.output_names
-    return [known[i] if i < len(known) else f"output{i}" for i in range(count)]
-
-
-def _buffer(name: str, type_: Type, scope: str) -> loop.Buffer:
-    assert isinstance(type_, TensorType)
-    alignment = dtypes.bytes_of(type_.dtype) if scope == "param" else abi.WORKSPACE_ALIGNMENT
-    shape = tuple(e.convert(d, e.INDEX) for d in type_.shape)
-    return loop.Buffer(name, type_.dtype, shape, scope, (), alignment)
-
-
-def _fresh(wanted: str, taken: set[str]) -> str:
-    names = abi.unique_names({**{n: n for n in sorted(taken)}, "": wanted})
-    return names[""]
-
-
 def _bound_sizes(main: Function, root: Block) -> tuple[e.Var, ...]:
     """The dimensions that are a whole extent of an input, in order; one bound nowhere is an error."""
     bound = dict.fromkeys(
@@ -524,7 +321,7 @@ def _bound_sizes(main: Function, root: Block) -> tuple[e.Var, ...]:
         for d in p.type.shape
         if isinstance(d, e.SizeVar)
     )
-    from_data = {d for bind in _binds(root) for d in bind.node.dims}
+    from_data = {d for bind in binds(root) for d in bind.node.dims}
     for size in dimensions(main):
         if size not in bound and size not in from_data:
             raise TypeInferError(f"dimension {size.name!r} is not an extent of any input", main.span)
