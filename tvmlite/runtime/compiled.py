@@ -6,19 +6,19 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import cffi
 import numpy as np
 
-from tvmlite.core.abi import C_TYPES, TOO_SMALL, Parameter, Signature
+from tvmlite.core.abi import TOO_SMALL, Parameter, Signature
 from tvmlite.core.errors import InputError, TargetError
 from tvmlite.runtime import arguments
 from tvmlite.runtime.arguments import ArrayParameter
 from tvmlite.runtime.plan import Plan, Planner, check_code
 from tvmlite.runtime.scratch import Scratch, ScratchPool
+from tvmlite.runtime.slots import Slot, c_type, in_order, slots_of, wrong_count
 from tvmlite.runtime.static_call import StaticCall
 from tvmlite.runtime.timing import Clock, Evaluation, Timing, measure
 
@@ -27,19 +27,6 @@ _CHARS = _ffi.typeof("char[]")
 _from_buffer = _ffi.from_buffer
 _HEADROOM = 4
 """A workspace that was too small grows by one part in so many more than was asked for."""
-
-
-@dataclass(frozen=True)
-class _Slot:
-    """A parameter the caller gives: its place in the C call, and what is expected there.
-
-    ``array`` is None for a scalar; ``number`` is the array's number among arrays.
-    """
-
-    place: int
-    parameter: Parameter
-    array: ArrayParameter | None
-    number: int = -1
 
 
 class CompiledFunction:
@@ -67,10 +54,10 @@ class CompiledFunction:
         self.signature = signature
         self.name = signature.name
         self._keep = keep
-        self._function = _ffi.cast(_c_type(signature), address)
+        self._function = _ffi.cast(c_type(signature), address)
         pointers = ("workspace", "told", "profile")
         self._row = [_ffi.NULL if p.kind in pointers else 0 for p in signature.passed]
-        self._slots = _slots(signature)
+        self._slots = slots_of(signature)
         self._input_slots = tuple(s for s in self._slots if s.array is None or not s.array.is_output)
         arrays = [s.array for s in self._slots if s.array is not None]
         self._output_slots = tuple(s for s in self._slots if s.array is not None and s.array.is_output)
@@ -243,11 +230,11 @@ class CompiledFunction:
                 hint="compile for this machine: target='native'",
             )
         if named:
-            args = self._in_order(args, named)
+            args = in_order(self.name, self._slots, self._input_slots, args, named)
         complete = len(args) == len(self._slots)
         slots = self._slots if complete else self._input_slots
         if len(args) != len(slots):
-            raise self._wrong_count(len(args))
+            raise wrong_count(self.name, self._slots, self._input_slots, len(args))
         row: list[Any] = self._row.copy()
         sizes: dict[str, int] = {}
         given = self._check(row, slots, args, sizes)
@@ -262,7 +249,7 @@ class CompiledFunction:
         return row, () if complete else self._make_outputs(row, plan)
 
     def _check(
-        self, row: list[Any], slots: tuple[_Slot, ...], args: tuple[Any, ...], sizes: dict[str, int]
+        self, row: list[Any], slots: tuple[Slot, ...], args: tuple[Any, ...], sizes: dict[str, int]
     ) -> list[np.ndarray]:
         """Put the arguments in ``row``, the sizes they tell in ``sizes``; the arrays, as they are passed."""
         given: list[np.ndarray] = []
@@ -293,7 +280,7 @@ class CompiledFunction:
         return number
 
     def _fit(
-        self, row: list[Any], sizes: dict[str, int], slots: tuple[_Slot, ...], given: Sequence[np.ndarray]
+        self, row: list[Any], sizes: dict[str, int], slots: tuple[Slot, ...], given: Sequence[np.ndarray]
     ) -> Plan:
         """The plan for these sizes, which are put in ``row``; the arrays given must agree with it."""
         if self._static_key is not None:
@@ -346,60 +333,9 @@ class CompiledFunction:
         if scratch is not None and self._scratch is not None:
             self._scratch.put(scratch)
 
-    def _in_order(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Arguments by position and name, all by position."""
-        known = [s.parameter.name for s in self._slots]
-        for name in named:
-            if name not in known:
-                raise InputError(f"{self.name}: there is no parameter {name!r}; there are {', '.join(known)}")
-        inputs = [s.parameter.name for s in self._input_slots]
-        complete = not set(known) - set(inputs) <= set(known) - named.keys()
-        names = known if complete or len(args) + len(named) == len(known) else inputs
-        for name in names[: len(args)]:
-            if name in named:
-                raise InputError(f"{self.name}: parameter {name!r} is given twice")
-        missing = [n for n in names[len(args) :] if n not in named]
-        if missing:
-            raise InputError(f"{self.name}: parameter {', '.join(map(repr, missing))} is not given")
-        return (*args, *(named[n] for n in names[len(args) :]))
-
-    def _wrong_count(self, count: int) -> InputError:
-        every = ", ".join(s.parameter.name for s in self._slots)
-        inputs = ", ".join(s.parameter.name for s in self._input_slots) or "none"
-        return InputError(
-            f"{self.name}: {count} arguments, expected {len(self._slots)} ({every}), "
-            f"or {len(self._input_slots)} without the outputs ({inputs})"
-        )
-
     def __repr__(self) -> str:
         return f"CompiledFunction({self.signature.c_prototype()})"
 
 
-def _slots(signature: Signature) -> tuple[_Slot, ...]:
-    slots: list[_Slot] = []
-    arrays = 0
-    for place, parameter in enumerate(signature.passed):
-        if parameter.kind in ("input", "output"):
-            slots.append(_Slot(place, parameter, ArrayParameter(parameter), arrays))
-            arrays += 1
-        elif parameter.kind == "scalar":
-            slots.append(_Slot(place, parameter, None))
-    return tuple(slots)
-
-
-def _with_array(slots: Sequence[_Slot]) -> list[Any]:
+def _with_array(slots: Sequence[Slot]) -> list[Any]:
     return [slot for slot in slots if slot.array is not None]
-
-
-def _c_type(signature: Signature) -> str:
-    """The function's type with every pointer a ``void *``: what cffi converts with least ado."""
-    types = []
-    for parameter in signature.passed:
-        match parameter.kind:
-            case "input" | "output" | "workspace" | "told" | "profile":
-                types.append("void *")
-            case "scalar":
-                types.append(C_TYPES[parameter.dtype])
-            case _:
-                types.append("int64_t")
-    return f"int32_t(*)({', '.join(types) or 'void'})"
