@@ -10,7 +10,7 @@ import pytest
 from tvmlite import te
 from tvmlite.fuzz.bounded import Bounded
 from tvmlite.fuzz.evaluate import OutOfBounds, evaluate
-from tvmlite.fuzz.scalars import call
+from tvmlite.fuzz.scalars import call, cast
 
 VALUES = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]], "int32")
 
@@ -68,3 +68,14 @@ def test_nothing_is_known_of_a_bounded_function_of_what_is_not_known() -> None:
 
     for name in ("atan", "tanh", "sigmoid", "erf"):
         assert np.isinf(call(name, "float32", [nothing]).error).all()
+
+
+@pytest.mark.parametrize("dtype", ["uint64", "int64", "uint8"])
+def test_a_float_beyond_the_limits_of_a_type_becomes_its_limit(dtype: str) -> None:
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    values = {2.0**64: high, -(2.0**70): low, np.inf: high, -np.inf: low, np.nan: 0, -0.5: 0, 1.5: 1}
+    for count in (1, 9):  # numpy converts many elements by other instructions than few
+        for value, wanted in values.items():
+            found = cast(Bounded(np.full(count, value, np.longdouble), np.zeros(count), "float32"), dtype)
+            assert found.value.tolist() == [wanted] * count
+            assert not found.error.any()

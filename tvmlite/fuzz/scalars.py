@@ -189,10 +189,9 @@ def _to_int(value: np.ndarray, dtype: str) -> np.ndarray:
     info = np.iinfo(dtypes.numpy_of(dtype))
     whole = np.trunc(np.where(np.isnan(value), 0, value))
     inside = (whole > info.min) & (whole < info.max)
-    plain = np.where(inside, whole, 0).astype(info.dtype)
-    return np.where(inside, plain, np.where(whole > 0, info.max, np.where(whole < 0, info.min, 0))).astype(
-        info.dtype
-    )
+    limit = np.where(whole > 0, info.dtype.type(info.max), info.dtype.type(0))
+    limit = np.where(whole < 0, info.dtype.type(info.min), limit)
+    return np.where(inside, np.where(inside, whole, 0).astype(info.dtype), limit)
 
 
 def reinterpret(a: Bounded, dtype: str) -> Bounded:

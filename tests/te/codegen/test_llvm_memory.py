@@ -130,6 +130,22 @@ def test_a_scalar_predicate_guards_a_scalar_access(run: Any, holds: int) -> None
     np.testing.assert_array_equal(out, [1.0, 5.0] if holds else [0.0, 3.0])
 
 
+@pytest.mark.parametrize(
+    ("wide", "narrow"), [("int64", "int8"), ("int64", "int32"), ("int32", "int16"), ("int32", "int8")]
+)
+@pytest.mark.parametrize("lanes", [2, 3, 4, 8])
+def test_a_mask_of_one_lane_stores_one_element(run: Any, wide: str, narrow: str, lanes: int) -> None:
+    """LLVM 22 stored as many bytes as the element had before it was truncated."""
+    x, out = numbers(lanes, wide), np.full(16, 7, narrow)
+
+    def store(a: ir.Buffer, b: ir.Buffer) -> ir.Store:
+        value = te.cast(narrow, ir.Load(a, (ramp(0, 1, lanes),)))
+        first = te.Less(ramp(0, 1, lanes), te.Broadcast(index(1), lanes))
+        return ir.Store(b, (ramp(0, 1, lanes),), value, first)
+
+    assert copy(x, out, run, store).tolist() == [1] + 15 * [7]
+
+
 @pytest.mark.parametrize("index_type", ["int32", "int64"])
 @pytest.mark.parametrize("masked", [False, True])
 def test_gather_and_scatter_follow_their_indices(run: Any, index_type: str, masked: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
@@ -274,20 +274,19 @@ def _masked(w: Writer, address: str, where: Place, type_: str, mask: str) -> str
     name = f"llvm.masked.load.{mangled(type_)}.p0"
     target = w.module.declare(name, type_, f"ptr, i32 immarg, {masks}, {type_}")
     arguments = f"ptr {address}, i32 {where.alignment}, {masks} {mask}, {type_} zeroinitializer"
-    return _kept_masked(w, w.emit(f"call {type_} {target}({arguments})"), where, type_)
+    loaded = w.emit(f"call {type_} {target}({arguments})")
+    # LLVM 22 makes ``select(mask, fma(a, masked load, c), 0)`` one masked instruction with an operand in
+    # memory; if ``a`` and ``c`` are wanted again, it makes that a load of all lanes and a masked fma.
+    return _fenced(w, loaded, where, type_)
 
 
-def _kept_masked(w: Writer, loaded: str, where: Place, type_: str) -> str:
-    """``loaded`` behind a fence, which is no instruction, where LLVM 22 would read what the mask forbids.
-
-    It makes ``select(mask, fma(a, masked load, c), 0)`` one masked instruction with an operand in memory. If
-    ``a`` and ``c`` are wanted again, it takes that apart into a load of all lanes and a masked ``fma``.
-    """
+def _fenced(w: Writer, value: str, where: Place, type_: str) -> str:
+    """``value``, but what makes it and what uses it are not made one masked instruction of AVX-512."""
     bits = where.lanes * where.alignment * 8
     if not w.module.target.has("avx512f") or bits % 32:
-        return loaded
+        return value
     fenced = vector("float", bits // 32)
-    cast = w.emit(f"bitcast {type_} {loaded} to {fenced}")
+    cast = w.emit(f"bitcast {type_} {value} to {fenced}")
     return w.emit(f"bitcast {fenced} {w.intrinsic('arithmetic.fence', fenced, cast)} to {type_}")
 
 
@@ -299,6 +298,16 @@ def _store_masked(w: Writer, where: Place, raw: str, type_: str) -> None:
         _store_whole(w, where, 0, new, type_)
         return
     if where.stride == 1:
+        # Where the mask is constant and true in one lane, LLVM 22 makes one scalar store: as wide as what the
+        # lanes were truncated from.
+        spare = -where.lanes % max(1, 4 // where.alignment)
+        if spare and w.module.target.has("avx512f"):
+            picks = [*range(where.lanes), *([where.lanes] * spare)]
+            mask = _shuffle(w, masks, mask, "zeroinitializer", picks)
+            raw = _shuffle(w, type_, raw, "poison", picks)
+            where = replace(where, lanes=where.lanes + spare)
+            type_, masks = memory_type(w, where.buffer.dtype, where.lanes), vector("i1", where.lanes)
+        raw = _fenced(w, raw, where, type_)
         address = _address(w, where, 0, inside=False)
         target = w.module.declare(
             f"llvm.masked.store.{mangled(type_)}.p0", "void", f"{type_}, ptr, i32 immarg, {masks}"
