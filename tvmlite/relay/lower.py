@@ -18,11 +18,12 @@ from tvmlite.relay.ops.assume import promises
 from tvmlite.relay.types import TensorType, TupleType, Type
 from tvmlite.te import expr as e
 from tvmlite.te import schedules
+from tvmlite.te.declare import compute, placeholder
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.in_place import in_place
 from tvmlite.te.lower import lower as lower_schedule
 from tvmlite.te.space import Config
-from tvmlite.te.tensor import PlaceholderOp, Tensor, compute, placeholder
+from tvmlite.te.tensor import PlaceholderOp, Tensor
 
 
 def lower_group(group: Function, target: Target, name: str, config: Config | None = None) -> loop.Function:

@@ -10,6 +10,7 @@ from typing import Any as _Any
 
 from tvmlite.te import builtin_functions as _builtin_functions  # noqa: F401  (registers them)
 from tvmlite.te import ir_builder
+from tvmlite.te.declare import compute, placeholder, reduce_axis, size_var, var
 from tvmlite.te.declare_intrin import decl_tensor_intrin
 from tvmlite.te.expr import cast, const, convert
 from tvmlite.te.foreign import (
@@ -82,15 +83,7 @@ from tvmlite.te.registry import get_global_func, register_func, register_intrin_
 from tvmlite.te.scan import scan
 from tvmlite.te.schedule import Schedule, create_schedule
 from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import (
-    IterVar,
-    Tensor,
-    compute,
-    placeholder,
-    reduce_axis,
-    size_var,
-    var,
-)
+from tvmlite.te.tensor import IterVar, Tensor
 from tvmlite.te.tensor_intrin import TensorIntrin, decl_buffer
 
 if TYPE_CHECKING:

@@ -37,10 +37,10 @@ from tvmlite.relay.types import (
     same_shape,
     tensor_type,
 )
+from tvmlite.te.declare import placeholder
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.lower import lower
 from tvmlite.te.schedule import create_schedule
-from tvmlite.te.tensor import placeholder
 
 TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}
 INPUT = re.compile(r"(\w+)\((.*?)\)(?: in (\S+)\.\.(\S+))?")

@@ -1,7 +1,7 @@
 """Golden texts of loop IR."""
 
+from tvmlite.te import declare, reducers
 from tvmlite.te import expr as e
-from tvmlite.te import reducers, tensor
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.printer import show, show_expr
 
@@ -41,9 +41,9 @@ def test_variables_of_one_name_are_told_apart() -> None:
 
 
 def test_reductions_are_written_with_their_axes() -> None:
-    a = tensor.placeholder((4, 5), name="A")
-    k = tensor.reduce_axis((0, 5), "k")
-    c = tensor.compute((4,), lambda i: reducers.sum(a[i, k], k), name="C")
+    a = declare.placeholder((4, 5), name="A")
+    k = declare.reduce_axis((0, 5), "k")
+    c = declare.compute((4,), lambda i: reducers.sum(a[i, k], k), name="C")
 
     assert show_expr(c.op.body[0]) == "sum(A[i, k], axis=[k])"
 

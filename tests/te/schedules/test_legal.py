@@ -12,9 +12,9 @@ from tvmlite.core.target import Target
 from tvmlite.relay import ir, op
 from tvmlite.relay.types import tensor_type
 from tvmlite.te import schedules
+from tvmlite.te.declare import compute, placeholder
 from tvmlite.te.loop.passes.pipeline import legalize
 from tvmlite.te.lower import lower
-from tvmlite.te.tensor import compute, placeholder
 
 TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
 

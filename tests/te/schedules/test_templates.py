@@ -15,12 +15,13 @@ from tvmlite.relay import ir, op
 from tvmlite.relay.types import dim, dims_of, evaluate_attrs, evaluate_shape, tensor_type
 from tvmlite.te import expr as e
 from tvmlite.te import schedules
+from tvmlite.te.declare import compute, placeholder, reduce_axis
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.verify import verify
 from tvmlite.te.lower import lower
 from tvmlite.te.reducers import sum as te_sum
-from tvmlite.te.tensor import Tensor, compute, placeholder, reduce_axis
+from tvmlite.te.tensor import Tensor
 
 TARGETS = ("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4", "c -vector-bits=128")
 DIMS = {"n": 2, "h": 9, "w": 19, "m": 37, "k": 21}

@@ -15,8 +15,9 @@ from tvmlite.relay.ops.common import axis_of, fault, tensors
 from tvmlite.relay.types import Shape, TensorType, Type, normal_dim, same_dim, show_dim, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import ir_builder
+from tvmlite.te.declare import compute
 from tvmlite.te.loop import ir
-from tvmlite.te.tensor import Tensor, compute
+from tvmlite.te.tensor import Tensor
 
 
 def _wanted(call: Call) -> Shape:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
@@ -24,7 +25,6 @@ from tvmlite.relay.ops.normalize import rows_reduced
 from tvmlite.relay.types import Dim, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
-from tvmlite.te import tensor as te
 
 AXES = "bhsd"
 """The axes of the result, batch, head, query and feature, in the order of ``layout`` by default."""

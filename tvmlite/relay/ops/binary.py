@@ -14,7 +14,8 @@ from tvmlite.relay.ops import common
 from tvmlite.relay.ops.common import agree, axis_of, fault, intrinsic, one_dtype, quietly, tensors
 from tvmlite.relay.types import TensorType, Type, broadcast_shapes, same_shape
 from tvmlite.te import expr as e
-from tvmlite.te.tensor import Tensor, compute
+from tvmlite.te.declare import compute
+from tvmlite.te.tensor import Tensor
 
 
 def broadcast_type(call: Call, lhs: Type, rhs: Type) -> TensorType:

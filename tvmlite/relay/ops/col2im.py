@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite import te
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ops import windows
@@ -16,7 +17,6 @@ from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.relay.types import Shape, TensorType, num_elements
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
-from tvmlite.te import tensor as te
 
 
 def _geometry(call: Call) -> tuple[Any, ...]:

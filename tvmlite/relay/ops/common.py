@@ -13,8 +13,9 @@ from tvmlite.relay.ir import Call
 from tvmlite.relay.types import Dim, Shape, TensorType, Type, same_dim, show_type
 from tvmlite.te import arith
 from tvmlite.te import expr as e
+from tvmlite.te.declare import compute
 from tvmlite.te.loop.scalars import to_narrow
-from tvmlite.te.tensor import Tensor, compute
+from tvmlite.te.tensor import Tensor
 
 Reference = Callable[..., Any]
 

@@ -13,7 +13,8 @@ from tvmlite.relay.ops.binary import broadcast_type, register_binary
 from tvmlite.relay.ops.common import as_bool, broadcast_indices, one_dtype, tensors
 from tvmlite.relay.types import TensorType, Type, broadcast_shapes
 from tvmlite.te import expr as e
-from tvmlite.te.tensor import Tensor, compute
+from tvmlite.te.declare import compute
+from tvmlite.te.tensor import Tensor
 
 
 def _bool_type(call: Call, lhs: Type, rhs: Type) -> TensorType:

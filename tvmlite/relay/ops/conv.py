@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.relay.ir import Call
@@ -18,7 +19,6 @@ from tvmlite.relay.ops.common import is_one, product_of, ravelled, unravelled
 from tvmlite.relay.types import Dim, Shape, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
-from tvmlite.te import tensor as te
 
 WEIGHT_LAYOUTS = {1: "OIW", 2: "OIHW", 3: "OIDHW"}
 """Layouts of weights by number of spatial axes; packed ones have a suffix such as ``16o``."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite import te
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
@@ -35,7 +36,6 @@ from tvmlite.relay.ops.conv import (
 from tvmlite.relay.types import Shape, TensorType, same_dim, same_shape, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
-from tvmlite.te import tensor as te
 from tvmlite.te.intrin.words import half_of, word_of
 
 

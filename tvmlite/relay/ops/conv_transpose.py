@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.relay.ir import Call
@@ -18,7 +19,6 @@ from tvmlite.relay.ops.conv import conv_attrs, converted, result_dtype, sum_dtyp
 from tvmlite.relay.types import TensorType, normal_dim, same_dim, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
-from tvmlite.te import tensor as te
 
 WEIGHT_LAYOUTS = {1: "IOW", 2: "IOHW", 3: "IODHW"}
 """Layouts of the weights of transposed convolutions: input channels first."""

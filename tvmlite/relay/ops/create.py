@@ -21,7 +21,8 @@ from tvmlite.relay.ops.common import (
 )
 from tvmlite.relay.types import Dim, Shape, TensorType, Type, normal_dim, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te.tensor import Tensor, compute
+from tvmlite.te.declare import compute
+from tvmlite.te.tensor import Tensor
 
 
 def _shape_of(call: Call) -> Shape:

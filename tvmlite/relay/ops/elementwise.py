@@ -28,7 +28,8 @@ from tvmlite.relay.ops.common import (
 )
 from tvmlite.relay.types import TensorType, Type
 from tvmlite.te import expr as e
-from tvmlite.te.tensor import Tensor, compute
+from tvmlite.te.declare import compute
+from tvmlite.te.tensor import Tensor
 
 
 def _floats_only(call: Call, data: Type) -> TensorType:

@@ -13,7 +13,8 @@ from tvmlite.relay.ops import sampling, windows
 from tvmlite.relay.ops.common import agree, fault
 from tvmlite.relay.types import TensorType
 from tvmlite.te import expr as e
-from tvmlite.te.tensor import Tensor, compute
+from tvmlite.te.declare import compute
+from tvmlite.te.tensor import Tensor
 
 METHODS = ("nearest", "bilinear", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")

@@ -27,7 +27,8 @@ from tvmlite.relay.ops.reshape import reshaped_indices
 from tvmlite.relay.types import Dim, Shape, TensorType, Type, num_elements, same_dim, show_shape
 from tvmlite.te import arith
 from tvmlite.te import expr as e
-from tvmlite.te.tensor import Tensor, compute
+from tvmlite.te.declare import compute
+from tvmlite.te.tensor import Tensor
 
 
 def safe_index(index: e.Expr, extent: Dim) -> e.Expr:

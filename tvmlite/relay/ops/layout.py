@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite import te
 from tvmlite.core.errors import TypeInferError
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import REQUIRED, Fuse, operator
@@ -22,7 +23,6 @@ from tvmlite.relay.ops.common import fault
 from tvmlite.relay.ops.windows import known
 from tvmlite.relay.types import Dim, Shape, TensorType, normal_dim, same_dim, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te import tensor as te
 
 
 @dataclass(frozen=True)

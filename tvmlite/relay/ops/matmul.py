@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.relay.ir import Call
@@ -17,7 +18,6 @@ from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
 from tvmlite.relay.types import Dim, TensorType, same_dim, same_shape, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
-from tvmlite.te import tensor as te
 
 PANEL = 16
 """Columns in a panel of a matrix that the kernel packs itself."""

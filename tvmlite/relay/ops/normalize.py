@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
@@ -24,7 +25,6 @@ from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.relay.types import Dim, TensorType
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
-from tvmlite.te import tensor as te
 
 
 def _over_axis(call: Call, data: TensorType) -> TensorType:

@@ -11,7 +11,8 @@ from tvmlite.relay.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ops.common import clamp, fault, scalar_of, tensors, unless_empty
 from tvmlite.relay.types import Dim, Shape, TensorType, Type, normal_dim, same_dim, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te.tensor import Tensor, compute
+from tvmlite.te.declare import compute
+from tvmlite.te.tensor import Tensor
 
 MODES = ("constant", "edge", "reflect", "wrap")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import REQUIRED, Fuse, operator
@@ -16,7 +17,6 @@ from tvmlite.relay.ops.conv import converted
 from tvmlite.relay.types import Shape, TensorType
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
-from tvmlite.te import tensor as te
 
 
 def pool_attrs(rank: int, mean: bool) -> dict[str, Any]:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
 from tvmlite.relay.ops.common import agree, axis_of, convert_numpy, fault, intrinsic, tensors
 from tvmlite.relay.types import TensorType
 from tvmlite.te import expr as e
-from tvmlite.te import tensor as te
 
 
 def _check_parameter(call: Call, what: str, given: TensorType, data: TensorType) -> None:

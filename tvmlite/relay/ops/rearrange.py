@@ -11,7 +11,8 @@ from tvmlite.relay.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ops.common import agree, axis_of, expect_integers, fault, scalar_of, tensors
 from tvmlite.relay.types import Dim, Shape, TensorType, Type, normal_dim, same_dim, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te.tensor import Tensor, compute
+from tvmlite.te.declare import compute
+from tvmlite.te.tensor import Tensor
 
 
 def _image(call: Call, data: Type) -> tuple[TensorType, tuple[Dim, Dim, Dim, Dim]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
@@ -14,8 +15,8 @@ from tvmlite.relay.ops.common import axes_of, elementwise, fault, tensors, trunc
 from tvmlite.relay.types import Dim, Shape, TensorType, Type, num_elements, same_dim, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
-from tvmlite.te import tensor as te
-from tvmlite.te.tensor import Tensor, compute
+from tvmlite.te.declare import compute
+from tvmlite.te.tensor import Tensor
 
 AXES: dict[str, Any] = {"axis": None, "keepdims": False, "exclude": False}
 """Of every reduction: ``axis`` is one or several, None or () for all; with ``exclude``, the others."""

@@ -22,7 +22,8 @@ from tvmlite.relay.types import (
     show_shape,
 )
 from tvmlite.te import expr as e
-from tvmlite.te.tensor import Tensor, compute
+from tvmlite.te.declare import compute
+from tvmlite.te.tensor import Tensor
 
 
 def resolve_shape(call: Call, shape: Shape, wanted: Sequence[Any]) -> Shape:

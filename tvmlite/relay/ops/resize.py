@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir import Call
@@ -22,7 +23,6 @@ from tvmlite.relay.ops.common import clamp, fault, unless_empty
 from tvmlite.relay.ops.resize_taps import METHODS, MODES, ROUNDINGS, NumpyNumbers, Tap, TeNumbers, taps_of
 from tvmlite.relay.types import Shape, TensorType, normal_dim, same_dim, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te import tensor as te
 
 
 def resize_type(rank: int) -> Callable[..., TensorType]:

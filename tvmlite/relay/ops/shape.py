@@ -20,7 +20,8 @@ from tvmlite.relay.ops.common import (
 )
 from tvmlite.relay.types import Shape, TensorType, Type, broadcast_shapes, normal_dim, same_shape, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te.tensor import Tensor, compute
+from tvmlite.te.declare import compute
+from tvmlite.te.tensor import Tensor
 
 
 def _expanded(call: Call, shape: Shape) -> tuple[int, Shape]:

@@ -25,7 +25,8 @@ from tvmlite.relay.types import (
 )
 from tvmlite.te import arith
 from tvmlite.te import expr as e
-from tvmlite.te.tensor import Tensor, compute
+from tvmlite.te.declare import compute
+from tvmlite.te.tensor import Tensor
 
 _FAR = 2**31 - 1
 """A bound from here on means "as far as it goes", whatever a named dimension is."""

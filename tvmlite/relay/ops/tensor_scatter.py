@@ -9,7 +9,8 @@ from tvmlite.relay.op import Fuse, operator
 from tvmlite.relay.ops.common import agree, as_index, axis_of, clamp, expect_integers, fault, one_dtype
 from tvmlite.relay.types import TensorType
 from tvmlite.te import expr as e
-from tvmlite.te.tensor import Tensor, compute
+from tvmlite.te.declare import compute
+from tvmlite.te.tensor import Tensor
 
 MODES = ("linear", "circular")
 

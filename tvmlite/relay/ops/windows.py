@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite import te
 from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.relay.ir import Call
 from tvmlite.relay.types import Dim, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te import tensor as te
 
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 """Data layouts by number of spatial axes."""

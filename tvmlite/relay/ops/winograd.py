@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir import Call
@@ -25,7 +26,6 @@ from tvmlite.relay.ops.winograd_matrices import FILTERINGS, WINDOW, Filtering, a
 from tvmlite.relay.types import Shape, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
-from tvmlite.te import tensor as te
 
 WEIGHT_TRANSFORM = "nn.contrib_conv2d_winograd_weight_transform"
 CONVOLUTION = "nn.contrib_conv2d_winograd_without_weight_transform"

@@ -12,11 +12,12 @@ from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
-from tvmlite.te import tensor as t
+from tvmlite.te.declare import compute, placeholder, reduce_axis
 from tvmlite.te.declare_intrin import Emit, decl_tensor_intrin
 from tvmlite.te.foreign import call_llvm_intrin, reinterpret
 from tvmlite.te.intrin.words import half_of
 from tvmlite.te.loop import ir
+from tvmlite.te.tensor import Tensor
 from tvmlite.te.tensor_intrin import TensorIntrin, decl_buffer
 
 _VNNI = {16: "avx512vnni", 8: "avxvnni", 4: "avxvnni"}
@@ -36,7 +37,7 @@ def dot_16x1x16_uint8_int8_int32(int32_lanes: int = 16) -> TensorIntrin:
     ``kernel`` is dense: 16 rows of 4. Sums wrap, as int32 does; ``int32_lanes`` may also be 8 or 4.
     """
     lanes = _checked("dot_16x1x16_uint8_int8_int32", int32_lanes)
-    data, kernel = t.placeholder((4,), "uint8", "data"), t.placeholder((lanes, 4), "int8", "kernel")
+    data, kernel = placeholder((4,), "uint8", "data"), placeholder((lanes, 4), "int8", "kernel")
     return _dot(data, kernel, "int32", _VNNI[lanes], f"llvm.x86.avx512.vpdpbusd.{lanes * 32}")
 
 
@@ -55,21 +56,21 @@ def dot_16x1x16_bfloat16_float32(float32_lanes: int = 16, words: bool = False) -
     subnormal numbers for 0, so results differ in the last places from those of plain loops.
     """
     lanes = _checked("dot_16x1x16_bfloat16_float32", float32_lanes)
-    data = t.placeholder((1,), "uint32", "data") if words else t.placeholder((2,), "bfloat16", "data")
-    kernel = t.placeholder((lanes, 2), "bfloat16", "kernel")
+    data = placeholder((1,), "uint32", "data") if words else placeholder((2,), "bfloat16", "data")
+    kernel = placeholder((lanes, 2), "bfloat16", "kernel")
     return _dot(data, kernel, "float32", _BF16[lanes], f"llvm.x86.avx512bf16.dpbf16ps.{lanes * 32}")
 
 
-def _dot(data: t.Tensor, kernel: t.Tensor, dtype: str, needs: str, instruction: str) -> TensorIntrin:
+def _dot(data: Tensor, kernel: Tensor, dtype: str, needs: str, instruction: str) -> TensorIntrin:
     """Rows of ``kernel`` times ``data``, summed in ``dtype``: 32 bits of each row at once."""
     lanes, count = (int(n) for n in kernel.shape)  # type: ignore[arg-type]
-    k = t.reduce_axis((0, count), name="k")
+    k = reduce_axis((0, count), name="k")
 
     def product(i: e.Var) -> e.Expr:
         value = half_of(data[0], k.var) if data.dtype == "uint32" else data[k].astype(dtype)
         return reducers.sum(value * kernel[i, k].astype(dtype), axis=k)
 
-    result = t.compute((lanes,), product, name="C")
+    result = compute((lanes,), product, name="C")
     emit = _emit(kernel, dtype, instruction)
     dense = {
         data: decl_buffer(data.shape, data.dtype, "data", strides=[1]),
@@ -80,7 +81,7 @@ def _dot(data: t.Tensor, kernel: t.Tensor, dtype: str, needs: str, instruction: 
     return decl_tensor_intrin(result.op, name=name, binds=dense, special={needs: emit})
 
 
-def _emit(rows_of: t.Tensor, dtype: str, instruction: str) -> Emit:
+def _emit(rows_of: Tensor, dtype: str, instruction: str) -> Emit:
     lanes, count = (int(n) for n in rows_of.shape)  # type: ignore[arg-type]
 
     def emit(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> tuple[ir.Stmt, ir.Stmt, ir.Stmt]:

@@ -16,11 +16,12 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.core.target import Target
+from tvmlite.te.declare import placeholder
 from tvmlite.te.schedule import Schedule
 from tvmlite.te.space.choices import Choice, OptionChoice
 from tvmlite.te.space.config import Config, ConfigEntity, ConfigSpace, FallbackConfig, get_config, using
 from tvmlite.te.space.rules import RULE, RuleSpace
-from tvmlite.te.tensor import Tensor, placeholder
+from tvmlite.te.tensor import Tensor
 from tvmlite.te.work import operations
 
 ScheduleFunction: TypeAlias = Callable[..., tuple[Schedule, Sequence[Any]]]
