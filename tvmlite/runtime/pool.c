@@ -64,7 +64,11 @@ int32_t tvmlite_get_num_threads(void) { return 1; }
 #include <unistd.h>
 #ifdef __linux__
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
 #endif
 
 enum { MAX_THREADS = 1024, CHUNKS_A_THREAD = 4, SPINS = 3000, STACK_BYTES = 4 << 20 };
@@ -93,6 +97,7 @@ static struct {
     int32_t wanted; /* threads; 0: not asked yet */
     int32_t owner;  /* the process whose threads these are; negative while it is setting up */
     int32_t has_key;
+    int32_t *alive; /* 1 where the pool is set up, 0 in the child of a fork; null where no memory can be so */
 } state __attribute__((aligned(128)));
 
 /* What is taken of each thread's share, (epoch, chunks), each in a cache line of its own. */
@@ -324,9 +329,30 @@ static void start_workers(int32_t count) {
     (void)pthread_attr_destroy(&attributes);
 }
 
-/* Whether the pool is set up in this process; after a fork the child sets it up anew. */
+/* Memory that is zeros again in the child of a fork; null where the system has none. */
+static int32_t *wiped_on_fork(void) {
+#ifdef __linux__
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    void *page = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page != MAP_FAILED && madvise(page, size, MADV_WIPEONFORK) == 0) {
+        return page;
+    }
+    if (page != MAP_FAILED) {
+        (void)munmap(page, size);
+    }
+#endif
+    return 0;
+}
+
+/* Whether the pool is set up in this process; after a fork the child sets it up anew. To ask for the
+ * process's number is a call of the system, a third of what a launch takes, so memory is looked at first. */
 static int is_ready(void) {
-    int32_t self = (int32_t)getpid(), owner = LOAD(state.owner);
+    int32_t *alive = LOAD(state.alive), self, owner;
+    if (alive != 0 && LOAD(*alive)) {
+        return 1;
+    }
+    self = (int32_t)getpid();
+    owner = LOAD(state.owner);
     if (owner == self) {
         return 1;
     }
@@ -347,7 +373,14 @@ static int is_ready(void) {
     state.caller_sleeps = 0;
     STORE(job.word, LOAD(job.word) >> EPOCH_AT << EPOCH_AT);
     STORE(state.busy, 0);
+    if (alive == 0) {
+        alive = wiped_on_fork();
+        STORE(state.alive, alive);
+    }
     STORE(state.owner, self);
+    if (alive != 0) {
+        STORE(*alive, 1);
+    }
     return 1;
 }
 
