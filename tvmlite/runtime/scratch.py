@@ -38,18 +38,19 @@ class Scratch:
 class ScratchPool:
     """The pieces of one function: free ones, and those in use.
 
-    Lists grow and shrink atomically, so calls in several threads need no lock.
+    Lists grow and shrink atomically, so calls in several threads need no lock. A call that needs the same
+    memory for any number of threads may take it from ``free``, or make a piece, and leave it there.
     """
 
     def __init__(self) -> None:
-        self._free: list[Scratch] = []
+        self.free: list[Scratch] = []
         self._used: list[Scratch] = []
         register_runner(self)
 
     def take(self) -> Scratch:
         """A piece for this call alone, its ``threads`` set; give it back with ``put``."""
         try:
-            scratch = self._free.pop()
+            scratch = self.free.pop()
         except IndexError:
             scratch = Scratch()
         scratch.threads = 0
@@ -60,7 +61,7 @@ class ScratchPool:
     def put(self, scratch: Scratch) -> None:
         """The call is over; the memory is kept for the next one."""
         self._used.remove(scratch)
-        self._free.append(scratch)
+        self.free.append(scratch)
 
     def runs_for_fewer(self, threads: int) -> bool:
         """Whether a call is under way whose memory is for fewer than ``threads`` threads."""

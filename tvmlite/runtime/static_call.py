@@ -17,7 +17,8 @@ import cffi
 import numpy as np
 
 from tvmlite.runtime.arguments import WORTH_ALIGNING, ArrayParameter, allocate, bytes_of
-from tvmlite.runtime.scratch import ScratchPool
+from tvmlite.runtime.scratch import Scratch, ScratchPool
+from tvmlite.runtime.threads import num_threads
 
 _ffi: Any = cffi.FFI()
 
@@ -57,17 +58,16 @@ class StaticCall:
             "empty": np.empty,
             "allocate": allocate,
             "address": _ffi.from_buffer,
-            "chars": _ffi.typeof("char[]"),
         }
         if scratch is not None:
-            self._known |= {"take": scratch.take, "put": scratch.put}
+            self._known |= {"free": scratch.free, "Scratch": Scratch, "num_threads": num_threads}
         for number, (place, _) in enumerate(inputs):
             self._row[place] = f"x{number}_address"
         for number, (place, _) in enumerate(outputs):
-            self._row[place] = f"address(chars, y{number}, True)"
-        for place, field in zip(places, ("address", "threads"), strict=True):
+            self._row[place] = f"address(y{number})"
+        for place, value in zip(places, ("scratch.address", "num_threads()"), strict=True):
             if place is not None:
-                self._row[place] = f"scratch.{field}"
+                self._row[place] = value
 
     def by_position(self) -> Callable[[Sequence[Any]], Any]:
         """Takes the inputs in a sequence; gives the output, or a tuple of several."""
@@ -107,7 +107,7 @@ class StaticCall:
             x, dtype, shape = f"x{number}", f"x{number}_dtype", f"x{number}_shape"
             known |= {dtype: one.dtype, shape: one.shape}
             lines += [f"if {x}.__class__ is not ndarray or {x}.dtype is not {dtype} or {x}.shape != {shape}:"]
-            lines += ["    return None", "try:", f"    {x}_address = address(chars, {x}, False)"]
+            lines += ["    return None", "try:", f"    {x}_address = address({x})"]
             lines += ["except (ValueError, BufferError):  # strided", "    return None"]
         return lines
 
@@ -126,9 +126,12 @@ class StaticCall:
         return lines
 
     def _called(self) -> list[str]:
-        """The lines that call the function, with scratch memory if it takes any."""
+        """The lines that call the function, with scratch memory if it takes any. How much that is depends on
+        no number of threads, so nobody need know who has it; it is lost, not given back, where a call is
+        interrupted."""
         call = f"code = function({', '.join(self._row)})"
-        if "take" not in self._known:
+        if "free" not in self._known:
             return [call]
-        grown = ["    if scratch.size < workspace:", "        scratch.grow(workspace, name)"]
-        return ["scratch = take()", "try:", *grown, f"    {call}", "finally:", "    put(scratch)"]
+        taken = ["try:", "    scratch = free.pop()", "except IndexError:", "    scratch = Scratch()"]
+        grown = ["if scratch.size < workspace:", "    scratch.grow(workspace, name)"]
+        return [*taken, *grown, call, "free.append(scratch)"]
