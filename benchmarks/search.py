@@ -2,6 +2,7 @@
 
     python benchmarks/search.py --remember measured.jsonl                       # all tasks, five seeds
     python benchmarks/search.py --remember measured.jsonl conv3x3 softmax --seeds 2 --model model.json
+    python benchmarks/search.py --rate light_resnet50 mobilenet_v2              # trials a minute
 
 The spaces (``searching.templates``) have 10,000 to billions of candidates and say nothing of what is good.
 Each search is a real one: it proposes, builds and measures on this machine, on one thread, by the processor
@@ -9,11 +10,16 @@ time of the thread. What was measured once is kept in the file ``--remember`` an
 searches, of this run and of the next, are told the same time of the same code, and noise makes none luckier
 than another. ``best`` is the best that any search of the run has found. ``share`` are means over the seeds of
 the best so far by ``best`` after so many trials; ``to 95%`` is the mean number of trials after which 95% of
-it were reached (a search that did not counts with all its trials). What is refused or fails is a trial.
+it were reached (a search that did not counts with all its trials), and of each seed. What is refused or fails
+is a trial. ``ends at`` is how much of the peak of multiply-adds the best that a search has found reaches,
+timed in turns with a loop that does nothing else: the mean over the seeds, and the least.
 
 ``transfer`` begins with what was learned of other shapes of the same operators, ``searching.shapes.TRAINED``:
 the model that comes with the package, or ``--model``, by ``train_cost_model.py``. ``plain`` begins with an
 estimate of cycles by the loops alone, and ``random`` with nothing.
+
+``--rate`` instead searches each different convolution of the models, as they are compiled, from nothing for
+``--trials`` trials, and tells how many that are a minute, and where the time goes.
 """
 
 from __future__ import annotations
@@ -25,71 +31,101 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import networks
 import searching.templates  # noqa: F401  (registers the templates)
+from searching.ends import Shares
+from searching.rate import Rate, convolutions, rate
 from searching.remembered import Remembered
 from searching.shapes import TESTED
 
 from tvmlite import autotune
 from tvmlite.autotune import engine, transfer, trees
+from tvmlite.autotune.engine import Progress
 from tvmlite.autotune.model import Prior
-from tvmlite.autotune.tuners import RandomTuner, Tuner
-from tvmlite.te.space import Task
+from tvmlite.autotune.tuners import RandomTuner
 
 MARKS = (8, 16, 32, 64, 128, 256)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options = _options(arguments)
+    print(f"load before: {os.getloadavg()[0]:.2f}; processors: {os.cpu_count()}")
+    if options.rate:
+        rates(options.rate, options.trials)
+    else:
+        known = transfer.known_beforehand()
+        if options.model is not None:
+            known = transfer.corrected(trees.Trees.from_json(options.model.read_text(encoding="utf-8")))
+        with autotune.LocalRunner() as machine:
+            runner = Remembered(options.remember, machine)
+            for name in options.tasks or TESTED:
+                compare(name, runner, known, options)
+    print(f"load after: {os.getloadavg()[0]:.2f}")
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("tasks", nargs="*", choices=[[], *TESTED], default=[])
-    parser.add_argument("--remember", type=Path, required=True, help="what was measured, kept between runs")
+    parser.add_argument("--remember", type=Path, help="what was measured, kept between runs")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--trials", type=int, default=64)
     parser.add_argument("--random", type=int, default=256, help="trials of the random search; 0: none")
     parser.add_argument("--model", type=Path, help="the model to begin with; default: the package's")
+    parser.add_argument("--rate", nargs="+", metavar="MODEL", choices=networks.names())
     options = parser.parse_args(arguments)
-    text = None if options.model is None else options.model.read_text(encoding="utf-8")
-    known = transfer.known_beforehand()
-    if text is not None:
-        known = transfer.corrected(trees.Trees.from_json(text))
-    print(f"load before: {os.getloadavg()[0]:.2f}; processors: {os.cpu_count()}")
-    with autotune.LocalRunner() as machine:
-        runner = Remembered(options.remember, machine)
-        for name in options.tasks or TESTED:
-            compare(name, runner, known, options.seeds, options.trials, options.random)
-    print(f"load after: {os.getloadavg()[0]:.2f}")
+    if options.remember is None and not options.rate:
+        parser.error("give --remember FILE, or --rate MODEL ...")
+    return options
 
 
-def compare(name: str, runner: Remembered, known: Prior, seeds: int, trials: int, of_random: int) -> None:
+def rates(models: Sequence[str], trials: int) -> None:
+    """Print how many trials a minute the searches of convolutions make."""
+    for model in models:
+        found: list[Rate] = []
+        for name, task in convolutions(model):
+            found.append(rate(task, trials))
+            print(f"{model} {name[:60]}: {found[-1]}", flush=True)
+        print(f"{model}, {len(found)} convolutions: {Rate.sum_of(found)}", flush=True)
+
+
+def compare(name: str, runner: Remembered, known: Prior, options: argparse.Namespace) -> None:
     """Run all searches of a task, and print how they did."""
     task = autotune.create(*TESTED[name])
-    curves: dict[str, list[list[float]]] = {"plain": [], "transfer": [], "random": []}
+    found: dict[str, list[Progress]] = {"plain": [], "transfer": [], "random": []}
     started, before = time.monotonic(), runner.measured
-    for seed in range(seeds):
-        curves["transfer"].append(search(autotune.XGBTuner(task, seed, prior=known), runner, trials))
-        curves["plain"].append(search(autotune.XGBTuner(task, seed, prior=transfer.estimate), runner, trials))
-        if of_random:
-            curves["random"].append(search(RandomTuner(task, seed), runner, of_random))
-    best = max(max(curve) for kind in curves.values() for curve in kind)
+    for seed in range(options.seeds):
+        for kind, prior in (("transfer", known), ("plain", transfer.estimate)):
+            found[kind].append(engine.run(autotune.XGBTuner(task, seed, prior=prior), runner, options.trials))
+        if options.random:
+            found["random"].append(engine.run(RandomTuner(task, seed), runner, options.random))
+    best = max(one.best_flops for several in found.values() for one in several)
     measured = runner.measured - before
     print(
-        f"{name}: {len(task.config_space)} candidates, best {best / 1e9:.1f} GFLOP/s; {measured} measured, "
-        f"{time.monotonic() - started:.0f} s"
+        f"{name}: {len(task.config_space):.0e} candidates, best {best / 1e9:.1f} GFLOP/s; {measured} "
+        f"measured, {time.monotonic() - started:.0f} s"
     )
-    for kind, found in ((kind, found) for kind, found in curves.items() if found):
-        shares = [
-            f"{mark}: {statistics.mean(curve[mark - 1] for curve in found) / best:.3f}"
-            for mark in MARKS
-            if mark <= len(found[0])
-        ]
-        needed = statistics.mean(reached(curve, 0.95 * best) for curve in found)
-        print(f"  {kind:9} share {'  '.join(shares)}   to 95%: {needed:.0f}", flush=True)
+    shares = None if name == "softmax" else Shares(task)
+    for kind, several in found.items():
+        if several:
+            print(f"  {kind:9} {_line(several, best, shares)}", flush=True)
 
 
-def search(tuner: Tuner, runner: Remembered, trials: int) -> list[float]:
-    """The best operations a second after each trial."""
-    task: Task = tuner.task
-    curve = engine.run(tuner, runner, trials).curve
-    return [task.flop / seconds if seconds < float("inf") else 0.0 for seconds in curve]
+def _line(several: Sequence[Progress], best: float, shares: Shares | None) -> str:
+    """How searches did of which ``best`` is the best: operations a second."""
+    curves = [[one.task.flop / seconds for seconds in one.curve] for one in several]
+    after = [
+        f"{mark}: {statistics.mean(curve[mark - 1] for curve in curves) / best:.3f}"
+        for mark in MARKS
+        if mark <= len(curves[0])
+    ]
+    needed = [reached(curve, 0.95 * best) for curve in curves]
+    line = f"share {'  '.join(after)}   to 95%: {statistics.mean(needed):.0f} {needed}"
+    if shares is not None:
+        ends = [shares.of_end(one) for one in several]
+        line += f"   ends at {statistics.mean(ends):.3f} of the peak, least {min(ends):.3f}"
+    return line
 
 
 def reached(curve: Sequence[float], wanted: float) -> int:

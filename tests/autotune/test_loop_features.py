@@ -88,6 +88,45 @@ def test_a_larger_tile_is_estimated_quicker_until_the_registers_are_used_up() ->
     assert small < good > large
 
 
+def test_sums_that_wait_for_each_other_are_estimated_slower() -> None:
+    """A vector waits 4 cycles for itself, as long as its loads are there in one; of 8 none waits."""
+    alone, several = matmul(rows=1, vectors=1, k=1024), matmul(rows=2, vectors=4, k=1024)
+
+    assert 2 ** alone["cycles"] == pytest.approx(2 * 16 / 4, rel=0.1)
+    assert 2 ** several["cycles"] == pytest.approx(2 * 8 * 16 / 4, rel=0.1)  # two sums a cycle
+
+
+def test_rows_that_need_not_wait_for_each_other_are_estimated_quicker() -> None:
+    short, long = (row_sums(columns) for columns in (16, 512))
+
+    assert short["cycles"] > long["cycles"] + 1
+
+
+def row_sums(columns: int) -> dict[str, float]:
+    """The features of sums of many rows, a number at a time."""
+    a = te.placeholder((4096, columns), name="A")
+    k = te.reduce_axis((0, columns), name="k")
+    total = te.compute((4096,), lambda i: te.sum(a[i, k], axis=k), name="T")
+    return named(te.create_schedule(total.op), [a, total])
+
+
+def test_windows_that_overlap_share_what_they_load() -> None:
+    a = te.placeholder((18, 16), name="A")
+    k = te.reduce_axis((0, 3), name="k")
+    c = te.compute((16, 16), lambda i, j: te.sum(a[i + k, j], axis=k), name="C")
+    s = te.create_schedule(c.op)
+    i, j = c.op.axis
+    outer, inner = s[c].split(i, 4)
+    s[c].reorder(outer, k, inner, j)
+    s[c].unroll(k)
+    s[c].unroll(inner)
+    s[c].vectorize(j)
+
+    found = named(s, [a, c])
+
+    assert 2 ** found["0: contiguous"] - 1 == pytest.approx(4 + 3 - 1)
+
+
 def test_strided_vectors_are_told_from_those_side_by_side() -> None:
     a = te.placeholder((64, 64), name="A")
     c = te.compute((64, 64), lambda i, j: a[j, i], name="C")

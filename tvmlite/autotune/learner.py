@@ -32,8 +32,12 @@ from tvmlite.te.space import Task
 POOL = 64
 """Random configurations that are lowered before anything is measured."""
 
-ROUNDS = 3
-"""How often more are then lowered, each time what is thought best by what was."""
+ROUNDS = 12
+"""How often more are then lowered at most, each time what is thought best by what was; no more once the best
+batch is thought hardly better for it."""
+
+HARDLY = 0.03
+"""By what power of two."""
 
 LOWERED = 20
 """How many those are, and how many more are lowered while a batch is measured; half are like the best."""
@@ -120,9 +124,7 @@ class XGBTuner(Tuner):
 
     def _choose(self, count: int) -> list[int]:
         if not self._rows:
-            self._lower(self._fresh(POOL))
-            for _ in range(ROUNDS):
-                self.ponder()
+            self._begin()
         random = int(self.generator.binomial(count, self.explore))
         chosen = self._best(count - random)
         while len(chosen) < count and (left := self._unlike(chosen)):
@@ -135,6 +137,17 @@ class XGBTuner(Tuner):
             chosen += [n for n in unseen if n in self._rows]
             self.proposed.update(dict.fromkeys(n for n in unseen if n not in self._rows))
         return chosen
+
+    def _begin(self) -> None:
+        """Lower what may be worth to be measured first."""
+        self._lower(self._fresh(POOL))
+        before = -np.inf
+        for _ in range(ROUNDS):
+            self.ponder()
+            hope = float(np.mean(np.sort(self._scored()[1])[-self.batch :]))
+            if hope < before + HARDLY:
+                break
+            before = hope
 
     def _best(self, count: int) -> list[int]:
         """Of what was lowered and not proposed, the best by the model and what it may be off by.

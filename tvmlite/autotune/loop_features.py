@@ -11,6 +11,7 @@ mostly by the work done, so that what is learned of one shape holds for another.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,6 +33,15 @@ LINE = 64
 """Bytes that come from memory at once."""
 
 OF_LOOP = ("extent", "vectorize", "unroll", "parallel", "touched", "reuse")
+LATENCY = 4
+"""Cycles until a sum can be added to again."""
+
+WINDOW = 448
+"""Operations among which a processor looks for some that need not wait."""
+
+OPERATIONS = 2
+"""Of a statement that adds: it loads as well."""
+
 LOOPS = 6
 """Loops of a statement that are looked at one by one, from the innermost out."""
 
@@ -79,6 +89,8 @@ def loop_features(function: ir.Function, target: Target, flop: float) -> np.ndar
 
 @dataclass(frozen=True)
 class _Loop:
+    """``kind`` is as in loop IR."""
+
     var: e.Var
     extent: int
     kind: str
@@ -111,6 +123,8 @@ class _Reader:
         self.stores: list[_Stored] = []
         self.scratch = 0.0
         self.spans: dict[e.Var, int] = {}
+        self.statements: Counter[e.Var] = Counter()
+        self.stored: Counter[e.Var] = Counter()
         self._affine: dict[e.Expr, _Affine] = {}
 
     def read(self, body: ir.Stmt) -> None:
@@ -120,6 +134,7 @@ class _Reader:
             match node:
                 case ir.Store():
                     self.stores.append(_Stored(node, loops, guards))
+                    self._count(loops)
                     continue
                 case ir.For():
                     loop = _Loop(node.var, _number(node.extent), node.kind)
@@ -134,6 +149,14 @@ class _Reader:
                     count = math.prod(_number(extent) for extent in node.buffer.shape)
                     self.scratch += count * _bytes(node.buffer)
             stack += [(child, loops, guards) for child in node.children() if isinstance(child, ir.Stmt)]
+
+    def _count(self, loops: Sequence[_Loop]) -> None:
+        """Of each loop, how many statements are in it, and how often they store in a turn."""
+        inside = 1
+        for loop in reversed(loops):
+            self.statements[loop.var] += 1
+            self.stored[loop.var] += inside
+            inside *= -(-loop.extent // self.lanes) if loop.kind == ir.VECTORIZE else loop.extent
 
     def affine(self, index: e.Expr) -> _Affine:
         """How ``index`` moves with each loop; what is no sum of multiples is estimated."""
@@ -178,7 +201,7 @@ def _describe(stored: _Stored, reader: _Reader) -> _Description:
     work = trips * (operations + 8 * calls + 1)
     touched, moves = _touched(store, read, loops, reader)
     moved = _moved(touched, turns)
-    tile = _Tile(store, read, moves, loops, reader.lanes)
+    tile = _Tile(store, read, moves, loops, reader)
     cycles = tile.cycles(operations, calls) * trips / tile.turns
     row = [
         math.log2(work),
@@ -252,7 +275,11 @@ def _moved(touched: np.ndarray, turns: np.ndarray) -> np.ndarray:
 
 
 class _Tile:
-    """The innermost loops of a statement that will be straight code: unrolled, and a vector at most."""
+    """The innermost loops of a statement that will be straight code: unrolled, and a vector at most.
+
+    ``moves`` are by how many elements a turn of each loop, the innermost first, moves the store and each
+    load.
+    """
 
     def __init__(
         self,
@@ -260,7 +287,7 @@ class _Tile:
         read: Sequence[ir.Load],
         moves: Sequence[np.ndarray],
         loops: Sequence[_Loop],
-        lanes: int,
+        reader: _Reader,
     ) -> None:
         inner = loops[::-1]
         depth = next(
@@ -268,7 +295,7 @@ class _Tile:
         )
         vector = next((n for n in range(depth) if inner[n].kind == ir.VECTORIZE), None)
         self.width = 1 if vector is None else inner[vector].extent
-        self.vectors = -(-self.width // lanes)
+        self.vectors = -(-self.width // reader.lanes)
         self.unrolled = math.prod(inner[n].extent for n in range(depth) if n != vector)
         self.turns = self.unrolled * self.width
         self.chain = inner[depth].extent if depth < len(inner) else 1
@@ -289,6 +316,21 @@ class _Tile:
             sum(count for kind, count in others if kind == wanted) for wanted in (0, 1, 2)
         )
         self.own = sum(one.buffer is store.buffer for one in read)
+        self.wait = self._wait(moves[0], inner[depth:], depth, reader) if self.held else 0.0
+
+    def _wait(self, move: np.ndarray, around: Sequence[_Loop], depth: int, reader: _Reader) -> float:
+        """Cycles from a turn to the next that adds to the same sums.
+
+        They count by what else the processor finds to do meanwhile: turns of loops further out, if so near.
+        """
+        end = 0
+        while end < len(around) and reader.statements[around[end].var] == 1 and move[depth + end] == 0:
+            end += 1
+        turns, beside = 1, 1.0
+        for loop in around[end:]:
+            turns *= loop.extent
+            beside = max(beside, min(turns, WINDOW / (OPERATIONS * reader.stored[loop.var])))
+        return LATENCY * self.unrolled * self.vectors / self.kept / beside
 
     def cycles(self, operations: int, calls: int) -> float:
         """About how long it takes on a machine of two multiply-adds and two loads a cycle."""
@@ -298,7 +340,7 @@ class _Tile:
         spilled = 0.0 if self.held and self.kept + self.contiguous <= 31 else (1 + self.own) * self.kept
         if self.store_kind == 2:
             spilled *= 8
-        return max(arithmetic, (moved + spilled) / 2, 1.0)
+        return max(arithmetic, (moved + spilled) / 2, self.wait, 1.0)
 
     @staticmethod
     def _kind(move: np.ndarray, vector: int | None) -> int:
@@ -309,9 +351,13 @@ class _Tile:
     def _count(
         self, move: np.ndarray, inner: Sequence[_Loop], depth: int, vector: int | None, kind: int
     ) -> int:
-        """How many different vectors, or scalars, the tile touches of an access."""
-        count = math.prod(inner[n].extent for n in range(depth) if n != vector and move[n] != 0)
-        return count * (1, self.vectors, self.width)[kind]
+        """How many different vectors or scalars the tile touches of an access; windows that overlap share."""
+        places = np.zeros(1)
+        for n in range(depth):
+            if n != vector and move[n] != 0:
+                turns = np.arange(inner[n].extent) * move[n]
+                places = np.unique(places[:, None] + turns)
+        return len(places) * (1, self.vectors, self.width)[kind]
 
 
 def _arithmetic(value: e.Expr) -> tuple[int, int]:

@@ -1,0 +1,45 @@
+"""What a search ends with, timed beside the machine's peak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from kernels import clock, peaks
+
+import tvmlite
+from tvmlite.autotune.engine import Progress
+from tvmlite.runtime.tensor import empty_array
+from tvmlite.te.space import ConfigEntity, Task
+
+
+class Shares:
+    """Of candidates of a task how much of the peak of multiply-adds each reaches: both are run in turns, on
+    one thread, so that neither the clock nor what else the machine does counts. Each is measured once."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.known: dict[str, float] = {}
+
+    def of_end(self, search: Progress) -> float:
+        """The best share among the candidates that ``search`` found best, which it would compare last."""
+        return max(self(record.config) for record in search.leaders)
+
+    def __call__(self, config: ConfigEntity) -> float:
+        key = str(config)
+        if key not in self.known:
+            schedule, args = self.task.instantiate(config)
+            function = tvmlite.build(schedule, args, "native")
+            arrays = list(_arrays(p.shape for p in function.signature.arrays))
+            peak = peaks.multiply_add("float32")
+            share = clock.share_of_peak(lambda: function(*arrays), self.task.flop, peak, clock.QUICK)
+            self.known[key] = share.ratio
+        return self.known[key]
+
+
+def _arrays(shapes: Iterable[tuple[int, ...]]) -> Iterable[np.ndarray]:
+    generator = np.random.default_rng(0)
+    for shape in shapes:
+        array = empty_array(shape, np.dtype("float32"))
+        array[...] = generator.uniform(-1, 1, shape)
+        yield array

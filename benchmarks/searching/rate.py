@@ -1,0 +1,77 @@
+"""How many trials a minute a search makes of the convolutions of models, and where the time goes."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import networks
+
+import tvmlite
+from tvmlite import autotune
+from tvmlite.autotune import engine
+from tvmlite.core.target import Target
+from tvmlite.relay import tasks
+from tvmlite.relay.frontend import from_onnx
+from tvmlite.te.space import Task
+
+ANCHORS = ("conv2d", "conv1d", "conv3d")
+
+
+@dataclass(frozen=True)
+class Rate:
+    """``trials`` in ``seconds`` of wall time; the processor time of the search, and of what measures."""
+
+    trials: int
+    seconds: float
+    thinking: float
+    measuring: float
+
+    @staticmethod
+    def sum_of(rates: Sequence[Rate]) -> Rate:
+        """All one after another."""
+        return Rate(
+            sum(r.trials for r in rates),
+            sum(r.seconds for r in rates),
+            sum(r.thinking for r in rates),
+            sum(r.measuring for r in rates),
+        )
+
+    def __str__(self) -> str:
+        here, there = (1e3 * used / self.trials for used in (self.thinking, self.measuring))
+        return (
+            f"{60 * self.trials / self.seconds:4.0f} trials a minute; processor time of a trial: "
+            f"{here:.0f} ms to think and build, {there:.0f} ms to compile and measure"
+        )
+
+
+def convolutions(model: str) -> Iterator[tuple[str, Task]]:
+    """The different convolutions among the kernels of ``model``, with what stands around them, and a name."""
+    target = Target.parse("native")
+    seen: set[str] = set()
+    for kernel in tvmlite.compile(from_onnx(networks.model(model)), target).kernels:
+        group = kernel.task.group
+        text = tasks.task_text(group)
+        if text in seen or tasks.why_no_task(group) or not any(name in text for name in ANCHORS):
+            continue
+        seen.add(text)
+        yield kernel.name, tasks.task_of(group, target)
+
+
+def rate(task: Task, trials: int) -> Rate:
+    """Search ``task`` from nothing on one thread: how long it took from the first look at the space to the
+    last trial."""
+    before, started = _used(), time.monotonic()
+    with autotune.LocalRunner() as runner:
+        done = engine.run(autotune.XGBTuner(task), runner, trials).trials
+    seconds = time.monotonic() - started
+    here, there = (after - old for after, old in zip(_used(), before, strict=True))
+    return Rate(done, seconds, here, there)
+
+
+def _used() -> tuple[float, float]:
+    """Seconds of processor time of this process, and of those it has waited for."""
+    here, there = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return here.ru_utime + here.ru_stime, there.ru_utime + there.ru_stime
