@@ -2,25 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from tvmlite import machine
+from tvmlite.core.abi import Signature
 from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
-from tvmlite.kernels import legal_kernel
+from tvmlite.kernels import CompiledKernel, legal_kernel
+from tvmlite.relay.places import Constants
 from tvmlite.runtime import library, link, pool
 from tvmlite.te.codegen import bundle, c, c_build, jit, llvm, packed
+from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.shapes import shapes_function
-
-if TYPE_CHECKING:
-    from tvmlite.artifact import CompiledKernelFunction, CompiledModule
 
 ENDINGS = (".so", ".c", ".h")
 
 
-def export(lib: CompiledModule, path: Path) -> None:
+class Model(Protocol):
+    """What is written of a compiled model: its kernels, and the entry that calls them, over its constants."""
+
+    @property
+    def signature(self) -> Signature: ...
+    @property
+    def target(self) -> Target: ...
+    @property
+    def kernels(self) -> Sequence[CompiledKernel]: ...
+    @property
+    def entry(self) -> loop.Function: ...
+    @property
+    def constants(self) -> Constants: ...
+    @property
+    def metadata(self) -> Mapping[str, Any]: ...
+
+
+class Function(Protocol):
+    """What is written of a compiled schedule: the legal form, and its source in C."""
+
+    @property
+    def signature(self) -> Signature: ...
+    @property
+    def target(self) -> Target: ...
+    @property
+    def legal(self) -> loop.Function: ...
+    @property
+    def name(self) -> str: ...
+    def source(self, form: str = "loops") -> str:
+        """The function as text, in C where ``form`` is ``"c"``."""
+        ...
+
+
+def export(lib: Model, path: Path) -> None:
     """Write ``lib`` to ``path``; the ending says as what. A file appears whole or not at all.
 
     An unknown ending is an InputError, a file that cannot be written a LibraryError.
@@ -33,7 +67,7 @@ def export(lib: CompiledModule, path: Path) -> None:
         raise LibraryError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _export(lib: CompiledModule, path: Path) -> None:
+def _export(lib: Model, path: Path) -> None:
     match path.suffix:
         case ".so":
             _shared(lib, path)
@@ -45,7 +79,7 @@ def _export(lib: CompiledModule, path: Path) -> None:
             raise InputError(f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}")
 
 
-def export_function(function: CompiledKernelFunction, path: Path) -> None:
+def export_function(function: Function, path: Path) -> None:
     """Write one compiled schedule; see ``CompiledKernelFunction.export``."""
     target, legal = function.target, machine.with_shapes([function.legal])
     for call in packed.called(legal):
@@ -72,13 +106,13 @@ def export_function(function: CompiledKernelFunction, path: Path) -> None:
         raise InputError(f"cannot export to {path}: expected an ending of .so, .o (LLVM targets), .c, .h")
 
 
-def c_source(lib: CompiledModule) -> str:
+def c_source(lib: Model) -> str:
     """The kernels and the entry as one C99 source, without the constants."""
     kernels = [legal_kernel(one.task, lib.target) for one in lib.kernels]
     return c.generate([*kernels, *machine.with_shapes([lib.entry])], lib.target)
 
 
-def _sources(lib: CompiledModule, path: Path) -> None:
+def _sources(lib: Model, path: Path) -> None:
     """``NAME.c`` and ``NAME.h``, ``NAME_constants.c`` if there are any, and the thread pool beside them."""
     texts = {path.with_suffix(".h"): c.header(lib.signature), path: c_source(lib)}
     if lib.constants.size:
@@ -92,7 +126,7 @@ def _write(path: Path, text: str) -> None:
     link.write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"), mode=0o666)
 
 
-def _constants_in_c(lib: CompiledModule) -> str:
+def _constants_in_c(lib: Model) -> str:
     """The blob of constants as an array of 64-bit words, which compilers read fastest; little-endian."""
     words = lib.constants.blob().view("<u8")
     rows = (", ".join(f"0x{w:x}u" for w in words[i : i + 8]) for i in range(0, words.size, 8))
@@ -101,7 +135,7 @@ def _constants_in_c(lib: CompiledModule) -> str:
     return f"#include <stdint.h>\n\n{aligned}const uint64_t {lib.entry.name}_constants[] = {{\n{body}\n}};\n"
 
 
-def _shared(lib: CompiledModule, path: Path) -> None:
+def _shared(lib: Model, path: Path) -> None:
     name = lib.entry.name
     shapes = [f"{name}_shapes"] if shapes_function(lib.entry) is not None else []
     exports = [name, *shapes, library.METADATA, *pool.SYMBOLS]

@@ -69,6 +69,17 @@ class Node:
         return cls(**values)
 
 
+class Shown(Node):
+    """A node with a text. A printer knows the nodes, not they it: it enters itself, as their ``as_text``."""
+
+    __slots__ = ()
+
+    as_text: ClassVar[Callable[..., str]]
+
+    def __str__(self) -> str:
+        return type(self).as_text(self)
+
+
 _constructor_of: dict[type, tuple[str, ...]] = {}
 """The names of the fields that a class of nodes is made from."""
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from tvmlite.core.node import Node, postorder
+from tvmlite.core.node import Node, Shown, postorder
 from tvmlite.core.span import Span
 from tvmlite.relay.types import Dim, Type, tensor_type
 from tvmlite.te import expr as te
@@ -21,13 +21,8 @@ Attrs: TypeAlias = tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Expr(Node):
+class Expr(Shown):
     """A relay expression. ``span`` is where the user wrote it: a Python line or an ONNX node."""
-
-    def __str__(self) -> str:
-        from tvmlite.relay.printer import show  # the printer knows the nodes, not they it
-
-        return show(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +191,7 @@ class TupleGetItem(Expr):
 
 
 @dataclass(frozen=True, eq=False)
-class Module(Node):
+class Module(Shown):
     """Functions by name; ``main`` is the model. ``output_names`` name the outputs, where known.
 
     Where inputs or outputs are sequences, ``attrs`` has ``inputs`` and ``outputs``: rows of a name and how
@@ -241,14 +236,7 @@ class Module(Node):
 
     def astext(self, show_meta_data: bool = True) -> str:
         """This module as text; with ``show_meta_data`` it can be read back anywhere (``relay.parse``)."""
-        from tvmlite.relay.printer import astext
-
-        return astext(self, show_meta_data)
-
-    def __str__(self) -> str:
-        from tvmlite.relay.printer import show
-
-        return show(self)
+        return Module.as_text(self, show_meta_data)
 
 
 def _as_tuples(node: Node, name: str) -> None:

@@ -325,3 +325,6 @@ def _free_variables(order: list[Expr]) -> list[Var]:
     bound |= {node.var for node in order if isinstance(node, Let)}
     bound |= {v for node in order if isinstance(node, Loop) for v in (node.index, *node.states)}
     return [node for node in order if isinstance(node, Var) and node not in bound]
+
+
+Expr.as_text = Module.as_text = astext

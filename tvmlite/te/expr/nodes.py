@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias, TypeVar, Union
 
 from tvmlite.core.errors import TensorExpressionError
-from tvmlite.core.node import Node
+from tvmlite.core.node import Shown
 from tvmlite.core.span import Span
 from tvmlite.te.expr.operators import Operators
 
@@ -16,7 +16,7 @@ BinaryType = TypeVar("BinaryType", bound="Binary")
 Value: TypeAlias = Union["Expr", int, float, bool]
 
 
-class Expr(Operators, Node):
+class Expr(Operators, Shown):
     """A scalar (or, after vectorisation, vector) value; operators build new expressions."""
 
     dtype: str
@@ -32,11 +32,6 @@ class Expr(Operators, Node):
             Span.of_caller(),
             hint="use te.if_then_else, te.select, te.all or te.any",
         )
-
-    def __str__(self) -> str:
-        from tvmlite.te.loop.printer import show_expr  # the printer knows the nodes, not they it
-
-        return show_expr(self)
 
 
 @dataclass(frozen=True, eq=False)

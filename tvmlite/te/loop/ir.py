@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from tvmlite.core.errors import TensorExpressionError
-from tvmlite.core.node import Node
+from tvmlite.core.node import Node, Shown
 from tvmlite.core.span import Span
 from tvmlite.te.expr import INDEX, Call, Expr, Ramp, Var, cast, const, convert, is_const, lanes_of
 
@@ -97,13 +97,8 @@ class Load(Expr):
         return self.indices if self.predicate is None else (*self.indices, self.predicate)
 
 
-class Stmt(Node):
+class Stmt(Shown):
     """A statement."""
-
-    def __str__(self) -> str:
-        from tvmlite.te.loop.printer import show  # the printer knows the nodes, not they it
-
-        return show(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +246,7 @@ class CallKernel(Stmt):
 
 
 @dataclass(frozen=True, eq=False)
-class Function(Node):
+class Function(Shown):
     """A function in loop IR; ``signature.signature_of`` gives its calling convention.
 
     ``params`` are buffers and scalar variables in the caller's order; ``sizes`` are the further size
@@ -283,11 +278,6 @@ class Function(Node):
     def buffers(self) -> tuple[Buffer, ...]:
         """The array parameters, in order."""
         return tuple(p for p in self.params if isinstance(p, Buffer))
-
-    def __str__(self) -> str:
-        from tvmlite.te.loop.printer import show
-
-        return show(self)
 
 
 THREADS = Var("threads", "int64")
