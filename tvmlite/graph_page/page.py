@@ -6,11 +6,12 @@ import dataclasses
 import json
 import re
 from html import escape
-from importlib import resources
 from typing import Any
 
 from tvmlite.graph_page.drawing import Box, Drawing
-from tvmlite.te.visualizer import text
+from tvmlite.te.visualizer import html, text
+
+PACKAGE = "tvmlite.graph_page"
 
 
 def page(drawing: Drawing, title: str, subtitle: str = "") -> str:
@@ -19,15 +20,11 @@ def page(drawing: Drawing, title: str, subtitle: str = "") -> str:
         "title": escape(title),
         "subtitle": escape(subtitle),
         "facts": _facts(drawing),
-        "style": _resource("page.css"),
-        "script": _resource("page.js"),
+        "script": html.resource(PACKAGE, "page.js"),
         "data": json.dumps(_data(drawing), separators=(",", ":")).replace("</", "<\\/"),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found.group(1)], _resource("page.html"))
-
-
-def _resource(name: str) -> str:
-    return resources.files("tvmlite.graph_page").joinpath(name).read_text(encoding="utf-8")
+    style = html.resource(PACKAGE, "page.css")
+    return html.page(title, style, html.resource(PACKAGE, "page.html"), values)
 
 
 def _facts(drawing: Drawing) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib import resources
 from pathlib import Path
 
 from tvmlite.autotune.decision_records import DecisionRecord
@@ -15,7 +13,9 @@ from tvmlite.autotune.report import decisions as decided
 from tvmlite.autotune.report.chart import bars, curve, scatter
 from tvmlite.autotune.tune import Tuned
 from tvmlite.autotune.watch import label_of
-from tvmlite.te.visualizer import text
+from tvmlite.te.visualizer import html, text
+
+PACKAGE = "tvmlite.autotune.report"
 
 
 @dataclass(frozen=True)
@@ -65,21 +65,14 @@ def page(
     ordered = sorted(tuned, key=_seconds, reverse=True)
     values = {
         "title": escape(title),
-        "style": _style(),
         "header": _header(ordered, times, notes),
         "model": _model(times),
         "decisions": decided.section(decisions),
         "tasks": "".join(_task(one, peak, labels) for one in ordered),
         "table": _table(ordered, peak, labels),
     }
-    template = resources.files("tvmlite.autotune.report").joinpath("page.html").read_text(encoding="utf-8")
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found.group(1)], template)
-
-
-def _style() -> str:
-    shared = resources.files("tvmlite.te.visualizer").joinpath("page.css")
-    own = resources.files("tvmlite.autotune.report").joinpath("page.css")
-    return shared.read_text(encoding="utf-8") + own.read_text(encoding="utf-8")
+    style = html.resource("tvmlite.te.visualizer", "page.css") + html.resource(PACKAGE, "page.css")
+    return html.page(title, style, html.resource(PACKAGE, "page.html"), values)
 
 
 def _header(tuned: Sequence[Tuned], times: Sequence[KernelTime], notes: Sequence[str]) -> str:

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,12 @@ from tvmlite.te.expr import Var
 from tvmlite.te.schedule import Schedule
 from tvmlite.te.stage import Stage
 from tvmlite.te.trace import Step
-from tvmlite.te.visualizer import text
+from tvmlite.te.visualizer import html, text
 from tvmlite.te.visualizer.chart import Point, chart
 from tvmlite.te.visualizer.difference import compared
 from tvmlite.te.visualizer.states import Replay, State, replay
+
+PACKAGE = "tvmlite.te.visualizer"
 
 
 def visualize(
@@ -63,9 +64,7 @@ def page(done: Replay, schedule: Schedule) -> str:
     title = f"{done.name}: a schedule in {len(done.states) - 1} steps"
     outputs = ", ".join(op.name for op in schedule.origins)
     values = {
-        "title": escape(title),
-        "style": _resource("page.css"),
-        "script": _resource("page.js"),
+        "script": html.resource(PACKAGE, "page.js"),
         "name": escape(done.name),
         "outputs": escape(outputs),
         "header": _header(done),
@@ -73,11 +72,8 @@ def page(done: Replay, schedule: Schedule) -> str:
         "steps": "".join(_item(done, state) for state in done.states),
         "details": "".join(_detail(done, number) for number in range(len(done.states))),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found.group(1)], _resource("page.html"))
-
-
-def _resource(name: str) -> str:
-    return resources.files("tvmlite.te.visualizer").joinpath(name).read_text(encoding="utf-8")
+    style = html.resource(PACKAGE, "page.css")
+    return html.page(title, style, html.resource(PACKAGE, "page.html"), values)
 
 
 # -- the head of the page
