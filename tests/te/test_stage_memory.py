@@ -155,6 +155,70 @@ def test_storage_align_needs_an_axis_and_a_buffer_of_our_own(loops: Any) -> None
         loops(s, [A, C])
 
 
+def part_of_a_row() -> tuple[te.Schedule, te.Tensor, te.Tensor, te.Tensor]:
+    """C reads the last 9 of B's 16 columns, a row at a time."""
+    A = te.placeholder((4, 16), name="A")
+    B = te.compute((4, 16), lambda i, c: A[i, c] * 2, name="B")
+    C = te.compute((4, 9), lambda i, j: B[i, j + 7] + 1, name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    return s, A, B, C
+
+
+def test_align_bounds_computes_whole_groups(loops: Any, run: Any) -> None:
+    s, A, B, C = part_of_a_row()
+    before = """
+        for i in range(0, 4):
+            allocate B[1, 9] float32:
+                for c in range(0, 9):
+                    B[0, c] = A[i, c + 7] * 2.0
+                for j in range(0, 9):
+                    C[i, j] = B[0, j] + 1.0
+        """
+    assert loops(s, [A, C]) == text(before)
+
+    s[B].align_bounds(B.op.axis[1], 4)
+
+    assert loops(s, [A, C]) == text(
+        """
+        for i in range(0, 4):
+            allocate B[1, 12] float32:
+                for c in range(0, 12):
+                    B[0, c] = A[i, c + 4] * 2.0
+                for j in range(0, 9):
+                    C[i, j] = B[0, j + 3] + 1.0
+        """
+    )
+    a = np.arange(64, dtype="float32").reshape(4, 16)
+    results = run(s, [A, C], [a], [(4, 9)])
+    results += [tvmlite.build(s, [A, C], target=t, name="part")(a) for t in ("native", "c")]
+    for result in results:
+        np.testing.assert_array_equal(result, a[:, 7:] * 2 + 1)
+
+
+def test_align_bounds_takes_all_of_an_axis_where_groups_cannot_be_told(loops: Any) -> None:
+    A = te.placeholder((40,), name="A")
+    B = te.compute((40,), lambda c: A[c] * 2, name="B")
+    C = te.compute((12,), lambda i: B[i * 3] + B[i * 3 + 1], name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[B].align_bounds(B.op.axis[0], 8)
+
+    assert "for c in range(0, 40):" in loops(s, [A, C])
+
+
+def test_align_bounds_needs_an_axis_of_whole_groups() -> None:
+    s, _, B, C = part_of_a_row()
+    outer, _ = s[C].split(C.op.axis[0], factor=2)
+    with pytest.raises(ScheduleError, match=r"align_bounds: IterVar\(i\.outer, data\) is not one of"):
+        s[C].align_bounds(outer, 2)
+    for factor in (5, 0):
+        with pytest.raises(
+            ScheduleError, match=rf"IterVar\(c, data\) does not consist of whole groups of {factor}"
+        ):
+            s[B].align_bounds(B.op.axis[1], factor)
+
+
 def test_double_buffer_computes_one_turn_ahead(loops: Any, run: Any) -> None:
     s, A, B, C = chain()
     s[B].compute_at(s[C], C.op.axis[0])

@@ -27,6 +27,15 @@ def storage_align(a: Arranger, stage: Stage) -> None:
         a.attempt("storage_align", f"s[{a.tensor(stage)}].storage_align({label}, {factor}, {offset})")
 
 
+def align_bounds(a: Arranger, stage: Stage) -> None:
+    """Whole groups of elements are computed."""
+    op = stage.op
+    assert isinstance(op, t.ComputeOp)
+    if op.axis and not stage.is_output:
+        label = a.label(stage, a.rnd.choice(op.axis))
+        a.attempt("align_bounds", f"s[{a.tensor(stage)}].align_bounds({label}, {a.rnd.choice((2, 3, 4, 8))})")
+
+
 def transform_layout(a: Arranger, stage: Stage) -> None:
     """Axes change places, or are split first."""
     op = stage.op

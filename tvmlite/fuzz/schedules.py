@@ -67,6 +67,7 @@ PRIMITIVES: dict[str, tuple[int, Callable[[Arranger, Stage], None]]] = {
     "pragma": (1, loops.pragma),
     "prefetch": (1, primitives.prefetch),
     "storage_align": (1, primitives.storage_align),
+    "align_bounds": (1, primitives.align_bounds),
     "transform_layout": (1, primitives.transform_layout),
     "loop_partition": (1, primitives.loop_partition),
     "decompose_reduction": (1, primitives.decompose_reduction),

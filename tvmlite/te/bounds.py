@@ -210,7 +210,8 @@ def _set_region(
         for axis, *intervals in zip(op.axis, *needed, strict=True):
             # None where nothing is read any more: what was inlined may leave out what it was given
             interval = reduce(lambda a, b: union(a, b, bounds.analyzer), intervals) if intervals else None
-            bounds.ranges[axis] = _clip(interval, bounds.whole[axis], stage, bounds)
+            needed_part = _clip(interval, bounds.whole[axis], stage, bounds)
+            bounds.ranges[axis] = _in_groups(needed_part, axis, stage, bounds)
 
 
 def running_intervals(stage: Stage, loop: IterVar | None, bounds: Bounds) -> dict[e.Var, Interval]:
@@ -342,6 +343,19 @@ def _clip(interval: Interval | None, whole: Extent, stage: Stage, bounds: Bounds
     if stage.attach_type != AT and not (isinstance(low, int) and isinstance(width, int)):
         return whole
     return Extent(low, never_negative(width + 1))
+
+
+def _in_groups(part: Extent, axis: IterVar, stage: Stage, bounds: Bounds) -> Extent:
+    """``part`` of ``axis``, and what belongs to the groups that it begins and ends in (``align_bounds``); all
+    of the axis where it is not known in which place of a group it begins."""
+    count = stage.multiples.get(axis, 1)
+    if count == 1:
+        return part
+    before = simplify(bounds.analyzer, part.min % count)
+    if not isinstance(before, int):
+        return bounds.whole[axis]
+    groups = (part.extent + (before + count - 1)) // count
+    return Extent(simplify(bounds.analyzer, part.min - before), simplify(bounds.analyzer, groups * count))
 
 
 def never_negative(extent: Number) -> Number:

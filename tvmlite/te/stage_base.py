@@ -106,6 +106,7 @@ class StageBase:
         self.prefetches: tuple[Prefetch, ...] = ()
         self.alignments: dict[IterVar, tuple[int, int]] = {}
         self.alignment_span: Span | None = None
+        self.multiples: dict[IterVar, int] = {}
         self.double_span: Span | None = None
         self.predicate: e.Expr | None = None
         self.predicate_span: Span | None = None
@@ -127,6 +128,7 @@ class StageBase:
             "relations",
             "loop_kinds",
             "alignments",
+            "multiples",
             "partitions",
         ):
             setattr(made, name, getattr(self, name).copy())

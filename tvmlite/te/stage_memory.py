@@ -101,6 +101,33 @@ class MemoryPrimitives(StageBase):
         self.alignment_span = Span.of_caller()
 
     @primitive
+    def align_bounds(self, axis: IterVar, factor: int) -> None:
+        """Whole groups of ``factor`` elements along ``axis``, one of the operation's own, are computed where
+        some of a group are read: all lanes of a vector, say. The axis must consist of whole groups. Halide's
+        primitive of that name.
+
+        ::
+
+            for i in range(4):              -->    for i in range(4):
+                for l in range(9):                     for l in range(16):
+                    B[l] = A[i, l] * 2                     B[l] = A[i, l] * 2
+                for j in range(9):                     for j in range(9):
+                    C[j, i] = B[j] + 1                     C[j, i] = B[j] + 1     # s[B].align_bounds(l, 16)
+        """
+        op = self.op
+        if not isinstance(op, t.ComputeOp) or not any(axis is one for one in op.axis):
+            raise ScheduleError(
+                f"align_bounds: {axis!r} is not one of the axes that {self.name} was defined with",
+                Span.of_caller(),
+            )
+        extent = axis.dom.extent if axis.dom is not None else None
+        if factor < 1 or not isinstance(extent, e.Const) or int(extent.value) % factor:
+            raise ScheduleError(
+                f"align_bounds: {axis!r} does not consist of whole groups of {factor}", Span.of_caller()
+            )
+        self.multiples = {**self.multiples, axis: int(factor)}
+
+    @primitive
     def double_buffer(self) -> None:
         """The stage, computed in a loop of its reader, is computed one turn ahead, in one of two buffers in
         turn: what it loads is on its way while the reader computes.

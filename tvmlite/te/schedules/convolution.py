@@ -104,6 +104,7 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     tile = [inner_block, *inner, lane] if in_blocks else [inner_block, lane, *inner]
     stage.reorder(batch, outer_block, *rows, tiles, *tile)
     stage.vectorize(tile[-1])
+    group.stage(anchor).align_bounds(anchor.axis[-1], block)
     if in_blocks:
         for axis in tile[:-1]:
             stage.unroll(axis)
