@@ -10,7 +10,7 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
-from tvmlite.relay.ops.common import elementwise, fault, intrinsic, quietly, same_as_first
+from tvmlite.relay.ops.common import elementwise, fault, horner, intrinsic, quietly, same_as_first
 from tvmlite.relay.ops.conv import sum_dtype
 from tvmlite.relay.types import TensorType, Type
 from tvmlite.te import expr as e
@@ -18,6 +18,22 @@ from tvmlite.te.tensor import Tensor
 
 CUBE = 0.044715
 """The factor of the cube in the ``tanh`` form of gelu (Hendrycks and Gimpel 2016, arXiv:1606.08415)."""
+
+LOG_TAIL = (
+    -0.7978865561583718,
+    -0.3182855772345466,
+    -0.03643344093751682,
+    0.004967978780896215,
+    -0.00015330549866270798,
+    -0.00010381879539029226,
+    2.180518371010481e-05,
+    -1.494447139027373e-06,
+)
+"""``log(erfc(a / sqrt 2)) / a`` in ``a``: a minimax polynomial on 0 .. 6 (Lawson's iteration) by the error of
+``a erfc(a / sqrt 2) / 2``, which is 1.2e-8. Its product with ``a`` falls for all ``a``."""
+
+TAIL_ENDS = 16.0
+"""From here on that tail is 0 in float32."""
 
 
 def _float(call: Call, data: Type) -> TensorType:
@@ -51,10 +67,18 @@ def _gelu_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     attrs={"approximate": "none"},
 )
 def gelu(call: Call, data: Tensor) -> Tensor:
-    """``x`` times the normal distribution up to it: by ``erf``, or approximately by ``tanh``."""
+    """``x`` times the normal distribution up to it: exact, or approximately by ``tanh``.
+
+    In float32 by one exponential, ``max(x, 0) - a erfc(a / sqrt 2) / 2`` with ``a = |x|``: within 2.5 ULP
+    from -1 on, within 9e-8 of ``|x|`` below. That takes less time than ``erf``, where ``1 + erf`` besides
+    loses what is left of the negative tail. Else by ``erf``.
+    """
 
     def exact(x: e.Expr) -> e.Expr:
-        return x * 0.5 * (intrinsic("erf", x * math.sqrt(0.5)) + 1.0)
+        if x.dtype != "float32":
+            return x * 0.5 * (intrinsic("erf", x * math.sqrt(0.5)) + 1.0)
+        a = e.Min(intrinsic("fabs", x), e.const(TAIL_ENDS, x.dtype))
+        return e.Max(x, e.const(0, x.dtype)) - a * 0.5 * intrinsic("exp", a * horner(a, LOG_TAIL))
 
     def approximate(x: e.Expr) -> e.Expr:
         inner = x * (x * x * (CUBE * math.sqrt(2 / math.pi)) + math.sqrt(2 / math.pi))

@@ -238,3 +238,11 @@ def convert_numpy(array: np.ndarray, dtype: str) -> np.ndarray:
         inside = np.where((wide > float(low)) & (wide < float(high)), wide, 0).astype(target)
         capped = np.where(wide >= float(high), np.array(high, target), inside)
         return np.where(wide <= float(low), np.array(low, target), capped).astype(target)
+
+
+def horner(x: e.Expr, coefficients: Sequence[float]) -> e.Expr:
+    """The polynomial of ``coefficients``, lowest power first, at ``x``."""
+    value: e.Expr = e.const(coefficients[-1], x.dtype)
+    for coefficient in reversed(coefficients[:-1]):
+        value = value * x + coefficient
+    return value

@@ -6,13 +6,13 @@ Coefficients are minimax fits (Remez by reweighted least squares) with the error
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
-from tvmlite.relay.ops.common import elementwise, fault, quietly, same_as_first
+from tvmlite.relay.ops.common import elementwise, fault, horner, quietly, same_as_first
 from tvmlite.relay.types import TensorType, Type
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import Tensor
@@ -60,13 +60,6 @@ def _float32(call: Call, data: Type) -> TensorType:
     return checked
 
 
-def _horner(x: e.Expr, coefficients: Sequence[float]) -> e.Expr:
-    value: e.Expr = e.const(coefficients[-1], x.dtype)
-    for coefficient in reversed(coefficients[:-1]):
-        value = value * x + coefficient
-    return value
-
-
 def _limited(x: e.Expr, low: float, high: float) -> e.Expr:
     return e.Min(e.Max(x, e.const(low, x.dtype)), e.const(high, x.dtype))
 
@@ -75,7 +68,7 @@ def quick_exp(x: e.Expr) -> e.Expr:
     """``2 ** n`` by the exponent's bits times ``2 ** f`` by a polynomial."""
     powers = _limited(x, *EXP_LIMITS) * math.log2(math.e)
     rounded = powers + MAGIC
-    part = _horner(powers - (rounded - MAGIC), POWER_OF_TWO)
+    part = horner(powers - (rounded - MAGIC), POWER_OF_TWO)
     whole = e.Call("reinterpret", (rounded,), "int32") << 23
     return e.Call("reinterpret", (e.Call("reinterpret", (part,), "int32") + whole,), "float32")
 
@@ -84,13 +77,13 @@ def quick_tanh(x: e.Expr) -> e.Expr:
     """A quotient of polynomials."""
     near = _limited(x, -TANH_LIMIT, TANH_LIMIT)
     square = near * near
-    return near * _horner(square, TANH_ABOVE) / _horner(square, TANH_BELOW)
+    return near * horner(square, TANH_ABOVE) / horner(square, TANH_BELOW)
 
 
 def quick_erf(x: e.Expr) -> e.Expr:
     """A polynomial."""
     near = _limited(x, -ERF_LIMIT, ERF_LIMIT)
-    return near * _horner(near * near, ERF)
+    return near * horner(near * near, ERF)
 
 
 def _erf_numpy(x: np.ndarray) -> np.ndarray:
