@@ -10,7 +10,7 @@ import pytest
 from tvmlite import te
 from tvmlite.fuzz.bounded import Bounded
 from tvmlite.fuzz.evaluate import OutOfBounds, evaluate
-from tvmlite.fuzz.scalars import call, cast
+from tvmlite.fuzz.scalars import add, call, cast
 
 VALUES = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]], "int32")
 
@@ -79,3 +79,8 @@ def test_a_float_beyond_the_limits_of_a_type_becomes_its_limit(dtype: str) -> No
             found = cast(Bounded(np.full(count, value, np.longdouble), np.zeros(count), "float32"), dtype)
             assert found.value.tolist() == [wanted] * count
             assert not found.error.any()
+
+
+def test_twice_a_number_that_overflows_may_not_in_a_fused_multiply_add() -> None:
+    huge = Bounded(np.array([3e38, 1.0], np.longdouble), np.zeros(2), "float32")
+    assert add(huge, huge).error.tolist() == [np.inf, 0.0]

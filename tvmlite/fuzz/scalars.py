@@ -29,7 +29,10 @@ def binary(node: e.Binary, a: Bounded, b: Bounded) -> Bounded:
 
 def add(a: Bounded, b: Bounded) -> Bounded:
     """The sum of floats."""
-    return rounded(a.value + b.value, a.error + b.error, a.dtype, a, b)
+    value = a.value + b.value
+    made = rounded(value, a.error + b.error, a.dtype, a, b)
+    twice = a.value == b.value  # which is a product
+    return Bounded(made.value, np.where(twice, _contracted(value, made).error, made.error), made.dtype)
 
 
 def _subtract(a: Bounded, b: Bounded) -> Bounded:

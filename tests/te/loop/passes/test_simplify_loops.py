@@ -3,6 +3,7 @@
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes import simplify
+from tvmlite.te.loop.verify import verify
 
 
 def body(function: ir.Function) -> str:
@@ -44,6 +45,22 @@ def test_loops_of_one_turn_and_lets_of_index_arithmetic_go(make, agree) -> None:
 
     assert body(simplify(function)) == "pass"
     assert body(simplify(one)) == "allocate T[2] float32:\n    T[0] = A[1]\n    C[0] = T[0]"
+
+
+def test_a_buffer_may_be_simpler_in_one_branch_than_in_another(make) -> None:
+    n, m = e.SizeVar("n", "int64"), e.SizeVar("m", "int64")
+    c = make.buffer("C", n)
+    t = make.buffer("T", e.Max(n - 3, make.index(0)), scope="local")
+    use = ir.Allocate(t, ir.sequence(make.store(t, 0, 1.0), make.store(c, 0, make.load(t, 0))))
+    function = ir.Function("f", (c,), (c,), (n, m), ir.If(e.And(make.index(3) < n, m < 9), use, use))
+
+    after = simplify(function)
+
+    verify(after)
+    assert [line.strip() for line in body(after).splitlines() if "allocate" in line] == [
+        "allocate T[n - 3] float32:",
+        "allocate T_1[max(n - 3, 0)] float32:",
+    ]
 
 
 def test_what_an_assert_says_is_known_after_it(make) -> None:

@@ -89,6 +89,7 @@ class _Simplify(Walker):
         strides = tuple(map(self.analyzer.simplify, buffer.strides))
         every = zip((*shape, *strides), (*buffer.shape, *buffer.strides), strict=True)
         if all(a is b for a, b in every):
+            self.renamed.pop(buffer, None)  # it may exist in another branch, with a simpler form there
             return head
         self.renamed[buffer] = replace(buffer, shape=shape, strides=strides)
         return replace(head, buffer=self.renamed[buffer])

@@ -56,6 +56,7 @@ class _Storage(Walker):
         size = self.bytes(head.buffer)
         limit = THREAD_STACK_BYTES if self.parallel else STACK_BYTES
         if isinstance(size, e.Const) and int(size.value) <= limit:
+            self.renamed.pop(head.buffer, None)
             return [head]
         known = self.places.get((head.buffer, self.parallel))
         if known is None or known[0] is not size:  # a buffer that exists twice, not at once, has one place
