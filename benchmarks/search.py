@@ -43,6 +43,7 @@ from tvmlite.autotune import engine, transfer, trees
 from tvmlite.autotune.engine import Progress
 from tvmlite.autotune.model import Prior
 from tvmlite.autotune.tuners import RandomTuner
+from tvmlite.autotune.watch import label_of
 
 MARKS = (8, 16, 32, 64, 128, 256)
 
@@ -72,6 +73,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--trials", type=int, default=64)
     parser.add_argument("--random", type=int, default=256, help="trials of the random search; 0: none")
+    parser.add_argument("--random-seeds", type=int, help="of the random search alone; default: as --seeds")
     parser.add_argument("--model", type=Path, help="the model to begin with; default: the package's")
     parser.add_argument("--rate", nargs="+", metavar="MODEL", choices=networks.names())
     options = parser.parse_args(arguments)
@@ -84,9 +86,9 @@ def rates(models: Sequence[str], trials: int) -> None:
     """Print how many trials a minute the searches of convolutions make."""
     for model in models:
         found: list[Rate] = []
-        for name, task in convolutions(model):
+        for task in convolutions(model):
             found.append(rate(task, trials))
-            print(f"{model} {name[:60]}: {found[-1]}", flush=True)
+            print(f"{model} {label_of(task)}: {found[-1]}", flush=True)
         print(f"{model}, {len(found)} convolutions: {Rate.sum_of(found)}", flush=True)
 
 
@@ -98,7 +100,7 @@ def compare(name: str, runner: Remembered, known: Prior, options: argparse.Names
     for seed in range(options.seeds):
         for kind, prior in (("transfer", known), ("plain", transfer.estimate)):
             found[kind].append(engine.run(autotune.XGBTuner(task, seed, prior=prior), runner, options.trials))
-        if options.random:
+        if options.random and seed < (options.random_seeds or options.seeds):
             found["random"].append(engine.run(RandomTuner(task, seed), runner, options.random))
     best = max(one.best_flops for several in found.values() for one in several)
     measured = runner.measured - before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from kernels import clock, peaks
@@ -30,16 +30,14 @@ class Shares:
         if key not in self.known:
             schedule, args = self.task.instantiate(config)
             function = tvmlite.build(schedule, args, "native")
-            arrays = list(_arrays(p.shape for p in function.signature.arrays))
+            arrays = [_array(p.shape) for p in function.signature.arrays]
             peak = peaks.multiply_add("float32")
             share = clock.share_of_peak(lambda: function(*arrays), self.task.flop, peak, clock.QUICK)
             self.known[key] = share.ratio
         return self.known[key]
 
 
-def _arrays(shapes: Iterable[tuple[int, ...]]) -> Iterable[np.ndarray]:
-    generator = np.random.default_rng(0)
-    for shape in shapes:
-        array = empty_array(shape, np.dtype("float32"))
-        array[...] = generator.uniform(-1, 1, shape)
-        yield array
+def _array(shape: tuple[Any, ...]) -> np.ndarray:
+    array = empty_array(shape, np.dtype("float32"))
+    array[...] = np.random.default_rng(0).uniform(-1, 1, array.shape)
+    return array

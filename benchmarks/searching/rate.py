@@ -47,8 +47,8 @@ class Rate:
         )
 
 
-def convolutions(model: str) -> Iterator[tuple[str, Task]]:
-    """The different convolutions among the kernels of ``model``, with what stands around them, and a name."""
+def convolutions(model: str) -> Iterator[Task]:
+    """The different convolutions among the kernels of ``model``, fused with what stands around them."""
     target = Target.parse("native")
     seen: set[str] = set()
     for kernel in tvmlite.compile(from_onnx(networks.model(model)), target).kernels:
@@ -57,7 +57,7 @@ def convolutions(model: str) -> Iterator[tuple[str, Task]]:
         if text in seen or tasks.why_no_task(group) or not any(name in text for name in ANCHORS):
             continue
         seen.add(text)
-        yield kernel.name, tasks.task_of(group, target)
+        yield tasks.task_of(group, target)
 
 
 def rate(task: Task, trials: int) -> Rate:
