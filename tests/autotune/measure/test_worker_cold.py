@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from tvmlite.autotune.measure.worker import CACHES, LEAST_COLD, _Task
+from tvmlite.autotune.measure.worker import CACHES, LEAST_COLD, Worker, _Task
+from tvmlite.runtime.timing import Timing
 
 
 def test_cold_arrays_and_their_copies_fill_more_than_the_caches() -> None:
@@ -41,3 +43,28 @@ def test_what_fits_beside_all_else_that_is_used_needs_no_copies() -> None:
     weight, result = np.ones(4 * LEAST_COLD, np.uint8), np.ones(4 * LEAST_COLD, np.uint8)
 
     assert _Task([weight, result], {1: result}, cold=(0,), footprint=2 * LEAST_COLD).copies() == []
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "calls"), [(9e-3, 2e-5, 3), (9e-3, 1e-3, 1), (1.0, 1e-5, 0), (3e-5, 3e-5, 1)]
+)
+def test_what_only_its_first_call_makes_slow_is_not_given_up(
+    monkeypatch: pytest.MonkeyPatch, first: float, then: float, calls: int
+) -> None:
+    """The best of the task takes 20 us. ``calls`` is how often a candidate is timed: once more if it might
+    be the caches' fault, then at a glance, and for long if it is among the best."""
+    asked = []
+
+    def time(name: object, task: str, **options: object) -> Timing:
+        asked.append(options)
+        return Timing(then, (then, then), (then,), 1, 0.0)
+
+    worker = Worker()
+    worker.tasks["task"] = _Task([], {}, least=2e-5)
+    monkeypatch.setattr(worker, "_time", time)
+    monkeypatch.setattr("tvmlite.autotune.measure.worker._function", lambda fields, ir_text: None)
+    monkeypatch.setattr("tvmlite.autotune.measure.worker._wrong", lambda function, task, clock: ("", first))
+
+    reply = worker.answer({"do": "measure", "task": "task", "number": None, "budget": 0.02}, b"")
+
+    assert (len(asked), reply["costs"]) == (calls, [then if calls else first])
