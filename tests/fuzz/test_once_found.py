@@ -311,3 +311,31 @@ def test_an_intrinsic_without_a_reset_of_a_reduction_that_may_be_empty(steps: in
     s[c].fuse(term, column)
     for n in (0, 3) if steps == "n" else (1,):
         check(s, sizes={"n": n})
+
+
+def test_a_branch_by_elements_never_written_is_some_branch() -> None:
+    """LLVM took it for one that is never reached, left no code at all, and its linker aborted."""
+    a = te.placeholder((4,), "uint16", name="A")
+    b = te.compute((4,), lambda i: a[i] + 1, name="B")
+    k = te.reduce_axis((0, 4), name="k")
+    c = te.compute((), lambda: te.prod(b[k], axis=k, where=b[k] <= b[k]), name="C")
+    s = te.create_schedule(c.op)
+    s[b].compute_at(s[c], k)
+    s[b].set_store_predicate(b.op.axis[0] < 0)
+    check(s)
+
+
+def test_what_a_scan_computes_for_a_turn_is_never_more() -> None:
+    """Tiles that shrink once had all of it computed, of which the first reads a row before the first."""
+    m = te.size_var("m")
+    a, state = (te.placeholder((m,), name=name) for name in ("A", "S"))
+    first = te.compute((1,), lambda i: a[i], name="first")
+    half = te.compute((m,), lambda i: state[i - 1] * 0.5, name="half")
+    following = te.compute((m,), lambda i: half[i] + a[i], name="following")
+    scanned = te.scan(first, following, state, inputs=[a], name="scanned")
+    s = te.create_schedule(scanned.op)
+    s.cache_write(half, "global")
+    cached = s.cache_write(following, "global")
+    _, inner = s[cached].split(s[cached].op.axis[0], factor=1, tail="shrink")
+    s[half].compute_at(s[cached], inner)
+    check(s, sizes={"m": 9})

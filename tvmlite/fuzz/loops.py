@@ -79,7 +79,7 @@ def fuse(a: Arranger, stage: Stage) -> None:
     for axis in axes:
         extent *= a.extent(axis)
     labels = [a.label(stage, axis) for axis in axes]
-    name = a.fresh("".join(label.split("_", 1)[-1] for label in labels) + "f")
+    name = a.fresh("_".join(("fused", *(label.split("_", 1)[-1] for label in labels))))
     if a.attempt("fuse", f"{name} = s[{a.tensor(stage)}].fuse({', '.join(labels)})"):
         a.note((name,), (extent,), (all(a.is_fixed(axis) for axis in axes),))
 

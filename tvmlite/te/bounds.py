@@ -318,13 +318,21 @@ def _relax(
     """``interval`` of ``axis`` while the loops ``outside`` run too, on which its low end may depend. Those
     of ``partial`` run in further loops as well, which are not seen."""
     if _ANY in partial or (isinstance(interval.low, Expr) and mentions(interval.low, tuple(partial))):
-        return _all_of(bounds.whole[axis])
+        return _anywhere(axis, (*outside, *partial), bounds)
     if not outside or isinstance(interval.low, int):
         return interval
     low = evaluate(interval.low, outside, bounds.analyzer)
     if low is None:
-        return _all_of(bounds.whole[axis])
+        return _anywhere(axis, (*outside, *partial), bounds)
     return Interval(low.low, low.width + interval.width)
+
+
+def _anywhere(axis: IterVar, running: tuple[e.Var, ...], bounds: Bounds) -> Interval:
+    """All that ``axis`` runs over: its range, which in a scan is all that can be computed at this turn; or,
+    if that moves with loops that are ``running``, all of the axis."""
+    part = bounds.ranges[axis]
+    moves = any(isinstance(one, Expr) and mentions(one, running) for one in part)
+    return _all_of(bounds.whole[axis] if moves else part)
 
 
 def _clip(interval: Interval | None, whole: Extent, stage: Stage, bounds: Bounds) -> Extent:

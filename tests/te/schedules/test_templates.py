@@ -224,6 +224,31 @@ def test_sums_that_would_wait_for_each_other_are_several_side_by_side(columns: i
     assert [f", {sums}, " in line for line in made] == ([] if sums is None else [True])
 
 
+NEAREST = {
+    "method": "nearest_neighbor",
+    "coordinate_transformation_mode": "asymmetric",
+    "rounding_method": "floor",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "attrs", "shape", "steps"),
+    [
+        ("nn.depth_to_space", {"block_size": 3, "mode": "CRD"}, (1, 9, 5, 32), 3),
+        ("image.resize2d", {"size": (10, 64), **NEAREST}, (1, 2, 5, 32), 2),
+        ("image.resize2d", {"size": (5, 144), **NEAREST}, (1, 1, 5, 16), None),
+    ],
+)
+def test_a_shuffle_of_pixels_has_no_quotients_in_its_inner_loop(
+    name: str, attrs: dict[str, Any], shape: tuple[int, ...], steps: int | None
+) -> None:
+    """Nine neighbours alike are too many to write out."""
+    text = str(run(name, attrs, [shape], no_tail, TARGETS[0]))
+
+    assert (f"in unroll(0, {steps}):" in text) == (steps is not None)
+    assert ("vectorize" in text) == (steps is None)
+
+
 def test_work_worth_it_is_shared_out_and_little_work_is_not() -> None:
     little = str(run("tanh", {}, [(3, 40)], no_tail, TARGETS[0]))
     wide = placeholder((64, 4096), "float32", "x")

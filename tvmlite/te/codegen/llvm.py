@@ -7,7 +7,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import llvm_cast
-from tvmlite.te.codegen.llvm_expr import Expressions
+from tvmlite.te.codegen.llvm_expr import Expressions, decided
 from tvmlite.te.codegen.llvm_loops import invariants, is_explicit, is_written_out
 from tvmlite.te.codegen.llvm_parallel import Captured, captured
 from tvmlite.te.codegen.llvm_text import Module, Writer, register_type, symbol
@@ -191,6 +191,10 @@ class _Body:
         self.values.forget_loads()
         return value
 
+    def _decided(self, condition: e.Expr) -> str:
+        """The truth of ``condition``, to branch by."""
+        return decided(self.w, condition, self._evaluate(condition))
+
     def _allocation(self, buffer: ir.Buffer) -> str:
         count = 1
         for extent in buffer.shape:
@@ -277,7 +281,7 @@ class _Body:
         return moved, Captured((*taken.variables, first), taken.buffers, taken.workspace)
 
     def _if(self, stmt: ir.If) -> None:
-        w, holds = self.w, self._evaluate(stmt.condition)
+        w, holds = self.w, self._decided(stmt.condition)
         then, otherwise, after = w.new_block(), w.new_block(), w.new_block()
         w.branch(holds, then, otherwise if stmt.otherwise is not None else after)
         for label, side in ((then, stmt.then), (otherwise, stmt.otherwise)):
@@ -295,7 +299,7 @@ class _Body:
         w.enter(head)
         self.values.forget_loads()  # the body, too, leads here
         with self.values.region():
-            w.branch(self._evaluate(stmt.condition), inside, after)
+            w.branch(self._decided(stmt.condition), inside, after)
             w.enter(inside)
             self.statement(stmt.body)
             w.jump(head)

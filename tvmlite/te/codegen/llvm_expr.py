@@ -17,6 +17,7 @@ from tvmlite.te.codegen.llvm_text import Writer, literal, register_type, vector
 from tvmlite.te.codegen.math.expand import LIBRARY
 from tvmlite.te.intrinsics import PREFETCHES
 from tvmlite.te.loop.ir import Buffer, Load, Store
+from tvmlite.te.loop.walk import loads
 
 _NOTHING: frozenset[Buffer] = frozenset()
 
@@ -323,7 +324,7 @@ class Expressions:
         if self._is_padding(a, b):
             return self._padded(node, holds, a, b)
         labels = [self.w.new_block() for _ in range(3)]
-        self.w.branch(holds, labels[0], labels[1])
+        self.w.branch(decided(self.w, condition, holds), labels[0], labels[1])
         arms = []
         for label, side in zip(labels, (a, b), strict=False):
             self.w.enter(label)
@@ -369,6 +370,13 @@ class Expressions:
                 return self._side(expr, lanes)
         finally:
             self._mask, self._mask_lanes = saved
+
+
+def decided(w: Writer, condition: e.Expr, value: str) -> str:
+    """``value``, that of ``condition``, to branch by: of elements that nothing was written to it is some
+    truth, where LLVM would be free to take the branch, and with it the function, for one that never runs."""
+    own = any(one.buffer.scope != "param" for one in loads(condition))
+    return w.emit(f"freeze i1 {value}") if own else value
 
 
 def _is_side_by_side(index: e.Expr) -> bool:
