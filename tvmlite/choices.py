@@ -20,6 +20,7 @@ from tvmlite.autotune.decision_records import DecisionRecord, latest
 from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
+from tvmlite.predictions import Predictions
 from tvmlite.relay import tasks
 from tvmlite.relay.ir import Function
 from tvmlite.relay.kernels import operator_names
@@ -28,8 +29,9 @@ from tvmlite.relay.types import TensorType
 from tvmlite.runtime.threads import num_threads
 from tvmlite.te.space import ConfigEntity, create
 
-TUNED, DEFAULT, FIXED = "tuned", "default", "fixed"
-"""Where a schedule comes from: a record, the template's own model of the machine, or there is no choice."""
+TUNED, PREDICTED, DEFAULT, FIXED = "tuned", "cost model", "default", "fixed"
+"""Where a schedule comes from: a record, the model of gains in the package, the template's own model of the
+machine, or there is no choice."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ class _Seen:
 class Choices:
     """The records in force on ``target``; ``notes`` say which of them cannot be used, and why.
 
-    ``decisions`` are those about the graph, by name.
+    ``decisions`` are those about the graph, by name. ``predictions``, if there are any, schedule the kernels
+    that no record tells of.
     """
 
     target: Target
@@ -70,6 +73,7 @@ class Choices:
     notes: list[str] = field(default_factory=list)
     given: bool = False
     decisions: Mapping[str, DecisionRecord] = field(default_factory=dict)
+    predictions: Predictions | None = None
     _decided: dict[str, Choice] = field(default_factory=dict)
 
     @staticmethod
@@ -95,7 +99,7 @@ class Choices:
 
     def decide(self, group: Function) -> Choice:
         """The configuration for the kernel of ``group``."""
-        if not self.given:
+        if not self.given and self.predictions is None:
             return Choice(DEFAULT)
         text = tasks.task_text(group)
         if text not in self._decided:
@@ -106,6 +110,8 @@ class Choices:
         reason = tasks.why_no_task(group)
         if reason:
             return Choice(DEFAULT, reason=reason)
+        if not self.given:
+            return self._untuned(group, "")
         task = tasks.task_of(group, self.target)
         if len(task.config_space) == 1:
             return Choice(FIXED, loss=0.0)
@@ -123,9 +129,12 @@ class Choices:
         return Choice(TUNED, winner.config, 0.0, seconds=winner.cost)
 
     def _untuned(self, group: Function, why: str) -> Choice:
-        """The default, which is expected to lose what it lost where the shapes are most like these, or in the
-        middle of all kernels of the template. Another shape's configuration is not used: nobody has measured
-        it beside this default."""
+        """What is predicted to be quicker than the default, or the default, which is expected to lose what it
+        lost where the shapes are most like these, or in the middle of all kernels of the template, or of its
+        kind. Another shape's configuration is not used: nobody has measured it beside this default."""
+        chosen = None if self.predictions is None else _predicted(self.predictions, group)
+        if chosen is not None and chosen.origin == PREDICTED:
+            return chosen
         names, template, extents = operator_names(group), anchor(group).schedule, _extents(group)
         alike = [s for s in self._seen if s.operators == names and len(s.extents) == len(extents)]
         if alike:
@@ -134,7 +143,7 @@ class Choices:
         losses = [one.loss for one in self._seen if one.template == template]
         if losses:
             return Choice(DEFAULT, loss=median(losses), reason=f"{why}; others' of its template")
-        return Choice(DEFAULT, reason=why)
+        return chosen or Choice(DEFAULT, reason=why)
 
     def note(self, note: str) -> None:
         """Tell, once, that something cannot be used."""
@@ -159,6 +168,22 @@ class Choices:
         return found
 
 
+def _predicted(predictions: Predictions, group: Function) -> Choice:
+    """What the model of gains says of ``group``; the default where it sees nothing quicker beyond doubt."""
+    trust = predictions.trust(group)
+    if trust is None:
+        known = predictions.model.knows(predictions.target)
+        on = "its kind" if known else "such a target"
+        return Choice(DEFAULT, reason=f"the cost model was not tried on {on}")
+    found = predictions(group)
+    if found is None:
+        return Choice(DEFAULT, loss=trust.loss, reason="nothing of its kind was predicted beyond doubt")
+    if found.gain == 1:
+        return Choice(DEFAULT, loss=trust.left, reason="nothing is predicted to be quicker beyond doubt")
+    told = f"predicted {found.gain:.2f}x as quick as the default, beyond doubt from {2**trust.doubt:.2f}x"
+    return Choice(PREDICTED, found.config, trust.left, told)
+
+
 def _extents(group: Function) -> tuple[int, ...]:
     """All extents of the parameters of a group without open dimensions."""
     types = [param.type for param in group.params]
@@ -174,7 +199,8 @@ def _distance(a: Sequence[int], b: Sequence[int]) -> float:
 
 def require(decisions: Mapping[str, Choice]) -> None:
     """An InputError if one of the kernels, by symbol, could be scheduled in many ways and has no record."""
-    missing = [f"{symbol} ({d.reason})" for symbol, d in decisions.items() if d.origin == DEFAULT]
+    untuned = (DEFAULT, PREDICTED)
+    missing = [f"{symbol} ({d.reason})" for symbol, d in decisions.items() if d.origin in untuned]
     if missing:
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         raise InputError(

@@ -22,6 +22,7 @@ from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
 from tvmlite.core.target import Target
 from tvmlite.kernels import CompiledKernel, compile_kernel, interfaces_of
+from tvmlite.predictions import Predictions
 from tvmlite.relay import passes
 from tvmlite.relay.decisions import Decisions, deciding
 from tvmlite.relay.entry import KernelInterface, build_entry
@@ -54,6 +55,7 @@ def compile(
     error_bound: float = 0.0,
     records: str | Path | Sequence[Record | DecisionRecord] | None = None,
     require_tuned: bool = False,
+    predict: bool = False,
     decisions: Mapping[str, str] | None = None,
     kernel_cost: Callable[[Function], float] | None = None,
 ) -> CompiledModule:
@@ -79,6 +81,9 @@ def compile(
     expected to cost. ``require_tuned`` makes it an InputError. Those measured with another number of threads
     than ``runtime.num_threads()`` prove nothing here: they are told, and not used.
 
+    ``predict``: kernels without a record are scheduled by the cost model of the package where it predicts
+    more than it was ever off by. Nothing is measured; some candidates of such kernels are lowered.
+
     ``decisions`` are alternatives that graph passes take, over those of the records: what they ask for is in
     ``report.decisions``, by the name that stands there. Any other name is an InputError. With
     ``kernel_cost``, which tells the seconds of a group's kernel, layouts are by default what is cheapest so
@@ -97,6 +102,8 @@ def compile(
     witness = None if verify is False else Witness(module, inputs, precision=precision)
     watch = None if witness is None else witness.after
     choices = Choices.of(records, target)
+    if predict:
+        choices.predictions = Predictions.of(target, object_cache())
     chosen = {one.name: one.taken for one in choices.decisions.values()} | dict(decisions or {})
     table = Decisions(chosen, kernel_cost)
     with times.step("passes"), deciding(table):
@@ -112,7 +119,7 @@ def compile(
         report = Report.of(kernels, choices, pass_times, times, tuple(table.asked.values()))
         lib = CompiledModule.link(fused, target, entry, constants, kernels, report)
     options = {"opt_level": opt_level, "precision": precision, "error_bound": error_bound}
-    again = partial(compile, target=target, name=name, records=records, **options)
+    again = partial(compile, target=target, name=name, records=records, predict=predict, **options)
     lib.origin = Origin(module, again)
     if witness is not None and not machine.reason_not_to_run(target):
         witness.compare("the compiled library computes something else", fused, lib(*witness.arguments))

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-import tvmlite
-from tvmlite import relay
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from searching import odd
+from tvmlite import relay, zoo
 from tvmlite.core.target import Target
-from tvmlite.relay import tasks
+from tvmlite.relay import passes, tasks
+from tvmlite.relay.frontend import from_onnx
+from tvmlite.relay.ir import Function, Module
+from tvmlite.relay.kernels import fused_groups
+from tvmlite.relay.lower import anchor
 from tvmlite.te.space import Task
 
 CONVOLUTIONS = (
@@ -22,20 +30,53 @@ CONVOLUTIONS = (
 PRODUCTS = ((128, 768, 768), (64, 384, 1536), (1, 512, 512), (32, 1024, 256))
 
 
+MOST_FLOP = 6e8
+"""Of a kernel that is measured: the answer it is held against is computed by plain loops."""
+
+OF_TEMPLATE = {"conv2d": 40, "injective": 18, "pool": 10}
+OF_OTHERS = 6
+"""So many groups of the zoo's models are measured of a template, from the least work to the most."""
+
+
 def groups(target: Target) -> list[Task]:
-    """A task of each: convolutions and products with a bias and relu, softmax, products in a batch."""
+    """A task of each: convolutions and products with a bias and relu, softmax, products in a batch; odd
+    computations; and such groups as the models have that come with the onnx package."""
     texts = [_convolution(*shape) for shape in CONVOLUTIONS]
     texts += [_product(*shape) for shape in PRODUCTS]
     texts += [_softmax(256, 1024), _softmax(1536, 128), _batch(12, 128, 64, 128), _batch(8, 64, 128, 64)]
+    found = _tasks(target, _groups_of(target, map(relay.parse, [*texts, *odd.texts()])))
+    models = (from_onnx(zoo.light_model(name)) for name in zoo.light_names())
+    return list((found | _spread(_tasks(target, _groups_of(target, models)))).values())
+
+
+def _groups_of(target: Target, modules: Iterable[Module]) -> Iterator[Function]:
+    for module in modules:
+        yield from fused_groups(passes.pipeline(3, target).run(module.unnamed()))
+
+
+def _tasks(target: Target, wanted: Iterable[Function]) -> dict[str, Task]:
+    """The tasks of groups that can be scheduled in several ways, each once, by key."""
     found: dict[str, Task] = {}
-    for text in texts:
-        for kernel in tvmlite.compile(relay.parse(text), target).kernels:
-            group = kernel.task.group
-            if not tasks.why_no_task(group):
-                task = tasks.task_of(group, target)
-                if len(task.config_space) > 1:
-                    found[task.key] = task
-    return list(found.values())
+    for group in {tasks.task_text(one): one for one in wanted}.values():
+        if not tasks.why_no_task(group):
+            task = tasks.task_of(group, target)
+            if len(task.config_space) > 1 and task.flop <= MOST_FLOP:
+                found[task.key] = task
+    return found
+
+
+def _spread(found: dict[str, Task]) -> dict[str, Task]:
+    """Some of each template, from the least work to the most."""
+    of_template: dict[str, list[str]] = {}
+    for key, task in found.items():
+        of_template.setdefault(anchor(tasks.group_of(task.args[0])).schedule, []).append(key)
+    kept: dict[str, Task] = {}
+    for name, keys in of_template.items():
+        keys.sort(key=lambda key: (found[key].flop, key))
+        count = min(OF_TEMPLATE.get(name, OF_OTHERS), len(keys))
+        for place in np.linspace(0, len(keys) - 1, count).round().astype(int):
+            kept[keys[place]] = found[keys[place]]
+    return kept
 
 
 def _convolution(size: int, inputs: int, outputs: int, kernel: int, stride: int, count: int) -> str:

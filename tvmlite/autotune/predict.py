@@ -1,4 +1,9 @@
-"""A schedule without a measurement: the best of some candidates by the cost model that was trained ahead."""
+"""A schedule without a measurement: a candidate takes the default's place where it is predicted to be quicker
+by more than such predictions were ever off.
+
+The candidates are drawn as those were that the model was tried on, and as many: a search for what the model
+likes best would find what it errs on.
+"""
 
 from __future__ import annotations
 
@@ -7,93 +12,83 @@ from dataclasses import dataclass
 import numpy as np
 
 from tvmlite.autotune.build import Builder, Lowered
-from tvmlite.autotune.loop_features import loop_features
-from tvmlite.autotune.model import Prior
-from tvmlite.autotune.transfer import known_beforehand
+from tvmlite.autotune.features import KnobFeatures
+from tvmlite.autotune.gains import Gains, Trust
+from tvmlite.autotune.loop_features import NAMES, loop_features
+from tvmlite.autotune.search import Moves
 from tvmlite.te.space import ConfigEntity, Task
 
-POOL = 48
-"""Candidates that are lowered at random, in some 6 ms each."""
+CANDIDATES = 14
+"""So many are looked at, in 1 to 10 ms each."""
 
-ROUNDS = 2
-"""How often the best of them are then varied: as many again, a knob changed in each."""
+LEAST_GAIN = 0.15
+"""As a power of two: what is to take the default's place must be predicted to gain so much more than what
+such predictions were off by."""
 
-PARENTS = 8
-"""The best, whose neighbours are looked at."""
+MANY = 5.0
+"""As a power of two: so many turns of the parallel loops are enough for any number of threads."""
 
-DOUBT = 0.3
-"""A template's own choice stays unless another is predicted to be quicker by more than this power of two:
-about what predictions are off by."""
+SMALL = 200_000
+"""Operations and bytes together, some two microseconds: what takes less is not looked at. Its loops tell
+little of its time, and nobody waits for it."""
+
+_PARALLEL = NAMES.index("0: parallel")
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """``config`` is predicted to be ``gain`` times as quick as the default; the default itself, and 1, if
-    nothing is predicted to be quicker beyond doubt.
-
-    ``loss`` is how much slower the default is expected to be than ``config`` or the best there was, 0.1 being
-    a tenth.
-    """
+    """``config`` is predicted to be ``gain`` times as quick as the default; the default itself, and 1, where
+    nothing is predicted to be quicker beyond doubt."""
 
     config: ConfigEntity
-    gain: float
-    loss: float
+    gain: float = 1.0
 
 
-def predicted(task: Task, seed: int = 0, model: Prior | None = None) -> Predicted:
-    """What to schedule ``task`` with where nothing of it was measured.
+def predicted(task: Task, model: Gains, trust: Trust, seed: int = 0) -> Predicted:
+    """What to schedule ``task`` with where nothing of it was measured; ``trust`` is what ``model`` is worth
+    for tasks of its kind. The same ``seed`` gives the same."""
+    builder = Builder(task)
+    default = builder.lowered(task.default)
+    if is_small(task) or not isinstance(default, Lowered):
+        return Predicted(task.default)
+    row = loop_features(default.function, task.target, task.flop)
+    made: list[tuple[ConfigEntity, np.ndarray]] = []
+    for config in candidates(task, CANDIDATES, np.random.default_rng(seed)):
+        lowered = builder.lowered(config)
+        if isinstance(lowered, Lowered):
+            made.append((config, loop_features(lowered.function, task.target, task.flop)))
+    made = [(config, one) for config, one in made if is_shared_out(row, one)]
+    if not made:
+        return Predicted(task.default)
+    said = model(row, np.stack([one for _, one in made]))
+    best = int(np.argmax(said))
+    if said[best] - trust.doubt <= LEAST_GAIN:
+        return Predicted(task.default)
+    return Predicted(made[best][0], float(2.0 ** said[best]))
 
-    ``model`` predicts logarithms of speeds from features of loops; the one of the package if None. The same
-    ``seed`` gives the same.
-    """
-    pool = _Pool(task, model or known_beforehand())
-    default = pool.add_config(task.default)
-    generator = np.random.default_rng(seed)
-    pool.add(task.config_space.sample(POOL, generator))
-    for _ in range(ROUNDS):
-        pool.add(pool.neighbours(generator))
-    number, score = pool.best()
-    gain = float(2.0 ** (score - default)) if np.isfinite(default) else float("inf")
-    if number is None or score - default <= DOUBT:
-        return Predicted(task.default, 1.0, max(gain - 1.0, 0.0))
-    return Predicted(task.config_space.get(number), gain, gain - 1.0)
+
+def candidates(task: Task, count: int, generator: np.random.Generator) -> list[ConfigEntity]:
+    """What each rule thinks best, and small changes of that: at most ``count``, each once, without the task's
+    default. What lies further away the model knows less of."""
+    space, moves = task.config_space, Moves(KnobFeatures(task.config_space))
+    near: list[int] = []
+    for config in task.defaults:
+        number = space.index_of(config.settings)
+        if number is not None:
+            near += moves.children(number, count, generator).tolist()
+    changed = generator.permutation(np.array(near, np.int64)).tolist()
+    found = {str(ConfigEntity(one.settings)): one for one in (*task.defaults, *map(space.get, changed))}
+    found.pop(str(ConfigEntity(task.default.settings)))
+    return list(found.values())[:count]
 
 
-class _Pool:
-    """Candidates and what the model says of them."""
+def is_small(task: Task) -> bool:
+    """Whether ``task`` is too small to be looked at."""
+    return task.flop + task.moved < SMALL
 
-    def __init__(self, task: Task, model: Prior) -> None:
-        self.task, self.model, self.builder = task, model, Builder(task)
-        self.scores: dict[int, float] = {}
 
-    def add_config(self, config: ConfigEntity) -> float:
-        """What is said of ``config``; minus infinity if it cannot be built."""
-        lowered = self.builder.lowered(config)
-        if not isinstance(lowered, Lowered):
-            return float("-inf")
-        return float(self.model(loop_features(lowered.function, self.task.target, self.task.flop)[None])[0])
-
-    def add(self, numbers: np.ndarray) -> None:
-        """Lower the configurations of these numbers that were not lowered yet."""
-        for number in dict.fromkeys(numbers.tolist()):
-            if number not in self.scores:
-                self.scores[number] = self.add_config(self.task.config_space.get(number))
-
-    def neighbours(self, generator: np.random.Generator) -> np.ndarray:
-        """The best with one knob changed, ``POOL`` of them."""
-        space = self.task.config_space
-        ordered = sorted(self.scores, key=lambda number: (-self.scores[number], number))[:PARENTS]
-        places = space.places(generator.choice(np.array(ordered), POOL))
-        dims = np.array(space.dims)
-        movable = np.flatnonzero(dims > 1)
-        if not len(movable):
-            return np.zeros(0, np.int64)
-        knob = generator.choice(movable, POOL)
-        places[np.arange(POOL), knob] = generator.integers(0, dims[knob])
-        return space.numbers(places)
-
-    def best(self) -> tuple[int | None, float]:
-        """The number of the best, and what is said of it; None if none could be built."""
-        number = max(self.scores, key=lambda one: (self.scores[one], -one), default=None)
-        score = float("-inf") if number is None else self.scores[number]
-        return (number, score) if np.isfinite(score) else (None, score)
+def is_shared_out(default: np.ndarray, row: np.ndarray) -> bool:
+    """Whether as many threads find work in the loops of ``row`` as in the default's, by their features: gains
+    are measured on one thread."""
+    wanted, found = float(default[_PARALLEL]), float(row[_PARALLEL])
+    return (found > 0) == (wanted > 0) and found >= min(wanted, MANY)

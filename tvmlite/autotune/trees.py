@@ -7,7 +7,7 @@ a shorter branch is filled up with comparisons whose sides are alike.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.autotune.loop_features import NAMES, WIDTH
+from tvmlite.autotune.loop_features import NAMES
 from tvmlite.core.errors import ParseError
 
 SHIPPED = Path(__file__).with_name("cost_model.json")
@@ -36,7 +36,7 @@ class Trees:
     leaf: np.ndarray
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """What the trees say of each of ``rows``, ``(n, WIDTH)``: float32."""
+        """What the trees say of each of ``rows``, ``(n, features)``: float32."""
         count, inner = self.feature.shape
         trees, each = np.arange(count)[None], np.arange(len(rows))[:, None]
         node = np.zeros((len(rows), count), np.int64)
@@ -45,29 +45,29 @@ class Trees:
             node = 2 * node + 1 + above
         return self.leaf[trees, node - inner].sum(axis=1, dtype=np.float32)
 
-    def to_json(self) -> str:
-        """The text that ``from_json`` reads."""
+    def to_json(self, names: Sequence[str] = NAMES) -> str:
+        """The text that ``from_json`` reads; ``names`` are those of the features."""
         digits = {"feature": "d", "threshold": ".9g", "leaf": ".4g"}
         parts = [
             f'"{name}": [{", ".join(self._row(row, kind) for row in getattr(self, name).tolist())}]'
             for name, kind in digits.items()
         ]
-        return "{" + f'"features": {json.dumps(list(NAMES))}, ' + ",\n".join(parts) + "}\n"
+        return "{" + f'"features": {json.dumps(list(names))}, ' + ",\n".join(parts) + "}\n"
 
     @staticmethod
     def _row(row: list[float], kind: str) -> str:
         return "[" + ",".join(format(one, kind) for one in row) + "]"
 
     @staticmethod
-    def from_json(text: str) -> Trees:
-        """A ParseError if ``text`` is no model, or one of other features than there are now."""
+    def from_json(text: str, names: Sequence[str] = NAMES) -> Trees:
+        """A ParseError if ``text`` is no model, or one of other features than ``names``."""
         try:
             fields = json.loads(text)
             arrays = [np.array(fields[name], np.float64) for name in ("feature", "threshold", "leaf")]
             named = fields["features"]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ParseError(f"no cost model: {error}") from None
-        if named != list(NAMES):
+        if named != list(names):
             raise ParseError("the cost model was trained on other features than there are now")
         feature, threshold, leaf = arrays
         depth = leaf.shape[-1].bit_length() - 1
@@ -77,7 +77,7 @@ class Trees:
             raise ParseError(f"no cost model: its trees have {sizes}")
         if not (np.isfinite(feature).all() and np.isfinite(leaf).all() and not np.isnan(threshold).any()):
             raise ParseError("no cost model: some of its numbers are none")
-        if ((feature < 0) | (feature >= WIDTH) | (feature % 1 != 0)).any():
+        if ((feature < 0) | (feature >= len(names)) | (feature % 1 != 0)).any():
             raise ParseError("no cost model: it asks for features that do not exist")
         return Trees(feature.astype(np.int64), threshold.astype(np.float32), leaf.astype(np.float32))
 

@@ -134,6 +134,7 @@ def compile_model(options: argparse.Namespace) -> CompiledModule:
         verify=getattr(options, "verify", False),
         records=getattr(options, "records", None),
         require_tuned=getattr(options, "require_tuned", False),
+        predict=getattr(options, "predict", False),
     )
     progress.close()
     return lib

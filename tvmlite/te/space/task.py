@@ -123,11 +123,19 @@ class Task:
     @cached_property
     def default(self) -> ConfigEntity:
         """The configuration without records: that of the first rule, as its template thinks best."""
+        return self.defaults[0]
+
+    @cached_property
+    def defaults(self) -> tuple[ConfigEntity, ...]:
+        """Of each rule the configuration that it thinks best, in order."""
+        rules = self.config_space.space_map[RULE] if isinstance(self.config_space, RuleSpace) else ()
+        return tuple(self._default_of({RULE: rule}) for rule in rules) or (self._default_of({}),)
+
+    def _default_of(self, rule: Mapping[str, Choice]) -> ConfigEntity:
         fallback = FallbackConfig()
+        fallback.settings.update(rule)
         self.instantiate(fallback)
-        space = self.config_space
-        rule = {RULE: space.space_map[RULE][0]} if isinstance(space, RuleSpace) else {}
-        return ConfigEntity(rule | fallback.settings)
+        return ConfigEntity(dict(fallback.settings))
 
     @property
     def key(self) -> str:

@@ -1,0 +1,71 @@
+"""Schedules of a model's kernels by the model of gains that comes with the package, without a measurement."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from tvmlite.autotune import gains
+from tvmlite.autotune.gains import Gains, Trust
+from tvmlite.autotune.predict import Predicted, predicted
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.target import Target
+from tvmlite.core.version import source_digest
+from tvmlite.relay import tasks
+from tvmlite.relay.ir import Function
+from tvmlite.relay.lower import anchor
+from tvmlite.te.codegen.cache import ObjectCache, key_of
+from tvmlite.te.space import ConfigEntity
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What ``model`` predicts for groups on ``target``; kept in ``cache``, if there is one."""
+
+    target: Target
+    model: Gains
+    cache: ObjectCache | None = None
+    _text: str = field(default="", repr=False)
+
+    @staticmethod
+    def of(target: Target, cache: ObjectCache | None = None, model: Gains | None = None) -> Predictions:
+        """Those of ``model``, of the package's if None; an UnsupportedError if it has been left out."""
+        model = model or gains.shipped()
+        if model is None:
+            raise UnsupportedError(
+                f"predict: the model of gains is not in the package, {gains.SHIPPED.name} is missing",
+                hint="python benchmarks/train_gain_model.py makes one; or compile without predict",
+            )
+        return Predictions(target, model, cache, model.to_json() if cache is not None else "")
+
+    def trust(self, group: Function) -> Trust | None:
+        """What the model is worth for the operator that ``group`` is scheduled by; None where it was not
+        tried on that, or on processors unlike the target's."""
+        if not self.model.knows(self.target):
+            return None
+        return self.model.kinds.get(anchor(group).name)
+
+    def __call__(self, group: Function) -> Predicted | None:
+        """What to schedule ``group``, a tuning task, with; None if it is not worth while to look: no kernel
+        of its kind gained anything."""
+        trust = self.trust(group)
+        if trust is None or not trust.gaining:
+            return None
+        text = tasks.task_text(group)
+        key = key_of("prediction", source_digest(), self._text, str(self.target), text)
+        kept = None if self.cache is None else self.cache.get(key)
+        if kept is not None:
+            return _decode(kept)
+        found = predicted(tasks.task_of(group, self.target), self.model, trust)
+        if self.cache is not None:
+            self.cache.put(key, _encode(found))
+        return found
+
+
+def _encode(found: Predicted) -> bytes:
+    return json.dumps([found.config.to_json_dict(), found.gain]).encode()
+
+
+def _decode(kept: bytes) -> Predicted:
+    config, gain = json.loads(kept)
+    return Predicted(ConfigEntity.from_json_dict(config), gain)
