@@ -2,7 +2,7 @@
 
     python benchmarks/search.py --remember measured.jsonl                       # all tasks, five seeds
     python benchmarks/search.py --remember measured.jsonl conv3x3 softmax --seeds 2 --model model.json
-    python benchmarks/search.py --rate light_resnet50 mobilenet_v2              # trials a minute
+    python benchmarks/search.py --rate conv3x3 light_resnet50                   # trials a minute
 
 The spaces (``searching.templates``) have 10,000 to billions of candidates and say nothing of what is good.
 Each search is a real one: it proposes, builds and measures on this machine, on one thread, by the processor
@@ -18,8 +18,8 @@ timed in turns with a loop that does nothing else: the mean over the seeds, and 
 the model that comes with the package, or ``--model``, by ``train_cost_model.py``. ``plain`` begins with an
 estimate of cycles by the loops alone, and ``random`` with nothing.
 
-``--rate`` instead searches each different convolution of the models, as they are compiled, from nothing for
-``--trials`` trials, and tells how many that are a minute, and where the time goes.
+``--rate`` instead searches tasks, or each different convolution of models as they are compiled, from nothing
+for ``--trials`` trials, and tells how many that are a minute, and where the time goes.
 """
 
 from __future__ import annotations
@@ -75,21 +75,22 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--random", type=int, default=256, help="trials of the random search; 0: none")
     parser.add_argument("--random-seeds", type=int, help="of the random search alone; default: as --seeds")
     parser.add_argument("--model", type=Path, help="the model to begin with; default: the package's")
-    parser.add_argument("--rate", nargs="+", metavar="MODEL", choices=networks.names())
+    parser.add_argument("--rate", nargs="+", metavar="NAME", choices=[*TESTED, *networks.names()])
     options = parser.parse_args(arguments)
     if options.remember is None and not options.rate:
-        parser.error("give --remember FILE, or --rate MODEL ...")
+        parser.error("give --remember FILE, or --rate NAME ...")
     return options
 
 
-def rates(models: Sequence[str], trials: int) -> None:
-    """Print how many trials a minute the searches of convolutions make."""
-    for model in models:
+def rates(names: Sequence[str], trials: int) -> None:
+    """Print how many trials a minute the searches of tasks, or of the convolutions of models, make."""
+    for name in names:
         found: list[Rate] = []
-        for task in convolutions(model):
+        todo = [autotune.create(*TESTED[name])] if name in TESTED else list(convolutions(name))
+        for task in todo:
             found.append(rate(task, trials))
-            print(f"{model} {label_of(task)}: {found[-1]}", flush=True)
-        print(f"{model}, {len(found)} convolutions: {Rate.sum_of(found)}", flush=True)
+            print(f"{name} {label_of(task)}: {found[-1]}", flush=True)
+        print(f"{name}, {len(found)} searches: {Rate.sum_of(found)}", flush=True)
 
 
 def compare(name: str, runner: Remembered, known: Prior, options: argparse.Namespace) -> None:

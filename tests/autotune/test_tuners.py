@@ -8,7 +8,7 @@ from made_up_tuning import small_matmul
 
 from tvmlite import autotune, te
 from tvmlite.autotune.features import KnobFeatures
-from tvmlite.autotune.learner import TUNERS
+from tvmlite.autotune.learner import HARDLY, ROUNDS, TUNERS
 from tvmlite.autotune.loop_features import NAMES
 from tvmlite.autotune.model import CostModel
 from tvmlite.autotune.search import most_promising
@@ -112,6 +112,21 @@ def test_a_batch_is_not_of_one_kind_of_tile(task: Task) -> None:
 
     widths = set(task.config_space.places(np.array(order))[:, 1].tolist())
     assert len(widths) >= 3  # where the model alone would take the widest
+
+
+@pytest.mark.parametrize(("better", "rounds"), [(0.0, 2), (2 * HARDLY, ROUNDS)])
+def test_before_the_first_batch_more_is_looked_at_as_long_as_better_turns_up(
+    task: Task, monkeypatch: pytest.MonkeyPatch, better: float, rounds: int
+) -> None:
+    tuner = autotune.XGBTuner(task)
+    looked = []
+    monkeypatch.setattr(tuner, "ponder", lambda: looked.append(None))
+    monkeypatch.setattr(tuner, "_scored", lambda: ([0], np.full(tuner.batch, better * len(looked))))
+    monkeypatch.setattr(tuner, "_best", lambda count: [])
+
+    tuner.propose(1)
+
+    assert len(looked) == rounds
 
 
 def test_words_of_a_knob_are_told_apart_and_numbers_keep_their_order() -> None:
