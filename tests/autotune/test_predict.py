@@ -59,7 +59,7 @@ def test_where_nothing_else_can_be_built_the_default_stays() -> None:
         cfg = autotune.get_config()
         cfg.define_knob("broken", [False, True])
         if cfg["broken"].val:
-            s[a].vectorize(s[b].op.axis[0])  # of another stage
+            s[a].vectorize(b.op.axis[0])  # of another stage
         return s, [a, b]
 
     task = autotune.create("tests.only_one", (40000,))
@@ -76,9 +76,9 @@ def test_what_leaves_threads_without_work_is_no_candidate() -> None:
         cfg = autotune.get_config()
         cfg.define_knob("parallel", [True, False])
         if cfg["parallel"].val:
-            s[b].parallel(s[b].op.axis[0])
+            s[b].parallel(b.op.axis[0])
         else:
-            s[b].vectorize(s[b].op.axis[1])
+            s[b].vectorize(b.op.axis[1])
         return s, [a, b]
 
     task = autotune.create("tests.threads", (1024,))
