@@ -67,7 +67,6 @@ class Progress:
     curve: list[float] = field(default_factory=list)
     predicted: list[tuple[float, float]] = field(default_factory=list)
     busy: list[float] = field(default_factory=list)
-    started: float = field(default_factory=time.monotonic)
 
     @property
     def best(self) -> Record | None:

@@ -24,8 +24,8 @@ from tvmlite.relay.ir import Module
 from tvmlite.relay.passes.to_mixed_precision import DTYPES
 
 
-def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -> None:
-    """The options of every command that compiles a model; ``what`` is said of the file."""
+def model_argument(parser: argparse.ArgumentParser, what: str = "an ONNX file") -> None:
+    """The model, and the shapes of its inputs; ``what`` is said of the file."""
     parser.add_argument("model", type=Path, help=what)
     parser.add_argument(
         "--input-shapes",
@@ -34,6 +34,11 @@ def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -
         default=[],
         help='fix the shape of an input; a string is a dimension that stays open: x:[1,3,"h","w"]',
     )
+
+
+def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -> None:
+    """The options of every command that compiles a model; ``what`` is said of the file."""
+    model_argument(parser, what)
     parser.add_argument(
         "--sizes",
         metavar="NAME=N[,N...]",

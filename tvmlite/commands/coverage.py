@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from tvmlite.commands import common
@@ -22,14 +21,7 @@ refused: a case of the operator that is not supported; unchecked: it needs a nod
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("model", type=Path, help="an ONNX file")
-    parser.add_argument(
-        "--input-shapes",
-        metavar="NAME:[1,3,224,224]",
-        nargs="+",
-        default=[],
-        help='fix the shape of an input; a string is a dimension that stays open: x:[1,3,"h","w"]',
-    )
+    common.model_argument(parser)
     parser.add_argument("--nodes", action="store_true", help="list every node, not only what is unsupported")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir import Call, Constant, Expr, Function, If, LetDims, Loop, Tuple, TupleGetItem, Var
@@ -107,7 +107,7 @@ def blocks_of(body: Expr, root: Block) -> tuple[dict[Expr, Block], dict[tuple[Ex
             if name:
                 block = inner[node, name] = block.child(child)
             known = places.get(child)
-            places[child] = block if known is None else _common(known, block)
+            places[child] = block if known is None else innermost(known, block)
     return places, inner
 
 
@@ -121,7 +121,17 @@ def _edges(node: Expr) -> list[tuple[str, Expr]]:
     return [("", child) for child in node.children()]  # type: ignore[misc]
 
 
-def _common(a: Block, b: Block) -> Block:
+class Nested(Protocol):
+    """A block, of a graph or of text, in another; ``depth`` counts those around it."""
+
+    depth: int
+    parent: Any
+
+
+Inner = TypeVar("Inner", bound=Nested)
+
+
+def innermost(a: Inner, b: Inner) -> Inner:
     """The innermost block around both."""
     while a is not b:
         if a.depth >= b.depth:

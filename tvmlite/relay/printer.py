@@ -16,6 +16,7 @@ from typing import Any
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.node import Node
 from tvmlite.relay import literals, op
+from tvmlite.relay.blocks import innermost
 from tvmlite.relay.infer import dependencies, known_type, type_of, walk
 from tvmlite.relay.ir import (
     Attrs,
@@ -75,18 +76,6 @@ class _Scope:
         return _Scope(self, self.depth + 1)
 
 
-def _common(a: _Scope, b: _Scope) -> _Scope:
-    """The innermost scope around both."""
-    while a is not b:
-        if a.depth >= b.depth:
-            assert a.parent is not None
-            a = a.parent
-        else:
-            assert b.parent is not None
-            b = b.parent
-    return a
-
-
 class _Layout:
     """Which block each line of a graph stands in, and which expressions need no line."""
 
@@ -108,7 +97,7 @@ class _Layout:
                 if scope is not self._scopes[node]:
                     tails.add(child)
                 known = self._scopes.get(child)
-                self._scopes[child] = scope if known is None else _common(known, scope)
+                self._scopes[child] = scope if known is None else innermost(known, scope)
         for node in self.order:
             if not self.is_inline(node) and not (node in tails and self.uses[node] == 1):
                 self._scopes[node].statements.append(node)

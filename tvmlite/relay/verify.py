@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TypeVar
 
 from tvmlite.core.errors import VerifyError
@@ -151,10 +151,10 @@ def _check_dims(function: Function) -> None:
             f"dimension {loose[0].name} is used where it is not bound",
             span_of(lets[loose[0]]) or function.span,
         )
-    _check_blocks(nodes, lets)
+    _check_blocks(nodes)
 
 
-def _check_blocks(nodes: Iterable[Node], lets: Mapping[te.SizeVar, LetDims]) -> None:
+def _check_blocks(nodes: Iterable[Node]) -> None:
     """The types of branches and loops mention no dimension that is bound inside."""
     for node in nodes:
         if not isinstance(node, (If, Loop)):

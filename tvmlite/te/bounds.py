@@ -341,7 +341,7 @@ def _clip(interval: Interval | None, whole: Extent, stage: Stage, bounds: Bounds
     analyzer = bounds.analyzer
     if interval is None:
         return whole
-    low, width = simplify(analyzer, interval.low), _constant_width(interval.width, stage, bounds)
+    low, width = simplify(analyzer, interval.low), _constant_width(interval.width, bounds)
     if width is None or at_least(width + 1 - whole.extent, 0, analyzer):
         return whole
     if isinstance(low, int) and isinstance(width, int) and isinstance(whole.extent, int):
@@ -373,7 +373,7 @@ def never_negative(extent: Number) -> Number:
     return 0 if isinstance(extent, int) else e.Max(extent, e.const(0, e.INDEX))
 
 
-def _constant_width(width: Number, stage: Stage, bounds: Bounds) -> Number | None:
+def _constant_width(width: Number, bounds: Bounds) -> Number | None:
     """``width`` as a constant if it can be, else over size variables only; None if neither is possible."""
     width = simplify(bounds.analyzer, width)
     if isinstance(width, int):

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 class Group:
     """Stages between the inputs and the outputs given to ``Schedule.create_group``."""
 
-    def __init__(self, schedule: Schedule, members: Sequence[Stage]) -> None:
-        self._schedule = schedule
+    def __init__(self, members: Sequence[Stage]) -> None:
         self._members = list(members)
 
     @property
@@ -79,7 +78,7 @@ def create_group(schedule: Schedule, outputs: Any, inputs: Any, include_inputs: 
             )
     kept = chosen | (reached if include_inputs else set())
     members = [s for s in schedule.stages if s.op in kept and not isinstance(s.op, t.PlaceholderOp)]
-    return Group(schedule, members)
+    return Group(members)
 
 
 def _operations(schedule: Schedule, given: Any) -> list[Operation]:

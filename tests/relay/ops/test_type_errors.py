@@ -61,7 +61,7 @@ BROKEN = [
     _broken("left_shift", [B3, B3], "dtypes are bool, expected integers"),
     _broken("nn.bias_add", [F2x3, F3], "axis is 2, expected one of the 2 axes of the data", axis=2),
     _broken("nn.bias_add", [F2x3, F2x3], "bias has 2 axes, expected 1"),
-    _broken("nn.bias_add", [F2x3, tensor_type((2,))], "the bias's extent is 2, expected 3"),
+    _broken("nn.bias_add", [F2x3, tensor_type((2,))], "bias's extent is 2, expected 3"),
     _broken("where", [B3, F3, I3], "dtypes are float32 and int32, expected one dtype"),
     _broken("sum", [F2x3], "axis is 2, expected one of the 2 axes of the data", axis=2),
     _broken("sum", [F2x3], "axis is (0, -2), which names an axis twice", axis=(0, -2)),

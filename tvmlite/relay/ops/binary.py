@@ -11,7 +11,14 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
 from tvmlite.relay.ops import common
-from tvmlite.relay.ops.common import agree, axis_of, fault, intrinsic, one_dtype, quietly, tensors
+from tvmlite.relay.ops.common import (
+    along_axis_type,
+    fault,
+    intrinsic,
+    one_dtype,
+    quietly,
+    tensors,
+)
 from tvmlite.relay.types import TensorType, Type, broadcast_shapes, same_shape
 from tvmlite.te import expr as e
 from tvmlite.te.declare import compute
@@ -151,21 +158,17 @@ register_binary("left_shift", _shift("shift_left"), quietly(_left_shift_numpy), 
 register_binary("right_shift", _shift("shift_right"), quietly(_right_shift_numpy), _shift_type)
 
 
-def _bias_type(call: Call, data: Type, bias: Type) -> TensorType:
-    data, bias = tensors(call, data, bias)
-    axis = axis_of(call, call["axis"], data.ndim)
-    one_dtype(call, data, bias)
-    if bias.ndim != 1:
-        raise fault(call, f"bias has {bias.ndim} axes, expected 1")
-    agree(call, "the bias's extent", bias.shape[0], data.shape[axis])
-    return data
-
-
 def _bias_numpy(call: Call, data: np.ndarray, bias: np.ndarray) -> np.ndarray:
     return data + common.along_axis(bias, call["axis"], data.ndim)
 
 
-@operator("nn.bias_add", infer=_bias_type, reference=_bias_numpy, fuse=Fuse.BROADCAST, attrs={"axis": 1})
+@operator(
+    "nn.bias_add",
+    infer=along_axis_type("bias"),
+    reference=_bias_numpy,
+    fuse=Fuse.BROADCAST,
+    attrs={"axis": 1},
+)
 def bias_add(call: Call, data: Tensor, bias: Tensor) -> Tensor:
     """``x + bias[c]``, ``c`` the index along ``axis``."""
     axis = call["axis"] % data.ndim

@@ -156,6 +156,21 @@ def agree(call: Call, what: str, given: Dim, expected: Dim) -> None:
         raise fault(call, f"{what} is {given}, expected {expected}")
 
 
+def along_axis_type(what: str) -> Callable[[Call, Type, Type], TensorType]:
+    """The type of data with a vector along the call's ``axis``: the data's. Errors call that ``what``."""
+
+    def infer(call: Call, data: Type, vector: Type) -> TensorType:
+        data, vector = tensors(call, data, vector)
+        axis = axis_of(call, call["axis"], data.ndim)
+        one_dtype(call, data, vector)
+        if vector.ndim != 1:
+            raise fault(call, f"{what} has {vector.ndim} axes, expected 1")
+        agree(call, f"{what}'s extent", vector.shape[0], data.shape[axis])
+        return data
+
+    return infer
+
+
 def product_of(extents: Shape) -> Dim:
     """How many elements an array of ``extents`` has."""
     total: Dim = 1

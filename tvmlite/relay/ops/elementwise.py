@@ -12,19 +12,16 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ops.common import (
-    agree,
     along_axis,
+    along_axis_type,
     as_bool,
-    axis_of,
     convert_numpy,
     elementwise,
     fault,
     intrinsic,
-    one_dtype,
     quietly,
     same_as_first,
     short_name,
-    tensors,
 )
 from tvmlite.relay.types import TensorType, Type
 from tvmlite.te import expr as e
@@ -291,21 +288,17 @@ def leaky_relu(call: Call, data: Tensor) -> Tensor:
     return elementwise(data, lambda x: e.Select(x > 0, x, x * alpha), "leaky_relu")
 
 
-def _prelu_type(call: Call, data: Type, alpha: Type) -> TensorType:
-    data, alpha = tensors(call, data, alpha)
-    axis = axis_of(call, call["axis"], data.ndim)
-    one_dtype(call, data, alpha)
-    if alpha.ndim != 1:
-        raise fault(call, f"alpha has {alpha.ndim} axes, expected 1")
-    agree(call, "alpha's extent", alpha.shape[0], data.shape[axis])
-    return data
-
-
 def _prelu_numpy(call: Call, data: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     return np.where(data > 0, data, data * along_axis(alpha, call["axis"], data.ndim))
 
 
-@operator("nn.prelu", infer=_prelu_type, reference=_prelu_numpy, fuse=Fuse.BROADCAST, attrs={"axis": 1})
+@operator(
+    "nn.prelu",
+    infer=along_axis_type("alpha"),
+    reference=_prelu_numpy,
+    fuse=Fuse.BROADCAST,
+    attrs={"axis": 1},
+)
 def prelu(call: Call, data: Tensor, alpha: Tensor) -> Tensor:
     """``x`` where positive, else ``alpha[c] * x``, ``c`` the index along ``axis``."""
     axis = call["axis"] % data.ndim

@@ -135,11 +135,6 @@ def loads(root: e.Expr) -> list[ir.Load]:
     return found
 
 
-def buffers_read(stmt: ir.Stmt) -> set[ir.Buffer]:
-    """The buffers that ``stmt`` loads from."""
-    return {load.buffer for expr in expressions(stmt) for load in loads(expr)}
-
-
 def buffers_written(stmt: ir.Stmt) -> set[ir.Buffer]:
     """The buffers that ``stmt`` stores to (or hands to a kernel)."""
     found: set[ir.Buffer] = set()

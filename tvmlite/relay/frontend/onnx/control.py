@@ -54,7 +54,7 @@ def if_(node: OnnxNode, condition: Expr) -> list[Expr]:
     if len(types[0]) != len(types[1]) or not all(alike):
         return _assumed(node, known, body(node, graphs[0], []))
     scalar = node.reshape(condition, ())
-    differ = _differing(node, *types)
+    differ = _differing(*types)
     if differ:
         branches = _of_one_type(node, scalar, graphs, types[0], differ)
     made = If(scalar, branches[0], branches[1], node.span)
@@ -76,7 +76,7 @@ def _fields(value: Expr) -> list[TensorType]:
     return [one for one in fields if isinstance(one, TensorType)]
 
 
-def _differing(node: OnnxNode, then: list[TensorType], otherwise: list[TensorType]) -> list[Place]:
+def _differing(then: list[TensorType], otherwise: list[TensorType]) -> list[Place]:
     """Where the extents of the branches' outputs are not the same, or mean something inside a branch only."""
     return [
         (index, axis)

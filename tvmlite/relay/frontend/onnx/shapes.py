@@ -84,11 +84,6 @@ def result_dtype(node: OnnxNode, inputs: Sequence[Expr | None]) -> str:
     return node.dtype(source)
 
 
-def is_exact(elements: np.ndarray) -> bool:
-    """Whether every element is a number or an integer expression, so that a tensor can be made of them."""
-    return not any(isinstance(x, Ratio) for x in elements.ravel().tolist())
-
-
 def materialise(node: OnnxNode, elements: np.ndarray, dtype: str) -> Expr:
     """A tensor of known ``elements``: a Constant, or a shape_value when dimensions are among them."""
     flat = elements.ravel().tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -141,8 +142,8 @@ def _fourier(node: OnnxNode, data: Complex, size: int, sign: int) -> tuple[Expr,
         return _by_matrix(node, data, size, sign)
     rows = node.shape(data[0])[0]
     # x[j] with j = two * j1 + j2: first over j1, for each j2
-    split = _each(node, data, lambda p: node.transpose(node.reshape(p, (rows, one, two)), (0, 2, 1)))
-    flat = _each(node, split, lambda p: node.reshape(p, (dims.simplify(rows * two), one)))
+    split = _each(data, lambda p: node.transpose(node.reshape(p, (rows, one, two)), (0, 2, 1)))
+    flat = _each(split, lambda p: node.reshape(p, (dims.simplify(rows * two), one)))
     inner = _fourier(node, flat, one, sign)
     inner = tuple(node.reshape(p, (rows, two, one)) for p in inner)
     turn = np.exp(sign * 2j * np.pi * np.outer(np.arange(two), np.arange(one)) / size)
@@ -166,9 +167,10 @@ def _divisor(size: int) -> int:
     return next(d for d in range(math.isqrt(size), 0, -1) if size % d == 0)
 
 
-def _each(node: OnnxNode, data: Complex, function: object) -> Complex:
+def _each(data: Complex, function: Callable[[Expr], Expr]) -> Complex:
+    """``function`` of the real and of the imaginary part."""
     real, imaginary = data
-    return function(real), None if imaginary is None else function(imaginary)  # type: ignore[operator]
+    return function(real), None if imaginary is None else function(imaginary)
 
 
 def _turned(node: OnnxNode, data: tuple[Expr, Expr], factor: np.ndarray) -> tuple[Expr, Expr]:
