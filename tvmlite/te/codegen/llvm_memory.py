@@ -292,6 +292,7 @@ def _fenced(w: Writer, value: str, where: Place, type_: str) -> str:
 
 def _store_masked(w: Writer, where: Place, raw: str, type_: str) -> None:
     masks, mask = vector("i1", where.lanes), where.mask
+    assert mask is not None
     if where.own:  # a masked store to the stack would keep the buffer out of registers
         old = _raw_whole(w, where, 0, where.lanes)
         new = w.emit(f"select {masks} {mask}, {type_} {raw}, {type_} {old}")
