@@ -175,6 +175,12 @@ def test_a_part_of_a_scan_is_laid_out_as_the_whole(loops: Any) -> None:
     s[update].storage_align(update.op.axis[1], 16)
     with pytest.raises(ScheduleError, match="storage_align: update is a part of the scan scan, whose layout"):
         loops(s, [X, S])
+    s = te.create_schedule(S.op)
+    s[update].align_bounds(update.op.axis[1], 5)
+    with pytest.raises(
+        ScheduleError, match=r"(?s)align_bounds: update is a part of the scan scan, of which .*align_bounds"
+    ):
+        loops(s, [X, S])
 
 
 def test_a_scan_keeps_its_order_and_its_place(loops: Any) -> None:

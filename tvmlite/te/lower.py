@@ -276,7 +276,14 @@ def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
     """An argument is laid out by its caller, a part of a scan as the whole; a stage can only be a turn ahead
     in a loop."""
     scanned = {tensor.op: whole for tensor, whole in _same_memory(normal).items()}
+    by_turns = {op: one.op for one in normal.stages if isinstance(one.op, ScanOp) for op in one.op.body()}
     for stage in normal.stages:
+        if stage.multiples and stage.op in by_turns:
+            raise ScheduleError(
+                f"align_bounds: {stage.name} is a part of the scan {by_turns[stage.op].name}, of which a turn "
+                "computes what it is to and no more",
+                stage.multiples_span,
+            )
         for span, primitive in (
             (stage.alignment_span, "storage_align"),
             (stage.layout_span, "transform_layout"),

@@ -107,6 +107,7 @@ class StageBase:
         self.alignments: dict[IterVar, tuple[int, int]] = {}
         self.alignment_span: Span | None = None
         self.multiples: dict[IterVar, int] = {}
+        self.multiples_span: Span | None = None
         self.double_span: Span | None = None
         self.predicate: e.Expr | None = None
         self.predicate_span: Span | None = None

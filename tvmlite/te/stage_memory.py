@@ -103,8 +103,8 @@ class MemoryPrimitives(StageBase):
     @primitive
     def align_bounds(self, axis: IterVar, factor: int) -> None:
         """Whole groups of ``factor`` elements along ``axis``, one of the operation's own, are computed where
-        some of a group are read: all lanes of a vector, say. The axis must consist of whole groups. Halide's
-        primitive of that name.
+        some of a group are read: all lanes of a vector, say. The axis must consist of whole groups, and the
+        stage not be a part of a scan, whose turns depend on each other. Halide's primitive of that name.
 
         ::
 
@@ -126,6 +126,7 @@ class MemoryPrimitives(StageBase):
                 f"align_bounds: {axis!r} does not consist of whole groups of {factor}", Span.of_caller()
             )
         self.multiples = {**self.multiples, axis: int(factor)}
+        self.multiples_span = Span.of_caller()
 
     @primitive
     def double_buffer(self) -> None:
