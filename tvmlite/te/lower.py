@@ -280,8 +280,8 @@ def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
     for stage in normal.stages:
         if stage.multiples and stage.op in by_turns:
             raise ScheduleError(
-                f"align_bounds: {stage.name} is a part of the scan {by_turns[stage.op].name}, of which a turn "
-                "computes what it is to and no more",
+                f"align_bounds: {stage.name} is a part of the scan {by_turns[stage.op].name}, of which a "
+                "turn computes what it is to and no more",
                 stage.multiples_span,
             )
         for span, primitive in (
