@@ -195,8 +195,9 @@ def _saturate(dtype: str, to: str) -> str:
     suffix = "" if dtype == "float64" else "f"
     above = 2.0 ** (width if dtypes.is_unsigned(to) else width - 1)
     below = 0.0 if dtypes.is_unsigned(to) else -above
+    # NaN too; and were -0.5 converted, and the 0 back again, GCC 12 would make -0.0 of it at once
     return (
-        f"    if (a != a) {{\n        return 0;\n    }}\n"
+        f"    if (!(a >= 1.0{suffix} || a <= -1.0{suffix})) {{\n        return 0;\n    }}\n"
         f"    if (a <= {below!r}{suffix}) {{\n        return {least};\n    }}\n"
         f"    return a >= {above!r}{suffix} ? {greatest} : ({wanted})a;"
     )
