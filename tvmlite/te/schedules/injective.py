@@ -100,14 +100,14 @@ def read_in_steps(op: ComputeOp) -> int:
     """How many neighbours along the last axis are read from as many rows, or are one and the same, as in a
     shuffle of pixels or an image made larger; 1 if it is not so.
 
-    Unrolled, they have no quotients left, and LLVM makes vectors of the loop over such groups: a row of 480
-    of three is written 10 times as fast as by vectors of which each element is gathered.
+    Unrolled, they have no quotients left, and LLVM makes vectors of the loop over such groups, which is quicker
+    than vectors of which each element is gathered.
     """
     last = op.axis[-1]
     found = set[int]()
     for node in nodes_of(op):
         match node:
-            case e.FloorDiv(a, e.Const(value)) | e.FloorMod(a, e.Const(value)) if a is last.var:
+            case e.FloorDiv(a, e.Const(value)) | e.FloorMod(a, e.Const(value)) if a is last.var and value > 0:
                 found.add(int(value))
             case e.Call(name) if name != "if_then_else":
                 return 1  # which may have no vectors but ours
