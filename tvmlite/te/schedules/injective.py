@@ -100,8 +100,8 @@ def read_in_steps(op: ComputeOp) -> int:
     """How many neighbours along the last axis are read from as many rows, or are one and the same, as in a
     shuffle of pixels or an image made larger; 1 if it is not so.
 
-    Unrolled, they have no quotients left, and LLVM makes vectors of the loop over such groups, which is quicker
-    than vectors of which each element is gathered.
+    Unrolled, they have no quotients left, and LLVM makes vectors of the loop over such groups, which is
+    quicker than vectors of which each element is gathered.
     """
     last = op.axis[-1]
     found = set[int]()
