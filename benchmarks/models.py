@@ -27,9 +27,9 @@ from dataclasses import dataclass, field
 import networks
 import numpy as np
 import onnx
+from runtimes import Run, peers
 
 from tvmlite import runtime
-from tvmlite.commands.bench import onnxruntime_session
 from tvmlite.driver import compile
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.passes.to_mixed_precision import DTYPES
@@ -52,8 +52,6 @@ TURN = 0.1
 """Seconds a turn takes, at least."""
 
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
-
-Run = Callable[[], list[np.ndarray]]
 
 
 @dataclass
@@ -184,32 +182,8 @@ def _runs(
         precision=options.precision,
     )
     runtime.set_num_threads(threads)
-    data = model.SerializeToString()
-    session = onnxruntime_session(data, threads)
-    runs: dict[str, Run] = {
-        "tvmlite": lambda: list(lib.run(inputs).values()),
-        "onnxruntime": lambda: session.run(None, dict(inputs)),
-    }
-    try:
-        import openvino
-    except ImportError:
-        print("openvino is not installed: its column stays empty", file=sys.stderr)
-        return runs
-    core = openvino.Core()
-    settings = {
-        "INFERENCE_NUM_THREADS": threads,
-        "NUM_STREAMS": 1,
-        "PERFORMANCE_HINT": "LATENCY",
-    }
-    if options.precision == "float32":
-        settings["INFERENCE_PRECISION_HINT"] = "f32"
-    compiled = core.compile_model(core.read_model(data, b""), "CPU", settings)
-    if options.precision != "float32":
-        kind = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
-        print(f"    openvino computes in {kind}")
-    request = compiled.create_infer_request()
-    runs["openvino"] = lambda: list(request.infer(dict(inputs), share_inputs=True).values())
-    return runs
+    ours: dict[str, Run] = {"tvmlite": lambda: list(lib.run(inputs).values())}
+    return ours | peers(model, inputs, threads, exact=options.precision == "float32")
 
 
 def _interleaved(runs: Mapping[str, Run], rounds: int, clock: Callable[[], float]) -> dict[str, Times]:
