@@ -20,7 +20,7 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import networks
@@ -52,6 +52,9 @@ BARS = {
 }
 """The least of the best peer's time, as a part of a tuned model's; the residual networks' with
 ``--error-bound 1e-4``."""
+
+COPIES = 3
+"""Of each library. Copies differ in where their weights lie: by 10% where those nearly fill a cache."""
 
 HEAD = (
     f"{'model':20} {'budget':>6} threads   replaced    untuned      tuned  onnxruntime   openvino  "
@@ -117,14 +120,12 @@ def _row(name: str, model: onnx.ModelProto, path: Path, budget: str, options: ar
     module, bound = from_onnx(model), options.error_bound
     untuned = tvmlite.compile(module, error_bound=bound)
     tuned = tvmlite.compile(module, records=path, error_bound=bound)
-    if untuned.kernel_names == tuned.kernel_names:
-        tuned = untuned  # two copies differ in where their weights happen to lie, by some percent
-    runs: dict[str, Run] = {
-        "untuned": lambda: list(untuned.run(inputs).values()),
-        "tuned": lambda: list(tuned.run(inputs).values()),
-        **peers(model, inputs, options.threads),
-    }
-    gap = max(relative_gap(a, b) for a, b in zip(runs["tuned"](), runs["onnxruntime"](), strict=True))
+    same = untuned.kernel_names == tuned.kernel_names
+    runs = {"untuned": _of_copies(untuned, inputs)}
+    runs["tuned"] = runs["untuned"] if same else _of_copies(tuned, inputs)
+    runs |= {key: [run] for key, run in peers(model, inputs, options.threads).items()}
+    answers = zip(runs["tuned"][0](), runs["onnxruntime"][0](), strict=True)
+    gap = max(relative_gap(a, b) for a, b in answers)
     turns = in_turns(runs, options.rounds, CLOCKS[options.clock])
     gain, low, high = _ratio(turns["untuned"], turns["tuned"])
     peer, *_ = _ratio(turns["tuned"], turns["onnxruntime"])
@@ -146,19 +147,29 @@ def _row(name: str, model: onnx.ModelProto, path: Path, budget: str, options: ar
     return not verdict
 
 
-def in_turns(runs: Mapping[str, Run], rounds: int, clock: Callable[[], float]) -> dict[str, list[float]]:
-    """Seconds of a call, in the middle of each turn; the order changes from round to round."""
+def _of_copies(lib: CompiledModule, inputs: Mapping[str, np.ndarray]) -> list[Run]:
+    """Runs of ``lib`` and of copies of it."""
+    copies = [lib, *(lib.copy() for _ in range(COPIES - 1))]
+    return [lambda one=one: list(one.run(inputs).values()) for one in copies]
+
+
+def in_turns(
+    runs: Mapping[str, Sequence[Run]], rounds: int, clock: Callable[[], float]
+) -> dict[str, list[float]]:
+    """Seconds of a call, in the middle of each turn; the order changes from round to round, and so does which
+    of several runs of a name it is."""
     times: dict[str, list[float]] = {name: [] for name in runs}
     orders = list(itertools.permutations(runs))
     for number in range(rounds):
         for name in orders[number % len(orders)]:
+            run = runs[name][number % len(runs[name])]
             time.sleep(PAUSE)
-            runs[name]()
+            run()
             seconds: list[float] = []
             end = time.perf_counter() + TURN
             while time.perf_counter() < end or not seconds:
                 start = clock()
-                runs[name]()
+                run()
                 seconds.append(clock() - start)
             times[name].append(float(np.median(seconds)))
     return times

@@ -10,11 +10,12 @@ import pytest
 
 import tvmlite
 from tvmlite.artifact import CompiledModule
-from tvmlite.relay.ir import Function, Module, var
+from tvmlite.relay.ir import Function, Module, constant, var
 from tvmlite.relay.op import make
 from tvmlite.runtime.profile import Profile
 from tvmlite.whole_model import (
     FEWEST_RATIOS,
+    Turns,
     fewest_runs,
     in_turns,
     outputs_apart,
@@ -63,6 +64,41 @@ def test_who_begins_does_not_matter(libs: list[CompiledModule]) -> None:
     assert same.interval[1] - same.interval[0] < 0.01
     assert quicker.ratio == pytest.approx(0.98, abs=0.003)
     assert quicker.is_better
+
+
+def test_better_is_what_every_copy_is(libs: list[CompiledModule]) -> None:
+    """Where copies of one library differ as much as two libraries do, neither is better."""
+
+    def turns(*speeds: int) -> Turns:
+        run = WhoBeginsIsSlow(*libs, speeds=dict(enumerate(speeds)))
+        before, after, before_too, after_too = rounds(libs, [], 0.2, run)
+        return Turns(before, after, (before_too, after_too))
+
+    by_luck, beyond_luck = turns(1000, 975, 970, 945), turns(1000, 945, 990, 955)
+
+    assert Turns(by_luck.before, by_luck.after).is_better
+    assert not by_luck.is_better
+    assert by_luck.doubt == "what two copies of one differ by"
+    assert turns(1000, 1010, 1000, 1010).doubt == "doubt"
+    assert by_luck.ratio == pytest.approx((0.975 * 0.945 / 0.97) ** 0.5, abs=0.003)
+    assert beyond_luck.is_better
+
+
+def test_copies_run_where_their_weights_may_lie_in_a_cache(lib: CompiledModule) -> None:
+    given = [rng.standard_normal((4, 8), np.float32)]
+
+    assert in_turns(lib, lib, given, 0.0, copies=True).copies is not None
+    assert in_turns(lib, lib, given, 0.0).copies is None
+
+
+def test_a_copy_has_weights_of_its_own() -> None:
+    x, weight = var("x", (4, 8)), rng.standard_normal((8, 8), np.float32)
+    lib = tvmlite.compile(Module({"main": Function((x,), make("nn.dense", x, constant(weight)))}))
+    again, given = lib.copy(), rng.standard_normal((4, 8), np.float32)
+
+    assert again.constants.blob().ctypes.data != lib.constants.blob().ctypes.data
+    assert np.array_equal(again.constants.blob(), lib.constants.blob())
+    assert np.array_equal(again(given), lib(given))
 
 
 def test_who_begins_does_not_matter_among_four(libs: list[CompiledModule]) -> None:

@@ -122,6 +122,13 @@ class CompiledModule(Library):
         made.entry, made.constants, made.kernels = entry, constants, tuple(kernels)
         return made
 
+    def copy(self) -> CompiledModule:
+        """The same library again, with weights of its own, which lie elsewhere."""
+        constants = Constants(self.constants.offsets, self.constants.size)
+        made = CompiledModule.link(self.module, self.target, self.entry, constants, self.kernels, self.report)
+        made.origin = self.origin
+        return made
+
     @property
     def kernel_names(self) -> tuple[str, ...]:
         """The symbols of the kernels, in order of first use."""

@@ -229,7 +229,7 @@ class Decider:
         """``lib`` if it is quicker than the default beyond doubt; else all decisions are taken back."""
         if all(one.taken == one.default for one in records):
             return Decided(self.base, None, records, untried)
-        turns = in_turns(self.base, lib, self.inputs, 2 * TRIAL_SECONDS, self.run)
+        turns = in_turns(self.base, lib, self.inputs, 2 * TRIAL_SECONDS, self.run, copies=True)
         if turns.is_better and outputs_apart(lib, self.base, self.inputs) <= self.tolerance:
             return Decided(lib, turns, records, untried)
         back = tuple(_taken_back(one) for one in records)

@@ -184,10 +184,10 @@ class Judge:
         lib = self._library({case.text: case.finalists[case.winner - 1] for case in winners})
         gap = outputs_apart(lib, self.base, self.inputs)
         if gap <= self.tolerance:
-            turns = in_turns(self.base, lib, self.inputs, self.seconds / 4, self.run)
+            turns = in_turns(self.base, lib, self.inputs, self.seconds / 4, self.run, copies=True)
             if turns.is_better:
                 return lib, turns, []
-            note = f"the winners together are not quicker beyond doubt ({turns}): the default is used"
+            note = f"the winners together are not quicker beyond {turns.doubt} ({turns}): the default is used"
         else:
             note = f"the tuned model's answers are off by {gap:.1e}: the default is used"
         for case in winners:

@@ -173,7 +173,7 @@ def tune(
     if verdict.turns is not None:
         lib = make(records=records)
         if decided.turns is not None:
-            both = in_turns(default, lib, arguments, whole / 2, run)
+            both = in_turns(default, lib, arguments, whole / 2, run, copies=True)
     notes = (*verdict.notes, *_late(verdict.late))
     tuned = TunedModel(
         lib, verdict.kernels, verdict.turns, verdict.dropped, skipped, notes, decided, both, shares

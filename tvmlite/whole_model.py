@@ -6,6 +6,7 @@ it must read; so the last word on a record is spoken here.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ from tvmlite.runtime.threads import num_threads
 FEWEST_RATIOS = 6
 """Of a comparison; of fewer the interval that reaches from the least to the most is not sure enough."""
 
-MOST = 300
+MOST = 3000
 """Turns of a comparison."""
 
 CACHES = 64 << 20
@@ -47,10 +48,14 @@ def profiled(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
 
 @dataclass(frozen=True)
 class Turns:
-    """Two libraries of one model, run in turns: ``before`` and ``after`` have a profile of each turn."""
+    """Two libraries of one model, run in turns: ``before`` and ``after`` have a profile of each turn.
+
+    ``copies`` are runs of a second copy of each, whose weights lie elsewhere, in the same turns.
+    """
 
     before: tuple[Profile, ...]
     after: tuple[Profile, ...]
+    copies: tuple[tuple[Profile, ...], tuple[Profile, ...]] | None = None
 
     @property
     def seconds(self) -> tuple[float, float]:
@@ -69,17 +74,38 @@ class Turns:
 
     @property
     def is_better(self) -> bool:
-        """Whether ``after`` is quicker beyond doubt."""
-        return self.interval[1] < 1
+        """Whether ``after`` is quicker beyond doubt: where there are copies, each of its than each of
+        ``before``. Two copies of one library have been seen to differ by 10%, beyond doubt, where the
+        weights nearly fill a cache, for which then it matters where they lie."""
+        befores, afters = zip(*self._pairs, strict=True)
+        each = itertools.product(befores, afters)
+        return all(timing.interval(ratios(*pair, self._libraries))[1] < 1 for pair in each)
+
+    @property
+    def doubt(self) -> str:
+        """What the difference is within, where ``after`` is not better: chance, or that of two copies."""
+        return "what two copies of one differ by" if self.interval[1] < 1 else "doubt"
 
     def kernel(self, positions: Sequence[int]) -> tuple[list[float], list[float]]:
         """Seconds of a call of the kernels at ``positions`` in the order of calls, turn by turn."""
         return seconds_of_call(self.before, positions), seconds_of_call(self.after, positions)
 
     @property
+    def _pairs(self) -> list[tuple[list[int], list[int]]]:
+        """Nanoseconds of all runs, before and after, of each copy."""
+        pairs = [(self.before, self.after), *([] if self.copies is None else [self.copies])]
+        return [(_nanoseconds(before), _nanoseconds(after)) for before, after in pairs]
+
+    @property
+    def _libraries(self) -> int:
+        return 2 if self.copies is None else 4
+
+    @property
     def _ratios(self) -> list[float]:
-        before, after = ([one.nanoseconds for one in runs] for runs in (self.before, self.after))
-        return ratios(before, after, 2)
+        befores, afters = zip(*self._pairs, strict=True)
+        before, after = (list(map(math.prod, zip(*each, strict=True))) for each in (befores, afters))
+        found = ratios(before, after, self._libraries)
+        return [one ** (1 / len(befores)) for one in found]
 
     def __str__(self) -> str:
         before, after = self.seconds
@@ -96,10 +122,17 @@ def in_turns(
     inputs: Sequence[np.ndarray],
     seconds: float,
     run: Run = profiled,
+    copies: bool = False,
 ) -> Turns:
-    """Run both on ``inputs`` in turns, for ``seconds``; each is the first of a turn as often as the other."""
-    one, two = rounds([before, after], inputs, seconds, run)
-    return Turns(one, two)
+    """Run both on ``inputs`` in turns, for ``seconds``; each is the first of a turn as often as the other.
+
+    ``copies``: and a copy of each, if their weights may lie in a cache.
+    """
+    libs = [before, after]
+    if copies and _is_warm(libs):
+        libs += [before.copy(), after.copy()]
+    one, two, *others = rounds(libs, inputs, seconds, run)
+    return Turns(one, two, (others[0], others[1]) if others else None)
 
 
 def ratios(before: Sequence[float], after: Sequence[float], libraries: int) -> list[float]:
@@ -127,7 +160,7 @@ def rounds(
     """
     for lib in libs:
         run(lib, inputs)
-    warm = all(lib.signature.constants < CACHES for lib in libs)
+    warm = _is_warm(libs)
     runs: list[list[Profile]] = [[] for _ in libs]
     end = time.monotonic() + seconds
     turns = 0
@@ -139,6 +172,11 @@ def rounds(
                 runs[number].append(run(libs[number], inputs))
         turns += len(libs)
     return [tuple(one) for one in runs]
+
+
+def _is_warm(libs: Sequence[CompiledModule]) -> bool:
+    """Whether a run may find weights in a cache."""
+    return all(lib.signature.constants < CACHES for lib in libs)
 
 
 def fewest_runs(libraries: int) -> int:
@@ -173,8 +211,12 @@ def seconds_of_call(profiles: Sequence[Profile], positions: Sequence[int]) -> li
     return [max(total, 1) * 1e-9 / len(positions) for total in sums]
 
 
+def _nanoseconds(profiles: Sequence[Profile]) -> list[int]:
+    return [one.nanoseconds for one in profiles]
+
+
 def _median(profiles: Sequence[Profile]) -> float:
-    return timing.median(sorted(one.nanoseconds for one in profiles)) * 1e-9
+    return timing.median(sorted(_nanoseconds(profiles))) * 1e-9
 
 
 def _outputs(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
