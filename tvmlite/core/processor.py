@@ -13,6 +13,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from tvmlite.core import amx
 from tvmlite.core.errors import TargetError
 
 _INSTRUCTION_SETS = {
@@ -48,7 +49,9 @@ def host() -> tuple[str, str, tuple[str, ...]]:
     (A hypervisor may hide instructions that the processor of this name has.)
     """
     triple, cpu = llvm.get_process_triple(), llvm.get_host_cpu_name()
-    detected = llvm.get_host_cpu_features()
+    detected = dict(llvm.get_host_cpu_features())
+    if detected.get("amx-tile") and not amx.permitted():
+        detected |= {name: False for name in detected if name.startswith("amx-")}
     usual = query(triple, cpu, ())
     differing = sorted(
         ("+" if detected[name] else "-") + name

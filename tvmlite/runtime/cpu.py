@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
+from tvmlite.core import amx
+
 _CHECKED = re.compile(
-    r"s?sse[0-9]|avx|fma$|f16c$|bmi|popcnt$|lzcnt$|movbe$|gfni$|vaes$|vpclmulqdq$|amx|"
+    r"s?sse[0-9]|avx(?!10)|fma$|f16c$|bmi|popcnt$|lzcnt$|movbe$|gfni$|vaes$|vpclmulqdq$|amx|"
     r"dotprod$|fullfp16$|bf16$|i8mm$|sve|lse$"
 )
 """Names that tell which instructions a code generator may use; others are not looked into."""
@@ -24,12 +26,20 @@ _LINUX = {
 
 
 def missing_features(features: Iterable[str]) -> list[str]:
-    """Those of ``features``, LLVM's names, that this processor lacks; none where the system does not tell."""
+    """Those of ``features``, LLVM's names, that this processor lacks; none where the system does not tell.
+
+    AMX's it also lacks where the system does not let this process use them, which is asked for here.
+    """
     present = _flags()
     if not present:
         return []
     return [
-        name for name in features if _CHECKED.match(name) and _plain(_LINUX.get(name, name)) not in present
+        name
+        for name in features
+        if _CHECKED.match(name)
+        and (
+            _plain(_LINUX.get(name, name)) not in present or (name.startswith("amx-") and not amx.permitted())
+        )
     ]
 
 

@@ -18,7 +18,7 @@ from tvmlite.te.tensor_intrin import TensorIntrin, decl_buffer
 from tvmlite.te.widen import Widening
 
 Emit: TypeAlias = Callable[[list[ir.Buffer], list[ir.Buffer]], Any]
-_Parts: TypeAlias = tuple[ir.Stmt | None, ir.Stmt | None, ir.Stmt | None]
+_Parts: TypeAlias = tuple[ir.Stmt | None, ir.Stmt | None, ir.Stmt | None, ir.Stmt | None]
 
 
 def decl_tensor_intrin(
@@ -31,11 +31,11 @@ def decl_tensor_intrin(
 ) -> TensorIntrin:
     """An intrinsic that computes ``op``, for ``s[tensor].tensorize(axis, intrin)``.
 
-    ``fcompute(ins, outs)`` gives the statement that does it, or ``(body, reset, update)``; without it, plain
-    loops made from ``op`` do. ``binds`` declares the windows of ``op``'s tensors (``decl_buffer``); others
-    are dense. ``special`` has forms for particular machines, by the instruction sets they need
-    (``"avx512vnni"``, several with commas): they are used in place of ``fcompute``'s, which stays what the
-    interpreter, C and all other machines run.
+    ``fcompute(ins, outs)`` gives the statement that does it, ``(body, reset, update)``, or ``(body, reset,
+    update, finish)`` (see ``TensorIntrin``); without it, plain loops made from ``op`` do. ``binds`` declares
+    the windows of ``op``'s tensors (``decl_buffer``); others are dense. ``special`` has forms for particular
+    machines, by the instruction sets they need (``"avx512vnni"``, several with commas): they are used in
+    place of ``fcompute``'s, which stays what the interpreter, C and all other machines run.
     """
     if not isinstance(op, t.ComputeOp):
         raise TensorExpressionError(
@@ -66,19 +66,19 @@ def decl_tensor_intrin(
     parts = _reference(op, ins, outs) if fcompute is None else _parts(fcompute, ins, outs, label)
     for needs, emit in (special or {}).items():
         parts = _chosen(tuple(needs.split(",")), _parts(emit, ins, outs, label), parts)
-    body, reset, update = parts
+    body, reset, update, finish = parts
     assert body is not None
-    return TensorIntrin(label, op, tuple(ins), tuple(outs), body, reset, update)
+    return TensorIntrin(label, op, tuple(ins), tuple(outs), body, reset, update, finish)
 
 
 def _parts(emit: Emit, ins: list[ir.Buffer], outs: list[ir.Buffer], name: str) -> _Parts:
-    """Body, reset and update as ``emit`` gives them."""
+    """Body, reset, update and finish as ``emit`` gives them."""
     made = emit(ins, outs)
     given = tuple(made) if isinstance(made, (tuple, list)) else (made, None, None)
-    if len(given) != 3:
+    if len(given) not in (3, 4):
         raise TensorExpressionError(
             f"decl_tensor_intrin {name!r}: the function gave {len(given)} statements, expected a body, or "
-            "a body, a reset and an update",
+            "a body, a reset and an update, perhaps with a finish",
             Span.of_caller(),
         )
     statements: list[ir.Stmt | None] = []
@@ -94,16 +94,24 @@ def _parts(emit: Emit, ins: list[ir.Buffer], outs: list[ir.Buffer], name: str) -
         raise TensorExpressionError(
             f"decl_tensor_intrin {name!r}: the function gave no body", Span.of_caller()
         )
-    return statements[0], statements[1], statements[2]
+    finish = statements[3] if len(statements) == 4 else None
+    if finish is not None and (statements[1] is None or statements[2] is None):
+        raise TensorExpressionError(
+            f"decl_tensor_intrin {name!r}: a finish goes with a reset and an update", Span.of_caller()
+        )
+    return statements[0], statements[1], statements[2], finish
 
 
 def _chosen(needs: tuple[str, ...], special: _Parts, portable: _Parts) -> _Parts:
     """Each of the parts by ``special`` on machines that have what it ``needs``."""
     body, reset, update = (
         plain if fast is None or plain is None else ir.Choice(needs, fast, plain)
-        for fast, plain in zip(special, portable, strict=True)
+        for fast, plain in zip(special[:3], portable[:3], strict=True)
     )
-    return body, reset, update
+    finish = portable[3]
+    if special[3] is not None or finish is not None:
+        finish = ir.Choice(needs, special[3] or ir.Seq(()), finish or ir.Seq(()))
+    return body, reset, update, finish
 
 
 def _reference(op: t.ComputeOp, ins: list[ir.Buffer], outs: list[ir.Buffer]) -> _Parts:
@@ -127,10 +135,10 @@ def _reference(op: t.ComputeOp, ins: list[ir.Buffer], outs: list[ir.Buffer]) -> 
 
     if not op.reduce_axis:
         stores = (ir.Store(out, place, value) for out, value in zip(outs, body, strict=True))
-        return loops(op.axis, ir.sequence(*stores)), None, None
+        return loops(op.axis, ir.sequence(*stores)), None, None, None
     init, step = _reduction(body, outs, place)
     reset, update = loops(op.axis, init), loops((*op.axis, *op.reduce_axis), step)
-    return loops(op.axis, ir.sequence(init, loops(op.reduce_axis, step))), reset, update
+    return loops(op.axis, ir.sequence(init, loops(op.reduce_axis, step))), reset, update, None
 
 
 def _reduction(

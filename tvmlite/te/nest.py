@@ -79,7 +79,8 @@ def _tensorized(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stm
                 stage.tensorize_span,
             )
     risky = overruns(stage.relations, leaves, bounds.ranges, prover(bounds))
-    body, reset, update = intrinsic_statements(stage, building, inner, risky)
+    made = intrinsic_statements(stage, building, inner, risky)
+    body, reset, update = made.body, made.reset, made.update
     guards = [g for g in guards if depth_of(g.condition, leaves, bounds.loops) < position]
     parts = parts_of(stage)
     around = [leaf for leaf in outer if "reduce" in parts[leaf]]
@@ -93,7 +94,11 @@ def _tensorized(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stm
             hint="its function must give (body, reset, update)",
         )
     if reset is not None:
-        return _loops(stage, building, update, guards, _reset(stage, bounds, outer, reset, guards), outer)
+        start = _reset(stage, bounds, outer, reset, guards)
+        if made.finish is not None:
+            _check_held(stage, building, outer, start)
+            start.finish = made.finish
+        return _loops(stage, building, update, guards, start, outer)
     stage.refuse_shrinking("tensorize", ("reduce",), stage.tensorize_span)
     if not all(_has_turns(bounds.ranges[axis].extent) for axis in stage.op.reduce_axis):
         reduces = [node for node in building.formulas[stage.op].body if isinstance(node, t.Reduce)]
@@ -138,6 +143,31 @@ def _reset(stage: Stage, bounds: Bounds, outer: list[IterVar], reset: ir.Stmt, g
     return Start(reset, depth, loops, guards)
 
 
+def _check_held(stage: Stage, building: Building, outer: list[IterVar], start: Start) -> None:
+    """An intrinsic that holds the sums of a window until its finish is in loops that reduce and no others,
+    and no other such is computed inside."""
+    assert stage.tensorized is not None
+    name, span = stage.tensorized[1].name, stage.tensorize_span
+    if start.loops:
+        axis = next(iter(start.loops))
+        raise ScheduleError(
+            f"tensorize: axis {axis.var.name} of {stage.name} runs over elements inside its reduction, while "
+            f"the intrinsic {name} holds the sums of one window",
+            span,
+            hint="reorder: what runs over elements outside what reduces, and the intrinsic inside",
+        )
+    todo = [one for leaf in outer[start.depth :] for one in building.attached.get(leaf, ())]
+    while todo:
+        one = todo.pop()
+        if one.tensorized is not None and one.tensorized[1].finish is not None:
+            raise ScheduleError(
+                f"tensorize: {one.name}, whose intrinsic {one.tensorized[1].name} holds sums, is computed "
+                f"inside the reduction of {stage.name}, while the intrinsic {name} holds those",
+                one.tensorize_span,
+            )
+        todo += [other for leaf in one.leaf_iter_vars for other in building.attached.get(leaf, ())]
+
+
 def _loops(
     stage: Stage,
     building: Building,
@@ -152,7 +182,8 @@ def _loops(
     depths = [depth_in(guard, stage, leaves, bounds.loops) for guard in guards]
     for depth in range(len(leaves) - 1, -2, -1):
         if start is not None and depth == start.depth - 1:
-            body = ir.sequence(start_loops(stage, bounds, start), body)
+            finish = () if start.finish is None else (start.finish,)
+            body = ir.sequence(start_loops(stage, bounds, start), body, *finish)
         here = [g for g, d in zip(guards, depths, strict=True) if d == depth]
         body = guarded(here, body) if depth < 0 else _around(stage, leaves[depth], building, here, body)
     return body

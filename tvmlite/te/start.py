@@ -20,12 +20,13 @@ from tvmlite.te.tensor import IterVar
 @dataclass
 class Start:
     """What is done before the loop at ``depth``: ``body``, in ``loops`` of its own, under those of
-    ``guards`` that speak of them."""
+    ``guards`` that speak of them. ``finish``, if any, is done behind that loop."""
 
     body: ir.Stmt
     depth: int
     loops: Mapping[IterVar, e.Var]
     guards: Sequence[Guard]
+    finish: ir.Stmt | None = None
 
 
 def start_depth(stage: Stage, leaves: Sequence[IterVar]) -> int:

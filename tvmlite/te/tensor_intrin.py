@@ -28,7 +28,9 @@ class TensorIntrin:
     """The statements that carry out ``op`` on windows of its inputs' and outputs' buffers.
 
     ``body`` computes all of ``op``. Where a stage reduces in loops around the intrinsic too, ``reset`` sets
-    the result to the reduction's identity and ``update`` adds to what is there.
+    the result to the reduction's identity and ``update`` adds to what is there. With a ``finish`` the sums
+    are elsewhere from the reset on, in registers of the processor's say, of which there is one set: updates
+    of one window follow its reset, and ``finish`` brings its sums to the result.
     """
 
     name: str
@@ -38,6 +40,7 @@ class TensorIntrin:
     body: ir.Stmt
     reset: ir.Stmt | None
     update: ir.Stmt | None
+    finish: ir.Stmt | None = None
 
 
 def decl_buffer(

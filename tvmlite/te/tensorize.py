@@ -55,10 +55,20 @@ class _Matching:
         )
 
 
+@dataclass(frozen=True)
+class Statements:
+    """What an intrinsic's statements are for a stage; see ``TensorIntrin``."""
+
+    body: ir.Stmt
+    reset: ir.Stmt | None
+    update: ir.Stmt | None
+    finish: ir.Stmt | None
+
+
 def intrinsic_statements(
     stage: Stage, building: Building, inner: Sequence[IterVar], risky: set[IterVar]
-) -> tuple[ir.Stmt, ir.Stmt | None, ir.Stmt | None]:
-    """Body, reset and update of the stage's intrinsic, over the buffers that the loops ``inner`` touch.
+) -> Statements:
+    """The statements of the stage's intrinsic, over the buffers that the loops ``inner`` touch.
 
     A ScheduleError says how the stage's computation differs from the intrinsic's.
     """
@@ -240,7 +250,7 @@ def _match_outputs(matching: _Matching, lows: dict[IterVar, tuple[Number, int]])
         matching.windows[theirs] = Window(ours, base, axes)
 
 
-def _bound(matching: _Matching) -> tuple[ir.Stmt, ir.Stmt | None, ir.Stmt | None]:
+def _bound(matching: _Matching) -> Statements:
     """The intrinsic's statements over the buffers of the windows found."""
     intrin = matching.intrin
     variables: dict[e.Var, Expr] = {}
@@ -264,7 +274,7 @@ def _bound(matching: _Matching) -> tuple[ir.Stmt, ir.Stmt | None, ir.Stmt | None
     def here(stmt: ir.Stmt | None) -> Any:
         return None if stmt is None else rewrite(stmt, rule)
 
-    return here(intrin.body), here(intrin.reset), here(intrin.update)
+    return Statements(here(intrin.body), here(intrin.reset), here(intrin.update), here(intrin.finish))
 
 
 @dataclass

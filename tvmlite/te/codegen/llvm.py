@@ -6,7 +6,7 @@ from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.target import Target
 from tvmlite.te import expr as e
-from tvmlite.te.codegen import llvm_cast
+from tvmlite.te.codegen import llvm_cast, llvm_tiles
 from tvmlite.te.codegen.llvm_expr import Expressions, decided
 from tvmlite.te.codegen.llvm_loops import invariants, is_explicit, is_written_out
 from tvmlite.te.codegen.llvm_parallel import Captured, captured
@@ -66,6 +66,7 @@ class _Function:
             parameters.append("ptr %profile")
         body.values.bind(ir.THREAD, "0")
         body.values.addresses.begin()
+        body.know_tiles(function.body)
         body.statement(function.body)
         body.finish(f"define i32 {symbol(function.name)}({', '.join(parameters)})")
 
@@ -111,6 +112,8 @@ class _Function:
             body.workspace = "%workspace"
         body.values.bind(ir.THREAD, "%thread")
         body.values.addresses.begin()
+        body.know_tiles(loop.body)
+        body.configure_tiles()
         first = body.values.value(loop.min)
         begin = body.w.emit(f"add nsw i64 {first}, %begin")
         end = body.w.emit(f"add nsw i64 {first}, %end")
@@ -130,9 +133,23 @@ class _Body:
         self.values = Expressions(self.w, self.pointer_of)
         self.workspace = ""
         self._is_parallel = is_parallel
+        self._tile_forms: list[str] = []
+
+    def know_tiles(self, stmt: ir.Stmt) -> None:
+        """Note how ``stmt``, all that the function does, uses the tile registers."""
+        self._tile_forms = llvm_tiles.forms_in(stmt, parallel=not self._is_parallel)
+        self.values.several_tile_forms = len(self._tile_forms) > 1
+
+    def configure_tiles(self) -> None:
+        """Configure the tile registers for the function; where it uses them in several ways, they are
+        configured each time they are reset."""
+        if len(self._tile_forms) == 1:
+            llvm_tiles.configure(self.w, self._tile_forms[0])
 
     def finish(self, header: str) -> None:
         """End the function with success and add it to the module."""
+        if self._tile_forms:
+            llvm_tiles.release(self.w)
         self.w.do("ret i32 0")
         self.w.finish(header)
 
@@ -180,6 +197,8 @@ class _Body:
                 self._evaluate(value)
             case ir.Assert(condition, message):
                 self._require(self._evaluate(condition), str(self.owner.codes[message]))
+                if llvm_tiles.is_permission(condition):
+                    self.configure_tiles()
             case ir.CallKernel():
                 self._call_kernel(stmt)
                 self.values.forget_loads()
@@ -273,6 +292,8 @@ class _Body:
             extent = w.intrinsic("smax", "i64", extent, "0")
         callee = w.module.declare(abi.PARALLEL_FOR, "i32", "ptr, ptr, i64")
         self._pass_on(w.emit(f"call i32 {callee}(ptr {body}, ptr {closure}, i64 {extent})"))
+        if llvm_tiles.forms_in(loop.body, parallel=False):  # which has released them on this thread, too
+            self.configure_tiles()
 
     def _with_first(self, loop: ir.For, taken: Captured) -> tuple[ir.For, Captured]:
         first = e.Var("first", e.INDEX)

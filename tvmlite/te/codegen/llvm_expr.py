@@ -34,6 +34,7 @@ class Expressions:
         self._mask: str | None = None
         self._mask_lanes = 1
         self._steps = True
+        self.several_tile_forms = False
         self.addresses = Addresses(writer, self.value)
         self._contents = Contents()
 
@@ -128,7 +129,7 @@ class Expressions:
         inside = [one for side in node.args[1:] for one in postorder(side)] if _is_lazy(node) else [node]
         for one in inside:
             match one:
-                case e.Foreign(kind="c" | "packed"):
+                case e.Foreign(kind="c" | "packed" | "tile"):
                     return None
                 case e.Call(name) if name in PREFETCHES:
                     return None
@@ -195,7 +196,7 @@ class Expressions:
             case e.Call("if_then_else", (condition, a, b)):
                 return self._if_then_else(node, condition, a, b)
             case e.Foreign():
-                return llvm_foreign.call(w, node, [known[a] for a in node.args])
+                return llvm_foreign.call(w, node, [known[a] for a in node.args], self.several_tile_forms)
             case e.Call("address_of", (Load() as load,)):
                 return llvm_memory.address(w, self._place(load.buffer, load.indices[0], None))
             case e.Call(name, (Load() as load,)) if name in PREFETCHES:

@@ -109,6 +109,11 @@ class Module:
         self._declarations.setdefault(name, f"{symbol(name)} = external constant i8, align 64")
         return symbol(name)
 
+    def define(self, symbol: str, text: str) -> str:
+        """``symbol``, which ``text`` defines; defined once."""
+        self._declarations.setdefault(symbol, text)
+        return symbol
+
     def written_out(self) -> str:
         """Metadata for the branch that closes a loop which LLVM is not to unroll any further."""
         if not self._metadata:

@@ -13,7 +13,7 @@ _INTS_ONLY = (e.FloorDiv, e.FloorMod, e.TruncDiv)
 _KINDS = (ir.SERIAL, ir.PARALLEL, ir.VECTORIZE, ir.UNROLL)
 _LAZY = "if_then_else"
 
-FOREIGN_KINDS = ("llvm", "c", "packed", "bits")
+FOREIGN_KINDS = ("llvm", "c", "packed", "bits", "tile")
 
 
 def verify(function: ir.Function, legal: bool = False) -> None:

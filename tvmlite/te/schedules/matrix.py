@@ -17,6 +17,7 @@ from tvmlite.te.schedules.group import (
 from tvmlite.te.schedules.injective import elementwise_loops
 from tvmlite.te.schedules.nest import AHEAD, shared_out, whole_steps
 from tvmlite.te.schedules.tile import FMA_PER_CYCLE, LATENCY, RegisterTile, candidates, tail_of, tile_for
+from tvmlite.te.schedules.tiles import tiled_product
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.stage_base import GUARD
@@ -60,6 +61,8 @@ def matrix_product(group: Group) -> None:
     the next panel is while this one is used (``fetch_ahead``).
     """
     config, anchor = group.config, group.tagged("matmul_packed")[-1]
+    if tiled_product(group, anchor):
+        return
     unpack = group.readers(anchor.output(0))[0].output(0)
     host = group.host(unpack)
     packs = _packs(group, anchor)

@@ -13,6 +13,7 @@ from tvmlite.te.loop.passes.flatten import flatten
 from tvmlite.te.loop.passes.narrow import narrow
 from tvmlite.te.loop.passes.parallel import parallel
 from tvmlite.te.loop.passes.partition import partition
+from tvmlite.te.loop.passes.permit import permit
 from tvmlite.te.loop.passes.simplify import simplify
 from tvmlite.te.loop.passes.storage import storage
 from tvmlite.te.loop.passes.unfuse import unfuse
@@ -36,6 +37,7 @@ __all__ = [
     "narrow",
     "parallel",
     "partition",
+    "permit",
     "simplify",
     "storage",
     "unfuse",

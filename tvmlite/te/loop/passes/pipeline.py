@@ -14,6 +14,7 @@ from tvmlite.te.loop.passes.flatten import flatten
 from tvmlite.te.loop.passes.narrow import narrow
 from tvmlite.te.loop.passes.parallel import parallel
 from tvmlite.te.loop.passes.partition import WHOLE_LANES, partition
+from tvmlite.te.loop.passes.permit import permit
 from tvmlite.te.loop.passes.simplify import simplify, simplify_once
 from tvmlite.te.loop.passes.storage import storage
 from tvmlite.te.loop.passes.unfuse import unfuse
@@ -44,7 +45,7 @@ def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     )
     passes = (
         *(narrow, chosen, simplify_once, flatten, unfuse, in_parts, simplify, in_lanes, parallel),
-        *(storage, written_out, simplify, asserts),
+        *(storage, written_out, simplify, permit, asserts),
     )
     legal = Pipeline(passes, verify, show).run(function, prefix=f"{function.name}_")
     if config.verify_between_passes():
