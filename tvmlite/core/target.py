@@ -62,6 +62,11 @@ class Target:
         """Whether the machine has ``instruction_set``, by LLVM's name for it (``"avx512f"``)."""
         return instruction_set in self.instructions
 
+    @property
+    def maker(self) -> str:
+        """Who makes the processor (``processor.maker``): what one is good at tells no instruction set."""
+        return processor.maker(self.cpu)
+
     def __str__(self) -> str:
         """The target as a string that ``parse`` reads back."""
         words = [self.kind]

@@ -23,7 +23,11 @@ from tvmlite.te.lower import lower
 from tvmlite.te.reducers import sum as te_sum
 from tvmlite.te.tensor import Tensor
 
-TARGETS = ("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4", "c -vector-bits=128")
+TARGETS = (
+    "llvm -mtriple=x86_64-linux-gnu -mcpu=znver4",
+    "llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server",
+    "c -vector-bits=128",
+)
 DIMS = {"n": 2, "h": 9, "w": 19, "m": 37, "k": 21}
 
 Tail = Callable[[list[Any], Any], tuple[list[Any], list[Any]]]

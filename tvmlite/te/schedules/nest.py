@@ -12,7 +12,7 @@ from tvmlite.te.tensor import IterVar
 PANELS = (1, 2, 4, 8, 16)
 """How many tiles a panel may be long."""
 
-AHEAD = (0, 1, 2, 4, 8)
+AHEAD = (0, 1, 2, 4, 8, 16)
 """How many turns ahead an operand may be asked for."""
 
 STEPS = (1, 2, 4, 8, 16)

@@ -1,0 +1,79 @@
+"""What schedules do by default for one maker's processors and not for another's."""
+
+from __future__ import annotations
+
+import pytest
+
+from tvmlite.core.node import Node, postorder
+from tvmlite.core.target import Target
+from tvmlite.relay import tasks
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop.passes import legalize
+from tvmlite.te.lower import lower
+from tvmlite.te.space import Task
+
+INTEL = "llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server"
+AMD = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver5"
+
+DENSE = """fn (%x: Tensor[(1, 64, 256), float32], %w: Tensor[(16, 256, 16), float32]) {
+  nn.contrib_dense_pack(%x, %w, units=256)
+}"""
+
+ONE_ROW = """fn (%x: Tensor[(1, 256), float32], %w: Tensor[(16, 256, 16), float32]) {
+  nn.contrib_dense_pack(%x, %w, units=256)
+}"""
+
+FEW_PIXELS = """fn (%x: Tensor[(1, 16, 14, 14, 16), float32], %w: Tensor[(16, 256, 3, 3, 16), float32]) {
+  nn.contrib_conv2d_NCHWc(%x, %w, channels=256, kernel_size=[3, 3], out_layout="NCHW16c", padding=[1, 1])
+}"""
+
+MANY_PIXELS = """fn (%x: Tensor[(1, 4, 56, 56, 16), float32], %w: Tensor[(4, 64, 3, 3, 16), float32]) {
+  nn.contrib_conv2d_NCHWc(%x, %w, channels=64, kernel_size=[3, 3], out_layout="NCHW16c", padding=[1, 1])
+}"""
+
+CASES = [
+    (DENSE, "steps", "2", "1"),
+    (ONE_ROW, "steps", "1", "1"),
+    (FEW_PIXELS, "ahead", "panel", "panel"),
+    (MANY_PIXELS, "ahead", "16", "0"),
+]
+
+
+def task(text: str, target: str) -> Task:
+    return tasks.task_of(tasks.group_of(text), Target.parse(target))
+
+
+@pytest.mark.parametrize(("text", "knob", "intel", "amd"), CASES)
+def test_defaults_follow_the_maker(text: str, knob: str, intel: str, amd: str) -> None:
+    found = [str(task(text, target).default[knob]) for target in (INTEL, AMD)]
+
+    assert found == [intel, amd]
+
+
+@pytest.mark.parametrize(("text", "knob"), [case[:2] for case in CASES])
+def test_a_search_knows_both_defaults(text: str, knob: str) -> None:
+    space = task(text, INTEL).config_space.space_map[f"hand.{knob}"]
+
+    assert {task(text, target).default[knob] for target in (INTEL, AMD)} <= set(space)
+
+
+def test_where_counters_cost_multiply_adds_a_window_is_counted_by_loops() -> None:
+    assert quotients(FEW_PIXELS, INTEL) == 0
+    assert quotients(FEW_PIXELS, AMD) > 0
+
+
+def quotients(text: str, target: str) -> int:
+    """How many quotients and remainders are in the loops that add up a tile: many stores, no loop inside."""
+    one = task(text, target)
+    schedule, args = one.instantiate(one.default)
+    function = legalize(lower(schedule, args), Target.parse(target))
+    loops = [node for node in postorder(function.body) if isinstance(node, loop.For)]
+    bodies = [list(postorder(node.body)) for node in loops]
+    tiles = [nodes for nodes in bodies if count(nodes, loop.Store) >= 8 and not count(nodes, loop.For)]
+    assert tiles
+    return sum(count(nodes, (e.FloorDiv, e.FloorMod)) for nodes in tiles)
+
+
+def count(nodes: list[Node], kinds: type | tuple[type, ...]) -> int:
+    return sum(isinstance(node, kinds) for node in nodes)
