@@ -32,6 +32,7 @@ from tvmlite.autotune import records as rec
 from tvmlite.autotune.build import Builder, Lowered
 from tvmlite.autotune.gains import SHIPPED, Gains, Trust, beside
 from tvmlite.autotune.loop_features import loop_features
+from tvmlite.autotune.measure import Footprint
 from tvmlite.autotune.predict import CANDIDATES, LEAST_GAIN, candidates, is_shared_out, is_small
 from tvmlite.autotune.trees import Trees
 from tvmlite.autotune.watch import label_of
@@ -78,7 +79,7 @@ RANDOM = 7
 NEAR = "near"
 """The origin of the records of candidates as predictions are made of."""
 
-FOOTPRINT = 1 << 24
+FOOTPRINT = Footprint(weights=1 << 24, values=1 << 22)
 """Bytes that are touched between two calls, as in a model of middle size."""
 
 HELD = 1 << 29

@@ -187,7 +187,9 @@ class Judge:
             turns = in_turns(self.base, lib, self.inputs, self.seconds / 4, self.run, copies=True)
             if turns.is_better:
                 return lib, turns, []
-            note = f"the winners together are not quicker beyond {turns.doubt} ({turns}): the default is used"
+            note = (
+                f"the winners together are not quicker beyond {turns.doubt}: the default is used\n    {turns}"
+            )
         else:
             note = f"the tuned model's answers are off by {gap:.1e}: the default is used"
         for case in winners:

@@ -15,7 +15,7 @@ from tvmlite import autotune, machine, runtime, samples, tuning_summary
 from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.engine import Callback
-from tvmlite.autotune.measure import LocalRunner, Runner
+from tvmlite.autotune.measure import Footprint, LocalRunner, Runner
 from tvmlite.autotune.report import KernelTime
 from tvmlite.autotune.tune import Interrupted, Tuned, seconds_of
 from tvmlite.core.errors import InputError
@@ -215,10 +215,10 @@ def _late(count: int) -> list[str]:
     return [f"{kernels}: no time was left to see what was found in the model; --resume does"] if count else []
 
 
-def _footprint(lib: CompiledModule) -> int:
-    """The bytes that a run of ``lib`` touches: its weights, and where its values lie."""
+def _footprint(lib: CompiledModule) -> Footprint:
+    """The bytes that a run of ``lib`` touches: its weights, and the memory where its values lie in turns."""
     workspace = lib.signature.workspace
-    return lib.signature.constants + (workspace if isinstance(workspace, int) else 0)
+    return Footprint(lib.signature.constants, workspace if isinstance(workspace, int) else 0)
 
 
 def _shares(lib: CompiledModule, arguments: Sequence[np.ndarray], run: Run) -> dict[str, float]:

@@ -12,7 +12,8 @@ _CHECKED = re.compile(
     r"s?sse[0-9]|avx(?!10)|fma$|f16c$|bmi|popcnt$|lzcnt$|movbe$|gfni$|vaes$|vpclmulqdq$|amx|"
     r"dotprod$|fullfp16$|bf16$|i8mm$|sve|lse$"
 )
-"""Names that tell which instructions a code generator may use; others are not looked into."""
+"""Names that tell which instructions a code generator may use; others are not looked into.
+(``avx10.1`` is one for many, which have names of their own.)"""
 
 _LINUX = {
     "sse3": "pni",

@@ -5,44 +5,58 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tvmlite.autotune.measure.worker import CACHES, LEAST_COLD, Worker, _Task
+from tvmlite.autotune.measure.cold import CACHES, EVERYTHING, LEAST_COLD, Footprint, further_arguments
+from tvmlite.autotune.measure.worker import Worker, _Task
 from tvmlite.runtime.timing import Timing
 
 
 def test_cold_arrays_and_their_copies_fill_more_than_the_caches() -> None:
     small, large = np.zeros(8, np.float32), np.ones(CACHES // 16, np.uint8)
-    task = _Task([small, large], {}, cold=(0, 1))
 
-    copies = task.copies()
+    others = further_arguments([small, large], (0, 1), (), EVERYTHING)
 
-    assert len(copies) == 15
-    assert all(one[0] is small for one in copies)
-    assert all(one[1] is not large for one in copies)
-    np.testing.assert_array_equal(copies[0][1], large)
+    assert len(others) == 15
+    assert all(one[0] is small for one in others)
+    assert all(one[1] is not large for one in others)
+    np.testing.assert_array_equal(others[14][1], large)
 
 
 def test_what_is_not_cold_or_comes_in_at_once_is_not_copied() -> None:
     large, small = np.zeros(CACHES // 2, np.uint8), np.zeros(LEAST_COLD - 1, np.uint8)
 
-    assert _Task([large], {}).copies() == []
-    assert _Task([small], {}, cold=(0,)).copies() == []
+    assert further_arguments([large], (), (), EVERYTHING) == []
+    assert further_arguments([small], (0,), (), EVERYTHING) == []
 
 
-def test_where_a_kernel_is_used_is_told_results_are_cold_as_well() -> None:
+def test_results_go_as_far_as_the_values_of_a_model_lie_apart() -> None:
+    """Weights take turns over all weights, results over the memory in which values lie."""
     data, weight, result = (np.ones(LEAST_COLD * n, np.uint8) for n in (1, 2, 3))
+    footprint = Footprint(weights=8 * LEAST_COLD, values=5 * LEAST_COLD)
 
-    copies = _Task([data, weight, result], {2: result}, cold=(1,), footprint=18 * LEAST_COLD).copies()
+    others = further_arguments([data, weight, result], (1,), (2,), footprint)
 
-    assert len(copies) == 3  # 5 parts a call: with these 20 are touched until an array's turn comes again
-    assert all(one[0] is data for one in copies)
-    assert len({id(one[1]) for one in copies} | {id(weight)}) == 4
-    assert len({id(one[2]) for one in copies} | {id(result)}) == 4
+    assert len(others) == 3
+    assert all(one[0] is data for one in others)
+    assert len({id(one[1]) for one in others} | {id(weight)}) == 4
+    assert [one[2] is result for one in others] == [False, True, False]
+    assert others[0][2] is others[2][2]
+
+
+def test_copies_are_aligned_as_a_models_weights_are() -> None:
+    weight = np.arange(LEAST_COLD // 4 + 5, dtype=np.float32)  # no whole number of lines
+
+    others = further_arguments([weight], (0,), (), Footprint(20 * LEAST_COLD, 0))
+
+    assert len(others) == 19
+    for (copied,) in others:
+        assert copied.ctypes.data % 64 == 0
+        np.testing.assert_array_equal(copied, weight)
 
 
 def test_what_fits_beside_all_else_that_is_used_needs_no_copies() -> None:
     weight, result = np.ones(4 * LEAST_COLD, np.uint8), np.ones(4 * LEAST_COLD, np.uint8)
 
-    assert _Task([weight, result], {1: result}, cold=(0,), footprint=2 * LEAST_COLD).copies() == []
+    assert further_arguments([weight, result], (0,), (1,), Footprint(2 * LEAST_COLD, LEAST_COLD)) == []
 
 
 @pytest.mark.parametrize(

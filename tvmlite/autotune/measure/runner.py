@@ -7,10 +7,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from tvmlite.autotune.measure import frames
+from tvmlite.autotune.measure.cold import EVERYTHING, Footprint
 from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.core.target import Target
 
@@ -70,7 +71,7 @@ class LocalRunner:
     ``number`` calls make a run (None: as many as last 0.2 ms), runs are made for ``budget`` seconds, and a
     candidate that has not ended after ``timeout`` seconds is killed. ``threads`` are those of the candidates.
     ``footprint`` is how many bytes are touched between two calls where candidates are used, as the weights
-    and values of a model: cold arrays come from as far away, and results go there.
+    and values of a model: cold arrays come from as far away, and results go as far.
     """
 
     number: int | None = None
@@ -78,7 +79,7 @@ class LocalRunner:
     timeout: float = 10.0
     reference_timeout: float = 120.0
     threads: int = 1
-    footprint: int | None = None
+    footprint: Footprint = EVERYTHING
 
     def __post_init__(self) -> None:
         for name in ("budget", "timeout", "reference_timeout"):
@@ -138,7 +139,7 @@ class LocalRunner:
         if task not in self._known:
             reference, seed = self._references[task]
             wanted = {"do": "reference", "seed": seed, "task": task}
-            wanted |= {"cold": list(reference.cold), "footprint": self.footprint}
+            wanted |= {"cold": list(reference.cold), "footprint": asdict(self.footprint)}
             reply = self._request(reference, wanted, reference.ir_text, self.reference_timeout)
             if reply.get("error"):
                 raise TvmliteError(f"task {task}: the reference failed: {reply['error']}: {reply['message']}")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.autotune.measure import frames
+from tvmlite.autotune.measure.cold import EVERYTHING, Footprint, further_arguments
 from tvmlite.autotune.measure.frames import NEXT_MODULE
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import Signature
@@ -46,11 +47,9 @@ COLD = 1e-2
 """Seconds by which the first call of a function may take longer than others: what it reads comes from memory,
 and so does its code. One that is no slower than that is called again before it is given up."""
 
-CACHES = 64 << 20
-"""Bytes that no cache holds: cold arrays and their copies are as many together."""
-
-LEAST_COLD = 64 << 10
-"""Bytes of an array that is worth a copy: smaller ones come in at once."""
+WEIGHT = 0.125
+"""The largest weight: sums of some hundred products are then about 1, as in trained networks. Of far larger
+ones exponentials may be subnormal numbers, which take some processors many times as long."""
 
 
 @dataclass(frozen=True)
@@ -96,25 +95,11 @@ class _Task:
     expected: dict[int, _Answer]
     cold: tuple[int, ...] = ()
     least: float = math.inf
-    footprint: int | None = None
+    footprint: Footprint = EVERYTHING
 
-    def copies(self) -> list[list[np.ndarray]]:
-        """Further lists of arguments with arrays of their own where they are cold, together as large as what
-        is touched between two calls; as what no cache holds, where that is not told.
-
-        Where it is, results are cold too: they go where a model's values lie that died long ago. A schedule
-        that writes parts of lines in any order is as quick as others in the near cache, and half as quick
-        there.
-        """
-        cold = self.cold if self.footprint is None else sorted({*self.cold, *self.expected})
-        large = [place for place in cold if self.arrays[place].nbytes >= LEAST_COLD]
-        size = sum(self.arrays[place].nbytes for place in large)
-        total = CACHES if self.footprint is None else min(self.footprint, CACHES)
-        count = max(-(-total // size) - 1, 0) if size else 0
-        return [
-            [one.copy() if place in large else one for place, one in enumerate(self.arrays)]
-            for _ in range(count)
-        ]
+    def others(self) -> list[list[np.ndarray]]:
+        """Further lists of arguments, to be taken in turns."""
+        return further_arguments(self.arrays, self.cold, self.expected, self.footprint)
 
 
 class Worker:
@@ -142,16 +127,19 @@ class Worker:
         """Make the arrays of a task and run the candidate that is taken to be right."""
         function = _function(fields, ir_text)
         generator = np.random.default_rng(fields["seed"])
-        arrays = [_array(p.dtype, p.shape, generator) for p in function.signature.arrays]
+        cold = tuple(fields["cold"])
+        arrays = [
+            _array(p.dtype, p.shape, generator, WEIGHT if place in cold else 1.0)
+            for place, p in enumerate(function.signature.arrays)
+        ]
         function(*arrays)
         expected = {
             i: _Answer.of(arrays[i], p.dtype)
             for i, p in enumerate(function.signature.arrays)
             if p.kind == "output"
         }
-        self.tasks[fields["task"]] = _Task(
-            arrays, expected, tuple(fields["cold"]), footprint=fields["footprint"]
-        )
+        footprint = Footprint(**fields["footprint"])
+        self.tasks[fields["task"]] = _Task(arrays, expected, cold, footprint=footprint)
         return {}
 
     def _measure(self, fields: dict[str, Any], ir_text: str) -> dict[str, Any]:
@@ -195,7 +183,7 @@ class Worker:
         """Time ``function`` on the arrays of the task ``name``; the latest task has copies of cold ones."""
         task = self.tasks[name]
         if self.copied[0] != name:
-            self.copied = name, task.copies()
+            self.copied = name, task.others()
         return function.time(*task.arrays, clock=self.clock, others=self.copied[1], **options)
 
 
@@ -225,10 +213,12 @@ def _wrong(function: CompiledFunction, task: _Task, clock: timing.Clock) -> tupl
     return "", once
 
 
-def _array(dtype: str, shape: tuple[Any, ...], generator: np.random.Generator) -> np.ndarray:
-    """Values that show a mistake: hardly any is 0, and sums stay small."""
+def _array(
+    dtype: str, shape: tuple[Any, ...], generator: np.random.Generator, largest: float = 1.0
+) -> np.ndarray:
+    """Values that show a mistake: hardly any is 0, and sums stay small; floats are up to ``largest``."""
     if dtypes.is_float(dtype):
-        values: np.ndarray = generator.uniform(-1, 1, shape)
+        values: np.ndarray = generator.uniform(-largest, largest, shape)
     else:
         low, high = (0, 2) if dtype == "bool" else (0 if dtypes.is_unsigned(dtype) else -7, 8)
         values = generator.integers(low, high, shape)

@@ -1,0 +1,68 @@
+"""How far away what a candidate reads and writes is: where it is used, others run between two calls."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tvmlite.core.abi import WORKSPACE_ALIGNMENT, align
+from tvmlite.runtime.tensor import empty_array
+
+CACHES = 64 << 20
+"""Bytes that no cache holds."""
+
+LEAST_COLD = 64 << 10
+"""Bytes of an array that is worth a copy: smaller ones come in at once."""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """The bytes that are touched between two calls: of weights, and of the values that kernels hand on."""
+
+    weights: int
+    values: int
+
+
+EVERYTHING = Footprint(weights=CACHES, values=0)
+"""What is taken where it is not known: weights come from memory, and results stay near."""
+
+
+def further_arguments(
+    arrays: Sequence[np.ndarray], cold: Collection[int], results: Collection[int], footprint: Footprint
+) -> list[list[np.ndarray]]:
+    """Lists of arguments to take after ``arrays``, in turns: those at the places ``cold`` come from as far
+    away as weights do, and ``results`` go where values lie that died some calls ago.
+
+    A schedule that writes parts of lines in any order is as quick as others in the near cache, and half as
+    quick far from it; one that waits for far lines is slow there where none are far.
+    """
+    weights = _copies(arrays, [place for place in cold if place not in results], footprint.weights)
+    values = _copies(arrays, results, footprint.values)
+    own = dict(enumerate(arrays))
+    return [
+        list((own | weights[turn % len(weights)] | values[turn % len(values)]).values())
+        for turn in range(1, max(len(weights), len(values)))
+    ]
+
+
+def _copies(arrays: Sequence[np.ndarray], places: Collection[int], total: int) -> list[dict[int, np.ndarray]]:
+    """Copies of ``arrays`` by their ``places``, first of none, until all are about ``total`` bytes.
+
+    They lie in one block, each aligned, as a model's weights do: large blocks have large pages.
+    """
+    large = [place for place in sorted(places) if arrays[place].nbytes >= LEAST_COLD]
+    size = sum(align(arrays[place].nbytes) for place in large)
+    count = max(-(-min(total, CACHES) // size), 1) if size else 1
+    block, at = empty_array((size * (count - 1),), np.dtype(np.uint8), WORKSPACE_ALIGNMENT), 0
+    lists: list[dict[int, np.ndarray]] = [{}]
+    for _ in range(count - 1):
+        copied: dict[int, np.ndarray] = {}
+        for place in large:
+            array = arrays[place]
+            copied[place] = block[at : at + array.nbytes].view(array.dtype).reshape(array.shape)
+            copied[place][...] = array
+            at += align(array.nbytes)
+        lists.append(copied)
+    return lists
