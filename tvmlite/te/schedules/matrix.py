@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.target import Target
 from tvmlite.te.schedules.ahead import fetch_ahead
+from tvmlite.te.schedules.depth import default_depth, depths, in_parts
 from tvmlite.te.schedules.dot import is_paired, pair_product
 from tvmlite.te.schedules.group import (
     Group,
@@ -65,7 +66,8 @@ def matrix_product(group: Group) -> None:
     Knobs: ``packed``, whether panels that have to be made are stored, or read where they stand; ``tile``
     (blocks of columns, rows); those of ``shared_out``; ``steps``, how many steps of the reduction a turn
     takes; ``ahead``, how many turns before its use a stored panel's vector is asked for (0: not), or "panel":
-    the next panel is while this one is used (``fetch_ahead``).
+    the next panel is while this one is used (``fetch_ahead``); ``depth``, how many steps of the reduction all
+    tiles of a thread's share take before any takes more (0: all).
     """
     config, anchor = group.config, group.tagged("matmul_packed")[-1]
     if tiled_product(group, anchor):
@@ -109,6 +111,30 @@ def matrix_product(group: Group) -> None:
     config.define_knob("ahead", ("panel", *AHEAD))
     config.suggest("ahead", OptionChoice(turns_ahead or ("panel" if place is row_tiles else 0)))
     ahead, at_once = config["ahead"].val, config["steps"].val
+    depth = _depth(group, anchor, parallel)
+    if depth:
+        in_parts(group, anchor, stage, tile, depth, at_once, ahead)
+    else:
+        _in_one(group, anchor, stage, place, tile, packs)
+    for tensor in group.outputs:
+        if tensor is not host:
+            elementwise_loops(group, tensor)
+
+
+def _depth(group: Group, anchor: ComputeOp, parallel: bool) -> int:
+    """The knob ``depth``, where threads share the work: loops that they share are what parts lie in."""
+    if not parallel or is_paired(anchor):
+        return 0
+    group.config.define_knob("depth", depths(anchor))
+    group.config.suggest("depth", OptionChoice(default_depth(group, anchor)))
+    return group.config["depth"].val
+
+
+def _in_one(
+    group: Group, anchor: ComputeOp, stage: Stage, place: IterVar, tile: RegisterTile, packs: list[ComputeOp]
+) -> None:
+    """Compute the anchor at ``place`` of ``stage``, the whole reduction of a tile at once."""
+    ahead, at_once = group.config["ahead"].val, group.config["steps"].val
     if _waits(group, anchor, tile, at_once):
         computed, turn = _side_by_side(group, anchor, stage, place, at_once)
     else:
@@ -119,9 +145,6 @@ def matrix_product(group: Group) -> None:
         fetch_ahead(computed, stage, place, turn, None if turns is None else turns // at_once)
     elif ahead and packs == group.tagged("pack"):
         computed.prefetch(anchor.inputs[-1], turn, ahead)
-    for tensor in group.outputs:
-        if tensor is not host:
-            elementwise_loops(group, tensor)
 
 
 def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int]:
