@@ -274,7 +274,7 @@ def test_other_extents_other_reads_and_tails_are_errors() -> None:
     C = te.compute((4,), lambda i: te.sum(A[k] * B[k, i], axis=k), name="C")
     s = te.create_schedule(C.op)
     s[C].tensorize(C.op.axis[0], gemv(4, 6))
-    with pytest.raises(ScheduleError, match=r"it reads B\[k, i\], the intrinsic b\[i, k\]"):
+    with pytest.raises(ScheduleError, match="elements of b are 4 apart in B, the intrinsic wants 1"):
         te.lower(s, [A, B, C])
 
 

@@ -34,6 +34,16 @@ class Window:
     axes: tuple[int | None, ...]
 
 
+@dataclass
+class FlatWindow:
+    """The same where it is no box of ``tensor``: the flat index of its first element, and how far apart in
+    memory elements along each of the intrinsic's axes are."""
+
+    tensor: Tensor
+    offset: Expr
+    steps: tuple[Expr, ...]
+
+
 class _Differs(Exception):
     """The stage and the intrinsic compute different things."""
 
@@ -44,7 +54,7 @@ class _Matching:
     intrin: TensorIntrin
     building: Building
     inside: dict[e.Var, Any] = field(default_factory=dict)
-    windows: dict[Tensor, Window] = field(default_factory=dict)
+    windows: dict[Tensor, Window | FlatWindow] = field(default_factory=dict)
 
     def fail(self, reason: str) -> ScheduleError:
         axis = self.stage.tensorized[0].var.name  # type: ignore[index]
@@ -225,18 +235,60 @@ def _match_read(matching: _Matching, a: TensorRead, b: TensorRead) -> None:
     theirs = [n for n, index in enumerate(b.indices) if runs & set(postorder(index))]
     difference = f"it reads {a}, the intrinsic {b}"
     if len(ours) != len(theirs):
-        raise _Differs(difference)
+        _match_flat(matching, a, b, difference)
+        return
     base = list(a.indices)
     axes: list[int | None] = [None] * len(b.indices)
     for mine, other in zip(ours, theirs, strict=True):
         base[mine] = e.convert(simplify(analyzer, a.indices[mine] - b.indices[other]), e.INDEX)
         axes[other] = mine
         if runs & set(postorder(base[mine])):
-            raise _Differs(difference)
+            _match_flat(matching, a, b, difference)
+            return
     window = Window(a.tensor, tuple(base), tuple(axes))
     known = matching.windows.setdefault(b.tensor, window)
-    same = known.tensor is a.tensor and known.axes == window.axes
-    if not same or any(not _equal(matching, x, y) for x, y in zip(known.base, base, strict=True)):
+    same = isinstance(known, Window) and known.tensor is a.tensor and known.axes == window.axes
+    here = known.base if isinstance(known, Window) else ()
+    if not same or any(not _equal(matching, x, y) for x, y in zip(here, base, strict=True)):
+        raise _Differs(f"{difference}, which it has found to be {known.tensor.name} at another place")
+
+
+def _match_flat(matching: _Matching, a: TensorRead, b: TensorRead, difference: str) -> None:
+    """Both read a window whose elements are evenly spaced in memory, though not along axes of the tensor."""
+    building, analyzer = matching.building, matching.building.bounds.analyzer
+    buffer = building.buffers[a.tensor]
+    if a.tensor.op in building.layouts:
+        raise _Differs(difference)
+    flat: Expr = e.const(0, e.INDEX)
+    for index, step in zip(building.place(a.tensor, a.indices), strides_of(buffer), strict=True):
+        flat = flat + index * step
+    flat = e.convert(simplify(analyzer, flat), e.INDEX)
+    runs = [node for node in dict.fromkeys(postorder(flat)) if node in matching.inside]
+    zero: dict[Any, Any] = {var: e.const(0, e.INDEX) for var in matching.inside}
+
+    def at(expr: Expr, values: dict[Any, Any]) -> Expr:
+        return e.convert(simplify(analyzer, substitute(expr, values)), e.INDEX)
+
+    offset = at(flat, zero)
+    steps: list[Expr] = []
+    rest = flat - offset
+    for index in b.indices:
+        var = next((node for node in postorder(index) if node in matching.inside), None)
+        step: Expr = e.const(0, e.INDEX)
+        if var is not None:
+            one = {**zero, var: e.const(1, e.INDEX)}
+            apart, count = at(flat - offset, one), at(index - at(index, zero), one)
+            if not isinstance(apart, e.Const) or not isinstance(count, e.Const) or not count.value:
+                raise _Differs(difference)
+            step = e.const(int(apart.value) // int(count.value), e.INDEX)
+        steps.append(step)
+        rest = rest - index * step
+    if not runs or not e.is_const(simplify(analyzer, rest), 0):
+        raise _Differs(difference)
+    known = matching.windows.setdefault(b.tensor, FlatWindow(a.tensor, offset, tuple(steps)))
+    here = (known.offset, *known.steps) if isinstance(known, FlatWindow) else ()
+    same = len(here) == 1 + len(steps) and known.tensor is a.tensor
+    if not same or not all(_equal(matching, x, y) for x, y in zip(here, (offset, *steps), strict=True)):
         raise _Differs(f"{difference}, which it has found to be {known.tensor.name} at another place")
 
 
@@ -300,9 +352,13 @@ class _Place:
         return (total if vector is None else e.Ramp(total + vector.base, vector.stride, vector.lanes),)
 
 
-def _place(matching: _Matching, window: Window, declared: ir.Buffer, variables: dict[e.Var, Expr]) -> _Place:
+def _place(
+    matching: _Matching, window: Window | FlatWindow, declared: ir.Buffer, variables: dict[e.Var, Expr]
+) -> _Place:
     """Where ``window`` is in memory; strides and offsets that ``declared`` names are put in ``variables``."""
     building = matching.building
+    if isinstance(window, FlatWindow):
+        return _flat_place(matching, window, declared, variables)
     analyzer = building.bounds.analyzer
     buffer = building.buffers[window.tensor]
     if window.tensor.op in building.layouts and any(axis is not None for axis in window.axes):
@@ -334,6 +390,23 @@ def _place(matching: _Matching, window: Window, declared: ir.Buffer, variables: 
     if len(at) == 1:  # the one index of a buffer with one axis is along that, whatever its stride
         offset, strides = at[0], [e.const(1, e.INDEX)] * len(strides)
     return _Place(buffer, offset, tuple(strides))
+
+
+def _flat_place(
+    matching: _Matching, window: FlatWindow, declared: ir.Buffer, variables: dict[e.Var, Expr]
+) -> _Place:
+    buffer = matching.building.buffers[window.tensor]
+    for have, want in zip(window.steps, declared.strides or strides_of(declared), strict=True):
+        if isinstance(want, e.Var):
+            known = variables.setdefault(want, have)
+            want = known
+        if not _equal(matching, have, e.cast(e.INDEX, want)):
+            raise _Differs(
+                f"elements of {declared.name} are {have} apart in {buffer.name}, the intrinsic wants {want}"
+            )
+    if isinstance(declared, DeclaredBuffer):
+        _bind_offset(matching, declared, window.offset, variables)
+    return _Place(buffer, window.offset, window.steps)
 
 
 def _bind_offset(

@@ -31,10 +31,10 @@ needs_tiles = pytest.mark.skipif(
 
 
 def product(
-    rows: int, columns: int, depth: int, tile: tuple[int, int, int], parallel: bool = True
+    rows: int, columns: int, depth: int, tile: tuple[tuple[int, ...], int], parallel: bool = True
 ) -> tuple[te.Schedule, list[Any], Any]:
-    """A times B, packed in pairs, by tiles: rows of one, how many, and blocks of columns."""
-    high, several, blocks = tile
+    """A times B, packed in pairs, by tiles: the rows of each, and blocks of columns."""
+    high, blocks = tile
     A = te.placeholder((rows, depth), "bfloat16", name="A")
     B = te.placeholder((columns // 16, depth // 2, 16, 2), "bfloat16", name="B")
     k, pair = te.reduce_axis((0, depth // 2), name="k"), te.reduce_axis((0, 2), name="pair")
@@ -50,7 +50,7 @@ def product(
     i, j = C.op.axis
     block, lane = s[C].split(j, factor=16)
     outer, inner = s[C].split(block, factor=blocks)
-    tiles, row = s[C].split(i, factor=high * several)
+    tiles, row = s[C].split(i, factor=sum(high))
     s[C].reorder(outer, tiles, row, inner, lane)
     s[C].vectorize(lane)
     if parallel:
@@ -58,7 +58,7 @@ def product(
     s[sums].compute_at(s[C], tiles)
     turn, step = s[sums].split(k, factor=16)
     s[sums].reorder(turn, *sums.op.axis, step, pair)
-    s[sums].tensorize(sums.op.axis[0], amx.product_bfloat16_float32(high, several, blocks))
+    s[sums].tensorize(sums.op.axis[0], amx.product_bfloat16_float32(high, blocks))
     return s, [A, B, C], turn
 
 
@@ -70,14 +70,22 @@ def operands(rows: int, columns: int, depth: int) -> tuple[Any, Any, Any]:
     return a, np.ascontiguousarray(packed), a.astype("float32") @ b.astype("float32") + 1
 
 
-TILES = [(16, 2, 2), (14, 2, 2), (7, 1, 2), (16, 6, 1), (16, 1, 3), (13, 3, 1), (16, 1, 1)]
+TILES = [
+    ((16, 16), 2),
+    ((14, 14), 2),
+    ((7,), 2),
+    ((16,) * 6, 1),
+    ((16,), 3),
+    ((13, 12, 12, 12), 1),
+    ((9, 8), 2),
+]
 
 
 @needs_tiles
 @pytest.mark.parametrize("tile", TILES)
 @pytest.mark.parametrize("parallel", [True, False])
-def test_products_by_tiles_are_those_of_numpy(tile: tuple[int, int, int], parallel: bool) -> None:
-    rows, columns = 2 * tile[0] * tile[1], 32 * tile[2]
+def test_products_by_tiles_are_those_of_numpy(tile: tuple[tuple[int, ...], int], parallel: bool) -> None:
+    rows, columns = 2 * sum(tile[0]), 32 * tile[1]
     s, args, _ = product(rows, columns, 96, tile, parallel)
     a, b, want = operands(rows, columns, 96)
     np.testing.assert_allclose(tvmlite.build(s, args)(a, b), want, rtol=1e-5, atol=1e-5)
@@ -87,13 +95,13 @@ def test_products_by_tiles_are_those_of_numpy(tile: tuple[int, int, int], parall
 def test_a_machine_without_tiles_runs_the_plain_loops(target: str) -> None:
     if "x86" in target and not Target.parse("native").triple.startswith("x86_64"):
         pytest.skip("another machine's code cannot be run")
-    s, args, _ = product(32, 32, 64, (16, 2, 2))
+    s, args, _ = product(32, 32, 64, ((16, 16), 2))
     a, b, want = operands(32, 32, 64)
     np.testing.assert_allclose(tvmlite.build(s, args, target=target)(a, b), want, rtol=1e-5, atol=1e-4)
 
 
 def test_the_interpreter_runs_the_plain_loops() -> None:
-    s, args, _ = product(16, 16, 32, (16, 1, 1))
+    s, args, _ = product(16, 16, 32, ((16,), 1))
     a, b, want = operands(16, 16, 32)
     result = np.zeros_like(want)
     interpret(te.lower(s, args), [a, b, result])
@@ -101,7 +109,7 @@ def test_the_interpreter_runs_the_plain_loops() -> None:
 
 
 def test_tiles_are_chosen_all_or_none() -> None:
-    s, args, _ = product(32, 32, 64, (16, 2, 2))
+    s, args, _ = product(32, 32, 64, ((16, 16), 2))
     function = te.lower(s, args)
     names = ["tilezero", "tileloadd64", "tdpbf16ps", "tilestored64", "ldtilecfg", "tilerelease"]
     made = llvm.generate(legalize(function, WITH_TILES), Target.parse(WITH_TILES))
@@ -112,7 +120,7 @@ def test_tiles_are_chosen_all_or_none() -> None:
 
 @needs_tiles
 def test_nothing_but_the_tiles_is_loaded_in_the_loop_over_steps() -> None:
-    s, args, _ = product(64, 64, 256, (16, 2, 2))
+    s, args, _ = product(64, 64, 256, ((16, 16), 2))
     lines = tvmlite.build(s, args).source("asm").splitlines()
     loads = [n for n, line in enumerate(lines) if "tileloadd" in line]
     dots = [n for n, line in enumerate(lines) if "tdpbf16ps" in line]
@@ -122,7 +130,7 @@ def test_nothing_but_the_tiles_is_loaded_in_the_loop_over_steps() -> None:
 
 
 def test_each_function_that_uses_tiles_configures_and_releases_them() -> None:
-    s, args, _ = product(32, 64, 64, (16, 2, 2))
+    s, args, _ = product(32, 64, 64, ((16, 16), 2))
     made = llvm.generate(legalize(te.lower(s, args), WITH_TILES), Target.parse(WITH_TILES))
     functions = made.split("\ndefine ")
     using = [one for one in functions if "tdpbf16ps(i8 0" in one.split("declare")[0] and "call" in one]
@@ -131,7 +139,7 @@ def test_each_function_that_uses_tiles_configures_and_releases_them() -> None:
 
 
 def test_a_function_asks_for_the_permission_first_and_once() -> None:
-    s, args, _ = product(32, 64, 64, (16, 2, 2))
+    s, args, _ = product(32, 64, 64, ((16, 16), 2))
     legal = legalize(te.lower(s, args), WITH_TILES)
     assert legal.messages == (REFUSED,)
     made = llvm.generate(legal, Target.parse(WITH_TILES))
@@ -141,7 +149,7 @@ def test_a_function_asks_for_the_permission_first_and_once() -> None:
 
 
 def test_data_axes_inside_the_reduction_are_an_error() -> None:
-    s, args, turn = product(64, 32, 64, (16, 1, 1))
+    s, args, turn = product(64, 32, 64, ((16,), 1))
     sums = next(stage for stage in s.stages if stage.op.name == "sums")
     C = s[args[2]]
     sums.compute_at(C, C.leaf_iter_vars[0])
@@ -149,21 +157,25 @@ def test_data_axes_inside_the_reduction_are_an_error() -> None:
     (step,) = [leaf for leaf in sums.leaf_iter_vars if leaf.var.name == "k.inner"]
     row, block, lane = inner, *sums.op.axis[1:]
     sums.reorder(turn, outer, row, block, lane, step, sums.op.reduce_axis[1])
-    sums.tensorize(row, amx.product_bfloat16_float32(16, 1, 1))
+    sums.tensorize(row, amx.product_bfloat16_float32((16,), 1))
     with pytest.raises(ScheduleError, match="runs over elements inside its reduction, while the intrinsic"):
         te.lower(s, args)
 
 
 @pytest.mark.parametrize(
-    ("tile", "message"),
+    ("given", "message"),
     [
-        ((17, 1, 1), "tiles of 17 rows, expected 1 to 16"),
-        ((16, 2, 3), "2 by 3 tiles of sums, 3 of the kernel and one of data do not fit into 8 registers"),
+        (((17,), 1), "tiles of 17 rows, expected 1 to 16"),
+        (((), 1), "tiles of no rows"),
+        (((16, 16), 3), "2 by 3 tiles of sums do not fit into 8 registers beside 3 of the kernel and 1 of"),
+        (((16, 15), 2, 24), "24 lanes, expected 16 or 32"),
+        (((16, 15), 1, 16, "images"), "images of 16, 15 rows, expected as many each"),
+        (((16,), 1, 16, "columns"), "the form 'columns', expected rows, pixels or images"),
     ],
 )
-def test_tiles_that_do_not_fit_are_an_error(tile: tuple[int, int, int], message: str) -> None:
+def test_tiles_that_do_not_fit_are_an_error(given: tuple[Any, ...], message: str) -> None:
     with pytest.raises(TensorExpressionError, match=message):
-        amx.product_bfloat16_float32(*tile)
+        amx.product_bfloat16_float32(*given)
 
 
 def test_a_native_target_has_no_tiles_where_the_system_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +195,7 @@ def test_a_program_in_c_needs_no_permission_of_its_own(tmp_path: Path) -> None:
 
     if which("cc") is None:
         pytest.skip("there is no C compiler")
-    s, args, _ = product(32, 32, 64, (16, 2, 2))
+    s, args, _ = product(32, 32, 64, ((16, 16), 2))
     tvmlite.build(s, args, name="product").export(tmp_path / "product.so")
     (tmp_path / "main.c").write_text(
         """

@@ -18,6 +18,7 @@ from tvmlite.relay.op import Fuse, make
 from tvmlite.relay.ops import conv_blocked, windows
 from tvmlite.relay.ops.conv import sum_dtype
 from tvmlite.relay.types import Dim, TensorType, dims_of, evaluate_dim
+from tvmlite.te.intrin import amx
 
 CONVOLVED = ("float32", "float64", "bfloat16", "float16")
 """The dtypes of operands that convolutions on blocks have kernels for."""
@@ -27,6 +28,9 @@ LIKELY_EXTENT = 128
 
 FEW_CHANNELS = 4
 """Convolutions with no more output channels than this would waste most of a vector of channels."""
+
+TILE_BLOCK = amx.DEPTH
+"""The channels that AMX's tiles multiply at once."""
 
 _RANKS = {f"nn.conv{rank}d": rank for rank in (1, 2, 3)}
 _POOLS = {f"nn.{kind}_pool{rank}d": rank for kind in ("max", "avg") for rank in (1, 2, 3)}
@@ -104,6 +108,17 @@ def convolution(node: Call, data: Expr, read: int, written: int, target: Target)
     }
     packed = make("layout_transform", weight, src_layout=plain, dst_layout=layout, span=node.span)
     return Call(conv_blocked.name_of(rank), (data, packed), canonical(attrs), node.span)
+
+
+def takes_tiles(node: Expr, target: Target) -> bool:
+    """Whether the call ``node`` is a convolution that could be computed in AMX's tiles, channels in
+    blocks."""
+    match node:
+        case Call(op=str() as name, args=(data, Constant(weight))) if name in _RANKS and _is_plain(node):
+            whole = not (weight.shape[0] % TILE_BLOCK or weight.shape[1] % TILE_BLOCK)
+            bfloat16 = tensor_type_of(data).dtype == "bfloat16"
+            return target.has(amx.NEEDS) and bfloat16 and whole and node["groups"] == 1
+    return False
 
 
 def lanes_of(value: Expr, target: Target) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
@@ -35,44 +36,48 @@ MOST_ROWS = 16
 REGISTERS = 8
 """Tile registers: sums, and operands beside them."""
 
-ROW_BYTES = 64
+
+ROWS, PIXELS, IMAGES = "rows", "pixels", "images"
+"""How sums lie: ``[row, block, lane]``; ``[block, row, lane]``; ``[block, tile, row, lane]``."""
 
 
 @cache
 def product_bfloat16_float32(
-    rows: int = 16, tiles: int = 2, blocks: int = 2, images: bool = False
+    rows: tuple[int, ...] = (16, 16), blocks: int = 2, lanes: int = 16, form: str = ROWS
 ) -> TensorIntrin:
-    """``C[row, block, i] += sum(data[row, k] * kernel[block, k / 2, i, k % 2])`` of 16 ``i`` and 32 ``k``.
+    """``C[row, block, i] += sum(data[row, k] * kernel[block, k / 2, i, k % 2])`` of ``lanes`` ``i`` and 32
+    ``k``.
 
     ::
 
-        for row in range(rows * tiles):     -->    load the tiles of data and of kernel;
+        for row in range(sum(rows)):        -->    load the tiles of data and of kernel;
             for block in range(blocks):            for each tile of sums: sums = tdpbf16ps(sums, data, kernel)
-                for i in range(16):
+                for i in range(lanes):
                     for k in range(32):
                         C[row, block, i] += data[row, k] * kernel[block, k // 2, i, k % 2]
 
-    ``data`` and ``kernel`` are bfloat16, C is float32. The sums of ``tiles`` by ``blocks`` tiles, each of
-    ``rows`` rows, stay in registers from the reset to the finish. Elements along ``k`` of data, and along
-    ``i`` and ``k % 2`` of the kernel, lie side by side; all else may lie any distance apart. With ``images``,
-    C is ``[block, tile, row, i]`` and data ``[tile, row, k]``: rows of an image. The instruction takes
-    subnormal numbers for 0.
+    ``data`` and ``kernel`` are bfloat16, C is float32. The sums stay in registers from the reset to the
+    finish: ``rows`` of each of some tiles, by ``lanes`` (16 or 32) of ``blocks``. Elements along ``k`` of
+    data, and along ``i`` and ``k % 2`` of the kernel, lie side by side; all else may lie any distance apart.
+    In the ``form`` "pixels" C is ``[block, row, i]``; in "images" it is ``[block, tile, row, i]`` and data
+    ``[tile, row, k]``, tiles of as many rows each. The instruction takes subnormal numbers for 0.
 
     The processor and its system must let the process use tiles: see ``core.amx``.
     """
-    _check(rows, tiles, blocks)
-    data_shape = (tiles, rows, DEPTH) if images else (tiles * rows, DEPTH)
-    data = placeholder(data_shape, "bfloat16", "data")
-    kernel = placeholder((blocks, DEPTH // 2, LANES, 2), "bfloat16", "kernel")
+    _check(rows, blocks, lanes, form)
+    together = (len(rows), rows[0]) if form == IMAGES else (sum(rows),)
+    data = placeholder((*together, DEPTH), "bfloat16", "data")
+    kernel = placeholder((blocks, DEPTH // 2, lanes, 2), "bfloat16", "kernel")
     k, pair = reduce_axis((0, DEPTH // 2), name="k"), reduce_axis((0, 2), name="pair")
 
     def element(*at: Any) -> e.Expr:
-        row, block = (at[1:3], at[0]) if images else (at[:1], at[1])
+        row, block = (at[:1], at[1]) if form == ROWS else (at[1:-1], at[0])
         value, weight = data[(*row, k * 2 + pair)], kernel[block, k, at[-1], pair]
         return reducers.sum(value.astype("float32") * weight.astype("float32"), axis=[k, pair])
 
-    shape = (blocks, tiles, rows, LANES) if images else (tiles * rows, blocks, LANES)
-    result = compute(shape, element, name="C")
+    result = compute(
+        (*together, blocks, lanes) if form == ROWS else (blocks, *together, lanes), element, name="C"
+    )
 
     def steps(name: str, count: int, *dense: int) -> list[Any]:
         return [*(size(f"{name}{n}", "int64") for n in range(count - len(dense))), *dense]
@@ -84,79 +89,101 @@ def product_bfloat16_float32(
     }
 
     def emit(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> tuple[ir.Stmt, ...]:
-        return _Product(rows, tiles, blocks, images, *ins, *outs).statements()
+        return _Product(rows, blocks, lanes, form, *ins, *outs).statements()
 
     return decl_tensor_intrin(result.op, name="amx_product", binds=windows, special={NEEDS: emit})
 
 
+def registers(rows: tuple[int, ...], columns: int) -> int:
+    """How many registers sums of tiles of ``rows``, by ``columns`` tiles, take, and their operands."""
+    return len(rows) * columns + columns + len(set(rows))
+
+
 class _Product:
-    """Registers: the sums first, tile by tile, then as many for data, then for the kernel."""
+    """Registers: the sums first, tile by tile, then some for data, then those for the kernel."""
 
     def __init__(
         self,
-        rows: int,
-        tiles: int,
+        rows: tuple[int, ...],
         blocks: int,
-        images: bool,
+        lanes: int,
+        form: str,
         data: ir.Buffer,
         kernel: ir.Buffer,
         sums: ir.Buffer,
     ) -> None:
-        self.rows, self.tiles, self.blocks, self.images = rows, tiles, blocks, images
+        self.rows, self.lanes, self.form = rows, lanes, form
         self.data, self.kernel, self.sums = data, kernel, sums
-        held = tiles * blocks
-        spare = REGISTERS - held
-        self.several = spare >= tiles + blocks  # all operands at once, else one tile of data after another
-        self.of_data = [held + (n if self.several else 0) for n in range(tiles)]
-        self.of_kernel = [self.of_data[-1] + 1 + n for n in range(blocks)]
-        high = [rows] * (self.of_kernel[0]) + [DEPTH // 2] * (REGISTERS - self.of_kernel[0])
-        self.form = ",".join(map(str, high))
+        self.columns = blocks * lanes // LANES
+        held = len(rows) * self.columns
+        own = held + self.columns + len(rows) <= REGISTERS  # else one a number of rows, again and again
+        kinds = list(range(len(rows))) if own else sorted(set(rows))
+        self.of_data = [held + (n if own else kinds.index(high)) for n, high in enumerate(rows)]
+        first = held + len(kinds)
+        self.of_kernel = [first + n for n in range(self.columns)]
+        high = [one for one in rows for _ in range(self.columns)] + (list(rows) if own else kinds)
+        self.config = ",".join(map(str, [*high, *[DEPTH // 2] * (REGISTERS - len(high))]))
 
     def statements(self) -> tuple[ir.Stmt, ...]:
         """Body, reset, update and finish."""
-        each = [(tile, block) for tile in range(self.tiles) for block in range(self.blocks)]
+        each = [(tile, column) for tile in range(len(self.rows)) for column in range(self.columns)]
         reset = [self._do("configure"), *(self._do("zero", self._sums(*at)) for at in each)]
-        update = [
-            self._do("load", self.of_kernel[block], *self._place(self.kernel, (block, 0, 0, 0), 1))
-            for block in range(self.blocks)
-        ]
-        for tile in range(self.tiles):
-            at, axis = ((tile, 0, 0), 1) if self.images else ((tile * self.rows, 0), 0)
-            update.append(self._do("load", self.of_data[tile], *self._place(self.data, at, axis)))
-            update += [
-                self._do("dot_bfloat16", self._sums(tile, block), self.of_data[tile], self.of_kernel[block])
-                for block in range(self.blocks)
-            ]
-        finish = []
-        for tile, block in each:
-            at, axis = ((block, tile, 0, 0), 2) if self.images else ((tile * self.rows, block, 0), 0)
-            finish.append(self._do("store", self._sums(tile, block), *self._place(self.sums, at, axis)))
+        update = []
+        for column, register in enumerate(self.of_kernel):
+            block, lane = divmod(column * LANES, self.lanes)
+            update.append(self._do("load", register, *self._place(self.kernel, (block, 0, lane, 0), 1)))
+        for tile, register in enumerate(self.of_data):
+            at = (tile, 0, 0) if self.form == IMAGES else (self._first(tile), 0)
+            update.append(self._do("load", register, *self._place(self.data, at, len(at) - 2)))
+            for column in range(self.columns):
+                update.append(
+                    self._do("dot_bfloat16", self._sums(tile, column), register, self.of_kernel[column])
+                )
+        finish = [self._do("store", self._sums(*at), *self._result(*at)) for at in each]
         parts = ir.sequence(*reset), ir.sequence(*update), ir.sequence(*finish)
         return ir.sequence(*parts), *parts
 
-    def _sums(self, tile: int, block: int) -> int:
-        return tile * self.blocks + block
+    def _sums(self, tile: int, column: int) -> int:
+        return tile * self.columns + column
+
+    def _first(self, tile: int) -> int:
+        return sum(self.rows[:tile])
+
+    def _result(self, tile: int, column: int) -> tuple[e.Expr, e.Expr]:
+        """Where a tile of sums goes."""
+        block, lane = divmod(column * LANES, self.lanes)
+        if self.form == ROWS:
+            return self._place(self.sums, (self._first(tile), block, lane), 0)
+        if self.form == PIXELS:
+            return self._place(self.sums, (block, self._first(tile), lane), 1)
+        return self._place(self.sums, (block, tile, 0, lane), 2)
 
     def _place(self, buffer: ir.Buffer, at: tuple[int, ...], axis: int) -> tuple[e.Expr, e.Expr]:
         """The address of a tile that begins ``at``, and the bytes from row to row, along ``axis``."""
         load = ir.Load(buffer, tuple(e.const(n, e.INDEX) for n in at))
-        width = 4 if buffer.dtype == "float32" else 2
-        address = e.Call("address_of", (load,), "uint64")
-        return address, e.cast(e.INDEX, buffer.strides[axis]) * width
+        width = dtypes.bytes_of(buffer.dtype)
+        return e.Call("address_of", (load,), "uint64"), e.cast(e.INDEX, buffer.strides[axis]) * width
 
     def _do(self, name: str, *args: Any) -> ir.Stmt:
         given = tuple(a if isinstance(a, e.Expr) else e.const(a) for a in args)
-        return ir.Evaluate(e.Foreign("tile", f"tile.{name}", given, "int32", form=self.form))
+        return ir.Evaluate(e.Foreign("tile", f"tile.{name}", given, "int32", form=self.config))
 
 
-def _check(rows: int, tiles: int, blocks: int) -> None:
-    if not 1 <= rows <= MOST_ROWS:
-        raise TensorExpressionError(
-            f"product_bfloat16_float32: tiles of {rows} rows, expected 1 to {MOST_ROWS}", Span.of_caller()
+def _check(rows: tuple[int, ...], blocks: int, lanes: int, form: str) -> None:
+    problem = ""
+    if form not in (ROWS, PIXELS, IMAGES):
+        problem = f"the form {form!r}, expected {ROWS}, {PIXELS} or {IMAGES}"
+    elif not rows or not all(1 <= one <= MOST_ROWS for one in rows):
+        problem = f"tiles of {', '.join(map(str, rows)) or 'no'} rows, expected 1 to {MOST_ROWS}"
+    elif form == IMAGES and len(set(rows)) > 1:
+        problem = f"images of {', '.join(map(str, rows))} rows, expected as many each"
+    elif lanes not in (LANES, 2 * LANES):
+        problem = f"{lanes} lanes, expected {LANES} or {2 * LANES}"
+    elif blocks < 1 or registers(rows, blocks * lanes // LANES) > REGISTERS:
+        columns = blocks * lanes // LANES
+        problem = (
+            f"{len(rows)} by {columns} tiles of sums do not fit into {REGISTERS} registers beside {columns} "
+            f"of the kernel and {len(set(rows))} of data"
         )
-    if tiles < 1 or blocks < 1 or tiles * blocks + blocks + 1 > REGISTERS:
-        raise TensorExpressionError(
-            f"product_bfloat16_float32: {tiles} by {blocks} tiles of sums, {blocks} of the kernel and one of "
-            f"data do not fit into {REGISTERS} registers",
-            Span.of_caller(),
-        )
+    if problem:
+        raise TensorExpressionError(f"product_bfloat16_float32: {problem}", Span.of_caller())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tvmlite.core import dtype as dtypes
 from tvmlite.te.schedules.ahead import fetch_ahead
 from tvmlite.te.schedules.blocks import blocks
-from tvmlite.te.schedules.dot import is_paired, pair_product
+from tvmlite.te.schedules.dot import PAIR_LANES, is_paired, pair_product
 from tvmlite.te.schedules.group import (
     Group,
     extent_of,
@@ -29,6 +29,7 @@ from tvmlite.te.schedules.tile import (
     tile_for,
     waste,
 )
+from tvmlite.te.schedules.tiles import tiled_convolution
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.stage_base import GUARD
@@ -61,7 +62,9 @@ ENOUGH_ROWS = 8
 def convolution(group: Group) -> None:
     """By the form of the anchor: packed weights, depthwise, or plain."""
     if group.tagged("conv2d_packed"):
-        packed(group, group.tagged("conv2d_packed")[-1])
+        anchor = group.tagged("conv2d_packed")[-1]
+        if not tiled_convolution(group, anchor):
+            packed(group, anchor)
     elif group.tagged("depthwise_conv2d_blocked"):
         blocks(group, group.tagged("depthwise_conv2d_blocked")[-1])
     elif group.tagged("depthwise_conv2d"):
@@ -203,11 +206,15 @@ def accumulate(group: Group, anchor: ComputeOp, host: Stage, place: IterVar, ahe
         channel, several = stage.split(channel, factor=config["channels"].val)
         inside = [several, *inside]
     dot = pair_product(group, anchor)
+    parts: list[IterVar] = []
     if dot is None:
         inside += pair
-    stage.reorder(batch, channel, *outside, *inside, *pixels, block, lane, *(pair if dot else ()))
+    elif (lanes := extent_of(lane)) is not None and lanes > PAIR_LANES[0]:
+        part, lane = stage.split(lane, factor=PAIR_LANES[0])
+        parts = [part]
+    stage.reorder(batch, channel, *outside, *inside, *pixels, block, *parts, lane, *(pair if dot else ()))
     turn = stage.fuse(channel, *outside)
-    for axis in (*inside, *pixels, block):
+    for axis in (*inside, *pixels, block, *parts):
         stage.unroll(axis)
     if dot is None:
         stage.vectorize(lane)

@@ -21,8 +21,9 @@ def is_paired(anchor: ComputeOp) -> bool:
 
 
 def pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:
-    """The instruction for sums of two products, where ``anchor`` takes its operands in pairs (its last
-    reduce axis), those of the first tensor it reads perhaps as words, and the machine has it.
+    """The instruction for sums of two products, where ``anchor`` takes its operands in pairs (its last reduce
+    axis), those of the first tensor it reads perhaps as words, and the machine has it; of 16 sums where there
+    are more.
 
     None also where fewer results are read than it makes at once: loops compute no others.
     """
@@ -34,6 +35,8 @@ def pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:
     read = lanes if columns is None else number(unpack.output(0).shape[columns])
     if lanes is not None and read is not None and read < lanes:
         return None
+    if lanes is not None and lanes % PAIR_LANES[0] == 0:
+        lanes = PAIR_LANES[0]
     if is_paired(anchor) and lanes in PAIR_LANES and group.target.has("avx512bf16"):
         return x86.dot_16x1x16_bfloat16_float32(lanes, anchor.inputs[0].dtype == "uint32")
     return None

@@ -1,9 +1,12 @@
-"""Matrix products in AMX's tile registers: which shapes have them, and how large a tile is."""
+"""Matrix products and convolutions in AMX's tile registers: which shapes have them, and how large a tile
+is."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tvmlite.core import dtype as dtypes
 from tvmlite.te.intrin import amx
 from tvmlite.te.schedules.dot import is_paired
 from tvmlite.te.schedules.group import (
@@ -17,10 +20,14 @@ from tvmlite.te.schedules.group import (
 from tvmlite.te.schedules.injective import elementwise_loops
 from tvmlite.te.schedules.nest import shared_out, whole_steps
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.tensor import ComputeOp
+from tvmlite.te.stage import Stage
+from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
 
-LATENCY = 52
-"""Cycles from a product to the next on the same sums."""
+LATENCY = 30
+"""Cycles from a product to the next on the same sums, besides one a row."""
+
+LINE = 0.25
+"""Cycles that a row which is loaded costs besides: it often comes from the second cache."""
 
 LEAST_ROWS = 6
 """Tiles of fewer rows are no quicker than vectors."""
@@ -28,109 +35,203 @@ LEAST_ROWS = 6
 ENOUGH_CHUNKS = 8
 """A parallel loop of fewer iterations takes in the loop over row tiles as well."""
 
+NEAR_BYTES = 48 << 10
+"""Weights of a pointwise convolution that stay in the first cache, so that data is read but once."""
+
 
 @dataclass(frozen=True)
 class Tile:
-    """``tiles`` of ``rows`` rows each, times ``blocks`` of 16 columns."""
+    """Sums of ``rows`` rows of ``images`` images, by ``columns`` times 16 columns: ``several`` registers'
+    rows."""
 
-    blocks: int
-    tiles: int
+    columns: int
+    images: int
     rows: int
 
     @property
-    def all_rows(self) -> int:
-        return self.tiles * self.rows
+    def each(self) -> tuple[int, ...]:
+        """The rows of each register: an image's, or as even as they get."""
+        if self.images > 1:
+            return (self.rows,) * self.images
+        count = -(-self.rows // amx.MOST_ROWS)
+        least, more = divmod(self.rows, count)
+        return (least + 1,) * more + (least,) * (count - more)
+
+    @property
+    def fits(self) -> bool:
+        within = min(self.each) >= LEAST_ROWS and max(self.each) <= amx.MOST_ROWS
+        return within and amx.registers(self.each, self.columns) <= amx.REGISTERS
 
     @property
     def cycles(self) -> float:
         """Cycles a step of the reduction takes, for each 16 sums."""
-        work = self.tiles * self.blocks * self.rows
-        loads = (self.all_rows + self.blocks * amx.DEPTH // 2) / 2
-        return max(work, loads, LATENCY) / work
+        rows = self.rows * self.images
+        lines = rows + self.columns * amx.DEPTH // 2
+        work = rows * self.columns
+        return (max(work, LATENCY + max(self.each)) + LINE * lines) / work
 
 
 def fits(group: Group, anchor: ComputeOp) -> bool:
-    """Whether the target has tiles and ``anchor`` takes whole steps of bfloat16 of known number."""
-    if not group.target.has(amx.NEEDS) or not is_paired(anchor):
+    """Whether the target has tiles and ``anchor`` takes whole steps of bfloat16, all extents known."""
+    if not group.target.has(amx.NEEDS) or not is_paired(anchor) or anchor.inputs[0].dtype != "bfloat16":
         return False
-    channels = extent_of(anchor.reduce_axis[0])
-    if channels is None or channels % (amx.DEPTH // 2) or extent_of(anchor.axis[-1]) != amx.LANES:
+    channels, lanes = extent_of(anchor.reduce_axis[0]), extent_of(anchor.axis[-1])
+    if channels is None or channels % (amx.DEPTH // 2) or lanes not in (amx.LANES, 2 * amx.LANES):
         return False
-    return anchor.inputs[0].dtype == "bfloat16" and product(extent_of(a) for a in anchor.axis) is not None
+    return product(extent_of(a) for a in (*anchor.axis, *anchor.reduce_axis)) is not None
 
 
-def tiles_of(rows: int, blocks: int, images: int = 0) -> list[Tile]:
-    """The tiles that ``rows`` by ``blocks`` come apart into, the quickest first; with ``images``, rows of so
-    many images, a tile a row's."""
-    found: list[Tile] = []
-    for wide in range(1, amx.REGISTERS):
-        for several in range(1, amx.REGISTERS):
-            if several * wide + wide + 1 > amx.REGISTERS or blocks % wide:
-                continue
-            for high in range(LEAST_ROWS, amx.MOST_ROWS + 1):
-                if images and not rows % high and not images % several:
-                    found.append(Tile(wide, several, high))
-                if not images and not rows % (several * high):
-                    found.append(Tile(wide, several, high))
-    return sorted(found, key=lambda tile: (tile.cycles, -tile.all_rows * tile.blocks, -tile.rows))
+def tiles_of(rows: int, columns: Iterable[int], images: int = 1) -> list[Tile]:
+    """The tiles that come out even, the quickest first; of the ``columns`` that may be taken at once."""
+    found = [
+        Tile(wide, many, high)
+        for wide in columns
+        for many in range(1, amx.REGISTERS)
+        for high in range(1, amx.MOST_ROWS * amx.REGISTERS)
+        if rows % high == 0 and images % many == 0
+    ]
+    return sorted(
+        (tile for tile in found if tile.fits), key=lambda tile: (tile.cycles, -tile.rows, -tile.columns)
+    )
+
+
+def _chosen(group: Group, choices: Sequence[Tile], rows: int) -> Tile:
+    """The knob ``tile``: 16 columns how many times, images, rows."""
+    sizes = [(-1, one.columns, one.images, one.rows) for one in choices]
+    group.config.define_split("tile", rows, num_outputs=4, policy="candidate", candidate=sizes)
+    group.config.suggest("tile", SplitChoice(sizes[0]))
+    return Tile(*group.config["tile"].size[1:])
+
+
+def _steps(group: Group, computed: Stage, turn: IterVar) -> tuple[IterVar, list[IterVar]]:
+    """The knob ``steps``: how many steps of the reduction a turn takes; that turn, and the steps in it."""
+    group.config.define_knob("steps", whole_steps(turn))
+    group.config.suggest("steps", OptionChoice(1))
+    if group.config["steps"].val == 1:
+        return turn, []
+    turn, again = computed.split(turn, factor=group.config["steps"].val)
+    computed.unroll(again)
+    return turn, [again]
 
 
 def tiled_product(group: Group, anchor: ComputeOp) -> bool:
     """Schedule a dense layer by tiles, if there are some for it.
 
-    Knobs: ``tile`` (blocks of columns, tiles, rows of a tile), ``steps``, how many steps of the reduction a
-    turn takes, those of ``shared_out``.
+    Knobs: ``tile``, ``steps``, those of ``shared_out``.
     """
-    if not fits(group, anchor):
+    if not fits(group, anchor) or extent_of(anchor.axis[-1]) != amx.LANES:
         return False
     row, outer, lane = anchor.axis
     unpack = group.readers(anchor.output(0))[0].output(0)
-    if number(unpack.shape[-1]) != product([extent_of(outer), extent_of(lane)]):
-        return False
     rows, blocks = extent_of(row), extent_of(outer)
     assert rows is not None
     assert blocks is not None
-    choices = tiles_of(rows, blocks)
-    host = group.host(unpack)
-    stage, config = group.stage(host), group.config
-    if not choices:
+    choices = tiles_of(rows, [n for n in range(1, amx.REGISTERS) if blocks % n == 0])
+    if not choices or number(unpack.shape[-1]) != blocks * amx.LANES:
         return False
+    host = group.host(unpack)
+    stage = group.stage(host)
     group.inline_all_but({host.op})
-    config.define_split(
-        "tile",
-        rows,
-        num_outputs=4,
-        policy="candidate",
-        candidate=[(-1, one.blocks, one.tiles, one.rows) for one in choices],
-    )
-    best = choices[0]
-    config.suggest("tile", SplitChoice((-1, best.blocks, best.tiles, best.rows)))
-    tile = Tile(*config["tile"].size[1:])
+    tile = _chosen(group, choices, rows)
     *lead, column = group.axes(host)
     column_blocks, lanes = stage.split(column, factor=amx.LANES)
-    column_tiles, inner_blocks = stage.split(column_blocks, factor=tile.blocks)
-    row_tiles, inner_rows = stage.split(stage.fuse(*lead), factor=tile.all_rows)
+    column_tiles, inner_blocks = stage.split(column_blocks, factor=tile.columns)
+    row_tiles, inner_rows = stage.split(stage.fuse(*lead), factor=tile.rows)
     stage.reorder(column_tiles, row_tiles, inner_rows, inner_blocks, lanes)
     stage.unroll(inner_blocks)
     stage.vectorize(lanes)
-    few = blocks // tile.blocks < ENOUGH_CHUNKS
-    panels = {"columns": (0, blocks // tile.blocks), "rows": (1, rows // tile.all_rows)}
-    parallel = worth_threads(work_of(anchor))
-    place = shared_out(group, stage, [], [column_tiles, row_tiles], panels, parallel, 0 if few else 1)
+    panels = {"columns": (0, blocks // tile.columns), "rows": (1, rows // tile.rows)}
+    grain = 0 if blocks // tile.columns < ENOUGH_CHUNKS else 1
+    loops = [column_tiles, row_tiles]
+    place = shared_out(group, stage, [], loops, panels, worth_threads(work_of(anchor)), grain)
     computed = group.stage(anchor)
     computed.compute_at(stage, place)
     k, pair = anchor.reduce_axis
     turn, step = computed.split(k, factor=amx.DEPTH // 2)
-    config.define_knob("steps", whole_steps(turn))
-    config.suggest("steps", OptionChoice(1))
-    inside = []
-    if config["steps"].val > 1:
-        turn, again = computed.split(turn, factor=config["steps"].val)
-        computed.unroll(again)
-        inside = [again]
+    turn, inside = _steps(group, computed, turn)
     computed.reorder(turn, *inside, row, outer, lane, step, pair)
-    computed.tensorize(row, amx.product_bfloat16_float32(tile.rows, tile.tiles, tile.blocks))
+    computed.tensorize(row, amx.product_bfloat16_float32(tile.each, tile.columns))
+    _others(group, host)
+    return True
+
+
+def tiled_convolution(group: Group, anchor: ComputeOp) -> bool:
+    """Schedule a convolution of channels in blocks by tiles, if there are some for it.
+
+    A register's rows are neighbouring pixels: of all, where the window is one place, else of a row of the
+    image. Knobs: ``tile``, ``steps``, those of ``shared_out``.
+    """
+    laid_out = group.readers(anchor.output(0))[0]
+    source = anchor.inputs[0]
+    in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"
+    if not in_blocks or not fits(group, anchor) or number(source.shape[-1]) != amx.DEPTH:
+        return False
+    batch, block, *spatial, lane = anchor.axis
+    height = extent_of(spatial[-2]) if len(spatial) > 1 else 1
+    lanes, blocks, along = extent_of(lane), extent_of(block), extent_of(spatial[-1])
+    assert lanes is not None
+    assert blocks is not None
+    assert along is not None
+    assert height is not None
+    several = lanes // amx.LANES
+    parted = [n for n in range(1, several) if several % n == 0]
+    wide = [*parted, *(n for n in range(several, amx.REGISTERS, several) if blocks * several % n == 0)]
+    host = group.host(laid_out.output(0))
+    pads, stage = group.tagged("pad"), group.stage(host)
+    width = extent_of(group.axes(host)[-2]) or 1  # pixels of all rows come apart into rows, or parts of one
+    choices = [one for one in tiles_of(along, wide, height) if not width % one.rows or not one.rows % width]
+    if not choices:
+        return False
+    group.inline_all_but({host.op, *pads})
+    for pad in pads:
+        elementwise_loops(group, pad.output(0))
+    tile = _chosen(group, choices, along)
+    images, channel, *pixels, vector = group.axes(host)
+    rest = [] if len(spatial) < len(pixels) else pixels[:-1]
+    tiles, pixel = stage.split(pixels[-1] if rest else stage.fuse(*pixels), factor=tile.rows)
+    inner = [pixel]
+    if tile.images > 1:
+        rest[-1], inner_row = stage.split(rest[-1], factor=tile.images)
+        inner = [inner_row, pixel]
+    parts, vector = stage.split(vector, factor=amx.LANES)
+    at_once = max(1, tile.columns // several)
+    outer, inner_block = stage.split(channel, factor=at_once)
+    if tile.columns < several:
+        part, parts = stage.split(parts, factor=tile.columns)
+        stage.reorder(images, outer, part, *rest, tiles, inner_block, *inner, parts, vector)
+        outer = stage.fuse(outer, part)
+    else:
+        stage.reorder(images, outer, *rest, tiles, inner_block, *inner, parts, vector)
+    stage.unroll(parts)
+    stage.vectorize(vector)
+    loops = [outer, *rest, tiles]
+    if not rest and _weights(anchor) <= NEAR_BYTES:
+        loops = [tiles, outer]
+    stage.reorder(images, *loops, inner_block, *inner, parts, vector)
+    chunks = product([extent_of(batch), blocks * several // tile.columns]) or 0
+    grain = len(loops) - 1 if loops[0] is tiles or chunks >= ENOUGH_CHUNKS else 0
+    place = shared_out(group, stage, [images], loops, {}, worth_threads(work_of(anchor)), grain)
+    computed = group.stage(anchor)
+    computed.compute_at(stage, place)
+    k, *taps, pair = anchor.reduce_axis
+    turn, step = computed.split(k, factor=amx.DEPTH // 2)
+    turn, inside = _steps(group, computed, turn)
+    computed.reorder(batch, turn, *taps, *inside, block, *spatial, lane, step, pair)
+    form = amx.IMAGES if tile.images > 1 else amx.PIXELS
+    used = min(lanes, tile.columns * amx.LANES)
+    computed.tensorize(block, amx.product_bfloat16_float32(tile.each, at_once, used, form))
+    _others(group, host)
+    return True
+
+
+def _weights(anchor: ComputeOp) -> int:
+    """The bytes of the weights of ``anchor``."""
+    weight = anchor.inputs[-1]
+    return (product(map(number, weight.shape)) or 0) * dtypes.bytes_of(weight.dtype)
+
+
+def _others(group: Group, host: Tensor) -> None:
+    """The outputs besides the host read it, or other outputs: loops of their own."""
     for tensor in group.outputs:
         if tensor is not host:
             elementwise_loops(group, tensor)
-    return True

@@ -1,0 +1,111 @@
+"""Dense layers and convolutions by AMX's tiles, as graphs come to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite
+from tvmlite import relay
+from tvmlite.core.target import Target
+from tvmlite.te.intrin import amx
+from tvmlite.te.schedules.tiles import Tile, tiles_of
+
+ml_dtypes = pytest.importorskip("ml_dtypes")
+
+WITH_TILES = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=sapphirerapids"
+WITHOUT = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver5"
+has_tiles = Target.parse("native").has(amx.NEEDS)
+needs_tiles = pytest.mark.skipif(not has_tiles, reason="this machine has no AMX, or the system keeps it")
+
+
+def rounded(values: np.ndarray) -> np.ndarray:
+    return values.astype(ml_dtypes.bfloat16).astype("float32")
+
+
+def convolved(x: np.ndarray, w: np.ndarray, stride: int, padding: int) -> np.ndarray:
+    """The convolution, in plain numpy."""
+    padded = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, w.shape[2:], axis=(2, 3))
+    return np.einsum("nchwyx,ocyx->nohw", windows[:, :, ::stride, ::stride], w, optimize=True)
+
+
+# size of the image, channels, then of each convolution: channels, window, stride. The first reads
+# channels-first, the last writes it.
+NETWORKS = [
+    (14, 8, [(32, 1, 1), (64, 3, 1), (32, 1, 1), (8, 1, 1)]),
+    (7, 8, [(64, 1, 1), (32, 1, 1), (32, 3, 1), (64, 1, 1), (8, 1, 1)]),
+    (16, 8, [(32, 1, 1), (32, 3, 2), (96, 1, 1), (32, 1, 1), (8, 1, 1)]),
+    (16, 8, [(32, 1, 1), (96, 1, 2), (32, 3, 1), (8, 1, 1)]),
+    (21, 8, [(96, 1, 1), (32, 3, 1), (32, 1, 1), (8, 1, 1)]),
+]
+
+
+def network(size: int, channels: int, layers: list[tuple[int, int, int]]) -> tuple[Any, Any, Any]:
+    """Convolutions with ReLU behind each: a module, its input and what it computes."""
+    rng = np.random.default_rng(0)
+    x = rounded(rng.standard_normal((2, channels, size, size)).astype("float32"))
+    parameter = value = relay.var("x", x.shape, "float32")
+    want = x
+    for made, window, stride in layers:
+        weight = rng.standard_normal((made, channels, window, window)) / (channels**0.5 * window)
+        weight, padding = rounded(weight.astype("float32")), window // 2
+        sizes = {"strides": (stride,) * 2, "padding": (padding,) * 2, "kernel_size": (window,) * 2}
+        value = relay.nn.relu(relay.nn.conv2d(value, relay.const(weight), **sizes))
+        want = np.maximum(convolved(rounded(want), weight, stride, padding), 0)
+        channels = made
+    return relay.IRModule.from_expr(relay.Function((parameter,), value)), x, want
+
+
+@needs_tiles
+@pytest.mark.parametrize(("size", "channels", "layers"), NETWORKS)
+def test_convolutions_are_those_of_numpy(
+    size: int, channels: int, layers: list[tuple[int, int, int]]
+) -> None:
+    module, x, want = network(size, channels, layers)
+    lib = tvmlite.compile(module, precision="bfloat16")
+    assert "tdpbf16ps" in lib.source("llvm")
+    np.testing.assert_allclose(lib(x), want, rtol=2e-2, atol=2e-2)
+
+
+SHAPES = [(128, 96, 64), (49, 64, 32), (2 * 50, 32, 48), (9, 64, 16)]
+
+
+@needs_tiles
+@pytest.mark.parametrize(("rows", "depth", "columns"), SHAPES)
+def test_dense_layers_are_those_of_numpy(rows: int, depth: int, columns: int) -> None:
+    rng = np.random.default_rng(0)
+    x = rounded(rng.standard_normal((rows, depth)).astype("float32"))
+    w = rounded(rng.standard_normal((columns, depth)).astype("float32"))
+    data = relay.var("x", x.shape, "float32")
+    body = relay.nn.relu(relay.nn.dense(data, relay.const(w)))
+    lib = tvmlite.compile(relay.IRModule.from_expr(relay.Function((data,), body)), precision="bfloat16")
+    assert "tdpbf16ps" in lib.source("llvm")
+    np.testing.assert_allclose(lib(x), np.maximum(x @ w.T, 0), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("target", [WITH_TILES, WITHOUT])
+def test_channels_are_in_blocks_of_32_only_where_there_are_tiles(target: str) -> None:
+    module, _, _ = network(*NETWORKS[0])
+    source = tvmlite.compile(module, target=target, precision="bfloat16").source("llvm")
+    assert ("tdpbf16ps" in source) == (target == WITH_TILES)
+
+
+def test_channels_that_are_no_whole_blocks_are_left_to_vectors() -> None:
+    module, _, _ = network(14, 8, [(48, 1, 1), (48, 3, 1), (48, 1, 1), (8, 1, 1)])
+    assert "tdpbf16ps" not in tvmlite.compile(module, target=WITH_TILES, precision="bfloat16").source("llvm")
+
+
+def test_float32_has_no_tiles() -> None:
+    module, _, _ = network(*NETWORKS[0])
+    assert "tdpbf16ps" not in tvmlite.compile(module, target=WITH_TILES).source("llvm")
+
+
+def test_the_quickest_tiles_come_first() -> None:
+    assert tiles_of(128, [1, 2])[0] == Tile(2, 1, 32)
+    assert tiles_of(14, [2], 14)[0] == Tile(2, 2, 14)
+    assert Tile(1, 1, 49).each == (13, 12, 12, 12)
+    assert all(49 % tile.rows == 0 for tile in tiles_of(49, [1, 2]))
+    assert tiles_of(5, [1, 2]) == []
