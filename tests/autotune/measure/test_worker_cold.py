@@ -82,3 +82,22 @@ def test_what_only_its_first_call_makes_slow_is_not_given_up(
     reply = worker.answer({"do": "measure", "task": "task", "number": None, "budget": 0.02}, b"")
 
     assert (len(asked), reply["costs"]) == (calls, [then if calls else first])
+
+
+def test_what_takes_all_of_the_time_at_a_glance_is_timed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call takes 25 ms, and 20 were to be spent: a few runs of one call each suffice for the best."""
+    asked = []
+
+    def time(name: object, task: str, **options: object) -> Timing:
+        asked.append(options["number"])
+        return Timing(25e-3, (25e-3, 25e-3), (25e-3,) * 3, 1, 0.0)
+
+    worker = Worker()
+    worker.tasks["task"] = _Task([], {}, least=30e-3)
+    monkeypatch.setattr(worker, "_time", time)
+    monkeypatch.setattr("tvmlite.autotune.measure.worker._function", lambda fields, ir_text: None)
+    monkeypatch.setattr("tvmlite.autotune.measure.worker._wrong", lambda function, task, clock: ("", 26e-3))
+
+    worker.answer({"do": "measure", "task": "task", "number": None, "budget": 0.02}, b"")
+
+    assert asked == [1]

@@ -152,9 +152,10 @@ class Worker:
             once = self._time(function, fields["task"], number=1, repeat=1).median
         if once > HOPELESS * task.least:
             return {"costs": [once], "busy": 0.0}
-        number, budget = fields["number"], fields["budget"]
+        budget = fields["budget"]
+        number = 1 if fields["number"] is None and once > GLANCE * budget else fields["number"]
         timed = self._time(function, fields["task"], number=number, budget=GLANCE * budget)
-        if timed.median <= CLOSE * task.least:
+        if timed.median <= CLOSE * task.least and sum(timed.runs) * timed.number < budget:
             timed = self._time(function, fields["task"], number=timed.number, budget=budget)
         task.least = min(task.least, timed.median)
         return {"costs": list(timed.runs), "busy": timed.busy}
