@@ -4,6 +4,7 @@ SAME = {"padding": (1, 1, 1, 1)}
 PLAIN = {"data_layout": "NCHW", "kernel_layout": "OIHW4o"}
 WINOGRAD = {"data_layout": "NCHW4c", "kernel_layout": "OHWI4o"}
 PAIRS = {"data_layout": "NCHW16c", "kernel_layout": "OIHW16o2i"}
+TILED = {"data_layout": "NCHW32c", "kernel_layout": "OIHW16i16o2i"}
 BLOCKS = {"data_layout": "NCHW4c", "kernel_layout": "OIHW4o"}
 
 EXAMPLES = [
@@ -36,6 +37,23 @@ EXAMPLES = [
         "nn.contrib_conv2d_NCHWc",
         {**PAIRS, **SAME, "data_layout": "NCHW", "strides": 2},
         ["bfloat16(1, 3, h, 6)", "bfloat16(2, 2, 3, 3, 16, 2)"],
+    ),
+    ("nn.contrib_strips", {"width": 7, "stride": 2, "padding": (3, 2)}, ["bfloat16(1, 3, h, 9)"]),
+    ("nn.contrib_strips", {"width": 3}, ["float32(2, 4, 5, w)"]),
+    (
+        "nn.contrib_conv2d_NCHWc",
+        {**TILED, **SAME, "strides": 2},
+        ["bfloat16(1, 1, 9, 7, 32)", "bfloat16(2, 1, 3, 3, 16, 16, 2)"],
+    ),
+    (
+        "nn.contrib_conv2d_NCHWc",
+        {**TILED, "strides": 2, "channels": 32, "out_layout": "NCHW16c"},
+        ["bfloat16(2, 2, 6, 7, 32)", "bfloat16(2, 2, 1, 1, 16, 16, 2)"],
+    ),
+    (
+        "nn.contrib_conv2d_NCHWc",
+        {**TILED, **SAME, "dilation": (2, 1)},
+        ["bfloat16(1, 1, h, 7, 32)", "bfloat16(4, 1, 3, 3, 16, 16, 2)"],
     ),
     ("nn.contrib_conv2d_NCHWc", PAIRS, ["bfloat16(1, 2, h, w, 16)", "bfloat16(2, 13, 1, 1, 16, 2)"]),
     (

@@ -35,6 +35,10 @@ def convolved(x: np.ndarray, w: np.ndarray, stride: int, padding: int) -> np.nda
 # size of the image, channels, then of each convolution: channels, window, stride. The first reads
 # channels-first, the last writes it.
 NETWORKS = [
+    (30, 3, [(32, 7, 2), (64, 3, 2), (8, 1, 1)]),
+    (15, 4, [(64, 3, 1), (32, 1, 1), (8, 1, 1)]),
+    (14, 8, [(64, 1, 1), (32, 3, 2), (96, 1, 1), (32, 3, 1), (8, 1, 1)]),
+    (13, 8, [(64, 1, 1), (32, 1, 2), (96, 1, 1), (32, 3, 1), (8, 1, 1)]),
     (14, 8, [(32, 1, 1), (64, 3, 1), (32, 1, 1), (8, 1, 1)]),
     (7, 8, [(64, 1, 1), (32, 1, 1), (32, 3, 1), (64, 1, 1), (8, 1, 1)]),
     (16, 8, [(32, 1, 1), (32, 3, 2), (96, 1, 1), (32, 1, 1), (8, 1, 1)]),

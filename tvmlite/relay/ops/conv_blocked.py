@@ -4,7 +4,9 @@
 ``data_layout`` and ``out_layout`` say; its weight is ``OIHW16o``: vectors of output channels, each for one
 input channel and place of the window. Channels need not fill their last block: what fills it up is never
 read, and may be anything in the result. In a weight ``OIHW16o2i`` two input channels stand together, as
-``vdpbf16ps`` multiplies them; a last one alone has a zero beside it.
+``vdpbf16ps`` multiplies them; a last one alone has a zero beside it. In a weight ``OIHW16i16o2i`` 16 such
+pairs stand together: what AMX's tiles multiply at once, in one piece of memory; blocks of the result may then
+be several of the weight's.
 The depthwise one has one layout for data and result, and the weight ``OIHW1i16o``.
 Their kin have one or three spatial axes.
 """
@@ -14,6 +16,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,15 +41,43 @@ from tvmlite.te import expr as e
 from tvmlite.te import reducers
 from tvmlite.te.intrin.words import half_of, word_of
 
+TILE_PAIRS = 16
+"""The pairs of input channels that AMX's tiles multiply at once."""
+
+WIDE_BLOCK = 32
+"""The channels in a block for which small images are taken whole (``_Wide``): what AMX's tiles multiply."""
+
+NARROW = 12
+"""Rows of an image that are shorter than this leave a third of a tile register's 16 empty."""
+
+MOST_WIDE = 64
+"""The pixels that four registers hold."""
+
 
 def name_of(rank: int, depthwise: bool = False) -> str:
     """The operator for ``rank`` spatial axes: ``nn.contrib_conv2d_NCHWc``."""
     return f"nn.contrib_{'depthwise_' if depthwise else ''}conv{rank}d_{windows.LAYOUTS[rank]}c"
 
 
-def weight_layout(rank: int, block: int, depthwise: bool = False, paired: bool = False) -> str:
-    """The layout of weights for vectors of ``block`` channels: ``OIHW16o``, ``OIHW16o2i``, ``OIHW1i16o``."""
-    return f"{WEIGHT_LAYOUTS[rank]}{'1i' if depthwise else ''}{block}o{'2i' if paired else ''}"
+def weight_layout(
+    rank: int, block: int, depthwise: bool = False, paired: bool = False, tiled: bool = False
+) -> str:
+    """The layout of weights for vectors of ``block`` channels: ``OIHW16o``, ``OIHW16o2i``, ``OIHW1i16o``,
+    ``OIHW16i16o2i``."""
+    inner = "1i" if depthwise else f"{TILE_PAIRS}i" if tiled else ""
+    return f"{WEIGHT_LAYOUTS[rank]}{inner}{block}o{'2i' if paired or tiled else ''}"
+
+
+def is_tiled(call: Call) -> bool:
+    """Whether 16 pairs of input channels of the weight stand together."""
+    return bool(re.search(rf"[A-Z]{TILE_PAIRS}i\d+o2i$", str(call["kernel_layout"])))
+
+
+def tiled_weight(weight: np.ndarray, block: int) -> np.ndarray:
+    """``(o, i, ..)`` of whole blocks in the layout ``OIHW16i{block}o2i``, of any number of spatial axes."""
+    outputs, inputs, *window = weight.shape
+    parts = weight.reshape(outputs // block, block, inputs // (2 * TILE_PAIRS), TILE_PAIRS, 2, *window)
+    return np.ascontiguousarray(np.moveaxis(parts, (0, 2, 3, 1, 4), (0, 1, -3, -2, -1)))
 
 
 def is_paired(call: Call) -> bool:
@@ -66,9 +97,10 @@ def blocked_type(rank: int) -> Callable[..., TensorType]:
         read = windows.check_data(call, data, "data_layout", rank)
         block = _weight_block(call, weight, rank, depthwise=False)
         written = written_block(call, rank)
-        if written not in (0, block):
+        if written not in (0, block) and not (is_tiled(call) and written % block == 0):
             raise fault(call, f"out_layout is {out_layout(call)}, the weight has blocks of {block} channels")
-        groups, inputs = call["groups"], weight.shape[1] * (2 if is_paired(call) else 1)
+        together = 2 * TILE_PAIRS if is_tiled(call) else 2 if is_paired(call) else 1
+        groups, inputs = call["groups"], weight.shape[1] * together
         channels = _channels(call, weight, block)
         if groups != 1 and not _whole_blocks(channels, groups, block):
             raise fault(
@@ -86,8 +118,10 @@ def blocked_type(rank: int) -> Callable[..., TensorType]:
                 f"data is {show_shape(data.shape)}, weight is {show_shape(weight.shape)}, groups is "
                 f"{groups}: the channels do not fit",
             )
-        lead = (data.shape[0], weight.shape[0] if written else channels)
-        return _result(call, data, weight, lead, (block,) if written else (), rank)
+        if not written:
+            return _result(call, data, weight, (data.shape[0], channels), (), rank)
+        lead = (data.shape[0], weight.shape[0] if written == block else weight.shape[0] * block // written)
+        return _result(call, data, weight, lead, (written,), rank)
 
     return infer
 
@@ -119,7 +153,9 @@ def _weight_block(call: Call, weight: TensorType, rank: int, depthwise: bool) ->
     """The block of output channels in the kernel_layout, once the weight is seen to be laid out so."""
     plain, inner = WEIGHT_LAYOUTS[rank], "1i" if depthwise else ""
     pair = "" if depthwise else "(2i)?"
-    found = re.fullmatch(rf"{plain}{inner}([1-9]\d*)o{pair}", call["kernel_layout"])
+    tiled = not depthwise and is_tiled(call)
+    before = f"{TILE_PAIRS}i" if tiled else inner
+    found = re.fullmatch(rf"{plain}{before}([1-9]\d*)o{pair}", call["kernel_layout"])
     if found is None:
         raise UnsupportedError(
             f"{call.op}: kernel_layout {call['kernel_layout']!r} is not supported; supported are such as "
@@ -127,9 +163,10 @@ def _weight_block(call: Call, weight: TensorType, rank: int, depthwise: bool) ->
             call.span,
         )
     paired = is_paired(call)
-    windows.check_rank(call, "weight", weight, rank + 3 + (depthwise or paired))
+    windows.check_rank(call, "weight", weight, rank + 3 + (depthwise or paired) + tiled)
     block = int(found[1])
     inside = (1, block) if depthwise else (block, 2) if paired else (block,)
+    inside = (TILE_PAIRS, *inside) if tiled else inside
     if not same_shape(weight.shape[2 + rank :], inside):
         raise fault(call, f"weight is {show_shape(weight.shape)}, kernel_layout is {call['kernel_layout']}")
     return block
@@ -187,38 +224,119 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
         strides, dilation = windows.spatial(call, "strides", rank), windows.spatial(call, "dilation", rank)
         pointwise = rank > 1 and all(is_one(n) for n in (*kernel, *strides)) and not any(map(any, padding))
         words = paired and not lanes
-        source = _words(data, *padding) if words else windows.padded(data, *padding, 0, trailing=lanes > 0)
+        wide = None if pointwise else _wide(call, data, kernel, shape)
+        if wide is not None:
+            source = _phases(call, data, wide)
+        else:
+            source = (
+                _words(data, *padding) if words else windows.padded(data, *padding, 0, trailing=lanes > 0)
+            )
         several = lanes // 2 if paired else lanes
-        per_group = weight.shape[0] // groups
-        channel = te.reduce_axis(weight.shape[1], name="ic")
+        per_group, tiled = weight.shape[0] // groups, is_tiled(call)
+        inputs = weight.shape[1] * TILE_PAIRS if tiled else weight.shape[1]
+        channel = te.reduce_axis(inputs, name="ic")
         taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(kernel)]
         pair = [te.reduce_axis(2, name="pair")] if paired else []
 
+        def factor(oo: Any, lane: Any) -> e.Expr:
+            if tiled:
+                at = (oo, channel // TILE_PAIRS, *taps, channel % TILE_PAIRS, lane, *pair)
+            else:
+                at = (oo, channel, *taps, lane, *pair)
+            return weight[at].astype(work)
+
         def element(n: Any, oo: Any, *rest: Any) -> e.Expr:
+            if wide is not None:
+                places = wide.places(rest[0], taps, strides, dilation)
+                value = source[(n, channel // several, *places, channel % several * 2 + pair[0])].astype(work)
+                return reducers.sum(value * factor(oo, rest[-1]), [channel, *taps, *pair])
             at = unravelled(rest[0], shape) if pointwise else rest[:-1]
             places = [y * s + k * d for y, k, s, d in zip(at, taps, strides, dilation, strict=True)]
-            read: Any = channel if groups == 1 else oo // per_group * weight.shape[1] + channel
+            read: Any = channel if groups == 1 else oo // per_group * inputs + channel
             if several:
                 inside = read % several * 2 + pair[0] if paired else read % several
                 places, read = [*places, inside], read // several
             value = source[(n, read, *places)]
             value = half_of(value, pair[0].var) if words else value.astype(work)
-            return reducers.sum(
-                value * weight[(oo, channel, *taps, rest[-1], *pair)].astype(work), [channel, *taps, *pair]
-            )
+            return reducers.sum(value * factor(oo, rest[-1]), [channel, *taps, *pair])
 
         work = sum_dtype(dtype)
-        pixels = (product_of(shape),) if pointwise else shape
+        pixels = (product_of(shape),) if pointwise else shape if wide is None else (wide.count,)
         sums = te.compute(
-            (data.shape[0], weight.shape[0], *pixels, weight.shape[2 + rank]),
+            (data.shape[0], weight.shape[0], *pixels, weight.shape[2 + rank + tiled]),
             element,
             name="conv",
             tag="conv2d_packed",
-            attrs={"paired": paired},
+            attrs={"paired": paired, "wide": wide is not None},
         )
-        return converted(_laid_out(call, sums, shape, pointwise, rank), dtype)
+        row = shape[-1] if wide is None else wide.row
+        return converted(_laid_out(call, sums, shape, pointwise or wide is not None, rank, row), dtype)
 
     return compute
+
+
+@dataclass(frozen=True)
+class _Wide:
+    """The pixels of a small image of ``shape``, and between its rows some that nobody wants: ``row`` from one
+    row to the next. So all pixels of data that a place of the window reads stand evenly spaced, and fill
+    registers that rows of the image would not. Data has ``rows`` of them in each of its ``phases``.
+    """
+
+    shape: tuple[int, int]
+    row: int
+    rows: int
+    phases: tuple[int, int]
+
+    @property
+    def count(self) -> int:
+        """All pixels, up to the last that is wanted."""
+        return (self.shape[0] - 1) * self.row + self.shape[1]
+
+    def places(
+        self, pixel: Any, taps: Sequence[Any], strides: Sequence[int], dilation: Sequence[int]
+    ) -> list[Any]:
+        """Where, in the phases of data, ``pixel`` of the place ``taps`` of the window reads."""
+        (y, x), (down, along) = (tap * d for tap, d in zip(taps, dilation, strict=True)), strides
+        at = pixel + y // down * self.row + x // along
+        return [y % down, x % along, at // self.row, at % self.row]
+
+
+def _wide(call: Call, data: te.Tensor, kernel: Sequence[Any], shape: Shape) -> _Wide | None:
+    """How a convolution of channels in blocks of 32 pairs takes the pixels of a small image, all at once."""
+    if windows.block_of(call, "data_layout", len(kernel)) != WIDE_BLOCK or not is_paired(call):
+        return None
+    known = all(isinstance(n, int) for n in (*shape, *kernel))
+    if len(kernel) != 2 or not known or call["groups"] != 1 or not written_block(call, 2):
+        return None
+    height, width = shape
+    last = [
+        ((k - 1) * d, s)
+        for k, d, s in zip(
+            kernel, windows.spatial(call, "dilation", 2), windows.spatial(call, "strides", 2), strict=True
+        )
+    ]
+    (rows, row), phases = (
+        [n + far // s for n, (far, s) in zip(shape, last, strict=True)],
+        tuple(min(s, far + 1) for far, s in last),
+    )
+    made = _Wide((height, width), row, rows, phases)  # type: ignore[arg-type]
+    return made if width < NARROW and made.count <= MOST_WIDE else None
+
+
+def _phases(call: Call, data: te.Tensor, wide: _Wide) -> te.Tensor:
+    """``data`` padded, every so many-th pixel together: ``(n, c, y % stride, x % stride, y / stride..)``."""
+    (top, left), _ = windows.padding_of(call, 2)
+    down, along = windows.spatial(call, "strides", 2)
+    height, width = data.shape[2:4]
+
+    def element(n: Any, c: Any, py: Any, px: Any, y: Any, x: Any, lane: Any) -> e.Expr:
+        row, column = y * down + py - top, x * along + px - left
+        inside = e.all_of([row >= 0, row < height, column >= 0, column < width])
+        read = data[(n, c, row, column, lane)]
+        return e.Call("if_then_else", (inside, read, e.const(0, data.dtype)), data.dtype)
+
+    shape = (*data.shape[:2], *wide.phases, wide.rows, wide.row, data.shape[-1])
+    return te.compute(shape, element, name="phases", tag="pad")
 
 
 def _words(data: te.Tensor, begins: Sequence[int], ends: Sequence[int]) -> te.Tensor:
@@ -244,14 +362,26 @@ def _words(data: te.Tensor, begins: Sequence[int], ends: Sequence[int]) -> te.Te
     return te.compute((data.shape[0], (channels + 1) // 2, *extents), element, name="words", tag="pad")
 
 
-def _laid_out(call: Call, sums: te.Tensor, shape: Shape, pointwise: bool, rank: int) -> te.Tensor:
-    """The sums ``(n, blocks, pixels.., lane)`` in the layout of the result: a stage to be inlined."""
-    block = sums.shape[-1]
+def _laid_out(call: Call, sums: te.Tensor, shape: Shape, flat: bool, rank: int, row: Any) -> te.Tensor:
+    """The sums ``(n, blocks, pixels.., lane)`` in the layout of the result: a stage to be inlined. ``flat``
+    ones have one axis of pixels, ``row`` for a row of the image."""
+    block, lead = sums.shape[-1], (*shape[:-1], row)
 
     def pixel(at: Sequence[Any]) -> Sequence[Any]:
-        return (ravelled(at, shape),) if pointwise else at
+        return (ravelled(at, lead),) if flat else at
 
-    if written_block(call, rank):
+    written = written_block(call, rank)
+    if written and not same_dim(written, block):
+        several = written // block
+        return te.compute(
+            (sums.shape[0], sums.shape[1] // several, *shape, written),
+            lambda n, oo, *rest: sums[
+                (n, oo * several + rest[-1] // block, *pixel(rest[:-1]), rest[-1] % block)
+            ],
+            name="conv_blocked",
+            tag="conv2d_blocked",
+        )
+    if written:
         return te.compute(
             (*sums.shape[:2], *shape, block),
             lambda n, oo, *rest: sums[(n, oo, *pixel(rest[:-1]), rest[-1])],
@@ -299,7 +429,10 @@ def blocked_numpy(rank: int, depthwise: bool) -> Callable[..., np.ndarray]:
     """The plain convolution in numpy, blocks taken apart before and put together after."""
 
     def reference(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        if is_paired(call):
+        if is_tiled(call):
+            weight = np.moveaxis(weight, (-3, -1), (2, 3))  # (o, i, 16, 2, .., block)
+            weight = weight.reshape(weight.shape[0], -1, *weight.shape[4:])
+        elif is_paired(call):
             together = np.moveaxis(weight, -1, 2)
             weight = together.reshape(weight.shape[0], -1, *together.shape[3:])
         plain = np.moveaxis(weight[..., 0, :] if depthwise else weight, -1, 1)

@@ -162,8 +162,7 @@ def _blocks(region: Region, target: Target) -> list[int]:
     """The blocks that ``region`` can be in, 0 first."""
     lanes = min(rules.lanes_of(value, target) for value in region.values)
     found = [0, *(block for block in (lanes // 4, lanes // 2, lanes) if block > 1)]
-    whole = all(rules.channels_of(value) % rules.TILE_BLOCK == 0 for value in region.values)
-    if whole and any(rules.takes_tiles(value, target) for value in region.values):
+    if rules.may_take_tiles(region.values, target):
         found.append(rules.TILE_BLOCK)
     return found
 

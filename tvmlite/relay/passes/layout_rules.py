@@ -7,15 +7,17 @@ layout; the tied ones write the layout they read; all others know channels-first
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+
+import numpy as np
 
 from tvmlite.core.target import Target
 from tvmlite.relay import op as operators
 from tvmlite.relay.infer import tensor_type_of, type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Tuple, canonical, constant
 from tvmlite.relay.op import Fuse, make
-from tvmlite.relay.ops import conv_blocked, windows
+from tvmlite.relay.ops import conv_blocked, strips, windows
 from tvmlite.relay.ops.conv import sum_dtype
 from tvmlite.relay.types import Dim, TensorType, dims_of, evaluate_dim
 from tvmlite.te.intrin import amx
@@ -96,8 +98,12 @@ def convolution(node: Call, data: Expr, read: int, written: int, target: Target)
     """The convolution ``node`` of ``data`` in blocks of ``read`` channels (0: none), its result in blocks of
     ``written``; without blocks of its own it is computed in vectors of channels of ``target``."""
     rank, block = _RANKS[str(node.op)], written or lanes_of(node, target)
+    if not read and written in (TILE_BLOCK, TILE_BLOCK // 2) and _takes_strips(node, target):
+        return _convolution_of_strips(node, data, written)
     weight = node.args[1]
     paired = _takes_pairs(node, read, target)
+    if paired and read == written == TILE_BLOCK and takes_tiles(node, target):
+        return _tiled(node, data)
     plain, layout = conv_blocked.WEIGHT_LAYOUTS[rank], conv_blocked.weight_layout(rank, block, paired=paired)
     attrs = {
         **dict(node.attrs),
@@ -119,6 +125,70 @@ def takes_tiles(node: Expr, target: Target) -> bool:
             bfloat16 = tensor_type_of(data).dtype == "bfloat16"
             return target.has(amx.NEEDS) and bfloat16 and whole and node["groups"] == 1
     return False
+
+
+def may_take_tiles(values: Iterable[Expr], target: Target) -> bool:
+    """Whether ``values``, of one region, may be in blocks of TILE_BLOCK channels, and gain by it: some are
+    bfloat16, of whole blocks all."""
+    found = list(values)
+    if not target.has(amx.NEEDS) or any(channels_of(value) % TILE_BLOCK for value in found):
+        return False
+    for value in found:
+        if isinstance(value, Call) and value.op in _RANKS and value["groups"] not in (1, channels_of(value)):
+            return False
+    return any(tensor_type_of(value).dtype == "bfloat16" for value in found)
+
+
+def _takes_strips(node: Call, target: Target) -> bool:
+    """Whether rows of the window of ``node``, on an image of few channels, fill a tile's steps."""
+    data, weight = (tensor_type_of(arg) for arg in node.args)
+    if not target.has(amx.NEEDS) or node.op != "nn.conv2d" or data.dtype != "bfloat16":
+        return False
+    shape = [n for n in weight.shape if isinstance(n, int)]
+    if len(shape) < 4 or not all(isinstance(n, int) for n in data.shape):
+        return False
+    outputs, channels, _, wide = shape
+    few = channels <= strips.CHANNELS and 2 < wide <= strips.PLACES and outputs % TILE_BLOCK == 0
+    plain = node["groups"] == 1 and set(windows.spatial(node, "dilation", 2)) == {1}
+    return few and plain and sum_dtype(tensor_type_of(node).dtype) == "float32"
+
+
+def _convolution_of_strips(node: Call, data: Expr, written: int) -> Call:
+    """``node`` with the places of a row of its window in place of channels."""
+    weight = node.args[1]
+    assert isinstance(weight, Constant)
+    (outputs, channels, high, wide), (down, along) = weight.data.shape, windows.spatial(node, "strides", 2)
+    (top, left), (bottom, right) = windows.padding_of(node, 2)
+    turned = np.zeros((outputs, strips.CHANNELS, strips.PLACES, high, 1), weight.data.dtype)
+    turned[:, :channels, :wide, :, 0] = weight.data.transpose(0, 1, 3, 2)
+    turned = turned.reshape(outputs, -1, high, 1)
+    padding = (top, left, bottom, right)
+    rows = make("nn.contrib_strips", data, width=wide, stride=along, padding=padding, span=node.span)
+    own = {"kernel_size": (high, 1), "strides": (down, 1), "padding": (0, 0)}
+    return _tiled(node, rows, turned, written, own)
+
+
+def _tiled(
+    node: Call,
+    data: Expr,
+    weight: np.ndarray | None = None,
+    block: int = TILE_BLOCK,
+    own: Mapping[str, object] | None = None,
+) -> Call:
+    """The convolution ``node`` of ``data`` in blocks of TILE_BLOCK channels, its result in those of
+    ``block``, with its weight and attributes, or ``weight`` and its ``own``."""
+    rank, given = _RANKS[str(node.op)], node.args[1]
+    assert isinstance(given, Constant)
+    packed = conv_blocked.tiled_weight(given.data if weight is None else weight, amx.LANES)
+    attrs = {
+        **dict(node.attrs),
+        "data_layout": blocked_layout(rank, TILE_BLOCK),
+        "out_layout": blocked_layout(rank, block),
+        "kernel_layout": conv_blocked.weight_layout(rank, amx.LANES, tiled=True),
+        "channels": channels_of(node),
+        **(own or {}),
+    }
+    return Call(conv_blocked.name_of(rank), (data, Constant(packed, node.span)), canonical(attrs), node.span)
 
 
 def lanes_of(value: Expr, target: Target) -> int:

@@ -43,31 +43,30 @@ ROWS, PIXELS, IMAGES = "rows", "pixels", "images"
 
 @cache
 def product_bfloat16_float32(
-    rows: tuple[int, ...] = (16, 16), blocks: int = 2, lanes: int = 16, form: str = ROWS
+    rows: tuple[int, ...] = (16, 16), blocks: int = 2, form: str = ROWS
 ) -> TensorIntrin:
-    """``C[row, block, i] += sum(data[row, k] * kernel[block, k / 2, i, k % 2])`` of ``lanes`` ``i`` and 32
-    ``k``.
+    """``C[row, block, i] += sum(data[row, k] * kernel[block, k / 2, i, k % 2])`` of 16 ``i`` and 32 ``k``.
 
     ::
 
         for row in range(sum(rows)):        -->    load the tiles of data and of kernel;
             for block in range(blocks):            for each tile of sums: sums = tdpbf16ps(sums, data, kernel)
-                for i in range(lanes):
+                for i in range(16):
                     for k in range(32):
                         C[row, block, i] += data[row, k] * kernel[block, k // 2, i, k % 2]
 
     ``data`` and ``kernel`` are bfloat16, C is float32. The sums stay in registers from the reset to the
-    finish: ``rows`` of each of some tiles, by ``lanes`` (16 or 32) of ``blocks``. Elements along ``k`` of
-    data, and along ``i`` and ``k % 2`` of the kernel, lie side by side; all else may lie any distance apart.
-    In the ``form`` "pixels" C is ``[block, row, i]``; in "images" it is ``[block, tile, row, i]`` and data
-    ``[tile, row, k]``, tiles of as many rows each. The instruction takes subnormal numbers for 0.
+    finish: ``rows`` of each of some tiles, by ``blocks``. Elements along ``k`` of data, and along ``i`` and
+    ``k % 2`` of the kernel, lie side by side; all else may lie any distance apart. In the ``form`` "pixels"
+    C is ``[block, row, i]``; in "images" it is ``[block, tile, row, i]`` and data ``[tile, row, k]``, tiles
+    of as many rows each. The instruction takes subnormal numbers for 0.
 
     The processor and its system must let the process use tiles: see ``core.amx``.
     """
-    _check(rows, blocks, lanes, form)
+    _check(rows, blocks, form)
     together = (len(rows), rows[0]) if form == IMAGES else (sum(rows),)
     data = placeholder((*together, DEPTH), "bfloat16", "data")
-    kernel = placeholder((blocks, DEPTH // 2, lanes, 2), "bfloat16", "kernel")
+    kernel = placeholder((blocks, DEPTH // 2, LANES, 2), "bfloat16", "kernel")
     k, pair = reduce_axis((0, DEPTH // 2), name="k"), reduce_axis((0, 2), name="pair")
 
     def element(*at: Any) -> e.Expr:
@@ -76,7 +75,7 @@ def product_bfloat16_float32(
         return reducers.sum(value.astype("float32") * weight.astype("float32"), axis=[k, pair])
 
     result = compute(
-        (*together, blocks, lanes) if form == ROWS else (blocks, *together, lanes), element, name="C"
+        (*together, blocks, LANES) if form == ROWS else (blocks, *together, LANES), element, name="C"
     )
 
     def steps(name: str, count: int, *dense: int) -> list[Any]:
@@ -89,7 +88,7 @@ def product_bfloat16_float32(
     }
 
     def emit(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> tuple[ir.Stmt, ...]:
-        return _Product(rows, blocks, lanes, form, *ins, *outs).statements()
+        return _Product(rows, blocks, form, *ins, *outs).statements()
 
     return decl_tensor_intrin(result.op, name="amx_product", binds=windows, special={NEEDS: emit})
 
@@ -106,15 +105,13 @@ class _Product:
         self,
         rows: tuple[int, ...],
         blocks: int,
-        lanes: int,
         form: str,
         data: ir.Buffer,
         kernel: ir.Buffer,
         sums: ir.Buffer,
     ) -> None:
-        self.rows, self.lanes, self.form = rows, lanes, form
+        self.rows, self.columns, self.form = rows, blocks, form
         self.data, self.kernel, self.sums = data, kernel, sums
-        self.columns = blocks * lanes // LANES
         held = len(rows) * self.columns
         own = held + self.columns + len(rows) <= REGISTERS  # else one a number of rows, again and again
         kinds = list(range(len(rows))) if own else sorted(set(rows))
@@ -130,8 +127,7 @@ class _Product:
         reset = [self._do("configure"), *(self._do("zero", self._sums(*at)) for at in each)]
         update = []
         for column, register in enumerate(self.of_kernel):
-            block, lane = divmod(column * LANES, self.lanes)
-            update.append(self._do("load", register, *self._place(self.kernel, (block, 0, lane, 0), 1)))
+            update.append(self._do("load", register, *self._place(self.kernel, (column, 0, 0, 0), 1)))
         for tile, register in enumerate(self.of_data):
             at = (tile, 0, 0) if self.form == IMAGES else (self._first(tile), 0)
             update.append(self._do("load", register, *self._place(self.data, at, len(at) - 2)))
@@ -151,12 +147,11 @@ class _Product:
 
     def _result(self, tile: int, column: int) -> tuple[e.Expr, e.Expr]:
         """Where a tile of sums goes."""
-        block, lane = divmod(column * LANES, self.lanes)
         if self.form == ROWS:
-            return self._place(self.sums, (self._first(tile), block, lane), 0)
+            return self._place(self.sums, (self._first(tile), column, 0), 0)
         if self.form == PIXELS:
-            return self._place(self.sums, (block, self._first(tile), lane), 1)
-        return self._place(self.sums, (block, tile, 0, lane), 2)
+            return self._place(self.sums, (column, self._first(tile), 0), 1)
+        return self._place(self.sums, (column, tile, 0, 0), 2)
 
     def _place(self, buffer: ir.Buffer, at: tuple[int, ...], axis: int) -> tuple[e.Expr, e.Expr]:
         """The address of a tile that begins ``at``, and the bytes from row to row, along ``axis``."""
@@ -169,7 +164,7 @@ class _Product:
         return ir.Evaluate(e.Foreign("tile", f"tile.{name}", given, "int32", form=self.config))
 
 
-def _check(rows: tuple[int, ...], blocks: int, lanes: int, form: str) -> None:
+def _check(rows: tuple[int, ...], blocks: int, form: str) -> None:
     problem = ""
     if form not in (ROWS, PIXELS, IMAGES):
         problem = f"the form {form!r}, expected {ROWS}, {PIXELS} or {IMAGES}"
@@ -177,12 +172,9 @@ def _check(rows: tuple[int, ...], blocks: int, lanes: int, form: str) -> None:
         problem = f"tiles of {', '.join(map(str, rows)) or 'no'} rows, expected 1 to {MOST_ROWS}"
     elif form == IMAGES and len(set(rows)) > 1:
         problem = f"images of {', '.join(map(str, rows))} rows, expected as many each"
-    elif lanes not in (LANES, 2 * LANES):
-        problem = f"{lanes} lanes, expected {LANES} or {2 * LANES}"
-    elif blocks < 1 or registers(rows, blocks * lanes // LANES) > REGISTERS:
-        columns = blocks * lanes // LANES
+    elif blocks < 1 or registers(rows, blocks) > REGISTERS:
         problem = (
-            f"{len(rows)} by {columns} tiles of sums do not fit into {REGISTERS} registers beside {columns} "
+            f"{len(rows)} by {blocks} tiles of sums do not fit into {REGISTERS} registers beside {blocks} "
             f"of the kernel and {len(set(rows))} of data"
         )
     if problem:

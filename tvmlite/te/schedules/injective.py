@@ -35,12 +35,30 @@ SHORT_VECTORS = 4
 """One iteration of a parallel loop does more than this many vectors: to find its place, it divides."""
 
 
+STRIP = 8
+"""Neighbours of a row of an image that stand together."""
+
+
 @template("injective")
 def injective(group: Group) -> None:
     """Every stage inlined into the outputs, each of which is one loop nest."""
     group.inline_all_but(())
     for tensor in group.outputs:
         elementwise_loops(group, tensor)
+
+
+@template("strips")
+def strips(group: Group) -> None:
+    """Eight neighbours, which are read side by side, at once: each strip of the last axis."""
+    group.inline_all_but(())
+    for tensor in group.outputs:
+        stage, axes = group.stage(tensor), group.axes(tensor)
+        several, vector = stage.split(axes[-1], factor=STRIP)
+        stage.unroll(several)
+        stage.vectorize(vector)
+        rows = stage.fuse(*axes[:-2])
+        if worth_threads(work_of(group.formula(tensor))):
+            stage.parallel(rows)
 
 
 def elementwise_loops(group: Group, tensor: Tensor) -> None:

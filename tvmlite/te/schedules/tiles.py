@@ -75,8 +75,8 @@ def fits(group: Group, anchor: ComputeOp) -> bool:
     """Whether the target has tiles and ``anchor`` takes whole steps of bfloat16, all extents known."""
     if not group.target.has(amx.NEEDS) or not is_paired(anchor) or anchor.inputs[0].dtype != "bfloat16":
         return False
-    channels, lanes = extent_of(anchor.reduce_axis[0]), extent_of(anchor.axis[-1])
-    if channels is None or channels % (amx.DEPTH // 2) or lanes not in (amx.LANES, 2 * amx.LANES):
+    channels = extent_of(anchor.reduce_axis[0])
+    if channels is None or channels % (amx.DEPTH // 2) or extent_of(anchor.axis[-1]) != amx.LANES:
         return False
     return product(extent_of(a) for a in (*anchor.axis, *anchor.reduce_axis)) is not None
 
@@ -119,7 +119,7 @@ def tiled_product(group: Group, anchor: ComputeOp) -> bool:
 
     Knobs: ``tile``, ``steps``, those of ``shared_out``.
     """
-    if not fits(group, anchor) or extent_of(anchor.axis[-1]) != amx.LANES:
+    if not fits(group, anchor):
         return False
     row, outer, lane = anchor.axis
     unpack = group.readers(anchor.output(0))[0].output(0)
@@ -168,18 +168,22 @@ def tiled_convolution(group: Group, anchor: ComputeOp) -> bool:
         return False
     batch, block, *spatial, lane = anchor.axis
     height = extent_of(spatial[-2]) if len(spatial) > 1 else 1
-    lanes, blocks, along = extent_of(lane), extent_of(block), extent_of(spatial[-1])
-    assert lanes is not None
+    blocks, along = extent_of(block), extent_of(spatial[-1])
     assert blocks is not None
     assert along is not None
     assert height is not None
-    several = lanes // amx.LANES
-    parted = [n for n in range(1, several) if several % n == 0]
-    wide = [*parted, *(n for n in range(several, amx.REGISTERS, several) if blocks * several % n == 0)]
     host = group.host(laid_out.output(0))
+    several = (extent_of(group.axes(host)[-1]) or amx.LANES) // amx.LANES
+    parted = [n for n in range(1, several) if several % n == 0]
+    wide = [*parted, *(n for n in range(several, amx.REGISTERS, several) if blocks % n == 0)]
     pads, stage = group.tagged("pad"), group.stage(host)
     width = extent_of(group.axes(host)[-2]) or 1  # pixels of all rows come apart into rows, or parts of one
-    choices = [one for one in tiles_of(along, wide, height) if not width % one.rows or not one.rows % width]
+    whole = bool(dict(anchor.attrs).get("wide"))  # with pixels between rows, all must be taken at once
+    choices = [
+        one
+        for one in tiles_of(along, wide, height)
+        if (one.rows == along if whole else not width % one.rows or not one.rows % width)
+    ]
     if not choices:
         return False
     group.inline_all_but({host.op, *pads})
@@ -188,8 +192,11 @@ def tiled_convolution(group: Group, anchor: ComputeOp) -> bool:
     tile = _chosen(group, choices, along)
     images, channel, *pixels, vector = group.axes(host)
     rest = [] if len(spatial) < len(pixels) else pixels[:-1]
-    tiles, pixel = stage.split(pixels[-1] if rest else stage.fuse(*pixels), factor=tile.rows)
-    inner = [pixel]
+    tiles: list[IterVar] = []
+    inner = list(pixels)
+    if not whole:
+        over, pixel = stage.split(pixels[-1] if rest else stage.fuse(*pixels), factor=tile.rows)
+        tiles, inner = [over], [pixel]
     if tile.images > 1:
         rest[-1], inner_row = stage.split(rest[-1], factor=tile.images)
         inner = [inner_row, pixel]
@@ -198,18 +205,18 @@ def tiled_convolution(group: Group, anchor: ComputeOp) -> bool:
     outer, inner_block = stage.split(channel, factor=at_once)
     if tile.columns < several:
         part, parts = stage.split(parts, factor=tile.columns)
-        stage.reorder(images, outer, part, *rest, tiles, inner_block, *inner, parts, vector)
+        stage.reorder(images, outer, part, *rest, *tiles, inner_block, *inner, parts, vector)
         outer = stage.fuse(outer, part)
     else:
-        stage.reorder(images, outer, *rest, tiles, inner_block, *inner, parts, vector)
+        stage.reorder(images, outer, *rest, *tiles, inner_block, *inner, parts, vector)
     stage.unroll(parts)
     stage.vectorize(vector)
-    loops = [outer, *rest, tiles]
-    if not rest and _weights(anchor) <= NEAR_BYTES:
-        loops = [tiles, outer]
+    loops = [outer, *rest, *tiles]
+    if tiles and not rest and _weights(anchor) <= NEAR_BYTES:
+        loops = [*tiles, outer]
     stage.reorder(images, *loops, inner_block, *inner, parts, vector)
-    chunks = product([extent_of(batch), blocks * several // tile.columns]) or 0
-    grain = len(loops) - 1 if loops[0] is tiles or chunks >= ENOUGH_CHUNKS else 0
+    chunks = product([extent_of(batch), blocks // tile.columns]) or 0
+    grain = len(loops) - 1 if loops[0] is not outer or chunks >= ENOUGH_CHUNKS else 0
     place = shared_out(group, stage, [images], loops, {}, worth_threads(work_of(anchor)), grain)
     computed = group.stage(anchor)
     computed.compute_at(stage, place)
@@ -218,8 +225,7 @@ def tiled_convolution(group: Group, anchor: ComputeOp) -> bool:
     turn, inside = _steps(group, computed, turn)
     computed.reorder(batch, turn, *taps, *inside, block, *spatial, lane, step, pair)
     form = amx.IMAGES if tile.images > 1 else amx.PIXELS
-    used = min(lanes, tile.columns * amx.LANES)
-    computed.tensorize(block, amx.product_bfloat16_float32(tile.each, at_once, used, form))
+    computed.tensorize(block, amx.product_bfloat16_float32(tile.each, tile.columns, form))
     _others(group, host)
     return True
 
