@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,6 +14,7 @@ from tvmlite import autotune, te
 from tvmlite.autotune.build import Builder, Built, reference
 from tvmlite.autotune.measure import Candidate, LocalRunner
 from tvmlite.core.errors import InputError
+from tvmlite.core.target import Target
 from tvmlite.te.space import OptionChoice, SplitChoice, Task, create, template
 
 
@@ -140,3 +143,20 @@ def test_what_is_many_times_slower_than_the_best_is_timed_once(runner: LocalRunn
 
     assert [len(one.costs) > 1 for one in outcomes] == [True, False, True]
     assert outcomes[1].costs[0] > 4 * max(outcomes[0].costs[0], outcomes[2].costs[0])
+
+
+def test_what_is_thought_meanwhile_is_no_other_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker tells what it sees all others use; the tuner is one of them."""
+
+    def ask(self: LocalRunner, *_: object) -> dict[str, object]:
+        end = time.thread_time() + 0.05
+        while time.thread_time() < end:
+            pass
+        return {"costs": [1.0], "busy": 1 / (os.cpu_count() or 1)}
+
+    monkeypatch.setattr(LocalRunner, "_ask", ask)
+    nothing = Candidate("", "", Target.parse("llvm"))
+
+    busy = LocalRunner().measure("task", nothing).busy
+
+    assert busy < 0.7 / (os.cpu_count() or 1)
