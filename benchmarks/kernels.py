@@ -92,6 +92,18 @@ def from_c(make: Callable[[], Case]) -> Callable[[Effort], tuple[float, str]]:
     return measure
 
 
+def of_moving(effort: Effort) -> tuple[float, str]:
+    """The speed of a depthwise convolution, by that of a loop that doubles what it reads and writes that."""
+    cases = {"depthwise": kernels.convolution.depthwise(), "doubled": kernels.convolution.doubled()}
+    times = clock.interleaved({name: case.prepare(case.build()) for name, case in cases.items()}, effort)
+    moved, ours = times["doubled"], times["depthwise"]
+    rate = cases["depthwise"].work / ours / peaks.multiply_add("float32")()
+    return (
+        moved / ours,
+        f"{ours * 1e6:8.1f} us, doubled {moved * 1e6:.1f} us; {rate:.2f} of the multiply-adds",
+    )
+
+
 def symbolic(effort: Effort) -> tuple[float, str]:
     """The speed of a product of sizes given with the call, by that of the same schedule of known sizes."""
     cases = {
@@ -146,6 +158,7 @@ def _rows() -> dict[str, Row]:
         rows[name] = Row(title, bar, of_peak(make, lambda peak=peak: _peak(peak)))
     for name, (title, make) in PEERS.items():
         rows[name] = Row(title, 1.0, against_peers(make, name))
+    rows["moving"] = Row("depthwise 3x3 112x112x32, of moving its data", 0.85, of_moving)
     for name, make in [(n, c[3]) for n, c in CASES.items()] + [(n, p[1]) for n, p in PEERS.items()]:
         rows[f"c.{name}"] = Row(f"the same from C: {name}", 0.9, from_c(make))
     for name, make in kernels.scaling.CASES.items():

@@ -175,6 +175,25 @@ def depthwise(size: int = 112, channels: int = 32, along: int = 8) -> Case:
     )
 
 
+def doubled(size: int = 112, channels: int = 32, along: int = 8) -> Case:
+    """What ``depthwise`` moves and nothing else: each element is read, doubled and written."""
+    count = channels // LANES
+    data = te.placeholder((count, size, size, LANES), "float32", "D")
+    result = te.compute(data.shape, lambda c, y, x, lane: data[c, y, x, lane] * 2.0, "R")
+    s = te.create_schedule(result)
+    _doubled_tiles(s, result, along)
+    d = blocks_of(random(channels, size, size))
+    return Case(s, [data, result], [d], d * 2, 8.0 * d.size, written_in=(_doubled_tiles,))
+
+
+def _doubled_tiles(s: te.Schedule, result: te.Tensor, along: int) -> None:
+    """``along`` pixels a turn."""
+    *_, x, lane = s[result].op.axis
+    _, x_inner = s[result].split(x, along)
+    s[result].unroll(x_inner)
+    s[result].vectorize(lane)
+
+
 def _depthwise_tiles(s: te.Schedule, padded: te.Tensor, result: te.Tensor, along: int) -> None:
     """The sums of ``along`` pixels in registers; padding is a matter of masks."""
     sums = s.cache_write(result, "local")

@@ -143,6 +143,24 @@ def test_two_tails_at_once(make, agree, rows: int, columns: int) -> None:
     assert "if" not in text
 
 
+def test_of_two_guards_the_one_that_holds_further_has_turns_of_its_own(make, agree) -> None:
+    c, d = make.buffer("C", 30), make.buffer("D", 30)
+    at = make.x * 4 + make.y
+    first, second = (ir.If(at < end, make.store(to, at, 1.0)) for end, to in ((9, c), (27, d)))
+    nest = make.loop(make.x, 8, make.loop(make.y, 4, ir.Seq((first, second)), kind=ir.UNROLL))
+    function = ir.Function("f", (c, d), (c, d), (), nest)
+
+    text = partitioned(function, agree)
+
+    pieces = text.split("for x")[1:]
+    assert [piece.split(" in ")[1].split(":")[0] for piece in pieces] == [
+        "range(0, 2)",
+        "range(2, 6)",
+        "range(6, 8)",
+    ]
+    assert ["< 27" in piece for piece in pieces] == [False, False, True]
+
+
 def test_conditions_of_memory_and_lets_stay_where_they_are(make, agree) -> None:
     c = make.buffer("C", 8, dtype="int32")
     t = e.Var("t", "int32")

@@ -192,7 +192,10 @@ class _Partition(Walker):
             return NOTHING
         var = e.Var(loop.var.name, loop.var.dtype)
         body = substitute(loop.body, {loop.var: var})
-        return self.whole(replace(loop, var=var, min=begin, extent=extent, body=body))
+        piece = replace(loop, var=var, min=begin, extent=extent, body=body)
+        # of several guards one may hold further than the others: the piece behind those has turns without it
+        known = isinstance(begin, e.Const) and isinstance(extent, e.Const)
+        return (self.split(piece) if known else None) or self.whole(piece)
 
     def parallel(self, loop: ir.For, begin: e.Expr, first: e.Expr, last: e.Expr, end: e.Expr) -> ir.Stmt:
         conditions = []
