@@ -10,8 +10,10 @@ import pytest
 import tvmlite
 from tvmlite import relay
 from tvmlite.core.target import Target
+from tvmlite.relay import tasks
 from tvmlite.te.intrin import amx
 from tvmlite.te.schedules.tiles import Tile, tiles_of
+from tvmlite.te.space import ConfigEntity, Task
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 
@@ -113,3 +115,45 @@ def test_the_quickest_tiles_come_first() -> None:
     assert Tile(1, 1, 49).each == (13, 12, 12, 12)
     assert all(49 % tile.rows == 0 for tile in tiles_of(49, [1, 2]))
     assert tiles_of(5, [1, 2]) == []
+
+
+DENSE = """fn (%x: Tensor[(1, 96, 64), bfloat16], %w: Tensor[(4, 32, 16, 2), bfloat16]) {
+  nn.contrib_dense_pack(%x, %w, units=64, out_dtype="float32", weight_layout="NC16n2c")
+}"""
+CONVOLUTION = """fn (%x: Tensor[(1, 2, {size}, {size}, 32), bfloat16],
+    %w: Tensor[(4, 2, 3, 3, 16, 16, 2), bfloat16]) {{
+  nn.contrib_conv2d_NCHWc(%x, %w, channels=64, kernel_size=[3, 3], data_layout="NCHW32c",
+    out_layout="NCHW32c", kernel_layout="OIHW16i16o2i", padding=[1, 1], out_dtype="float32")
+}}"""
+TASKS = [
+    (DENSE, [(1, 96, 64), (4, 32, 16, 2)]),
+    (CONVOLUTION.format(size=14), [(1, 2, 14, 14, 32), (4, 2, 3, 3, 16, 16, 2)]),
+    (CONVOLUTION.format(size=7), [(1, 2, 7, 7, 32), (4, 2, 3, 3, 16, 16, 2)]),
+]
+
+
+def made(task: Task, knobs: dict[str, Any], arrays: list[np.ndarray]) -> tuple[np.ndarray, str]:
+    """What the task computes with ``knobs``, and its LLVM IR."""
+    schedule, args = task.instantiate(ConfigEntity({**task.default.settings, **knobs}))
+    built = tvmlite.build(schedule, args, target=task.target, name="product")
+    return built(*arrays), built.source("llvm")
+
+
+@needs_tiles
+@pytest.mark.parametrize(("text", "shapes"), TASKS)
+def test_every_choice_of_every_knob_gives_the_same_sums(text: str, shapes: list[tuple[int, ...]]) -> None:
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(shape).astype(ml_dtypes.bfloat16) for shape in shapes]
+    task = tasks.task_of(tasks.group_of(text), Target.parse("native"))
+    plain = tasks.task_of(tasks.group_of(text), Target.parse("llvm -mcpu=x86-64-v3"))
+    want, source = made(plain, {}, arrays)
+    assert "tdpbf16ps" not in source
+    knobs = {
+        name[5:]: list(space) for name, space in task.config_space.space_map.items() if name[:5] == "hand."
+    }
+    assert {"tile", "order", "steps", "grain"} <= knobs.keys()
+    for name, choices in knobs.items():
+        for choice in choices:
+            got, source = made(task, {name: choice}, arrays)
+            assert "tdpbf16ps" in source
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-3, err_msg=f"{name} {choice}")

@@ -18,7 +18,7 @@ from tvmlite.te.schedules.group import (
     worth_threads,
 )
 from tvmlite.te.schedules.injective import elementwise_loops
-from tvmlite.te.schedules.nest import shared_out, whole_steps
+from tvmlite.te.schedules.nest import STEPS, shared_out
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
@@ -103,9 +103,10 @@ def _chosen(group: Group, choices: Sequence[Tile], rows: int) -> Tile:
     return Tile(*group.config["tile"].size[1:])
 
 
-def _steps(group: Group, computed: Stage, turn: IterVar) -> tuple[IterVar, list[IterVar]]:
-    """The knob ``steps``: how many steps of the reduction a turn takes; that turn, and the steps in it."""
-    group.config.define_knob("steps", whole_steps(turn))
+def _steps(group: Group, computed: Stage, turn: IterVar, count: int) -> tuple[IterVar, list[IterVar]]:
+    """The knob ``steps``: how many of the ``count`` steps of the reduction over channels a turn takes; that
+    turn, and the steps in it."""
+    group.config.define_knob("steps", [n for n in STEPS if count % n == 0])
     group.config.suggest("steps", OptionChoice(1))
     if group.config["steps"].val == 1:
         return turn, []
@@ -148,7 +149,7 @@ def tiled_product(group: Group, anchor: ComputeOp) -> bool:
     computed.compute_at(stage, place)
     k, pair = anchor.reduce_axis
     turn, step = computed.split(k, factor=amx.DEPTH // 2)
-    turn, inside = _steps(group, computed, turn)
+    turn, inside = _steps(group, computed, turn, (extent_of(k) or 0) // (amx.DEPTH // 2))
     computed.reorder(turn, *inside, row, outer, lane, step, pair)
     computed.tensorize(row, amx.product_bfloat16_float32(tile.each, tile.columns))
     _others(group, host)
@@ -222,7 +223,7 @@ def tiled_convolution(group: Group, anchor: ComputeOp) -> bool:
     computed.compute_at(stage, place)
     k, *taps, pair = anchor.reduce_axis
     turn, step = computed.split(k, factor=amx.DEPTH // 2)
-    turn, inside = _steps(group, computed, turn)
+    turn, inside = _steps(group, computed, turn, (extent_of(k) or 0) // (amx.DEPTH // 2))
     computed.reorder(batch, turn, *taps, *inside, block, *spatial, lane, step, pair)
     form = amx.IMAGES if tile.images > 1 else amx.PIXELS
     computed.tensorize(block, amx.product_bfloat16_float32(tile.each, tile.columns, form))
