@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tvmlite.core.node import alike, substitute, substitute_each
+from tvmlite.core.node import Node, alike, postorder, reachable, substitute, substitute_each
 from tvmlite.te import expr as e
+from tvmlite.te.loop import ir
 
 X, Y = e.Var("x"), e.Var("y")
 
@@ -25,3 +26,36 @@ def test_what_does_not_change_is_shared_by_all() -> None:
     assert second.b is fixed
     assert list(substitute_each(fixed, X, [e.const(1)])) == [fixed]
     assert list(substitute_each(X, X, [Y])) == [Y]
+
+
+def test_postorder_gives_each_node_once_children_first() -> None:
+    x, y = e.Var("x", "int64"), e.Var("y", "int64")
+    shared = e.Mul(x, y)
+    root = e.Add(e.Sub(shared, x), shared)
+    assert list(postorder(root)) == [x, y, shared, root.a, root]
+
+
+def test_reachable_gives_the_nodes_that_postorder_gives_each_once() -> None:
+    x, y = e.Var("x", "int64"), e.Var("y", "int64")
+    shared = e.Mul(x, y)
+    root = e.Add(e.Sub(shared, x), e.Select(e.Less(x, y), shared, y))
+    found = reachable(root)
+    assert len(found) == len(set(found))
+    assert set(found) == set(postorder(root))
+    assert found[0] is root
+
+
+def test_children_are_what_the_fields_hold() -> None:
+    """Nodes of which there are many say it themselves, and quicker."""
+    x, y = e.Var("x", "int64"), e.Var("y", "int64")
+    buffer = ir.Buffer("A", "float32", (e.const(8, "int64"), e.const(8, "int64")))
+    load, masked = ir.Load(buffer, (x, y)), ir.Load(buffer, (x, y), e.Less(x, y))
+    flat = ir.Load(buffer, (x,))
+    store = ir.Store(buffer, (x, y), load, e.Less(y, x))
+    nodes: list[Node] = [x, e.const(1), e.Add(x, y), e.Cast("int32", x), e.Ramp(x, y, 4), e.Broadcast(x, 4)]
+    nodes += [load, masked, flat, store, ir.Store(buffer, (x, y), load), ir.Seq((store, store))]
+    for node in nodes:
+        assert list(node.children()) == list(Node.children(node))
+        assert node.map_children(lambda child: child) is node
+        other = node.map_children(lambda child: y if child is x else child)
+        assert alike(other, Node.map_children(node, lambda child: y if child is x else child))

@@ -88,9 +88,9 @@ def reference(task: Task) -> Candidate:
 
 
 def _candidate(lowered: loop.Function, target: Target) -> Candidate:
-    legal = legalize(lowered, target)
-    if packed.called([legal]):
+    if packed.called([lowered]):
         raise UnsupportedError("a function that calls into this process cannot be measured in another")
+    legal = legalize(lowered, target)
     signature = signature_of(legal)
     if not all(isinstance(extent, int) for p in signature.arrays for extent in p.shape):
         raise UnsupportedError("a task has shapes that are numbers", hint="fix the sizes in its arguments")

@@ -87,19 +87,33 @@ _constructor_of: dict[type, tuple[str, ...]] = {}
 def postorder(root: Node) -> Iterator[Node]:
     """Every node reachable from ``root``, once, children before parents."""
     done: set[Node] = set()
-    stack: list[tuple[Node, bool]] = [(root, False)]
+    stack: list[Node | None] = [root]
     while stack:
-        node, ready = stack.pop()
-        if ready:
-            yield node
+        node = stack.pop()
+        if node is None:  # the one below has no children left
+            below = stack.pop()
+            assert below is not None
+            yield below
         elif node not in done:
             done.add(node)
             children = node.children()
-            if not children:
+            if children:
+                stack += (node, None)
+                stack += children[::-1]
+            else:
                 yield node
-                continue
-            stack.append((node, True))
-            stack.extend([(child, False) for child in reversed(children) if child not in done])
+
+
+def reachable(root: Node) -> list[Node]:
+    """The nodes that ``postorder`` gives, parents before what only they have: quicker, where the order does
+    not matter."""
+    found, seen = [root], {root}
+    for node in found:  # grows meanwhile
+        for child in node.children():
+            if child not in seen:
+                seen.add(child)
+                found.append(child)
+    return found
 
 
 def rewrite(root: Any, rule: Callable[[Any], Any]) -> Any:
@@ -143,8 +157,8 @@ def substitute_each(root: Any, leaf: Any, values: Iterable[Any]) -> Iterator[Any
     for value in values:
         done: dict[Any, Any] = {leaf: value}
 
-        def new(child: Any, done: dict[Any, Any] = done) -> Any:
-            return done.get(child, child)
+        def new(child: Any, get: Callable[..., Any] = done.get) -> Any:
+            return get(child, child)
 
         for node in changing:
             done[node] = node.map_children(new)

@@ -65,16 +65,9 @@ class Analyzer:
                 if gap is not None:
                     core.bounds.assume(p.add(gap, p.constant(-1)))
 
-    @contextmanager
-    def scope(self) -> Iterator[None]:
+    def scope(self) -> _Scope:
         """Bindings and assumptions made inside are forgotten after."""
-        outer = self._core.memo
-        self._core.memo = {}
-        with self._core.bounds.scope():
-            try:
-                yield
-            finally:
-                self._core.memo = outer
+        return _Scope(self._core)
 
     @contextmanager
     def constraint(self, condition: e.Expr) -> Iterator[None]:
@@ -145,9 +138,26 @@ class Analyzer:
         return None if mentions(result, variables) else result
 
 
+class _Scope:
+    """What ``Analyzer.scope`` gives: a class, as a kernel has hundreds and a generator takes longer."""
+
+    def __init__(self, core: Simplifier) -> None:
+        self.core = core
+
+    def __enter__(self) -> None:
+        self.outer = self.core.memo, self.core.bounds.enter()
+        self.core.memo = {}
+
+    def __exit__(self, *_: object) -> None:
+        self.core.memo, knowledge = self.outer
+        self.core.bounds.leave(knowledge)
+
+
 def mentions(expr: e.Expr, variables: Sequence[e.Var]) -> bool:
     """Whether one of ``variables`` is in ``expr``."""
-    wanted = set(variables)
+    if not variables:
+        return False
+    wanted = frozenset(variables)
     seen: set[e.Expr] = set()
     stack = [expr]
     while stack:
@@ -156,7 +166,7 @@ def mentions(expr: e.Expr, variables: Sequence[e.Var]) -> bool:
             return True
         if node not in seen:
             seen.add(node)
-            stack.extend(c for c in node.children() if isinstance(c, e.Expr))
+            stack += [c for c in node.children() if isinstance(c, e.Expr)]
     return False
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from tvmlite.core import dtype as dtypes
@@ -13,7 +12,7 @@ from tvmlite.te.arith import polynomial as p
 from tvmlite.te.arith.atoms import DIV, MAX, MIN, MOD, VAR, Atom, Atoms
 from tvmlite.te.arith.interval import EVERYTHING, Interval
 from tvmlite.te.arith.polynomial import Poly
-from tvmlite.te.arith.samples import Samples
+from tvmlite.te.arith.samples import Held, Samples
 
 _BUDGET = 160
 """Steps of one proof; a proof that needs more is given up. The proofs of real kernels take under 30."""
@@ -56,16 +55,16 @@ class Bounds:
 
     # -- telling
 
-    @contextmanager
-    def scope(self) -> Iterator[None]:
-        """What is told inside is forgotten after."""
+    def enter(self) -> tuple[_Knowledge, Held]:
+        """Begin a part at whose end, ``leave``, what was told in it is forgotten."""
         outer = self._now
         self._now = _Knowledge(dict(outer.limits), outer.facts)
-        try:
-            with self._samples.scope():
-                yield
-        finally:
-            self._now = outer
+        return outer, self._samples.enter()
+
+    def leave(self, outer: tuple[_Knowledge, Held]) -> None:
+        """Forget all since ``enter``, which gave ``outer``."""
+        self._now, held = outer
+        self._samples.leave(held)
 
     def bind(self, atom: int, low: Poly, extent: Poly) -> None:
         """``atom`` is in ``[low, low + extent)``, which is not empty."""

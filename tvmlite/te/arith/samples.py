@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from tvmlite.te.arith import polynomial as p
 from tvmlite.te.arith.atoms import DIV, MAX, MIN, MOD, VAR, Atoms
@@ -27,6 +27,10 @@ class Point:
     values: dict[int, int]
 
 
+Held: TypeAlias = tuple[list[Point], bool]
+"""Points, and whether they are another's too."""
+
+
 class Samples:
     """A few assignments of numbers to atoms that agree with everything told.
 
@@ -39,15 +43,15 @@ class Samples:
         self.points = [Point(habit, {}) for habit in range(len(_SIZES))]
         self._shared = False
 
-    @contextmanager
-    def scope(self) -> Iterator[None]:
-        """What happens to the points inside is undone after."""
+    def enter(self) -> Held:
+        """Begin a part at whose end, ``leave``, what happened to the points in it is undone."""
         outer = self.points, self._shared
         self._shared = True  # they are copied when they change first: often they do not
-        try:
-            yield
-        finally:
-            self.points, self._shared = outer
+        return outer
+
+    def leave(self, outer: Held) -> None:
+        """Undo all since ``enter``, which gave ``outer``."""
+        self.points, self._shared = outer
 
     def _own(self) -> None:
         if self._shared:

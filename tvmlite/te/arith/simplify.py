@@ -70,8 +70,9 @@ class Simplifier:
             return known
         stack = [root]
         while stack:
-            node = stack.pop()
+            node = stack[-1]
             if node in memo:
+                stack.pop()
                 continue
             waiting: list[e.Expr] = []
             for child in node.children():
@@ -81,10 +82,10 @@ class Simplifier:
                     else:
                         waiting.append(child)  # type: ignore[arg-type]
             if waiting:
-                stack.append(node)
-                stack.extend(reversed(waiting))
+                stack += waiting[::-1]
             else:
                 memo[node] = self._node(node)
+                stack.pop()
         return memo[root]
 
     def expr(self, node: e.Expr) -> e.Expr:
@@ -362,17 +363,24 @@ def _parts(make: type[e.Binary], root: e.Expr) -> list[e.Expr]:
 def same(left: e.Expr, right: e.Expr) -> bool:
     """Whether two expressions are built alike, of the same variables and buffers."""
     stack: list[tuple[e.Expr, e.Expr]] = [(left, right)]
-    seen: set[tuple[int, int]] = set()
+    seen: set[tuple[e.Expr, e.Expr]] = set()
     while stack:
-        a, b = stack.pop()
-        if a is b or (id(a), id(b)) in seen:
+        pair = stack.pop()
+        a, b = pair
+        if a is b:
             continue
-        seen.add((id(a), id(b)))
         if type(a) is not type(b) or a.dtype != b.dtype or a.lanes != b.lanes:
             return False
         if isinstance(a, e.Binary):
-            stack += [(a.a, b.a), (a.b, b.b)]  # type: ignore[attr-defined]
-        elif isinstance(a, e.Const):
+            if pair not in seen:
+                seen.add(pair)
+                stack.append((a.b, b.b))  # type: ignore[attr-defined]
+                stack.append((a.a, b.a))  # type: ignore[attr-defined]
+            continue
+        if pair in seen:
+            continue
+        seen.add(pair)
+        if isinstance(a, e.Const):
             x, y = a.value, b.value  # type: ignore[attr-defined]
             if x != y or (x == 0 and repr(x) != repr(y)):
                 return False

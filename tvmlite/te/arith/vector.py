@@ -22,6 +22,8 @@ class Lanes:
     def node(self, node: e.Expr) -> e.Expr:
         """A vector node whose children are simplified, in canonical form."""
         get = self.scalars.expr
+        if isinstance(node, ir.Load) and node.predicate is None:  # most nodes are
+            return node.map_children(get)
         match node:
             case e.Broadcast(value, lanes):
                 return self._broadcast(node, get(value), lanes)

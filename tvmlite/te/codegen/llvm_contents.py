@@ -41,7 +41,14 @@ class Contents:
         if span is None:
             self._held.pop(buffer, None)
             return
-        held = {s: v for s, v in self._held.get(buffer, {}).items() if s.is_apart_from(span)}
+        old = self._held.get(buffer)
+        if old is not None and span in old:  # all that is held is apart from each other
+            if value is None:
+                del old[span]
+            else:
+                old[span] = value
+            return
+        held = {s: v for s, v in (old or {}).items() if s.is_apart_from(span)}
         if len(held) == _MOST:
             held.clear()
         if value is not None:

@@ -31,6 +31,10 @@ class Expressions:
         self._known: dict[e.Expr, str] = {}
         self._order: list[e.Expr] = []
         self._from_memory: dict[e.Expr, frozenset[Buffer] | None] = {}
+        self._readers: dict[Buffer, list[e.Expr]] = {}
+        """The nodes that were entered there with a buffer: some may be gone by now."""
+        self._unknown: list[e.Expr] = []
+        """Those that were entered with None."""
         self._mask: str | None = None
         self._mask_lanes = 1
         self._steps = True
@@ -69,13 +73,17 @@ class Expressions:
 
         Buffers do not overlap, so that what was read from others still holds after a store.
         """
-        if None in self._from_memory.values():  # a call, which may write anywhere
-            written = None
+        if self._unknown:
+            if any(self._from_memory.get(node, _NOTHING) is None for node in self._unknown):
+                written = None  # a call, which may write anywhere
+            self._unknown.clear()
         if written is None:
             self._contents.forget()
-        changed = [
-            node for node, read in self._from_memory.items() if written is None or (read and written in read)
-        ]
+            self._readers.clear()
+            changed = list(self._from_memory)
+        else:
+            readers = dict.fromkeys(self._readers.pop(written, ()))
+            changed = [node for node in readers if written in (self._from_memory.get(node) or ())]
         for node in changed:
             del self._known[node]
             del self._from_memory[node]
@@ -89,12 +97,13 @@ class Expressions:
             if node in known:
                 stack.pop()
                 continue
-            todo = [operand for operand in self._operands(node) if operand not in known]
+            operands = self._operands(node)
+            todo = [operand for operand in operands if operand not in known]
             if todo:
-                stack.extend(reversed(todo))
+                stack += todo[::-1]
                 continue
             stack.pop()
-            self._remember(node, self._compute(node))
+            self._remember(node, self._compute(node), operands)
         return known[root]
 
     def store(self, stmt: Store) -> None:
@@ -115,27 +124,31 @@ class Expressions:
         llvm_memory.store(self.w, self._place(stmt.buffer, index, mask), value)
         self._contents.stored(stmt.buffer, self._span(index), value if mask is None else None)
 
-    def _remember(self, node: e.Expr, value: str) -> None:
+    def _remember(self, node: e.Expr, value: str, operands: Sequence[e.Expr]) -> None:
         self._known[node] = value
         self._order.append(node)
-        read = self._read_by(node)
+        read = self._read_by(node, operands)
         if read != _NOTHING:
             self._from_memory[node] = read
+            if read is None:
+                self._unknown.append(node)
+            for buffer in read or ():
+                self._readers.setdefault(buffer, []).append(node)
 
-    def _read_by(self, node: e.Expr) -> frozenset[Buffer] | None:
-        """The buffers that the value of ``node`` depends on; None if it may depend on all memory, or if (as
-        for a prefetch) computing it is the point."""
+    def _read_by(self, node: e.Expr, operands: Sequence[e.Expr]) -> frozenset[Buffer] | None:
+        """The buffers that the value of ``node``, computed of ``operands``, depends on; None if it may depend
+        on all memory, or if (as for a prefetch) computing it is the point."""
         read = _NOTHING
         inside = [one for side in node.args[1:] for one in postorder(side)] if _is_lazy(node) else [node]
         for one in inside:
             match one:
+                case Load():
+                    read |= {one.buffer}
                 case e.Foreign(kind="c" | "packed" | "tile"):
                     return None
                 case e.Call(name) if name in PREFETCHES:
                     return None
-                case Load():
-                    read |= {one.buffer}
-        for operand in self._operands(node):
+        for operand in operands:
             other = self._from_memory.get(operand, _NOTHING)
             if other is None:
                 return None

@@ -23,11 +23,12 @@ def is_explicit(function: ir.Function, target: Target) -> bool:
     keep what a loop adds up in memory in a register meanwhile.
     """
     around: dict[ir.For, list[ir.Store]] = {}
+    looked_at: set[e.Expr] = set()
     registers = target.vector_registers * target.vector_bits // 8
     stack: list[tuple[ir.Stmt, ir.For | None]] = [(function.body, None)]
     while stack:
         node, loop = stack.pop()
-        if isinstance(node, ir.While) or not _is_in_registers(node, registers):
+        if isinstance(node, ir.While) or not _is_in_registers(node, registers, looked_at):
             return False
         if isinstance(node, ir.For):
             if loop is not None:
@@ -40,13 +41,26 @@ def is_explicit(function: ir.Function, target: Target) -> bool:
     return all(_says_itself(loop, stores) for loop, stores in around.items())
 
 
-def _is_in_registers(stmt: ir.Stmt, size: int) -> bool:
-    """Whether small arrays in ``stmt`` itself are read and written at places known now."""
-    accesses: list[ir.Load | ir.Store] = [stmt] if isinstance(stmt, ir.Store) else []
-    for expr in stmt.children():
-        if isinstance(expr, e.Expr) and not isinstance(expr, (e.Const, e.Var)):
-            accesses += loads(expr)
-    return all(_is_fixed(one.indices[0]) or not _fits(one.buffer, size) for one in accesses)
+def _is_in_registers(stmt: ir.Stmt, size: int, looked_at: set[e.Expr]) -> bool:
+    """Whether small arrays in ``stmt`` itself are read and written at places known now; what is
+    ``looked_at`` is known to be so."""
+    if isinstance(stmt, ir.Store) and not _is_known(stmt, size):
+        return False
+    stack = [one for one in stmt.children() if isinstance(one, e.Expr)]
+    while stack:
+        node = stack.pop()
+        if node in looked_at:
+            continue
+        looked_at.add(node)
+        if isinstance(node, ir.Load) and not _is_known(node, size):
+            return False
+        stack += node.children()  # type: ignore[arg-type]
+    return True
+
+
+def _is_known(access: ir.Load | ir.Store, size: int) -> bool:
+    """Whether an access is at a place known now, or to an array that is not small."""
+    return access.buffer.scope != "local" or _is_fixed(access.indices[0]) or not _fits(access.buffer, size)
 
 
 def _says_itself(loop: ir.For, stores: list[ir.Store]) -> bool:

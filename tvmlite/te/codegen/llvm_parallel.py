@@ -44,10 +44,10 @@ def captured(loop: ir.For, here: Container[ir.Buffer]) -> Captured:
             bound.add(getattr(node, name))
         workspace = workspace or (isinstance(node, ir.View) and node.buffer.scope != "constant")
     for node in nodes:
-        if isinstance(node, e.Var) and node not in bound:
-            variables.setdefault(node)
-        used = (node.buffer,) if isinstance(node, (ir.Load, ir.Store)) else ()
-        for buffer in used:
+        if isinstance(node, (ir.Load, ir.Store)):
+            buffer = node.buffer
             if buffer not in bound and (buffer in here or buffer.scope != "constant"):
                 buffers.setdefault(buffer)
+        elif isinstance(node, e.Var) and node not in bound:
+            variables.setdefault(node)
     return Captured(tuple(variables), tuple(buffers), workspace)

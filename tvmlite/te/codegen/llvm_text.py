@@ -6,6 +6,7 @@ import re
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +28,7 @@ def vector(element: str, lanes: int) -> str:
     return element if lanes == 1 else f"<{lanes} x {element}>"
 
 
+@cache
 def register_type(dtype: str, lanes: int = 1) -> str:
     """The type of a value at work: a half is a float that a half can hold, a bool an i1."""
     return vector(_REGISTER.get(dtype) or f"i{dtypes.bits(dtype)}", lanes)

@@ -15,6 +15,8 @@ BinaryType = TypeVar("BinaryType", bound="Binary")
 
 Value: TypeAlias = Union["Expr", int, float, bool]
 
+_set = object.__setattr__
+
 
 class Expr(Operators, Shown):
     """A scalar (or, after vectorisation, vector) value; operators build new expressions."""
@@ -23,8 +25,8 @@ class Expr(Operators, Shown):
     lanes: int
 
     def _typed(self, dtype: str, lanes: int) -> None:
-        object.__setattr__(self, "dtype", dtype)
-        object.__setattr__(self, "lanes", lanes)
+        _set(self, "dtype", dtype)
+        _set(self, "lanes", lanes)
 
     def __bool__(self) -> bool:
         raise TensorExpressionError(
@@ -43,6 +45,9 @@ class Var(Expr):
     lanes: int = 1
     identity: ClassVar[bool] = True
 
+    def children(self) -> tuple[()]:
+        return ()
+
     def __repr__(self) -> str:
         return f"Var({self.name})"
 
@@ -60,6 +65,9 @@ class Const(Expr):
     dtype: str
     lanes: int = 1
 
+    def children(self) -> tuple[()]:
+        return ()
+
 
 @dataclass(frozen=True, eq=False)
 class Binary(Expr):
@@ -72,11 +80,14 @@ class Binary(Expr):
     children_in: ClassVar[tuple[str, ...]] = ("a", "b")
     symbol: ClassVar[str] = ""
 
-    def __post_init__(self) -> None:
-        self._typed(self.a.dtype, self.a.lanes)
+    def __init__(self, a: Expr, b: Expr) -> None:  # as any node's, but most nodes are of this kind
+        _set(self, "a", a)
+        _set(self, "b", b)
+        _set(self, "dtype", a.dtype)
+        _set(self, "lanes", a.lanes)
 
     def children(self) -> tuple[Expr, Expr]:
-        return self.a, self.b  # as any node's, but most nodes are of this kind
+        return self.a, self.b
 
     def map_children(self: BinaryType, rule: Callable[[Any], Any]) -> BinaryType:
         a, b = rule(self.a), rule(self.b)
@@ -146,8 +157,11 @@ class Max(Binary):
 class Compare(Binary):
     """A comparison; its dtype is bool."""
 
-    def __post_init__(self) -> None:
-        self._typed("bool", self.a.lanes)
+    def __init__(self, a: Expr, b: Expr) -> None:
+        _set(self, "a", a)
+        _set(self, "b", b)
+        _set(self, "dtype", "bool")
+        _set(self, "lanes", a.lanes)
 
 
 class Equal(Compare):
@@ -225,7 +239,10 @@ class Cast(Expr):
     children_in: ClassVar[tuple[str, ...]] = ("value",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lanes", self.value.lanes)
+        _set(self, "lanes", self.value.lanes)
+
+    def children(self) -> tuple[Expr]:
+        return (self.value,)
 
 
 @dataclass(frozen=True, eq=False)

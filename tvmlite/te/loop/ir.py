@@ -13,6 +13,7 @@ Loop variables, extents and indices are int64.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -91,10 +92,19 @@ class Load(Expr):
     children_in: ClassVar[tuple[str, ...]] = ("indices", "predicate")
 
     def __post_init__(self) -> None:
-        self._typed(self.buffer.dtype, max([i.lanes for i in self.indices], default=1))
+        indices = self.indices
+        lanes = indices[0].lanes if len(indices) == 1 else max([i.lanes for i in indices], default=1)
+        self._typed(self.buffer.dtype, lanes)
 
     def children(self) -> tuple[Expr, ...]:
         return self.indices if self.predicate is None else (*self.indices, self.predicate)
+
+    def map_children(self, rule: Callable[[Any], Any]) -> Load:
+        if self.predicate is not None or len(self.indices) != 1:
+            return super().map_children(rule)
+        (old,) = self.indices
+        new = rule(old)
+        return self if new is old else Load(self.buffer, (new,))
 
 
 class Stmt(Shown):
@@ -110,6 +120,11 @@ class Store(Stmt):
     value: Expr
     predicate: Expr | None = None
     children_in: ClassVar[tuple[str, ...]] = ("indices", "value", "predicate")
+
+    def children(self) -> tuple[Expr, ...]:
+        if self.predicate is None:
+            return (*self.indices, self.value)
+        return (*self.indices, self.value, self.predicate)
 
 
 SERIAL, PARALLEL, VECTORIZE, UNROLL = "serial", "parallel", "vectorize", "unroll"
@@ -207,6 +222,9 @@ class Seq(Stmt):
 
     body: tuple[Stmt, ...]
     children_in: ClassVar[tuple[str, ...]] = ("body",)
+
+    def children(self) -> tuple[Stmt, ...]:
+        return self.body
 
 
 @dataclass(frozen=True, eq=False)

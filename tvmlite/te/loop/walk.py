@@ -121,6 +121,8 @@ def statements(root: ir.Stmt) -> list[ir.Stmt]:
 
 def loads(root: e.Expr) -> list[ir.Load]:
     """The loads in ``root``, each once."""
+    if type(root) is e.Const or type(root) is e.Var:
+        return []
     seen: set[e.Expr] = set()
     found: list[ir.Load] = []
     stack = [root]
@@ -129,7 +131,7 @@ def loads(root: e.Expr) -> list[ir.Load]:
         if node in seen:
             continue
         seen.add(node)
-        if isinstance(node, ir.Load):
+        if type(node) is ir.Load:
             found.append(node)
         stack += node.children()  # type: ignore[arg-type]
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from tvmlite.core.node import rewrite
+from tvmlite.core.node import reachable, rewrite
 from tvmlite.core.target import Target
 from tvmlite.te.codegen.math import functions
 from tvmlite.te.expr import Call, Cast, Expr
@@ -43,6 +43,8 @@ def expand_intrinsics(
     of ``target`` can be scaled by powers of two (``scaled_vectors``), they are, by ``SCALE``. Vectors of as
     many lanes as are in ``either`` get both forms.
     """
+    if not any(isinstance(node, Call) for node in reachable(function)):
+        return function
     lanes = scaled_vectors(target) if target is not None else frozenset()
     return rewrite(function, partial(_expand, scaled=lanes, either=either))
 

@@ -62,6 +62,7 @@ class _Partition(Walker):
     def __init__(self, analyzer: Analyzer, whole_lanes: int) -> None:
         self.analyzer, self.whole_lanes = analyzer, whole_lanes
         self.added = 0
+        self._asks: dict[ir.Stmt, bool] = {}
 
     def loop(self, loop: ir.For) -> ir.Stmt:
         if loop.kind in (ir.SERIAL, ir.PARALLEL):
@@ -217,6 +218,8 @@ class _Partition(Walker):
 
         A guard that ``fills`` the body and speaks of no inner loop is left out: it will become a bound.
         """
+        if not self.asks(stmt):
+            return []
         match stmt:
             case ir.If(condition, then, otherwise):
                 fills = fills and otherwise is None
@@ -234,6 +237,14 @@ class _Partition(Walker):
             case ir.Allocate() | ir.View() | ir.While():
                 return self.terms(stmt.body, loop, inner, False)
         return []
+
+    def asks(self, stmt: ir.Stmt) -> bool:
+        """Whether there is a guard in ``stmt``."""
+        known = self._asks.get(stmt)
+        if known is None:
+            inside = (one for one in stmt.children() if isinstance(one, ir.Stmt))
+            known = self._asks[stmt] = isinstance(stmt, ir.If) or any(map(self.asks, inside))
+        return known
 
     def asked(self, condition: e.Expr, var: e.Var, inner: list[e.Var], fills: bool) -> list[_Term]:
         found = []

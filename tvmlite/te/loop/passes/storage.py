@@ -8,7 +8,7 @@ from typing import Any
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import WORKSPACE_ALIGNMENT
 from tvmlite.core.errors import ScheduleError
-from tvmlite.core.node import postorder, rewrite
+from tvmlite.core.node import reachable, rewrite
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer, mentions
 from tvmlite.te.loop import ir
@@ -32,7 +32,7 @@ def storage(function: ir.Function) -> ir.Function:
     """
     planner = _Storage(function, analyzer_of_function(threads=True))
     body = planner.stmt(function.body)
-    if planner.workspace is None and any(node is ir.THREADS for node in postorder(body)):
+    if planner.workspace is None and any(node is ir.THREADS for node in reachable(body)):
         planner.workspace = e.const(0, e.INDEX)
     if body is function.body and planner.workspace is function.workspace:
         return function

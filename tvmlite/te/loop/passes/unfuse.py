@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tvmlite.core.node import postorder, substitute
+from tvmlite.core.node import postorder, reachable, substitute
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer, mentions
 from tvmlite.te.loop import ir
@@ -24,7 +24,7 @@ def unfuse(function: ir.Function) -> ir.Function:
     and so on, where it is divided by several numbers. A parallel loop is left alone: it is to be cut
     anywhere, and divides once a turn of all that is inside.
     """
-    if not any(isinstance(node, _DIVISIONS) for node in postorder(function.body)):
+    if not any(isinstance(node, _DIVISIONS) for node in reachable(function.body)):
         return function
     return with_body(function, _Unfuse(analyzer_of_function()).stmt(function.body))
 
