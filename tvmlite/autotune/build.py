@@ -63,10 +63,8 @@ class Builder:
         lowered = self.lowered(config)
         if isinstance(lowered, Outcome):
             return lowered
-        try:
-            return Built(_candidate(lowered.function, self.task.target), lowered.trace)
-        except TvmliteError as error:
-            return Outcome(error="schedule", message=error.message)
+        made = candidate_of(lowered.function, self.task.target)
+        return made if isinstance(made, Outcome) else Built(made, lowered.trace)
 
     def _lower(self, config: ConfigEntity) -> Lowered | Outcome:
         try:
@@ -78,6 +76,14 @@ class Builder:
         if size > LONGEST_BODY:
             return Outcome(error="refused", message=f"{size} stores once unrolled, at most {LONGEST_BODY}")
         return Lowered(function, tuple(map(str, schedule.trace)))
+
+
+def candidate_of(lowered: loop.Function, target: Target) -> Candidate | Outcome:
+    """The candidate that ``lowered`` is, or why it is none."""
+    try:
+        return _candidate(lowered, target)
+    except TvmliteError as error:
+        return Outcome(error="schedule", message=error.message)
 
 
 def reference(task: Task) -> Candidate:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tvmlite.autotune.build import Builder, Built, reference
-from tvmlite.autotune.measure import Outcome, Runner
+from tvmlite.autotune.build import Builder, Built, Lowered, reference
+from tvmlite.autotune.measure import BuildingRunner, Outcome, Runner, Unbuilt
 from tvmlite.autotune.records import FINAL, Record
+from tvmlite.autotune.uncollected import uncollected
 from tvmlite.core.version import VERSION
 from tvmlite.runtime import timing
 from tvmlite.te.space import ConfigEntity, Task, encode_args
@@ -122,20 +122,20 @@ class Search:
         Every new record has been handed to ``callbacks`` when it is over, or when it is interrupted.
         """
         progress = self.progress
-        with _uncollected():
-            proposed = self._proposed(min(self.tuner.batch, most, progress.total - progress.trials))
+        count = min(self.tuner.batch, most, progress.total - progress.trials)
+        batch = _Batch(self, measuring)
+        try:
+            with uncollected():
+                proposed = self._proposed(count, batch)
+                batch.start(proposed)
+        finally:  # what was measured before a Ctrl-C is kept
+            new = batch.finish()
+            for callback in callbacks if batch.pending else ():
+                callback(progress, new)
+        proposed = batch.numbers
         self._exhausted = not proposed
         if not proposed:
             return
-        self._prepare()
-        batch = _Batch(self)
-        try:
-            with _uncollected():
-                batch.start(proposed, measuring)
-        finally:  # what was measured before a Ctrl-C is kept
-            new = batch.finish()
-            for callback in callbacks:
-                callback(progress, new)
         flop = progress.task.flop
         speeds = [flop / r.cost if r.ok else 0.0 for r in batch.records]
         thought = [self.tuner.prediction(number) for number in proposed]
@@ -158,7 +158,7 @@ class Search:
         records = [record for record in kept if record is not None]
         is_new = len(records) < len(built)
         if is_new:
-            self._prepare()
+            self.prepare()
             outcomes = self.runner.compare(task.key, [one.candidate for _, one in built])
             records = [
                 _record(self, config, outcome, one.trace, FINAL, trial)
@@ -174,19 +174,22 @@ class Search:
             == (tuner.task.key, str(tuner.task.target), tuner.seed, self.runner.threads)
         )
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
+        """Tell the machine what the task computes, if it does not know yet."""
         if not self._prepared:
             task = self.progress.task
             self.runner.prepare(task.key, reference(task), self.tuner.seed)
             self._prepared = True
 
-    def _proposed(self, count: int) -> list[int]:
+    def _proposed(self, count: int, batch: _Batch) -> list[int]:
+        """What is to be tried besides the default, which is measured while a tuner first looks around."""
         if self.progress.trials == 0:
             index = self.progress.task.config_space.index_of(self.default.settings)
             if index is not None:
                 self.tuner.take(index)
-                return [index, *(self.tuner.propose(count - 1) if count > 1 else ())]
-        return self.tuner.propose(count)
+                batch.add(index)
+                count -= 1
+        return self.tuner.propose(count) if count else []
 
 
 def run(
@@ -209,28 +212,48 @@ def run(
 class _Batch:
     """Candidates built one after another while those before them are measured."""
 
-    def __init__(self, search: Search) -> None:
-        self.search = search
-        self.pending: list[tuple[int, ConfigEntity, Built | None, Future[Outcome] | Outcome | Record]] = []
+    def __init__(self, search: Search, measuring: ThreadPoolExecutor) -> None:
+        self.search, self.measuring = search, measuring
+        self.numbers: list[int] = []
+        self.pending: list[tuple[int, ConfigEntity, tuple[str, ...], Future[Outcome] | Outcome | Record]] = []
         self.records: list[Record] = []
 
-    def start(self, proposed: Sequence[int], measuring: ThreadPoolExecutor) -> None:
+    def add(self, number: int) -> None:
+        """Build one and hand it to be measured."""
+        tuner, task = self.search.tuner, self.search.progress.task
+        trial, config = self.search.progress.trials + len(self.numbers), task.config_space.get(number)
+        self.numbers.append(number)
+        found = self.search.earlier.get((tuner.name, trial, _unnumbered(config)))
+        if found is not None:
+            self.pending.append((trial, config, (), found))
+            return
+        lowered = tuner.builder.lowered(config)
+        if isinstance(lowered, Outcome):
+            self.pending.append((trial, config, (), lowered))
+            return
+        self.search.prepare()
+        self.pending.append((trial, config, lowered.trace, self._measured(config, lowered)))
+
+    def _measured(self, config: ConfigEntity, lowered: Lowered) -> Future[Outcome] | Outcome:
+        """What comes of ``config``. The code is made here while others are measured, and by the machine that
+        has none to measure: the code is the same."""
+        task, runner = self.search.progress.task, self.search.runner
+        is_idle = all(one.done() for *_, one in self.pending if isinstance(one, Future))
+        if is_idle and isinstance(runner, BuildingRunner):
+            unbuilt = Unbuilt(lowered.function, task.target)
+            return self.measuring.submit(runner.build_and_measure, task.key, unbuilt)
+        built = self.search.tuner.builder.built(config)
+        if isinstance(built, Outcome):
+            return built
+        return self.measuring.submit(runner.measure, task.key, built.candidate)
+
+    def start(self, proposed: Sequence[int]) -> None:
         """Build all and hand them to be measured; waits until they are, and has the tuner think meanwhile."""
-        tuner, progress = self.search.tuner, self.search.progress
-        task = tuner.task
-        for offset, number in enumerate(proposed):
-            trial, config = progress.trials + offset, task.config_space.get(number)
-            found = self.search.earlier.get((tuner.name, trial, _unnumbered(config)))
-            if found is not None:
-                self.pending.append((trial, config, None, found))
-                continue
-            built = tuner.builder.built(config)
-            if isinstance(built, Outcome):
-                self.pending.append((trial, config, None, built))
-            else:
-                outcome = measuring.submit(self.search.runner.measure, task.key, built.candidate)
-                self.pending.append((trial, config, built, outcome))
-        tuner.ponder()
+        for number in proposed:
+            self.add(number)
+        if self.numbers:
+            self.search.tuner.ponder()
+            gc.collect()  # as it will be when it is allowed again, and then the machine would wait for us
         for _, _, _, outcome in self.pending:
             if isinstance(outcome, Future):
                 outcome.result()
@@ -239,13 +262,12 @@ class _Batch:
         """Count what has come of the batch; gives the records that are new."""
         new = []
         tuner = self.search.tuner
-        for trial, config, built, outcome in self.pending:
+        for trial, config, trace, outcome in self.pending:
             if isinstance(outcome, Future):
                 if not outcome.done() or outcome.cancelled() or outcome.exception() is not None:
                     break
                 outcome = outcome.result()
             if isinstance(outcome, Outcome):
-                trace = () if built is None else built.trace
                 if outcome.costs and outcome.busy == outcome.busy:  # not NaN
                     self.search.progress.busy.append(min(outcome.busy, 1.0))
                 record = _record(self.search, config, outcome, trace, tuner.name, trial)
@@ -255,19 +277,6 @@ class _Batch:
             self.records.append(record)
             self.search.progress.take(record)
         return new
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Within the block there is no garbage collection: it takes a tenth of the time of building, which makes
-    many nodes and hardly a cycle."""
-    was_collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_collecting:
-            gc.enable()
 
 
 def _winner_first(records: Sequence[Record], default: ConfigEntity) -> list[Record]:

@@ -7,6 +7,10 @@ import sys
 from dataclasses import dataclass
 
 
+def _is_ours(module: str) -> bool:
+    return module.startswith("tvmlite.") or module == "tvmlite"
+
+
 @dataclass(frozen=True)
 class Span:
     """A place in the user's input, printed at the end of errors.
@@ -27,7 +31,7 @@ class Span:
         prefix of its own tests and tutorials.
         """
         frame = sys._getframe(1)
-        while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == "tvmlite":
+        while frame.f_back and _is_ours(frame.f_globals.get("__name__", "")):
             frame = frame.f_back
         return Span(frame.f_code.co_filename, frame.f_lineno)
 

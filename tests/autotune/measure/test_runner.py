@@ -11,8 +11,8 @@ import pytest
 from made_up_tuning import small_matmul
 
 from tvmlite import autotune, te
-from tvmlite.autotune.build import Builder, Built, reference
-from tvmlite.autotune.measure import Candidate, LocalRunner
+from tvmlite.autotune.build import Builder, Built, Lowered, candidate_of, reference
+from tvmlite.autotune.measure import Candidate, LocalRunner, Unbuilt
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
 from tvmlite.te.space import OptionChoice, SplitChoice, Task, create, template
@@ -160,3 +160,27 @@ def test_what_is_thought_meanwhile_is_no_other_program(monkeypatch: pytest.Monke
     busy = LocalRunner().measure("task", nothing).busy
 
     assert busy < 0.7 / (os.cpu_count() or 1)
+
+
+def test_what_the_worker_builds_itself_is_what_the_tuner_would_build(task: Task, runner: LocalRunner) -> None:
+    runner.prepare(task.key, reference(task), 0)
+    lowered = Builder(task).lowered(task.config_space.get(7))
+    assert isinstance(lowered, Lowered)
+
+    outcome = runner.build_and_measure(task.key, Unbuilt(lowered.function, task.target))
+
+    assert outcome.error == ""
+    assert outcome.costs
+
+
+def test_what_the_worker_cannot_build_is_told_as_by_the_tuner(task: Task, runner: LocalRunner) -> None:
+    runner.prepare(task.key, reference(task), 0)
+    n = te.var("n", "int64")
+    x = te.placeholder((n,), name="x")
+    y = te.compute((n,), lambda i: x[i] * 2.0, name="y")
+    function = te.lower(te.create_schedule(y.op), [x, y])
+
+    outcome = runner.build_and_measure(task.key, Unbuilt(function, task.target))
+
+    assert (outcome.error, outcome.message) == ("schedule", "a task has shapes that are numbers")
+    assert outcome == candidate_of(function, task.target)

@@ -1,6 +1,6 @@
 """Measuring candidates: checked against a reference, timed in a process that may die."""
 
 from tvmlite.autotune.measure.cold import Footprint
-from tvmlite.autotune.measure.runner import Candidate, LocalRunner, Outcome, Runner
+from tvmlite.autotune.measure.runner import BuildingRunner, Candidate, LocalRunner, Outcome, Runner, Unbuilt
 
-__all__ = ["Candidate", "Footprint", "LocalRunner", "Outcome", "Runner"]
+__all__ = ["BuildingRunner", "Candidate", "Footprint", "LocalRunner", "Outcome", "Runner", "Unbuilt"]

@@ -8,12 +8,14 @@ import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from tvmlite.autotune.measure import frames
 from tvmlite.autotune.measure.cold import EVERYTHING, Footprint
 from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.core.target import Target
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop import plain
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,14 @@ class Candidate:
     signature: str
     target: Target
     cold: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Unbuilt:
+    """A function that is yet to become a ``Candidate``: of structured loop IR, for ``target``."""
+
+    function: loop.Function
+    target: Target
 
 
 @dataclass(frozen=True)
@@ -64,6 +74,15 @@ class Runner(Protocol):
         ...
 
 
+@runtime_checkable
+class BuildingRunner(Runner, Protocol):
+    """A machine that also makes the code of what it measures, when it has nothing else to do."""
+
+    def build_and_measure(self, task: str, unbuilt: Unbuilt) -> Outcome:
+        """What ``measure`` gives for the candidate that ``unbuilt`` becomes, or why it becomes none."""
+        ...
+
+
 @dataclass
 class LocalRunner:
     """Measures in a process of its own on this machine, with this process's affinity.
@@ -98,9 +117,17 @@ class LocalRunner:
 
     def measure(self, task: str, candidate: Candidate) -> Outcome:
         """See ``Runner``."""
-        wanted = {"do": "measure", "number": self.number, "budget": self.budget}
+        wanted = {"do": "measure", "signature": candidate.signature}
+        return self._measured(task, candidate.target, wanted, candidate.ir_text.encode())
+
+    def build_and_measure(self, task: str, unbuilt: Unbuilt) -> Outcome:
+        """See ``BuildingRunner``."""
+        return self._measured(task, unbuilt.target, {"do": "build"}, plain.encode(unbuilt.function))
+
+    def _measured(self, task: str, target: Target, wanted: dict[str, Any], payload: bytes) -> Outcome:
+        wanted |= {"number": self.number, "budget": self.budget}
         start, spent = time.perf_counter(), time.process_time()
-        reply = self._ask(task, candidate, wanted, candidate.ir_text, self.timeout)
+        reply = self._ask(task, target, wanted, payload, self.timeout)
         if reply.get("error"):
             return Outcome(error=reply["error"], message=reply["message"])
         # The next candidates are thought about meanwhile, here: that is no other program's doing.
@@ -113,7 +140,7 @@ class LocalRunner:
         wanted = {"do": "compare", "mark": mark, "budget": self.budget, "rounds": 7}
         wanted["signatures"] = [one.signature for one in candidates]  # each with a workspace of its own size
         text = mark.join(one.ir_text for one in candidates)
-        reply = self._ask(task, candidates[0], wanted, text, self.reference_timeout)
+        reply = self._ask(task, candidates[0].target, wanted, text.encode(), self.reference_timeout)
         if reply.get("error"):
             return [Outcome(error=reply["error"], message=reply["message"])] * len(candidates)
         return [Outcome(tuple(costs)) for costs in reply["runs"]]
@@ -137,29 +164,31 @@ class LocalRunner:
         self.close()
 
     def _ask(
-        self, task: str, candidate: Candidate, fields: dict[str, Any], text: str, timeout: float
+        self, task: str, target: Target, fields: dict[str, Any], payload: bytes, timeout: float
     ) -> dict[str, Any]:
         if task not in self._known:
             reference, seed = self._references[task]
             wanted = {"do": "reference", "seed": seed, "task": task}
             wanted |= {"cold": list(reference.cold), "footprint": asdict(self.footprint)}
-            reply = self._request(reference, wanted, reference.ir_text, self.reference_timeout)
+            wanted |= {"signature": reference.signature}
+            text = reference.ir_text.encode()
+            reply = self._request(reference.target, wanted, text, self.reference_timeout)
             if reply.get("error"):
                 raise TvmliteError(f"task {task}: the reference failed: {reply['error']}: {reply['message']}")
             self._known.add(task)
-        return self._request(candidate, {**fields, "task": task}, text, timeout)
+        return self._request(target, {**fields, "task": task}, payload, timeout)
 
     def _request(
-        self, candidate: Candidate, fields: dict[str, Any], text: str, timeout: float
+        self, target: Target, fields: dict[str, Any], payload: bytes, timeout: float
     ) -> dict[str, Any]:
         """The worker's reply; the worker is gone if it tells of a timeout or a crash."""
-        fields |= {"target": str(candidate.target), "signature": candidate.signature}
+        fields |= {"target": str(target)}
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
         deadline = time.monotonic() + timeout
         try:
-            frames.send(process.stdin.fileno(), fields, text.encode(), deadline)
+            frames.send(process.stdin.fileno(), fields, payload, deadline)
             return frames.receive(process.stdout.fileno(), deadline)[0]
         except frames.TooLate:
             self.close()

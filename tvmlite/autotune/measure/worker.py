@@ -1,7 +1,7 @@
 """The process that runs candidates: ``python -m tvmlite.autotune.measure.worker``.
 
 What a candidate does to it, a crash, an endless loop, all of the memory, ends this process and not the
-tuner. It is given LLVM IR and numbers, nothing that is pickled or evaluated.
+tuner. It is given LLVM IR, loops as plain data and numbers, nothing that is pickled or evaluated.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import numpy as np
 from tvmlite.autotune.measure import frames
 from tvmlite.autotune.measure.cold import EVERYTHING, Footprint, further_arguments
 from tvmlite.autotune.measure.frames import NEXT_MODULE
+from tvmlite.autotune.measure.runner import Candidate
+from tvmlite.autotune.uncollected import uncollected
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import Signature
 from tvmlite.core.errors import TvmliteError
@@ -26,6 +28,7 @@ from tvmlite.runtime import threads, timing
 from tvmlite.runtime.compiled import CompiledFunction
 from tvmlite.runtime.tensor import empty_array
 from tvmlite.te.codegen import jit, process
+from tvmlite.te.loop import plain
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 5e-2}
 """How far an answer may be off, of the reference's value and again of its largest; integers not at all.
@@ -118,6 +121,8 @@ class Worker:
                 return self._reference(fields, payload.decode())
             case "measure":
                 return self._measure(fields, payload.decode())
+            case "build":
+                return self._build(fields, payload)
             case "compare":
                 return self._compare(fields, payload.decode())
             case other:
@@ -141,6 +146,16 @@ class Worker:
         footprint = Footprint(**fields["footprint"])
         self.tasks[fields["task"]] = _Task(arrays, expected, cold, footprint=footprint)
         return {}
+
+    def _build(self, fields: dict[str, Any], payload: bytes) -> dict[str, Any]:
+        """Make the code of a function, as the tuner would, and measure it."""
+        from tvmlite.autotune.build import candidate_of  # it knows of measuring itself
+
+        with uncollected():
+            made = candidate_of(plain.decode(payload), Target.parse(fields["target"]))
+        if not isinstance(made, Candidate):
+            return {"error": made.error, "message": made.message}
+        return self._measure({**fields, "signature": made.signature}, made.ir_text)
 
     def _measure(self, fields: dict[str, Any], ir_text: str) -> dict[str, Any]:
         task = self.tasks[fields["task"]]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
@@ -20,8 +21,7 @@ _BUDGET = 160
 _DEPTH = 14
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """What was told of an atom: numbers, and polynomials it is at least or at most.
 
     ``order`` grows with each binding: inner loops' variables, whose limits may mention outer ones, have
@@ -108,7 +108,7 @@ class Bounds:
             found = Interval(limit, None) if factor > 0 else Interval(None, limit)
             old = self._now.limits.get(atom, Limits())
             meet = iv.meet(old.interval, found)
-            self._now.limits[atom] = replace(old, interval=meet)
+            self._now.limits[atom] = old._replace(interval=meet)
             return
         self._now.facts = (*self._now.facts, poly)
         self._limit_factors(poly)
@@ -122,7 +122,7 @@ class Bounds:
         for atom in common:
             if self.atom(atom).low == 0:
                 old = self._now.limits.get(atom, Limits())
-                self._now.limits[atom] = replace(old, interval=iv.meet(old.interval, Interval(1, None)))
+                self._now.limits[atom] = old._replace(interval=iv.meet(old.interval, Interval(1, None)))
                 self._forget()
 
     def _limit_the_inmost(self, poly: Poly) -> None:
@@ -139,9 +139,9 @@ class Bounds:
         if any(atom in self.atoms[a].needs for m in rest for a in m):
             return
         if factor == 1:
-            limits[atom] = replace(old, lows=(*old.lows, p.scale(rest, -1)))
+            limits[atom] = old._replace(lows=(*old.lows, p.scale(rest, -1)))
         else:
-            limits[atom] = replace(old, highs=(*old.highs, rest))
+            limits[atom] = old._replace(highs=(*old.highs, rest))
 
     def value(self, atom: int) -> Poly | None:
         """What ``atom`` is, if only one value is possible."""

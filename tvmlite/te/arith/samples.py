@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tvmlite.te.arith import polynomial as p
 from tvmlite.te.arith.atoms import DIV, MAX, MIN, MOD, VAR, Atoms
@@ -18,8 +17,7 @@ _TRIES = 4
 """Variables that are moved, one at a time, to keep a point in what is assumed."""
 
 
-@dataclass(frozen=True, eq=False)
-class Point:
+class Point(NamedTuple):
     """Values by atom: given ones of variables and opaque atoms, computed ones of the others. ``habit``
     is what makes one point choose otherwise than the next."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
@@ -15,8 +15,7 @@ _WINDOWS = range(2, 5)
 """Strides that are loaded as that many whole vectors and shuffled."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where an access goes: ``index`` is the flat index of lane 0 (of every lane, if ``stride`` is None) less
     ``offset``; empty for 0.
 
@@ -306,7 +305,7 @@ def _store_masked(w: Writer, where: Place, raw: str, type_: str) -> None:
             picks = [*range(where.lanes), *([where.lanes] * spare)]
             mask = _shuffle(w, masks, mask, "zeroinitializer", picks)
             raw = _shuffle(w, type_, raw, "poison", picks)
-            where = replace(where, lanes=where.lanes + spare)
+            where = where._replace(lanes=where.lanes + spare)
             type_, masks = memory_type(w, where.buffer.dtype, where.lanes), vector("i1", where.lanes)
         raw = _fenced(w, raw, where, type_)
         address = _address(w, where, 0, inside=False)

@@ -1,0 +1,67 @@
+"""Loop IR as plain data: what comes back makes the same code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tvmlite import te
+from tvmlite.core.node import alike
+from tvmlite.core.target import Target
+from tvmlite.te.codegen import llvm
+from tvmlite.te.loop import ir, plain
+from tvmlite.te.loop.passes import legalize
+from tvmlite.te.lower import lower
+
+TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3")
+
+
+def _matmul(size: int) -> ir.Function:
+    """A tiled product whose tiles hang over the end."""
+    a, b = te.placeholder((size, 20), name="A"), te.placeholder((20, size), name="B")
+    k = te.reduce_axis((0, 20), name="k")
+    c = te.compute((size, size), lambda i, j: te.sum(a[i, k] * b[k, j], k), name="C")
+    d = te.compute((size, size), lambda i, j: te.exp(te.max(c[i, j], 0.5)), name="D")
+    s = te.create_schedule(d.op)
+    io, jo, ii, ji = s[d].tile(*d.op.axis, 4, 8)
+    s[d].unroll(ii)
+    s[d].vectorize(ji)
+    s[d].parallel(io)
+    s[c].compute_at(s[d], jo)
+    s[c].vectorize(s[c].op.axis[1])
+    s[c].pragma(s[c].op.axis[0], "auto_unroll_max_step", 16)
+    return lower(s, [a, b, d])
+
+
+def _open() -> ir.Function:
+    """A computation of an extent that is not known."""
+    n = te.var("n", "int64")
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n,), lambda i: te.if_then_else(i > 2, a[i] * 1.5, float("inf")), name="B")
+    s = te.create_schedule(b.op)
+    s[b].split(b.op.axis[0], factor=16)
+    return lower(s, [n, a, b])
+
+
+@pytest.mark.parametrize("function", [_matmul(32), _matmul(30), _open()], ids=["whole", "tails", "open"])
+def test_what_comes_back_makes_the_same_code(function: ir.Function) -> None:
+    back = plain.decode(plain.encode(function))
+
+    assert back is not function
+    assert str(back) == str(function)
+    assert llvm.generate(legalize(back, TARGET), TARGET) == llvm.generate(legalize(function, TARGET), TARGET)
+
+
+def test_what_is_shared_stays_shared() -> None:
+    function = _matmul(32)
+    back = plain.decode(plain.encode(function))
+
+    assert plain.encode(back) == plain.encode(function)
+    assert alike(back, function)
+
+
+def test_it_is_numbers_and_words() -> None:
+    rows = json.loads(plain.encode(_matmul(30)))
+
+    assert all(isinstance(row[0], int) for row in rows)

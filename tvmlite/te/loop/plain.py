@@ -1,0 +1,94 @@
+"""Functions of loop IR as plain data, for another process of ours: numbers, words and lists of them.
+
+What is shared stays shared, and a variable or buffer is one and the same wherever it stands: what comes back
+is legalised, and written as code, exactly as what was sent would be.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+from tvmlite.core.node import Node
+from tvmlite.te.expr import nodes
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.passes.simplify import take_as_simple
+
+_CLASSES = tuple(
+    sorted(
+        {
+            made
+            for module in (nodes, ir)
+            for made in vars(module).values()
+            if isinstance(made, type) and issubclass(made, Node) and dataclasses.is_dataclass(made)
+        },
+        key=lambda made: made.__name__,
+    )
+)
+_FIELDS: dict[type[Node], tuple[str, ...]] = {
+    made: tuple(one.name for one in dataclasses.fields(made) if one.init) for made in _CLASSES
+}
+_NUMBERS: dict[type[Node], int] = {made: number for number, made in enumerate(_CLASSES)}
+_KNOWN: tuple[Node, ...] = (ir.THREAD, ir.THREADS, ir.CAPACITY)
+"""Variables that are the same in every process."""
+
+_NODE, _NODES, _DATA = 0, 1, 2
+
+
+def encode(function: ir.Function) -> bytes:
+    """``function``, structured, as bytes that ``decode`` takes."""
+    places: dict[Node, int] = {node: place for place, node in enumerate(_KNOWN)}
+    rows: list[Any] = []
+    stack: list[Node] = [function]
+    while stack:
+        node = stack[-1]
+        if node in places:
+            stack.pop()
+            continue
+        values = [getattr(node, name) for name in _FIELDS[type(node)]]
+        waiting = [one for value in values for one in _inside(value) if one not in places]
+        if waiting:
+            stack += waiting[::-1]
+            continue
+        stack.pop()
+        rows.append([_NUMBERS[type(node)], *(_written(value, places) for value in values)])
+        places[node] = len(_KNOWN) + len(rows) - 1
+    return json.dumps(rows, separators=(",", ":")).encode()
+
+
+def decode(data: bytes) -> ir.Function:
+    """The function that ``encode`` wrote."""
+    made: list[Any] = list(_KNOWN)
+    for number, *fields in json.loads(data):
+        made.append(_CLASSES[number](*[_read(field, made) for field in fields]))
+    function = made[-1]
+    assert isinstance(function, ir.Function)
+    return take_as_simple(function)
+
+
+def _inside(value: Any) -> tuple[Node, ...]:
+    if isinstance(value, Node):
+        return (value,)
+    return value if type(value) is tuple and value and isinstance(value[0], Node) else ()
+
+
+def _written(value: Any, places: dict[Node, int]) -> list[Any]:
+    if isinstance(value, Node):
+        return [_NODE, places[value]]
+    if type(value) is tuple and value and isinstance(value[0], Node):
+        return [_NODES, *(places[one] for one in value)]
+    return [_DATA, value]
+
+
+def _read(field: list[Any], made: list[Any]) -> Any:
+    kind, *rest = field
+    if kind == _NODE:
+        return made[rest[0]]
+    if kind == _NODES:
+        return tuple([made[place] for place in rest])
+    return _tuples(rest[0])
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
