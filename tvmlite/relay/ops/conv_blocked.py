@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from tvmlite import te
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
-from tvmlite.relay.ops import windows
+from tvmlite.relay.ops import small_images, windows
 from tvmlite.relay.ops.common import fault, is_one, product_of, ravelled, unravelled
 from tvmlite.relay.ops.conv import (
     WEIGHT_LAYOUTS,
@@ -43,15 +42,6 @@ from tvmlite.te.intrin.words import half_of, word_of
 
 TILE_PAIRS = 16
 """The pairs of input channels that AMX's tiles multiply at once."""
-
-WIDE_BLOCK = 32
-"""The channels in a block for which small images are taken whole (``_Wide``): what AMX's tiles multiply."""
-
-NARROW = 12
-"""Rows of an image that are shorter than this leave a third of a tile register's 16 empty."""
-
-MOST_WIDE = 64
-"""The pixels that four registers hold."""
 
 
 def name_of(rank: int, depthwise: bool = False) -> str:
@@ -224,9 +214,10 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
         strides, dilation = windows.spatial(call, "strides", rank), windows.spatial(call, "dilation", rank)
         pointwise = rank > 1 and all(is_one(n) for n in (*kernel, *strides)) and not any(map(any, padding))
         words = paired and not lanes
-        wide = None if pointwise else _wide(call, data, kernel, shape)
+        takes_whole = paired and written_block(call, rank) > 0 and not pointwise
+        wide = small_images.wide(call, kernel, shape) if takes_whole else None
         if wide is not None:
-            source = _phases(call, data, wide)
+            source = small_images.phases(call, data, wide)
         else:
             source = (
                 _words(data, *padding) if words else windows.padded(data, *padding, 0, trailing=lanes > 0)
@@ -273,70 +264,6 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
         return converted(_laid_out(call, sums, shape, pointwise or wide is not None, rank, row), dtype)
 
     return compute
-
-
-@dataclass(frozen=True)
-class _Wide:
-    """The pixels of a small image of ``shape``, and between its rows some that nobody wants: ``row`` from one
-    row to the next. So all pixels of data that a place of the window reads stand evenly spaced, and fill
-    registers that rows of the image would not. Data has ``rows`` of them in each of its ``phases``.
-    """
-
-    shape: tuple[int, int]
-    row: int
-    rows: int
-    phases: tuple[int, int]
-
-    @property
-    def count(self) -> int:
-        """All pixels, up to the last that is wanted."""
-        return (self.shape[0] - 1) * self.row + self.shape[1]
-
-    def places(
-        self, pixel: Any, taps: Sequence[Any], strides: Sequence[int], dilation: Sequence[int]
-    ) -> list[Any]:
-        """Where, in the phases of data, ``pixel`` of the place ``taps`` of the window reads."""
-        (y, x), (down, along) = (tap * d for tap, d in zip(taps, dilation, strict=True)), strides
-        at = pixel + y // down * self.row + x // along
-        return [y % down, x % along, at // self.row, at % self.row]
-
-
-def _wide(call: Call, data: te.Tensor, kernel: Sequence[Any], shape: Shape) -> _Wide | None:
-    """How a convolution of channels in blocks of 32 pairs takes the pixels of a small image, all at once."""
-    if windows.block_of(call, "data_layout", len(kernel)) != WIDE_BLOCK or not is_paired(call):
-        return None
-    known = all(isinstance(n, int) for n in (*shape, *kernel))
-    if len(kernel) != 2 or not known or call["groups"] != 1 or not written_block(call, 2):
-        return None
-    height, width = shape
-    last = [
-        ((k - 1) * d, s)
-        for k, d, s in zip(
-            kernel, windows.spatial(call, "dilation", 2), windows.spatial(call, "strides", 2), strict=True
-        )
-    ]
-    (rows, row), phases = (
-        [n + far // s for n, (far, s) in zip(shape, last, strict=True)],
-        tuple(min(s, far + 1) for far, s in last),
-    )
-    made = _Wide((height, width), row, rows, phases)  # type: ignore[arg-type]
-    return made if width < NARROW and made.count <= MOST_WIDE else None
-
-
-def _phases(call: Call, data: te.Tensor, wide: _Wide) -> te.Tensor:
-    """``data`` padded, every so many-th pixel together: ``(n, c, y % stride, x % stride, y / stride..)``."""
-    (top, left), _ = windows.padding_of(call, 2)
-    down, along = windows.spatial(call, "strides", 2)
-    height, width = data.shape[2:4]
-
-    def element(n: Any, c: Any, py: Any, px: Any, y: Any, x: Any, lane: Any) -> e.Expr:
-        row, column = y * down + py - top, x * along + px - left
-        inside = e.all_of([row >= 0, row < height, column >= 0, column < width])
-        read = data[(n, c, row, column, lane)]
-        return e.Call("if_then_else", (inside, read, e.const(0, data.dtype)), data.dtype)
-
-    shape = (*data.shape[:2], *wide.phases, wide.rows, wide.row, data.shape[-1])
-    return te.compute(shape, element, name="phases", tag="pad")
 
 
 def _words(data: te.Tensor, begins: Sequence[int], ends: Sequence[int]) -> te.Tensor:
