@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tvmlite.core import dtype as dtypes
@@ -13,7 +13,7 @@ from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.schedule import Schedule
 from tvmlite.te.space.config import Config
-from tvmlite.te.stage import Stage
+from tvmlite.te.stage import INLINE, Stage
 from tvmlite.te.tensor import ComputeOp, Extent, IterVar, Operation, Tensor, TensorRead
 
 WORTH_THREADS = 300_000
@@ -32,6 +32,9 @@ class Group:
     outputs: tuple[Tensor, ...]
     target: Target
     config: Config
+    _inlined: dict[tuple[tuple[Operation, bool], ...], Schedule] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def stage(self, tensor: Tensor | Operation) -> Stage:
         """The stage that makes ``tensor``."""
@@ -80,9 +83,18 @@ class Group:
 
     def formula(self, tensor: Tensor | Operation) -> ComputeOp:
         """The operation of ``tensor`` as it will be once inlined stages are gone."""
-        op = self.schedule.normalize()[tensor].op
+        op = self.inlined()[tensor].op
         assert isinstance(op, ComputeOp)
         return op
+
+    def inlined(self) -> Schedule:
+        """The schedule without inlined stages, for their readers' formulas, which take long to put together:
+        the same until a stage is inlined, added or replaced."""
+        state = tuple((stage.op, stage.attach_type == INLINE) for stage in self.schedule.stages)
+        if state not in self._inlined:
+            self._inlined.clear()
+            self._inlined[state] = self.schedule.normalize()
+        return self._inlined[state]
 
 
 Template: TypeAlias = Callable[[Group], None]

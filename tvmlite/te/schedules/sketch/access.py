@@ -28,7 +28,7 @@ def reads_of(op: ComputeOp) -> list[TensorRead]:
 
 def reads_by_formula(group: Group, op: ComputeOp) -> list[TensorRead]:
     """What ``op`` reads once inlined stages are gone, as reads of the schedule's present tensors."""
-    made = group.schedule.normalize()
+    made = group.inlined()
     present = {made[stage.op].op: stage.op for stage in group.schedule.stages if stage.attach_type != INLINE}
     formula = made[op].op
     assert isinstance(formula, ComputeOp)
@@ -165,7 +165,7 @@ class Fused:
 def correspondence(group: Group, anchor: ComputeOp, host: Tensor) -> list[Digit | Fused] | None:
     """For each data axis of ``anchor`` what it is of the axes of ``host``, which reads one element of it for
     one of its own; None if it does not."""
-    schedule = group.schedule.normalize()
+    schedule = group.inlined()
     made = schedule[anchor].op
     reader = schedule[host].op
     assert isinstance(reader, ComputeOp)
