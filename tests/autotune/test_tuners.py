@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_up_tuning import small_matmul
 
 from tvmlite import autotune, te
+from tvmlite.autotune.build import Lowered
 from tvmlite.autotune.features import KnobFeatures
-from tvmlite.autotune.learner import HARDLY, ROUNDS, TUNERS
+from tvmlite.autotune.learner import HARDLY, MOST_NODES, ROUNDS, TUNERS
 from tvmlite.autotune.loop_features import NAMES
+from tvmlite.autotune.measure import Outcome
 from tvmlite.autotune.model import CostModel
 from tvmlite.autotune.search import most_promising
 from tvmlite.autotune.tuners import Tuner
 from tvmlite.core.errors import InputError, UnsupportedError
-from tvmlite.te.space import ConfigSpace, Task
+from tvmlite.te.space import ConfigEntity, ConfigSpace, Task
 
 
 def speed(task: Task, number: int) -> float:
@@ -127,6 +131,34 @@ def test_before_the_first_batch_more_is_looked_at_as_long_as_better_turns_up(
     tuner.propose(1)
 
     assert len(looked) == rounds
+
+
+def test_of_long_formulas_fewer_candidates_are_looked_at(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is said to be a fifth of all that may be looked at: three at random are more than half of it."""
+    long = TUNERS["xgboost"](task, 3)
+    make = long.builder.lowered
+
+    def lowered(config: ConfigEntity) -> Lowered | Outcome:
+        made = make(config)
+        return replace(made, nodes=MOST_NODES // 5) if isinstance(made, Lowered) else made
+
+    monkeypatch.setattr(long.builder, "lowered", lowered)
+    proposed = long.propose(4)
+
+    assert len(proposed) == 4
+    assert len(looked_at(long)) <= 2 * long.batch < len(looked_at(short(task)))
+
+
+def short(task: Task) -> Tuner:
+    """A tuner that has looked around for its first batch."""
+    tuner = TUNERS["xgboost"](task, 3)
+    tuner.propose(4)
+    return tuner
+
+
+def looked_at(tuner: Tuner) -> list[object]:
+    """The candidates that were lowered."""
+    return list(tuner.builder._kept)
 
 
 def test_words_of_a_knob_are_told_apart_and_numbers_keep_their_order() -> None:

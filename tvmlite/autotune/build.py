@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tvmlite.autotune.measure import Candidate, Outcome
 from tvmlite.autotune.measure.frames import NEXT_MODULE
 from tvmlite.core.errors import TvmliteError, UnsupportedError
+from tvmlite.core.node import reachable
 from tvmlite.core.target import Target
 from tvmlite.te.codegen import llvm, packed, process
 from tvmlite.te.loop import ir as loop
@@ -28,10 +29,11 @@ KEPT = 256
 
 @dataclass(frozen=True)
 class Lowered:
-    """A candidate's loops and the primitives that made them."""
+    """A candidate's loops, of so many ``nodes``, and the primitives that made them."""
 
     function: loop.Function
     trace: tuple[str, ...]
+    nodes: int
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Builder:
         size = unrolled_size(function, self.task.target.lanes("float32"))
         if size > LONGEST_BODY:
             return Outcome(error="refused", message=f"{size} stores once unrolled, at most {LONGEST_BODY}")
-        return Lowered(function, tuple(map(str, schedule.trace)))
+        return Lowered(function, tuple(map(str, schedule.trace)), len(reachable(function.body)))
 
 
 def candidate_of(lowered: loop.Function, target: Target) -> Candidate | Outcome:

@@ -39,6 +39,13 @@ batch is thought hardly better for it."""
 HARDLY = 0.03
 """By what power of two."""
 
+MOST_NODES = 80_000
+"""Of loops and formulas that are looked at for that, and half as many at random: formulas of hundreds of
+terms, as Winograd's, take thirty times as long to lower as those of other kernels."""
+
+FEW_NODES = 1_000
+"""Of one candidate; where they have more, fewer are lowered while a batch is measured."""
+
 LOWERED = 20
 """How many those are, and how many more are lowered while a batch is measured; half are like the best."""
 
@@ -86,6 +93,7 @@ class XGBTuner(Tuner):
         self._priors: dict[int, float] = {}
         self._kinds: dict[int, bytes] = {}
         self._refused: dict[int, None] = {}
+        self._nodes = 0
 
     def ponder(self) -> None:
         """Lower what the model of knobs thinks best."""
@@ -101,9 +109,11 @@ class XGBTuner(Tuner):
         def score(some: np.ndarray) -> np.ndarray:
             return of_knobs.predict(self.knobs(some))
 
-        near = self._varied(LOWERED // 2, score)
+        mean = self._nodes / len(self._rows)
+        count = max(int(LOWERED * min(1.0, FEW_NODES / mean)), self.batch)
+        near = self._varied(count // 2, score)
         taken = {*self._rows, *self._refused, *near}
-        best = most_promising(self.space, score, LOWERED - len(near), taken, ordered, self.generator)
+        best = most_promising(self.space, score, count - len(near), taken, ordered, self.generator)
         self._lower([*near, *best])
 
     def prediction(self, index: int) -> float | None:
@@ -140,12 +150,15 @@ class XGBTuner(Tuner):
 
     def _begin(self) -> None:
         """Lower what may be worth to be measured first."""
-        self._lower(self._fresh(POOL))
+        pool = self._fresh(POOL)
+        while pool and self._nodes < MOST_NODES // 2:
+            self._lower(pool[: self.batch])
+            pool = pool[self.batch :]
         before = -np.inf
         for _ in range(ROUNDS):
             self.ponder()
             hope = float(np.mean(np.sort(self._scored()[1])[-self.batch :]))
-            if hope < before + HARDLY:
+            if hope < before + HARDLY or self._nodes > MOST_NODES:
                 break
             before = hope
 
@@ -217,6 +230,7 @@ class XGBTuner(Tuner):
             if isinstance(lowered, Lowered):
                 row = loop_features(lowered.function, self.task.target, self.task.flop)
                 self._rows[number], self._kinds[number] = row, row[_TILE].tobytes()
+                self._nodes += lowered.nodes
                 made.append(number)
             else:
                 self._refused[number] = None
