@@ -347,3 +347,17 @@ def test_what_is_cut_off_to_0_has_no_sign() -> None:
     for between in ("int64", "int32", "uint8"):
         b = te.compute((8,), lambda i, to=between: te.rsqrt(a[i].astype(to).astype("float32")), name="B")
         check(te.create_schedule(b.op), data="normal", seed=2)
+
+
+def test_the_largest_of_some_comparisons_is_compiled() -> None:
+    """LLVM 22 ended the process where it laid comparisons side by side, one of which had become a shift."""
+    a = te.placeholder((5, 6), "int32", name="A")
+    k, j = te.reduce_axis((0, 5), name="k"), te.reduce_axis((0, 6), name="j")
+    for reducer in (te.max, te.min):
+        b = te.compute(
+            (), lambda r=reducer: r((a[k, j] < te.convert(k) % 3).astype("int32"), axis=[k, j]), name="B"
+        )
+        s = te.create_schedule(b.op)
+        _, inner = s[b].split(j, factor=3, tail="shrink")
+        s[b].loop_partition(inner, [1, 2])
+        check(s, data="normal", seed=61, target="llvm -mcpu=haswell")

@@ -28,7 +28,10 @@ from tvmlite.te.codegen.cache import cache_in, key_of
 from tvmlite.te.codegen.llvm_text import EXPLICIT
 
 Kind = Literal["object", "assembly", "ir"]
-_PIPELINE = "few passes for explicit modules, else O3; SLP where no vector is stored, SLP and LV where right"
+_PIPELINE = "few passes for explicit modules, else O3; SLP where no vector is stored, SLP and LV where they are right"
+_EXTREME = re.compile(r"call \w+ @llvm\.[su](max|min)\.")
+"""The larger or smaller of two ints."""
+
 _VECTOR = re.compile(r"<(\d+) x ")
 _library_numbers = itertools.count()
 _lock = threading.Lock()
@@ -192,10 +195,13 @@ def _may_go_side_by_side(ir_text: str) -> bool:
     """Whether LLVM may search for statements that side by side make a vector: it costs a tenth of all the
     time, and what already works on vectors was arranged so on purpose.
 
-    LLVM 22 then takes ``uitofp i64 (sext i32 x)`` for ``uitofp i32 x``, which loses the sign: modules that
-    have both are left as they are.
+    LLVM 22 then takes ``uitofp i64 (sext i32 x)`` for ``uitofp i32 x``, which loses the sign, and ends the
+    process on the largest or least of some comparisons as numbers, of which one became a shift: modules that
+    have both parts of either are left as they are.
     """
-    return "store <" not in ir_text and not ("= uitofp " in ir_text and "= sext " in ir_text)
+    if "store <" in ir_text or ("= uitofp " in ir_text and "= sext " in ir_text):
+        return False
+    return not ("= zext i1 " in ir_text and _EXTREME.search(ir_text))
 
 
 def _has_odd_vectors(ir_text: str) -> bool:
