@@ -28,7 +28,7 @@ from tvmlite.te.codegen.cache import cache_in, key_of
 from tvmlite.te.codegen.llvm_text import EXPLICIT
 
 Kind = Literal["object", "assembly", "ir"]
-_PIPELINE = "few passes for explicit modules, else O3; SLP where no vector is stored, SLP and LV where they are right"
+_PIPELINE = "few passes for explicit modules, else O3; SLP where no vector is stored; SLP, LV where right"
 _EXTREME = re.compile(r"call \w+ @llvm\.[su](max|min)\.")
 """The larger or smaller of two ints."""
 
