@@ -54,7 +54,7 @@ BARS = {
 ``--error-bound 1e-4``."""
 
 COPIES = 3
-"""Of each library. Copies differ in where their weights lie: by 10% where those nearly fill a cache."""
+"""Of each library. Copies differ in where weights lie, which matters where those nearly fill a cache."""
 
 HEAD = (
     f"{'model':20} {'budget':>6} threads   replaced    untuned      tuned  onnxruntime   openvino  "

@@ -75,8 +75,8 @@ class Turns:
     @property
     def is_better(self) -> bool:
         """Whether ``after`` is quicker beyond doubt: where there are copies, each of its than each of
-        ``before``. Two copies of one library have been seen to differ by 10%, beyond doubt, where the
-        weights nearly fill a cache, for which then it matters where they lie."""
+        ``before``. Two copies of one library differ, beyond doubt, where the weights nearly fill a cache, for
+        which then it matters where they lie."""
         befores, afters = zip(*self._pairs, strict=True)
         each = itertools.product(befores, afters)
         return all(timing.interval(ratios(*pair, self._libraries))[1] < 1 for pair in each)

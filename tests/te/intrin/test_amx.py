@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -19,8 +20,6 @@ from tvmlite.te.intrin import amx
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.passes.permit import REFUSED, permit
-
-ml_dtypes = pytest.importorskip("ml_dtypes")
 
 WITH_TILES = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=sapphirerapids"
 WITHOUT = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver5"
@@ -189,7 +188,6 @@ def test_a_native_target_has_no_tiles_where_the_system_refuses(monkeypatch: pyte
 
 @needs_tiles
 def test_a_program_in_c_needs_no_permission_of_its_own(tmp_path: Path) -> None:
-    pytest.importorskip("cffi")
     from shutil import which
 
     if which("cc") is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -14,8 +15,6 @@ from tvmlite.relay import tasks
 from tvmlite.te.intrin import amx
 from tvmlite.te.schedules.tiles import Tile, tiles_of
 from tvmlite.te.space import ConfigEntity, Task
-
-ml_dtypes = pytest.importorskip("ml_dtypes")
 
 WITH_TILES = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=sapphirerapids"
 WITHOUT = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver5"

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.autotune.build import candidate_of
 from tvmlite.autotune.measure import frames
 from tvmlite.autotune.measure.cold import EVERYTHING, Footprint, further_arguments
 from tvmlite.autotune.measure.frames import NEXT_MODULE
@@ -149,8 +150,6 @@ class Worker:
 
     def _build(self, fields: dict[str, Any], payload: bytes) -> dict[str, Any]:
         """Make the code of a function, as the tuner would, and measure it."""
-        from tvmlite.autotune.build import candidate_of  # it knows of measuring itself
-
         with uncollected():
             made = candidate_of(plain.decode(payload), Target.parse(fields["target"]))
         if not isinstance(made, Candidate):

@@ -38,9 +38,10 @@ from tvmlite.relay.ops.conv import (
 from tvmlite.relay.types import Shape, TensorType, same_dim, same_shape, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
+from tvmlite.te.intrin import amx
 from tvmlite.te.intrin.words import half_of, word_of
 
-TILE_PAIRS = 16
+TILE_PAIRS = amx.DEPTH // 2
 """The pairs of input channels that AMX's tiles multiply at once."""
 
 

@@ -11,8 +11,9 @@ from tvmlite.relay.ir import Call
 from tvmlite.relay.ops import windows
 from tvmlite.relay.types import Shape
 from tvmlite.te import expr as e
+from tvmlite.te.intrin import amx
 
-WIDE_BLOCK = 32
+WIDE_BLOCK = amx.DEPTH
 """The channels in a block for which small images are taken whole (``Wide``): what AMX's tiles multiply."""
 
 NARROW = 12

@@ -17,11 +17,13 @@ from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import fault, tensors
 from tvmlite.relay.types import TensorType, show_shape
 from tvmlite.te import expr as e
+from tvmlite.te.intrin import amx
+from tvmlite.te.schedules.injective import STRIP
 
-PLACES = 8
+PLACES = STRIP
 """The places of a row of a window that a strip has for each channel."""
 
-CHANNELS = 4
+CHANNELS = amx.DEPTH // PLACES
 """The most channels: all strips of a place are one block of 32 channels."""
 
 

@@ -65,11 +65,6 @@ class Const(Expr):
     dtype: str
     lanes: int = 1
 
-    def __init__(self, value: int | float, dtype: str, lanes: int = 1) -> None:
-        _set(self, "value", value)
-        _set(self, "dtype", dtype)
-        _set(self, "lanes", lanes)
-
     def children(self) -> tuple[()]:
         return ()
 
@@ -313,11 +308,8 @@ class Ramp(Expr):
     dtype: str = field(init=False)
     children_in: ClassVar[tuple[str, ...]] = ("base", "stride")
 
-    def __init__(self, base: Expr, stride: Expr, lanes: int) -> None:
-        _set(self, "base", base)
-        _set(self, "stride", stride)
-        _set(self, "lanes", lanes)
-        _set(self, "dtype", base.dtype)
+    def __post_init__(self) -> None:
+        _set(self, "dtype", self.base.dtype)
 
     def children(self) -> tuple[Expr, Expr]:
         return self.base, self.stride

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvmlite.te.schedules.group import Group, extent_of, product, work_of, worth_threads
-from tvmlite.te.schedules.injective import elementwise_loops
+from tvmlite.te.schedules.injective import elementwise_loops, finish
 from tvmlite.te.schedules.tile import MOST_ROWS, MOST_TAIL, tail_of, waste
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
@@ -52,9 +52,7 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
     config.define_knob("unrolled", _unrolled(axes))
     config.suggest("unrolled", OptionChoice(min(_unrolled(axes)[0], 1) if pads else _unrolled(axes)[0]))
     _slide(group.stage(sums), stage, place, pads, config["unrolled"].val)
-    for tensor in group.outputs:
-        if tensor is not host:
-            elementwise_loops(group, tensor)
+    finish(group, host)
 
 
 def _padding(group: Group, anchor: ComputeOp) -> list[Stage]:

@@ -17,7 +17,7 @@ from tvmlite.te.schedules.group import (
     work_of,
     worth_threads,
 )
-from tvmlite.te.schedules.injective import elementwise_loops
+from tvmlite.te.schedules.injective import elementwise_loops, finish
 from tvmlite.te.schedules.nest import AHEAD, shared_out, whole_steps
 from tvmlite.te.schedules.sliding import sliding
 from tvmlite.te.schedules.tile import (
@@ -33,7 +33,7 @@ from tvmlite.te.schedules.tiles import tiled_convolution
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.stage_base import GUARD
-from tvmlite.te.tensor import ComputeOp, IterVar, PlaceholderOp, Tensor
+from tvmlite.te.tensor import ComputeOp, IterVar, PlaceholderOp
 
 MOST_PANEL = 384 << 10
 """Bytes of a panel of weights of which the next is fetched ahead: both, and data, share the second cache."""
@@ -254,13 +254,6 @@ def _unrolled_taps(taps: Sequence[IterVar]) -> list[int]:
         if extent > 1:
             found.append(count)
     return found
-
-
-def finish(group: Group, host: Tensor) -> None:
-    """The outputs besides the host read it, or other outputs: loops of their own."""
-    for tensor in group.outputs:
-        if tensor is not host:
-            elementwise_loops(group, tensor)
 
 
 def plain(group: Group, anchor: ComputeOp) -> None:

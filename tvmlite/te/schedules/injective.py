@@ -61,6 +61,13 @@ def strips(group: Group) -> None:
             stage.parallel(rows)
 
 
+def finish(group: Group, host: Tensor) -> None:
+    """The outputs besides ``host`` read it, or other outputs: loops of their own."""
+    for tensor in group.outputs:
+        if tensor is not host:
+            elementwise_loops(group, tensor)
+
+
 def elementwise_loops(group: Group, tensor: Tensor) -> None:
     """Loops for a stage without a reduction that stands on its own."""
     stage = group.stage(tensor)

@@ -15,8 +15,8 @@ from tvmlite.te.schedules.group import (
     work_of,
     worth_threads,
 )
-from tvmlite.te.schedules.injective import elementwise_loops
-from tvmlite.te.schedules.nest import AHEAD, shared_out, whole_steps
+from tvmlite.te.schedules.injective import elementwise_loops, finish
+from tvmlite.te.schedules.nest import AHEAD, ENOUGH_CHUNKS, shared_out, whole_steps
 from tvmlite.te.schedules.tile import FMA_PER_CYCLE, LATENCY, RegisterTile, candidates, tail_of, tile_for
 from tvmlite.te.schedules.tiles import tiled_product
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
@@ -40,9 +40,6 @@ MOST_AHEAD = 8
 STEPS_PER_COUNT = 2
 """Steps a turn takes on Intel's processors, where a loop's counters and its branch take ports that
 multiply-adds need too: an encoder's products gained 4 %, with four no more than that, with eight nothing."""
-
-ENOUGH_CHUNKS = 8
-"""A parallel loop of fewer iterations takes in the loop over row tiles as well."""
 
 
 def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int) -> int:
@@ -116,9 +113,7 @@ def matrix_product(group: Group) -> None:
         in_parts(group, anchor, stage, tile, depth, at_once, ahead)
     else:
         _in_one(group, anchor, stage, place, tile, packs)
-    for tensor in group.outputs:
-        if tensor is not host:
-            elementwise_loops(group, tensor)
+    finish(group, host)
 
 
 def _depth(group: Group, anchor: ComputeOp, parallel: bool) -> int:

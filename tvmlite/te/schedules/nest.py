@@ -9,6 +9,9 @@ from tvmlite.te.space.choices import OptionChoice, ReorderChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import IterVar
 
+ENOUGH_CHUNKS = 8
+"""A parallel loop of fewer iterations takes in the loop over row tiles as well."""
+
 PANELS = (1, 2, 4, 8, 16)
 """How many tiles a panel may be long."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvmlite.te.schedules.blocks import UNROLLED_WINDOW, blocks
 from tvmlite.te.schedules.group import Group, extent_of, product, template, work_of, worth_threads
-from tvmlite.te.schedules.injective import ENOUGH_CHUNKS, elementwise_loops, vectorize
+from tvmlite.te.schedules.injective import ENOUGH_CHUNKS, elementwise_loops, finish, vectorize
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar
 
@@ -51,9 +51,7 @@ def sliding(group: Group, anchor: ComputeOp) -> None:
         if parallel:
             stage.parallel(plane)
     _slide(group.stage(sums), stage, place)
-    for tensor in group.outputs:
-        if tensor is not host:
-            elementwise_loops(group, tensor)
+    finish(group, host)
 
 
 def _vector(stage: Stage, axes: list[IterVar], lanes: int) -> tuple[list[IterVar], IterVar]:

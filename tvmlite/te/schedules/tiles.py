@@ -17,11 +17,11 @@ from tvmlite.te.schedules.group import (
     work_of,
     worth_threads,
 )
-from tvmlite.te.schedules.injective import elementwise_loops
-from tvmlite.te.schedules.nest import STEPS, shared_out
+from tvmlite.te.schedules.injective import elementwise_loops, finish
+from tvmlite.te.schedules.nest import ENOUGH_CHUNKS, STEPS, shared_out
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
+from tvmlite.te.tensor import ComputeOp, IterVar
 
 LATENCY = 30
 """Cycles from a product to the next on the same sums, besides one a row."""
@@ -31,9 +31,6 @@ LINE = 0.25
 
 LEAST_ROWS = 6
 """Tiles of fewer rows are no quicker than vectors."""
-
-ENOUGH_CHUNKS = 8
-"""A parallel loop of fewer iterations takes in the loop over row tiles as well."""
 
 NEAR_BYTES = 48 << 10
 """Weights of a pointwise convolution that stay in the first cache, so that data is read but once."""
@@ -152,7 +149,7 @@ def tiled_product(group: Group, anchor: ComputeOp) -> bool:
     turn, inside = _steps(group, computed, turn, (extent_of(k) or 0) // (amx.DEPTH // 2))
     computed.reorder(turn, *inside, row, outer, lane, step, pair)
     computed.tensorize(row, amx.product_bfloat16_float32(tile.each, tile.columns))
-    _others(group, host)
+    finish(group, host)
     return True
 
 
@@ -227,7 +224,7 @@ def tiled_convolution(group: Group, anchor: ComputeOp) -> bool:
     computed.reorder(batch, turn, *taps, *inside, block, *spatial, lane, step, pair)
     form = amx.IMAGES if tile.images > 1 else amx.PIXELS
     computed.tensorize(block, amx.product_bfloat16_float32(tile.each, tile.columns, form))
-    _others(group, host)
+    finish(group, host)
     return True
 
 
@@ -235,10 +232,3 @@ def _weights(anchor: ComputeOp) -> int:
     """The bytes of the weights of ``anchor``."""
     weight = anchor.inputs[-1]
     return (product(map(number, weight.shape)) or 0) * dtypes.bytes_of(weight.dtype)
-
-
-def _others(group: Group, host: Tensor) -> None:
-    """The outputs besides the host read it, or other outputs: loops of their own."""
-    for tensor in group.outputs:
-        if tensor is not host:
-            elementwise_loops(group, tensor)

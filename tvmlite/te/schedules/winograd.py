@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tvmlite.te.schedules.group import Group, extent_of, product, template, work_of, worth_threads
-from tvmlite.te.schedules.injective import elementwise_loops
+from tvmlite.te.schedules.injective import finish
 from tvmlite.te.schedules.tile import MANY, RegisterTile, candidates, step_cycles
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
@@ -80,9 +80,7 @@ def winograd(group: Group) -> None:
     _transform(group.stage(parts.back), stage, inner)
     _multiply(group, parts.products, group.stage(sums), stage, channels, tile.rows)
     _go_there(group, parts, stage, place)
-    for tensor in group.outputs:
-        if tensor is not host:
-            elementwise_loops(group, tensor)
+    finish(group, host)
 
 
 def _tile(group: Group, products: ComputeOp) -> RegisterTile:
