@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tvmlite.core.errors import TvmliteError
+from tvmlite.core.node import reachable
 from tvmlite.core.target import Target
 from tvmlite.relay.dims import dim
 from tvmlite.relay.entry import KernelInterface
@@ -70,7 +71,8 @@ def legal_kernel(task: KernelTask, target: Target) -> loop.Function:
 
 def interface_of(task: KernelTask, function: loop.Function) -> KernelInterface:
     """What a caller of the kernel must know."""
-    return KernelInterface(task.symbol, dimensions(task.plain), function.workspace, function.messages)
+    sweeps = any(isinstance(node, loop.For) and node.is_swept for node in reachable(function.body))
+    return KernelInterface(task.symbol, dimensions(task.plain), function.workspace, function.messages, sweeps)
 
 
 def interfaces_of(
@@ -90,6 +92,7 @@ def _encode(interface: KernelInterface) -> dict[str, Any]:
         "sizes": [size.name for size in interface.sizes if isinstance(size, e.Var)],
         "workspace": None if interface.workspace is None else _encode_expr(interface.workspace),
         "messages": list(interface.messages),
+        "sweeps": interface.sweeps,
     }
 
 
@@ -100,6 +103,7 @@ def _decode(fields: dict[str, Any]) -> KernelInterface:
         tuple(dim(name) for name in fields["sizes"]),
         None if workspace is None else _decode_expr(workspace),
         tuple(fields["messages"]),
+        fields["sweeps"],
     )
 
 

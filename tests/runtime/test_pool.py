@@ -118,6 +118,73 @@ def test_a_thread_that_is_done_takes_what_is_left_of_others_shares(library: ctyp
     assert met.sum() == 11
 
 
+def swept(library: ctypes.CDLL, extent: int, code_at: int = -1) -> tuple[list[tuple[int, int, int]], int]:
+    """The pieces of a sweep, (begin, end, thread), as they were taken; and what it returned."""
+    pieces: list[tuple[int, int, int]] = []
+
+    @BODY
+    def body(_: int, begin: int, end: int, thread: int) -> int:
+        pieces.append((begin, end, thread))
+        return 7 if begin <= code_at < end else 0
+
+    code = library.tvmlite_sweep(body, None, ctypes.c_int64(extent))
+    return pieces, code
+
+
+def next_run(library: ctypes.CDLL, runs: ctypes.c_uint32) -> bool:
+    """Begin a run; whether sweeps go backwards in it."""
+    library.tvmlite_next_run(ctypes.byref(runs))
+    return runs.value % 2 == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("extent", [0, 1, 2, 7, 40, 1000])
+def test_a_sweep_meets_every_index_once_either_way(library: ctypes.CDLL, threads: int, extent: int) -> None:
+    library.tvmlite_set_num_threads(threads)
+    runs = ctypes.c_uint32(0)
+    for _ in range(4):
+        next_run(library, runs)
+        pieces, code = swept(library, extent)
+        assert code == 0
+        met = np.zeros(extent, np.int64)
+        for begin, end, _thread in pieces:
+            met[begin:end] += 1
+        assert (met == 1).all()
+    assert runs.value == 4
+
+
+def test_one_thread_sweeps_from_the_end_in_every_second_run(library: ctypes.CDLL) -> None:
+    library.tvmlite_set_num_threads(1)
+    runs = ctypes.c_uint32(0)
+    assert next_run(library, runs)
+    backwards = [begin for begin, _, _ in swept(library, 1000)[0]]
+    assert backwards == sorted(backwards, reverse=True)
+    assert len(backwards) > 1
+    assert not next_run(library, runs)
+    assert swept(library, 1000)[0] == [(0, 1000, 0)]
+    assert [piece[:2] for piece in swept(library, 1000)[0]] == [(0, 1000)]
+    assert run(library, 10)[1] == 0  # other loops have one direction
+
+
+def test_each_thread_sweeps_its_own_share(library: ctypes.CDLL) -> None:
+    library.tvmlite_set_num_threads(2)
+    runs, shares = ctypes.c_uint32(0), {0: range(20), 1: range(20, 40)}
+    for _ in range(50):
+        backwards = next_run(library, runs)
+        pieces, _code = swept(library, 40)
+        for thread, share in shares.items():
+            own = [begin for begin, _, taker in pieces if taker == thread and begin in share]
+            assert own == sorted(own, reverse=backwards)
+
+
+def test_a_sweep_backwards_stops_at_the_first_code(library: ctypes.CDLL) -> None:
+    library.tvmlite_set_num_threads(1)
+    next_run(library, ctypes.c_uint32(0))
+    pieces, code = swept(library, 16, code_at=13)
+    assert code == 7
+    assert [begin for begin, _, _ in pieces] == [15, 14, 13]
+
+
 def test_nested_loops_run_serially(library: ctypes.CDLL) -> None:
     library.tvmlite_set_num_threads(2)
     counts: list[int] = []

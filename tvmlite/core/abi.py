@@ -29,8 +29,10 @@ the extents of all inputs and outputs (that are passed), in order, and then the 
 
 Parallel loops call ``int32_t tvmlite_parallel_for(body, closure, extent)`` with
 ``int32_t body(void *closure, int64_t begin, int64_t end, int64_t thread)``, where ``thread`` is in
-``[0, threads)``; the first non-zero return wins. Entries call ``int64_t tvmlite_now(void)``, a
-monotonic clock in nanoseconds, when profiling. Both are part of the thread pool's source.
+``[0, threads)``; the first non-zero return wins. Those that read much, run after run, call ``tvmlite_sweep``
+instead, which takes every second run from the end; an entry with such kernels counts its runs by
+``void tvmlite_next_run(uint32_t *runs)``. Entries call ``int64_t tvmlite_now(void)``, a
+monotonic clock in nanoseconds, when profiling. All are part of the thread pool's source.
 
 Constants of a model live in one blob, the external symbol ``NAME_constants``, aligned to 64 bytes.
 """
@@ -50,6 +52,8 @@ WORKSPACE_ALIGNMENT = 64
 LONGEST_NAME = 128
 """Characters of a parameter's name that are kept: compilers need not tell apart names of any length."""
 PARALLEL_FOR = "tvmlite_parallel_for"
+SWEEP = "tvmlite_sweep"
+NEXT_RUN = "tvmlite_next_run"
 NOW = "tvmlite_now"
 
 TOO_SMALL = "the workspace is too small; told[0] has the bytes that are needed"

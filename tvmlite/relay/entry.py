@@ -32,19 +32,21 @@ from tvmlite.te.loop.overflow import or_overflow
 class KernelInterface:
     """What a caller of a kernel must know: its symbol and what it takes besides buffers.
 
-    ``sizes`` are passed after the buffers; ``workspace`` is in bytes, None where it takes none.
+    ``sizes`` are passed after the buffers; ``workspace`` is in bytes, None where it takes none. ``sweeps``:
+    it goes one way in one run and the other way in the next (``loop.SWEEP``).
     """
 
     symbol: str
     sizes: tuple[e.Expr, ...]
     workspace: e.Expr | None
     messages: tuple[str, ...]
+    sweeps: bool = False
 
     def at(self, extents: dict[e.SizeVar, e.Expr]) -> KernelInterface:
         """The same where the kernel's dimensions have these values."""
         sizes = tuple(substitute(size, extents) for size in self.sizes)
         workspace = None if self.workspace is None else substitute(self.workspace, extents)
-        return KernelInterface(self.symbol, sizes, workspace, self.messages)
+        return KernelInterface(self.symbol, sizes, workspace, self.messages, self.sweeps)
 
 
 def build_entry(
@@ -62,6 +64,7 @@ def build_entry(
     places = Places(main, root, output_names(module, len(slots_of(main.body))))
     statements = _Statements(places, kernels, root)
     body = statements.body()
+    called = [kernels[run.call.op] for run in statements.runs if isinstance(run.call.op, Function)]
     function = loop.Function(
         name,
         (*places.inputs, *(one for one in places.outputs if one.scope == "param")),
@@ -70,8 +73,9 @@ def build_entry(
         body,
         statements.workspace(),
         tuple(statements.messages),
-        tuple(kernels[run.call.op].symbol for run in statements.runs if isinstance(run.call.op, Function)),
+        tuple(one.symbol for one in called),
         told=places.told,
+        counts_runs=any(one.sweeps for one in called),
     )
     return function, places.constants
 

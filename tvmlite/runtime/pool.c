@@ -23,6 +23,11 @@ typedef int32_t (*tvmlite_body)(void *closure, int64_t begin, int64_t end, int64
 /* body(closure, begin, end, thread) over pieces of 0 .. extent - 1, thread in [0, threads);
  * the first non-zero return is returned, and pieces not begun by then are left out. */
 int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent);
+/* The same, for what reads more than a cache holds, run after run: in every second run each thread takes its
+ * share from the end, where the cache still has what the run before read last. */
+int32_t tvmlite_sweep(tvmlite_body body, void *closure, int64_t extent);
+/* A run begins, and decides which way loops that sweep go; *runs is the caller's, and counts its runs. */
+void tvmlite_next_run(uint32_t *runs);
 /* Nanoseconds of a clock that never goes back. */
 int64_t tvmlite_now(void);
 /* How many threads a loop may use, the caller among them; 0 or less: the default. */
@@ -46,10 +51,36 @@ int64_t tvmlite_now(void) {
 #endif
 }
 
+enum { PIECES = 16 };
+
+/* Where the piece of this number begins, of `count` that 0 .. extent - 1 is cut into. */
+static int64_t begin_of(int64_t piece, int64_t count, int64_t extent) {
+    int64_t longer = extent % count;
+    return piece * (extent / count) + (piece < longer ? piece : longer);
+}
+
+/* A whole loop on one thread; backwards, piece by piece from the last. */
+static int32_t run_alone(tvmlite_body body, void *closure, int64_t extent, int64_t thread, int32_t backwards) {
+    int64_t count = !backwards ? 1 : extent < PIECES ? extent : PIECES;
+    int32_t code = 0;
+    for (int64_t piece = count; piece > 0 && code == 0; piece--) {
+        code = body(closure, begin_of(piece - 1, count, extent), begin_of(piece, count, extent), thread);
+    }
+    return code;
+}
+
 #ifndef TVMLITE_POOL
 
+static int32_t backwards;
+
+void tvmlite_next_run(uint32_t *runs) { backwards = (int32_t)(++*runs & 1); }
+
 int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent) {
-    return extent > 0 ? body(closure, 0, extent, 0) : 0;
+    return extent > 0 ? run_alone(body, closure, extent, 0, 0) : 0;
+}
+
+int32_t tvmlite_sweep(tvmlite_body body, void *closure, int64_t extent) {
+    return extent > 0 ? run_alone(body, closure, extent, 0, backwards) : 0;
 }
 
 void tvmlite_set_num_threads(int32_t threads) { (void)threads; }
@@ -85,6 +116,7 @@ static struct {
     tvmlite_body body;
     void *closure;
     int64_t extent;
+    int32_t backwards; /* whether shares are taken from their ends */
     int32_t started;   /* workers that exist; changed only by who holds `busy` */
     int32_t processor; /* the caller's, or negative if it is not known */
 } job __attribute__((aligned(128)));
@@ -95,6 +127,7 @@ static struct {
     int32_t result;
     uint32_t busy;
     int32_t wanted; /* threads; 0: not asked yet */
+    int32_t backwards; /* whether this run is a second one, in which sweeps go from the end */
     int32_t owner;  /* the process whose threads these are; negative while it is setting up */
     int32_t has_key;
     int32_t *alive; /* 1 where the pool is set up, 0 in the child of a fork; null where no memory can be so */
@@ -231,11 +264,9 @@ static int64_t own_number(void) {
 }
 
 static void run_chunk(int64_t chunk, int64_t count, int64_t thread) {
-    int64_t size = job.extent / count, longer = job.extent % count;
-    int64_t begin = chunk * size + (chunk < longer ? chunk : longer);
-    int64_t end = begin + size + (chunk < longer);
     int32_t none = 0;
     if (LOAD(state.result) == 0) {
+        int64_t begin = begin_of(chunk, count, job.extent), end = begin_of(chunk + 1, count, job.extent);
         int32_t code = job.body(job.closure, begin, end, thread);
         if (code != 0) {
             (void)__atomic_compare_exchange_n(&state.result, &none, code, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -257,7 +288,7 @@ static uint32_t take_share(uint64_t epoch, int64_t count, int64_t threads, int64
         }
         if (__atomic_compare_exchange_n(&share[owner].word, &taken, epoch << EPOCH_AT | (uint64_t)(next + 1), 0,
                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-            run_chunk(first + next, count, thread);
+            run_chunk(first + (job.backwards ? size - 1 - next : next), count, thread);
             done++;
             taken = LOAD(share[owner].word);
         }
@@ -414,7 +445,7 @@ static void wait_for_workers(uint32_t chunks) {
     STORE(state.caller_sleeps, 0);
 }
 
-int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent) {
+static int32_t run(tvmlite_body body, void *closure, int64_t extent, int32_t backwards) {
     int32_t threads = tvmlite_get_num_threads(), result;
     uint32_t chunks, idle = 0;
     if (extent <= 0) {
@@ -422,7 +453,7 @@ int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent) {
     }
     if (threads == 1 || extent == 1 || !is_ready() ||
         !__atomic_compare_exchange_n(&state.busy, &idle, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-        return body(closure, 0, extent, own_number());
+        return run_alone(body, closure, extent, own_number(), backwards);
     }
     chunks = (uint32_t)threads * CHUNKS_A_THREAD;
     chunks = extent < (int64_t)chunks ? (uint32_t)extent : chunks;
@@ -432,6 +463,7 @@ int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent) {
     job.body = body;
     job.closure = closure;
     job.extent = extent;
+    job.backwards = backwards;
     STORE(state.done, 0);
     STORE(state.result, 0);
     publish(chunks, threads);
@@ -439,6 +471,18 @@ int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent) {
     result = LOAD(state.result);
     STORE(state.busy, 0);
     return result;
+}
+
+int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent) {
+    return run(body, closure, extent, 0);
+}
+
+int32_t tvmlite_sweep(tvmlite_body body, void *closure, int64_t extent) {
+    return run(body, closure, extent, LOAD(state.backwards));
+}
+
+void tvmlite_next_run(uint32_t *runs) {
+    STORE(state.backwards, (int32_t)(__atomic_add_fetch(runs, 1, __ATOMIC_RELAXED) & 1));
 }
 
 #endif

@@ -18,7 +18,14 @@ from tvmlite.core.errors import UnsupportedError
 ARCHITECTURES = ("x86_64", "aarch64")
 """Those that ``llvm_ir`` has a text for, on Linux."""
 
-SYMBOLS = ("tvmlite_parallel_for", "tvmlite_now", "tvmlite_set_num_threads", "tvmlite_get_num_threads")
+SYMBOLS = (
+    "tvmlite_parallel_for",
+    "tvmlite_sweep",
+    "tvmlite_next_run",
+    "tvmlite_now",
+    "tvmlite_set_num_threads",
+    "tvmlite_get_num_threads",
+)
 """What the pool defines."""
 
 _HERE = Path(__file__).parent

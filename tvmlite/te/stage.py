@@ -221,6 +221,9 @@ class Stage(MemoryPrimitives, OrderPrimitives):
     def pragma(self, axis: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
         """A note to later passes on the loop ``axis``, for the loops inside it.
 
+        ``"sweep"``, of a parallel loop: in every second run of a model each thread takes its part from the
+        end, where the cache still has what the run before read last, of more than it holds.
+
         ``"auto_unroll_max_step", n`` unrolls loops there, from the innermost on, that have no more than n
         stores once unrolled; ``"unroll_explicit", False`` leaves loops to be unrolled to LLVM or the C
         compiler.

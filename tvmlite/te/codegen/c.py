@@ -23,9 +23,12 @@ from tvmlite.te.loop import ir
 from tvmlite.te.loop.signature import signature_of
 
 _PROTOTYPES = {
-    abi.PARALLEL_FOR: f"""int32_t {abi.PARALLEL_FOR}(
+    name: f"""int32_t {name}(
     int32_t (*body)(void *closure, int64_t begin, int64_t end, int64_t thread),
-    void *closure, int64_t extent);""",
+    void *closure, int64_t extent);"""
+    for name in (abi.PARALLEL_FOR, abi.SWEEP)
+} | {
+    abi.NEXT_RUN: f"void {abi.NEXT_RUN}(uint32_t *runs);",
     abi.NOW: f"int64_t {abi.NOW}(void);",
 }
 

@@ -37,6 +37,9 @@ class FunctionWriter:
         self._captured: dict[object, None] = {}
 
     def write(self) -> None:
+        if self.function.counts_runs:
+            self.module.used.add(abi.NEXT_RUN)
+            self._emit_lines(["static uint32_t runs;", f"{abi.NEXT_RUN}(&runs);"])
         self.statement(self.function.body)
         signature = self.module.signatures[self.function.name]
         keys = parameter_keys(self.function)
@@ -343,7 +346,8 @@ class FunctionWriter:
         body, captured = self.lines, list(self._captured)
         self.lines, self.depth, self._bound = lines, depth, None
         self._define_body(name, body, captured)
-        self.module.used.add(abi.PARALLEL_FOR)
+        shared_out = abi.SWEEP if loop.is_swept else abi.PARALLEL_FOR
+        self.module.used.add(shared_out)
 
         writer = Writer(self)
         extent = strip(writer.write(loop.extent))
@@ -352,7 +356,7 @@ class FunctionWriter:
             self._emit(f"struct {name} closure;")
         self._emit_lines([f"closure.{self._name(key)} = {self.names[key]};" for key in captured])
         given = "&closure" if captured else "0"
-        self._emit(f"const int32_t code = {abi.PARALLEL_FOR}({name}_run, {given}, {extent});")
+        self._emit(f"const int32_t code = {shared_out}({name}_run, {given}, {extent});")
         self._emit("if (code != 0) {", "    return code;", "}")
 
     def _define_body(self, name: str, body: list[str], captured: list[object]) -> None:

@@ -34,7 +34,8 @@ RESERVED = sorted(
         "end",
         "thread",
     }
-    | {"closure", "given", "code", "start", abi.PARALLEL_FOR, abi.NOW, "errno", "linux", "unix"}
+    | {"closure", "given", "code", "start", "runs", "errno", "linux", "unix"}
+    | {abi.PARALLEL_FOR, abi.SWEEP, abi.NEXT_RUN, abi.NOW}
     | {f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 )
 

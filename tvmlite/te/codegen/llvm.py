@@ -67,6 +67,9 @@ class _Function:
         body.values.bind(ir.THREAD, "0")
         body.values.addresses.begin()
         body.know_tiles(function.body)
+        if function.counts_runs:
+            runs = self.module.define(*_counter(f"{function.name}_runs"))
+            body.w.do(f"call void {self.module.declare(abi.NEXT_RUN, 'void', 'ptr')}(ptr {runs})")
         body.statement(function.body)
         body.finish(f"define i32 {symbol(function.name)}({', '.join(parameters)})")
 
@@ -121,6 +124,11 @@ class _Function:
         extra = ["i64 %begin", "i64 %end", "i64 %thread"]
         body.finish(f"define internal i32 {name}({', '.join(parameters + extra)}) noinline")
         return parameters
+
+
+def _counter(name: str) -> tuple[str, str]:
+    """The symbol of a number that begins as 0, and its definition."""
+    return symbol(name), f"{symbol(name)} = internal global i32 0"
 
 
 class _Body:
@@ -290,7 +298,7 @@ class _Body:
         extent = self._evaluate(loop.extent)
         if not isinstance(loop.extent, e.Const):
             extent = w.intrinsic("smax", "i64", extent, "0")
-        callee = w.module.declare(abi.PARALLEL_FOR, "i32", "ptr, ptr, i64")
+        callee = w.module.declare(abi.SWEEP if loop.is_swept else abi.PARALLEL_FOR, "i32", "ptr, ptr, i64")
         self._pass_on(w.emit(f"call i32 {callee}(ptr {body}, ptr {closure}, i64 {extent})"))
         if llvm_tiles.forms_in(loop.body, parallel=False):  # which has released them on this thread, too
             self.configure_tiles()

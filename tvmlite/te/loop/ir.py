@@ -127,13 +127,17 @@ class Store(Stmt):
 
 SERIAL, PARALLEL, VECTORIZE, UNROLL = "serial", "parallel", "vectorize", "unroll"
 
+SWEEP = "sweep"
+"""The pragma of a parallel loop that goes either way in turns."""
+
 
 @dataclass(frozen=True, eq=False)
 class For(Stmt):
     """``body`` for ``var`` in ``min .. min + extent - 1``; nothing when extent <= 0.
 
     ``kind`` is serial, parallel (iterations independent, any order, any thread), vectorize or unroll
-    (both need an extent that is constant once simplified). ``annotations`` are pragmas.
+    (both need an extent that is constant once simplified). ``annotations`` are pragmas; of a parallel loop
+    with ``SWEEP``, each thread takes its part from the end in every second run of the model.
     """
 
     var: Var
@@ -144,6 +148,11 @@ class For(Stmt):
     annotations: tuple[tuple[str, Any], ...] = ()
     children_in: ClassVar[tuple[str, ...]] = ("min", "extent", "body")
     binders: ClassVar[tuple[str, ...]] = ("var",)
+
+    @property
+    def is_swept(self) -> bool:
+        """Whether a thread's part is taken from either end in turns."""
+        return self.kind == PARALLEL and any(key == SWEEP for key, _ in self.annotations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,6 +281,8 @@ class Function(Shown):
     parameter after the sizes. ``messages`` are the texts of its Asserts, code 1 first, also set by
     legalisation. An entry has ``kernels``, and a profile parameter last.
 
+    An entry of kernels that sweep has ``counts_runs``: they are told which run it is.
+
     An entry whose extents come from data has ``told``, an array of int64 that it writes: what it needs as
     workspace, and for every output that is no parameter, but a view, the byte of the workspace where it is,
     and its extents. The parameters told and ``CAPACITY`` follow those of the workspace.
@@ -287,6 +298,7 @@ class Function(Shown):
     kernels: tuple[str, ...] = ()
     attrs: tuple[tuple[str, Any], ...] = ()
     told: Buffer | None = None
+    counts_runs: bool = False
     children_in: ClassVar[tuple[str, ...]] = ("body", "workspace")
     binders: ClassVar[tuple[str, ...]] = ("params", "sizes")
 

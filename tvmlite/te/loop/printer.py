@@ -94,6 +94,8 @@ class _Printer:
         self.line(0, f"def {function.name}({every}):")
         if function.workspace is not None:
             self.line(1, f"# workspace: {self.expr(function.workspace)} bytes")
+        if function.counts_runs:
+            self.line(1, "# counts its runs: kernels sweep one way in one, and the other way in the next")
         if function.told is not None:
             found = [b for b in function.outputs if b not in function.params]
             told = ", ".join(f"{self.name(b)}: {self._array_type(b)}" for b in found)

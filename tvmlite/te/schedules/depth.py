@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from tvmlite.core import dtype as dtypes
 from tvmlite.te.schedules.ahead import STEPS
 from tvmlite.te.schedules.group import Group, extent_of, product
+from tvmlite.te.schedules.nest import shared_loops
 from tvmlite.te.schedules.tile import RegisterTile
 from tvmlite.te.stage import Stage
-from tvmlite.te.stage_base import PARALLEL
 from tvmlite.te.tensor import ComputeOp, IterVar, PlaceholderOp
 
 DEPTHS = (128, 192, 256, 384, 512, 768, 1024)
@@ -55,7 +55,7 @@ def in_parts(
 
     Weights are asked for ``ahead`` turns before their use, those of the next part meanwhile if it is "panel".
     """
-    shared = [axis for axis in host.leaf_iter_vars if host.loop_kinds.get(axis) == PARALLEL]
+    shared = shared_loops(host)
     part, _ = group.stage(anchor).split(anchor.reduce_axis[0], factor=depth)
     sums = group.schedule.rfactor(anchor.output(0), part, factor_axis=0)
     whole, inner = group.stage(anchor), group.stage(sums)

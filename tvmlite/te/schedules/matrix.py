@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.target import Target
+from tvmlite.te.loop.ir import SWEEP
 from tvmlite.te.schedules.ahead import fetch_ahead
 from tvmlite.te.schedules.depth import default_depth, depths, in_parts
 from tvmlite.te.schedules.dot import is_paired, pair_product
@@ -16,7 +17,7 @@ from tvmlite.te.schedules.group import (
     worth_threads,
 )
 from tvmlite.te.schedules.injective import elementwise_loops, finish
-from tvmlite.te.schedules.nest import AHEAD, ENOUGH_CHUNKS, shared_out, whole_steps
+from tvmlite.te.schedules.nest import AHEAD, ENOUGH_CHUNKS, shared_loops, shared_out, whole_steps
 from tvmlite.te.schedules.tile import FMA_PER_CYCLE, LATENCY, RegisterTile, candidates, tail_of, tile_for
 from tvmlite.te.schedules.tiles import tiled_product
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
@@ -102,6 +103,9 @@ def matrix_product(group: Group) -> None:
         panels["rows"] = (1, extent_of(row))
     parallel, least = worth_threads(work_of(anchor)), 0 if row_tiles is None or tail == GUARD else 1
     place = shared_out(group, stage, lead[: len(batch)], loops, panels, parallel, grain, least)
+    if _reads_most(anchor):
+        for axis in shared_loops(stage):
+            stage.pragma(axis, SWEEP)
     steps, turns_ahead = _stream(group, anchor, tile.blocks)
     config.define_knob("steps", whole_steps(anchor.reduce_axis[0]))
     config.suggest("steps", OptionChoice(steps))
@@ -142,12 +146,18 @@ def _in_one(
         computed.prefetch(anchor.inputs[-1], turn, ahead)
 
 
+def _reads_most(anchor: ComputeOp) -> bool:
+    """Whether few rows meet weights, so that the time is that of reading those."""
+    rows = extent_of(anchor.axis[-3])
+    return rows is not None and rows <= FEW_ROWS and isinstance(anchor.inputs[-1].op, PlaceholderOp)
+
+
 def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int]:
     """The defaults of ``steps`` and ``ahead``, for ``blocks`` of columns: where few rows meet weights,
     STREAM_AHEAD bytes of those are asked for ahead."""
-    rows, lanes, weight = extent_of(anchor.axis[-3]), extent_of(anchor.axis[-1]), anchor.inputs[-1]
+    lanes, weight = extent_of(anchor.axis[-1]), anchor.inputs[-1]
     at_once = whole_steps(anchor.reduce_axis[0])
-    if rows is None or lanes is None or rows > FEW_ROWS or not isinstance(weight.op, PlaceholderOp):
+    if lanes is None or not _reads_most(anchor):
         several = group.target.maker == "intel" and not is_paired(anchor)
         return max(n for n in at_once if n <= (STEPS_PER_COUNT if several else 1)), 0
     turns = STREAM_AHEAD // (blocks * lanes * dtypes.bytes_of(weight.dtype))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from tvmlite.te.schedules.group import Group, extent_of
 from tvmlite.te.space.choices import OptionChoice, ReorderChoice
 from tvmlite.te.stage import Stage
+from tvmlite.te.stage_base import PARALLEL
 from tvmlite.te.tensor import IterVar
 
 ENOUGH_CHUNKS = 8
@@ -62,6 +63,11 @@ def shared_out(
     shared = stage.fuse(*lead, *ordered[: len(ordered) - kept])
     stage.parallel(shared)
     return ordered[-1] if kept else shared
+
+
+def shared_loops(stage: Stage) -> list[IterVar]:
+    """The loops of ``stage`` whose turns threads share."""
+    return [axis for axis in stage.leaf_iter_vars if stage.loop_kinds.get(axis) == PARALLEL]
 
 
 def whole_steps(axis: IterVar) -> list[int]:
