@@ -86,9 +86,23 @@ def test_better_is_what_every_copy_is(libs: list[CompiledModule]) -> None:
 
 def test_copies_run_where_their_weights_may_lie_in_a_cache(lib: CompiledModule) -> None:
     given = [rng.standard_normal((4, 8), np.float32)]
+    both = in_turns(lib, lib, given, 0.5, copies=True)
 
-    assert in_turns(lib, lib, given, 0.0, copies=True).copies is not None
-    assert in_turns(lib, lib, given, 0.0).copies is None
+    assert both.copies is not None
+    assert str(both).endswith("turns of two copies")
+    assert in_turns(lib, lib, given, 0.5).copies is None
+
+
+def test_copies_are_left_out_where_they_would_take_more_than_twice_the_time(lib: CompiledModule) -> None:
+    def takes_10_ms(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
+        return Profile(((lib.signature.kernels[0], 10**7),), 10**7)
+
+    needed = fewest_runs(4) * 0.01
+    alone = in_turns(lib, lib, [], 0.0, takes_10_ms, copies=True)
+    assert alone.copies is None
+    assert str(alone).endswith(" turns")
+    assert in_turns(lib, lib, [], 0.0001, takes_10_ms, copies=True).copies is None
+    assert in_turns(lib, lib, [], 0.5 * needed + 1e-6, takes_10_ms, copies=True).copies is not None
 
 
 def test_a_copy_has_weights_of_its_own() -> None:

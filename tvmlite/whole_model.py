@@ -110,9 +110,10 @@ class Turns:
     def __str__(self) -> str:
         before, after = self.seconds
         low, high = self.interval
+        copies = "" if self.copies is None else " of two copies"
         return (
             f"{before * 1e3:.3f} ms before, {after * 1e3:.3f} ms after: {1 / self.ratio:.3f}x "
-            f"[{1 / high:.3f}, {1 / low:.3f}], {len(self.before)} turns"
+            f"[{1 / high:.3f}, {1 / low:.3f}], {len(self.before)} turns{copies}"
         )
 
 
@@ -126,11 +127,14 @@ def in_turns(
 ) -> Turns:
     """Run both on ``inputs`` in turns, for ``seconds``; each is the first of a turn as often as the other.
 
-    ``copies``: and a copy of each, if their weights may lie in a cache.
+    ``copies``: and a copy of each, if their weights may lie in a cache and as many runs as are needed fit in
+    twice the time.
     """
     libs = [before, after]
     if copies and _is_warm(libs):
-        libs += [before.copy(), after.copy()]
+        once = run(before, inputs).nanoseconds * 1e-9
+        if once * fewest_runs(2 * len(libs)) <= 2 * seconds:
+            libs += [before.copy(), after.copy()]
     one, two, *others = rounds(libs, inputs, seconds, run)
     return Turns(one, two, (others[0], others[1]) if others else None)
 
