@@ -23,7 +23,7 @@ def layers(rows: int, target: str) -> CompiledModule:
     value: relay.Expr = x
     for weight in WEIGHTS:
         value = relay.nn.relu(relay.nn.dense(value, relay.const(weight)))
-    return tvmlite.compile(relay.Function([x], value), target=target)
+    return tvmlite.compile(relay.Function((x,), value), target=target)
 
 
 def expected(x: np.ndarray) -> np.ndarray:
