@@ -63,12 +63,24 @@ def test_where_counters_cost_multiply_adds_a_window_is_counted_by_loops() -> Non
     assert quotients(FEW_PIXELS, AMD) > 0
 
 
-def quotients(text: str, target: str) -> int:
-    """How many quotients and remainders are in the loops that add up a tile: many stores, no loop inside."""
+@pytest.mark.parametrize(("target", "caches"), [(INTEL, {"prefetch", "prefetch_l2"}), (AMD, {"prefetch_l2"})])
+def test_where_no_processor_fetches_beyond_a_page_a_panel_is_asked_for_twice(
+    target: str, caches: set[str]
+) -> None:
+    calls = {node.name for node in postorder(legal(FEW_PIXELS, target).body) if isinstance(node, e.Call)}
+
+    assert {name for name in calls if name.startswith("prefetch")} == caches
+
+
+def legal(text: str, target: str) -> loop.Function:
     one = task(text, target)
     schedule, args = one.instantiate(one.default)
-    function = legalize(lower(schedule, args), Target.parse(target))
-    loops = [node for node in postorder(function.body) if isinstance(node, loop.For)]
+    return legalize(lower(schedule, args), Target.parse(target))
+
+
+def quotients(text: str, target: str) -> int:
+    """How many quotients and remainders are in the loops that add up a tile: many stores, no loop inside."""
+    loops = [node for node in postorder(legal(text, target).body) if isinstance(node, loop.For)]
     bodies = [list(postorder(node.body)) for node in loops]
     tiles = [nodes for nodes in bodies if count(nodes, loop.Store) >= 8 and not count(nodes, loop.For)]
     assert tiles

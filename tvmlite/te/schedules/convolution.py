@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.te.schedules.ahead import fetch_ahead
+from tvmlite.te.schedules.ahead import fetch_ahead, turns_near
 from tvmlite.te.schedules.blocks import blocks
 from tvmlite.te.schedules.dot import PAIR_LANES, is_paired, pair_product
 from tvmlite.te.schedules.group import (
@@ -33,17 +33,13 @@ from tvmlite.te.schedules.tiles import tiled_convolution
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.stage_base import GUARD
-from tvmlite.te.tensor import ComputeOp, IterVar, PlaceholderOp
+from tvmlite.te.tensor import ComputeOp, IterVar
 
 MOST_PANEL = 384 << 10
 """Bytes of a panel of weights of which the next is fetched ahead: both, and data, share the second cache."""
 
 MOST_ROW_TAIL = 0.15
 """The most of the work of tiles of several rows that may lie below the last row."""
-
-FAR_AHEAD = 16
-"""Turns before its use that a weight is asked for on Intel's processors, which fetch by themselves only
-within a page: 7x7 pixels and 512 channels took 25 % less, and 28x28 and 128, 4 %."""
 
 ENOUGH_PANELS = 8
 """With fewer panels, and images, threads share the rows of one."""
@@ -198,7 +194,7 @@ def accumulate(group: Group, anchor: ComputeOp, host: Stage, place: IterVar, ahe
     config.define_knob("channels", whole_steps(channel))
     config.define_knob("taps", _unrolled_taps(taps))
     config.define_knob("ahead", ("panel", *AHEAD))
-    config.suggest("ahead", OptionChoice("panel" if ahead else _turns_ahead(group, anchor)))
+    config.suggest("ahead", OptionChoice("panel" if ahead else turns_near(group, anchor)))
     stage.compute_at(host, place)
     inside = taps[len(taps) - config["taps"].val :]
     outside = taps[: len(taps) - len(inside)]
@@ -224,15 +220,10 @@ def accumulate(group: Group, anchor: ComputeOp, host: Stage, place: IterVar, ahe
         steps = product(extent_of(axis) for axis in (anchor.reduce_axis[0], *taps))
         several = product([config["channels"].val, *(extent_of(axis) for axis in inside if axis in taps)])
         turns = None if steps is None or several is None else steps // several
-        fetch_ahead(stage, host, place, turn, turns, _whole_windows(group, outside))
+        near = turns_near(group, anchor)
+        fetch_ahead(stage, host, place, turn, turns, _whole_windows(group, outside), near)
     elif config["ahead"].val:
         stage.prefetch(anchor.inputs[-1], turn, config["ahead"].val)
-
-
-def _turns_ahead(group: Group, anchor: ComputeOp) -> int:
-    """How many turns before its use a weight is asked for that does not come panel by panel."""
-    stands = isinstance(anchor.inputs[-1].op, PlaceholderOp) and not is_paired(anchor)
-    return FAR_AHEAD if stands and group.target.maker == "intel" else 0
 
 
 def _whole_windows(group: Group, taps: Sequence[IterVar]) -> int:

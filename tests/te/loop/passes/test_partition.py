@@ -161,6 +161,27 @@ def test_of_two_guards_the_one_that_holds_further_has_turns_of_its_own(make, agr
     assert ["< 27" in piece for piece in pieces] == [False, False, True]
 
 
+def test_a_guard_on_what_is_only_asked_for_ahead_splits_no_loop(make, agree) -> None:
+    c = make.buffer("C", 12)
+    at = make.x * 4 + make.y
+    ahead = ir.Evaluate(e.Call("prefetch_l2", (ir.Load(c, (at + 4,)),), "float32"))
+
+    def texts(guarded: ir.Stmt) -> str:
+        both = ir.Seq((ir.If(at < 6, guarded), make.store(c, at, 1.0)))
+        nest = make.loop(make.x, 3, make.loop(make.y, 4, both))
+        return partitioned(ir.Function("f", (c,), (c,), (), nest), agree)
+
+    assert texts(make.loop(make.z, 2, ahead)) == (
+        "for x in range(0, 3):\n"
+        "    for y in range(0, 4):\n"
+        "        if x * 4 + y < 6:\n"
+        "            for z in range(0, 2):\n"
+        "                prefetch_l2(C[x * 4 + y + 4])\n"
+        "        C[x * 4 + y] = 1.0"
+    )
+    assert "for x in range(1, 3):" in texts(ir.Seq((ahead, make.store(c, at, 2.0))))
+
+
 def test_conditions_of_memory_and_lets_stay_where_they_are(make, agree) -> None:
     c = make.buffer("C", 8, dtype="int32")
     t = e.Var("t", "int32")
