@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import pytest
 
@@ -39,3 +40,26 @@ def test_by_the_threads_own_clock_waiting_takes_no_time() -> None:
     by_thread = measure(lambda: time.sleep(0.005), number=1, repeat=3, clock=time.thread_time)
 
     assert by_wall.median >= 0.005 > by_thread.median
+
+
+def test_runs_that_are_enough_end_the_timing_before_its_budget() -> None:
+    asked: list[int] = []
+
+    def until(runs: Sequence[float], spent: float) -> bool:
+        asked.append(len(runs))
+        assert spent >= 0
+        return len(runs) == 2
+
+    timing = measure(lambda: time.sleep(0.001), number=1, budget=10.0, until=until)
+
+    assert len(timing.runs) == 2
+    assert asked == [1, 2]
+
+
+@pytest.mark.parametrize(("warm", "calls"), [(True, 4), (False, 3)])
+def test_a_warm_up_is_left_out_where_it_is_not_wanted(warm: bool, calls: int) -> None:
+    seen: list[None] = []
+
+    measure(lambda: seen.append(None), number=1, repeat=3, warm=warm)
+
+    assert len(seen) == calls

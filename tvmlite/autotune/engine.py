@@ -12,7 +12,7 @@ from typing import Protocol
 from tvmlite.autotune.build import Builder, Built, Lowered, reference
 from tvmlite.autotune.measure import BuildingRunner, Outcome, Runner, Unbuilt
 from tvmlite.autotune.records import FINAL, Record
-from tvmlite.autotune.uncollected import uncollected
+from tvmlite.autotune.uncollected import aside, uncollected
 from tvmlite.core.version import VERSION
 from tvmlite.runtime import timing
 from tvmlite.te.space import ConfigEntity, Task, encode_args
@@ -125,7 +125,7 @@ class Search:
         count = min(self.tuner.batch, most, progress.total - progress.trials)
         batch = _Batch(self, measuring)
         try:
-            with uncollected():
+            with uncollected(), aside():
                 proposed = self._proposed(count, batch)
                 batch.start(proposed)
         finally:  # what was measured before a Ctrl-C is kept

@@ -20,7 +20,7 @@ from tvmlite.runtime.plan import Plan, Planner, check_code
 from tvmlite.runtime.scratch import Scratch, ScratchPool
 from tvmlite.runtime.slots import Slot, c_type, in_order, slots_of, wrong_count
 from tvmlite.runtime.static_call import StaticCall
-from tvmlite.runtime.timing import Clock, Evaluation, Timing, measure
+from tvmlite.runtime.timing import Clock, Evaluation, Timing, Until, measure
 
 _ffi: Any = cffi.FFI()
 _CHARS = _ffi.typeof("char[]")
@@ -116,6 +116,8 @@ class CompiledFunction:
         budget: float = 0.5,
         clock: Clock = time.perf_counter,
         others: Sequence[Sequence[Any]] = (),
+        until: Until | None = None,
+        warm: bool = True,
         **named: Any,
     ) -> Timing:
         """Seconds of one call with these arguments, checks not counted; see ``timing.measure``.
@@ -128,9 +130,10 @@ class CompiledFunction:
         try:
             for row, _outputs in bound:
                 taken.append(self._take_scratch(row))
-            self._run(bound[0][0], taken[0])
+            if warm or self._tells:
+                self._run(bound[0][0], taken[0])
             function, rows = self._function, itertools.cycle([row for row, _outputs in bound])
-            return measure(lambda: function(*next(rows)), number, repeat, budget, clock)
+            return measure(lambda: function(*next(rows)), number, repeat, budget, clock, until, warm)
         finally:
             for scratch in taken:
                 self._put_scratch(scratch)

@@ -14,6 +14,9 @@ from tvmlite.core.errors import InputError
 Clock: TypeAlias = Callable[[], float]
 """Tells seconds since some time."""
 
+Until: TypeAlias = Callable[[Sequence[float], float], bool]
+"""Whether runs suffice: the seconds of a call in each so far, and the seconds spent on them."""
+
 _SHORTEST = 2e-4
 """Seconds a run must last for the clock and the loop around the call not to matter."""
 
@@ -72,29 +75,35 @@ def measure(
     repeat: int | None = None,
     budget: float = 0.5,
     clock: Clock = time.perf_counter,
+    until: Until | None = None,
+    warm: bool = True,
 ) -> Timing:
-    """Time ``call``: ``repeat`` runs of ``number`` calls each, after a warm-up.
+    """Time ``call``: ``repeat`` runs of ``number`` calls each, after a warm-up if that is wanted.
 
     Without ``number``, so many that a run lasts 0.2 ms; without ``repeat``, as many runs as fit in
-    ``budget`` seconds, at least 3 and at most 1000. ``clock`` tells seconds: by ``time.thread_time``, what
-    runs on one thread is timed without what other processes take of its processor.
+    ``budget`` seconds, at least 3 and at most 1000, or fewer that are enough by ``until``. ``clock`` tells
+    seconds: by ``time.thread_time``, what runs on one thread is timed without what other processes take of
+    its processor.
     """
     for name, value in (("number", number), ("repeat", repeat)):
         if value is not None and not (isinstance(value, int) and value >= 1):
             raise InputError(f"time: {name} is {value!r}, expected a whole number, at least 1")
     if not (isinstance(budget, (int, float)) and budget > 0):
         raise InputError(f"time: budget is {budget!r} seconds, expected more than 0")
-    _run(call, 1, clock)
+    if warm:
+        _run(call, 1, clock)
     number = number or _calls_per_run(call, clock)
     was_collecting = gc.isenabled()
     gc.disable()
     try:
         start, spent, others = time.perf_counter(), clock(), _others_seconds()
         runs = [_run(call, number, clock)]
-        while not _enough(len(runs), repeat, clock() - spent, budget):
+        while not _enough(len(runs), repeat, elapsed := clock() - spent, budget):
+            if until is not None and until(runs, elapsed):
+                break
             runs.append(_run(call, number, clock))
-        elapsed = time.perf_counter() - start
-        busy = (_others_seconds() - others) / (elapsed * (os.cpu_count() or 1))
+        passed = time.perf_counter() - start
+        busy = (_others_seconds() - others) / (passed * (os.cpu_count() or 1))
     finally:
         if was_collecting:
             gc.enable()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -60,16 +62,16 @@ def test_what_fits_beside_all_else_that_is_used_needs_no_copies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "then", "calls"), [(9e-3, 2e-5, 3), (9e-3, 1e-3, 1), (1.0, 1e-5, 0), (3e-5, 3e-5, 1)]
+    ("first", "then", "calls"), [(9e-3, 2e-5, 2), (9e-3, 1e-3, 1), (1.0, 1e-5, 0), (3e-5, 3e-5, 1)]
 )
 def test_what_only_its_first_call_makes_slow_is_not_given_up(
     monkeypatch: pytest.MonkeyPatch, first: float, then: float, calls: int
 ) -> None:
     """The best of the task takes 20 us. ``calls`` is how often a candidate is timed: once more if it might
-    be the caches' fault, then at a glance, and for long if it is among the best."""
+    be the caches' fault, and then as long as it is worth."""
     asked = []
 
-    def time(name: object, task: str, **options: object) -> Timing:
+    def time(name: object, task: str, calls: int, **options: object) -> Timing:
         asked.append(options)
         return Timing(then, (then, then), (then,), 1, 0.0)
 
@@ -88,7 +90,7 @@ def test_what_takes_all_of_the_time_at_a_glance_is_timed_once(monkeypatch: pytes
     """A call takes 25 ms, and 20 were to be spent: a few runs of one call each suffice for the best."""
     asked = []
 
-    def time(name: object, task: str, **options: object) -> Timing:
+    def time(name: object, task: str, calls: int, **options: object) -> Timing:
         asked.append(options["number"])
         return Timing(25e-3, (25e-3, 25e-3), (25e-3,) * 3, 1, 0.0)
 
@@ -101,3 +103,56 @@ def test_what_takes_all_of_the_time_at_a_glance_is_timed_once(monkeypatch: pytes
     worker.answer({"do": "measure", "task": "task", "number": None, "budget": 0.02}, b"")
 
     assert asked == [1]
+
+
+def test_copies_are_taken_in_turn_by_one_candidate_after_the_other() -> None:
+    """Each is handed as many as it may need: those that were used longest ago."""
+    given: list[list[list[np.ndarray]]] = []
+
+    class Function:
+        def time(self, *arrays: np.ndarray, others: list[list[np.ndarray]], **options: object) -> Timing:
+            given.append(others)
+            return Timing(1.0, (1.0, 1.0), (1.0,), 1, 0.0)
+
+    weight = np.ones(LEAST_COLD, np.uint8)
+    worker = Worker()
+    worker.tasks["task"] = _Task([weight], {}, (0,), footprint=Footprint(6 * LEAST_COLD, 0))
+    for calls in (2, 2, 2, 9):
+        worker._time(Function(), "task", calls)  # type: ignore[arg-type]
+
+    copies = [id(one[0]) for one in worker.copied[1]]
+    assert len(copies) == 5
+    turns = [[copies.index(id(one[0])) for one in others] for others in given]
+    assert turns == [[0, 1], [2, 3], [4, 0], [0, 1, 2, 3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("runs", "spent", "first", "enough"),
+    [
+        ((2e-5,) * 3, 1e-3, 2e-5, False),  # not yet looked at for long
+        ((2e-5,) * 9, 6e-3, 2e-5, True),  # all agree
+        ((2e-5, 2.2e-5) * 5, 6e-3, 2e-5, False),  # among the best, and not known well
+        ((4e-5, 7e-5) * 5, 6e-3, 2e-5, True),  # not among the best, however badly it is known
+        ((9e-3,), 9e-3, 9e-3, True),  # long calls, not among the best
+        ((6e-3,), 6e-3, 6e-3, False),
+    ],
+)
+def test_the_best_are_timed_until_they_are_known_others_at_a_glance(
+    monkeypatch: pytest.MonkeyPatch, runs: tuple[float, ...], spent: float, first: float, enough: bool
+) -> None:
+    """The best of the task takes 20 us, or where calls are long 6 ms; 20 ms may be spent."""
+    asked = []
+
+    def time(name: object, task: str, calls: int, **options: Any) -> Timing:
+        asked.append(options["until"](runs, spent))
+        return Timing(7e-5, (7e-5, 7e-5), (7e-5,), 1, 0.0)
+
+    worker = Worker()
+    worker.tasks["task"] = _Task([], {}, least=2e-5 if first < 1e-3 else 6e-3)
+    monkeypatch.setattr(worker, "_time", time)
+    monkeypatch.setattr("tvmlite.autotune.measure.worker._function", lambda fields, ir_text: None)
+    monkeypatch.setattr("tvmlite.autotune.measure.worker._wrong", lambda function, task, clock: ("", first))
+
+    worker.answer({"do": "measure", "task": "task", "number": None, "budget": 0.02}, b"")
+
+    assert asked == [enough]

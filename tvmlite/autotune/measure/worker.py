@@ -10,6 +10,7 @@ import math
 import os
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +46,17 @@ GLANCE = 0.25
 """The part of the budget in which it is seen whether a candidate is among the best."""
 
 CLOSE = 1.2
-"""Such is one that is not so many times slower than the best: it is timed for all of the budget."""
+"""Such is one that is not so many times slower than the best: it is timed on, for all of the budget or until
+it is known."""
+
+EVERY = 1 << 30
+"""More calls than there are copies."""
+
+KNOWN = 0.02
+"""The part of its median within which the true one lies of one that is known, with 95% confidence."""
+
+AHEAD = 3
+"""So many times as many arrays as calls are expected are made ready: the first call takes longer."""
 
 COLD = 1e-2
 """Seconds by which the first call of a function may take longer than others: what it reads comes from memory,
@@ -112,6 +123,7 @@ class Worker:
     def __init__(self) -> None:
         self.tasks: dict[str, _Task] = {}
         self.copied: tuple[str, list[list[np.ndarray]]] = "", []
+        self.taken = 0
         # On one thread, what other processes take of the processor is not the candidate's time.
         self.clock = time.thread_time if threads.num_threads() == 1 else time.perf_counter
 
@@ -163,14 +175,28 @@ class Worker:
         if wrong:
             return {"error": "wrong answer", "message": wrong}
         if HOPELESS * task.least < once <= HOPELESS * task.least + COLD:
-            once = self._time(function, fields["task"], number=1, repeat=1).median
+            once = self._time(function, fields["task"], 3, number=1, repeat=1).median
         if once > HOPELESS * task.least:
             return {"costs": [once], "busy": 0.0}
         budget = fields["budget"]
-        number = 1 if fields["number"] is None and once > GLANCE * budget else fields["number"]
-        timed = self._time(function, fields["task"], number=number, budget=GLANCE * budget)
-        if timed.median <= CLOSE * task.least and sum(timed.runs) * timed.number < budget:
-            timed = self._time(function, fields["task"], number=timed.number, budget=budget)
+        glance, close = GLANCE * budget, CLOSE * task.least
+        is_long = once > glance
+
+        def suffices(runs: Sequence[float], spent: float) -> bool:
+            ordered = sorted(runs)
+            middle = timing.median(ordered)
+            if is_long and middle > close:
+                return True
+            if spent < glance or len(runs) < 3:
+                return False
+            low, high = timing.interval(ordered)
+            return middle > close or high - low <= 2 * KNOWN * middle
+
+        number = 1 if fields["number"] is None and is_long else fields["number"]
+        calls = AHEAD * int(1 + budget / once)
+        timed = self._time(
+            function, fields["task"], calls, number=number, budget=budget, until=suffices, warm=not is_long
+        )
         task.least = min(task.least, timed.median)
         return {"costs": list(timed.runs), "busy": timed.busy}
 
@@ -186,20 +212,29 @@ class Worker:
             wrong, _ = _wrong(function, task, self.clock)
             if wrong:
                 return {"error": "wrong answer", "message": wrong}
-        once = [self._time(function, fields["task"], repeat=1) for function in functions]
+        once = [self._time(function, fields["task"], EVERY, repeat=1) for function in functions]
         for _ in range(fields["rounds"]):
             for function, first, costs in zip(functions, once, runs, strict=True):
                 repeat = max(1, min(20, int(fields["budget"] / (first.median * first.number))))
-                timed = self._time(function, fields["task"], number=first.number, repeat=repeat)
+                calls = 2 + first.number * repeat
+                timed = self._time(function, fields["task"], calls, number=first.number, repeat=repeat)
                 costs.extend(timed.runs)
         return {"runs": runs}
 
-    def _time(self, function: CompiledFunction, name: str, **options: Any) -> timing.Timing:
-        """Time ``function`` on the arrays of the task ``name``; the latest task has copies of cold ones."""
+    def _time(self, function: CompiledFunction, name: str, calls: int, **options: Any) -> timing.Timing:
+        """Time ``function`` on the arrays of the task ``name``; the latest task has copies of cold ones.
+
+        For about so many ``calls`` as many copies are made ready, those next in turn: each takes about 20 us.
+        """
         task = self.tasks[name]
         if self.copied[0] != name:
             self.copied = name, task.others()
-        return function.time(*task.arrays, clock=self.clock, others=self.copied[1], **options)
+        others = self.copied[1]
+        if calls < len(others):
+            start = self.taken % len(others)
+            others = [*others[start:], *others[:start]][:calls]
+            self.taken += calls
+        return function.time(*task.arrays, clock=self.clock, others=others, **options)
 
 
 def _function(fields: dict[str, Any], ir_text: str) -> CompiledFunction:

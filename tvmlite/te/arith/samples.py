@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
+from weakref import WeakMethod
 
 from tvmlite.te.arith import polynomial as p
 from tvmlite.te.arith.atoms import DIV, MAX, MIN, MOD, VAR, Atoms
@@ -33,13 +34,21 @@ class Samples:
     """A few assignments of numbers to atoms that agree with everything told.
 
     Nothing rests on them but time: a polynomial that is negative at one is not always at least 0, so the
-    search for a proof would fail. ``natural`` tells the interval that an atom stays in.
+    search for a proof would fail. ``natural``, a method of what keeps them, tells the interval that an atom
+    stays in.
     """
 
     def __init__(self, atoms: Atoms, natural: Callable[[int], Interval]) -> None:
-        self.atoms, self.natural = atoms, natural
+        self.atoms = atoms
+        self._asked = WeakMethod(natural)  # a cycle were freed by the collector only
         self.points = [Point(habit, {}) for habit in range(len(_SIZES))]
         self._shared = False
+
+    def natural(self, atom: int) -> Interval:
+        """The interval that ``atom`` stays in."""
+        ask = self._asked()
+        assert ask is not None, "samples are asked by the bounds they are of"
+        return ask(atom)
 
     def enter(self) -> Held:
         """Begin a part at whose end, ``leave``, what happened to the points in it is undone."""

@@ -37,7 +37,6 @@ class Simplifier:
         self.atoms = Atoms()
         self.bounds = Bounds(self.atoms)
         self.rules = Rules(self.atoms, self.bounds)
-        self.lanes = Lanes(self)
         self.memo: dict[e.Expr, Result] = {}
         self._reads: dict[e.Expr, bool] = {}
         self._differences: dict[e.Expr, Poly] = {}
@@ -105,7 +104,7 @@ class Simplifier:
             value = self.bounds.value(atom)
             return {(atom,): 1} if value is None else value
         if node.lanes > 1:
-            return self.lanes.node(node)
+            return Lanes(self).node(node)  # not kept: a cycle were freed by the collector only
         if isinstance(node, e.Binary):
             a, b = self.memo[node.a], self.memo[node.b]
             if isinstance(a, dict) and isinstance(b, dict):

@@ -49,6 +49,8 @@ def const(value: int | float | bool, dtype: str | None = None, lanes: int = 1) -
             dtype = "float32"
         else:
             dtype = "int32" if -(2**31) <= value < 2**31 else "int64"
+    if dtype == "int32" and type(value) is int and -(2**31) <= value < 2**31:  # most constants
+        return Const(value, dtype, lanes)
     if dtypes.is_float(dtype):
         return Const(float(value), dtype, lanes)
     if dtype == "bool":
@@ -79,8 +81,10 @@ def cast(dtype: str, value: Value) -> Expr:
 
     ``"float32x16"`` makes a scalar, converted to float32, a vector of 16 equal lanes.
     """
-    dtype, lanes = lanes_of(dtype)
     expr = convert(value)
+    if expr.dtype == dtype:
+        return expr
+    dtype, lanes = lanes_of(dtype)
     if lanes > 1 and expr.lanes != lanes:
         return broadcast(cast(dtype, expr), lanes)
     if expr.dtype == dtype:
@@ -103,6 +107,8 @@ def match(a: Value, b: Value) -> tuple[Expr, Expr]:
     """Both sides in their common dtype and lanes: a Python number takes the other's dtype,
     except that a float never becomes an int."""
     x, y = _number(a, b), _number(b, a)
+    if x.dtype == y.dtype and x.lanes == y.lanes:
+        return x, y
     dtype = dtypes.promote(x.dtype, y.dtype)
     x, y = cast(dtype, x), cast(dtype, y)
     lanes = max(x.lanes, y.lanes)
@@ -110,6 +116,8 @@ def match(a: Value, b: Value) -> tuple[Expr, Expr]:
 
 
 def _number(value: Value, other: Value) -> Expr:
+    if isinstance(value, Expr):
+        return value
     if isinstance(value, (bool, int, float)) and not isinstance(other, (bool, int, float)):
         dtype = convert(other).dtype
         if dtype == "bool" or (isinstance(value, float) and not dtypes.is_float(dtype)):

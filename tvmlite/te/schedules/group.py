@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder
@@ -24,6 +25,27 @@ _COSTLY = frozenset(
 )
 
 
+Found = TypeVar("Found")
+
+State: TypeAlias = tuple[tuple[Operation, bool], ...]
+"""The operations of a schedule's stages, and which are inlined."""
+
+FORMULAS = 32
+"""States of schedules whose formulas are kept: a search schedules one computation thousands of times."""
+
+
+@dataclass(frozen=True)
+class _Formulas:
+    """A schedule without inlined stages, and what was found out about its formulas."""
+
+    schedule: Schedule
+    found: dict[Hashable, Any]
+
+
+_formulas: OrderedDict[State, _Formulas] = OrderedDict()
+"""Of the states met last."""
+
+
 @dataclass(frozen=True)
 class Group:
     """The schedule of a fused group while a template fills it in; ``config`` are the template's knobs."""
@@ -32,9 +54,6 @@ class Group:
     outputs: tuple[Tensor, ...]
     target: Target
     config: Config
-    _inlined: dict[tuple[tuple[Operation, bool], ...], Schedule] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
 
     def stage(self, tensor: Tensor | Operation) -> Stage:
         """The stage that makes ``tensor``."""
@@ -88,13 +107,25 @@ class Group:
         return op
 
     def inlined(self) -> Schedule:
-        """The schedule without inlined stages, for their readers' formulas, which take long to put together:
-        the same until a stage is inlined, added or replaced."""
-        state = tuple((stage.op, stage.attach_type == INLINE) for stage in self.schedule.stages)
-        if state not in self._inlined:
-            self._inlined.clear()
-            self._inlined[state] = self.schedule.normalize()
-        return self._inlined[state]
+        """The schedule without inlined stages, to be asked for formulas, which take long to put together: the
+        same until a stage is inlined, added or replaced."""
+        return self._formulas().schedule
+
+    def once(self, question: Hashable, answer: Callable[[], Found]) -> Found:
+        """``answer()``, which follows from the formulas of ``inlined`` alone: for all schedules of one
+        computation that have the same it is worked out once for each ``question``."""
+        found = self._formulas().found
+        if question not in found:
+            found[question] = answer()
+        return found[question]
+
+    def _formulas(self) -> _Formulas:
+        state = tuple([(stage.op, stage.attach_type == INLINE) for stage in self.schedule.stages])
+        made = _formulas.pop(state, None) or _Formulas(self.schedule.normalize(), {})
+        _formulas[state] = made
+        if len(_formulas) > FORMULAS:
+            _formulas.popitem(last=False)
+        return made
 
 
 Template: TypeAlias = Callable[[Group], None]

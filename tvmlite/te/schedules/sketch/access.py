@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tvmlite.core.node import postorder, substitute
@@ -17,6 +18,9 @@ ABSENT, UNIT, NEAR, STRIDED = "absent", "unit", "near", "strided"
 """A read does not depend on the axis; its neighbours along it are neighbours in memory; a few elements apart;
 or neither."""
 
+WALKS = 1024
+"""So many answers of ``walk`` are kept, for the next schedules of the same computation."""
+
 FEW_APART = 4
 """Elements from one to the next, at most, that are near."""
 
@@ -28,6 +32,10 @@ def reads_of(op: ComputeOp) -> list[TensorRead]:
 
 def reads_by_formula(group: Group, op: ComputeOp) -> list[TensorRead]:
     """What ``op`` reads once inlined stages are gone, as reads of the schedule's present tensors."""
+    return group.once((reads_by_formula, op), lambda: _reads_by_formula(group, op))
+
+
+def _reads_by_formula(group: Group, op: ComputeOp) -> list[TensorRead]:
     made = group.inlined()
     present = {made[stage.op].op: stage.op for stage in group.schedule.stages if stage.attach_type != INLINE}
     formula = made[op].op
@@ -36,6 +44,7 @@ def reads_by_formula(group: Group, op: ComputeOp) -> list[TensorRead]:
     return [TensorRead(present[r.tensor.op].output(r.tensor.value_index), r.indices) for r in reads]
 
 
+@lru_cache(maxsize=WALKS)
 def walk(read: TensorRead, axis: IterVar, lanes: int) -> str:
     """``ABSENT``, ``UNIT``, ``NEAR`` or ``STRIDED``: how ``read`` goes along ``axis``.
 
@@ -165,6 +174,10 @@ class Fused:
 def correspondence(group: Group, anchor: ComputeOp, host: Tensor) -> list[Digit | Fused] | None:
     """For each data axis of ``anchor`` what it is of the axes of ``host``, which reads one element of it for
     one of its own; None if it does not."""
+    return group.once((correspondence, anchor, host), lambda: _correspondence(group, anchor, host))
+
+
+def _correspondence(group: Group, anchor: ComputeOp, host: Tensor) -> list[Digit | Fused] | None:
     schedule = group.inlined()
     made = schedule[anchor].op
     reader = schedule[host].op

@@ -54,6 +54,13 @@ class Nest:
     @staticmethod
     def of(plan: Plan, op: ComputeOp, host: Tensor, parts: tuple[Digit | Fused, ...]) -> Nest:
         """The nest with what can be one axis as one."""
+        axes = plan.group.once((Nest, op, host, parts), lambda: Nest._axes(plan, op, host, parts))
+        return Nest(plan, op, host, parts, axes)
+
+    @staticmethod
+    def _axes(
+        plan: Plan, op: ComputeOp, host: Tensor, parts: tuple[Digit | Fused, ...]
+    ) -> tuple[tuple[IterVar, ...], ...]:
         formula, axes = plan.group.formula(op), [[axis] for axis in op.axis[:1]]
         for place in range(1, len(op.axis)):
             outer, inner = op.axis[place - 1], op.axis[place]
@@ -61,7 +68,7 @@ class Nest:
                 axes[-1].append(inner)
             else:
                 axes.append([inner])
-        return Nest(plan, op, host, parts, tuple(map(tuple, axes)))
+        return tuple(map(tuple, axes))
 
     @property
     def group(self) -> Group:
@@ -103,6 +110,13 @@ def _next_to(group: Group, host: Tensor, parts: Sequence[Digit | Fused]) -> bool
 
 def reduction_of(nest: Nest, reads: Sequence[TensorRead]) -> Reduction:
     """What the tiles of the reduction depend on; ``reads`` are those of its formula."""
+    group = nest.group
+    return group.once(
+        (reduction_of, nest.op, nest.host, nest.parts, group.target), lambda: _reduction(nest, reads)
+    )
+
+
+def _reduction(nest: Nest, reads: Sequence[TensorRead]) -> Reduction:
     group, formula = nest.group, nest.group.formula(nest.op)
     lanes, once = lanes_of(formula, nest.group.target), [read.tensor for read in reads]
     operands = tuple(

@@ -60,7 +60,7 @@ class Plan:
             reads = product(extent_of(a) for a in (*reader.axis, *reader.reduce_axis))
             if reader.reduce_axis and (None in (points, reads) or reads >= REUSED * points):  # type: ignore[operator]
                 return True
-        return cost_of(op) >= COSTLY and len(readers) > 1
+        return len(readers) > 1 and cost_of(op) >= COSTLY
 
     def name(self, op: Operation) -> str:
         """The word that the knobs of ``op`` begin with."""
