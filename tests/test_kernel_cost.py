@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from tvmlite.autotune.measure import Candidate, Outcome
-from tvmlite.core.errors import ExecutionError
+from tvmlite.autotune.measure import Candidate, Outcome, ReferenceFailed
 from tvmlite.core.target import Target
 from tvmlite.kernel_cost import KernelCost
 from tvmlite.relay import tasks
@@ -56,7 +55,7 @@ def test_a_kernel_costs_the_median_of_its_runs_and_is_measured_once() -> None:
 
 
 def test_every_kernel_that_was_not_measured_is_counted_with_why() -> None:
-    machine = Machine(Outcome(error="crash", message="signal 11"), ExecutionError("it never ended"))
+    machine = Machine(Outcome(error="crash", message="signal 11"), ReferenceFailed("it never ended"))
     cost = cost_on(machine)
 
     assert [cost(group(8)), cost(group(8)), cost(group(16))] == [float("inf")] * 3

@@ -7,8 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from tvmlite.autotune.build import Builder
-from tvmlite.autotune.measure import Outcome, Runner
-from tvmlite.core.errors import TvmliteError
+from tvmlite.autotune.measure import Outcome, ReferenceFailed, Runner
 from tvmlite.core.target import Target
 from tvmlite.relay import tasks
 from tvmlite.relay.ir import Function
@@ -67,6 +66,6 @@ class KernelCost:
         self.runner.prepare(task.key, candidate, 0)
         try:
             outcome = self.runner.measure(task.key, candidate)
-        except TvmliteError:  # the reference is the kernel itself: it crashed, or never ended
+        except ReferenceFailed:  # the reference is the kernel itself: it crashed, or never ended
             return "for an error (it crashed, or never ended)"
         return timing.median(sorted(outcome.costs)) if outcome.costs else f"for an error ({outcome.error})"

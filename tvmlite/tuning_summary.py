@@ -17,7 +17,7 @@ def lines(
     quicker, failed, same, lost, untried = [], [], [], [], []
     for one in searches:
         if one.best is None:
-            (failed if one.progress.trials else untried).append(one)
+            (failed if one.progress.failures else untried).append(one)
         elif one.gain > 1:
             quicker.append(one)
         else:

@@ -13,7 +13,7 @@ from made_up_tuning import MadeUpMachine
 import tvmlite
 from tvmlite import autotune, te
 from tvmlite.autotune import records as rec
-from tvmlite.autotune.measure import Candidate, Outcome
+from tvmlite.autotune.measure import Candidate, Outcome, ReferenceFailed
 from tvmlite.autotune.tune import seconds_of
 from tvmlite.core.errors import ExecutionError, InputError, ScheduleError
 from tvmlite.te.space import Task, decode_args, encode_args
@@ -53,6 +53,40 @@ def test_a_run_that_was_cut_short_ends_as_if_it_had_not_been(task: Task, tmp_pat
     assert machine.calls == 30 - kept
     assert found.best.config.settings == expected.best.config.settings
     assert [str(r.config) for r in rec.load(cut)] == [str(r.config) for r in rec.load(whole)]
+
+
+class KnowsOneTask(MadeUpMachine):
+    """Of all other tasks it cannot tell what is right."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__()
+        self.known = task.key
+
+    def measure(self, task: str, candidate: Candidate) -> Outcome:
+        if task != self.known:
+            raise ReferenceFailed(f"task {task}: timeout: not ended after 120 s")
+        return super().measure(task, candidate)
+
+
+@pytest.mark.parametrize("tuner", ["random", "xgboost"])
+def test_a_task_of_which_nothing_can_be_checked_is_told_and_others_go_on(
+    task: Task, other_task: Task, tuner: str, tmp_path: Path
+) -> None:
+    machine, path = KnowsOneTask(other_task), tmp_path / "tune.jsonl"
+    lost, found = autotune.tune([task, other_task], path, trials=24, tuner=tuner, runner=machine)
+
+    assert lost.best is None
+    assert "nothing could be measured: 1 reference; the first: reference: task" in str(lost)
+    assert "not ended after 120 s" in str(lost)
+    assert found.best is not None
+    assert found.progress.trials == 24
+    assert {record.task_key for record in rec.load(path)} == {other_task.key}
+
+
+def test_no_task_of_which_anything_can_be_checked_is_an_error(task: Task, other_task: Task) -> None:
+    machine = KnowsOneTask(other_task)
+    with pytest.raises(ExecutionError, match=r"nothing could be measured.*1 reference; the first: reference"):
+        autotune.tune(task, trials=24, runner=machine)
 
 
 def test_what_was_measured_with_other_threads_is_measured_again(task: Task, tmp_path: Path) -> None:

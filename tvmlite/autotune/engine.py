@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tvmlite.autotune.build import Builder, Built, Lowered, reference
-from tvmlite.autotune.measure import BuildingRunner, Outcome, Runner, Unbuilt
+from tvmlite.autotune.measure import BuildingRunner, Outcome, ReferenceFailed, Runner, Unbuilt
 from tvmlite.autotune.records import FINAL, Record
 from tvmlite.autotune.uncollected import aside, uncollected
 from tvmlite.core.version import VERSION
@@ -83,13 +83,17 @@ class Progress:
         self.trials += 1
         self.since_best += 1
         if record.error:
-            self.failures[record.error] = self.failures.get(record.error, 0) + 1
-            self.first_failure = self.first_failure or f"{record.error}: {record.message}"
+            self.fail(record.error, record.message)
         else:
             if self.best is None or record.cost < self.best.cost:
                 self.since_best = 0
             self.leaders = sorted([*self.leaders, record], key=lambda r: r.cost)[:FINALISTS]
         self.curve.append(float("inf") if self.best is None else self.best.cost)
+
+    def fail(self, error: str, message: str) -> None:
+        """Count a failure."""
+        self.failures[error] = self.failures.get(error, 0) + 1
+        self.first_failure = self.first_failure or f"{error}: {message}"
 
 
 class Search:
@@ -119,7 +123,8 @@ class Search:
     def step(self, most: int, measuring: ThreadPoolExecutor, callbacks: Sequence[Callback] = ()) -> None:
         """One batch of at most ``most`` trials: proposed, built, measured, learned from.
 
-        Every new record has been handed to ``callbacks`` when it is over, or when it is interrupted.
+        Every new record has been handed to ``callbacks`` when it is over, or when it is interrupted. A task
+        of which nothing can be checked is over, and others go on.
         """
         progress = self.progress
         count = min(self.tuner.batch, most, progress.total - progress.trials)
@@ -128,13 +133,16 @@ class Search:
             with uncollected(), aside():
                 proposed = self._proposed(count, batch)
                 batch.start(proposed)
+        except ReferenceFailed as error:
+            progress.fail("reference", str(error))
+            self._exhausted = True
         finally:  # what was measured before a Ctrl-C is kept
             new = batch.finish()
             for callback in callbacks if batch.pending else ():
                 callback(progress, new)
         proposed = batch.numbers
-        self._exhausted = not proposed
-        if not proposed:
+        self._exhausted = self._exhausted or not proposed
+        if self._exhausted:
             return
         flop = progress.task.flop
         speeds = [flop / r.cost if r.ok else 0.0 for r in batch.records]

@@ -66,7 +66,7 @@ class Tuned:
         return None if self.best is None else rule_of(self.best.config)
 
     def __str__(self) -> str:
-        if self.best is None and not self.progress.trials:
+        if self.best is None and not self.progress.trials and not self.progress.failures:
             return f"{label_of(self.task)}: not tried: all trials or the time went to other tasks"
         if self.best is None:
             return f"{label_of(self.task)}: nothing could be measured: {_failures(self.progress)}"
@@ -214,7 +214,7 @@ def _require_one(searches: Sequence[engine.Search]) -> None:
     """An ExecutionError with the first cause if nothing could be measured."""
     if any(search.progress.best is not None for search in searches):
         return
-    first = next(search.progress for search in searches if search.progress.trials)
+    first = next(search.progress for search in searches if search.progress.first_failure)
     raise ExecutionError(f"tune: nothing could be measured for {first.task.name}: {_failures(first)}")
 
 

@@ -12,7 +12,7 @@ from made_up_tuning import small_matmul
 
 from tvmlite import autotune, te
 from tvmlite.autotune.build import Builder, Built, Lowered, candidate_of, reference
-from tvmlite.autotune.measure import Candidate, LocalRunner, Unbuilt
+from tvmlite.autotune.measure import Candidate, LocalRunner, ReferenceFailed, Unbuilt
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
 from tvmlite.te.space import OptionChoice, SplitChoice, Task, create, template
@@ -184,3 +184,10 @@ def test_what_the_worker_cannot_build_is_told_as_by_the_tuner(task: Task, runner
 
     assert (outcome.error, outcome.message) == ("schedule", "a task has shapes that are numbers")
     assert outcome == candidate_of(function, task.target)
+
+
+def test_a_reference_that_does_not_end_is_told(task: Task) -> None:
+    with LocalRunner(reference_timeout=0.001) as hurried:
+        hurried.prepare(task.key, reference(task), 0)
+        with pytest.raises(ReferenceFailed, match=r"timeout: not ended after 0\.001 s"):
+            hurried.measure(task.key, candidate(task))

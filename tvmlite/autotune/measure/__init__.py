@@ -1,6 +1,23 @@
 """Measuring candidates: checked against a reference, timed in a process that may die."""
 
 from tvmlite.autotune.measure.cold import Footprint
-from tvmlite.autotune.measure.runner import BuildingRunner, Candidate, LocalRunner, Outcome, Runner, Unbuilt
+from tvmlite.autotune.measure.runner import (
+    BuildingRunner,
+    Candidate,
+    LocalRunner,
+    Outcome,
+    ReferenceFailed,
+    Runner,
+    Unbuilt,
+)
 
-__all__ = ["BuildingRunner", "Candidate", "Footprint", "LocalRunner", "Outcome", "Runner", "Unbuilt"]
+__all__ = [
+    "BuildingRunner",
+    "Candidate",
+    "Footprint",
+    "LocalRunner",
+    "Outcome",
+    "ReferenceFailed",
+    "Runner",
+    "Unbuilt",
+]

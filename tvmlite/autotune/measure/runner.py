@@ -74,6 +74,10 @@ class Runner(Protocol):
         ...
 
 
+class ReferenceFailed(TvmliteError):
+    """What is right could not be found out for a task, so that none of its candidates can be checked."""
+
+
 @runtime_checkable
 class BuildingRunner(Runner, Protocol):
     """A machine that also makes the code of what it measures, when it has nothing else to do."""
@@ -174,7 +178,7 @@ class LocalRunner:
             text = reference.ir_text.encode()
             reply = self._request(reference.target, wanted, text, self.reference_timeout)
             if reply.get("error"):
-                raise TvmliteError(f"task {task}: the reference failed: {reply['error']}: {reply['message']}")
+                raise ReferenceFailed(f"task {task}: {reply['error']}: {reply['message']}")
             self._known.add(task)
         return self._request(target, {**fields, "task": task}, payload, timeout)
 
