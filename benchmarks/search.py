@@ -8,14 +8,18 @@ The spaces (``searching.templates``) have 10,000 to billions of candidates and s
 Each search is a real one: it proposes, builds and measures on this machine, on one thread, by the processor
 time of the thread. What was measured once is kept in the file ``--remember`` and never measured again: all
 searches, of this run and of the next, are told the same time of the same code, and noise makes none luckier
-than another. ``best`` is the best that any search of the run has found. ``share`` are means over the seeds of
-the best so far by ``best`` after so many trials; ``to 95%`` is the mean number of trials after which 95% of
-it were reached (a search that did not counts with all its trials), and of each seed. What is refused or fails
-is a trial. ``ends at`` is how much of the peak of multiply-adds the best that a search has found reaches,
-timed in turns with a loop that does nothing else: the mean over the seeds, and the least.
+than another. Quick candidates are timed in turns with an earlier one (``searching.steady``), for a machine
+whose host others use is not always equally quick. ``best`` is the best that any search of the run has found.
+``share`` are means over the seeds of the best so far by ``best`` after so many trials; ``to 95%`` is the mean
+number of trials after which 95% of it were reached (a search that did not counts with all its trials), and of
+each seed. What is refused or fails is a trial. ``ends at`` is how much of the peak of multiply-adds the best
+that a search has found reaches, timed in turns with a loop that does nothing else: the mean over the seeds,
+and the least.
 
-``transfer`` begins with what was learned of other shapes of the same operators, ``searching.shapes.TRAINED``:
-the model that comes with the package, or ``--model``, by ``train_cost_model.py``. ``plain`` begins with an
+``transfer`` begins with what was learned of other shapes of the same operators,
+``searching.shapes.TRAINED``: the model that comes with the package, or ``--model``, by
+``train_cost_model.py``. ``records`` begins with that and with configurations like those that were quick in
+other shapes, by the file ``--records``, which ``train_cost_model.py`` writes. ``plain`` begins with an
 estimate of cycles by the loops alone, and ``random`` with nothing.
 
 ``--rate`` instead searches tasks, or each different convolution of models as they are compiled, from nothing
@@ -37,13 +41,16 @@ from searching.ends import Shares
 from searching.rate import Rate, convolutions, rate
 from searching.remembered import Remembered
 from searching.shapes import TESTED
+from searching.steady import Steady
 
 from tvmlite import autotune
-from tvmlite.autotune import engine, transfer, trees
+from tvmlite.autotune import engine, nearest, transfer, trees
+from tvmlite.autotune import records as rec
 from tvmlite.autotune.engine import Progress
 from tvmlite.autotune.model import Prior
 from tvmlite.autotune.tuners import RandomTuner
 from tvmlite.autotune.watch import label_of
+from tvmlite.core.target import Target
 
 MARKS = (8, 16, 32, 64, 128, 256)
 
@@ -54,11 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.rate:
         rates(options.rate, options.trials)
     else:
-        known = transfer.known_beforehand()
+        known = transfer.known_beforehand(Target.parse("native"))
         if options.model is not None:
             known = transfer.corrected(trees.Trees.from_json(options.model.read_text(encoding="utf-8")))
         with autotune.LocalRunner() as machine:
-            runner = Remembered(options.remember, machine)
+            runner = Remembered(options.remember, Steady(machine))
             for name in options.tasks or TESTED:
                 compare(name, runner, known, options)
     print(f"load after: {os.getloadavg()[0]:.2f}")
@@ -75,6 +82,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--random", type=int, default=256, help="trials of the random search; 0: none")
     parser.add_argument("--random-seeds", type=int, help="of the random search alone; default: as --seeds")
     parser.add_argument("--model", type=Path, help="the model to begin with; default: the package's")
+    parser.add_argument("--records", type=Path, help="what was measured of other shapes")
     parser.add_argument("--rate", nargs="+", metavar="NAME", choices=[*TESTED, *networks.names()])
     options = parser.parse_args(arguments)
     if options.remember is None and not options.rate:
@@ -96,11 +104,18 @@ def rates(names: Sequence[str], trials: int) -> None:
 def compare(name: str, runner: Remembered, known: Prior, options: argparse.Namespace) -> None:
     """Run all searches of a task, and print how they did."""
     task = autotune.create(*TESTED[name])
-    found: dict[str, list[Progress]] = {"plain": [], "transfer": [], "random": []}
+    found: dict[str, list[Progress]] = {"plain": [], "transfer": [], "records": [], "random": []}
+    handed = [] if options.records is None else nearest.configurations(rec.load(options.records), task)
     started, before = time.monotonic(), runner.measured
     for seed in range(options.seeds):
-        for kind, prior in (("transfer", known), ("plain", transfer.estimate)):
-            found[kind].append(engine.run(autotune.XGBTuner(task, seed, prior=prior), runner, options.trials))
+        tuners = {
+            "transfer": autotune.XGBTuner(task, seed, prior=known),
+            "plain": autotune.XGBTuner(task, seed, prior=transfer.estimate),
+        }
+        if options.records is not None:
+            tuners["records"] = autotune.XGBTuner(task, seed, prior=known, handed=handed)
+        for kind, tuner in tuners.items():
+            found[kind].append(engine.run(tuner, runner, options.trials))
         if options.random and seed < (options.random_seeds or options.seeds):
             found["random"].append(engine.run(RandomTuner(task, seed), runner, options.random))
     best = max(one.best_flops for several in found.values() for one in several)

@@ -13,76 +13,55 @@ all others: the rank correlation, and how quick the quickest of the first 8 by t
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import searching.templates  # noqa: F401  (registers the templates)
-import xgboost
 from searching.groups import groups
 from searching.shapes import TRAINED
+from searching.steady import Steady
 
 from tvmlite import autotune
 from tvmlite.autotune import engine, transfer
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.learner import XGBTuner
-from tvmlite.autotune.trees import SHIPPED, Trees
+from tvmlite.autotune.trees import OTHERS, SHIPPED, Trees
 from tvmlite.autotune.tuners import RandomTuner, Tuner
 from tvmlite.autotune.watch import label_of
 from tvmlite.core.target import Target
 from tvmlite.te.space import Task
 
-PARAMETERS = {
-    "objective": "reg:squarederror",
-    "base_score": 0.0,
-    "max_depth": 5,
-    "eta": 0.05,
-    "min_child_weight": 8.0,
-    "colsample_bytree": 0.5,
-    "subsample": 0.8,
-    "tree_method": "hist",
-    "max_bin": 64,
-    "nthread": 1,
-    "seed": 0,
-    "verbosity": 0,
-}
-TREES = 250
 
-LEAST_WEIGHT = 0.1
-"""Of what is hopeless: how much so matters little, that it is does."""
-
-
-def measure(path: Path, trials: int, seed: int) -> None:
-    """Measure ``trials`` candidates of each task, and append them to the file at ``path``."""
+def measure(path: Path, trials: int, seed: int, seconds: float) -> None:
+    """Measure ``trials`` candidates of each task, and append them to the file at ``path``; tasks that it has
+    are left out, and no task is begun after so many ``seconds``."""
+    started = time.monotonic()
+    done = {record.task_key for record in rec.load(path)} if path.exists() else set()
     kinds: tuple[Callable[[Task], Tuner], ...] = (
         lambda task: XGBTuner(task, seed, prior=transfer.estimate),
         lambda task: XGBTuner(task, seed + 1),
         lambda task: RandomTuner(task, seed),
     )
-    with autotune.LocalRunner() as runner:
-        for task in [*groups(Target.parse("native")), *(autotune.create(*one) for one in TRAINED)]:
+    with autotune.LocalRunner() as machine:
+        runner = Steady(machine)
+        for task in _tasks():
+            if task.key in done:
+                continue
+            if time.monotonic() > started + seconds:
+                raise SystemExit("not all tasks are measured: run it again, it goes on")
             for kind in kinds:
                 keep = [autotune.callback.log_to_file(path)]
-                done = engine.run(kind(task), runner, trials // len(kinds), callbacks=keep)
-                print(f"{label_of(task)}: best {done.best_flops / 1e9:.1f} GFLOP/s", flush=True)
+                search = engine.run(kind(task), runner, trials // len(kinds), callbacks=keep)
+                print(f"{label_of(task)}: best {search.best_flops / 1e9:.1f} GFLOP/s", flush=True)
 
 
-def trained(known: Sequence[tuple[np.ndarray, np.ndarray]]) -> Trees:
-    """The model of what ``transfer.estimate`` is off by: of each task rows of features, and logarithms of
-    speeds by the best's.
-
-    How quick a task is as a whole is not learned, only what is quicker in it than what; and the less of
-    candidates the slower they are, for it is the best that have to be told from each other.
-    """
-    weights = [LEAST_WEIGHT + 4.0**scores for _, scores in known]
-    off = [scores - transfer.estimate(rows) for rows, scores in known]
-    labels = [one - np.average(one, weights=weight) for one, weight in zip(off, weights, strict=True)]
-    data = xgboost.DMatrix(
-        np.concatenate([rows for rows, _ in known]),
-        label=np.concatenate(labels),
-        weight=np.concatenate(weights),
-    )
-    return Trees.of_xgboost(xgboost.train(PARAMETERS, data, TREES))
+def _tasks() -> Iterator[Task]:
+    """All that are to be measured; the groups of models are made when the others are done."""
+    yield from (autotune.create(*one) for one in TRAINED)
+    yield from groups(Target.parse("native"))
 
 
 def judged(model: Trees, rows: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
@@ -97,29 +76,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--records", type=Path, required=True)
     parser.add_argument("--measure", type=int, default=0, help="candidates of each task to measure first")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no task after that")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path, default=SHIPPED)
+    parser.add_argument("--output", type=Path, help="default: the package's, for this processor's maker")
     options = parser.parse_args(arguments)
     if options.measure:
-        measure(options.records, options.measure, options.seed)
+        measure(options.records, options.measure, options.seed, options.seconds)
     of_task: dict[str, list[rec.Record]] = {}
     for record in rec.load(options.records):
         of_task.setdefault(record.task_key, []).append(record)
     target = Target.parse("native")
-    known = {key: transfer.experience(found, target, most=10**6) for key, found in of_task.items()}
-    known = {key: (rows, scores) for key, (rows, scores) in known.items() if len(rows) >= transfer.LEAST}
+    learned = {key: transfer.experience(found, target, most=10**6) for key, found in of_task.items()}
+    known = {key: one for key, found in learned.items() for one in found if len(one[0]) >= transfer.LEAST}
     for key, (rows, scores) in known.items():
         others = [one for other, one in known.items() if other != key]
         if others:
-            rank, share = judged(trained(others), rows, scores)
+            rank, share = judged(transfer.correction(others, transfer.estimate), rows, scores)
             print(
                 f"{key[:58]:58} {len(rows):5} candidates, rank {rank:.2f}, first 8: {share:.2f} of the best"
             )
-    model = trained(list(known.values()))
-    options.output.write_text(model.to_json(), encoding="utf-8")
-    size = options.output.stat().st_size
+    model = transfer.correction(list(known.values()), transfer.estimate)
+    output = options.output or SHIPPED.get(target.maker, SHIPPED[OTHERS])
+    output.write_text(model.to_json(), encoding="utf-8")
+    size = output.stat().st_size
     count = sum(len(rows) for rows, _ in known.values())
-    print(f"{options.output}: {len(model.leaf)} trees from {count} candidates, {size} bytes")
+    print(f"{output}: {len(model.leaf)} trees from {count} candidates, {size} bytes")
 
 
 if __name__ == "__main__":

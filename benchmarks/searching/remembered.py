@@ -6,7 +6,8 @@ import hashlib
 import json
 from pathlib import Path
 
-from tvmlite.autotune.measure import Candidate, LocalRunner, Outcome
+from searching.steady import Steady
+from tvmlite.autotune.measure import Candidate, Outcome
 
 
 class Remembered:
@@ -16,7 +17,7 @@ class Remembered:
     repeated in seconds. A candidate is known by its LLVM IR.
     """
 
-    def __init__(self, path: Path, machine: LocalRunner) -> None:
+    def __init__(self, path: Path, machine: Steady) -> None:
         self.machine, self.path, self.threads = machine, path, machine.threads
         self.known: dict[str, Outcome] = {}
         self.measured = 0
@@ -36,6 +37,8 @@ class Remembered:
             self.known[key] = outcome
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps([key, list(outcome.costs), outcome.error, outcome.message]) + "\n")
+        else:
+            self.machine.know(task, candidate, self.known[key])
         return self.known[key]
 
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:

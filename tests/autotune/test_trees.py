@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -50,6 +51,9 @@ def changed(**fields: object) -> str:
         ("[]", "no cost model"),
         (changed(features=["speed"]), "trained on other features"),
         (changed(leaf=[[1, 2]]), "its trees have"),
+        (changed(leaf=1), "its trees have"),
+        (changed(leaf=[], feature=[], threshold=[]), "its trees have"),
+        (changed(leaf=[[]] * 30), "its trees have"),
         (changed(feature=[[WIDTH] * 3] * 30), "features that do not exist"),
         (changed(feature=[[0.5] * 3] * 30), "features that do not exist"),
         (changed(leaf=[["__import__('os')"] * 4] * 30), "no cost model"),
@@ -61,7 +65,22 @@ def test_what_is_no_model_says_why(text: str, reason: str) -> None:
         Trees.from_json(text)
 
 
-def test_the_model_that_comes_with_the_package_is_small_and_of_our_features() -> None:
+@pytest.mark.parametrize("maker", trees.SHIPPED)
+def test_the_models_that_come_with_the_package_are_small_and_of_our_features(maker: str) -> None:
+    assert trees.SHIPPED[maker].stat().st_size < 200_000
+    assert trees.shipped(maker) is not None
 
-    assert trees.SHIPPED.stat().st_size < 300_000
-    assert trees.shipped() is not None
+
+def test_each_maker_has_a_model_and_others_have_that_of_one() -> None:
+    of_amd, of_intel, of_another = (trees.shipped(maker) for maker in ("amd", "intel", ""))
+
+    assert of_amd is of_another is not None
+    assert of_intel is not None
+    assert of_intel.leaf.shape != of_amd.leaf.shape or (of_intel.leaf != of_amd.leaf).any()
+
+
+def test_a_model_that_was_left_out_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(trees.SHIPPED, "intel", tmp_path / "gone.json")
+
+    assert trees.shipped("intel") is None
+    assert trees.shipped("amd") is not None

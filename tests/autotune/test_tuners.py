@@ -126,7 +126,7 @@ def test_before_the_first_batch_more_is_looked_at_as_long_as_better_turns_up(
     looked = []
     monkeypatch.setattr(tuner, "ponder", lambda: looked.append(None))
     monkeypatch.setattr(tuner, "_scored", lambda: ([0], np.full(tuner.batch, better * len(looked))))
-    monkeypatch.setattr(tuner, "_best", lambda count: [])
+    monkeypatch.setattr(tuner, "_best", lambda count, chosen: [])
 
     tuner.propose(1)
 

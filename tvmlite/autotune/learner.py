@@ -52,6 +52,10 @@ LOWERED = 20
 CHILDREN = 24
 """Variations of one configuration, of which that is lowered that the model of knobs thinks best."""
 
+HANDED = 6
+"""Of a batch, so many at most are those that were quick in other shapes: what is measured besides tells what
+is quick in this one."""
+
 DOUBT = 0.2
 """By what power of two the model may be off on a kind of tile of which nothing was measured."""
 
@@ -70,8 +74,9 @@ class XGBTuner(Tuner):
     """Measures what a cost model thinks quickest, and learns from it.
 
     One in ``1 / explore`` is any that can be built: the model knows only what it has seen. ``prior`` is what
-    is known beforehand of the loops of whatever task; the model that comes with the package, unless another
-    is given.
+    is known beforehand of the loops of whatever task; the model that comes with the package for the task's
+    target, unless another is given. ``handed`` are numbers of configurations like those that were quick in
+    other shapes (``nearest``): they are measured first.
     """
 
     name = "xgboost"
@@ -83,9 +88,11 @@ class XGBTuner(Tuner):
         loss_type: str = "reg",
         explore: float = 0.05,
         prior: Prior | None = None,
+        handed: Sequence[int] = (),
     ) -> None:
         super().__init__(task, seed)
-        self.explore, self.prior = explore, prior or known_beforehand()
+        self.explore, self.prior = explore, prior or known_beforehand(task.target)
+        self.handed = list(handed)
         self.knobs = KnobFeatures(self.space)
         self.moves = Moves(self.knobs)
         self.model = CostModel(loss_type, seed)
@@ -136,7 +143,7 @@ class XGBTuner(Tuner):
         if not self._rows:
             self._begin()
         random = int(self.generator.binomial(count, self.explore))
-        chosen = self._best(count - random)
+        chosen = self._best(count - random, self._next_handed(min(count, HANDED)))
         while len(chosen) < count and (left := self._unlike(chosen)):
             chosen.append(left[int(self.generator.integers(len(left)))])
         while len(chosen) < count:
@@ -150,6 +157,7 @@ class XGBTuner(Tuner):
 
     def _begin(self) -> None:
         """Lower what may be worth to be measured first."""
+        self._lower(self.handed)
         pool = self._fresh(POOL)
         while pool and self._nodes < MOST_NODES // 2:
             self._lower(pool[: self.batch])
@@ -162,8 +170,19 @@ class XGBTuner(Tuner):
                 break
             before = hope
 
-    def _best(self, count: int) -> list[int]:
-        """Of what was lowered and not proposed, the best by the model and what it may be off by.
+    def _next_handed(self, count: int) -> list[int]:
+        """The next ``count`` of those that were handed over, without such as cannot be built or cannot be
+        told from others."""
+        chosen: list[int] = []
+        while self.handed and len(chosen) < count:
+            number = self.handed.pop(0)
+            if number in self._rows and number in self._unlike(chosen):
+                chosen.append(number)
+        return chosen
+
+    def _best(self, count: int, chosen: list[int]) -> list[int]:
+        """``chosen``, and up to ``count`` in all the best of what was lowered and not proposed, by the model
+        and what it may be off by.
 
         Of a kind of tile it may be off the less the more were measured or are to be: else a batch were
         variations of one, and so the next.
@@ -171,7 +190,7 @@ class XGBTuner(Tuner):
         numbers, scores = self._scored()
         said = dict(zip(numbers, scores.tolist(), strict=True))
         met = self._met()
-        chosen: list[int] = []
+        met.update(self._kinds[number] for number in chosen)
         while len(chosen) < count and (left := self._unlike(chosen)):
             chosen.append(max(left, key=lambda n: (said[n] + self._doubt(met, n), -n)))
             met[self._kinds[chosen[-1]]] += 1

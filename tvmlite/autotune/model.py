@@ -30,6 +30,15 @@ def available() -> bool:
     return True
 
 
+def require() -> None:
+    """An UnsupportedError if XGBoost is not installed."""
+    if not available():
+        raise UnsupportedError(
+            "a cost model needs the package xgboost",
+            hint="pip install 'tvmlite[tune]', or use random search",
+        )
+
+
 class CostModel:
     """Predicts a score that is higher for quicker candidates.
 
@@ -41,11 +50,7 @@ class CostModel:
     def __init__(self, loss: str = "rank", seed: int = 0) -> None:
         if loss not in LOSSES:
             raise UnsupportedError(f"loss {loss!r}: there are {', '.join(LOSSES)}")
-        if not available():
-            raise UnsupportedError(
-                "a cost model needs the package xgboost",
-                hint="pip install 'tvmlite[tune]', or use random search",
-            )
+        require()
         self.loss, self.seed = loss, seed
         self._booster: Any = None
         self._shift = 0.0

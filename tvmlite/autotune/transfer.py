@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from tvmlite.autotune import trees
 from tvmlite.autotune.build import Builder, Lowered
 from tvmlite.autotune.loop_features import NAMES, WIDTH, loop_features
-from tvmlite.autotune.model import CostModel, Prior
+from tvmlite.autotune.model import Prior, require
 from tvmlite.autotune.records import FINAL, Record
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.target import Target
@@ -23,6 +24,29 @@ LEAST = 12
 
 SLOWEST = -6.0
 """Of 1/64 of the best's speed or less it is not learned how much less; so is what failed."""
+
+PARAMETERS = {
+    "objective": "reg:squarederror",
+    "base_score": 0.0,
+    "max_depth": 5,
+    "eta": 0.05,
+    "min_child_weight": 8.0,
+    "colsample_bytree": 0.5,
+    "subsample": 0.8,
+    "tree_method": "hist",
+    "max_bin": 64,
+    "nthread": 1,
+    "verbosity": 0,
+}
+TREES = 250
+"""Of the model that comes with the package, and of what records teach beyond it."""
+
+LEAST_WEIGHT = 0.1
+"""Of what is hopeless: how much so matters little, that it is does."""
+
+Experience: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""Of candidates of one task: rows of features, ``(n, WIDTH)``, and how quick each was, ``(n,)``: the
+logarithm of its speed by the best's."""
 
 _CYCLES = NAMES.index("cycles")
 
@@ -42,9 +66,10 @@ def estimate(rows: np.ndarray) -> np.ndarray:
     return np.asarray(-np.log2(cycles) / _OVERLAP, np.float32)
 
 
-def known_beforehand() -> Prior:
-    """``estimate``, corrected by the model that comes with the package, if it has not been left out."""
-    model = trees.shipped()
+def known_beforehand(target: Target) -> Prior:
+    """``estimate``, corrected by the model that comes with the package for whoever makes ``target``'s
+    processor, if it has not been left out."""
+    model = trees.shipped(target.maker)
     return estimate if model is None else corrected(model)
 
 
@@ -59,16 +84,38 @@ def corrected(model: trees.Trees) -> Prior:
 
 def learned(records: Iterable[Record], target: Target, prior: Prior, seed: int = 0) -> Prior:
     """``prior`` corrected by what ``records`` of ``target`` say; itself if they say nothing."""
-    rows, scores = experience(records, target)
-    if not len(rows):
+    known = experience(records, target)
+    if not known:
         return prior
-    model = CostModel("reg", seed)
-    model.fit_scores(rows, scores, prior(rows))
-    return lambda wanted: model.predict(wanted, prior(wanted))
+    model = correction(known, prior, seed)
+    return lambda rows: prior(rows) + model(rows)
 
 
-def experience(records: Iterable[Record], target: Target, most: int = MOST) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of features and how quick they were: the logarithm of the speed by the best of its task.
+def correction(known: Sequence[Experience], prior: Prior, seed: int = 0) -> trees.Trees:
+    """The model of what ``prior`` is off by, of what is ``known`` of each task.
+
+    How quick a task is as a whole is not learned, only what is quicker in it than what: a search is of one
+    task, and trees that tell tasks apart tell less of their candidates. The less is learned of candidates the
+    slower they are, for it is the best that have to be told from each other. An UnsupportedError if XGBoost
+    is missing.
+    """
+    require()
+    import xgboost
+
+    weights = [LEAST_WEIGHT + 4.0**scores for _, scores in known]
+    off = [scores - prior(rows) for rows, scores in known]
+    labels = [one - np.average(one, weights=weight) for one, weight in zip(off, weights, strict=True)]
+    data = xgboost.DMatrix(
+        np.concatenate([rows for rows, _ in known]),
+        label=np.concatenate(labels),
+        weight=np.concatenate(weights),
+    )
+    return trees.Trees.of_xgboost(xgboost.train({**PARAMETERS, "seed": seed}, data, TREES))
+
+
+def experience(records: Iterable[Record], target: Target, most: int = MOST) -> list[Experience]:
+    """What is known of each task: rows of features and how quick they were, the logarithm of the speed by the
+    best of the task.
 
     Of ``records``, those of trials on ``target`` whose template is known; if they are more than ``most``, as
     many of each task, evenly over the time they were made.
@@ -78,19 +125,24 @@ def experience(records: Iterable[Record], target: Target, most: int = MOST) -> t
         if record.target == str(target) and record.origin != FINAL and record.error in ("", "timeout"):
             of_task.setdefault(record.task_key, []).append(record)
     tasks = [found for found in of_task.values() if len(found) >= LEAST and any(r.ok for r in found)]
+    known = [_experience(found, target, max(most // len(tasks), LEAST)) for found in tasks]
+    return [(rows, scores) for rows, scores in known if len(rows)]
+
+
+def _experience(found: list[Record], target: Target, most: int) -> Experience:
+    """Of records of one task; nothing if it is not known here."""
     rows: list[np.ndarray] = []
     scores: list[float] = []
-    for found in tasks:
-        task = _task(found[0], target)
-        if task is None:
-            continue
-        builder, best = Builder(task), min(record.cost for record in found)
-        for record in _evenly(found, max(most // len(tasks), LEAST)):
-            lowered = builder.lowered(record.config)
-            if isinstance(lowered, Lowered):
-                rows.append(loop_features(lowered.function, target, task.flop))
-                scores.append(max(float(np.log2(best / record.cost)), SLOWEST) if record.ok else SLOWEST)
-    return np.stack(rows) if rows else np.zeros((0, WIDTH), np.float32), np.array(scores, np.float32)
+    task = _task(found[0], target)
+    if task is None:
+        return np.zeros((0, WIDTH), np.float32), np.zeros(0, np.float32)
+    builder, best = Builder(task), min(record.cost for record in found)
+    for record in _evenly(found, most):
+        lowered = builder.lowered(record.config)
+        if isinstance(lowered, Lowered):
+            rows.append(loop_features(lowered.function, target, task.flop))
+            scores.append(max(float(np.log2(best / record.cost)), SLOWEST) if record.ok else SLOWEST)
+    return np.array(rows, np.float32).reshape(-1, WIDTH), np.array(scores, np.float32)
 
 
 def _evenly(found: list[Record], count: int) -> list[Record]:

@@ -18,8 +18,15 @@ import numpy as np
 from tvmlite.autotune.loop_features import NAMES
 from tvmlite.core.errors import ParseError
 
-SHIPPED = Path(__file__).with_name("cost_model.json")
-"""Trained by ``benchmarks/train_cost_model.py``."""
+SHIPPED = {
+    "amd": Path(__file__).with_name("cost_model.json"),
+    "intel": Path(__file__).with_name("cost_model_intel.json"),
+}
+"""By who makes the processor they were trained on, each by ``benchmarks/train_cost_model.py`` on one machine
+(a Zen 5, a Granite Rapids): what is quick on the one is not on the other."""
+
+OTHERS = "amd"
+"""Whose model serves processors of other makers, as long as nobody has trained one there."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,8 @@ class Trees:
         if named != list(names):
             raise ParseError("the cost model was trained on other features than there are now")
         feature, threshold, leaf = arrays
+        if any(one.ndim != 2 or not one.size for one in arrays):
+            raise ParseError(f"no cost model: its trees have {[one.shape for one in arrays]}")
         depth = leaf.shape[-1].bit_length() - 1
         count = len(leaf)
         sizes = [one.shape for one in arrays]
@@ -119,7 +128,13 @@ def _fill(
         _fill(tree, child if left >= 0 else node, below, feature, threshold, leaf)
 
 
+def shipped(maker: str) -> Trees | None:
+    """The model that comes with the package for processors by ``maker`` (``Target.maker``); None if it was
+    left out."""
+    path = SHIPPED.get(maker, SHIPPED[OTHERS])
+    return _read(path) if path.exists() else None
+
+
 @cache
-def shipped() -> Trees | None:
-    """The model that comes with the package; None if it was left out."""
-    return Trees.from_json(SHIPPED.read_text(encoding="utf-8")) if SHIPPED.exists() else None
+def _read(path: Path) -> Trees:
+    return Trees.from_json(path.read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tvmlite.autotune import callback, engine, model, transfer
+from tvmlite.autotune import callback, engine, model, nearest, transfer
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.learner import TUNERS, XGBTuner
 from tvmlite.autotune.measure import LocalRunner, Runner
@@ -206,8 +206,8 @@ def _kind(
     keys = {task.key for task in tasks}
     others = [r for r in earlier if (r.origin, r.seed) != (name, seed) or r.task_key not in keys]
     target = tasks[0].target
-    prior = transfer.learned(others, target, transfer.known_beforehand(), seed)
-    return lambda task: XGBTuner(task, seed, prior=prior)
+    prior = transfer.learned(others, target, transfer.known_beforehand(target), seed)
+    return lambda task: XGBTuner(task, seed, prior=prior, handed=nearest.configurations(others, task))
 
 
 def _require_one(searches: Sequence[engine.Search]) -> None:

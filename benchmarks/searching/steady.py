@@ -1,0 +1,71 @@
+"""Times that can be compared although the machine is not always equally quick."""
+
+from __future__ import annotations
+
+import statistics
+
+from tvmlite.autotune.measure import Candidate, LocalRunner, Outcome
+
+CLOSE = 1.3
+"""A candidate that seems so many times slower than the yardstick, or more, is not timed beside it: what a
+machine's speed varies by does not make it one of the best."""
+
+QUICKER = 0.93
+"""What takes this part of the yardstick's time takes its place. Were it replaced by whatever seems quicker,
+it would each time be one that luck had favoured, and all later times would be too short."""
+
+TURN = 0.002
+"""Seconds of each of the seven turns."""
+
+
+class Steady:
+    """A runner before ``machine``: quick candidates are timed in turns with an earlier one of their task, the
+    yardstick, and told as seconds on the machine as it was when the first of them was timed.
+
+    The processors of a host that others use too are quicker at one second and slower for the next ten, by a
+    fifth: candidates that differ by less are told apart only side by side.
+    """
+
+    def __init__(self, machine: LocalRunner) -> None:
+        self.machine, self.threads = machine, machine.threads
+        self._yardsticks: dict[str, tuple[Candidate, float]] = {}
+
+    def prepare(self, task: str, reference: Candidate, seed: int) -> None:
+        self.machine.prepare(task, reference, 0)
+
+    def measure(self, task: str, candidate: Candidate) -> Outcome:
+        outcome = self.machine.measure(task, candidate)
+        if outcome.error:
+            return outcome
+        if task in self._yardsticks:
+            outcome = self._beside(task, candidate, outcome)
+        self.know(task, candidate, outcome)
+        return outcome
+
+    def know(self, task: str, candidate: Candidate, outcome: Outcome) -> None:
+        """Take ``candidate`` for the yardstick if it is the first of its task, or much quicker."""
+        if outcome.error:
+            return
+        cost = statistics.median(outcome.costs)
+        if task not in self._yardsticks or cost < QUICKER * self._yardsticks[task][1]:
+            self._yardsticks[task] = candidate, cost
+
+    def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
+        return [self.measure(task, candidate) for candidate in candidates]
+
+    def close(self) -> None:
+        self.machine.close()
+
+    def _beside(self, task: str, candidate: Candidate, alone: Outcome) -> Outcome:
+        yardstick, cost = self._yardsticks[task]
+        if statistics.median(alone.costs) > CLOSE * cost:
+            return alone
+        budget, self.machine.budget = self.machine.budget, TURN
+        try:
+            measured, found = self.machine.compare(task, [yardstick, candidate])
+        finally:
+            self.machine.budget = budget
+        if found.error:
+            return alone
+        scale = cost / statistics.median(measured.costs)
+        return Outcome(tuple(scale * one for one in found.costs))
