@@ -5,7 +5,8 @@
 
 A third of the candidates of each task (``searching.groups`` and ``searching.shapes.TRAINED``) are random, and
 two thirds those of searches, without and with the model there is, so that what is quick is among them, and
-what that model errs on. Further tasks in the file, such as those of ``tvmlite tune``, are learned from too.
+what that model errs on. Further tasks in the file, such as those of ``tvmlite tune``, are learned from too,
+and further files can be given: times of one are not held against those of another.
 Before the model is written it is told how well each task's order is predicted by a model that was trained on
 all others: the rank correlation, and how quick the quickest of the first 8 by the model is beside the best.
 """
@@ -72,29 +73,38 @@ def judged(model: Trees, rows: np.ndarray, scores: np.ndarray) -> tuple[float, f
     return float(np.corrcoef(*ranks)[0, 1]), float(2.0 ** scores[first].max())
 
 
+def _known(path: Path, target: Target) -> dict[tuple[Path, str], transfer.Experience]:
+    """What the records at ``path`` tell of each task, by its key."""
+    of_task: dict[str, list[rec.Record]] = {}
+    for record in rec.load(path):
+        of_task.setdefault(record.task_key, []).append(record)
+    found = {key: transfer.experience(some, target, most=10**6) for key, some in of_task.items()}
+    return {(path, key): one[0] for key, one in found.items() if one}
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--records", type=Path, required=True)
+    parser.add_argument("--records", type=Path, nargs="+", required=True, help="measured into the first")
     parser.add_argument("--measure", type=int, default=0, help="candidates of each task to measure first")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no task after that")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, help="default: the package's, for this processor's maker")
     options = parser.parse_args(arguments)
     if options.measure:
-        measure(options.records, options.measure, options.seed, options.seconds)
-    of_task: dict[str, list[rec.Record]] = {}
-    for record in rec.load(options.records):
-        of_task.setdefault(record.task_key, []).append(record)
+        measure(options.records[0], options.measure, options.seed, options.seconds)
     target = Target.parse("native")
-    learned = {key: transfer.experience(found, target, most=10**6) for key, found in of_task.items()}
-    known = {key: one for key, found in learned.items() for one in found if len(one[0]) >= transfer.LEAST}
+    known = {
+        key: one
+        for path in options.records
+        for key, one in _known(path, target).items()
+        if len(one[0]) >= transfer.LEAST
+    }
     for key, (rows, scores) in known.items():
-        others = [one for other, one in known.items() if other != key]
+        others = [one for other, one in known.items() if other[1] != key[1]]
         if others:
             rank, share = judged(transfer.correction(others, transfer.estimate), rows, scores)
-            print(
-                f"{key[:58]:58} {len(rows):5} candidates, rank {rank:.2f}, first 8: {share:.2f} of the best"
-            )
+            about = f"{len(rows):5} candidates, rank {rank:.2f}, first 8: {share:.2f} of the best"
+            print(f"{key[1][:58]:58} {about}")
     model = transfer.correction(list(known.values()), transfer.estimate)
     output = options.output or SHIPPED.get(target.maker, SHIPPED[OTHERS])
     output.write_text(model.to_json(), encoding="utf-8")

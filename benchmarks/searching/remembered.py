@@ -8,13 +8,18 @@ from pathlib import Path
 
 from searching.steady import Steady
 from tvmlite.autotune.measure import Candidate, Outcome
+from tvmlite.core.target import Target
+
+YARDSTICK = "yardstick"
+"""Such a line is no outcome."""
 
 
 class Remembered:
     """A runner before ``machine`` that keeps what came of each candidate in the file at ``path``.
 
     So every search is told the same time of the same code, whichever comes first, and a search can be
-    repeated in seconds. A candidate is known by its LLVM IR.
+    repeated in seconds. A candidate is known by its LLVM IR. The yardsticks of ``machine`` are kept as well:
+    what is measured in the next run is timed beside what that of this run was.
     """
 
     def __init__(self, path: Path, machine: Steady) -> None:
@@ -23,8 +28,13 @@ class Remembered:
         self.measured = 0
         if path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
-                key, costs, error, message = json.loads(line)
-                self.known[key] = Outcome(tuple(costs), error, message)
+                key, *told = json.loads(line)
+                if key == YARDSTICK:
+                    task, text, signature, target, cost = told
+                    machine.yardsticks[task] = Candidate(text, signature, Target.parse(target)), cost
+                else:
+                    costs, error, message = told
+                    self.known[key] = Outcome(tuple(costs), error, message)
 
     def prepare(self, task: str, reference: Candidate, seed: int) -> None:
         self.machine.prepare(task, reference, 0)
@@ -35,10 +45,12 @@ class Remembered:
             outcome = self.machine.measure(task, candidate)
             self.measured += 1
             self.known[key] = outcome
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps([key, list(outcome.costs), outcome.error, outcome.message]) + "\n")
-        else:
-            self.machine.know(task, candidate, self.known[key])
+            self._keep(key, list(outcome.costs), outcome.error, outcome.message)
+            yardstick, cost = self.machine.yardsticks.get(task, (None, 0.0))
+            if yardstick is candidate:
+                self._keep(
+                    YARDSTICK, task, yardstick.ir_text, yardstick.signature, str(yardstick.target), cost
+                )
         return self.known[key]
 
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
@@ -46,3 +58,7 @@ class Remembered:
 
     def close(self) -> None:
         self.machine.close()
+
+    def _keep(self, *line: object) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")

@@ -28,7 +28,7 @@ class Steady:
 
     def __init__(self, machine: LocalRunner) -> None:
         self.machine, self.threads = machine, machine.threads
-        self._yardsticks: dict[str, tuple[Candidate, float]] = {}
+        self.yardsticks: dict[str, tuple[Candidate, float]] = {}
 
     def prepare(self, task: str, reference: Candidate, seed: int) -> None:
         self.machine.prepare(task, reference, 0)
@@ -37,18 +37,12 @@ class Steady:
         outcome = self.machine.measure(task, candidate)
         if outcome.error:
             return outcome
-        if task in self._yardsticks:
+        if task in self.yardsticks:
             outcome = self._beside(task, candidate, outcome)
-        self.know(task, candidate, outcome)
-        return outcome
-
-    def know(self, task: str, candidate: Candidate, outcome: Outcome) -> None:
-        """Take ``candidate`` for the yardstick if it is the first of its task, or much quicker."""
-        if outcome.error:
-            return
         cost = statistics.median(outcome.costs)
-        if task not in self._yardsticks or cost < QUICKER * self._yardsticks[task][1]:
-            self._yardsticks[task] = candidate, cost
+        if task not in self.yardsticks or cost < QUICKER * self.yardsticks[task][1]:
+            self.yardsticks[task] = candidate, cost
+        return outcome
 
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
         return [self.measure(task, candidate) for candidate in candidates]
@@ -57,7 +51,7 @@ class Steady:
         self.machine.close()
 
     def _beside(self, task: str, candidate: Candidate, alone: Outcome) -> Outcome:
-        yardstick, cost = self._yardsticks[task]
+        yardstick, cost = self.yardsticks[task]
         if statistics.median(alone.costs) > CLOSE * cost:
             return alone
         budget, self.machine.budget = self.machine.budget, TURN
