@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from tvmlite import build
 from tvmlite.core.node import Node, postorder
 from tvmlite.core.target import Target
 from tvmlite.relay import tasks
@@ -32,11 +34,18 @@ MANY_PIXELS = """fn (%x: Tensor[(1, 4, 56, 56, 16), float32], %w: Tensor[(4, 64,
   nn.contrib_conv2d_NCHWc(%x, %w, channels=64, kernel_size=[3, 3], out_layout="NCHW16c", padding=[1, 1])
 }"""
 
+POINTWISE = """fn (%x: Tensor[(1, 4, 28, 28, 16), float32], %w: Tensor[(4, 64, 1, 1, 16), float32]) {
+  nn.contrib_conv2d_NCHWc(%x, %w, channels=64, kernel_size=[1, 1], out_layout="NCHW16c")
+}"""
+
 CASES = [
     (DENSE, "steps", "2", "1"),
     (ONE_ROW, "steps", "1", "1"),
     (FEW_PIXELS, "ahead", "panel", "panel"),
     (MANY_PIXELS, "ahead", "16", "0"),
+    (MANY_PIXELS, "order", "1,0,2,3,4", "0,1,2,3,4"),
+    (FEW_PIXELS, "order", "0,1,2,3,4", "0,1,2,3,4"),
+    (POINTWISE, "order", "1,0,2,3", "0,1,2,3"),
 ]
 
 
@@ -70,6 +79,34 @@ def test_where_no_processor_fetches_beyond_a_page_a_panel_is_asked_for_twice(
     calls = {node.name for node in postorder(legal(FEW_PIXELS, target).body) if isinstance(node, e.Call)}
 
     assert {name for name in calls if name.startswith("prefetch")} == caches
+
+
+@pytest.mark.parametrize(("text", "window"), [(MANY_PIXELS, 3), (POINTWISE, 1)])
+def test_what_is_shared_out_by_rows_is_the_same_convolution(
+    text: str, window: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Target, "maker", "intel")
+    one = task(text, "native")
+    schedule, args = one.instantiate(one.default)
+    built = build(schedule, args, "native")
+    data, weight, made = (np.zeros(one.shape, "float32") for one in built.signature.arrays)
+    rng = np.random.default_rng(0)
+    data[...], weight[...] = rng.standard_normal(data.shape), rng.standard_normal(weight.shape)
+
+    built(data, weight, made)
+
+    assert str(one.default["order"]).startswith("1,0")
+    image = np.pad(in_channels(data), [(0, 0), (window // 2,) * 2, (window // 2,) * 2])
+    read = np.lib.stride_tricks.sliding_window_view(image, (window, window), axis=(1, 2))
+    kernels = weight.transpose(0, 4, 1, 2, 3).reshape(-1, len(image), window, window)
+    expected = np.einsum("chwyx,ocyx->ohw", read, kernels)
+    np.testing.assert_allclose(in_channels(made), expected, rtol=1e-3, atol=1e-3)
+
+
+def in_channels(blocked: np.ndarray) -> np.ndarray:
+    """``(1, n, h, w, 16)`` as ``(n * 16, h, w)``."""
+    _, blocks, high, wide, lanes = blocked.shape
+    return blocked[0].transpose(0, 3, 1, 2).reshape(blocks * lanes, high, wide)
 
 
 def legal(text: str, target: str) -> loop.Function:

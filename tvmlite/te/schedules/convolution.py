@@ -19,6 +19,7 @@ from tvmlite.te.schedules.group import (
 )
 from tvmlite.te.schedules.injective import elementwise_loops, finish
 from tvmlite.te.schedules.nest import AHEAD, shared_out, whole_steps
+from tvmlite.te.schedules.places import by_rows, pad_by_rows
 from tvmlite.te.schedules.sliding import sliding
 from tvmlite.te.schedules.tile import (
     MOST_ROWS,
@@ -83,8 +84,12 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     host = group.host(laid_out.output(0))
     pads = group.tagged("pad")
     group.inline_all_but({host.op, *pads})
+    row_wise = by_rows(group, anchor)
     for pad in pads:
-        elementwise_loops(group, pad.output(0))
+        if row_wise:
+            pad_by_rows(group, pad)
+        else:
+            elementwise_loops(group, pad.output(0))
     block = number(anchor.output(0).shape[-1])
     assert block is not None
     stage = group.stage(host)
@@ -117,10 +122,10 @@ def packed(group: Group, anchor: ComputeOp) -> None:
         "tiles": (len(loops) - 1, extent_of(anchor.axis[-2])),
     }
     parallel, least = worth_threads(work_of(anchor)), 0 if tail == GUARD else 1
-    in_panels = parallel and _in_panels(anchor, blocks)
+    in_panels = parallel and not row_wise and _in_panels(anchor, blocks)
     ahead = in_panels and not is_paired(anchor)
     grain = len(loops) - 1 if ahead else 0 if in_panels or _few_rows(anchor) else 1
-    place = shared_out(group, stage, [batch], loops, panels, parallel, grain, least)
+    place = shared_out(group, stage, [batch], loops, panels, parallel, grain, least, int(row_wise))
     accumulate(group, anchor, stage, place, ahead)
     finish(group, host)
 

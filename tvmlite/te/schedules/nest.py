@@ -32,14 +32,15 @@ def shared_out(
     parallel: bool,
     grain: int,
     least: int = 0,
+    first: int = 0,
 ) -> IterVar:
     """Put ``loops``, which follow ``lead``, in order and share the outer ones out among the threads if it is
     worth it (``parallel``); gives the innermost, in which a tile is computed.
 
     Knobs: ``panel_NAME`` for each of ``panels`` (which of the loops, over how many elements), how many of its
     turns make a panel whose data stays in a cache (1: no panel); ``order`` of the loops, those of a panel
-    inside that over panels; ``grain``, how many of them, from the innermost on, one thread keeps: at least
-    ``least``, by default ``grain``.
+    inside that over panels, by default with ``first`` outside all others; ``grain``, how many of them, from
+    the innermost on, one thread keeps: at least ``least``, by default ``grain``.
     """
     config, count = group.config, len(loops)
     slots: list[IterVar | None] = list(loops)
@@ -52,7 +53,7 @@ def shared_out(
         groups[place].append(len(slots))
         slots.append(inner)
     config.define_reorder("order", range(len(slots)), "interleave", groups=groups)
-    config.suggest("order", ReorderChoice(tuple(range(len(slots)))))
+    config.suggest("order", ReorderChoice((first, *(n for n in range(len(slots)) if n != first))))
     ordered = [axis for place in config["order"].permutation if (axis := slots[place]) is not None]
     stage.reorder(*ordered)
     if not parallel:
