@@ -119,7 +119,6 @@ def proposed_first(tuner: Tuner) -> list[int]:
 
 
 def test_what_was_handed_over_is_measured_first_beside_what_the_model_likes() -> None:
-    pytest.importorskip("xgboost", reason="xgboost is of the extra tune")
     task = task_of(16, 16, 16)
     plain = autotune.XGBTuner(task, 3)
     likes = proposed_first(plain)
@@ -136,14 +135,12 @@ def test_what_was_handed_over_is_measured_first_beside_what_the_model_likes() ->
 
 
 def test_without_any_a_search_is_as_it_was() -> None:
-    pytest.importorskip("xgboost", reason="xgboost is of the extra tune")
     task = task_of(16, 16, 16)
 
     assert proposed_first(autotune.XGBTuner(task, 1, handed=[])) == proposed_first(autotune.XGBTuner(task, 1))
 
 
 def test_a_run_takes_what_was_quick_from_the_records_of_other_shapes(tmp_path: Path) -> None:
-    pytest.importorskip("xgboost", reason="xgboost is of the extra tune")
     other, task = task_of(16, 16, 16), task_of(32, 16, 16)
     records = numbered(other, *range(0, 26, 2))
     wanted = nearest.configurations(records, task)

@@ -178,7 +178,8 @@ class LocalRunner:
             text = reference.ir_text.encode()
             reply = self._request(reference.target, wanted, text, self.reference_timeout)
             if reply.get("error"):
-                raise ReferenceFailed(f"task {task}: {reply['error']}: {reply['message']}")
+                why = f"{reply['error']}: {reply['message']}"
+                raise ReferenceFailed(f"task {task}: the reference failed: {why}")
             self._known.add(task)
         return self._request(target, {**fields, "task": task}, payload, timeout)
 
