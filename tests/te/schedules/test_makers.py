@@ -18,6 +18,8 @@ from tvmlite.te.space import Task
 INTEL = "llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server"
 AMD = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver5"
 
+FEW_REGISTERS = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver3"
+
 DENSE = """fn (%x: Tensor[(1, 64, 256), float32], %w: Tensor[(16, 256, 16), float32]) {
   nn.contrib_dense_pack(%x, %w, units=256)
 }"""
@@ -70,6 +72,7 @@ def test_a_search_knows_both_defaults(text: str, knob: str) -> None:
 def test_where_counters_cost_multiply_adds_a_window_is_counted_by_loops() -> None:
     assert quotients(FEW_PIXELS, INTEL) == 0
     assert quotients(FEW_PIXELS, AMD) > 0
+    assert quotients(FEW_PIXELS, FEW_REGISTERS) == 0
 
 
 @pytest.mark.parametrize(("target", "caches"), [(INTEL, {"prefetch", "prefetch_l2"}), (AMD, {"prefetch_l2"})])

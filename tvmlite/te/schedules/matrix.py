@@ -10,6 +10,7 @@ from tvmlite.te.schedules.depth import default_depth, depths, in_parts
 from tvmlite.te.schedules.dot import is_paired, pair_product
 from tvmlite.te.schedules.group import (
     Group,
+    counters_take_time,
     extent_of,
     product,
     template,
@@ -39,8 +40,7 @@ MOST_AHEAD = 8
 """The most turns that those bytes may be."""
 
 STEPS_PER_COUNT = 2
-"""Steps a turn takes on Intel's processors, where a loop's counters and its branch take ports that
-multiply-adds need too: an encoder's products gained 4 %, with four no more than that, with eight nothing."""
+"""Steps a turn takes where counters take time (``counters_take_time``): on Intel's processors an encoder's products gained 4 %, with four no more than that, with eight nothing."""
 
 
 def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int) -> int:
@@ -158,7 +158,7 @@ def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int]:
     lanes, weight = extent_of(anchor.axis[-1]), anchor.inputs[-1]
     at_once = whole_steps(anchor.reduce_axis[0])
     if lanes is None or not _reads_most(anchor):
-        several = group.target.maker == "intel" and not is_paired(anchor)
+        several = counters_take_time(group.target) and not is_paired(anchor)
         return max(n for n in at_once if n <= (STEPS_PER_COUNT if several else 1)), 0
     turns = STREAM_AHEAD // (blocks * lanes * dtypes.bytes_of(weight.dtype))
     ahead = max(n for n in AHEAD if n <= min(MOST_AHEAD, max(1, turns)))
