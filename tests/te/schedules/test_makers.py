@@ -32,6 +32,11 @@ FEW_PIXELS = """fn (%x: Tensor[(1, 16, 14, 14, 16), float32], %w: Tensor[(16, 25
   nn.contrib_conv2d_NCHWc(%x, %w, channels=256, kernel_size=[3, 3], out_layout="NCHW16c", padding=[1, 1])
 }"""
 
+BLOCKS_OF_8 = """fn (%x: Tensor[(1, 16, 14, 14, 8), float32], %w: Tensor[(16, 128, 3, 3, 8), float32]) {
+  nn.contrib_conv2d_NCHWc(%x, %w, channels=128, kernel_size=[3, 3], padding=[1, 1],
+    data_layout="NCHW8c", out_layout="NCHW8c", kernel_layout="OIHW8o")
+}"""
+
 MANY_PIXELS = """fn (%x: Tensor[(1, 4, 56, 56, 16), float32], %w: Tensor[(4, 64, 3, 3, 16), float32]) {
   nn.contrib_conv2d_NCHWc(%x, %w, channels=64, kernel_size=[3, 3], out_layout="NCHW16c", padding=[1, 1])
 }"""
@@ -72,7 +77,7 @@ def test_a_search_knows_both_defaults(text: str, knob: str) -> None:
 def test_where_counters_cost_multiply_adds_a_window_is_counted_by_loops() -> None:
     assert quotients(FEW_PIXELS, INTEL) == 0
     assert quotients(FEW_PIXELS, AMD) > 0
-    assert quotients(FEW_PIXELS, FEW_REGISTERS) == 0
+    assert quotients(BLOCKS_OF_8, FEW_REGISTERS) == 0
 
 
 @pytest.mark.parametrize(("target", "caches"), [(INTEL, {"prefetch", "prefetch_l2"}), (AMD, {"prefetch_l2"})])

@@ -219,8 +219,8 @@ def worth_threads(work: int | None) -> bool:
 
 
 def counters_take_time(target: Target) -> bool:
-    """Whether the scalar instructions of a loop around a tile of multiply-adds cost time: on Intel's processors,
-    where both need the same ports, and where registers are few, so that a tile's work hides only few of them."""
+    """Whether the scalar instructions of a loop around a tile of multiply-adds cost time: on Intel's
+    processors, where both need the same ports, and where registers are few: small tiles hide little."""
     return target.maker == "intel" or target.vector_registers < MANY_REGISTERS
 
 

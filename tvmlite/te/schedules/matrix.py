@@ -40,7 +40,8 @@ MOST_AHEAD = 8
 """The most turns that those bytes may be."""
 
 STEPS_PER_COUNT = 2
-"""Steps a turn takes where counters take time (``counters_take_time``): on Intel's processors an encoder's products gained 4 %, with four no more than that, with eight nothing."""
+"""Steps a turn takes where counters take time (``counters_take_time``): on Intel's processors an encoder's
+products gained 4 %, with four no more than that, with eight nothing."""
 
 
 def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int) -> int:
