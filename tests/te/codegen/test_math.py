@@ -230,3 +230,13 @@ def test_vectors_are_scaled_where_the_target_can() -> None:
 
     assert expansion.scaled_vectors(avx512) == {4, 8, 16}
     assert expansion.scaled_vectors(avx2) == frozenset()
+
+
+def test_exp_makes_both_powers_of_two_with_four_integer_operations() -> None:
+    """Each is taken once for a vector, and where vectors are narrow their number is what exp costs."""
+    made = postorder(functions.exp(te.Var("x", "float32")))
+    counted = [
+        n for n in made if isinstance(n, te.Expr) and n.dtype == "int32" and not isinstance(n, te.Const)
+    ]
+
+    assert sum(not (isinstance(n, te.Call) and n.name == "reinterpret") for n in counted) == 4

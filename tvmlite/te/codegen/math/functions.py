@@ -27,6 +27,7 @@ LIMIT = "limit"
 """``Call(LIMIT, (x, most))`` is x with a magnitude of at most ``most``, which it is for NaN."""
 
 _EXPONENT_BITS = 23
+_EXPONENT_BIAS = 127
 _ONE_BITS = 0x3F800000
 _TWO_THIRDS_BITS = 0x3F2AAAAB
 _INFINITY = float("inf")
@@ -36,19 +37,20 @@ def exp(x: Expr, scales: bool = False) -> Expr:
     """e to the ``x``: within 1 ULP.
 
     Underflows through the subnormals: the power of two is applied in two halves, of which only the
-    second can round. If the machine ``scales``, that is one instruction, which minds too large and too small
+    second can round. The whole number has both exponents' biases in it already, so that a shift makes a
+    half's bits. If the machine ``scales``, that is one instruction, which minds too large and too small
     powers; then just what is left for the polynomial is limited, which is out of bounds for huge ``x`` and
     NaN for infinite ones. Such machines fuse multiply-adds, so that Horner's scheme to its end is as exact.
     """
-    one = _like(x, 1.0)
     if scales:
         shifted, r = _reduce(x)
         p = _horner(Call(LIMIT, (r, _like(x, 0.5)), x.dtype), (1.0, 1.0, *polynomials.EXP))
         return Call(SCALE, (p, shifted - _like(x, _ROUNDER)), x.dtype)
-    shifted, r = _reduce(Min(Max(x, _like(x, -104.0)), _like(x, 89.0)))
+    shifted, r = _reduce(Min(Max(x, _like(x, -104.0)), _like(x, 89.0)), 2 * _EXPONENT_BIAS)
     whole = _bits(shifted)
     half = _shift("shift_right", whole, 1)
-    return (one + _expm1_of_remainder(r)) * _power_of_two(half) * _power_of_two(whole - half)
+    first, second = (_float(_shift("shift_left", part, _EXPONENT_BITS)) for part in (half, whole - half))
+    return (_expm1_of_remainder(r) * first + first) * second
 
 
 def log(x: Expr) -> Expr:
@@ -106,13 +108,14 @@ def rsqrt(x: Expr) -> Expr:
     return Div(_like(x, 1.0), Call("sqrt", (x,), x.dtype))
 
 
-def _reduce(x: Expr) -> tuple[Expr, Expr]:
-    """The whole number n nearest to ``x / ln 2``, plus the rounder, and ``x - n ln 2``; ``|x|`` < 2**21.
+def _reduce(x: Expr, bias: int = 0) -> tuple[Expr, Expr]:
+    """The whole number n nearest to ``x / ln 2``, plus the rounder and ``bias``, and ``x - n ln 2``;
+    ``|x|`` < 2**21.
 
-    n is in the lowest bits of the first's; the others, the rounder's, are 0 in the lowest 22 places and so
-    are lost when ``_power_of_two`` shifts the exponent into its own place (even after a halving).
+    n, or n + ``bias``, is in the lowest bits of the first's; the others, the rounder's, are 0 in the lowest
+    22 places and so are lost when an exponent is shifted into its own place (even after a halving).
     """
-    rounder = _like(x, _ROUNDER)
+    rounder = _like(x, _ROUNDER + bias)
     shifted = x * _like(x, polynomials.LOG2_E) + rounder
     whole = shifted - rounder
     r = (x - whole * _like(x, polynomials.LN2_HIGH)) - whole * _like(x, polynomials.LN2_LOW)
