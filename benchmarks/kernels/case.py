@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kernels.machine import TARGET
 from tvmlite import driver
 from tvmlite.artifact import CompiledKernelFunction
 from tvmlite.te.schedule import Schedule
@@ -19,7 +20,8 @@ class Case:
     """``schedule`` of ``args``, the output last. ``work`` is what a call does: operations, or bytes moved.
 
     ``want`` is the reference; results may differ from it by ``tolerance`` of its largest value.
-    ``written_in`` are the functions that the schedule was made by, and only the schedule.
+    ``written_in`` are the functions that the schedule was made by, and only the schedule. ``needs`` is the
+    instruction set without which there is no such kernel.
     """
 
     schedule: Schedule
@@ -30,6 +32,12 @@ class Case:
     tolerance: float = 1e-5
     peer_inputs: dict[str, np.ndarray] = field(default_factory=dict)
     written_in: tuple[Callable[..., object], ...] = ()
+    needs: str = ""
+
+    @property
+    def missing(self) -> str:
+        """The instruction set it needs, if this machine has it not."""
+        return "" if not self.needs or TARGET.has(self.needs) else self.needs
 
     @property
     def lines(self) -> int:

@@ -19,14 +19,19 @@ PAUSE = 0.05
 
 @dataclass(frozen=True)
 class Effort:
-    """``groups`` groups of ``rounds`` turns of ``seconds`` each; a group gives its median."""
+    """``groups`` groups of ``rounds`` turns of ``seconds`` each; a group gives its median.
 
-    groups: int = 5
+    Groups lie ``apart`` seconds: whoever shares a core of a virtual machine with it does so for a second or
+    two, in which loops of nothing but multiply-adds keep their pace and those that load as well lose a third.
+    """
+
+    groups: int = 8
     rounds: int = 9
     seconds: float = 3e-3
+    apart: float = 0.25
 
 
-QUICK = Effort(2, 5, 1e-3)
+QUICK = Effort(2, 5, 1e-3, 0.0)
 
 
 def seconds_of(call: Call, number: int, wall: bool = False) -> float:
@@ -62,6 +67,7 @@ def share_of_peak(call: Call, work: float, peak: Callable[[], float], effort: Ef
     number = calls_for(call, effort.seconds)
     peaks, taken = [], []
     for _ in range(effort.groups):
+        time.sleep(effort.apart)
         group = [], []
         for _ in range(effort.rounds):
             group[0].append(peak())
@@ -83,6 +89,7 @@ def interleaved(
     numbers = {name: calls_for(call, effort.seconds) for name, call in calls.items()}
     found: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(effort.groups):
+        time.sleep(effort.apart)
         taken: dict[str, list[float]] = {name: [] for name in calls}
         for _ in range(effort.rounds):
             for name, call in calls.items():

@@ -1,23 +1,22 @@
-"""Convolutions of float32 on blocks of 16 channels."""
+"""Convolutions of float32 on blocks of as many channels as a vector holds."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from kernels.case import Case, random
+from kernels.machine import LANES, TARGET, by_registers
 from tvmlite import te
-
-LANES = 16
 
 
 def blocks_of(image: np.ndarray) -> np.ndarray:
-    """Channels, height, width; the channels in blocks of 16, which come last."""
+    """Channels, height, width; the channels in blocks, which come last."""
     _, height, width = image.shape
     return np.ascontiguousarray(image.reshape(-1, LANES, height, width).transpose(0, 2, 3, 1))
 
 
 def weight_blocks(weight: np.ndarray) -> np.ndarray:
-    """Output and input channels of a weight in blocks of 16, the output's last."""
+    """Output and input channels of a weight in blocks, the output's last."""
     outputs, inputs, height, width = weight.shape
     split = weight.reshape(outputs // LANES, LANES, inputs // LANES, LANES, height, width)
     return np.ascontiguousarray(split.transpose(0, 2, 4, 5, 3, 1))
@@ -31,14 +30,10 @@ def reference(image: np.ndarray, weight: np.ndarray, pad: int) -> np.ndarray:
 
 
 def three_by_three(
-    size: int = 56,
-    channels: int = 64,
-    along: int = 14,
-    blocks: int = 2,
-    rows: int = 28,
-    parallel: bool = False,
+    size: int = 56, channels: int = 64, blocks: int = 2, rows: int = 28, parallel: bool = False
 ) -> Case:
     """Padded by one, with bias and relu as the tiles are stored."""
+    along = by_registers(14, 6)
     count = channels // LANES
     data = te.placeholder((count, size, size, LANES), "float32", "D")
     weight = te.placeholder((count, count, 3, 3, LANES, LANES), "float32", "W")
@@ -107,11 +102,13 @@ def _accumulate(s, sums, host, place, unrolled, lane, reduces) -> None:
     s[sums].vectorize(lane)
 
 
-def one_by_one(
-    size: int = 14, inputs: int = 1024, outputs: int = 256, along: int = 14, blocks: int = 2
-) -> Case:
-    """All pixels in one row; each scalar of the data meets ``blocks`` blocks of output channels."""
+def one_by_one(size: int = 14, inputs: int = 1024, outputs: int = 256, blocks: int = 2) -> Case:
+    """All pixels in one row; each scalar of the data meets ``blocks`` blocks of output channels.
+
+    Processors of 16 registers have second caches of 256 or 512 KB: the pixels whose data stays in it are few.
+    """
     pixels = size * size
+    along, stretch = by_registers((14, pixels), (6, 48))
     data = te.placeholder((inputs // LANES, pixels, LANES), "float32", "D")
     weight = te.placeholder((outputs // LANES, inputs // LANES, LANES, LANES), "float32", "W")
     c, i = te.reduce_axis((0, inputs // LANES), "c"), te.reduce_axis((0, LANES), "i")
@@ -121,7 +118,7 @@ def one_by_one(
         "R",
     )
     s = te.create_schedule(result)
-    _one_by_one_tiles(s, result, along, blocks)
+    _one_by_one_tiles(s, result, along, blocks, stretch)
     d, w = random(inputs, size, size), random(outputs, inputs, 1, 1, seed=1)
     want = blocks_of(reference(d, w, 0)).reshape(outputs // LANES, pixels, LANES)
     arrays = [blocks_of(d).reshape(-1, pixels, LANES), weight_blocks(w)[:, :, 0, 0]]
@@ -130,13 +127,14 @@ def one_by_one(
     return Case(s, [data, weight, result], arrays, want, work, written_in=written_in)
 
 
-def _one_by_one_tiles(s: te.Schedule, result: te.Tensor, along: int, blocks: int) -> None:
-    """Tiles of ``along`` pixels by ``blocks`` blocks of channels."""
+def _one_by_one_tiles(s: te.Schedule, result: te.Tensor, along: int, blocks: int, stretch: int) -> None:
+    """Tiles of ``along`` pixels by ``blocks`` blocks of channels, all channels of a ``stretch`` of pixels."""
     sums = s.cache_write(result, "local")
     o, x, lane = s[result].op.axis
     o, o_inner = s[result].split(o, blocks)
+    part, x = s[result].split(x, stretch)
     x, x_inner = s[result].split(x, along)
-    s[result].reorder(o, x, x_inner, o_inner, lane)
+    s[result].reorder(part, o, x, x_inner, o_inner, lane)
     _accumulate(s, sums, result, x, [x_inner, o_inner], lane, list(s[sums].op.reduce_axis))
 
 
@@ -195,13 +193,20 @@ def _doubled_tiles(s: te.Schedule, result: te.Tensor, along: int) -> None:
 
 
 def _depthwise_tiles(s: te.Schedule, padded: te.Tensor, result: te.Tensor, along: int) -> None:
-    """The sums of ``along`` pixels in registers; padding is a matter of masks."""
+    """The sums of ``along`` pixels in registers; padding is a matter of masks.
+
+    Without registers for masks, each takes a vector and four instructions: then the tiles at the border,
+    which alone need any, stand in loops of their own.
+    """
     sums = s.cache_write(result, "local")
     s[padded].compute_inline()
     c, y, x, lane = s[result].op.axis
     x, x_inner = s[result].split(x, along)
     s[result].unroll(x_inner)
     s[result].vectorize(lane)
+    if not TARGET.has("avx512f"):
+        for axis in (y, x):
+            s[result].loop_partition(axis, [1, None, 1])
     s[sums].compute_at(s[result], x)
     c, y, x, lane = s[sums].op.axis
     v, u = s[sums].op.reduce_axis

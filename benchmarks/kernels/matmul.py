@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from kernels.case import Case, panels, random
+from kernels.machine import LANES, by_registers
 from tvmlite import te
 
-LANES = 16
 
-
-def packed(size: int, rows: int = 6, columns: int = 64, parallel: bool = False) -> Case:
-    """A square product; the right matrix stands in panels of ``columns`` already."""
+def packed(size: int, parallel: bool = False) -> Case:
+    """A square product; the right matrix stands in panels already."""
+    rows, columns = 6, by_registers(4, 2) * LANES
     a_matrix = te.placeholder((size, size), "float32", "A")
     panel = te.placeholder((-(-size // columns), size, columns), "float32", "P")
     k = te.reduce_axis((0, size), "k")
@@ -48,8 +48,10 @@ def register_tile(s: te.Schedule, c: te.Tensor, rows: int, columns: int) -> te.I
     return panel
 
 
-def packing(m: int, n: int, k: int, rows: int = 7, columns: int = 48, symbolic: bool = False) -> Case:
+def packing(m: int, n: int, k: int, symbolic: bool = False) -> Case:
     """A product of any sizes, known or given with the call, that packs one panel after the other itself."""
+    rows, vectors = by_registers((7, 3), (6, 2))
+    columns = vectors * LANES
     sizes: Any = te.size_var("m"), te.size_var("n"), te.size_var("k")
     height, width, depth = sizes if symbolic else (m, n, k)
     a_matrix = te.placeholder((height, depth), "float32", "A")

@@ -61,7 +61,14 @@ def int8(size: int = 1024, rows: int = 6, columns: int = 64) -> Case:
     exact = (a.astype("float64") @ b.astype("float64")).astype("float32")
     want = np.clip(np.round(exact * np.float32(scale)) + 128, 0, 255).astype("uint8")
     return Case(
-        s, [a_matrix, panel, c], [a, _groups(b, columns, 4)], want, 2.0 * size**3, 0.0, written_in=(_tile,)
+        s,
+        [a_matrix, panel, c],
+        [a, _groups(b, columns, 4)],
+        want,
+        2.0 * size**3,
+        0.0,
+        written_in=(_tile,),
+        needs="avx512vnni",
     )
 
 
@@ -85,7 +92,13 @@ def bfloat16(size: int = 1024, rows: int = 6, columns: int = 64) -> Case:
     a, b = (random(size, size, seed=n).astype(ml_dtypes.bfloat16) for n in (0, 1))
     want = (a.astype("float64") @ b.astype("float64")).astype("float32")
     return Case(
-        s, [a_matrix, panel, c], [a, _groups(b, columns, 2)], want, 2.0 * size**3, written_in=(_tile,)
+        s,
+        [a_matrix, panel, c],
+        [a, _groups(b, columns, 2)],
+        want,
+        2.0 * size**3,
+        written_in=(_tile,),
+        needs="avx512bf16",
     )
 
 

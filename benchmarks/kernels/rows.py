@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.case import Case, random
+from kernels.machine import LANES
 from tvmlite import te
 
-LANES, VECTORS, ROWS = 16, 4, 2
-"""Elements of a vector, and how many vectors of how many rows a turn of a loop does."""
+VECTORS, ROWS = 4, 2
+"""How many vectors of how many rows a turn of a loop does."""
 
 
 def _reduce_in_vectors(s: te.Schedule, tensor: te.Tensor, host: te.Tensor, place: te.IterVar) -> None:
