@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tvmlite.te.schedules.tile import register_tile
+from tvmlite.core.target import Target
+from tvmlite.te.schedules.tile import RegisterTile, register_tile, vectors_first
 
 
 @pytest.mark.parametrize("registers", [16, 32])
@@ -18,7 +19,8 @@ def test_a_tile_fits_into_the_registers(
     tile = register_tile(rows, blocks, vectors, registers)
 
     accumulators = tile.rows * tile.blocks * vectors
-    assert accumulators + tile.blocks * vectors + 1 <= registers
+    kept = tile.blocks * vectors if registers == 32 else min(tile.rows, tile.blocks * vectors)
+    assert accumulators + kept + 1 <= registers
     assert rows is None or tile.rows <= rows
     assert blocks is None or tile.blocks <= blocks
 
@@ -36,3 +38,21 @@ def test_without_limits_nearly_all_registers_hold_sums() -> None:
 
 def test_one_row_still_has_enough_sums_that_none_waits_for_another() -> None:
     assert register_tile(1, 48, 1, 32).blocks >= 8
+
+
+@pytest.mark.parametrize(("rows", "blocks"), [(56, 16), (196, 32), (14, 64), (128, 96)])
+def test_with_few_registers_a_tile_is_near_a_square_for_each_load_feeds_several_sums(
+    rows: int, blocks: int
+) -> None:
+    tile = register_tile(rows, blocks, 1, 16)
+
+    assert tile.rows * tile.blocks >= 10
+    assert tile.rows + tile.blocks <= 8
+
+
+def test_vectors_are_outside_where_they_do_not_fit_beside_the_sums() -> None:
+    few, many = (Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}") for cpu in ("znver3", "znver5"))
+
+    assert vectors_first(RegisterTile(3, 4), 8, few, "float32")
+    assert not vectors_first(RegisterTile(4, 3), 8, few, "float32")
+    assert not vectors_first(RegisterTile(3, 4), 16, many, "float32")

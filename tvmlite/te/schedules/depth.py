@@ -8,7 +8,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.te.schedules.ahead import STEPS
 from tvmlite.te.schedules.group import Group, extent_of, product
 from tvmlite.te.schedules.nest import shared_loops
-from tvmlite.te.schedules.tile import RegisterTile
+from tvmlite.te.schedules.tile import RegisterTile, vectors_first
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar, PlaceholderOp
 
@@ -70,8 +70,10 @@ def in_parts(
     place, *batch, row, block, lane = group.axes(sums)
     (turn,) = (leaf for leaf in inner.leaf_iter_vars if leaf.kind == "reduce")
     turn, step = inner.split(turn, factor=several)
-    inner.reorder(place, *batch, turn, step, row, block, lane)
-    _in_registers(inner, [step, row, block], lane)
+    by_vectors = vectors_first(tile, extent_of(lane), group.target, anchor.output(0).dtype)
+    sums_of = [block, row] if by_vectors else [row, block]
+    inner.reorder(place, *batch, turn, step, *sums_of, lane)
+    _in_registers(inner, [step, *sums_of], lane)
     if not isinstance(anchor.inputs[-1].op, PlaceholderOp):
         return
     if ahead == "panel":

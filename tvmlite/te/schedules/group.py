@@ -17,9 +17,6 @@ from tvmlite.te.space.config import Config
 from tvmlite.te.stage import INLINE, Stage
 from tvmlite.te.tensor import ComputeOp, Extent, IterVar, Operation, Tensor, TensorRead
 
-MANY_REGISTERS = 32
-"""Vector registers of a processor that has many."""
-
 WORTH_THREADS = 300_000
 """Below this many units of work (a load, an addition), some 20 microseconds, one thread is quicker."""
 
@@ -216,12 +213,6 @@ def _is_index(node: e.Expr) -> bool:
 def worth_threads(work: int | None) -> bool:
     """Whether to share ``work`` out among threads; unknown work is."""
     return work is None or work >= WORTH_THREADS
-
-
-def counters_take_time(target: Target) -> bool:
-    """Whether the scalar instructions of a loop around a tile of multiply-adds cost time: on Intel's
-    processors, where both need the same ports, and where registers are few: small tiles hide little."""
-    return target.maker == "intel" or target.vector_registers < MANY_REGISTERS
 
 
 def lanes_of(op: ComputeOp, target: Target) -> int:

@@ -10,7 +10,6 @@ from tvmlite.te.schedules.depth import default_depth, depths, in_parts
 from tvmlite.te.schedules.dot import is_paired, pair_product
 from tvmlite.te.schedules.group import (
     Group,
-    counters_take_time,
     extent_of,
     product,
     template,
@@ -19,7 +18,16 @@ from tvmlite.te.schedules.group import (
 )
 from tvmlite.te.schedules.injective import elementwise_loops, finish
 from tvmlite.te.schedules.nest import AHEAD, ENOUGH_CHUNKS, shared_loops, shared_out, whole_steps
-from tvmlite.te.schedules.tile import FMA_PER_CYCLE, LATENCY, RegisterTile, candidates, tail_of, tile_for
+from tvmlite.te.schedules.tile import (
+    FMA_PER_CYCLE,
+    LATENCY,
+    RegisterTile,
+    candidates,
+    counters_take_time,
+    tail_of,
+    tile_for,
+    vectors_first,
+)
 from tvmlite.te.schedules.tiles import tiled_product
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
@@ -139,7 +147,8 @@ def _in_one(
         computed, turn = _side_by_side(group, anchor, stage, place, at_once)
     else:
         computed = group.stage(anchor)
-        turn = accumulate(computed, stage, place, pair_product(group, anchor), at_once)
+        by_vectors = vectors_first(tile, extent_of(anchor.axis[-1]), group.target, anchor.output(0).dtype)
+        turn = accumulate(computed, stage, place, pair_product(group, anchor), at_once, by_vectors)
     if ahead == "panel":
         turns = extent_of(anchor.reduce_axis[0])
         fetch_ahead(computed, stage, place, turn, None if turns is None else turns // at_once)
@@ -233,12 +242,17 @@ def _side_by_side(
 
 
 def accumulate(
-    stage: Stage, host: Stage, place: IterVar, dot: TensorIntrin | None = None, several: int = 1
+    stage: Stage,
+    host: Stage,
+    place: IterVar,
+    dot: TensorIntrin | None = None,
+    several: int = 1,
+    by_vectors: bool = False,
 ) -> IterVar:
     """Compute the anchor at ``place`` of the host: the reduction outside, the tile unrolled inside.
 
     ``dot`` computes a vector from the reduction's last axis. Gives the loop over the reduction, a turn of
-    which takes ``several`` steps.
+    which takes ``several`` steps. ``by_vectors``: see ``vectors_first``.
     """
     op = stage.op
     assert isinstance(op, ComputeOp)
@@ -250,7 +264,8 @@ def accumulate(
         turn, step = stage.split(turn, factor=several)
         stage.unroll(step)
         inside = [step]
-    stage.reorder(*batch, turn, *inside, *steps, row, block, lane, *pair)
+    tile = [block, row] if by_vectors else [row, block]
+    stage.reorder(*batch, turn, *inside, *steps, *tile, lane, *pair)
     stage.unroll(row)
     stage.unroll(block)
     if dot is None:

@@ -13,17 +13,11 @@ LOADS_PER_CYCLE = 2
 LATENCY = 4
 """Cycles from a multiply-add to the next on the same accumulator."""
 
-LOAD_WEIGHT = 0.05
-"""Cycles that a load from the nearest cache costs even where it hides behind multiply-adds."""
-
-FAR = 4
-"""How much dearer a vector is than a scalar: the vectors of a step often come from the second cache."""
+MANY_REGISTERS = 32
+"""Vector registers of a processor that has many."""
 
 MANY = 1 << 20
 """Stands for an extent that is not known: tails weigh nothing."""
-
-TAIL_PENALTY = 2.0
-"""How much longer a tile takes that hangs over the end, and is guarded element by element."""
 
 MOST_TAIL = 0.25
 """The most of a tile's work that may lie behind the end, over all tiles."""
@@ -33,11 +27,43 @@ MOST_ROWS = 4
 
 
 @dataclass(frozen=True)
+class Costs:
+    """What takes time besides multiply-adds and loads.
+
+    ``step``: cycles of a step at least, from a multiply-add to the next on the same accumulator; ``far``: of
+    a step at least for each of its vectors, that often come from the second cache; ``scalar`` and ``vector``:
+    cycles that a load costs even where it hides behind multiply-adds; ``tail``: how much longer a tile takes
+    that hangs over the end.
+    """
+
+    step: float
+    far: float
+    scalar: float
+    vector: float
+    tail: float
+
+
+COSTS = Costs(LATENCY, 0.0, 0.05, 0.2, 2.0)
+"""Measured with 32 registers of 512 bits."""
+
+COSTS_OF_FEW = Costs(5, 1.5, 0.2, 0.25, 1.2)
+"""With 16 registers of 256 bits (AMD Zen 3): a step is so short that what it waits for shows, and a tile so
+small that one more counts little. ResNet-50's convolutions of 14x14 pixels and 1024 channels took half the
+time with 4 pixels by 3 blocks of channels that they took with 14 by one."""
+
+
+@dataclass(frozen=True)
 class RegisterTile:
     """``rows`` scalars times ``blocks`` of vectors a step."""
 
     rows: int
     blocks: int
+
+
+def counters_take_time(target: Target) -> bool:
+    """Whether the scalar instructions of a loop around a tile of multiply-adds cost time: on Intel's
+    processors, where both need the same ports, and where registers are few: small tiles hide little."""
+    return target.maker == "intel" or target.vector_registers < MANY_REGISTERS
 
 
 def tail_of(extent: int | None) -> str:
@@ -59,27 +85,48 @@ def register_tile(
     total_rows, total_blocks = rows or MANY, blocks or MANY
     for wide in range(1, min(total_blocks, registers) + 1):
         for high in range(1, min(total_rows, registers) + 1):
-            if (high + 1) * wide * vectors + 1 > registers:
+            if held(high, wide * vectors, registers) > registers:
                 break
             if even and total_rows % high:
                 continue
-            time = _tiles(total_rows, high) * _tiles(total_blocks, wide) * step_cycles(high, wide * vectors)
+            tiles = _tiles(total_rows, high, registers) * _tiles(total_blocks, wide, registers)
+            time = tiles * step_cycles(high, wide * vectors, registers)
             if time < best_time * 0.999:
                 best, best_time = RegisterTile(high, wide), time
     return best
 
 
-def _tiles(extent: int, size: int) -> float:
+def held(rows: int, vectors: int, registers: int) -> int:
+    """How many of a processor's ``registers`` a tile of ``rows`` scalars by ``vectors`` takes: sums, the
+    operands of a step that are kept while all others meet them, and one other. Where there are many,
+    multiply-adds take scalars from memory and vectors are kept; else what there is less of."""
+    kept = vectors if registers >= MANY_REGISTERS else min(rows, vectors)
+    return rows * vectors + kept + 1
+
+
+def vectors_first(tile: RegisterTile, block: int | None, target: Target, dtype: str) -> bool:
+    """Whether the loop over the blocks of ``tile``, of ``block`` elements of ``dtype``, is outside that over
+    its rows: not all vectors fit beside the sums, so the scalars are kept."""
+    vectors = tile.blocks * max(1, (block or 1) // target.lanes(dtype))
+    return tile.rows * vectors + vectors + 1 > target.vector_registers
+
+
+def _tiles(extent: int, size: int, registers: int) -> float:
     """How many whole tiles' time covering ``extent`` takes."""
     whole, rest = divmod(extent, size)
-    return whole + (TAIL_PENALTY if rest else 0.0)
+    return whole + (_costs(registers).tail if rest else 0.0)
 
 
-def step_cycles(rows: int, vectors: int) -> float:
+def step_cycles(rows: int, vectors: int, registers: int) -> float:
     """Cycles of one step of the reduction in one tile."""
     work = rows * vectors / FMA_PER_CYCLE
     loads = (rows + vectors) / LOADS_PER_CYCLE
-    return max(work, loads, LATENCY) + LOAD_WEIGHT * (rows + FAR * vectors)
+    costs = _costs(registers)
+    return max(work, loads, costs.step, costs.far * vectors) + costs.scalar * rows + costs.vector * vectors
+
+
+def _costs(registers: int) -> Costs:
+    return COSTS if registers >= MANY_REGISTERS else COSTS_OF_FEW
 
 
 def tile_for(
@@ -108,7 +155,7 @@ def candidates(
         for high in range(1, min(height or 1, MOST_ROWS) + 1):
             for along in range(1, min(width or MANY, registers) + 1):
                 sums = wide * high * along * vectors
-                if sums + wide * vectors + 1 > registers:
+                if held(high * along, wide * vectors, registers) > registers:
                     break
                 tail = max(waste(width, along), waste(height, high), waste(blocks, wide))
                 few = sums < FMA_PER_CYCLE * LATENCY

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tvmlite.te.schedules.group import Group, extent_of, product, template, work_of, worth_threads
 from tvmlite.te.schedules.injective import finish
-from tvmlite.te.schedules.tile import MANY, RegisterTile, candidates, step_cycles
+from tvmlite.te.schedules.tile import MANY, RegisterTile, candidates, held, step_cycles, vectors_first
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar
@@ -78,7 +78,7 @@ def winograd(group: Group) -> None:
     _unroll(stage, [i, j], lane)
     place, channels = _spread(group, stage, parts.products, [batch, chunk, channels], tile.rows * several)
     _transform(group.stage(parts.back), stage, inner)
-    _multiply(group, parts.products, group.stage(sums), stage, channels, tile.rows)
+    _multiply(group, parts.products, group.stage(sums), stage, channels, tile)
     _go_there(group, parts, stage, place)
     finish(group, host)
 
@@ -95,13 +95,13 @@ def _tile(group: Group, products: ComputeOp) -> RegisterTile:
 
     def time(rows: int, blocks: int) -> float:
         turns = -(-(tiles or MANY) // rows) * (-(-(channels or MANY) // blocks))
-        return turns * step_cycles(rows, blocks * vectors)
+        return turns * step_cycles(rows, blocks * vectors, registers)
 
     fitting = [
         (rows, blocks)
         for blocks in range(1, registers)
         for rows in range(1, registers)
-        if (rows + 1) * blocks * vectors < registers and (channels or blocks) % blocks == 0
+        if held(rows, blocks * vectors, registers) <= registers and (channels or blocks) % blocks == 0
     ]
     rows, blocks = min(fitting, key=lambda one: time(*one), default=(1, 1))
     default = SplitChoice((-1, blocks, 1, rows))
@@ -171,20 +171,24 @@ def _transform(stage: Stage, host: Stage, place: IterVar) -> None:
     _unroll(stage, [a, b], lane)
 
 
-def _multiply(group: Group, products: ComputeOp, sums: Stage, host: Stage, place: IterVar, rows: int) -> None:
+def _multiply(
+    group: Group, products: ComputeOp, sums: Stage, host: Stage, place: IterVar, size: RegisterTile
+) -> None:
     """One matrix product for each place of a tile: accumulators in registers, input channels outside."""
     stage = group.stage(products)
     stage.compute_at(host, place)
     batch, block, tile, a, b, lane = stage.leaf_iter_vars
-    tiles, tile = stage.split(tile, factor=rows)
+    tiles, tile = stage.split(tile, factor=size.rows)
     stage.reorder(batch, a, b, tiles, tile, block, lane)
     _unroll(stage, [tile, block], lane)
     sums.compute_at(stage, tiles)
     assert isinstance(sums.op, ComputeOp)
     batch, block, tile, a, b, lane = sums.op.axis
     (channel,) = sums.op.reduce_axis
-    sums.reorder(batch, a, b, channel, tile, block, lane)
-    _unroll(sums, [tile, block], lane)
+    by_vectors = vectors_first(size, extent_of(lane), group.target, products.output(0).dtype)
+    inside = [block, tile] if by_vectors else [tile, block]
+    sums.reorder(batch, a, b, channel, *inside, lane)
+    _unroll(sums, inside, lane)
     group.config.define_knob("ahead", AHEAD)
     group.config.suggest("ahead", OptionChoice(AHEAD_NEARER if group.target.maker == "intel" else AHEAD[0]))
     if group.config["ahead"].val:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from tvmlite.te.schedules.sketch.access import ABSENT, NEAR, STRIDED, UNIT
-from tvmlite.te.schedules.tile import FMA_PER_CYCLE, LATENCY, LOADS_PER_CYCLE, MANY, TAIL_PENALTY
+from tvmlite.te.schedules.tile import COSTS, FMA_PER_CYCLE, LATENCY, LOADS_PER_CYCLE, MANY
 from tvmlite.te.space.knobs import divisors
 
 MOST_TILES = 160
@@ -173,7 +173,7 @@ class Reduction:
         total = step * self.steps
         for axis, (extent, size) in enumerate(zip(self.extents, tile.sizes, strict=True)):
             whole, rest = divmod(MANY if extent is None else extent, size)
-            total *= whole + (TAIL_PENALTY if rest else 0.0)
+            total *= whole + (COSTS.tail if rest else 0.0)
             if axis == self.stored and axis != tile.vector and size == 1:
                 total *= 1.0 + 2.0 / self.steps
         return total + sum(COPIED * (o.size or 0) for o in self.operands if self.copied(o, tile.vector))
