@@ -74,6 +74,14 @@ def test_a_search_knows_both_defaults(text: str, knob: str) -> None:
     assert {task(text, target).default[knob] for target in (INTEL, AMD)} <= set(space)
 
 
+def test_where_registers_are_few_a_turn_takes_more_steps_and_asks_for_as_many_lines() -> None:
+    steps = [str(task(DENSE, target).default["steps"]) for target in (FEW_REGISTERS, INTEL)]
+
+    assert steps == ["4", "2"]
+    turns = [{one.extent.value for one in tiles(DENSE, target)} for target in (FEW_REGISTERS, INTEL)]
+    assert turns == [{16}, {32}]  # from one request to the next: of four steps, and of two
+
+
 def test_where_counters_cost_multiply_adds_a_window_is_counted_by_loops() -> None:
     assert quotients(FEW_PIXELS, INTEL) == 0
     assert quotients(FEW_PIXELS, AMD) > 0
@@ -124,12 +132,20 @@ def legal(text: str, target: str) -> loop.Function:
 
 
 def quotients(text: str, target: str) -> int:
-    """How many quotients and remainders are in the loops that add up a tile: many stores, no loop inside."""
+    """How many quotients and remainders are in the loops that add up a tile."""
+    return sum(count(list(postorder(one.body)), (e.FloorDiv, e.FloorMod)) for one in tiles(text, target))
+
+
+def tiles(text: str, target: str) -> list[loop.For]:
+    """The loops that add up a tile: many stores, no loop inside."""
     loops = [node for node in postorder(legal(text, target).body) if isinstance(node, loop.For)]
-    bodies = [list(postorder(node.body)) for node in loops]
-    tiles = [nodes for nodes in bodies if count(nodes, loop.Store) >= 8 and not count(nodes, loop.For)]
-    assert tiles
-    return sum(count(nodes, (e.FloorDiv, e.FloorMod)) for nodes in tiles)
+    found = [one for one in loops if adds_up(list(postorder(one.body)))]
+    assert found
+    return found
+
+
+def adds_up(nodes: list[Node]) -> bool:
+    return count(nodes, loop.Store) >= 8 and not count(nodes, loop.For)
 
 
 def count(nodes: list[Node], kinds: type | tuple[type, ...]) -> int:
