@@ -2,6 +2,7 @@
 
     python benchmarks/models.py resnet50 mobilenet_v2 bert_base --threads 1 --rounds 10
     python benchmarks/models.py resnet18 --error-bound 1e-4          with Winograd's convolutions
+    python benchmarks/models.py resnet18 --torch                     beside torch.compile, too
     python benchmarks/models.py resnet50 --precision bfloat16        against OpenVINO as it comes
     python benchmarks/models.py --list
 
@@ -79,7 +80,8 @@ def main() -> int:
     print(
         f"opt level {options.opt_level}, clock {options.clock}, {options.rounds} rounds; median | least, ms"
     )
-    print(f"{'model':20} threads  {'tvmlite':>17}  {'onnxruntime':>17}  {'openvino':>17}   ratio        load")
+    names = "  ".join(f"{name:>17}" for name in _columns(options))
+    print(f"{'model':20} threads  {names}   ratio        load")
     failed = False
     for name in options.models or networks.names():
         for threads in options.threads:
@@ -102,6 +104,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--precision", choices=("float32", *DTYPES), default="float32", help="see tvmlite.compile"
     )
+    parser.add_argument("--torch", action="store_true", help="torch.compile is a peer, too (in float32)")
     parser.add_argument(
         "--clock",
         choices=CLOCKS,
@@ -119,14 +122,14 @@ def _row(name: str, model: onnx.ModelProto, threads: int, options: argparse.Name
     times = _interleaved(runs, options.rounds, CLOCKS[options.clock])
     mixed = options.precision != "float32"
     bar, tolerance = (MIXED_BAR, MIXED_TOLERANCE) if mixed else (BARS.get(name, OTHER_BAR), TOLERANCE)
-    others = ("openvino",) if mixed and "openvino" in times else ("onnxruntime", "openvino")
+    others = ["openvino"] if mixed and "openvino" in times else _columns(options)[1:]
     peers = [times[key] for key in others if key in times]
     ours = times["tvmlite"]
     middle = ours.median / min(peer.median for peer in peers)
     least = ours.least / min(peer.least for peer in peers)
     cells = "  ".join(
         f"{times[key].median * 1e3:8.3f}|{times[key].least * 1e3:8.3f}" if key in times else f"{'-':>17}"
-        for key in ("tvmlite", "onnxruntime", "openvino")
+        for key in _columns(options)
     )
     gap = _gap(answers["tvmlite"], answers["onnxruntime"])
     right = gap <= tolerance
@@ -138,6 +141,10 @@ def _row(name: str, model: onnx.ModelProto, threads: int, options: argparse.Name
         for key in (key for key in answers if key != "onnxruntime"):
             print(f"    {key:12} {_accuracy(answers[key], answers['onnxruntime'])}", flush=True)
     return right and middle <= bar
+
+
+def _columns(options: argparse.Namespace) -> list[str]:
+    return ["tvmlite", "onnxruntime", "openvino", *(["torch"] if options.torch else [])]
 
 
 def _gap(ours: list[np.ndarray], theirs: list[np.ndarray]) -> float:
@@ -183,7 +190,8 @@ def _runs(
     )
     runtime.set_num_threads(threads)
     ours: dict[str, Run] = {"tvmlite": lambda: list(lib.run(inputs).values())}
-    return ours | peers(model, inputs, threads, exact=options.precision == "float32")
+    exact = options.precision == "float32"
+    return ours | peers(model, inputs, threads, exact, with_torch=options.torch and exact)
 
 
 def _interleaved(runs: Mapping[str, Run], rounds: int, clock: Callable[[], float]) -> dict[str, Times]:

@@ -1,9 +1,10 @@
-"""Whole models before and after tuning, onnxruntime and OpenVINO (float32), timed in turns.
+"""Whole models before and after tuning, onnxruntime, OpenVINO and torch.compile (float32), timed in turns.
 
     python benchmarks/tuned.py light_squeezenet ocr_rec --budget 1m
     python benchmarks/tuned.py light_squeezenet --budget 1m 5m 20m --threads 1 --folder records
     python benchmarks/tuned.py light_squeezenet --budget 1m --folder records --measure    once more
     python benchmarks/tuned.py resnet18 --budget 5m --error-bound 1e-4         with Winograd's convolutions
+    python benchmarks/tuned.py resnet18 --budget 5m --torch                    beside torch.compile, too
 
 Each budget is tuned from nothing, into ``FOLDER/MODEL.BUDGET.THREADSt.jsonl``. A row gives how many kernels
 have their schedule from a record, milliseconds of each, the gain (untuned / tuned) with its 95% interval,
@@ -56,9 +57,12 @@ BARS = {
 COPIES = 3
 """Of each library. Copies differ in where weights lie, which matters where those nearly fill a cache."""
 
+PEERS = ("onnxruntime", "openvino", "torch")
+
 HEAD = (
-    f"{'model':20} {'budget':>6} threads   replaced    untuned      tuned  onnxruntime   openvino  "
-    "gain                   /ort  best peer /  load"
+    f"{'model':20} {'budget':>6} threads   replaced  "
+    + "  ".join(f"{name:>11}" for name in ("untuned", "tuned", *PEERS))
+    + "    gain                   /ort  best peer /  load"
 )
 
 
@@ -95,6 +99,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--measure", action="store_true", help="only time, with the records of a run before")
     parser.add_argument("--tune-only", action="store_true", help="only make the records")
     parser.add_argument("--error-bound", type=float, default=0.0, help="see tvmlite.compile (default: 0)")
+    parser.add_argument("--torch", action="store_true", help="torch.compile is a peer, too")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: for a busy machine")
     return parser.parse_args()
 
@@ -123,17 +128,18 @@ def _row(name: str, model: onnx.ModelProto, path: Path, budget: str, options: ar
     same = untuned.kernel_names == tuned.kernel_names
     runs = {"untuned": _of_copies(untuned, inputs)}
     runs["tuned"] = runs["untuned"] if same else _of_copies(tuned, inputs)
-    runs |= {key: [run] for key, run in peers(model, inputs, options.threads).items()}
+    others = peers(model, inputs, options.threads, with_torch=options.torch)
+    runs |= {key: [run] for key, run in others.items()}
     answers = zip(runs["tuned"][0](), runs["onnxruntime"][0](), strict=True)
     gap = max(relative_gap(a, b) for a, b in answers)
     turns = in_turns(runs, options.rounds, CLOCKS[options.clock])
     gain, low, high = _ratio(turns["untuned"], turns["tuned"])
     peer, *_ = _ratio(turns["tuned"], turns["onnxruntime"])
-    best = min(np.median(turns[key]) for key in runs if key not in ("untuned", "tuned"))
+    best = min(np.median(turns[key]) for key in others)
     ahead, bar = best / np.median(turns["tuned"]), BARS.get(name, 0.0)
     times = "  ".join(
-        f"{np.median(turns[key]) * 1e3:9.3f}" if key in runs else f"{'-':>9}"
-        for key in ("untuned", "tuned", "onnxruntime", "openvino")
+        f"{np.median(turns[key]) * 1e3:11.3f}" if key in runs else f"{'-':>11}"
+        for key in ("untuned", "tuned", *PEERS)
     )
     verdict = f"  WRONG by {gap:.1e}" if not gap <= TOLERANCE else ""
     verdict += "  slower than untuned" if high < 1 else ""
