@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvmlite import autotune, te
+from tvmlite.core.target import Target
 
-LANES = 16
+LANES = Target.parse("native").lanes("float32")
+"""Channels of a block, columns of a panel: a vector of this machine."""
 
 
 @autotune.template("bench.conv")
 def conv(size: int, inputs: int, outputs: int, kernel: int) -> tuple[te.Schedule, list[te.Tensor]]:
-    """A convolution of stride 1 on blocks of 16 channels; its data have a border already."""
+    """A convolution of stride 1 on blocks of channels; its data have a border already."""
     count, border = inputs // LANES, size + kernel - 1
     data = te.placeholder((count, border, border, LANES), name="D")
     weight = te.placeholder((outputs // LANES, count, kernel, kernel, LANES, LANES), name="W")
@@ -48,7 +50,7 @@ def depthwise(size: int, channels: int, kernel: int) -> tuple[te.Schedule, list[
 
 @autotune.template("bench.dense")
 def dense(rows: int, inner: int, columns: int) -> tuple[te.Schedule, list[te.Tensor]]:
-    """Rows by a weight whose columns lie in panels of 16."""
+    """Rows by a weight whose columns lie in panels."""
     data = te.placeholder((rows, inner), name="D")
     weight = te.placeholder((columns // LANES, inner, LANES), name="W")
     k = te.reduce_axis((0, inner), "k")
