@@ -88,6 +88,36 @@ def test_where_counters_cost_multiply_adds_a_window_is_counted_by_loops() -> Non
     assert quotients(BLOCKS_OF_8, FEW_REGISTERS) == 0
 
 
+WINOGRAD = """fn (%x: Tensor[(1, {0}, 56, 56, {1}), float32], %w: Tensor[({0}, 6, 6, 64, {1}), float32]) {{
+  nn.contrib_conv2d_winograd_without_weight_transform(%x, %w, channels=64, kernel_size=[3, 3],
+    padding=[1, 1, 1, 1], tile_size=4,
+    data_layout="NCHW{1}c", kernel_layout="OHWI{1}o", out_layout="NCHW{1}c")
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("target", "lanes", "ahead"), [(INTEL, 16, "32"), (AMD, 16, "256"), (FEW_REGISTERS, 8, "0")]
+)
+def test_how_far_ahead_transformed_weights_are_asked_for(target: str, lanes: int, ahead: str) -> None:
+    assert str(task(WINOGRAD.format(64 // lanes, lanes), target).default["ahead"]) == ahead
+
+
+def test_a_chunk_of_tiles_fits_into_a_smaller_second_cache_where_registers_are_few() -> None:
+    default = task(WINOGRAD.format(8, 8), FEW_REGISTERS).default
+
+    tiles = int(str(default["several"])) * default["tile"].size[-1]
+
+    assert 4 * 36 * 64 * tiles <= 1 << 19
+
+
+@pytest.mark.parametrize(
+    ("text", "knob", "few"),
+    [(BLOCKS_OF_8, "taps", "2"), (BLOCKS_OF_8, "tile", "-1x2x1x5"), (BLOCKS_OF_8, "channels", "1")],
+)
+def test_a_small_tile_takes_a_whole_window_a_turn(text: str, knob: str, few: str) -> None:
+    assert str(task(text, FEW_REGISTERS).default[knob]) == few
+
+
 @pytest.mark.parametrize(("target", "caches"), [(INTEL, {"prefetch", "prefetch_l2"}), (AMD, {"prefetch_l2"})])
 def test_where_no_processor_fetches_beyond_a_page_a_panel_is_asked_for_twice(
     target: str, caches: set[str]
