@@ -23,6 +23,9 @@ from tvmlite.core.version import VERSION
 
 WEIGHTS = np.random.default_rng(3).standard_normal((8, 5)).astype(np.float32)
 
+HANGS = 900
+"""Seconds after which a command is held to hang: many times what any takes, as other work may stop it."""
+
 pytestmark = pytest.mark.usefixtures("threads")
 
 
@@ -89,6 +92,12 @@ def _process(words: Sequence[str], **environment: str) -> subprocess.Popen[str]:
         text=True,
         preexec_fn=_heed_interrupts,
     )
+
+
+def _seconds_of_children() -> float:
+    """Of processors, by processes that have ended: the clock runs on where other work stops them."""
+    used = os.times()
+    return used.children_user + used.children_system
 
 
 def _heed_interrupts() -> None:
@@ -367,9 +376,9 @@ def test_a_mistake_is_one_clear_message(
 
 
 def test_the_demo_tells_its_story_and_is_right(tmp_path: Path) -> None:
-    start = time.monotonic()
+    before = _seconds_of_children()
     child = _process(["demo", "--budget", "4s"], TVMLITE_CACHE=str(tmp_path / "cache"))
-    out, errors = child.communicate(timeout=180)
+    out, errors = child.communicate(timeout=HANGS)
 
     assert child.returncode == 0, errors
     assert "Traceback" not in errors
@@ -378,7 +387,7 @@ def test_the_demo_tells_its_story_and_is_right(tmp_path: Path) -> None:
     assert "of the largest value: right" in out
     assert "time on 1 thread: " in out
     assert max(map(len, out.splitlines())) <= 132
-    assert time.monotonic() - start < 120  # a quiet machine needs a tenth of it
+    assert _seconds_of_children() - before < 120  # it needs a tenth of it
 
 
 def test_control_c_ends_with_130_and_leaves_a_usable_cache(tmp_path: Path) -> None:
@@ -386,25 +395,24 @@ def test_control_c_ends_with_130_and_leaves_a_usable_cache(tmp_path: Path) -> No
     words = ["compile", str(tmp_path / "net.onnx"), "-o", str(tmp_path / "net.so")]
     cache = tmp_path / "cache"
     child = _process(words, TVMLITE_CACHE=str(cache))
-    deadline = time.monotonic() + 60
-    while not [p for p in cache.glob("*/*") if p.name[0] != "."] and time.monotonic() < deadline:
+    while not [p for p in cache.glob("*/*") if p.name[0] != "."] and child.poll() is None:
         time.sleep(0.01)
 
     child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=60)
+    _, errors = child.communicate(timeout=HANGS)
 
     assert (child.returncode, errors) == (130, "tvmlite: interrupted\n")
     assert not (tmp_path / "net.so").exists()
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
     again = _process(words, TVMLITE_CACHE=str(cache))
-    _, errors = again.communicate(timeout=120)
+    _, errors = again.communicate(timeout=HANGS)
     assert (again.returncode, errors) == (0, "")
 
 
 def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
     command = f"'{sys.executable}' -m tvmlite show fixed.onnx --kernel all --form asm | head -1"
 
-    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=HANGS)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == 1
@@ -412,7 +420,7 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
 
 def test_the_module_is_the_command(folder: Path) -> None:
     child = _process(["run", "fixed.onnx"])
-    out, errors = child.communicate(timeout=60)
+    out, errors = child.communicate(timeout=HANGS)
 
     assert (child.returncode, errors) == (0, "")
     assert "y: float32[4, 5]" in out
@@ -432,7 +440,8 @@ def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlit
     shown = tvmlite("replay", (folder / "tune.jsonl").read_text().splitlines()[0], "--form", "loops")
 
     assert tuned.status == 0, tuned.err
-    assert any(told in tuned.out for told in ("of the default, 4 trials", "nothing quicker than the default"))
+    ends = ("of the default, 4 trials", "nothing quicker than the default", "was not quicker in the model")
+    assert any(told in tuned.out for told in ends), tuned.out  # these are measurements
     assert "<h1>conv.onnx</h1>" in (folder / "tune.html").read_text(encoding="utf-8")
     assert compiled.status == 0, compiled.err
     assert "tuned conv2d" in compiled.out
