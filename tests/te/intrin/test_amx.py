@@ -24,9 +24,8 @@ from tvmlite.te.loop.passes.permit import REFUSED, permit
 WITH_TILES = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=sapphirerapids"
 WITHOUT = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver5"
 
-needs_tiles = pytest.mark.skipif(
-    not Target.parse("native").has(amx.NEEDS), reason="this machine has no AMX, or the system keeps it"
-)
+has_tiles = Target.parse("native").has(amx.NEEDS)
+needs_tiles = pytest.mark.skipif(not has_tiles, reason="this machine has no AMX, or the system keeps it")
 
 
 def product(
@@ -80,14 +79,16 @@ TILES = [
 ]
 
 
-@needs_tiles
 @pytest.mark.parametrize("tile", TILES)
 @pytest.mark.parametrize("parallel", [True, False])
 def test_products_by_tiles_are_those_of_numpy(tile: tuple[tuple[int, ...], int], parallel: bool) -> None:
+    """By the plain loops where the machine has no tiles."""
     rows, columns = 2 * sum(tile[0]), 32 * tile[1]
     s, args, _ = product(rows, columns, 96, tile, parallel)
     a, b, want = operands(rows, columns, 96)
-    np.testing.assert_allclose(tvmlite.build(s, args)(a, b), want, rtol=1e-5, atol=1e-5)
+    built = tvmlite.build(s, args)
+    assert ("tdpbf16ps" in built.source("llvm")) == has_tiles
+    np.testing.assert_allclose(built(a, b), want, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("target", ["native", "c", "llvm -mcpu=x86-64-v3"])
@@ -117,10 +118,9 @@ def test_tiles_are_chosen_all_or_none() -> None:
     assert not any(name in other for name in (*names, "permitted"))
 
 
-@needs_tiles
 def test_nothing_but_the_tiles_is_loaded_in_the_loop_over_steps() -> None:
     s, args, _ = product(64, 64, 256, ((16, 16), 2))
-    lines = tvmlite.build(s, args).source("asm").splitlines()
+    lines = tvmlite.build(s, args, target=WITH_TILES).source("asm").splitlines()
     loads = [n for n, line in enumerate(lines) if "tileloadd" in line]
     dots = [n for n, line in enumerate(lines) if "tdpbf16ps" in line]
     assert (len(loads), len(dots)) == (4, 4)
