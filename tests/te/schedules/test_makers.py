@@ -102,12 +102,10 @@ def test_how_far_ahead_transformed_weights_are_asked_for(target: str, lanes: int
     assert str(task(WINOGRAD.format(64 // lanes, lanes), target).default["ahead"]) == ahead
 
 
-def test_a_chunk_of_tiles_fits_into_a_smaller_second_cache_where_registers_are_few() -> None:
-    default = task(WINOGRAD.format(8, 8), FEW_REGISTERS).default
+def test_a_weight_that_a_smaller_second_cache_does_not_hold_is_read_once_for_several_tiles() -> None:
+    assert 4 * 36 * 64 * 64 > 1 << 19
 
-    tiles = int(str(default["several"])) * default["tile"].size[-1]
-
-    assert 4 * 36 * 64 * tiles <= 1 << 19
+    assert int(str(task(WINOGRAD.format(8, 8), FEW_REGISTERS).default["several"])) > 1
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ ROOM = 1 << 20
 """Bytes of a weight, or of a chunk's tiles, that stay in the second cache."""
 
 LESS_ROOM = 1 << 19
-"""The same where registers are few: such processors have a smaller one (an AMD Zen 3 of 512 KB: 56x56 pixels
-and 64 channels took a quarter less)."""
+"""The same where registers are few: such processors have a smaller one (an AMD Zen 3 of 512 KB, that does not
+hold the weight of 64 channels: 56x56 pixels took a quarter less)."""
 
 SHARED_ROOM = 8 << 20
 """Bytes of a weight that stay in the last cache."""
