@@ -54,7 +54,7 @@ products gained 4 %, with four no more than that, with eight nothing."""
 
 SMALL_STEPS_PER_COUNT = 4
 """The same where registers are few, and a step has as few multiply-adds: on a Zen 3 the products of an
-encoder took 2 to 5 % less with four than with two, with eight no less than that; all of it 2 to 4 % less."""
+encoder took up to 5 % less with four than with two, some no less, and with eight none less than that."""
 
 
 def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int) -> int:
