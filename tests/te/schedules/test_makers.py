@@ -95,6 +95,23 @@ WINOGRAD = """fn (%x: Tensor[(1, {0}, 56, 56, {1}), float32], %w: Tensor[({0}, 6
 }}"""
 
 
+WIDE = """fn (%x: Tensor[(1, 16, 12, 160, 8), float32], %w: Tensor[(16, 128, 1, 1, 8), float32]) {
+  nn.relu(nn.contrib_conv2d_NCHWc(%x, %w, channels=128, kernel_size=[1, 1],
+    data_layout="NCHW8c", out_layout="NCHW8c", kernel_layout="OIHW8o"))
+}"""
+
+
+@pytest.mark.parametrize("text", [WIDE, WIDE.replace("12, 160", "6, 80"), WIDE.replace("12, 160", "56, 56")])
+def test_the_sums_of_a_tile_fit_into_the_registers_where_it_could_span_rows(text: str) -> None:
+    one = task(text, FEW_REGISTERS)
+
+    lowered = lower(*one.instantiate(one.default))
+
+    sums = [node for node in postorder(lowered.body) if isinstance(node, loop.Allocate)]
+    assert sums
+    assert all(np.prod([int(str(extent)) for extent in node.buffer.shape]) <= 16 * 8 for node in sums)
+
+
 @pytest.mark.parametrize(
     ("target", "lanes", "ahead"), [(INTEL, 16, "32"), (AMD, 16, "256"), (FEW_REGISTERS, 8, "0")]
 )

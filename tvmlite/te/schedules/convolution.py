@@ -149,6 +149,8 @@ def _packed_tile(
     vectors = max(1, block // group.target.lanes(dtype))
     registers = group.target.vector_registers - (SPARE if _unrolls_window(group, anchor) else 0)
     best = register_tile(width, count, vectors, registers, even)
+    if pixelwise and _spans_rows(best.rows, pixels):
+        best = register_tile(width, count, vectors, registers, even=True)
     high = _rows_at_once(best, width, height, vectors, registers)
     default = SplitChoice((-1, best.blocks, high, best.rows))
     along = product(extent_of(a) for a in pixels) if pixelwise else width
@@ -161,6 +163,13 @@ def _packed_tile(
     )
     config.suggest("tile", default)
     return config["tile"]
+
+
+def _spans_rows(along: int, pixels: Sequence[IterVar]) -> bool:
+    """Whether tiles of ``along`` pixels fill the image and yet not its rows: such a tile's place is found
+    by a remainder that bounds do not see through, and two whole rows would be taken for it."""
+    total, width = product(map(extent_of, pixels)), extent_of(pixels[-1])
+    return total is not None and width is not None and total % along == 0 and width % along > 0
 
 
 def _few_rows(anchor: ComputeOp) -> bool:
