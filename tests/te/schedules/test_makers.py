@@ -95,6 +95,13 @@ WINOGRAD = """fn (%x: Tensor[(1, {0}, 56, 56, {1}), float32], %w: Tensor[({0}, 6
 }}"""
 
 
+@pytest.mark.parametrize(("side", "order"), [(112, "1,0,2,3,4"), (28, "0,1,2,3,4")])
+def test_a_large_image_is_read_row_by_row_where_registers_are_few(side: int, order: str) -> None:
+    text = BLOCKS_OF_8.replace("14, 14", f"{side}, {side}")
+
+    assert str(task(text, FEW_REGISTERS).default["order"]) == order
+
+
 WIDE = """fn (%x: Tensor[(1, 16, 12, 160, 8), float32], %w: Tensor[(16, 128, 1, 1, 8), float32]) {
   nn.relu(nn.contrib_conv2d_NCHWc(%x, %w, channels=128, kernel_size=[1, 1],
     data_layout="NCHW8c", out_layout="NCHW8c", kernel_layout="OIHW8o"))
