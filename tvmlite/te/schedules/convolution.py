@@ -22,11 +22,11 @@ from tvmlite.te.schedules.nest import AHEAD, shared_out, whole_steps
 from tvmlite.te.schedules.places import by_rows, pad_by_rows
 from tvmlite.te.schedules.sliding import sliding
 from tvmlite.te.schedules.tile import (
-    MANY_REGISTERS,
     MOST_ROWS,
     RegisterTile,
     candidates,
     counters_take_time,
+    few_registers,
     register_tile,
     tail_of,
     vectors_first,
@@ -144,7 +144,7 @@ def _packed_tile(
     """The knob ``tile``: how many blocks of channels, rows and pixels of a row are computed at once."""
     config, dtype = group.config, anchor.output(0).dtype
     width, count = extent_of(pixels[-1]), extent_of(anchor.axis[1])
-    even = width is None or (pixelwise and group.target.vector_registers >= MANY_REGISTERS)
+    even = width is None or (pixelwise and not few_registers(group.target))
     height = 1 if pixelwise or len(pixels) < 2 else extent_of(pixels[-2])
     vectors = max(1, block // group.target.lanes(dtype))
     registers = group.target.vector_registers - (SPARE if _unrolls_window(group, anchor) else 0)
@@ -261,7 +261,7 @@ def _unrolls_window(group: Group, anchor: ComputeOp) -> bool:
     """Whether all places of the window are one turn by default: where registers are few, a place is so short
     a turn that the branches of loops over three places are what it waits for."""
     places = product(map(extent_of, anchor.reduce_axis[1:]))
-    few = group.target.vector_registers < MANY_REGISTERS
+    few = few_registers(group.target)
     return few and places is not None and 1 < places <= MOST_TAPS
 
 
@@ -270,7 +270,7 @@ def _channels_a_turn(group: Group, anchor: ComputeOp) -> int:
     inside the one over blocks its last branch is mispredicted, and what comes from a far cache is waited for;
     a layer of 14x14 pixels and 512 channels took a fifth longer on an AMD Zen 3."""
     channel, *taps = anchor.reduce_axis
-    whole = group.target.vector_registers < MANY_REGISTERS and product(map(extent_of, taps)) == 1
+    whole = few_registers(group.target) and product(map(extent_of, taps)) == 1
     return max(
         n for n in whole_steps(channel) if n <= (group.target.lanes(anchor.output(0).dtype) if whole else 1)
     )

@@ -21,10 +21,10 @@ from tvmlite.te.schedules.nest import AHEAD, ENOUGH_CHUNKS, shared_loops, shared
 from tvmlite.te.schedules.tile import (
     FMA_PER_CYCLE,
     LATENCY,
-    MANY_REGISTERS,
     RegisterTile,
     candidates,
     counters_take_time,
+    few_registers,
     tail_of,
     tile_for,
     vectors_first,
@@ -185,7 +185,7 @@ def _steps_per_count(group: Group, anchor: ComputeOp) -> int:
     """The most steps of a default turn, where many rows meet weights."""
     if is_paired(anchor) or not counters_take_time(group.target):
         return 1
-    return SMALL_STEPS_PER_COUNT if group.target.vector_registers < MANY_REGISTERS else STEPS_PER_COUNT
+    return SMALL_STEPS_PER_COUNT if few_registers(group.target) else STEPS_PER_COUNT
 
 
 def _packs(group: Group, anchor: ComputeOp) -> list[ComputeOp]:

@@ -6,7 +6,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.te.schedules.dot import is_paired
 from tvmlite.te.schedules.group import Group, extent_of, number, product, work_of, worth_threads
 from tvmlite.te.schedules.injective import elementwise_loops, vectorize
-from tvmlite.te.schedules.tile import MANY_REGISTERS
+from tvmlite.te.schedules.tile import few_registers
 from tvmlite.te.tensor import ComputeOp
 
 MOST_WEIGHTS = 768 << 10
@@ -34,7 +34,7 @@ def by_rows(group: Group, anchor: ComputeOp) -> bool:
         return False
     if group.target.maker == "intel":
         return weight <= source and weight * dtypes.bytes_of(anchor.inputs[-1].dtype) <= MOST_WEIGHTS
-    if group.target.vector_registers >= MANY_REGISTERS:
+    if not few_registers(group.target):
         return False
     places = product(extent_of(axis) for axis in anchor.reduce_axis[1:])
     large = source * dtypes.bytes_of(anchor.inputs[0].dtype) >= LARGE_IMAGE

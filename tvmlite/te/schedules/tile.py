@@ -60,10 +60,15 @@ class RegisterTile:
     blocks: int
 
 
+def few_registers(target: Target) -> bool:
+    """Whether ``target`` has fewer vector registers than AVX-512: tiles are small then, and so are caches."""
+    return target.vector_registers < MANY_REGISTERS
+
+
 def counters_take_time(target: Target) -> bool:
     """Whether the scalar instructions of a loop around a tile of multiply-adds cost time: on Intel's
     processors, where both need the same ports, and where registers are few: small tiles hide little."""
-    return target.maker == "intel" or target.vector_registers < MANY_REGISTERS
+    return target.maker == "intel" or few_registers(target)
 
 
 def tail_of(extent: int | None) -> str:

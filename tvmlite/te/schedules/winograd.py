@@ -9,9 +9,9 @@ from tvmlite.te.schedules.group import Group, extent_of, product, template, work
 from tvmlite.te.schedules.injective import finish
 from tvmlite.te.schedules.tile import (
     MANY,
-    MANY_REGISTERS,
     RegisterTile,
     candidates,
+    few_registers,
     held,
     step_cycles,
     vectors_first,
@@ -132,7 +132,7 @@ def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
     places = product(extent_of(axis) for axis in parts.products.axis[3:5]) or 1
     row = 4 * places * (product(extent_of(axis) for axis in parts.there.axis[4:6]) or 1)
     weight = row * (channels or 1) * (extent_of(parts.products.axis[-1]) or 1)
-    room = ROOM if group.target.vector_registers >= MANY_REGISTERS else LESS_ROOM
+    room = LESS_ROOM if few_registers(group.target) else ROOM
     far = 0.0 if weight <= room else SHARED_COST if weight <= SHARED_ROOM else 1.0
     turns = -(-(tiles or MANY) // tile.rows)
 
@@ -213,7 +213,7 @@ def _ahead(target: Target) -> int:
     """How many vectors ahead weights are prefetched by default. Where registers are few: none; a request for
     each vector costs more than its line's coming late. 14x14 pixels and 256 channels, and 7x7 and 512, took a
     quarter longer on an AMD Zen 3 with 256, and 2 to 4 % with 32."""
-    if target.vector_registers < MANY_REGISTERS:
+    if few_registers(target):
         return 0
     return AHEAD_NEARER if target.maker == "intel" else AHEAD[0]
 
