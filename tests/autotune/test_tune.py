@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +15,11 @@ from made_up_tuning import MadeUpMachine
 import tvmlite
 from tvmlite import autotune, te
 from tvmlite.autotune import records as rec
+from tvmlite.autotune.build import Builder, Lowered
 from tvmlite.autotune.measure import Candidate, Outcome, ReferenceFailed
 from tvmlite.autotune.tune import seconds_of
 from tvmlite.core.errors import ExecutionError, InputError, ScheduleError
-from tvmlite.te.space import Task, decode_args, encode_args
+from tvmlite.te.space import ConfigEntity, Task, decode_args, encode_args
 
 Template = Callable[[int, int, int], tuple[te.Schedule, list[te.Tensor]]]
 
@@ -101,6 +104,33 @@ def test_what_was_measured_with_other_threads_is_measured_again(task: Task, tmp_
 
     assert (first.calls, again.calls, other.calls) == (12, 0, 12)
     assert {r.threads for r in rec.load(path)} == {1, 2}
+
+
+@pytest.mark.parametrize(("threads", "beside"), [(1, True), (2, False)])
+def test_where_candidates_take_all_processors_nothing_is_thought_meanwhile(
+    task: Task, threads: int, beside: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(MadeUpMachine):
+        def measure(self, task: str, candidate: Candidate) -> Outcome:
+            measuring.set()
+            time.sleep(0.01)
+            outcome = super().measure(task, candidate)
+            measuring.clear()
+            return outcome
+
+    def lowered(self: Builder, config: ConfigEntity) -> Lowered | Outcome:
+        met.append(measuring.is_set())
+        return make(self, config)
+
+    measuring, met, make = threading.Event(), [], Builder.lowered
+    monkeypatch.setattr(Builder, "lowered", lowered)
+    monkeypatch.setattr("tvmlite.autotune.engine.processors", lambda: 2)
+    machine = Slow()
+    machine.threads = threads
+
+    autotune.tune(task, trials=12, runner=machine, tuner="random")
+
+    assert any(met) == beside
 
 
 def test_the_default_stays_where_nothing_is_quicker_beyond_doubt(task: Task) -> None:

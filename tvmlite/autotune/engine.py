@@ -13,6 +13,7 @@ from tvmlite.autotune.build import Builder, Built, Lowered, reference
 from tvmlite.autotune.measure import BuildingRunner, Outcome, ReferenceFailed, Runner, Unbuilt
 from tvmlite.autotune.records import FINAL, Record
 from tvmlite.autotune.uncollected import aside, uncollected
+from tvmlite.core.config import processors
 from tvmlite.core.version import VERSION
 from tvmlite.runtime import timing
 from tvmlite.te.space import ConfigEntity, Task, encode_args
@@ -111,6 +112,9 @@ class Search:
         self.progress = Progress(task, min(trials, len(task.config_space)), weight)
         self.default = task.default
         self.earlier = {(r.origin, r.trial, _unnumbered(r.config)): r for r in known if self._is_mine(r)}
+        self.fills_machine = runner.threads >= processors()
+        """Whether candidates take all processors: who thinks meanwhile would take one from them, and of the
+        first they would be told twice the time."""
         self._exhausted = False
         self._prepared = False
 
@@ -240,7 +244,10 @@ class _Batch:
             self.pending.append((trial, config, (), lowered))
             return
         self.search.prepare()
-        self.pending.append((trial, config, lowered.trace, self._measured(config, lowered)))
+        outcome = self._measured(config, lowered)
+        if isinstance(outcome, Future) and self.search.fills_machine:
+            outcome.result()
+        self.pending.append((trial, config, lowered.trace, outcome))
 
     def _measured(self, config: ConfigEntity, lowered: Lowered) -> Future[Outcome] | Outcome:
         """What comes of ``config``. The code is made here while others are measured, and by the machine that

@@ -35,9 +35,12 @@ def verify_between_passes() -> bool:
 def num_threads() -> int:
     """Threads of the pool, the caller's among them."""
     value = os.environ.get("TVMLITE_NUM_THREADS")
-    if value is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return _positive("TVMLITE_NUM_THREADS", value)
+    return processors() if value is None else _positive("TVMLITE_NUM_THREADS", value)
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def cache_dir() -> Path | None:
