@@ -29,7 +29,7 @@ from tvmlite import autotune
 from tvmlite.autotune import engine, transfer
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.learner import XGBTuner
-from tvmlite.autotune.trees import OTHERS, SHIPPED, Trees
+from tvmlite.autotune.trees import SHIPPED, Trees, kind_of
 from tvmlite.autotune.tuners import RandomTuner, Tuner
 from tvmlite.autotune.watch import label_of
 from tvmlite.core.target import Target
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--measure", type=int, default=0, help="candidates of each task to measure first")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no task after that")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path, help="default: the package's, for this processor's maker")
+    parser.add_argument("--output", type=Path, help="default: the package's, for this kind of processor")
     options = parser.parse_args(arguments)
     if options.measure:
         measure(options.records[0], options.measure, options.seed, options.seconds)
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             about = f"{len(rows):5} candidates, rank {rank:.2f}, first 8: {share:.2f} of the best"
             print(f"{key[1][:58]:58} {about}")
     model = transfer.correction(list(known.values()), transfer.estimate)
-    output = options.output or SHIPPED.get(target.maker, SHIPPED[OTHERS])
+    output = options.output or SHIPPED[kind_of(target)]
     output.write_text(model.to_json(), encoding="utf-8")
     size = output.stat().st_size
     count = sum(len(rows) for rows, _ in known.values())

@@ -12,6 +12,7 @@ from tvmlite.autotune import trees
 from tvmlite.autotune.loop_features import WIDTH
 from tvmlite.autotune.trees import Trees
 from tvmlite.core.errors import ParseError
+from tvmlite.core.target import Target
 
 xgboost = pytest.importorskip("xgboost", reason="xgboost is of the extra tune")
 
@@ -65,22 +66,28 @@ def test_what_is_no_model_says_why(text: str, reason: str) -> None:
         Trees.from_json(text)
 
 
-@pytest.mark.parametrize("maker", trees.SHIPPED)
-def test_the_models_that_come_with_the_package_are_small_and_of_our_features(maker: str) -> None:
-    assert trees.SHIPPED[maker].stat().st_size < 200_000
-    assert trees.shipped(maker) is not None
+def target_of(cpu: str) -> Target:
+    return Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}")
 
 
-def test_each_maker_has_a_model_and_others_have_that_of_one() -> None:
-    of_amd, of_intel, of_another = (trees.shipped(maker) for maker in ("amd", "intel", ""))
+@pytest.mark.parametrize("cpu", ["znver5", "graniterapids", "znver3"])
+def test_the_models_that_come_with_the_package_are_small_and_of_our_features(cpu: str) -> None:
+    assert trees.SHIPPED[trees.kind_of(target_of(cpu))].stat().st_size < 200_000
+    assert trees.shipped(target_of(cpu)) is not None
 
-    assert of_amd is of_another is not None
-    assert of_intel is not None
-    assert of_intel.leaf.shape != of_amd.leaf.shape or (of_intel.leaf != of_amd.leaf).any()
+
+def test_each_kind_of_processor_has_a_model_and_others_have_the_nearest() -> None:
+    kinds = ("znver5", "graniterapids", "znver3", "haswell", "x86-64-v4")
+    amd, intel, few, few_of_intel, another = (trees.shipped(target_of(cpu)) for cpu in kinds)
+
+    assert amd is another is not None
+    assert few is few_of_intel is not None
+    assert len({id(model) for model in (amd, intel, few)}) == 3
+    assert len(set(trees.SHIPPED.values())) == len(trees.SHIPPED)
 
 
 def test_a_model_that_was_left_out_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(trees.SHIPPED, "intel", tmp_path / "gone.json")
 
-    assert trees.shipped("intel") is None
-    assert trees.shipped("amd") is not None
+    assert trees.shipped(target_of("graniterapids")) is None
+    assert trees.shipped(target_of("znver5")) is not None

@@ -67,9 +67,9 @@ def estimate(rows: np.ndarray) -> np.ndarray:
 
 
 def known_beforehand(target: Target) -> Prior:
-    """``estimate``, corrected by the model that comes with the package for whoever makes ``target``'s
-    processor, if it has not been left out."""
-    model = trees.shipped(target.maker)
+    """``estimate``, corrected by the model that comes with the package for processors like ``target``'s,
+    if it has not been left out."""
+    model = trees.shipped(target)
     return estimate if model is None else corrected(model)
 
 

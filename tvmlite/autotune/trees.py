@@ -17,13 +17,16 @@ import numpy as np
 
 from tvmlite.autotune.loop_features import NAMES
 from tvmlite.core.errors import ParseError
+from tvmlite.core.target import Target
+from tvmlite.te.schedules.tile import few_registers
 
 SHIPPED = {
     "amd": Path(__file__).with_name("cost_model.json"),
     "intel": Path(__file__).with_name("cost_model_intel.json"),
+    "few registers": Path(__file__).with_name("cost_model_avx2.json"),
 }
-"""By who makes the processor they were trained on, each by ``benchmarks/train_cost_model.py`` on one machine
-(a Zen 5, a Granite Rapids): what is quick on the one is not on the other."""
+"""By kind of processor, each trained by ``benchmarks/train_cost_model.py`` on one machine (a Zen 5, a Granite
+Rapids, a Zen 3): what is quick on the one is not on the other."""
 
 OTHERS = "amd"
 """Whose model serves processors of other makers, as long as nobody has trained one there."""
@@ -128,10 +131,16 @@ def _fill(
         _fill(tree, child if left >= 0 else node, below, feature, threshold, leaf)
 
 
-def shipped(maker: str) -> Trees | None:
-    """The model that comes with the package for processors by ``maker`` (``Target.maker``); None if it was
-    left out."""
-    path = SHIPPED.get(maker, SHIPPED[OTHERS])
+def kind_of(target: Target) -> str:
+    """The kind of processor of ``SHIPPED`` that ``target``'s is most like."""
+    if few_registers(target):
+        return "few registers"
+    return target.maker if target.maker in SHIPPED else OTHERS
+
+
+def shipped(target: Target) -> Trees | None:
+    """The model that comes with the package for processors like ``target``'s; None if it was left out."""
+    path = SHIPPED[kind_of(target)]
     return _read(path) if path.exists() else None
 
 
