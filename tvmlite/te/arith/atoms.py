@@ -37,6 +37,8 @@ class Atoms:
 
     def __init__(self) -> None:
         self.rows: list[Atom] = []
+        self.meet = False
+        """Whether there are atoms that sums may lose: remainders, minima and maxima."""
         self._numbers: dict[Any, int] = {}
         self._built: dict[Any, e.Expr] = {}
         self._structure: dict[Any, int] = {}
@@ -68,6 +70,7 @@ class Atoms:
                 for atom in monomial:
                     needs.add(atom)
                     needs |= self.rows[atom].needs
+        self.meet = self.meet or kind != DIV
         return self._new(key, Atom(kind, dtype, args, needs=frozenset(needs)))
 
     def find(self, kind: str, args: tuple[Poly, ...]) -> int | None:

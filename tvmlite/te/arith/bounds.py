@@ -68,16 +68,21 @@ class Bounds:
 
     def bind(self, atom: int, low: Poly, extent: Poly) -> None:
         """``atom`` is in ``[low, low + extent)``, which is not empty."""
-        if p.value_of(extent) is None:
+        first, count = p.value_of(low), p.value_of(extent)
+        if count is None:
             self.assume(p.add(extent, p.constant(-1)))
-        high = p.add(p.add(low, extent), p.constant(-1))
         self._order += 1
-        interval = Interval(self.interval(low).low, self.interval(high).high)
-        lows = () if p.value_of(low) is not None else (low,)
-        highs = () if p.value_of(high) is not None else (high,)
+        lows: tuple[Poly, ...] = ()
+        highs: tuple[Poly, ...] = ()
+        if first is not None and count is not None:  # as of most loops
+            interval = Interval(first, first + count - 1)
+        else:
+            high = p.add(p.add(low, extent), p.constant(-1))
+            interval = Interval(self.interval(low).low, self.interval(high).high)
+            lows = () if first is not None else (low,)
+            highs = () if p.value_of(high) is not None else (high,)
         fresh = atom not in self._now.limits and atom not in self._now.intervals
-        exact = low if p.value_of(extent) == 1 else None
-        self._now.limits[atom] = Limits(interval, lows, highs, self._order, exact)
+        self._now.limits[atom] = Limits(interval, lows, highs, self._order, low if count == 1 else None)
         if not fresh:
             self._forget()
         self._samples.bind(atom, low, extent)

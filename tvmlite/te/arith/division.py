@@ -35,7 +35,7 @@ class Rules:
 
     def tidy(self, poly: Poly) -> Poly:
         """``poly`` without quotients that meet their remainder, or minima that meet their arguments."""
-        if len(poly) < 2:
+        if len(poly) < 2 or not self.atoms.meet:
             return poly
         rows = self.atoms.rows
         for monomial in poly:

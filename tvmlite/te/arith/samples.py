@@ -88,7 +88,10 @@ class Samples:
     def bind(self, number: int, low: Poly, extent: Poly) -> None:
         """The variable ``number`` is in ``[low, low + extent)``."""
         if p.value_of(low) is not None and (p.value_of(extent) or 0) > 0:
-            if not any(number in point.values for point in self.points):
+            for point in self.points:
+                if number in point.values:
+                    break
+            else:
                 return  # its value is chosen when first asked for: the interval is all there is to know
         self._own()
         kept = []

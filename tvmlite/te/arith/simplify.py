@@ -21,6 +21,8 @@ Result: TypeAlias = Poly | e.Expr
 
 INDEX_DTYPES = ("int32", "int64")
 
+_LEAVES = (e.Const, e.Var, e.SizeVar)
+
 _RANGES = {d: iv.Interval(*map(int, dtypes.limits(d))) for d in (*dtypes.SIGNED, *dtypes.UNSIGNED)}
 
 FALSE, TRUE = e.const(False), e.const(True)
@@ -76,8 +78,8 @@ class Simplifier:
             waiting: list[e.Expr] = []
             for child in node.children():
                 if child not in memo:
-                    if isinstance(child, (e.Const, e.Var)):
-                        memo[child] = self._node(child)
+                    if type(child) in _LEAVES:
+                        memo[child] = self._node(child)  # type: ignore[arg-type, index]
                     else:
                         waiting.append(child)  # type: ignore[arg-type]
             if waiting:

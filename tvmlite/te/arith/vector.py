@@ -22,8 +22,10 @@ class Lanes:
     def node(self, node: e.Expr) -> e.Expr:
         """A vector node whose children are simplified, in canonical form."""
         get = self.scalars.expr
-        if isinstance(node, ir.Load) and node.predicate is None:  # most nodes are
+        if isinstance(node, ir.Load) and node.predicate is None:  # most nodes are, or
             return node.map_children(get)
+        if isinstance(node, e.Binary):
+            return self._binary(node, get(node.a), get(node.b))
         match node:
             case e.Broadcast(value, lanes):
                 return self._broadcast(node, get(value), lanes)
@@ -32,8 +34,6 @@ class Lanes:
                     return self._broadcast(node, get(base), lanes)
                 start = get(base)
                 return node if start is base and step is stride else e.Ramp(start, step, lanes)
-            case e.Binary(a, b):
-                return self._binary(node, get(a), get(b))
             case e.Cast(dtype, value):
                 return self._cast(node, dtype, get(value))
             case e.Not(a):
@@ -79,7 +79,8 @@ class Lanes:
         return self.scalars.simplify(e.fold(make, a, b))
 
     def _binary(self, node: e.Binary, a: e.Expr, b: e.Expr) -> e.Expr:
-        x, y = self.linear(a), self.linear(b)
+        x = self.linear(a)
+        y = None if x is None else self.linear(b)
         if x is not None and y is not None:
             if e.is_const(x[1], 0) and e.is_const(y[1], 0):
                 return self._broadcast(node, self.scalar(type(node), x[0], y[0]), node.lanes)

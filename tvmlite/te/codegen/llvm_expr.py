@@ -139,24 +139,27 @@ class Expressions:
         """The buffers that the value of ``node``, computed of ``operands``, depends on; None if it may depend
         on all memory, or if (as for a prefetch) computing it is the point."""
         read = _NOTHING
-        inside = [one for side in node.args[1:] for one in postorder(side)] if _is_lazy(node) else [node]
-        for one in inside:
-            match one:
-                case Load():
-                    read |= {one.buffer}
-                case e.Foreign(kind="c" | "packed" | "tile"):
-                    return None
-                case e.Call(name) if name in PREFETCHES:
-                    return None
+        if not isinstance(node, e.Binary):
+            inside = [one for side in node.args[1:] for one in postorder(side)] if _is_lazy(node) else [node]
+            for one in inside:
+                match one:
+                    case Load():
+                        read |= {one.buffer}
+                    case e.Foreign(kind="c" | "packed" | "tile"):
+                        return None
+                    case e.Call(name) if name in PREFETCHES:
+                        return None
         for operand in operands:
             other = self._from_memory.get(operand, _NOTHING)
             if other is None:
                 return None
-            read |= other
+            read = read | other if read and other else read or other
         return read
 
     def _operands(self, node: e.Expr) -> Sequence[e.Expr]:
         """The children whose values ``node`` needs before it can be computed."""
+        if isinstance(node, e.Binary) and not isinstance(node, e.Compare):  # most nodes are
+            return node.children()
         match node:
             case Load():
                 return self._index_operands(node)

@@ -117,9 +117,10 @@ def invariants(loop: ir.For, target: Target) -> list[e.Expr]:
     sums = {(one.buffer, str(one.indices[0])) for one in stores if one.buffer.scope == "local"}
     room = target.vector_registers - len(sums) - SPARE
     found: dict[e.Expr, None] = {}
+    looked_at: set[e.Expr] = set()
     for store in stores:
         if store.value.lanes > 1:
-            _fixed(store.value, loop.var, written, found)
+            _fixed(store.value, loop.var, written, found, looked_at)
     return list(found)[: max(0, room)]
 
 
@@ -139,11 +140,21 @@ def _turn(body: ir.Stmt) -> tuple[ir.Stmt, ...]:
     return body.body if isinstance(body, ir.Seq) else (body,)
 
 
-def _fixed(value: e.Expr, var: e.Var, written: set[ir.Buffer], found: dict[e.Expr, None]) -> None:
-    """Add the loads in ``value`` that are always carried out and do not change with ``var``."""
+def _fixed(
+    value: e.Expr,
+    var: e.Var,
+    written: set[ir.Buffer],
+    found: dict[e.Expr, None],
+    looked_at: set[e.Expr],
+) -> None:
+    """Add the loads in ``value`` that are always carried out and do not change with ``var``; what was
+    ``looked_at``, as part of another value, is not again."""
     stack = [value]
     while stack:
         node = stack.pop()
+        if node in looked_at:
+            continue
+        looked_at.add(node)
         match node:
             case ir.Load() | e.Broadcast(ir.Load()):
                 inner = node if isinstance(node, ir.Load) else node.value

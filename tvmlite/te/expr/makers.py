@@ -36,6 +36,9 @@ from tvmlite.te.expr.nodes import (
 )
 from tvmlite.te.expr.operators import MAKERS
 
+_END = {"int32": 1 << 31, "int64": 1 << 63}
+"""Where the values of these dtypes end, and with a minus where they begin."""
+
 
 def const(value: int | float | bool, dtype: str | None = None, lanes: int = 1) -> Const:
     """A constant; ``dtype`` defaults to int32, float32 or bool, by the Python type.
@@ -49,7 +52,7 @@ def const(value: int | float | bool, dtype: str | None = None, lanes: int = 1) -
             dtype = "float32"
         else:
             dtype = "int32" if -(2**31) <= value < 2**31 else "int64"
-    if dtype == "int32" and type(value) is int and -(2**31) <= value < 2**31:  # most constants
+    if type(value) is int and dtype in _END and -_END[dtype] <= value < _END[dtype]:  # most constants
         return Const(value, dtype, lanes)
     if dtypes.is_float(dtype):
         return Const(float(value), dtype, lanes)

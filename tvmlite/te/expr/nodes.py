@@ -333,3 +333,7 @@ class Broadcast(Expr):
 
     def children(self) -> tuple[Expr]:
         return (self.value,)
+
+    def map_children(self, rule: Callable[[Any], Any]) -> Broadcast:
+        value = rule(self.value)
+        return self if value is self.value else Broadcast(value, self.lanes)

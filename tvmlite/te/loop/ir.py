@@ -124,6 +124,13 @@ class Store(Stmt):
             return (*self.indices, self.value)
         return (*self.indices, self.value, self.predicate)
 
+    def map_children(self, rule: Callable[[Any], Any]) -> Store:
+        if self.predicate is not None or len(self.indices) != 1:
+            return super().map_children(rule)
+        (old,) = self.indices
+        new, value = rule(old), rule(self.value)
+        return self if new is old and value is self.value else Store(self.buffer, (new,), value)
+
 
 SERIAL, PARALLEL, VECTORIZE, UNROLL = "serial", "parallel", "vectorize", "unroll"
 

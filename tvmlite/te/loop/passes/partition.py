@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tvmlite.core.node import substitute
+from tvmlite.core.node import reachable, substitute
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer, mentions
 from tvmlite.te.intrinsics import PREFETCHES
@@ -64,20 +64,20 @@ class _Partition(Walker):
     def __init__(self, analyzer: Analyzer, whole_lanes: int) -> None:
         self.analyzer, self.whole_lanes = analyzer, whole_lanes
         self.added = 0
-        self._asks: dict[ir.Stmt, bool] = {}
+        self._asked_of: dict[ir.Stmt, frozenset[e.Expr]] = {}
 
     def loop(self, loop: ir.For) -> ir.Stmt:
-        if loop.kind in (ir.SERIAL, ir.PARALLEL):
-            pieces = self.split(loop)
-            if pieces is not None:
-                return pieces
-        return self.whole(loop)
+        if loop.kind not in (ir.SERIAL, ir.PARALLEL):
+            return self.whole(loop, [])
+        terms = self.terms_of(loop)
+        pieces = self.split(loop, terms)
+        return self.whole(loop, terms) if pieces is None else pieces
 
-    def whole(self, loop: ir.For) -> ir.Stmt:
-        """``loop`` unsplit, conditions that fill its body taken out."""
+    def whole(self, loop: ir.For, terms: list[_Term]) -> ir.Stmt:
+        """``loop`` unsplit, conditions that fill its body taken out; ``terms`` are of its guards."""
         with self.analyzer.scope():
             self.analyzer.bind(loop.var, loop.min, loop.extent)
-            body = self.stmt(self.told_apart(loop))
+            body = self.stmt(self.told_apart(loop, terms))
         if is_nothing(body):
             return NOTHING
         if not isinstance(body, ir.If) or body.otherwise is not None:
@@ -140,15 +140,14 @@ class _Partition(Walker):
 
     # -- splitting
 
-    def split(self, loop: ir.For) -> ir.Stmt | None:
+    def split(self, loop: ir.For, terms: list[_Term]) -> ir.Stmt | None:
         """``loop`` as turns that need no guard and turns that do, or None if there is nothing to gain."""
+        if not terms:
+            return None
         simplify, prove = self.analyzer.simplify, self.analyzer.prove
         begin, end = simplify(loop.min), simplify(loop.min + loop.extent)
         first: e.Expr = begin
         last: e.Expr = end
-        with self.analyzer.scope():
-            self.analyzer.bind(loop.var, loop.min, loop.extent)
-            terms = self.terms(loop.body, loop, [])
         for term in terms:
             if term.factor > 0 and not prove(e.LessEqual(limit := simplify(term.begin()), begin)):
                 first = simplify(e.Max(first, limit)) if not prove(e.LessEqual(end, limit)) else first
@@ -170,18 +169,15 @@ class _Partition(Walker):
             self.piece(loop, begin, first), self.piece(loop, first, last), self.piece(loop, last, end)
         )
 
-    def told_apart(self, loop: ir.For) -> ir.Stmt:
+    def told_apart(self, loop: ir.For, terms: list[_Term]) -> ir.Stmt:
         """The body of ``loop``, twice if a condition on its variable that is not linear in it, such as one
         on a part of a fused loop's variable, tells turns that need no guards from the others."""
-        if loop.kind not in (ir.SERIAL, ir.PARALLEL):
-            return loop.body
         wanted: dict[str, e.Expr] = {}
-        for term in self.terms(loop.body, loop, []):
+        for term in terms:
             if term.factor == 0:
                 condition = self.analyzer.simplify(term.rest > 0)
                 wanted[str(condition)] = condition
-        cost = weight(loop.body)
-        if not wanted or self.added + cost > MOST_ADDED:
+        if not wanted or self.added + (cost := weight(loop.body)) > MOST_ADDED:
             return loop.body
         full = self.analyzer.simplify(e.all_of(list(wanted.values())))
         if isinstance(full, e.Const):
@@ -198,7 +194,8 @@ class _Partition(Walker):
         piece = replace(loop, var=var, min=begin, extent=extent, body=body)
         # of several guards one may hold further than the others: the piece behind those has turns without it
         known = isinstance(begin, e.Const) and isinstance(extent, e.Const)
-        return (self.split(piece) if known else None) or self.whole(piece)
+        terms = self.terms_of(piece)
+        return (self.split(piece, terms) if known else None) or self.whole(piece, terms)
 
     def parallel(self, loop: ir.For, begin: e.Expr, first: e.Expr, last: e.Expr, end: e.Expr) -> ir.Stmt:
         conditions = []
@@ -215,12 +212,20 @@ class _Partition(Walker):
                 otherwise = self.stmt(loop.body)
         return replace(loop, body=ir.If(full, then, None if is_nothing(otherwise) else otherwise))
 
+    def terms_of(self, loop: ir.For) -> list[_Term]:
+        """What the guards in ``loop`` ask of its variable."""
+        if loop.var not in self.asked_of(loop.body):
+            return []
+        with self.analyzer.scope():
+            self.analyzer.bind(loop.var, loop.min, loop.extent)
+            return self.terms(loop.body, loop, [])
+
     def terms(self, stmt: ir.Stmt, loop: ir.For, inner: list[e.Var], fills: bool = True) -> list[_Term]:
         """What the guards inside ``loop`` ask of its variable to hold in all turns of the ``inner`` loops.
 
         A guard that ``fills`` the body and speaks of no inner loop is left out: it will become a bound.
         """
-        if not self.asks(stmt):
+        if not self.asked_of(stmt):
             return []
         match stmt:
             case ir.If(condition, then, otherwise):
@@ -240,13 +245,17 @@ class _Partition(Walker):
                 return self.terms(stmt.body, loop, inner, False)
         return []
 
-    def asks(self, stmt: ir.Stmt) -> bool:
-        """Whether there is a guard in ``stmt`` that is worth turns of their own."""
-        known = self._asks.get(stmt)
+    def asked_of(self, stmt: ir.Stmt) -> frozenset[e.Expr]:
+        """What the guards in ``stmt`` that are worth turns of their own are made of, and where loops in it
+        begin, as a variable of one turn stands for that: what is not among it is asked nothing."""
+        known = self._asked_of.get(stmt)
         if known is None:
-            inside = (one for one in stmt.children() if isinstance(one, ir.Stmt))
-            known = isinstance(stmt, ir.If) and not only_prefetches(stmt)
-            known = self._asks[stmt] = known or any(map(self.asks, inside))
+            parts = [self.asked_of(one) for one in stmt.children() if isinstance(one, ir.Stmt)]
+            if isinstance(stmt, ir.If) and not only_prefetches(stmt):
+                parts.append(frozenset(reachable(stmt.condition)))  # type: ignore[arg-type]
+            elif isinstance(stmt, ir.For) and any(parts) and not isinstance(stmt.min, e.Const):
+                parts.append(frozenset(reachable(stmt.min)))  # type: ignore[arg-type]
+            known = self._asked_of[stmt] = frozenset[e.Expr]().union(*parts)
         return known
 
     def asked(self, condition: e.Expr, var: e.Var, inner: list[e.Var], fills: bool) -> list[_Term]:

@@ -45,6 +45,7 @@ class _Unroll(Walker):
         self.registers = registers
         self.most_stores = 0
         self.explicit = True
+        self._sizes: dict[ir.Stmt, int] = {}
 
     def loop(self, loop: ir.For) -> ir.Stmt:
         outer = self.most_stores, self.explicit
@@ -60,10 +61,19 @@ class _Unroll(Walker):
             return loop if body is loop.body else replace(loop, body=body)
         if self.explicit and isinstance(loop.extent, e.Const):
             extent = int(loop.extent.value)
-            if extent * len(statements(body)) <= MOST_STATEMENTS:
+            if extent * self.size(body) <= MOST_STATEMENTS:
                 turns = (e.fold(e.Add, loop.min, e.const(k, loop.min.dtype)) for k in range(extent))
                 return ir.sequence(*substitute_each(body, loop.var, turns))
         return replace(loop, body=body, kind=ir.SERIAL)
+
+    def size(self, stmt: ir.Stmt) -> int:
+        """The statements in ``stmt``, itself included; of each once, as loops outside have it, too."""
+        known = self._sizes.get(stmt)
+        if known is None:
+            inside = () if isinstance(stmt, ir.Store) else stmt.children()
+            known = 1 + sum(self.size(one) for one in inside if isinstance(one, ir.Stmt))
+            self._sizes[stmt] = known
+        return known
 
     def is_small(self, loop: ir.For, body: ir.Stmt) -> bool:
         """Whether ``loop``, not marked, is to be unrolled: it has no loop left inside, and few stores."""
