@@ -6,6 +6,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,12 @@ from made_up_tuning import MadeUpMachine
 
 import tvmlite
 from tvmlite import autotune, te
+from tvmlite.autotune import engine
 from tvmlite.autotune import records as rec
-from tvmlite.autotune.build import Builder, Lowered
-from tvmlite.autotune.measure import Candidate, Outcome, ReferenceFailed
+from tvmlite.autotune.build import Builder, Built, Lowered, candidate_of
+from tvmlite.autotune.measure import Candidate, Outcome, ReferenceFailed, Unbuilt
 from tvmlite.autotune.tune import seconds_of
+from tvmlite.autotune.tuners import RandomTuner
 from tvmlite.core.errors import ExecutionError, InputError, ScheduleError
 from tvmlite.te.space import ConfigEntity, Task, decode_args, encode_args
 
@@ -131,6 +134,68 @@ def test_where_candidates_take_all_processors_nothing_is_thought_meanwhile(
     autotune.tune(task, trials=12, runner=machine, tuner="random")
 
     assert any(met) == beside
+
+
+def test_the_machine_makes_the_code_of_what_it_comes_to_before_the_tuner(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Building(MadeUpMachine):
+        def build_and_measure(self, task: str, unbuilt: Unbuilt) -> Outcome:
+            there.append(unbuilt)
+            all_built.wait(60)
+            candidate = candidate_of(unbuilt.function, unbuilt.target)
+            assert isinstance(candidate, Candidate)
+            return self.measure(task, candidate)
+
+    def built(self: Builder, config: ConfigEntity) -> Built | Outcome:
+        here.append(config)
+        if len(here) == 7:
+            all_built.set()
+        return make(self, config)
+
+    there: list[Unbuilt] = []
+    here: list[ConfigEntity] = []
+    all_built, make = threading.Event(), Builder.built
+    monkeypatch.setattr(Builder, "built", built)
+    monkeypatch.setattr("tvmlite.autotune.engine.processors", lambda: 2)
+
+    done = engine.run(RandomTuner(task), Building(), 8)
+
+    assert done.trials == 8
+    assert len(here) == 8 - len(there) >= 7
+
+
+@pytest.mark.parametrize("waited", [False, True])
+def test_the_tuner_thinks_before_it_builds_where_the_machine_waited_for_it(
+    task: Task, monkeypatch: pytest.MonkeyPatch, waited: bool
+) -> None:
+    class Building(MadeUpMachine):
+        def build_and_measure(self, task: str, unbuilt: Unbuilt) -> Outcome:
+            thought.wait(60)
+            candidate = candidate_of(unbuilt.function, unbuilt.target)
+            assert isinstance(candidate, Candidate)
+            return self.measure(task, candidate)
+
+    def built(self: Builder, config: ConfigEntity) -> Built | Outcome:
+        done.append("built")
+        return make(self, config)
+
+    def ponder() -> None:
+        done.append("thought")
+        thought.set()
+
+    done: list[str] = []
+    thought, make = threading.Event(), Builder.built
+    monkeypatch.setattr(Builder, "built", built)
+    monkeypatch.setattr("tvmlite.autotune.engine.processors", lambda: 2)
+    tuner = RandomTuner(task)
+    monkeypatch.setattr(tuner, "ponder", ponder)
+    search = engine.Search(tuner, Building(), 3)
+    search.machine_waited = waited
+    with ThreadPoolExecutor(1) as measuring:
+        search.step(3, measuring)
+
+    assert done[0 if waited else -1] == "thought"
 
 
 def test_the_default_stays_where_nothing_is_quicker_beyond_doubt(task: Task) -> None:

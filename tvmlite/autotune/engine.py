@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Protocol
 
 from tvmlite.autotune.build import Builder, Built, Lowered, reference
@@ -112,6 +113,7 @@ class Search:
         self.progress = Progress(task, min(trials, len(task.config_space)), weight)
         self.default = task.default
         self.earlier = {(r.origin, r.trial, _unnumbered(r.config)): r for r in known if self._is_mine(r)}
+        self.machine_waited = False
         self.fills_machine = runner.threads >= processors()
         """Whether candidates take all processors: who thinks meanwhile would take one from them, and of the
         first they would be told twice the time."""
@@ -221,17 +223,30 @@ def run(
     return search.progress
 
 
+@dataclass
+class _Candidate:
+    """Loops that are to be measured. Their code is made here, or by the machine if it comes to them first:
+    the code is the same. Whoever has the ``lock`` decides."""
+
+    config: ConfigEntity
+    lowered: Lowered
+    built: Built | Outcome | None = None
+    is_taken: bool = False
+    lock: Lock = field(default_factory=Lock)
+
+
 class _Batch:
-    """Candidates built one after another while those before them are measured."""
+    """Candidates that are measured one after another while those after them are built."""
 
     def __init__(self, search: Search, measuring: ThreadPoolExecutor) -> None:
         self.search, self.measuring = search, measuring
         self.numbers: list[int] = []
         self.pending: list[tuple[int, ConfigEntity, tuple[str, ...], Future[Outcome] | Outcome | Record]] = []
         self.records: list[Record] = []
+        self.made: list[_Candidate] = []
 
     def add(self, number: int) -> None:
-        """Build one and hand it to be measured."""
+        """Hand one to be measured, with its code where the machine cannot make that."""
         tuner, task = self.search.tuner, self.search.progress.task
         trial, config = self.search.progress.trials + len(self.numbers), task.config_space.get(number)
         self.numbers.append(number)
@@ -244,37 +259,58 @@ class _Batch:
             self.pending.append((trial, config, (), lowered))
             return
         self.search.prepare()
-        outcome = self._measured(config, lowered)
-        if isinstance(outcome, Future) and self.search.fills_machine:
+        made = _Candidate(config, lowered)
+        self.made.append(made)
+        if not isinstance(self.search.runner, BuildingRunner):
+            self._build()
+        outcome = self.measuring.submit(self._measured, made)
+        if self.search.fills_machine:
             outcome.result()
         self.pending.append((trial, config, lowered.trace, outcome))
 
-    def _measured(self, config: ConfigEntity, lowered: Lowered) -> Future[Outcome] | Outcome:
-        """What comes of ``config``. The code is made here while others are measured, and by the machine that
-        has none to measure: the code is the same."""
+    def _measured(self, made: _Candidate) -> Outcome:
+        """What comes of a candidate: of its code, or of its loops if there is no code of it yet."""
         task, runner = self.search.progress.task, self.search.runner
-        is_idle = all(one.done() for *_, one in self.pending if isinstance(one, Future))
-        if is_idle and isinstance(runner, BuildingRunner):
-            unbuilt = Unbuilt(lowered.function, task.target)
-            return self.measuring.submit(runner.build_and_measure, task.key, unbuilt)
-        built = self.search.tuner.builder.built(config)
-        if isinstance(built, Outcome):
-            return built
-        return self.measuring.submit(runner.measure, task.key, built.candidate)
+        with made.lock:
+            made.is_taken = True
+        if made.built is None:
+            assert isinstance(runner, BuildingRunner)
+            return runner.build_and_measure(task.key, Unbuilt(made.lowered.function, task.target))
+        if isinstance(made.built, Outcome):
+            return made.built
+        return runner.measure(task.key, made.built.candidate)
 
     def start(self, proposed: Sequence[int]) -> None:
-        """Build all and hand them to be measured; waits until they are, and has the tuner think meanwhile."""
+        """Hand all to be measured; waits until they are, and has the tuner think meanwhile.
+
+        Code that the machine has not begun to make is made here, so that it need not; but only when the tuner
+        has thought, if it was the machine that waited the last time.
+        """
+        search = self.search
         for number in proposed:
             self.add(number)
         if self.numbers:
-            self.search.tuner.ponder()
+            steps = [self._build, search.tuner.ponder]
+            for step in reversed(steps) if search.machine_waited else steps:
+                step()
             gc.collect()  # as it will be when it is allowed again, and then the machine would wait for us
-        for _, _, _, outcome in self.pending:
-            if isinstance(outcome, Future):
-                outcome.result()
+        outcomes = [one for *_, one in self.pending if isinstance(one, Future)]
+        search.machine_waited = all(one.done() for one in outcomes)
+        for outcome in outcomes:
+            outcome.result()
+
+    def _build(self) -> None:
+        """Make the code of what the machine has not begun with."""
+        for made in self.made:
+            with made.lock:
+                if made.built is None and not made.is_taken:
+                    made.built = self.search.tuner.builder.built(made.config)
 
     def finish(self) -> list[Record]:
         """Count what has come of the batch; gives the records that are new."""
+        for *_, one in self.pending:
+            if isinstance(one, Future):
+                one.cancel()  # what nobody waits for any more
         new = []
         tuner = self.search.tuner
         for trial, config, trace, outcome in self.pending:
