@@ -317,6 +317,7 @@ class _Tile:
         self.broadcast, self.contiguous, self.scattered = (
             sum(count for kind, count in others if kind == wanted) for wanted in (0, 1, 2)
         )
+        self.turns_of_sums = self.unrolled * self.vectors / self.kept
         self.own = sum(one.buffer is store.buffer for one in read)
         self.wait = self._wait(moves[0], inner[depth:], depth, reader) if self.held else 0.0
 
@@ -340,6 +341,8 @@ class _Tile:
         arithmetic = vectors * (max(operations / 2, 0.5) / 2 + 8 * calls)
         moved = self.contiguous + self.broadcast + 2 * self.scattered
         spilled = 0.0 if self.held and self._fits() else (1 + self.own) * self.kept
+        if self.held and self.registers < MANY_REGISTERS:
+            spilled *= self.turns_of_sums  # LLVM brings them to memory and back in each
         if self.store_kind == 2:
             spilled *= 8
         return max(arithmetic, (moved + spilled) / 2, self.wait, 1.0)
@@ -349,8 +352,8 @@ class _Tile:
         turn of an unrolled reduction: the next can have the registers of its operands."""
         if self.registers >= MANY_REGISTERS:
             return self.kept + self.contiguous < self.registers
-        turns = self.unrolled * self.vectors / self.kept
-        return self.kept + min(self.contiguous, self.broadcast) / turns + 1 <= self.registers
+        operands = min(self.contiguous, self.broadcast) / self.turns_of_sums
+        return self.kept + operands + 1 <= self.registers
 
     @staticmethod
     def _kind(move: np.ndarray, vector: int | None) -> int:
