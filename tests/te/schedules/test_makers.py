@@ -202,3 +202,14 @@ def adds_up(nodes: list[Node]) -> bool:
 
 def count(nodes: list[Node], kinds: type | tuple[type, ...]) -> int:
     return sum(isinstance(node, kinds) for node in nodes)
+
+
+ATTENTION = """fn (%q: Tensor[(1, 12, {0}, 32), float32], %k: Tensor[(1, 12, {0}, 32), float32],
+    %v: Tensor[(1, 12, {0}, 32), float32], %m: Tensor[(), float32]) {{
+  nn.attention(%q, %k, %v, %m)
+}}"""
+
+
+@pytest.mark.parametrize(("queries", "tile"), [(128, "-1x2x5"), (3, "-1x2x3")])
+def test_both_products_of_attention_fill_the_registers_where_they_are_few(queries: int, tile: str) -> None:
+    assert str(task(ATTENTION.format(queries), FEW_REGISTERS).default["tile"]) == tile

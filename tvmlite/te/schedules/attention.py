@@ -8,7 +8,7 @@ from tvmlite.te.schedules.group import Group, extent_of, product, template, work
 from tvmlite.te.schedules.injective import vectorize
 from tvmlite.te.schedules.matrix import accumulate
 from tvmlite.te.schedules.reduction import partial_vectors, reduce_row
-from tvmlite.te.schedules.tile import RegisterTile, candidates, tile_for
+from tvmlite.te.schedules.tile import RegisterTile, candidates, few_registers, register_tile, tile_for
 from tvmlite.te.space.choices import SplitChoice
 from tvmlite.te.stage import INLINE, Stage
 from tvmlite.te.tensor import ComputeOp, IterVar, TensorRead
@@ -80,12 +80,20 @@ def _walks(index: e.Expr, var: e.Expr) -> bool:
 
 
 def _tile(group: Group, context: ComputeOp) -> RegisterTile:
-    """Queries by vectors of features, as suits the product with the values."""
+    """Queries by vectors of features, as suits the product with the values; where registers are few, as many
+    vectors as a panel of keys has, and queries as suit both products. On an AMD Zen 3 attention of 12 heads,
+    128 queries and 32 features took 443 us with 5 queries by 2 vectors, 636 with 3 by 4, of which a panel's
+    two vectors make no more than 6 sums."""
     dtype, features = context.output(0).dtype, extent_of(context.axis[3])
     lanes = group.target.lanes(dtype)
     vectors = None if features is None else -(-features // lanes)
     queries = extent_of(context.axis[2])
     best = tile_for(group.target, dtype, lanes, queries, vectors)
+    (scores,) = group.tagged("attention_scores")
+    panel = max(1, (extent_of(scores.axis[4]) or 1) // lanes)
+    if few_registers(group.target) and vectors is not None and vectors % panel == 0:
+        rows = register_tile(queries, 1, panel, group.target.vector_registers).rows
+        best = RegisterTile(rows, panel)
     made = candidates(queries, 1, vectors, 1, group.target.vector_registers, (-1, best.blocks, 1, best.rows))
     sizes = [(-1, wide, high) for _, wide, _, high in made]
     group.config.define_split("tile", queries or 1, num_outputs=3, policy="candidate", candidate=sizes)
