@@ -12,10 +12,16 @@ from tvmlite.relay.infer import tensor_type_of, type_of
 from tvmlite.relay.interpret import interpret
 from tvmlite.relay.ir import Call, Constant, Expr, Function, Module, Tuple, TupleGetItem, constant, var
 from tvmlite.relay.op import make
+from tvmlite.relay.ops import winograd
 from tvmlite.relay.passes import pipeline
-from tvmlite.relay.passes.to_mixed_precision import to_mixed_precision
+from tvmlite.relay.passes.to_mixed_precision import multiplies_halves, to_mixed_precision
 from tvmlite.relay.types import same_type
 from tvmlite.relay.verify import verify
+
+WITHOUT = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver3")
+"""A processor that has no arithmetic of 16 bits."""
+
+WITH = ("znver4", "znver5", "cooperlake", "sapphirerapids")
 
 rng = np.random.default_rng(0)
 x = var("x", (3, "n", 16))
@@ -148,10 +154,68 @@ def test_the_lists_may_be_others() -> None:
     assert ("nn.relu", "float32") in dtypes(after)
 
 
-def test_what_has_no_product_is_the_same_object() -> None:
+@pytest.mark.parametrize("target", [None, WITHOUT])
+def test_what_has_no_product_is_the_same_object(target: Target | None) -> None:
     module = Module({"main": Function((x,), make("nn.softmax", make("nn.relu", x)))})
 
-    assert to_mixed_precision("bfloat16")(module) is module
+    assert to_mixed_precision("bfloat16", target=target)(module) is module
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_without_arithmetic_of_16_bits_what_is_rounded_is_stored_as_float32(dtype: str) -> None:
+    first, second = const(16, 16), const(4, 16)
+    after = mixed(
+        make("nn.dense", make("nn.relu", make("nn.dense", x, first)), second), dtype, target=WITHOUT
+    )
+
+    def rounded(value: Expr) -> Expr:
+        return cast(cast(value, dtype), "float32")
+
+    sums = make("nn.dense", rounded(x), rounded(first), out_dtype="float32")
+    expected = make("nn.dense", rounded(make("nn.relu", sums)), rounded(second), out_dtype="float32")
+    assert alike(after.main.body, expected)
+
+
+def test_stored_as_float32_values_are_moved_about_so_and_are_the_same_values() -> None:
+    relu = make("nn.relu", dense(x))
+    halves = make("split", make("reshape", relu, newshape=(-1, 16)), indices_or_sections=2, axis=-1)
+    joined = make("concatenate", Tuple((TupleGetItem(halves, 1), TupleGetItem(halves, 0))), axis=-1)
+    body = Tuple((dense(joined), make("add", relu, dense(relu)), make("exp", TupleGetItem(halves, 0))))
+
+    narrow, wide = mixed(body), mixed(body, target=WITHOUT)
+
+    assert {kind for op, kind in dtypes(wide) if op != "cast"} == {"float32"}
+    data = rng.standard_normal((3, 5, 16)).astype("float32")
+    pairs = zip(interpret(narrow, [data]), interpret(wide, [data]), strict=True)
+    for wanted, made in pairs:
+        np.testing.assert_allclose(made, wanted, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", ["c", *(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}" for cpu in WITH)])
+def test_with_such_arithmetic_and_in_c_halves_are_stored(target: str) -> None:
+    assert multiplies_halves(Target.parse(target))
+    module = Module({"main": Function((x,), dense(make("nn.relu", dense(x))))})
+
+    body = to_mixed_precision(target=Target.parse(target))(module).main.body
+    assert alike(body, to_mixed_precision()(module).main.body)
+
+
+@pytest.mark.parametrize("cpu", ["znver3", "znver5"])
+def test_convolutions_that_compute_in_float32_go_by_winograds(cpu: str) -> None:
+    image = var("x", (1, 64, 28, 28))
+    module = Module({"main": Function((image,), make("nn.conv2d", image, const(64, 64, 3, 3), padding=1))})
+    target = Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}")
+    body = pipeline(3, target, "bfloat16").run(module).main.body
+
+    inside = {node.op for node in postorder(body) if isinstance(node, Call)}
+    inside |= {
+        node.op
+        for group in inside
+        if isinstance(group, Function)
+        for node in postorder(group.body)
+        if isinstance(node, Call)
+    }
+    assert (winograd.CONVOLUTION in inside) == (cpu == "znver3")
 
 
 def test_a_mixed_model_can_be_verified() -> None:

@@ -12,6 +12,11 @@ A value that some ``ALWAYS`` operator reads is rounded to 16 bits once, where it
 the rounded one: one tensor of half the size lies between kernels, and what is fused behind a product (a bias,
 an activation, a residual sum) works on the unrounded sums. ``narrow_links`` rounds what else goes from kernel
 to kernel.
+
+Where the processor has no arithmetic of 16 bits (``multiplies_halves``), a product of halves would widen both
+operands next to each multiply-add. There what is rounded is the same, but it is stored as the float32 that it
+then is: a weight is rounded at compile time, a result in the kernel that makes it, and products are those of
+float32.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from dataclasses import dataclass, field, replace
 
 from tvmlite.core.errors import ConfigError
 from tvmlite.core.node import postorder
+from tvmlite.core.target import Target
 from tvmlite.relay import op as operators
 from tvmlite.relay.decisions import decide
 from tvmlite.relay.infer import type_of
@@ -45,32 +51,50 @@ FOLLOW = frozenset(
 WIDE_OPERANDS = ("mask",)
 """What ``ALWAYS`` operators read in float32: masks are added to sums, and may be as large as floats are."""
 
+ARITHMETIC = ("avx512bf16", "avx512fp16", "amx-bf16", "amx-fp16")
+"""Instruction sets that multiply 16-bit floats."""
+
+
+def multiplies_halves(target: Target) -> bool:
+    """Whether ``target`` is to multiply 16-bit floats as they are.
+
+    C source is: it is for any machine, small ones too, where a weight of 32 bits may be too large.
+    """
+    return target.kind == "c" or any(map(target.has, ARITHMETIC))
+
 
 def to_mixed_precision(
     dtype: str = "bfloat16",
     always: frozenset[str] = ALWAYS,
     follow: frozenset[str] = FOLLOW,
+    target: Target | None = None,
 ) -> Callable[[Module], Module]:
     """The pass to ``dtype``, bfloat16 or float16; inputs and outputs of the module keep their types.
 
-    ``always`` and ``follow`` are names of operators; those in neither compute in float32. Another dtype is a
-    ConfigError.
+    ``always`` and ``follow`` are names of operators; those in neither compute in float32. If ``target`` does
+    not multiply halves, they are stored as float32. Another dtype is a ConfigError.
     """
     if dtype not in DTYPES:
         raise ConfigError(f"precision is {dtype!r}, expected {' or '.join(map(repr, DTYPES))}")
 
+    stored = dtype if target is None or multiplies_halves(target) else "float32"
+
     def to_mixed_precision(module: Module) -> Module:
-        return map_functions(module, lambda body: _Mixed(body, dtype, always, follow).body())
+        return map_functions(module, lambda body: _Mixed(body, dtype, stored, always, follow).body())
 
     return to_mixed_precision
 
 
 @dataclass
 class _Mixed:
-    """A body while its values find their precision: each has a ``wide`` form, a ``narrow`` one, or both."""
+    """A body while its values find their precision: each has a ``wide`` form, a ``narrow`` one, or both.
+
+    What is narrow is rounded to ``dtype``, and of dtype ``stored``.
+    """
 
     root: Expr
     dtype: str
+    stored: str
     always: frozenset[str]
     follow: frozenset[str]
     products: set[Expr] = field(default_factory=set)
@@ -121,7 +145,7 @@ class _Mixed:
             assert isinstance(made, Call)
             made = replace(made, attrs=canonical({**dict(made.attrs), "out_dtype": "float32"}))
         if node in self.rounded and _is_computed(node) and isinstance(type_of(node), TensorType):
-            self.narrow[node] = self._cast(made, self.dtype)
+            self.narrow[node] = self._rounded(made)
         else:
             self.wide[node] = made
 
@@ -147,7 +171,7 @@ class _Mixed:
     def _as_narrow(self, value: Expr) -> Expr:
         """``value`` in 16 bits; cast once."""
         if value not in self.narrow:
-            self.narrow[value] = self._cast(self.wide[value], self.dtype)
+            self.narrow[value] = self._rounded(self.wide[value])
         return self.narrow[value]
 
     def _as_wide(self, value: Expr) -> Expr:
@@ -156,12 +180,19 @@ class _Mixed:
             return value.map_children(self._as_wide)
         if value not in self.wide:
             made, type_ = self.narrow[value], type_of(value)
-            if isinstance(type_, TupleType):
+            if self.stored == "float32":
+                self.wide[value] = made
+            elif isinstance(type_, TupleType):
                 fields = (TupleGetItem(made, index) for index in range(len(type_.fields)))
                 self.wide[value] = Tuple(tuple(self._cast(one, "float32") for one in fields))
             else:
                 self.wide[value] = self._cast(made, "float32")
         return self.wide[value]
+
+    def _rounded(self, value: Expr) -> Expr:
+        """``value`` of float32, narrow."""
+        rounded = self._cast(value, self.dtype)
+        return rounded if self.stored == self.dtype else self._cast(rounded, self.stored)
 
     def _cast(self, value: Expr, dtype: str) -> Expr:
         """``value``, which is float32 or 16 bits wide, as ``dtype``."""
