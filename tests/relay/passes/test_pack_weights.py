@@ -100,3 +100,32 @@ def test_what_has_no_packed_kernel_is_the_same_object() -> None:
     for params, body in cases:
         module = Module({"main": Function(params, body)})
         assert pack_weights(wide)(module) is module
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+@pytest.mark.parametrize(("rows", "few"), [((1,), True), ((2, 2), True), ((5,), False), (("n",), False)])
+def test_rounded_weights_that_few_rows_meet_are_stored_in_16_bits(
+    precision: str, rows: tuple, few: bool
+) -> None:
+    data = var("x", (*rows, 6))
+    rounded = const(20, 6, dtype=precision).data.astype("float32")
+    module = Module({"main": Function((data,), make("nn.dense", data, constant(rounded)))})
+    after = pack_weights(narrow, precision)(module)
+
+    weight = after.main.body.args[1]
+    assert weight.data.dtype == dtypes.numpy_of(precision if few else "float32")
+    assert pack_weights(narrow)(module).main.body.args[1].data.dtype == np.float32
+    assert pack_weights(wide, precision)(module).main.body.args[1].data.dtype == np.float32
+    given = rng.standard_normal([3 if extent == "n" else extent for extent in (*rows, 6)]).astype("float32")
+    np.testing.assert_allclose(interpret(after, [given]), interpret(module, [given]), rtol=1e-5, atol=1e-5)
+
+
+def test_weights_that_16_bits_do_not_hold_stay_as_they_are() -> None:
+    data = var("x", (1, 6))
+    for weight in (const(20, 6), constant(np.full((20, 6), 70000, "float32")), const(20, 6, dtype="float64")):
+        given = data if weight.data.dtype == np.float32 else make("cast", data, dtype="float64")
+        module = Module({"main": Function((data,), make("nn.dense", given, weight))})
+
+        after = pack_weights(narrow, "float16")(module).main.body.args[1]
+
+        assert after.data.dtype == weight.data.dtype

@@ -94,7 +94,7 @@ def pipeline(
             error_bound = max(error_bound, ERROR_BESIDE_HALVES)
         winograd = [apply_winograd(error_bound)] if error_bound else []
         passes += [alter_op_layout(target), *winograd, simplify_expr, fold_constant]
-        passes += [pack_weights(target)]
+        passes += [pack_weights(target, precision)]
     passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
     if opt_level >= 2 and precision != "float32":
         passes += [narrow_links(precision)]
