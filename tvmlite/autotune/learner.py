@@ -29,7 +29,7 @@ from tvmlite.autotune.transfer import known_beforehand
 from tvmlite.autotune.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
 from tvmlite.te.space import Task
 
-POOL = 64
+POOL = 48
 """Random configurations that are lowered before anything is measured."""
 
 ROUNDS = 12
@@ -47,7 +47,7 @@ FEW_NODES = 1_000
 """Of one candidate; where they have more, fewer are lowered while a batch is measured. Each of so many nodes
 more takes as much longer: 60 ms to lower 600, 550 ms to lower 2600."""
 
-LOWERED = 20
+LOWERED = 16
 """How many those are, and how many more are lowered while a batch is measured; half are like the best."""
 
 CHILDREN = 24
@@ -234,14 +234,20 @@ class XGBTuner(Tuner):
         for place in np.argsort(-np.array(hopes), kind="stable").tolist():
             parents.setdefault(self._kinds[numbers[place]], numbers[place])
         seen = {*self._rows, *self._refused}
-        found: list[int] = []
-        for parent in list(parents.values())[:count]:
-            children = self.moves.children(parent, CHILDREN, self.generator).tolist()
-            children = np.array([n for n in children if n not in seen], np.int64)
-            if len(children):
-                found.append(int(children[np.argmax(score(children))]))
-                seen.add(found[-1])
-        return found
+        litters = [
+            self.moves.children(parent, CHILDREN, self.generator).tolist()
+            for parent in list(parents.values())[:count]
+        ]
+        children = list(dict.fromkeys(n for litter in litters for n in litter if n not in seen))
+        if not children:
+            return []
+        said = dict(zip(children, score(np.array(children, np.int64)).tolist(), strict=True))
+        found: dict[int, None] = {}
+        for litter in litters:
+            new = [n for n in litter if n in said and n not in found]
+            if new:
+                found[max(new, key=said.__getitem__)] = None
+        return list(found)
 
     def _lower(self, numbers: Sequence[int]) -> None:
         made = []
