@@ -13,6 +13,11 @@ from tvmlite.runtime.tensor import empty_array
 from tvmlite.te.space import ConfigEntity, Task
 
 
+EFFORT = clock.Effort(groups=6, rounds=5, seconds=2e-3)
+"""Two seconds of each: where others use the processor's core too, a kernel may lose a third to them for one,
+and a loop of nothing but multiply-adds nothing."""
+
+
 class Shares:
     """Of candidates of a task how much of the peak of multiply-adds each reaches: both are run in turns, on
     one thread, so that neither the clock nor what else the machine does counts. Each is measured once."""
@@ -32,7 +37,7 @@ class Shares:
             function = tvmlite.build(schedule, args, "native")
             arrays = [_array(p.shape) for p in function.signature.arrays]
             peak = peaks.multiply_add("float32")
-            share = clock.share_of_peak(lambda: function(*arrays), self.task.flop, peak, clock.QUICK)
+            share = clock.share_of_peak(lambda: function(*arrays), self.task.flop, peak, EFFORT)
             self.known[key] = share.ratio
         return self.known[key]
 
