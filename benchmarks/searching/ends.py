@@ -12,7 +12,6 @@ from tvmlite.autotune.engine import Progress
 from tvmlite.runtime.tensor import empty_array
 from tvmlite.te.space import ConfigEntity, Task
 
-
 EFFORT = clock.Effort(groups=6, rounds=5, seconds=2e-3)
 """Two seconds of each: where others use the processor's core too, a kernel may lose a third to them for one,
 and a loop of nothing but multiply-adds nothing."""
