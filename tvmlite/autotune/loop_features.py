@@ -22,7 +22,7 @@ from tvmlite.core.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import loads
-from tvmlite.te.schedules.tile import MANY_REGISTERS
+from tvmlite.te.schedules.tile import few_registers
 
 STATEMENTS = 3
 """So many statements are looked at one by one."""
@@ -69,7 +69,7 @@ def loop_features(function: ir.Function, target: Target, flop: float) -> np.ndar
 
     ``flop`` is the arithmetic that the computation asks for: tiles that hang over the end do more.
     """
-    reader = _Reader(target.lanes("float32"), target.vector_registers)
+    reader = _Reader(target)
     reader.read(function.body)
     described = sorted((_describe(s, reader) for s in reader.stores), key=lambda one: -one.work)
     moved = np.log2(1 + sum((one.moved for one in described), np.zeros(len(SIZES))))
@@ -119,8 +119,8 @@ class _Description:
 class _Reader:
     """Goes through statements once and collects what stores."""
 
-    def __init__(self, lanes: int, registers: int) -> None:
-        self.lanes, self.registers = lanes, registers
+    def __init__(self, target: Target) -> None:
+        self.target, self.lanes = target, target.lanes("float32")
         self.stores: list[_Stored] = []
         self.scratch = 0.0
         self.spans: dict[e.Var, int] = {}
@@ -295,7 +295,7 @@ class _Tile:
             (n for n, loop in enumerate(inner) if loop.kind not in (ir.UNROLL, ir.VECTORIZE)), len(inner)
         )
         vector = next((n for n in range(depth) if inner[n].kind == ir.VECTORIZE), None)
-        self.registers = reader.registers
+        self.registers, self.are_few = reader.target.vector_registers, few_registers(reader.target)
         self.width = 1 if vector is None else inner[vector].extent
         self.vectors = -(-self.width // reader.lanes)
         self.unrolled = math.prod(inner[n].extent for n in range(depth) if n != vector)
@@ -341,7 +341,7 @@ class _Tile:
         arithmetic = vectors * (max(operations / 2, 0.5) / 2 + 8 * calls)
         moved = self.contiguous + self.broadcast + 2 * self.scattered
         spilled = 0.0 if self.held and self._fits() else (1 + self.own) * self.kept
-        if self.held and self.registers < MANY_REGISTERS:
+        if self.held and self.are_few:
             spilled *= self.turns_of_sums  # LLVM brings them to memory and back in each
         if self.store_kind == 2:
             spilled *= 8
@@ -350,7 +350,7 @@ class _Tile:
     def _fits(self) -> bool:
         """Whether all sums stay in registers, as ``te.schedules.tile.held`` counts. Where there are few, of a
         turn of an unrolled reduction: the next can have the registers of its operands."""
-        if self.registers >= MANY_REGISTERS:
+        if not self.are_few:
             return self.kept + self.contiguous < self.registers
         operands = min(self.contiguous, self.broadcast) / self.turns_of_sums
         return self.kept + operands + 1 <= self.registers
