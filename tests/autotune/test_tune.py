@@ -190,12 +190,26 @@ def test_the_tuner_thinks_before_it_builds_where_the_machine_waited_for_it(
     monkeypatch.setattr("tvmlite.autotune.engine.processors", lambda: 2)
     tuner = RandomTuner(task)
     monkeypatch.setattr(tuner, "ponder", ponder)
-    search = engine.Search(tuner, Building(), 3)
+    search = engine.Search(tuner, Building(), 4)
     search.machine_waited = waited
     with ThreadPoolExecutor(1) as measuring:
         search.step(3, measuring)
 
     assert done[0 if waited else -1] == "thought"
+
+
+def test_nothing_is_thought_about_that_will_not_be_tried(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    thoughts: list[int] = []
+    tuner = RandomTuner(task)
+    search = engine.Search(tuner, MadeUpMachine(), 5)
+    monkeypatch.setattr(tuner, "ponder", lambda: thoughts.append(search.progress.trials))
+
+    with ThreadPoolExecutor(1) as measuring:
+        while not search.is_over():
+            search.step(2, measuring)
+
+    assert search.progress.trials == 5
+    assert thoughts == [0, 2]
 
 
 def test_the_default_stays_where_nothing_is_quicker_beyond_doubt(task: Task) -> None:

@@ -63,3 +63,16 @@ def test_a_warm_up_is_left_out_where_it_is_not_wanted(warm: bool, calls: int) ->
     measure(lambda: seen.append(None), number=1, repeat=3, warm=warm)
 
     assert len(seen) == calls
+
+
+def test_the_run_that_shows_how_many_calls_make_one_counts() -> None:
+    seen: list[None] = []
+
+    def call() -> None:
+        seen.append(None)
+        time.sleep(0.001)
+
+    timing = measure(call, repeat=3, warm=False)
+
+    assert timing.number == 1
+    assert len(timing.runs) == len(seen) == 3

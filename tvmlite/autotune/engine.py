@@ -281,7 +281,8 @@ class _Batch:
         return runner.measure(task.key, made.built.candidate)
 
     def start(self, proposed: Sequence[int]) -> None:
-        """Hand all to be measured; waits until they are, and has the tuner think meanwhile.
+        """Hand all to be measured; waits until they are, and has the tuner think meanwhile, unless these are
+        the last.
 
         Code that the machine has not begun to make is made here, so that it need not; but only when the tuner
         has thought, if it was the machine that waited the last time.
@@ -289,8 +290,9 @@ class _Batch:
         search = self.search
         for number in proposed:
             self.add(number)
+        are_last = search.progress.trials + len(self.numbers) >= search.progress.total
         if self.numbers:
-            steps = [self._build, search.tuner.ponder]
+            steps = [self._build] if are_last else [self._build, search.tuner.ponder]
             for step in reversed(steps) if search.machine_waited else steps:
                 step()
             gc.collect()  # as it will be when it is allowed again, and then the machine would wait for us

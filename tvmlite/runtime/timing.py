@@ -90,14 +90,14 @@ def measure(
             raise InputError(f"time: {name} is {value!r}, expected a whole number, at least 1")
     if not (isinstance(budget, (int, float)) and budget > 0):
         raise InputError(f"time: budget is {budget!r} seconds, expected more than 0")
-    if warm:
-        _run(call, 1, clock)
-    number = number or _calls_per_run(call, clock)
     was_collecting = gc.isenabled()
     gc.disable()
     try:
+        if warm:
+            _run(call, 1, clock)
         start, spent, others = time.perf_counter(), clock(), _others_seconds()
-        runs = [_run(call, number, clock)]
+        number, first = (number, _run(call, number, clock)) if number else _first_run(call, clock)
+        runs = [first]
         while not _enough(len(runs), repeat, elapsed := clock() - spent, budget):
             if until is not None and until(runs, elapsed):
                 break
@@ -127,11 +127,12 @@ def _run(call: Callable[[], object], number: int, clock: Clock) -> float:
     return (clock() - start) / number
 
 
-def _calls_per_run(call: Callable[[], object], clock: Clock) -> int:
+def _first_run(call: Callable[[], object], clock: Clock) -> tuple[int, float]:
+    """So many calls as last long enough, and the seconds of one in the run that showed it."""
     number = 1
-    while (seconds := _run(call, number, clock) * number) < _SHORTEST:
-        number = max(number + 1, min(number * 10, round(number * _SHORTEST / max(seconds, 1e-9) * 1.1)))
-    return number
+    while (seconds := _run(call, number, clock)) * number < _SHORTEST:
+        number = max(number + 1, min(number * 10, round(_SHORTEST / max(seconds, 1e-9) * 1.1)))
+    return number, seconds
 
 
 def median(ordered: Sequence[float]) -> float:
