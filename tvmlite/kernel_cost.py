@@ -62,7 +62,7 @@ class KernelCost:
         if self.held > MOST_BYTES:
             self.runner.close()
             self.held = 2 * task.moved
-        candidate = replace(built.candidate, cold=task.cold)
+        candidate = replace(built, cold=task.cold)
         self.runner.prepare(task.key, candidate, 0)
         try:
             outcome = self.runner.measure(task.key, candidate)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from tvmlite.autotune import LocalRunner
 from tvmlite.autotune import records as rec
-from tvmlite.autotune.build import Builder, Built, reference
+from tvmlite.autotune.build import Builder, reference
+from tvmlite.autotune.measure import Candidate
 from tvmlite.core.version import VERSION
 from tvmlite.te.space import ConfigEntity, Task, encode_args
 
@@ -26,14 +27,14 @@ def compare(
     ``path``: of each turn the default's first."""
     builder = Builder(task)
     default = builder.built(task.default)
-    if not isinstance(default, Built):
+    if not isinstance(default, Candidate):
         return []
     runner.prepare(task.key, reference(task), 0)
-    made = [(config, one) for config in configs if isinstance(one := builder.built(config), Built)]
+    made = [(config, one) for config in configs if isinstance(one := builder.built(config), Candidate)]
     records: list[rec.Record] = []
     for start in range(0, len(made), BATCH):
         batch = [(task.default, default), *made[start : start + BATCH]]
-        outcomes = runner.compare(task.key, [one.candidate for _, one in batch])
+        outcomes = runner.compare(task.key, [one for _, one in batch])
         records += [
             rec.Record(
                 (task.name, tuple(encode_args(task.args))),

@@ -51,7 +51,7 @@ def test_what_was_learned_of_one_shape_holds_for_another(tmp_path: Path) -> None
         lowered = builder.lowered(task.config_space.get(number))
         assert isinstance(lowered, Lowered)
         rows.append(loop_features(lowered.function, task.target, task.flop))
-        costs.append(PrefersVectors.cost(built.candidate))  # type: ignore[union-attr]
+        costs.append(PrefersVectors.cost(built))  # type: ignore[union-attr]
 
     prior = transfer.learned(records, task.target, transfer.estimate)
     said, quick = prior(np.stack(rows)), -np.array(costs)

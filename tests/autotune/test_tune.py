@@ -17,7 +17,7 @@ import tvmlite
 from tvmlite import autotune, te
 from tvmlite.autotune import engine
 from tvmlite.autotune import records as rec
-from tvmlite.autotune.build import Builder, Built, Lowered, candidate_of
+from tvmlite.autotune.build import Builder, Lowered, candidate_of
 from tvmlite.autotune.measure import Candidate, Outcome, ReferenceFailed, Unbuilt
 from tvmlite.autotune.tune import seconds_of
 from tvmlite.autotune.tuners import RandomTuner
@@ -147,7 +147,7 @@ def test_the_machine_makes_the_code_of_what_it_comes_to_before_the_tuner(
             assert isinstance(candidate, Candidate)
             return self.measure(task, candidate)
 
-    def built(self: Builder, config: ConfigEntity) -> Built | Outcome:
+    def built(self: Builder, config: ConfigEntity) -> Candidate | Outcome:
         here.append(config)
         if len(here) == 7:
             all_built.set()
@@ -176,7 +176,7 @@ def test_the_tuner_thinks_before_it_builds_where_the_machine_waited_for_it(
             assert isinstance(candidate, Candidate)
             return self.measure(task, candidate)
 
-    def built(self: Builder, config: ConfigEntity) -> Built | Outcome:
+    def built(self: Builder, config: ConfigEntity) -> Candidate | Outcome:
         done.append("built")
         return make(self, config)
 

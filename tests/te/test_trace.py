@@ -10,6 +10,7 @@ import pytest
 
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError
+from tvmlite.te.trace import untraced
 
 
 def matmul(n: int = 64):
@@ -169,3 +170,14 @@ def test_random_traces_replay(seed: int) -> None:
 
     assert str(again) == str(s)
     assert str(te.lower(again, [A, B, C])) == str(te.lower(s, [A, B, C]))
+
+
+def test_what_is_made_untraced_is_the_same_without_a_trace() -> None:
+    told, tensors = blocked()
+    with untraced():
+        silent, others = blocked()
+    after, _ = blocked()
+
+    assert len(silent.trace) == len(silent.copy().trace) == 0
+    assert len(after.trace) == len(told.trace) > 0
+    assert str(te.lower(silent, others)) == str(te.lower(told, tensors))

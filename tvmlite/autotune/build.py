@@ -18,6 +18,7 @@ from tvmlite.te.loop.size import unrolled_size
 from tvmlite.te.lower import lower
 from tvmlite.te.schedule import create_schedule
 from tvmlite.te.space import ConfigEntity, ConfigSpace, Task
+from tvmlite.te.trace import untraced
 
 LONGEST_BODY = 16
 """Stores of a candidate once unrolled, for each vector register. A store costs 0.6 ms of compilation; with 32
@@ -29,19 +30,10 @@ KEPT = 256
 
 @dataclass(frozen=True)
 class Lowered:
-    """A candidate's loops, of so many ``nodes``, and the primitives that made them."""
+    """A candidate's loops, of so many ``nodes``."""
 
     function: loop.Function
-    trace: tuple[str, ...]
     nodes: int
-
-
-@dataclass(frozen=True)
-class Built:
-    """A candidate as a worker takes it."""
-
-    candidate: Candidate
-    trace: tuple[str, ...]
 
 
 class Builder:
@@ -60,17 +52,20 @@ class Builder:
                 self._kept.popitem(last=False)
         return self._kept[key]
 
-    def built(self, config: ConfigEntity) -> Built | Outcome:
+    def built(self, config: ConfigEntity) -> Candidate | Outcome:
         """The candidate that ``config`` makes of the task, or why there is none."""
         lowered = self.lowered(config)
-        if isinstance(lowered, Outcome):
-            return lowered
-        made = candidate_of(lowered.function, self.task.target)
-        return made if isinstance(made, Outcome) else Built(made, lowered.trace)
+        return lowered if isinstance(lowered, Outcome) else candidate_of(lowered.function, self.task.target)
+
+    def trace(self, config: ConfigEntity) -> tuple[str, ...]:
+        """The primitives that ``config`` makes the loops with."""
+        schedule, _ = self.task.instantiate(config)
+        return tuple(map(str, schedule.trace))
 
     def _lower(self, config: ConfigEntity) -> Lowered | Outcome:
         try:
-            schedule, args = self.task.instantiate(config)
+            with untraced():
+                schedule, args = self.task.instantiate(config)
             function = lower(schedule, args)
         except TvmliteError as error:
             return Outcome(error="schedule", message=error.message)
@@ -78,7 +73,7 @@ class Builder:
         most = LONGEST_BODY * self.task.target.vector_registers
         if size > most:
             return Outcome(error="refused", message=f"{size} stores once unrolled, at most {most}")
-        return Lowered(function, tuple(map(str, schedule.trace)), len(reachable(function.body)))
+        return Lowered(function, len(reachable(function.body)))
 
 
 def candidate_of(lowered: loop.Function, target: Target) -> Candidate | Outcome:

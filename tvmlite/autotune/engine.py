@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Protocol
 
-from tvmlite.autotune.build import Builder, Built, Lowered, reference
-from tvmlite.autotune.measure import BuildingRunner, Outcome, ReferenceFailed, Runner, Unbuilt
+from tvmlite.autotune.build import Builder, Lowered, reference
+from tvmlite.autotune.measure import BuildingRunner, Candidate, Outcome, ReferenceFailed, Runner, Unbuilt
 from tvmlite.autotune.records import FINAL, Record
 from tvmlite.autotune.uncollected import aside, uncollected
 from tvmlite.core.config import processors
@@ -163,20 +163,20 @@ class Search:
         The default wins unless another is quicker beyond doubt: its interval lies below the default's.
         """
         task, trial = self.progress.task, self.progress.trials
-        built: list[tuple[ConfigEntity, Built]] = []
+        built: list[tuple[ConfigEntity, Candidate]] = []
         for config in _different([self.default, *(record.config for record in self.progress.leaders)]):
             one = self.tuner.builder.built(config)
-            if isinstance(one, Built):
+            if isinstance(one, Candidate):
                 built.append((config, one))
         kept = [self.earlier.get((FINAL, trial, _unnumbered(config))) for config, _ in built]
         records = [record for record in kept if record is not None]
         is_new = len(records) < len(built)
         if is_new:
             self.prepare()
-            outcomes = self.runner.compare(task.key, [one.candidate for _, one in built])
+            outcomes = self.runner.compare(task.key, [one for _, one in built])
             records = [
-                _record(self, config, outcome, one.trace, FINAL, trial)
-                for (config, one), outcome in zip(built, outcomes, strict=True)
+                _record(self, config, outcome, self.tuner.builder.trace(config), FINAL, trial)
+                for (config, _), outcome in zip(built, outcomes, strict=True)
             ]
         return _winner_first(records, self.default), is_new
 
@@ -230,7 +230,7 @@ class _Candidate:
 
     config: ConfigEntity
     lowered: Lowered
-    built: Built | Outcome | None = None
+    built: Candidate | Outcome | None = None
     is_taken: bool = False
     lock: Lock = field(default_factory=Lock)
 
@@ -266,7 +266,7 @@ class _Batch:
         outcome = self.measuring.submit(self._measured, made)
         if self.search.fills_machine:
             outcome.result()
-        self.pending.append((trial, config, lowered.trace, outcome))
+        self.pending.append((trial, config, tuner.builder.trace(config), outcome))
 
     def _measured(self, made: _Candidate) -> Outcome:
         """What comes of a candidate: of its code, or of its loops if there is no code of it yet."""
@@ -278,7 +278,7 @@ class _Batch:
             return runner.build_and_measure(task.key, Unbuilt(made.lowered.function, task.target))
         if isinstance(made.built, Outcome):
             return made.built
-        return runner.measure(task.key, made.built.candidate)
+        return runner.measure(task.key, made.built)
 
     def start(self, proposed: Sequence[int]) -> None:
         """Hand all to be measured; waits until they are, and has the tuner think meanwhile, unless these are

@@ -51,7 +51,7 @@ def main(options: argparse.Namespace) -> int:
         raise ExecutionError(f"the kernel cannot be built: {failed.error}: {failed.message}")
     with LocalRunner(threads=options.threads or 1, budget=0.1) as runner:
         runner.prepare(task.key, reference(task), record.seed)
-        outcomes = runner.compare(task.key, [built.candidate, plain.candidate])
+        outcomes = runner.compare(task.key, [built, plain])
     for name, outcome in zip(("replayed", "default"), outcomes, strict=True):
         if outcome.error:
             raise ExecutionError(f"{name}: {outcome.error}: {outcome.message}")

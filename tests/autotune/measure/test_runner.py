@@ -11,7 +11,7 @@ import pytest
 from made_up_tuning import small_matmul
 
 from tvmlite import autotune, te
-from tvmlite.autotune.build import Builder, Built, Lowered, candidate_of, reference
+from tvmlite.autotune.build import Builder, Lowered, candidate_of, reference
 from tvmlite.autotune.measure import Candidate, LocalRunner, ReferenceFailed, Unbuilt
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
@@ -26,8 +26,8 @@ def runner() -> Iterator[LocalRunner]:
 
 def candidate(task: Task, number: int = 0) -> Candidate:
     built = Builder(task).built(task.config_space.get(number))
-    assert isinstance(built, Built)
-    return built.candidate
+    assert isinstance(built, Candidate)
+    return built
 
 
 def with_body(right: Candidate, body: str) -> Candidate:
