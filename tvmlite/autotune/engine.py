@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Protocol
 
+from tvmlite.autotune.attentive import attentive
 from tvmlite.autotune.build import Builder, Lowered, reference
 from tvmlite.autotune.measure import BuildingRunner, Candidate, Outcome, ReferenceFailed, Runner, Unbuilt
 from tvmlite.autotune.records import FINAL, Record
@@ -136,7 +137,7 @@ class Search:
         count = min(self.tuner.batch, most, progress.total - progress.trials)
         batch = _Batch(self, measuring)
         try:
-            with uncollected(), aside():
+            with uncollected(), aside(), attentive():
                 proposed = self._proposed(count, batch)
                 batch.start(proposed)
         except ReferenceFailed as error:

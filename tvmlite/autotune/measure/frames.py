@@ -32,32 +32,36 @@ def send(
     text = json.dumps(fields).encode()
     data = memoryview(_HEAD.pack(len(text), len(payload)) + text + payload)
     while data:
-        _wait([], [descriptor], deadline)
         try:
             data = data[os.write(descriptor, data[:65536]) :]
-        except (BrokenPipeError, OSError):
+        except BlockingIOError:
+            _wait([], [descriptor], deadline)
+        except OSError:
             raise Closed from None
 
 
 def receive(descriptor: int, deadline: float | None = None) -> tuple[dict[str, Any], bytes]:
-    """Read a message; Closed if the other side ends before it is whole, TooLate as for ``send``."""
-    lengths = _HEAD.unpack(_exactly(descriptor, _HEAD.size, deadline))
-    if sum(lengths) > LONGEST:
-        raise Closed
-    fields = json.loads(_exactly(descriptor, lengths[0], deadline))
-    return fields, _exactly(descriptor, lengths[1], deadline)
+    """Read a message; Closed if the other side ends before it is whole, TooLate as for ``send``.
 
-
-def _exactly(descriptor: int, size: int, deadline: float | None) -> bytes:
-    parts = []
-    while size:
+    One side speaks at a time, so that all there is to read is of the message. It is read at once: each time
+    that a thread waits, others may keep it waiting.
+    """
+    data, size, begin = bytearray(), _HEAD.size, 0
+    while len(data) < size:
         _wait([descriptor], [], deadline)
-        part = os.read(descriptor, min(size, 1 << 20))
+        part = os.read(descriptor, 1 << 20)
         if not part:
             raise Closed
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+        data += part
+        if not begin and len(data) >= size:
+            lengths = _HEAD.unpack_from(data)
+            begin = _HEAD.size + lengths[0]
+            size += sum(lengths)
+            if sum(lengths) > LONGEST:
+                raise Closed
+    if len(data) > size:
+        raise Closed
+    return json.loads(data[_HEAD.size : begin]), bytes(data[begin:])
 
 
 def _wait(readers: list[int], writers: list[int], deadline: float | None) -> None:
