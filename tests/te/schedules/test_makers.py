@@ -37,6 +37,8 @@ BLOCKS_OF_8 = """fn (%x: Tensor[(1, 16, 14, 14, 8), float32], %w: Tensor[(16, 12
     data_layout="NCHW8c", out_layout="NCHW8c", kernel_layout="OIHW8o")
 }"""
 
+FEW_CHANNELS = BLOCKS_OF_8.replace("(1, 16,", "(1, 4,").replace("(16, 128,", "(16, 32,")
+
 MANY_PIXELS = """fn (%x: Tensor[(1, 4, 56, 56, 16), float32], %w: Tensor[(4, 64, 3, 3, 16), float32]) {
   nn.contrib_conv2d_NCHWc(%x, %w, channels=64, kernel_size=[3, 3], out_layout="NCHW16c", padding=[1, 1])
 }"""
@@ -95,7 +97,7 @@ WINOGRAD = """fn (%x: Tensor[(1, {0}, 56, 56, {1}), float32], %w: Tensor[({0}, 6
 }}"""
 
 
-@pytest.mark.parametrize(("side", "order"), [(112, "1,0,2,3,4"), (28, "0,1,2,3,4")])
+@pytest.mark.parametrize(("side", "order"), [(112, "rows first"), (28, "panels first")])
 def test_a_large_image_is_read_row_by_row_where_registers_are_few(side: int, order: str) -> None:
     text = BLOCKS_OF_8.replace("14, 14", f"{side}, {side}")
 
@@ -134,7 +136,13 @@ def test_a_weight_that_a_smaller_second_cache_does_not_hold_is_read_once_for_sev
 
 @pytest.mark.parametrize(
     ("text", "knob", "few"),
-    [(BLOCKS_OF_8, "taps", "2"), (BLOCKS_OF_8, "tile", "-1x2x1x5"), (BLOCKS_OF_8, "channels", "1")],
+    [
+        (FEW_CHANNELS, "taps", "2"),
+        (FEW_CHANNELS, "channels", "1"),
+        (FEW_CHANNELS, "tile", "-1x2x1x5"),
+        (BLOCKS_OF_8, "tile", "-1x2x1x5"),
+        (BLOCKS_OF_8, "window", "unrolled"),
+    ],
 )
 def test_a_small_tile_takes_a_whole_window_a_turn(text: str, knob: str, few: str) -> None:
     assert str(task(text, FEW_REGISTERS).default[knob]) == few

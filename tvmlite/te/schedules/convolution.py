@@ -19,6 +19,7 @@ from tvmlite.te.schedules.group import (
 )
 from tvmlite.te.schedules.injective import elementwise_loops, finish
 from tvmlite.te.schedules.nest import AHEAD, shared_out, whole_steps
+from tvmlite.te.schedules.passes import in_passes, passes
 from tvmlite.te.schedules.places import by_rows, pad_by_rows
 from tvmlite.te.schedules.sliding import sliding
 from tvmlite.te.schedules.tile import (
@@ -85,7 +86,7 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     A tile is some pixels by some blocks of channels; all its accumulators are in registers. The host stores
     it, vector by vector if its channels are in blocks, else channel by channel, with what is fused behind.
 
-    Knobs: ``tile`` (blocks, rows, pixels); those of ``shared_out`` and of ``accumulate``.
+    Knobs: ``tile`` (blocks, rows, pixels); those of ``shared_out`` and of ``accumulate``, or of ``passes``.
     """
     laid_out = group.readers(anchor.output(0))[0]
     host = group.host(laid_out.output(0))
@@ -105,6 +106,9 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     lane = pixels.pop() if in_blocks else None
     pixelwise = len(anchor.axis) == 4
     blocks, high, wide = _packed_tile(group, anchor, pixels, block, pixelwise).size[1:]
+    if _unrolls_window(group, anchor) and in_passes(group, anchor):
+        passes(group, anchor, host, (blocks, high, wide), row_wise)
+        return
     rows, along = ([], stage.fuse(*pixels)) if pixelwise else (pixels[:-1], pixels[-1])
     outer_block = channel
     if lane is None:
