@@ -9,12 +9,14 @@ Each search is a real one: it proposes, builds and measures on this machine, on 
 time of the thread. What was measured once is kept in the file ``--remember`` and never measured again: all
 searches, of this run and of the next, are told the same time of the same code, and noise makes none luckier
 than another. Quick candidates are timed in turns with an earlier one (``searching.steady``), for a machine
-whose host others use is not always equally quick. ``best`` is the best that any search of the run has found.
-``share`` are means over the seeds of the best so far by ``best`` after so many trials; ``to 95%`` is the mean
-number of trials after which 95% of it were reached (a search that did not counts with all its trials), and of
-each seed. What is refused or fails is a trial. ``ends at`` is how much of the peak of multiply-adds the best
-that a search has found reaches, timed in turns with a loop that does nothing else: the mean over the seeds,
-and the least.
+whose host others use is not always equally quick.
+
+How quick what a search believes to be the best is, is measured once more, and for longer: as a share of the
+peak of multiply-adds, in turns with a loop that does nothing else. ``best`` is the best that any search of
+the run has found. ``share`` are means over the seeds of the best so far by ``best`` after so many trials;
+``to 95%`` is the mean number of trials after which 95% of it were reached (a search that did not counts with
+all its trials), and of each seed. What is refused or fails is a trial. ``ends at`` is the best share among
+the four that a search found best, which it would compare last: the mean over the seeds, and the least.
 
 ``transfer`` begins with what was learned of other shapes of the same operators,
 ``searching.shapes.TRAINED``: the model that comes with the package, or ``--model``, by
@@ -33,6 +35,7 @@ import os
 import statistics
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import networks
@@ -46,9 +49,9 @@ from searching.steady import Steady
 from tvmlite import autotune
 from tvmlite.autotune import engine, nearest, transfer, trees
 from tvmlite.autotune import records as rec
-from tvmlite.autotune.engine import Progress
 from tvmlite.autotune.model import Prior
-from tvmlite.autotune.tuners import RandomTuner
+from tvmlite.autotune.records import Record
+from tvmlite.autotune.tuners import RandomTuner, Tuner
 from tvmlite.autotune.watch import label_of
 from tvmlite.core.target import Target
 
@@ -104,9 +107,15 @@ def rates(names: Sequence[str], trials: int) -> None:
 def compare(name: str, runner: Remembered, known: Prior, options: argparse.Namespace) -> None:
     """Run all searches of a task, and print how they did."""
     task = autotune.create(*TESTED[name])
-    found: dict[str, list[Progress]] = {"plain": [], "transfer": [], "records": [], "random": []}
+    found: dict[str, list[_Search]] = {"plain": [], "transfer": [], "records": [], "random": []}
     handed = [] if options.records is None else nearest.configurations(rec.load(options.records), task)
-    started, before = time.monotonic(), runner.measured
+    started, before, shares = time.monotonic(), runner.measured, Shares(task)
+
+    def search(tuner: Tuner, trials: int) -> _Search:
+        records: list[Record] = []
+        ended = engine.run(tuner, runner, trials, callbacks=[lambda _, new: records.extend(new)])
+        return _Search(shares.curve(records), shares.of_end(ended))
+
     for seed in range(options.seeds):
         tuners = {
             "transfer": autotune.XGBTuner(task, seed, prior=known),
@@ -115,35 +124,41 @@ def compare(name: str, runner: Remembered, known: Prior, options: argparse.Names
         if options.records is not None:
             tuners["records"] = autotune.XGBTuner(task, seed, prior=known, handed=handed)
         for kind, tuner in tuners.items():
-            found[kind].append(engine.run(tuner, runner, options.trials))
+            found[kind].append(search(tuner, options.trials))
         if options.random and seed < (options.random_seeds or options.seeds):
-            found["random"].append(engine.run(RandomTuner(task, seed), runner, options.random))
-    best = max(one.best_flops for several in found.values() for one in several)
-    measured = runner.measured - before
+            found["random"].append(search(RandomTuner(task, seed), options.random))
+    best = max(shares.known.values())
     print(
-        f"{name}: {len(task.config_space):.0e} candidates, best {best / 1e9:.1f} GFLOP/s; {measured} "
-        f"measured, {time.monotonic() - started:.0f} s"
+        f"{name}: {len(task.config_space):.0e} candidates, best {best:.3f} of the peak; "
+        f"{runner.measured - before} measured, {time.monotonic() - started:.0f} s"
     )
-    shares = None if name == "softmax" else Shares(task)
     for kind, several in found.items():
         if several:
-            print(f"  {kind:9} {_line(several, best, shares)}", flush=True)
+            print(f"  {kind:9} {_line(several, best)}", flush=True)
 
 
-def _line(several: Sequence[Progress], best: float, shares: Shares | None) -> str:
-    """How searches did of which ``best`` is the best: operations a second."""
-    curves = [[one.task.flop / seconds for seconds in one.curve] for one in several]
+@dataclass(frozen=True)
+class _Search:
+    """The share of the peak that a search has reached after each trial, and that of what it ends with."""
+
+    curve: list[float]
+    end: float
+
+
+def _line(several: Sequence[_Search], best: float) -> str:
+    """How searches did of which ``best`` is the best."""
+    curves = [one.curve for one in several]
     after = [
         f"{mark}: {statistics.mean(curve[mark - 1] for curve in curves) / best:.3f}"
         for mark in MARKS
         if mark <= len(curves[0])
     ]
     needed = [reached(curve, 0.95 * best) for curve in curves]
-    line = f"share {'  '.join(after)}   to 95%: {statistics.mean(needed):.0f} {needed}"
-    if shares is not None:
-        ends = [shares.of_end(one) for one in several]
-        line += f"   ends at {statistics.mean(ends):.3f} of the peak, least {min(ends):.3f}"
-    return line
+    ends = [one.end for one in several]
+    return (
+        f"share {'  '.join(after)}   to 95%: {statistics.mean(needed):.0f} {needed}   "
+        f"ends at {statistics.mean(ends):.3f} of the peak, least {min(ends):.3f}"
+    )
 
 
 def reached(curve: Sequence[float], wanted: float) -> int:

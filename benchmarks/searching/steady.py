@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+import heapq
 import statistics
 
 from tvmlite.autotune.measure import Candidate, LocalRunner, Outcome
 
-CLOSE = 1.3
-"""A candidate that seems so many times slower than the yardstick, or more, is not timed beside it: what a
-machine's speed varies by does not make it one of the best."""
+CLOSE = 1.7
+"""A candidate that seems so many times slower than the best, or more, is not timed beside the yardstick: who
+shares a core with others makes what is one of the best no slower than that."""
 
-QUICKER = 0.93
+QUICKER = 0.9
 """What takes this part of the yardstick's time takes its place. Were it replaced by whatever seems quicker,
-it would each time be one that luck had favoured, and all later times would be too short."""
+it would each time be one that luck had favoured."""
 
-TURN = 0.002
-"""Seconds of each of the seven turns."""
+QUIET = 1.08
+"""A yardstick that takes so many times as long as it can is not alone."""
+
+PATIENCE = 3
+"""How often turns are taken until the yardstick is alone, of some two tenths of a second each."""
 
 
 class Steady:
     """A runner before ``machine``: quick candidates are timed in turns with an earlier one of their task, the
-    yardstick, and told as seconds on the machine as it was when the first of them was timed.
+    yardstick, and only the turns count before and after which that was as quick as it can be.
 
-    The processors of a host that others use too are quicker at one second and slower for the next ten, by a
-    fifth: candidates that differ by less are told apart only side by side.
+    The processors of a host that others use too are slower for some milliseconds or for seconds, by up to a
+    half. What candidates take then is in another order than what they take when nobody disturbs them.
     """
 
     def __init__(self, machine: LocalRunner) -> None:
         self.machine, self.threads = machine, machine.threads
         self.yardsticks: dict[str, tuple[Candidate, float]] = {}
+        self._best: dict[str, float] = {}
 
     def prepare(self, task: str, reference: Candidate, seed: int) -> None:
         self.machine.prepare(task, reference, 0)
@@ -37,10 +42,13 @@ class Steady:
         outcome = self.machine.measure(task, candidate)
         if outcome.error:
             return outcome
-        if task in self.yardsticks:
+        if task not in self.yardsticks:
+            self.yardsticks[task] = candidate, min(outcome.costs)
+        elif statistics.median(outcome.costs) < CLOSE * self._best.get(task, self.yardsticks[task][1]):
             outcome = self._beside(task, candidate, outcome)
         cost = statistics.median(outcome.costs)
-        if task not in self.yardsticks or cost < QUICKER * self.yardsticks[task][1]:
+        self._best[task] = min(self._best.get(task, cost), cost)
+        if cost < QUICKER * self.yardsticks[task][1]:
             self.yardsticks[task] = candidate, cost
         return outcome
 
@@ -51,25 +59,22 @@ class Steady:
         self.machine.close()
 
     def _beside(self, task: str, candidate: Candidate, alone: Outcome) -> Outcome:
-        yardstick, cost = self.yardsticks[task]
-        if statistics.median(alone.costs) > CLOSE * cost:
-            return alone
-        found = self._in_turns(task, yardstick, candidate, cost)
-        if found is None:
-            return alone
-        if statistics.median(found.costs) < QUICKER * cost:  # would be the yardstick of all that follow
-            again = self._in_turns(task, yardstick, candidate, cost)
-            return alone if again is None else max(found, again, key=lambda one: statistics.median(one.costs))
-        return found
-
-    def _in_turns(self, task: str, yardstick: Candidate, candidate: Candidate, cost: float) -> Outcome | None:
-        """What ``candidate`` takes where the yardstick takes ``cost``; None where it cannot be timed."""
-        budget, self.machine.budget = self.machine.budget, TURN
-        try:
-            measured, found = self.machine.compare(task, [yardstick, candidate])
-        finally:
-            self.machine.budget = budget
-        if found.error:
-            return None
-        scale = cost / statistics.median(measured.costs)
-        return Outcome(tuple(scale * one for one in found.costs))
+        """What ``candidate`` takes where the yardstick is as quick as it can be; what it took ``alone`` where
+        it cannot be timed, and the least of it where the yardstick is never quick."""
+        yardstick, quickest = self.yardsticks[task]
+        taken = list(alone.costs)
+        for _ in range(PATIENCE):
+            beside, found = self.machine.compare(task, [yardstick, candidate])
+            if found.error:
+                return alone
+            quickest = min(quickest, heapq.nsmallest(3, beside.costs)[-1])
+            self.yardsticks[task] = yardstick, quickest
+            quiet = [
+                cost
+                for before, cost, after in zip(beside.costs, found.costs, beside.costs[1:], strict=False)
+                if max(before, after) <= QUIET * quickest
+            ]
+            taken += found.costs
+            if len(quiet) >= 3:
+                return Outcome(tuple(heapq.nsmallest(3, quiet)))
+        return Outcome(tuple(heapq.nsmallest(3, taken)))

@@ -156,3 +156,34 @@ def test_the_best_are_timed_until_they_are_known_others_at_a_glance(
     worker.answer({"do": "measure", "task": "task", "number": None, "budget": 0.02}, b"")
 
     assert asked == [enough]
+
+
+@pytest.mark.parametrize(("seconds", "turns"), [(1e-3, 140), (1e-2, 14), (1.0, 7)])
+def test_what_is_compared_takes_turns_run_by_run(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, turns: int
+) -> None:
+    """Two candidates, 20 ms a round of seven; ``turns`` of each after a first look, never fewer than rounds."""
+    asked: list[str] = []
+
+    def time(function: str, task: str, calls: int, **options: object) -> Timing:
+        asked.append(function)
+        return Timing(seconds, (seconds, seconds), (seconds,), 1, 0.0)
+
+    worker = Worker()
+    worker.tasks["task"] = _Task([], {})
+    monkeypatch.setattr(worker, "_time", time)
+    monkeypatch.setattr("tvmlite.autotune.measure.worker._function", lambda fields, ir_text: ir_text)
+    monkeypatch.setattr("tvmlite.autotune.measure.worker._wrong", lambda function, task, clock: ("", seconds))
+    wanted = {
+        "do": "compare",
+        "task": "task",
+        "mark": "|",
+        "signatures": ["", ""],
+        "budget": 0.02,
+        "rounds": 7,
+    }
+
+    reply = worker.answer(wanted, b"a|b")
+
+    assert asked == ["a", "b"] * (1 + turns)
+    assert reply["runs"] == [[seconds] * turns] * 2

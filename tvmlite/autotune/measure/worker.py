@@ -58,6 +58,9 @@ KNOWN = 0.02
 AHEAD = 3
 """So many times as many arrays as calls are expected are made ready: the first call takes longer."""
 
+MOST_TURNS = 140
+"""Of candidates that are compared, each a single run: who else uses a core comes and goes in milliseconds."""
+
 COLD = 1e-2
 """Seconds by which the first call of a function may take longer than others: what it reads comes from memory,
 and so does its code. One that is no slower than that is called again before it is given up."""
@@ -213,11 +216,12 @@ class Worker:
             if wrong:
                 return {"error": "wrong answer", "message": wrong}
         once = [self._time(function, fields["task"], EVERY, repeat=1) for function in functions]
-        for _ in range(fields["rounds"]):
+        rounds = fields["rounds"]
+        longest = max(first.median * first.number for first in once)
+        for _ in range(max(rounds, min(MOST_TURNS, int(rounds * fields["budget"] / longest)))):
             for function, first, costs in zip(functions, once, runs, strict=True):
-                repeat = max(1, min(20, int(fields["budget"] / (first.median * first.number))))
-                calls = 2 + first.number * repeat
-                timed = self._time(function, fields["task"], calls, number=first.number, repeat=repeat)
+                number = first.number
+                timed = self._time(function, fields["task"], 2 + number, number=number, repeat=1, warm=False)
                 costs.extend(timed.runs)
         return {"runs": runs}
 
