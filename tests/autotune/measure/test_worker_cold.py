@@ -162,7 +162,7 @@ def test_the_best_are_timed_until_they_are_known_others_at_a_glance(
 def test_what_is_compared_takes_turns_run_by_run(
     monkeypatch: pytest.MonkeyPatch, seconds: float, turns: int
 ) -> None:
-    """Two candidates, 20 ms a round of seven; ``turns`` of each after a first look, never fewer than rounds."""
+    """Two candidates, seven rounds of 20 ms; ``turns`` of each after a first look, seven at least."""
     asked: list[str] = []
 
     def time(function: str, task: str, calls: int, **options: object) -> Timing:
