@@ -69,6 +69,9 @@ class Simplifier:
         known = memo.get(root)
         if known is not None:
             return known
+        if type(root) in _LEAVES:
+            memo[root] = result = self._node(root)
+            return result
         stack = [root]
         while stack:
             node = stack[-1]
@@ -109,7 +112,7 @@ class Simplifier:
             return Lanes(self).node(node)  # not kept: a cycle were freed by the collector only
         if isinstance(node, e.Binary):
             a, b = self.memo[node.a], self.memo[node.b]
-            if isinstance(a, dict) and isinstance(b, dict):
+            if type(a) is dict and type(b) is dict:
                 return self.binary(type(node), a, b, node.a.dtype)
             return self._plain_binary(node)
         match node:

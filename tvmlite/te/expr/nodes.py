@@ -65,6 +65,11 @@ class Const(Expr):
     dtype: str
     lanes: int = 1
 
+    def __init__(self, value: int | float, dtype: str, lanes: int = 1) -> None:  # there are many of these
+        _set(self, "value", value)
+        _set(self, "dtype", dtype)
+        _set(self, "lanes", lanes)
+
     def children(self) -> tuple[()]:
         return ()
 
@@ -308,8 +313,11 @@ class Ramp(Expr):
     dtype: str = field(init=False)
     children_in: ClassVar[tuple[str, ...]] = ("base", "stride")
 
-    def __post_init__(self) -> None:
-        _set(self, "dtype", self.base.dtype)
+    def __init__(self, base: Expr, stride: Expr, lanes: int) -> None:
+        _set(self, "base", base)
+        _set(self, "stride", stride)
+        _set(self, "lanes", lanes)
+        _set(self, "dtype", base.dtype)
 
     def children(self) -> tuple[Expr, Expr]:
         return self.base, self.stride
@@ -328,8 +336,10 @@ class Broadcast(Expr):
     dtype: str = field(init=False)
     children_in: ClassVar[tuple[str, ...]] = ("value",)
 
-    def __post_init__(self) -> None:
-        _set(self, "dtype", self.value.dtype)
+    def __init__(self, value: Expr, lanes: int) -> None:
+        _set(self, "value", value)
+        _set(self, "lanes", lanes)
+        _set(self, "dtype", value.dtype)
 
     def children(self) -> tuple[Expr]:
         return (self.value,)

@@ -22,6 +22,8 @@ from tvmlite.core.node import Node, Shown
 from tvmlite.core.span import Span
 from tvmlite.te.expr import INDEX, Call, Expr, Ramp, Var, cast, const, convert, is_const, lanes_of
 
+_set = object.__setattr__
+
 
 @dataclass(frozen=True, eq=False)
 class Buffer(Node):
@@ -91,8 +93,13 @@ class Load(Expr):
     lanes: int = field(init=False)
     children_in: ClassVar[tuple[str, ...]] = ("indices", "predicate")
 
-    def __post_init__(self) -> None:
-        self._typed(self.buffer.dtype, max([i.lanes for i in self.indices], default=1))
+    def __init__(self, buffer: Buffer, indices: tuple[Expr, ...], predicate: Expr | None = None) -> None:
+        _set(self, "buffer", buffer)
+        _set(self, "indices", indices)
+        _set(self, "predicate", predicate)
+        _set(self, "dtype", buffer.dtype)
+        lanes = indices[0].lanes if len(indices) == 1 else max([i.lanes for i in indices], default=1)
+        _set(self, "lanes", lanes)
 
     def children(self) -> tuple[Expr, ...]:
         return self.indices if self.predicate is None else (*self.indices, self.predicate)
