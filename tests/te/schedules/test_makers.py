@@ -221,3 +221,16 @@ ATTENTION = """fn (%q: Tensor[(1, 12, {0}, 32), float32], %k: Tensor[(1, 12, {0}
 @pytest.mark.parametrize(("queries", "tile"), [(128, "-1x2x5"), (3, "-1x2x3")])
 def test_both_products_of_attention_fill_the_registers_where_they_are_few(queries: int, tile: str) -> None:
     assert str(task(ATTENTION.format(queries), FEW_REGISTERS).default["tile"]) == tile
+
+
+@pytest.mark.parametrize("side", [13, 14])
+def test_a_small_tile_of_pixels_goes_across_the_ends_of_rows(side: int) -> None:
+    """13 pixels by one block would fill a row, and load a scalar for each multiply-add; of 14 by 14 pixels
+    tiles of 4 would fill the image and not its rows, which bounds do not see through."""
+    image = f"Tensor[(1, 16, {side}, {side}, 8), float32]"
+    text = f"""fn (%x: {image}, %w: Tensor[(16, 128, 1, 1, 8), float32]) {{
+      nn.contrib_conv2d_NCHWc(%x, %w, channels=128, kernel_size=[1, 1],
+        data_layout="NCHW8c", out_layout="NCHW8c", kernel_layout="OIHW8o")
+    }}"""
+
+    assert str(task(text, FEW_REGISTERS).default["tile"]) == "-1x4x1x3"

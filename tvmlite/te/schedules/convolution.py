@@ -152,12 +152,14 @@ def _packed_tile(
     height = 1 if pixelwise or len(pixels) < 2 else extent_of(pixels[-2])
     vectors = max(1, block // group.target.lanes(dtype))
     registers = group.target.vector_registers - (SPARE if _unrolls_window(group, anchor) else 0)
-    best = register_tile(width, count, vectors, registers, even)
-    if pixelwise and _spans_rows(best.rows, pixels):
-        best = register_tile(width, count, vectors, registers, even=True)
+    along = product(extent_of(a) for a in pixels) if pixelwise else width
+    # One axis of all pixels has a tail of its own, at the end of the image and not of each row.
+    for extent, divides in ((width if even else along, even), (width, even), (width, True)):
+        best = register_tile(extent, count, vectors, registers, divides)
+        if not (pixelwise and _spans_rows(best.rows, pixels)):
+            break
     high = _rows_at_once(best, width, height, vectors, registers)
     default = SplitChoice((-1, best.blocks, high, best.rows))
-    along = product(extent_of(a) for a in pixels) if pixelwise else width
     config.define_split(
         "tile",
         width or 1,
