@@ -16,7 +16,8 @@ peak of multiply-adds, in turns with a loop that does nothing else. ``best`` is 
 the run has found. ``share`` are means over the seeds of the best so far by ``best`` after so many trials;
 ``to 95%`` is the mean number of trials after which 95% of it were reached (a search that did not counts with
 all its trials), and of each seed. What is refused or fails is a trial. ``ends at`` is the best share among
-the four that a search found best, which it would compare last: the mean over the seeds, and the least.
+the four that a search found best, which it would compare last: the mean over the seeds, and the least. Of
+softmax, which is not made of multiply-adds, shares only tell candidates apart.
 
 ``transfer`` begins with what was learned of other shapes of the same operators,
 ``searching.shapes.TRAINED``: the model that comes with the package, or ``--model``, by

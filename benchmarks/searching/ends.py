@@ -22,7 +22,6 @@ too, a kernel may lose a third to them, and a loop of nothing but multiply-adds 
 did so for three quarters of the time they left it alone for milliseconds now and then; the shares of a
 candidate were alike within 3% then, and those of 24 groups of 5 turns were 13% apart."""
 
-
 LARGE = 8 << 20
 """Bytes of memory for which numpy asks for large pages."""
 
