@@ -32,8 +32,10 @@ data where it lies, where there is no padding."""
 ALONG_UNKNOWN = 8
 """The same where the row is of unknown length; tiles of half the size, and so on, take the rest."""
 
-ENOUGH_CHUNKS = 16
-"""A parallel loop of fewer iterations takes in the loop over rows as well."""
+ENOUGH_PLANES = 16
+"""Planes of all images, of a channel or a block of channels each, that are enough for threads to share; with
+fewer, they share the rows as well. The thread pool cuts a loop into at most four chunks a thread, so that one
+that is done early takes some of another's: these are four for each of four threads."""
 
 LEAST_ROWS = 8
 """Of rows of which some are apart, a thread takes no fewer at a time."""
@@ -91,10 +93,10 @@ def _border(group: Group, anchor: ComputeOp) -> tuple[int, int]:
 def _rows_a_chunk(blocks: int | None, count: int) -> int:
     """How many of the ``count`` rows of each of ``blocks`` blocks a thread takes at a time: where blocks are
     few as many as leave enough chunks, all if none do."""
-    if blocks is None or blocks >= ENOUGH_CHUNKS:
+    if blocks is None or blocks >= ENOUGH_PLANES:
         return count
     fitting = [
-        n for n in range(LEAST_ROWS, count) if count % n == 0 and blocks * (count // n) >= ENOUGH_CHUNKS
+        n for n in range(LEAST_ROWS, count) if count % n == 0 and blocks * (count // n) >= ENOUGH_PLANES
     ]
     return max(fitting, default=count)
 
@@ -149,7 +151,7 @@ def _shared_out(
     config = group.config
     config.define_knob("grain", range(len(rows) + 1))
     known = product(extent_of(a) for a in lead)
-    few = known is not None and known < ENOUGH_CHUNKS
+    few = known is not None and known < ENOUGH_PLANES
     config.suggest("grain", OptionChoice(len(rows) - kept if few else 0))
     shared = config["grain"].val
     own = [*rows[shared:], tiles]

@@ -22,8 +22,10 @@ from tvmlite.te.stage import Stage
 from tvmlite.te.stage_base import GUARD, SHRINK
 from tvmlite.te.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
-ENOUGH_CHUNKS = 16
-"""This many iterations of a parallel loop keep the threads busy; with fewer, inner loops are cut as well."""
+ENOUGH_OUTER_TURNS = 16
+"""Turns of the loop over outer axes that are enough for threads to share; with fewer, the contiguous axes are
+cut into chunks as well. The thread pool cuts a loop into at most four chunks a thread, so that one that is
+done early takes some of another's: these are four for each of four threads."""
 
 CHUNK_VECTORS = 64
 """How many vectors one iteration of a parallel loop over a long axis takes."""
@@ -93,10 +95,10 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
         return
     if parallel and inner_extent is not None and inner_extent <= SHORT_VECTORS * lanes:
         rows = product(extent_of(a) for a in axes[: cut - 1])
-        if cut > 1 and (rows is None or rows >= ENOUGH_CHUNKS):
+        if cut > 1 and (rows is None or rows >= ENOUGH_OUTER_TURNS):
             cut, outer_extent = cut - 1, rows
     outer = stage.fuse(*axes[:cut]) if cut else None
-    few = outer is None or (outer_extent is not None and outer_extent < ENOUGH_CHUNKS)
+    few = outer is None or (outer_extent is not None and outer_extent < ENOUGH_OUTER_TURNS)
     chunk = split_for_threads(stage, inner, inner_extent, lanes, parallel and few)
     if not parallel:
         return

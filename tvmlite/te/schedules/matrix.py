@@ -17,7 +17,7 @@ from tvmlite.te.schedules.group import (
     worth_threads,
 )
 from tvmlite.te.schedules.injective import elementwise_loops, finish
-from tvmlite.te.schedules.nest import AHEAD, ENOUGH_CHUNKS, shared_loops, shared_out, whole_steps
+from tvmlite.te.schedules.nest import AHEAD, ENOUGH_COLUMN_TILES, shared_loops, shared_out, whole_steps
 from tvmlite.te.schedules.tile import (
     FMA_PER_CYCLE,
     LATENCY,
@@ -100,7 +100,7 @@ def matrix_product(group: Group) -> None:
     column_blocks, lanes = stage.split(column, factor=block)
     column_tiles, inner_blocks = stage.split(column_blocks, factor=tile.blocks)
     chunks = product([*(extent_of(a) for a in batch), _tiles(extent_of(outer), tile.blocks)])
-    few = chunks is not None and chunks < ENOUGH_CHUNKS
+    few = chunks is not None and chunks < ENOUGH_COLUMN_TILES
     row_tiles = inner_rows = None
     tail = GUARD if few else tail_of(extent_of(row))
     if rows is not None:

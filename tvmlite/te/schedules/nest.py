@@ -10,8 +10,10 @@ from tvmlite.te.stage import Stage
 from tvmlite.te.stage_base import PARALLEL
 from tvmlite.te.tensor import IterVar
 
-ENOUGH_CHUNKS = 8
-"""A parallel loop of fewer iterations takes in the loop over row tiles as well."""
+ENOUGH_COLUMN_TILES = 8
+"""Tiles of columns, each with all rows, that are enough for threads to share; with fewer, they share the rows
+as well. These are four for each of two threads, of which one that is done early takes some of another's; more
+are not asked for, since threads that share the rows of a tile read its weights once each."""
 
 PANELS = (1, 2, 4, 8, 16)
 """How many tiles a panel may be long."""

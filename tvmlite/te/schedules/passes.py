@@ -8,7 +8,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.te.schedules.dot import is_paired
 from tvmlite.te.schedules.group import Group, extent_of, number, product, work_of, worth_threads
 from tvmlite.te.schedules.injective import finish
-from tvmlite.te.schedules.nest import ENOUGH_CHUNKS
+from tvmlite.te.schedules.nest import ENOUGH_COLUMN_TILES
 from tvmlite.te.schedules.tile import few_registers
 from tvmlite.te.space.choices import OptionChoice
 from tvmlite.te.stage import Stage
@@ -86,7 +86,7 @@ def _rows(group: Group, anchor: ComputeOp, blocks: int) -> int:
     images, count, height, width, lanes = (extent_of(axis) or 1 for axis in anchor.axis)
     near = max(1, MOST_SUMS // (blocks * width * lanes * dtypes.bytes_of(anchor.output(0).dtype)))
     panels = images * -(-count // blocks)
-    parts = min(height, max(-(-height // near), -(-ENOUGH_CHUNKS // panels)))
+    parts = min(height, max(-(-height // near), -(-ENOUGH_COLUMN_TILES // panels)))
     default = -(-height // parts)
     group.config.define_knob("rows", list(dict.fromkeys([default, *(n for n in ROWS if n < height), height])))
     group.config.suggest("rows", OptionChoice(default))

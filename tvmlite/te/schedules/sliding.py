@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tvmlite.te.schedules.blocks import UNROLLED_WINDOW, blocks
+from tvmlite.te.schedules.blocks import ENOUGH_PLANES, UNROLLED_WINDOW, blocks
 from tvmlite.te.schedules.group import Group, extent_of, product, template, work_of, worth_threads
-from tvmlite.te.schedules.injective import ENOUGH_CHUNKS, elementwise_loops, finish, vectorize
+from tvmlite.te.schedules.injective import elementwise_loops, finish, vectorize
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar
 
@@ -36,7 +36,7 @@ def sliding(group: Group, anchor: ComputeOp) -> None:
     stage.vectorize(vector)
     parallel = worth_threads(work_of(anchor))
     planes = product(extent_of(a) for a in axes[:2])
-    if len(axes) < 3 or (planes is not None and planes < ENOUGH_CHUNKS):
+    if len(axes) < 3 or (planes is not None and planes < ENOUGH_PLANES):
         place = stage.fuse(*loops)
         for pad in pads:
             elementwise_loops(group, pad.output(0))

@@ -18,7 +18,7 @@ from tvmlite.te.schedules.group import (
     worth_threads,
 )
 from tvmlite.te.schedules.injective import elementwise_loops, finish
-from tvmlite.te.schedules.nest import ENOUGH_CHUNKS, STEPS, shared_out
+from tvmlite.te.schedules.nest import ENOUGH_COLUMN_TILES, STEPS, shared_out
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar
@@ -139,7 +139,7 @@ def tiled_product(group: Group, anchor: ComputeOp) -> bool:
     stage.unroll(inner_blocks)
     stage.vectorize(lanes)
     panels = {"columns": (0, blocks // tile.columns), "rows": (1, rows // tile.rows)}
-    grain = 0 if blocks // tile.columns < ENOUGH_CHUNKS else 1
+    grain = 0 if blocks // tile.columns < ENOUGH_COLUMN_TILES else 1
     loops = [column_tiles, row_tiles]
     place = shared_out(group, stage, [], loops, panels, worth_threads(work_of(anchor)), grain)
     computed = group.stage(anchor)
@@ -214,7 +214,7 @@ def tiled_convolution(group: Group, anchor: ComputeOp) -> bool:
         loops = [*tiles, outer]
     stage.reorder(images, *loops, inner_block, *inner, parts, vector)
     chunks = product([extent_of(batch), blocks // tile.columns]) or 0
-    grain = len(loops) - 1 if loops[0] is not outer or chunks >= ENOUGH_CHUNKS else 0
+    grain = len(loops) - 1 if loops[0] is not outer or chunks >= ENOUGH_COLUMN_TILES else 0
     place = shared_out(group, stage, [images], loops, {}, worth_threads(work_of(anchor)), grain)
     computed = group.stage(anchor)
     computed.compute_at(stage, place)

@@ -20,8 +20,10 @@ from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar
 
-ENOUGH_CHUNKS = 4
-"""With fewer chunks of tiles than this, threads share the channels of a chunk: all tiles go there first."""
+ENOUGH_TILE_CHUNKS = 4
+"""Chunks of tiles that are enough for threads to share; with fewer, they share the channels of a chunk. All
+tiles then go there first, and have left the near caches when they are multiplied: so no more are asked for
+than one for each of four threads."""
 
 ROOM = 1 << 20
 """Bytes of a weight, or of a chunk's tiles, that stay in the second cache."""
@@ -158,7 +160,7 @@ def _spread(
     batch, chunk, channels = outer
     parallel = worth_threads(work_of(products))
     tiles = product(extent_of(axis) for axis in (products.axis[0], products.axis[2]))
-    few = parallel and tiles is not None and tiles <= (ENOUGH_CHUNKS - 1) * size
+    few = parallel and tiles is not None and tiles <= (ENOUGH_TILE_CHUNKS - 1) * size
     group.config.define_knob("first", [False, True])
     group.config.suggest("first", OptionChoice(few))
     if group.config["first"].val:

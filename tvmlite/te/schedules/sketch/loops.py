@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tvmlite.te.schedules.group import extent_of, lanes_of, product, work_of, worth_threads
-from tvmlite.te.schedules.injective import CHUNK_VECTORS, ENOUGH_CHUNKS, contiguous_from, read_across
+from tvmlite.te.schedules.injective import CHUNK_VECTORS, ENOUGH_OUTER_TURNS, contiguous_from, read_across
 from tvmlite.te.schedules.sketch.plan import Plan
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
@@ -49,7 +49,7 @@ def _in_vectors(
     extent, outside = product(extent_of(a) for a in axes[cut:]), product(extent_of(a) for a in axes[:cut])
     whole = stage.fuse(*axes[cut:])
     outer = list(axes[:cut])
-    if (outside is None or outside < ENOUGH_CHUNKS) and (extent is None or extent > lanes * chunk):
+    if (outside is None or outside < ENOUGH_OUTER_TURNS) and (extent is None or extent > lanes * chunk):
         chunks, whole = stage.split(whole, factor=lanes * chunk)
         outer.append(chunks)
         extent = lanes * chunk
