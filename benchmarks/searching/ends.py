@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,8 +11,7 @@ from kernels import clock, peaks
 import tvmlite
 from tvmlite.autotune.engine import Progress
 from tvmlite.autotune.records import Record
-from tvmlite.core.abi import align
-from tvmlite.runtime.tensor import empty_array
+from tvmlite.runtime.tensor import side_by_side
 from tvmlite.te.space import ConfigEntity, Task
 
 EFFORT = clock.Effort(groups=400, rounds=1, seconds=1e-3, apart=0.0)
@@ -68,14 +66,6 @@ class Shares:
 
 
 def _arrays(shapes: Sequence[tuple[Any, ...]]) -> list[np.ndarray]:
-    """Side by side in one large block, as the values of a model: such has large pages, and what they hold
-    meets nothing else of it in a cache."""
-    sizes = [align(4 * math.prod(shape)) for shape in shapes]
-    block = empty_array((max(LARGE, sum(sizes)),), np.dtype(np.uint8), PAGE)
-    made, at = [], 0
-    for shape, size in zip(shapes, sizes, strict=True):
-        array = block[at : at + 4 * math.prod(shape)].view(np.float32).reshape(shape)
-        array[...] = np.random.default_rng(0).uniform(-1, 1, shape)
-        made.append(array)
-        at += size
-    return made
+    """Random numbers side by side in one large block, as the values of a model."""
+    values = [np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32) for shape in shapes]
+    return side_by_side(values, PAGE, LARGE)

@@ -11,7 +11,7 @@ import pytest
 
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.runtime import dlpack
-from tvmlite.runtime.tensor import Tensor, empty, tensor
+from tvmlite.runtime.tensor import Tensor, empty, side_by_side, tensor
 
 KINDS = ("float16", "float32", "float64", "int8", "int64", "uint8", "uint16", "uint64", "bool")
 
@@ -25,6 +25,20 @@ def test_memory_is_aligned(shape: tuple[int, ...], alignment: int) -> None:
     assert made.numpy().__array_interface__["data"][0] % alignment == 0
     assert made.numpy().flags.c_contiguous
     assert made.numpy().flags.writeable
+
+
+def test_copies_lie_side_by_side_each_aligned() -> None:
+    given = [np.arange(5, dtype=np.float32), np.ones((2, 3), np.int8), np.float64(7)[...]]
+
+    copies = side_by_side(given, 4096, 1 << 16)
+
+    first, second, third = (one.__array_interface__["data"][0] for one in copies)
+    assert (first % 4096, second - first, third - second) == (0, 64, 64)
+    for copy, array in zip(copies, given, strict=True):
+        assert copy.dtype == array.dtype
+        np.testing.assert_array_equal(copy, array)
+        assert not np.shares_memory(copy, array)
+    assert all(one.base is copies[0].base and one.base.nbytes >= 1 << 16 for one in copies)
 
 
 def test_unusable_shapes_and_alignments_are_refused() -> None:

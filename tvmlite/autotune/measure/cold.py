@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tvmlite.core.abi import WORKSPACE_ALIGNMENT, align
-from tvmlite.runtime.tensor import empty_array
+from tvmlite.core.abi import align
+from tvmlite.runtime.tensor import side_by_side
 
 CACHES = 64 << 20
 """Bytes that no cache holds."""
@@ -50,19 +50,10 @@ def further_arguments(
 def _copies(arrays: Sequence[np.ndarray], places: Collection[int], total: int) -> list[dict[int, np.ndarray]]:
     """Copies of ``arrays`` by their ``places``, first of none, until all are about ``total`` bytes.
 
-    They lie in one block, each aligned, as a model's weights do: large blocks have large pages.
+    They lie in one block, as a model's weights do.
     """
     large = [place for place in sorted(places) if arrays[place].nbytes >= LEAST_COLD]
     size = sum(align(arrays[place].nbytes) for place in large)
     count = max(-(-min(total, CACHES) // size), 1) if size else 1
-    block, at = empty_array((size * (count - 1),), np.dtype(np.uint8), WORKSPACE_ALIGNMENT), 0
-    lists: list[dict[int, np.ndarray]] = [{}]
-    for _ in range(count - 1):
-        copied: dict[int, np.ndarray] = {}
-        for place in large:
-            array = arrays[place]
-            copied[place] = block[at : at + array.nbytes].view(array.dtype).reshape(array.shape)
-            copied[place][...] = array
-            at += align(array.nbytes)
-        lists.append(copied)
-    return lists
+    copies = iter(side_by_side([arrays[place] for place in large] * (count - 1)))
+    return [{}, *({place: next(copies) for place in large} for _ in range(count - 1))]
