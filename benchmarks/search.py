@@ -9,7 +9,7 @@ Each search is a real one: it proposes, builds and measures on this machine, on 
 time of the thread. What was measured once is kept in the file ``--remember`` and never measured again: all
 searches, of this run and of the next, are told the same time of the same code, and noise makes none luckier
 than another. Quick candidates are timed in turns with an earlier one (``searching.steady``), for a machine
-whose host others use is not always equally quick.
+whose host others use is not always equally quick; how many never found it undisturbed is told at the end.
 
 How quick what a search believes to be the best is, is measured once more, and for longer: as a share of the
 peak of multiply-adds, in turns with a loop that does nothing else. ``best`` is the best that any search of
@@ -69,9 +69,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.model is not None:
             known = transfer.corrected(trees.Trees.from_json(options.model.read_text(encoding="utf-8")))
         with autotune.LocalRunner() as machine:
-            runner = Remembered(options.remember, Steady(machine))
+            steady = Steady(machine)
+            runner = Remembered(options.remember, steady)
             for name in options.tasks or TESTED:
                 compare(name, runner, known, options)
+        print(steady.summary())
     print(f"load after: {os.getloadavg()[0]:.2f}")
 
 

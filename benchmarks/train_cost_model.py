@@ -36,9 +36,9 @@ from tvmlite.core.target import Target
 from tvmlite.te.space import Task
 
 
-def measure(path: Path, trials: int, seed: int, seconds: float) -> None:
+def measure(path: Path, trials: int, seed: int, seconds: float) -> str:
     """Measure ``trials`` candidates of each task, and append them to the file at ``path``; tasks that it has
-    are left out, and no task is begun after so many ``seconds``."""
+    are left out, and no task is begun after so many ``seconds``. Gives how far the times can be compared."""
     started = time.monotonic()
     done = {record.task_key for record in rec.load(path)} if path.exists() else set()
     kinds: tuple[Callable[[Task], Tuner], ...] = (
@@ -52,11 +52,13 @@ def measure(path: Path, trials: int, seed: int, seconds: float) -> None:
             if task.key in done:
                 continue
             if time.monotonic() > started + seconds:
+                print(runner.summary())
                 raise SystemExit("not all tasks are measured: run it again, it goes on")
             for kind in kinds:
                 keep = [autotune.callback.log_to_file(path)]
                 search = engine.run(kind(task), runner, trials // len(kinds), callbacks=keep)
                 print(f"{label_of(task)}: best {search.best_flops / 1e9:.1f} GFLOP/s", flush=True)
+    return runner.summary()
 
 
 def _tasks() -> Iterator[Task]:
@@ -90,8 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, help="default: the package's, for this kind of processor")
     options = parser.parse_args(arguments)
+    told = ""
     if options.measure:
-        measure(options.records[0], options.measure, options.seed, options.seconds)
+        told = measure(options.records[0], options.measure, options.seed, options.seconds)
     target = Target.parse("native")
     known = {
         key: one
@@ -111,6 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     size = output.stat().st_size
     count = sum(len(rows) for rows, _ in known.values())
     print(f"{output}: {len(model.leaf)} trees from {count} candidates, {size} bytes")
+    if told:
+        print(told)
 
 
 if __name__ == "__main__":

@@ -28,11 +28,13 @@ class Steady:
 
     The processors of a host that others use too are slower for some milliseconds or for seconds, by up to a
     half. What candidates take then is in another order than what they take when nobody disturbs them.
+    ``disturbed`` counts the candidates beside which the yardstick was never so quick.
     """
 
     def __init__(self, machine: LocalRunner) -> None:
         self.machine, self.threads = machine, machine.threads
         self.yardsticks: dict[str, tuple[Candidate, float]] = {}
+        self.disturbed = 0
         self._best: dict[str, float] = {}
 
     def prepare(self, task: str, reference: Candidate, seed: int) -> None:
@@ -58,6 +60,10 @@ class Steady:
     def close(self) -> None:
         self.machine.close()
 
+    def summary(self) -> str:
+        """How far the times can be compared, in a line."""
+        return f"candidates that were never timed undisturbed: {self.disturbed}"
+
     def _beside(self, task: str, candidate: Candidate, alone: Outcome) -> Outcome:
         """What ``candidate`` takes where the yardstick is as quick as it can be; what it took ``alone`` where
         it cannot be timed, and the least of it where the yardstick is never quick."""
@@ -77,4 +83,5 @@ class Steady:
             taken += found.costs
             if len(quiet) >= 3:
                 return Outcome(tuple(heapq.nsmallest(3, quiet)))
+        self.disturbed += 1
         return Outcome(tuple(heapq.nsmallest(3, taken)))
