@@ -10,21 +10,21 @@ from tvmlite.te.tensor import ComputeOp, IterVar, PlaceholderOp
 
 STEPS = 32
 """Steps of a reduction between one request for lines and the next. A processor waits for some twenty lines at
-once, which must be enough for what the tile itself reads; measured on an encoder with 340 MB of weights: 8,
-32 and 128 steps gained 3, 6 and 4 %, all lines at once lost 5 %."""
+once, which must be enough for what the tile itself reads: an encoder with 340 MB of weights gains most with
+32, less with 8 and 128, and loses with all lines at once."""
 
 MOST_STEPS = 64
 """The most steps from one request to the next where a turn takes several: of four, sixteen turns. On a Zen 3
-50 rows by 256 by 1024 took 3 % longer with thirty-two, and 128 by 768 by 768 2 %."""
+an encoder's products are slower with thirty-two."""
 
 WINDOWS = 4
-"""How many whole windows may be that many steps, where windows stay whole: with two of 3x3 places, 14x14
-pixels and 256 or 512 channels took 3 to 12 % longer."""
+"""How many whole windows may be that many steps, where windows stay whole: with two of 3x3 places, layers of
+14x14 pixels are slower."""
 
 NEAR = 16
 """Turns before its use that a weight is asked for from the second cache on Intel's processors, which fetch by
-themselves only within a page: 7x7 pixels and 512 channels took 25 % less, and 28x28 and 128, 4 %. With a
-panel on its way as well, 14x14 pixels and 256 channels took 5 % less, and from 1024 to 256, 7 %."""
+themselves only within a page: 7x7 pixels and 512 channels gain much, 28x28 and 128 little. Layers with a
+panel on its way gain as well."""
 
 
 def fetch_ahead(

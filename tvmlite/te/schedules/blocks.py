@@ -21,9 +21,8 @@ ALONG = 14
 
 ALONG_OF_FEW = 8
 """The same where registers are few: what windows share stays in those left, and is not spilled. On an
-AMD Zen 3 the depthwise layers of MobileNetV2 take 30 to 50 % less with at most 8, the whole window unrolled
-and the rows at the border apart, than with 14 and a row of the window a turn; with 4 a tenth more, with 10 up
-to a fifth."""
+AMD Zen 3 the depthwise layers of MobileNetV2 are much quicker with at most 8, the whole window unrolled
+and the rows at the border apart, than with 14 and a row of the window a turn; 4 and 10 are slower than 8."""
 
 WHOLE_WINDOW = 9
 """The most places of a window that are unrolled by default where registers are few: all rows of it then read

@@ -56,8 +56,8 @@ MOST_TAPS = 9
 
 SPARE = 3
 """Registers that a tile leaves where its window is unrolled: neighbouring places share scalars, which are
-kept. On an AMD Zen 3 tiles of 2 blocks by 5 pixels reach 90 % of the peak, those of 6 half of that, for sums
-are spilled."""
+kept. On an AMD Zen 3 tiles of 2 blocks by 5 pixels come near the peak, those of 6 do not, for sums are
+spilled."""
 
 ENOUGH_ROWS = 8
 """A parallel loop of fewer iterations takes in the loop over tiles as well."""
@@ -273,8 +273,7 @@ def _unrolls_window(group: Group, anchor: ComputeOp) -> bool:
 
 def _channels_a_turn(group: Group, anchor: ComputeOp) -> int:
     """Where registers are few, a pixel's block of channels is one turn of a convolution of 1x1: as a loop
-    inside the one over blocks its last branch is mispredicted, and what comes from a far cache is waited for;
-    a layer of 14x14 pixels and 512 channels took a fifth longer on an AMD Zen 3."""
+    inside the one over blocks its last branch is mispredicted, and what comes from a far cache waited for."""
     channel, *taps = anchor.reduce_axis
     whole = few_registers(group.target) and product(map(extent_of, taps)) == 1
     return max(
@@ -284,8 +283,8 @@ def _channels_a_turn(group: Group, anchor: ComputeOp) -> int:
 
 def _whole_windows(group: Group, taps: Sequence[IterVar]) -> int:
     """How many turns of the loop over the reduction, of channels and ``taps``, stay together where that loop
-    is cut: with whole windows it has no quotients to find its place by. Where counters take time, theirs made
-    a layer of 14x14 pixels 15 % slower, and ResNet-50 a third on an AMD Zen 3."""
+    is cut: with whole windows it has no quotients to find its place by. Where counters take time, ResNet-50
+    is slower with theirs, on an AMD Zen 3 much slower."""
     window = product(extent_of(axis) for axis in taps)
     return window if counters_take_time(group.target) and window is not None else 1
 

@@ -42,28 +42,26 @@ or nearly, and the time is that of reading them."""
 
 STREAM_AHEAD = 4096
 """How many bytes of a panel are on their way while few rows meet it: at 100 GB/s what 40 ns take, a last
-cache's latency. Measured: two layers with weights in the last cache take 22.7 us with 2048, 4096 and 8192,
-25.5 without."""
+cache's latency. Half as many and twice as many do as well; none are slower."""
 
 MOST_AHEAD = 8
 """The most turns that those bytes may be."""
 
 STEPS_PER_COUNT = 2
 """Steps a turn takes where counters take time (``counters_take_time``): on Intel's processors an encoder's
-products gained 4 %, with four no more than that, with eight nothing."""
+products gain by two, no more by four, and nothing by eight."""
 
 SMALL_STEPS_PER_COUNT = 4
-"""The same where registers are few, and a step has as few multiply-adds: on a Zen 3 the products of an
-encoder took up to 5 % less with four than with two, some no less, and with eight none less than that."""
+"""The same where registers are few, and a step has as few multiply-adds: on a Zen 3 some products of an
+encoder are quicker with four than with two, and none with eight than with four."""
 
 
 def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int) -> int:
     """How many columns a block of packed weights has where ``rows`` rows (None: unknown) meet ``columns``.
 
     One vector of ``target``; where few rows meet them, as many as a tile of registers takes. Then all that is
-    read of the weights lies in one line, which a processor reads quicker than eight with gaps between: of
-    weights in the last cache 133 GB/s against 107. Where many rows do, a panel stays in a near cache, and
-    blocks of several vectors took 3 % longer in an encoder.
+    read of the weights lies in one line, which a processor reads quicker than eight with gaps between. Where
+    many rows do, a panel stays in a near cache, and an encoder is slower with blocks of several vectors.
     """
     lanes = target.lanes(dtype)
     if rows is None or rows > FEW_ROWS:

@@ -18,8 +18,8 @@ MOST_SUMS = 64 << 10
 """Bytes of sums that one thread goes through pass by pass."""
 
 LEAST_PASSES = 6
-"""With fewer, sums are better kept in registers throughout: with two, 28x28 and 56x56 pixels took 4 % longer
-on an AMD Zen 3, with four as long; with 32, 14x14 pixels took 6 % less, and with 64, 7x7 pixels 9 %."""
+"""With fewer, sums are better kept in registers throughout: on an AMD Zen 3 two are slower, four as quick, 32
+quicker."""
 
 BLOCKS = (1, 2, 4, 8)
 """How many blocks of channels a pass may take."""
@@ -37,8 +37,8 @@ def in_passes(group: Group, anchor: ComputeOp) -> bool:
     holds. Where registers are few, tiles are small: weights come from the second cache again every few
     pixels, beside the window of each channel from the last one. The weights of one block of channels stay in
     the first cache for all tiles of some rows; for it, sums are read and written once a pass, between 72
-    multiply-adds each under a window of 3x3. On an AMD Zen 3 28x28 pixels and 512 channels took 14 % less
-    time, and VGG-19 10 % on one thread and 13 % on two, which share the last cache.
+    multiply-adds each under a window of 3x3. On an AMD Zen 3 VGG-19 is quicker so, and the more
+    so on two threads, which share the last cache.
     """
     laid_out, source = group.readers(anchor.output(0))[0], anchor.inputs[0]
     in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"

@@ -30,7 +30,7 @@ ROOM = 1 << 20
 
 LESS_ROOM = 1 << 19
 """The same where registers are few: such processors have a smaller one (an AMD Zen 3 of 512 KB, that does not
-hold the weight of 64 channels: 56x56 pixels took a quarter less)."""
+hold the weight of 64 channels)."""
 
 SHARED_ROOM = 8 << 20
 """Bytes of a weight that stay in the last cache."""
@@ -50,7 +50,7 @@ AHEAD = (256, 0, 32, 64, 128, 512)
 channels: the first is what hides that where it was measured."""
 
 AHEAD_NEARER = 32
-"""The same on Intel's processors, where 256 took 8 to 14 % longer."""
+"""The same on Intel's processors, where 256 are slower."""
 
 
 @dataclass(frozen=True)
@@ -213,8 +213,8 @@ def _multiply(
 
 def _ahead(target: Target) -> int:
     """How many vectors ahead weights are prefetched by default. Where registers are few: none; a request for
-    each vector costs more than its line's coming late. 14x14 pixels and 256 channels, and 7x7 and 512, took a
-    quarter longer on an AMD Zen 3 with 256, and 2 to 4 % with 32."""
+    each vector costs more than its line's coming late, on an AMD Zen 3 little more with 32, much
+    more with 256."""
     if few_registers(target):
         return 0
     return AHEAD_NEARER if target.maker == "intel" else AHEAD[0]
