@@ -112,7 +112,7 @@ def compare(name: str, runner: Remembered, known: Prior, options: argparse.Names
     task = autotune.create(*TESTED[name])
     found: dict[str, list[_Search]] = {"plain": [], "transfer": [], "records": [], "random": []}
     handed = [] if options.records is None else nearest.configurations(rec.load(options.records), task)
-    started, before, shares = time.monotonic(), runner.measured, Shares(task)
+    started, before, shares = time.monotonic(), runner.measured, Shares(task, runner)
 
     def search(tuner: Tuner, trials: int) -> _Search:
         records: list[Record] = []

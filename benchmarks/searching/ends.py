@@ -9,16 +9,19 @@ import numpy as np
 from kernels import clock, peaks
 
 import tvmlite
+from searching.remembered import Remembered
 from tvmlite.autotune.engine import Progress
 from tvmlite.autotune.records import Record
 from tvmlite.runtime.tensor import side_by_side
 from tvmlite.te.space import ConfigEntity, Task
 
-EFFORT = clock.Effort(groups=400, rounds=1, seconds=1e-3, apart=0.0)
-"""Some one and a half seconds of each, of which the best turns count. Where others use the processor's core
-too, a kernel may lose a third to them, and a loop of nothing but multiply-adds nothing. On a host where they
-did so for three quarters of the time they left it alone for milliseconds now and then; the shares of a
-candidate were alike within 3% then, and those of 24 groups of 5 turns were 13% apart."""
+TURNS = 120
+"""Of a candidate and of the peak's loop, each of about a millisecond."""
+
+UPPER = 0.75
+"""What share of the turns is no better than what counts. The clock rises and falls within milliseconds and
+takes both along, so a turn is held against the quicker of the peak's before and after it; and who shares the
+processor's core with us slows down what loads, and a loop of nothing but multiply-adds not."""
 
 LARGE = 8 << 20
 """Bytes of memory for which numpy asks for large pages."""
@@ -29,10 +32,11 @@ PAGE = 2 << 20
 
 class Shares:
     """Of candidates of a task how much of the peak of multiply-adds each reaches: both are run in turns, on
-    one thread, so that neither the clock nor what else the machine does counts. Each is measured once."""
+    one thread, so that neither the clock nor what else the machine does counts. Each is measured once, and
+    ``kept`` by the machine that remembers."""
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    def __init__(self, task: Task, kept: Remembered) -> None:
+        self.task, self.kept = task, kept
         self.known: dict[str, float] = {}
 
     def of_end(self, search: Progress) -> float:
@@ -54,15 +58,27 @@ class Shares:
         return found
 
     def __call__(self, config: ConfigEntity) -> float:
-        key = str(config)
-        if key not in self.known:
-            schedule, args = self.task.instantiate(config)
-            function = tvmlite.build(schedule, args, "native")
-            arrays = _arrays([p.shape for p in function.signature.arrays])
-            peak = peaks.multiply_add("float32")
-            share = clock.share_of_peak(lambda: function(*arrays), self.task.flop, peak, EFFORT)
-            self.known[key] = share.ratio
-        return self.known[key]
+        name = str(config)
+        if name not in self.known:
+            self.known[name] = self.kept.share(f"{self.task.key} {name}", lambda: self._measured(config))
+        return self.known[name]
+
+    def _measured(self, config: ConfigEntity) -> float:
+        schedule, args = self.task.instantiate(config)
+        function = tvmlite.build(schedule, args, "native")
+        arrays = _arrays([p.shape for p in function.signature.arrays])
+
+        def call() -> None:
+            function(*arrays)
+
+        peak, number = peaks.multiply_add("float32"), clock.calls_for(call, 1e-3)
+        rates, shares = [peak()], []
+        for _ in range(TURNS):
+            call()  # what the peak's loop evicted comes back
+            seconds = clock.seconds_of(call, number)
+            rates.append(peak())
+            shares.append(self.task.flop / seconds / max(rates[-2:]))
+        return float(np.quantile(shares, UPPER))
 
 
 def _arrays(shapes: Sequence[tuple[Any, ...]]) -> list[np.ndarray]:

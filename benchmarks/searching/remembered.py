@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from searching.steady import Steady
@@ -11,7 +12,8 @@ from tvmlite.autotune.measure import Candidate, Outcome
 from tvmlite.core.target import Target
 
 YARDSTICK = "yardstick"
-"""Such a line is no outcome."""
+SHARE = "share"
+"""Such lines are no outcomes."""
 
 
 class Remembered:
@@ -25,6 +27,7 @@ class Remembered:
     def __init__(self, path: Path, machine: Steady) -> None:
         self.machine, self.path, self.threads = machine, path, machine.threads
         self.known: dict[str, Outcome] = {}
+        self.shares: dict[str, float] = {}
         self.measured = 0
         if path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -32,6 +35,8 @@ class Remembered:
                 if key == YARDSTICK:
                     task, text, signature, target, cost = told
                     machine.yardsticks[task] = Candidate(text, signature, Target.parse(target)), cost
+                elif key == SHARE:
+                    self.shares[told[0]] = told[1]
                 else:
                     costs, error, message = told
                     self.known[key] = Outcome(tuple(costs), error, message)
@@ -55,6 +60,13 @@ class Remembered:
 
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
         return [self.measure(task, candidate) for candidate in candidates]
+
+    def share(self, name: str, measured: Callable[[], float]) -> float:
+        """What was found of ``name`` when it was first asked for."""
+        if name not in self.shares:
+            self.shares[name] = measured()
+            self._keep(SHARE, name, self.shares[name])
+        return self.shares[name]
 
     def close(self) -> None:
         self.machine.close()
