@@ -32,23 +32,23 @@ from tvmlite.te.space import Task
 POOL = 48
 """Random configurations that are lowered before anything is measured."""
 
-ROUNDS = 12
-"""How often more are then lowered at most, each time what is thought best by what was; no more once the best
-batch is thought hardly better for it."""
+ROUNDS = 8
+"""How often ``LOWERED`` more are then lowered, each time what is thought best by what was: of what is drawn at
+random far fewer are as good."""
 
-HARDLY = 0.03
-"""By what power of two."""
+LOWERED = 24
+"""How many more are lowered while a batch is measured, half of them like the best."""
 
-MOST_NODES = 80_000
-"""Of loops and formulas that are looked at for that, and half as many at random: formulas of hundreds of
-terms, as Winograd's, take thirty times as long to lower as those of other kernels."""
+NODES_AT_FIRST = 20_000
+"""Nodes of loops and formulas that are looked at before anything is measured, half as many at random: kernels
+of long bodies, such as those for short vectors or Winograd's, take as much longer to lower."""
+
+NODES_AT_ONCE = 2_400
+"""And while a batch is measured."""
 
 FEW_NODES = 1_000
-"""Of one candidate; where they have more, fewer are lowered while a batch is measured. Each of so many nodes
-more takes as much longer: 60 ms to lower 600, 550 ms to lower 2600."""
-
-LOWERED = 16
-"""How many those are, and how many more are lowered while a batch is measured; half are like the best."""
+"""Of one candidate; where they have more, each takes as much longer: 60 ms to lower 600, 550 ms to lower
+2600."""
 
 CHILDREN = 24
 """Variations of one configuration, of which that is lowered that the model of knobs thinks best."""
@@ -118,7 +118,7 @@ class XGBTuner(Tuner):
             return of_knobs.predict(self.knobs(some))
 
         mean = self._nodes / len(self._rows)
-        count = max(int(LOWERED * min(1.0, FEW_NODES / mean)), self.batch)
+        count = max(min(LOWERED, int(NODES_AT_ONCE / mean)), self.batch)
         near = self._varied(count // 2, score)
         taken = {*self._rows, *self._refused, *near}
         best = most_promising(self.space, score, count - len(near), taken, ordered, self.generator)
@@ -160,16 +160,14 @@ class XGBTuner(Tuner):
         """Lower what may be worth to be measured first."""
         self._lower(self.handed)
         pool = self._fresh(POOL)
-        while pool and self._nodes < MOST_NODES // 2:
+        while pool and self._nodes < NODES_AT_FIRST // 2:
             self._lower(pool[: self.batch])
             pool = pool[self.batch :]
-        before = -np.inf
         for _ in range(ROUNDS):
+            seen = len(self._rows) + len(self._refused)
             self.ponder()
-            hope = float(np.mean(np.sort(self._scored()[1])[-self.batch :]))
-            if hope < before + HARDLY or self._nodes > MOST_NODES:
+            if len(self._rows) + len(self._refused) == seen or self._nodes > NODES_AT_FIRST:
                 break
-            before = hope
 
     def _next_handed(self, count: int) -> list[int]:
         """The next ``count`` of those that were handed over, without such as cannot be built or cannot be
