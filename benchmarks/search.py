@@ -56,6 +56,7 @@ from tvmlite.autotune.tuners import RandomTuner, Tuner
 from tvmlite.autotune.watch import label_of
 from tvmlite.core.target import Target
 
+KINDS = ("transfer", "plain", "records")
 MARKS = (8, 16, 32, 64, 128, 256)
 
 
@@ -83,6 +84,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("tasks", nargs="*", choices=[[], *TESTED], default=[])
     parser.add_argument("--remember", type=Path, help="what was measured, kept between runs")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="of search by a model")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--trials", type=int, default=64)
     parser.add_argument("--random", type=int, default=256, help="trials of the random search; 0: none")
@@ -126,8 +128,9 @@ def compare(name: str, runner: Remembered, known: Prior, options: argparse.Names
         }
         if options.records is not None:
             tuners["records"] = autotune.XGBTuner(task, seed, prior=known, handed=handed)
-        for kind, tuner in tuners.items():
-            found[kind].append(search(tuner, options.trials))
+        for kind in options.kinds:
+            if kind in tuners:
+                found[kind].append(search(tuners[kind], options.trials))
         if options.random and seed < (options.random_seeds or options.seeds):
             found["random"].append(search(RandomTuner(task, seed), options.random))
     best = max(shares.known.values())
