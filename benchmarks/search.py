@@ -13,11 +13,11 @@ whose host others use is not always equally quick; how many never found it undis
 
 How quick what a search believes to be the best is, is measured once more, and for longer: as a share of the
 peak of multiply-adds, in turns with a loop that does nothing else. ``best`` is the best that any search of
-the run has found. ``share`` are means over the seeds of the best so far by ``best`` after so many trials;
-``to 95%`` is the mean number of trials after which 95% of it were reached (a search that did not counts with
-all its trials), and of each seed. What is refused or fails is a trial. ``ends at`` is the best share among
-the four that a search found best, which it would compare last: the mean over the seeds, and the least. Of
-softmax, which is not made of multiply-adds, shares only tell candidates apart.
+the run has found, measured five times. ``share`` are means over the seeds of the best so far by ``best``
+after so many trials; ``to 95%`` is the mean number of trials after which 95% of it were reached (a search
+that did not counts with all its trials), and of each seed. What is refused or fails is a trial. ``ends at``
+is the best share among the four that a search found best, which it would compare last: the mean over the
+seeds, and the least. Of softmax, which is not made of multiply-adds, shares only tell candidates apart.
 
 ``transfer`` begins with what was learned of other shapes of the same operators,
 ``searching.shapes.TRAINED``: the model that comes with the package, or ``--model``, by
@@ -32,6 +32,7 @@ for ``--trials`` trials, and tells how many that are a minute, and where the tim
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import statistics
 import time
@@ -50,6 +51,7 @@ from searching.steady import Steady
 from tvmlite import autotune
 from tvmlite.autotune import engine, nearest, transfer, trees
 from tvmlite.autotune import records as rec
+from tvmlite.autotune.engine import Progress
 from tvmlite.autotune.model import Prior
 from tvmlite.autotune.records import Record
 from tvmlite.autotune.tuners import RandomTuner, Tuner
@@ -119,7 +121,7 @@ def compare(name: str, runner: Remembered, known: Prior, options: argparse.Names
     def search(tuner: Tuner, trials: int) -> _Search:
         records: list[Record] = []
         ended = engine.run(tuner, runner, trials, callbacks=[lambda _, new: records.extend(new)])
-        return _Search(shares.curve(records), shares.of_end(ended))
+        return _Search(shares, records, ended)
 
     for seed in range(options.seeds):
         tuners = {
@@ -133,7 +135,9 @@ def compare(name: str, runner: Remembered, known: Prior, options: argparse.Names
                 found[kind].append(search(tuners[kind], options.trials))
         if options.random and seed < (options.random_seeds or options.seeds):
             found["random"].append(search(RandomTuner(task, seed), options.random))
-    best = max(shares.known.values())
+    for one in itertools.chain.from_iterable(found.values()):
+        one.judge()
+    best = shares.best()
     print(
         f"{name}: {len(task.config_space):.0e} candidates, best {best:.3f} of the peak; "
         f"{runner.measured - before} measured, {time.monotonic() - started:.0f} s"
@@ -145,22 +149,26 @@ def compare(name: str, runner: Remembered, known: Prior, options: argparse.Names
 
 @dataclass(frozen=True)
 class _Search:
-    """The share of the peak that a search has reached after each trial, and that of what it ends with."""
+    """A search that is over."""
 
-    curve: list[float]
-    end: float
+    shares: Shares
+    records: list[Record]
+    ended: Progress
+
+    def judge(self) -> tuple[list[float], float]:
+        """The share of the peak that it had reached after each trial, and that of what it ends with."""
+        return self.shares.curve(self.records), self.shares.of_end(self.ended)
 
 
 def _line(several: Sequence[_Search], best: float) -> str:
     """How searches did of which ``best`` is the best."""
-    curves = [one.curve for one in several]
+    curves, ends = zip(*[one.judge() for one in several], strict=True)
     after = [
         f"{mark}: {statistics.mean(curve[mark - 1] for curve in curves) / best:.3f}"
         for mark in MARKS
         if mark <= len(curves[0])
     ]
     needed = [reached(curve, 0.95 * best) for curve in curves]
-    ends = [one.end for one in several]
     return (
         f"share {'  '.join(after)}   to 95%: {statistics.mean(needed):.0f} {needed}   "
         f"ends at {statistics.mean(ends):.3f} of the peak, least {min(ends):.3f}"
