@@ -18,7 +18,7 @@ it would each time be one that luck had favoured."""
 QUIET = 1.08
 """A yardstick that takes so many times as long as it can is not alone."""
 
-PATIENCE = 3
+PATIENCE = 2
 """How often turns are taken until the yardstick is alone, of some two tenths of a second each."""
 
 
