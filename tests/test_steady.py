@@ -68,7 +68,7 @@ def test_only_turns_between_two_quick_ones_of_the_yardstick_count() -> None:
 
 
 def test_turns_are_taken_until_the_yardstick_is_left_alone() -> None:
-    beside = [(evenly(1.5), evenly(1.1)), (evenly(1.5), evenly(1.1)), (evenly(1.0), evenly(1.2))]
+    beside = [(evenly(1.5), evenly(1.1)), (evenly(1.0), evenly(1.2))]
     machine = Machine({FIRST: evenly(1.0), SECOND: evenly(1.2)}, beside)
     runner = steady.Steady(machine)
     runner.measure("task", FIRST)
