@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from kernels import clock, peaks
+from kernels import peaks
 
 import tvmlite
 from searching.remembered import Remembered
 from tvmlite.autotune.engine import Progress
 from tvmlite.autotune.records import Record
+from tvmlite.runtime import timing
 from tvmlite.runtime.tensor import side_by_side
 from tvmlite.te.space import ConfigEntity, Task
 
 TURNS = 120
-"""Of a candidate and of the peak's loop, each of about a millisecond."""
+"""Of a candidate and of the peak's loop."""
+
+TURN = 1e-3
+"""Seconds of one, about."""
 
 UPPER = 0.75
 """What share of the turns is no better than what counts. The clock rises and falls within milliseconds and
@@ -79,9 +84,9 @@ class Shares:
             self.known[name] = self._kept(name, 0)
         return self.known[name]
 
-    def _kept(self, name: str, time: int) -> float:
+    def _kept(self, name: str, turn: int) -> float:
         """The share of a configuration when it was measured for that time."""
-        key = f"{self.task.key} {name}" + (f" again {time}" if time else "")
+        key = f"{self.task.key} {name}" + (f" again {turn}" if turn else "")
         return self.kept.share(key, lambda: self._measured(self._configs[name]))
 
     def _measured(self, config: ConfigEntity) -> float:
@@ -89,16 +94,15 @@ class Shares:
         function = tvmlite.build(schedule, args, "native")
         arrays = _arrays([p.shape for p in function.signature.arrays])
 
-        def call() -> None:
-            function(*arrays)
+        def seconds(**options: int) -> timing.Timing:  # as searches are told: without the checks of a call
+            return function.time(*arrays, clock=time.process_time, **options)
 
-        peak, number = peaks.multiply_add("float32"), clock.calls_for(call, 1e-3)
+        peak, number = peaks.multiply_add("float32"), max(1, round(TURN / seconds(repeat=3).median))
         rates, shares = [peak()], []
         for _ in range(TURNS):
-            call()  # what the peak's loop evicted comes back
-            seconds = clock.seconds_of(call, number)
+            taken = seconds(number=number, repeat=1).median
             rates.append(peak())
-            shares.append(self.task.flop / seconds / max(rates[-2:]))
+            shares.append(self.task.flop / taken / max(rates[-2:]))
         return float(np.quantile(shares, UPPER))
 
 
