@@ -33,8 +33,8 @@ POOL = 48
 """Random configurations that are lowered before anything is measured."""
 
 ROUNDS = 8
-"""How often ``LOWERED`` more are then lowered, each time what is thought best by what was: at random far fewer
-that are as good would be met."""
+"""How often ``LOWERED`` more are then lowered, each time what is thought best by what was: of what is drawn
+at random far fewer are as good."""
 
 LOWERED = 24
 """How many more are lowered while a batch is measured, half of them like the best."""
