@@ -72,11 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.model is not None:
             known = transfer.corrected(trees.Trees.from_json(options.model.read_text(encoding="utf-8")))
         with autotune.LocalRunner() as machine:
-            steady = Steady(machine)
-            runner = Remembered(options.remember, steady)
+            runner = Remembered(options.remember, Steady(machine))
             for name in options.tasks or TESTED:
                 compare(name, runner, known, options)
-        print(steady.summary())
+        print(runner.machine.summary())
     print(f"load after: {os.getloadavg()[0]:.2f}")
 
 
@@ -86,7 +85,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("tasks", nargs="*", choices=[[], *TESTED], default=[])
     parser.add_argument("--remember", type=Path, help="what was measured, kept between runs")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS, help="of search by a model")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, help="of search besides random; default: all")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--trials", type=int, default=64)
     parser.add_argument("--random", type=int, default=256, help="trials of the random search; 0: none")
@@ -97,6 +96,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.remember is None and not options.rate:
         parser.error("give --remember FILE, or --rate NAME ...")
+    if options.kinds is None:
+        options.kinds = [kind for kind in KINDS if kind != "records" or options.records]
+    elif "records" in options.kinds and options.records is None:
+        parser.error("--kinds records needs --records FILE")
     return options
 
 
@@ -127,16 +130,14 @@ def compare(name: str, runner: Remembered, known: Prior, options: argparse.Names
         tuners = {
             "transfer": autotune.XGBTuner(task, seed, prior=known),
             "plain": autotune.XGBTuner(task, seed, prior=transfer.estimate),
+            "records": autotune.XGBTuner(task, seed, prior=known, handed=handed),
         }
-        if options.records is not None:
-            tuners["records"] = autotune.XGBTuner(task, seed, prior=known, handed=handed)
         for kind in options.kinds:
-            if kind in tuners:
-                found[kind].append(search(tuners[kind], options.trials))
+            found[kind].append(search(tuners[kind], options.trials))
         if options.random and seed < (options.random_seeds or options.seeds):
             found["random"].append(search(RandomTuner(task, seed), options.random))
     for one in itertools.chain.from_iterable(found.values()):
-        one.judge()
+        one.judge()  # the best can be told when all were measured
     best = shares.best()
     print(
         f"{name}: {len(task.config_space):.0e} candidates, best {best:.3f} of the peak; "

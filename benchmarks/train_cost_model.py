@@ -36,9 +36,9 @@ from tvmlite.core.target import Target
 from tvmlite.te.space import Task
 
 
-def measure(path: Path, trials: int, seed: int, seconds: float) -> str:
+def measure(path: Path, trials: int, seed: int, seconds: float) -> None:
     """Measure ``trials`` candidates of each task, and append them to the file at ``path``; tasks that it has
-    are left out, and no task is begun after so many ``seconds``. Gives how far the times can be compared."""
+    are left out, and no task is begun after so many ``seconds``."""
     started = time.monotonic()
     done = {record.task_key for record in rec.load(path)} if path.exists() else set()
     kinds: tuple[Callable[[Task], Tuner], ...] = (
@@ -58,7 +58,7 @@ def measure(path: Path, trials: int, seed: int, seconds: float) -> str:
                 keep = [autotune.callback.log_to_file(path)]
                 search = engine.run(kind(task), runner, trials // len(kinds), callbacks=keep)
                 print(f"{label_of(task)}: best {search.best_flops / 1e9:.1f} GFLOP/s", flush=True)
-    return runner.summary()
+    print(runner.summary())
 
 
 def _tasks() -> Iterator[Task]:
@@ -92,9 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, help="default: the package's, for this kind of processor")
     options = parser.parse_args(arguments)
-    told = ""
     if options.measure:
-        told = measure(options.records[0], options.measure, options.seed, options.seconds)
+        measure(options.records[0], options.measure, options.seed, options.seconds)
     target = Target.parse("native")
     known = {
         key: one
@@ -114,8 +113,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     size = output.stat().st_size
     count = sum(len(rows) for rows, _ in known.values())
     print(f"{output}: {len(model.leaf)} trees from {count} candidates, {size} bytes")
-    if told:
-        print(told)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,9 @@ from kernels import peaks
 
 import tvmlite
 from searching.remembered import Remembered
+from tvmlite.autotune.build import Builder
 from tvmlite.autotune.engine import Progress
+from tvmlite.autotune.measure import Candidate
 from tvmlite.autotune.records import Record
 from tvmlite.runtime import timing
 from tvmlite.runtime.tensor import side_by_side
@@ -48,6 +50,7 @@ class Shares:
         self.task, self.kept = task, kept
         self.known: dict[str, float] = {}
         self._configs: dict[str, ConfigEntity] = {}
+        self._builder = Builder(task)
 
     def best(self) -> float:
         """The best of all that were asked for: the median of ``AGAIN`` times that it was measured. Of many
@@ -85,9 +88,11 @@ class Shares:
         return self.known[name]
 
     def _kept(self, name: str, turn: int) -> float:
-        """The share of a configuration when it was measured for that time."""
-        key = f"{self.task.key} {name}" + (f" again {turn}" if turn else "")
-        return self.kept.share(key, lambda: self._measured(self._configs[name]))
+        """The share of a configuration as it was measured in that ``turn`` first, of the same code."""
+        config = self._configs[name]
+        candidate = self._builder.built(config)
+        assert isinstance(candidate, Candidate)  # a search has measured it
+        return self.kept.share(candidate, turn, lambda: self._measured(config))
 
     def _measured(self, config: ConfigEntity) -> float:
         schedule, args = self.task.instantiate(config)

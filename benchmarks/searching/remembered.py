@@ -45,7 +45,7 @@ class Remembered:
         self.machine.prepare(task, reference, 0)
 
     def measure(self, task: str, candidate: Candidate) -> Outcome:
-        key = hashlib.sha256(f"{candidate.target}\n{candidate.ir_text}".encode()).hexdigest()[:24]
+        key = _key(candidate)
         if key not in self.known:
             outcome = self.machine.measure(task, candidate)
             self.measured += 1
@@ -61,12 +61,13 @@ class Remembered:
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
         return [self.measure(task, candidate) for candidate in candidates]
 
-    def share(self, name: str, measured: Callable[[], float]) -> float:
-        """What was found of ``name`` when it was first asked for."""
-        if name not in self.shares:
-            self.shares[name] = measured()
-            self._keep(SHARE, name, self.shares[name])
-        return self.shares[name]
+    def share(self, candidate: Candidate, turn: int, measured: Callable[[], float]) -> float:
+        """What was ``measured`` of the candidate when its share was asked for in that ``turn`` first."""
+        key = f"{_key(candidate)} {turn}"
+        if key not in self.shares:
+            self.shares[key] = measured()
+            self._keep(SHARE, key, self.shares[key])
+        return self.shares[key]
 
     def close(self) -> None:
         self.machine.close()
@@ -74,3 +75,7 @@ class Remembered:
     def _keep(self, *line: object) -> None:
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
+
+
+def _key(candidate: Candidate) -> str:
+    return hashlib.sha256(f"{candidate.target}\n{candidate.ir_text}".encode()).hexdigest()[:24]
