@@ -15,9 +15,9 @@ from searching.remembered import Remembered
 from tvmlite.autotune.build import Builder
 from tvmlite.autotune.engine import Progress
 from tvmlite.autotune.measure import Candidate
+from tvmlite.autotune.measure.cold import as_in_a_model
 from tvmlite.autotune.records import Record
 from tvmlite.runtime import timing
-from tvmlite.runtime.tensor import side_by_side
 from tvmlite.te.space import ConfigEntity, Task
 
 TURNS = 120
@@ -33,12 +33,6 @@ processor's core with us slows down what loads, and a loop of nothing but multip
 
 AGAIN = 5
 """How often what seems to be the best is measured."""
-
-LARGE = 8 << 20
-"""Bytes of memory for which numpy asks for large pages."""
-
-PAGE = 2 << 20
-"""Bytes of one."""
 
 
 class Shares:
@@ -97,7 +91,9 @@ class Shares:
     def _measured(self, config: ConfigEntity) -> float:
         schedule, args = self.task.instantiate(config)
         function = tvmlite.build(schedule, args, "native")
-        arrays = _arrays([p.shape for p in function.signature.arrays])
+        generator = np.random.default_rng(0)
+        shapes: list[tuple[Any, ...]] = [p.shape for p in function.signature.arrays]
+        arrays = as_in_a_model([generator.uniform(-1, 1, shape).astype(np.float32) for shape in shapes])
 
         def seconds(**options: int) -> timing.Timing:  # as searches are told: without the checks of a call
             return function.time(*arrays, clock=time.process_time, **options)
@@ -109,9 +105,3 @@ class Shares:
             rates.append(peak())
             shares.append(self.task.flop / taken / max(rates[-2:]))
         return float(np.quantile(shares, UPPER))
-
-
-def _arrays(shapes: Sequence[tuple[Any, ...]]) -> list[np.ndarray]:
-    """Random numbers side by side in one large block, as the values of a model."""
-    values = [np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32) for shape in shapes]
-    return side_by_side(values, PAGE, LARGE)

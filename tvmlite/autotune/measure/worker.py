@@ -18,7 +18,7 @@ import numpy as np
 
 from tvmlite.autotune.build import candidate_of
 from tvmlite.autotune.measure import frames
-from tvmlite.autotune.measure.cold import EVERYTHING, Footprint, further_arguments
+from tvmlite.autotune.measure.cold import EVERYTHING, Footprint, as_in_a_model, further_arguments
 from tvmlite.autotune.measure.frames import NEXT_MODULE
 from tvmlite.autotune.measure.runner import Candidate
 from tvmlite.autotune.uncollected import uncollected
@@ -28,7 +28,6 @@ from tvmlite.core.errors import TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.runtime import threads, timing
 from tvmlite.runtime.compiled import CompiledFunction
-from tvmlite.runtime.tensor import empty_array
 from tvmlite.te.codegen import jit, process
 from tvmlite.te.loop import plain
 
@@ -149,10 +148,11 @@ class Worker:
         function = _function(fields, ir_text)
         generator = np.random.default_rng(fields["seed"])
         cold = tuple(fields["cold"])
-        arrays = [
+        values = [
             _array(p.dtype, p.shape, generator, WEIGHT if place in cold else 1.0)
             for place, p in enumerate(function.signature.arrays)
         ]
+        arrays = as_in_a_model(values)
         function(*arrays)
         expected = {
             i: _Answer.of(arrays[i], p.dtype)
@@ -276,9 +276,7 @@ def _array(
     else:
         low, high = (0, 2) if dtype == "bool" else (0 if dtypes.is_unsigned(dtype) else -7, 8)
         values = generator.integers(low, high, shape)
-    array = empty_array(shape, dtypes.numpy_of(dtype))
-    array[...] = values.astype(array.dtype)
-    return array
+    return values.astype(dtypes.numpy_of(dtype))
 
 
 def main() -> None:
