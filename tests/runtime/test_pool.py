@@ -82,6 +82,24 @@ def test_a_huge_extent_does_not_overflow(library: ctypes.CDLL) -> None:
     assert all(a[1] == b[0] for a, b in itertools.pairwise(pieces))
 
 
+@pytest.mark.parametrize(("threads", "extent"), [(2, 14), (2, 35), (3, 17), (4, 100), (5, 39)])
+def test_shares_are_as_even_as_they_can_be(library: ctypes.CDLL, threads: int, extent: int) -> None:
+    library.tvmlite_set_num_threads(threads)
+    pieces: list[tuple[int, int]] = []
+
+    @BODY
+    def body(_: int, begin: int, end: int, thread: int) -> int:
+        pieces.append((begin, end))
+        return 0
+
+    library.tvmlite_parallel_for(body, None, ctypes.c_int64(extent))
+    pieces.sort()
+    assert len(pieces) == 4 * threads
+    cuts = [len(pieces) * n // threads for n in range(threads + 1)]
+    shares = [sum(end - begin for begin, end in pieces[a:b]) for a, b in itertools.pairwise(cuts)]
+    assert max(shares) - min(shares) <= 1
+
+
 @pytest.mark.parametrize("threads", [3, 8])
 def test_each_thread_takes_its_own_share_first(library: ctypes.CDLL, threads: int) -> None:
     library.tvmlite_set_num_threads(threads)

@@ -53,10 +53,10 @@ int64_t tvmlite_now(void) {
 
 enum { PIECES = 16 };
 
-/* Where the piece of this number begins, of `count` that 0 .. extent - 1 is cut into. */
+/* Where the piece of this number begins, of `count` that 0 .. extent - 1 is cut into. The longer ones lie among
+ * the others, so that any neighbours, a thread's share, are as long together as any others, or one longer. */
 static int64_t begin_of(int64_t piece, int64_t count, int64_t extent) {
-    int64_t longer = extent % count;
-    return piece * (extent / count) + (piece < longer ? piece : longer);
+    return piece * (extent / count) + piece * (extent % count) / count;
 }
 
 /* A whole loop on one thread; backwards, piece by piece from the last. */

@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tvmlite.autotune.measure.cold import CACHES, EVERYTHING, LEAST_COLD, Footprint, further_arguments
+from tvmlite.autotune.measure.cold import (
+    CACHES,
+    EVERYTHING,
+    LEAST_COLD,
+    PAGE,
+    Footprint,
+    as_in_a_model,
+    further_arguments,
+)
 from tvmlite.autotune.measure.worker import Worker, _Task
 from tvmlite.runtime.timing import Timing
 
@@ -53,6 +61,19 @@ def test_copies_are_aligned_as_a_models_weights_are() -> None:
     for (copied,) in others:
         assert copied.ctypes.data % 64 == 0
         np.testing.assert_array_equal(copied, weight)
+
+
+def test_the_arrays_of_a_task_lie_side_by_side_from_a_large_page_on() -> None:
+    data, scalar = np.arange(20, dtype=np.float32), np.array(3, np.int64)
+
+    copies = as_in_a_model([data, scalar, data])
+
+    places = [one.ctypes.data for one in copies]
+    assert places[0] % PAGE == 0
+    assert [place - places[0] for place in places] == [0, 128, 192]
+    for copied, given in zip(copies, (data, scalar, data), strict=True):
+        assert copied.dtype == given.dtype
+        np.testing.assert_array_equal(copied, given)
 
 
 def test_what_fits_beside_all_else_that_is_used_needs_no_copies() -> None:
