@@ -18,6 +18,7 @@ from tvmlite.te.tensor import ComputeOp, Tensor
 
 FEW_REGISTERS = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver3"
 MANY_REGISTERS = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver5"
+BY_ROWS = "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids"
 
 
 def depthwise(
@@ -96,17 +97,25 @@ def test_threads_share_rows_in_chunks_where_blocks_are_few() -> None:
     assert 26 in turns(function, loop.SERIAL)
 
 
+def test_threads_share_rows_of_all_blocks_where_neighbouring_layers_do() -> None:
+    function = loops(BY_ROWS, 16, 56)
+
+    assert turns(function, loop.PARALLEL) == [4 * 16]
+    assert 14 in turns(function, loop.SERIAL)
+
+
+@pytest.mark.parametrize("target", [FEW_REGISTERS, BY_ROWS])
 @pytest.mark.parametrize(
     ("blocks", "size", "stride"), [(1, 20, 1), (4, 32, 2), (16, 9, 1), (16, 3, 2), (16, 1, 1)]
 )
-def test_rows_apart_are_what_they_were_together(blocks: int, size: int, stride: int) -> None:
+def test_rows_apart_are_what_they_were_together(blocks: int, size: int, stride: int, target: str) -> None:
     results = (size - 1) // stride + 1
     random = np.random.default_rng(0)
     x = random.standard_normal((1, blocks, size, size, 8)).astype("f4")
     w = random.standard_normal((blocks, 3, 3, 8)).astype("f4")
     made = np.full((1, blocks, results, results, 8), np.nan, "f4")
 
-    interpret(loops(FEW_REGISTERS, blocks, size, stride), [x, w, made])
+    interpret(loops(target, blocks, size, stride), [x, w, made])
 
     around = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1), (0, 0)))
     windows = np.lib.stride_tricks.sliding_window_view(around, (3, 3), (2, 3))[:, :, ::stride, ::stride]

@@ -47,6 +47,11 @@ POINTWISE = """fn (%x: Tensor[(1, 4, 28, 28, 16), float32], %w: Tensor[(4, 64, 1
   nn.contrib_conv2d_NCHWc(%x, %w, channels=64, kernel_size=[1, 1], out_layout="NCHW16c")
 }"""
 
+DEPTHWISE = """fn (%x: Tensor[(1, 4, 28, 28, 16), float32], %w: Tensor[(4, 1, 3, 3, 1, 16), float32]) {
+  nn.contrib_depthwise_conv2d_NCHWc(%x, %w, channels=64, groups=64, kernel_size=[3, 3], padding=[1, 1],
+    out_layout="NCHW16c")
+}"""
+
 CASES = [
     (DENSE, "steps", "2", "1"),
     (ONE_ROW, "steps", "1", "1"),
@@ -55,6 +60,9 @@ CASES = [
     (MANY_PIXELS, "order", "1,0,2,3,4", "0,1,2,3,4"),
     (FEW_PIXELS, "order", "0,1,2,3,4", "0,1,2,3,4"),
     (POINTWISE, "order", "1,0,2,3", "0,1,2,3"),
+    (POINTWISE, "panel_tiles", "4", "1"),
+    (DEPTHWISE, "outer", "rows", "blocks"),
+    (DEPTHWISE.replace("28, 28", "7, 7"), "outer", "blocks", "blocks"),
 ]
 
 

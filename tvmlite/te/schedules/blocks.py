@@ -8,6 +8,7 @@ from tvmlite.core.target import Target
 from tvmlite.te.schedules.borders import apart, rows_at_border
 from tvmlite.te.schedules.group import Group, extent_of, product, work_of, worth_threads
 from tvmlite.te.schedules.injective import elementwise_loops, finish
+from tvmlite.te.schedules.places import image_by_rows
 from tvmlite.te.schedules.tile import MOST_ROWS, MOST_TAIL, few_registers, tail_of, waste
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
@@ -36,6 +37,9 @@ ENOUGH_PLANES = 16
 fewer, they share the rows as well. The thread pool cuts a loop into at most four chunks a thread, so that one
 that is done early takes some of another's: these are four for each of four threads."""
 
+PARTS = 4
+"""Parts of an image's rows, with all blocks each, that are enough for threads to share."""
+
 LEAST_ROWS = 8
 """Of rows of which some are apart, a thread takes no fewer at a time."""
 
@@ -44,8 +48,9 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
     """Some outputs of a row at once, each a vector of channels; the padding is where the windows read it.
 
     Knobs: ``tile`` (rows, outputs of a row), ``padding`` (read by the window row, computed where it is read,
-    or stored whole before), ``unrolled`` (how many axes of the window, from the last on), ``order`` of the
-    loops over rows and tiles, ``grain``, how many of the loops over rows threads share besides blocks.
+    or stored whole before), ``unrolled`` (how many axes of the window, from the last on), ``outer``, whether
+    blocks are outside rows, or parts of rows outside blocks, ``order`` of the loops over rows and tiles,
+    ``grain``, how many of the loops over rows threads share besides blocks.
     """
     config, result = group.config, anchor.output(0)
     host = group.host(result)
@@ -62,15 +67,22 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
     if high > 1:
         rows[-1], inner_row = stage.split(rows[-1], factor=high)
         inner = [inner_row, pixel]
-    chunk = _rows_a_chunk(product([extent_of(batch), extent_of(block)]), count) if first + last else count
+    parallel, least, lead = worth_threads(work_of(anchor)), LEAST_ROWS if first + last else 1, [batch, block]
+    chunk = count
+    if _outer(group, anchor) == "rows":
+        chunk = _rows_a_chunk(1, count, least, PARTS)
+    by_image = chunk < count
+    if first + last and not by_image:
+        chunk = _rows_a_chunk(product(map(extent_of, lead)), count, least, ENOUGH_PLANES)
     if chunk < count:
-        rows[-1:] = stage.split(rows[-1], factor=chunk)
-    stage.reorder(batch, block, *rows, tiles, *inner, lane)
+        part, rows[-1] = stage.split(rows[-1], factor=chunk)
+        lead, rows = ([batch, part, block], rows) if by_image else (lead, [*rows[:-1], part, rows[-1]])
+    stage.reorder(*lead, *rows, tiles, *inner, lane)
     for axis in inner:
         stage.unroll(axis)
     stage.vectorize(lane)
     kept = 1 if chunk < count else 0
-    place = _shared_out(group, stage, [batch, block], rows, tiles, worth_threads(work_of(anchor)), kept)
+    place = _shared_out(group, stage, lead, rows, tiles, parallel, kept)
     if rows and rows[-1] in stage.leaf_iter_vars:
         apart(stage, rows[-1], chunk, first, last)
     axes = anchor.reduce_axis
@@ -89,14 +101,22 @@ def _border(group: Group, anchor: ComputeOp) -> tuple[int, int]:
     return rows_at_border(anchor, pads[0], len(anchor.axis) - 3)
 
 
-def _rows_a_chunk(blocks: int | None, count: int) -> int:
+def _outer(group: Group, anchor: ComputeOp) -> str:
+    """The knob ``outer``: whether blocks are outside rows, or parts of rows outside blocks."""
+    if len(anchor.axis) != 5:
+        return "blocks"
+    group.config.define_knob("outer", ("blocks", "rows"))
+    if image_by_rows(group, anchor):
+        group.config.suggest("outer", OptionChoice("rows"))
+    return group.config["outer"].val
+
+
+def _rows_a_chunk(blocks: int | None, count: int, least: int, enough: int) -> int:
     """How many of the ``count`` rows of each of ``blocks`` blocks a thread takes at a time: where blocks are
-    few as many as leave enough chunks, all if none do."""
-    if blocks is None or blocks >= ENOUGH_PLANES:
+    fewer than ``enough`` as many, ``least`` or more, as leave enough chunks; all if none do."""
+    if blocks is None or blocks >= enough:
         return count
-    fitting = [
-        n for n in range(LEAST_ROWS, count) if count % n == 0 and blocks * (count // n) >= ENOUGH_PLANES
-    ]
+    fitting = [n for n in range(least, count) if count % n == 0 and blocks * (count // n) >= enough]
     return max(fitting, default=count)
 
 

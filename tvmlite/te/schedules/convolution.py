@@ -18,7 +18,7 @@ from tvmlite.te.schedules.group import (
     worth_threads,
 )
 from tvmlite.te.schedules.injective import elementwise_loops, finish
-from tvmlite.te.schedules.nest import AHEAD, shared_out, whole_steps
+from tvmlite.te.schedules.nest import AHEAD, ENOUGH_PARTS, PANELS, Panel, shared_out, whole_steps
 from tvmlite.te.schedules.passes import in_passes, passes
 from tvmlite.te.schedules.places import by_rows, pad_by_rows
 from tvmlite.te.schedules.sliding import sliding
@@ -128,18 +128,39 @@ def packed(group: Group, anchor: ComputeOp) -> None:
         for axis in tile[:-1]:
             stage.unroll(axis)
     loops = [outer_block, *rows, tiles]
-    panels = {
-        "blocks": (0, extent_of(anchor.axis[1])),
-        "tiles": (len(loops) - 1, extent_of(anchor.axis[-2])),
-    }
-    parallel, least = worth_threads(work_of(anchor)), 0 if tail == GUARD else 1
-    in_panels = parallel and not row_wise and _in_panels(anchor, blocks)
-    ahead = in_panels and not is_paired(anchor)
-    grain = len(loops) - 1 if ahead else 0 if in_panels or _few_rows(anchor) else 1
-    place = shared_out(group, stage, [batch], loops, panels, parallel, grain, least, int(row_wise))
+    place, ahead = _shared_out(group, anchor, stage, batch, loops, (blocks, wide), tail, row_wise)
     by_vectors = vectors_first(RegisterTile(high * wide, blocks), block, group.target, anchor.output(0).dtype)
     accumulate(group, anchor, stage, place, ahead, by_vectors)
     finish(group, host)
+
+
+def _shared_out(
+    group: Group,
+    anchor: ComputeOp,
+    stage: Stage,
+    batch: IterVar,
+    loops: list[IterVar],
+    tile: tuple[int, int],
+    tail: str,
+    row_wise: bool,
+) -> tuple[IterVar, bool]:
+    """Put ``loops`` over blocks, rows and tiles (of so many blocks and pixels) in order, and share them out;
+    the innermost, and whether the next panel of weights is best fetched while one is used."""
+    count, pixels = extent_of(anchor.axis[1]), extent_of(anchor.axis[-2])
+    parallel, least = worth_threads(work_of(anchor)), 0 if tail == GUARD else 1
+    in_panels = parallel and not row_wise and _in_panels(anchor, tile[0])
+    ahead = in_panels and not is_paired(anchor)
+    turns = _tiles_in_panel(pixels, tile[1]) if row_wise and len(loops) == 2 else 1
+    grain = len(loops) - 1 if ahead or turns > 1 else 0 if in_panels or _few_rows(anchor) else 1
+    panels = {"blocks": Panel(0, count), "tiles": Panel(len(loops) - 1, pixels, turns)}
+    return shared_out(group, stage, [batch], loops, panels, parallel, grain, least, int(row_wise)), ahead
+
+
+def _tiles_in_panel(pixels: int | None, wide: int) -> int:
+    """How many tiles of ``wide`` of all ``pixels`` a thread takes at a time: the most that leave enough for
+    all. A panel of weights stays in the first cache for as many."""
+    tiles = 1 if pixels is None else -(-pixels // wide)
+    return max(n for n in PANELS if n == 1 or tiles >= ENOUGH_PARTS * n)
 
 
 def _packed_tile(

@@ -17,7 +17,14 @@ from tvmlite.te.schedules.group import (
     worth_threads,
 )
 from tvmlite.te.schedules.injective import elementwise_loops, finish
-from tvmlite.te.schedules.nest import AHEAD, ENOUGH_COLUMN_TILES, shared_loops, shared_out, whole_steps
+from tvmlite.te.schedules.nest import (
+    AHEAD,
+    ENOUGH_COLUMN_TILES,
+    Panel,
+    shared_loops,
+    shared_out,
+    whole_steps,
+)
 from tvmlite.te.schedules.tile import (
     FMA_PER_CYCLE,
     LATENCY,
@@ -110,9 +117,9 @@ def matrix_product(group: Group) -> None:
         stage.unroll(axis)
     stage.vectorize(lanes)
     grain = 0 if row_tiles is None or few or is_paired(anchor) else 1
-    panels = {"columns": (0, extent_of(outer))}
+    panels = {"columns": Panel(0, extent_of(outer))}
     if row_tiles is not None:
-        panels["rows"] = (1, extent_of(row))
+        panels["rows"] = Panel(1, extent_of(row))
     parallel, least = worth_threads(work_of(anchor)), 0 if row_tiles is None or tail == GUARD else 1
     place = shared_out(group, stage, lead[: len(batch)], loops, panels, parallel, grain, least)
     if _reads_most(anchor):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tvmlite.te.schedules.group import Group, extent_of
 from tvmlite.te.space.choices import OptionChoice, ReorderChoice
@@ -24,13 +25,26 @@ AHEAD = (0, 1, 2, 4, 8, 16)
 STEPS = (1, 2, 4, 8, 16)
 """How many steps of a reduction one turn may take."""
 
+ENOUGH_PARTS = 8
+"""Panels of tiles of an image that are enough for threads to share."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Turns of the loop at ``place``, over ``elements`` elements (None: unknown), whose data stays in a
+    cache; by default ``turns``."""
+
+    place: int
+    elements: int | None
+    turns: int = 1
+
 
 def shared_out(
     group: Group,
     stage: Stage,
     lead: Sequence[IterVar],
     loops: Sequence[IterVar],
-    panels: Mapping[str, tuple[int, int | None]],
+    panels: Mapping[str, Panel],
     parallel: bool,
     grain: int,
     least: int = 0,
@@ -39,20 +53,22 @@ def shared_out(
     """Put ``loops``, which follow ``lead``, in order and share the outer ones out among the threads if it is
     worth it (``parallel``); gives the innermost, in which a tile is computed.
 
-    Knobs: ``panel_NAME`` for each of ``panels`` (which of the loops, over how many elements), how many of its
-    turns make a panel whose data stays in a cache (1: no panel); ``order`` of the loops, those of a panel
-    inside that over panels, by default with ``first`` outside all others; ``grain``, how many of them, from
-    the innermost on, one thread keeps: at least ``least``, by default ``grain``.
+    Knobs: ``panel_NAME`` for each of ``panels``, how many turns of its loop make a panel (1: no panel);
+    ``order`` of the loops, those of a panel inside that over panels, by default with ``first`` outside all
+    others; ``grain``, how many of them, from the innermost on, one thread keeps: at least ``least``, by
+    default ``grain``.
     """
     config, count = group.config, len(loops)
     slots: list[IterVar | None] = list(loops)
     groups = [[place] for place in range(count)]
-    for name, (place, elements) in panels.items():
-        config.define_knob(f"panel_{name}", [n for n in PANELS if n == 1 or 2 * n <= (elements or 1)])
+    for name, panel in panels.items():
+        lengths = [n for n in PANELS if n == 1 or 2 * n <= (panel.elements or 1)]
+        config.define_knob(f"panel_{name}", lengths)
+        config.suggest(f"panel_{name}", OptionChoice(panel.turns))
         size, inner = config[f"panel_{name}"].val, None
         if size > 1:
-            slots[place], inner = stage.split(loops[place], factor=size)
-        groups[place].append(len(slots))
+            slots[panel.place], inner = stage.split(loops[panel.place], factor=size)
+        groups[panel.place].append(len(slots))
         slots.append(inner)
     config.define_reorder("order", range(len(slots)), "interleave", groups=groups)
     config.suggest("order", ReorderChoice((first, *(n for n in range(len(slots)) if n != first))))

@@ -41,6 +41,17 @@ def by_rows(group: Group, anchor: ComputeOp) -> bool:
     return weight <= source and large and places is not None and places > 1
 
 
+def image_by_rows(group: Group, anchor: ComputeOp) -> bool:
+    """The same of an ``anchor`` that computes each block of channels from that block alone: threads share
+    rows where they do so in convolutions of one place that write what it reads, or read what it writes, and
+    whose weights are the less where channels are fewer than pixels."""
+    _, block, *places, lane = anchor.axis
+    pixels, channels = product(map(extent_of, places)), product(map(extent_of, (block, lane)))
+    if pixels is None or channels is None or not worth_threads(work_of(anchor)):
+        return False
+    return group.target.maker == "intel" and channels <= pixels
+
+
 def pad_by_rows(group: Group, pad: ComputeOp) -> None:
     """Loops for padded data of channels in blocks: a thread has the rows of it that it reads afterwards."""
     result = pad.output(0)

@@ -18,7 +18,7 @@ from tvmlite.te.schedules.group import (
     worth_threads,
 )
 from tvmlite.te.schedules.injective import elementwise_loops, finish
-from tvmlite.te.schedules.nest import ENOUGH_COLUMN_TILES, STEPS, shared_out
+from tvmlite.te.schedules.nest import ENOUGH_COLUMN_TILES, STEPS, Panel, shared_out
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar
@@ -138,7 +138,7 @@ def tiled_product(group: Group, anchor: ComputeOp) -> bool:
     stage.reorder(column_tiles, row_tiles, inner_rows, inner_blocks, lanes)
     stage.unroll(inner_blocks)
     stage.vectorize(lanes)
-    panels = {"columns": (0, blocks // tile.columns), "rows": (1, rows // tile.rows)}
+    panels = {"columns": Panel(0, blocks // tile.columns), "rows": Panel(1, rows // tile.rows)}
     grain = 0 if blocks // tile.columns < ENOUGH_COLUMN_TILES else 1
     loops = [column_tiles, row_tiles]
     place = shared_out(group, stage, [], loops, panels, worth_threads(work_of(anchor)), grain)
