@@ -86,12 +86,8 @@ class Choices:
         name = str(records) if isinstance(records, (str, Path)) else "the records"
         made = Choices(target, notes=[f"{name}: {note}" for note in _unusable(loaded, target)])
         made.given = bool(loaded.records) or not loaded.decisions
-        usable = [
-            r
-            for r in rec.usable(loaded, target)
-            if r.code == VERSION and tasks.is_of_group(r.task) and r.threads in (0, num_threads())
-        ]
-        made.comparisons = rec.comparisons(usable)
+        current = rec.current(loaded, target, num_threads())
+        made.comparisons = rec.comparisons(r for r in current if tasks.is_of_group(r.task))
         made.decisions = latest(loaded.decisions, target, VERSION, num_threads())
         for note in made.notes:
             warnings.warn(note, stacklevel=4)
@@ -198,7 +194,7 @@ def _distance(a: Sequence[int], b: Sequence[int]) -> float:
 
 
 def require(decisions: Mapping[str, Choice]) -> None:
-    """An InputError if one of the kernels, by symbol, could be scheduled in many ways and has no record."""
+    """An InputError if one of the kernels, by symbol, has no record, be it that it can have none."""
     untuned = (DEFAULT, PREDICTED)
     missing = [f"{symbol} ({d.reason})" for symbol, d in decisions.items() if d.origin in untuned]
     if missing:
@@ -212,19 +208,7 @@ def require(decisions: Mapping[str, Choice]) -> None:
 
 def _unusable(loaded: rec.Records, target: Target) -> list[str]:
     """What of the records is of no use here, a sentence for each cause."""
-    notes = []
-    if loaded.damages:
-        first = loaded.damages[0]
-        notes.append(f"{len(loaded.damages)} lines are no records; line {first.line}: {first.reason}")
-    everything = (*loaded.records, *loaded.decisions)
-    foreign = sorted({r.target for r in everything if r.target != str(target)})
-    if foreign:
-        count = sum(r.target != str(target) for r in everything)
-        notes.append(f"{count} records are of another machine, the first {foreign[0]!r}: skipped")
-    old = sorted({r.code for r in everything if r.code != VERSION})
-    if old:
-        count = sum(r.code != VERSION for r in everything)
-        notes.append(f"{count} records are of another version, the first {old[0]!r}, not {VERSION}: skipped")
+    notes, everything = rec.unusable(loaded, target), (*loaded.records, *loaded.decisions)
     here = num_threads()
     elsewhere = sorted({r.threads for r in everything} - {0, here})
     if elsewhere:

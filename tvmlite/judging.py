@@ -123,7 +123,7 @@ class Judge:
     def decide(self, searches: Sequence[Tuned]) -> Verdict:
         """Time the best of all ``searches`` in the model, and keep what makes it quicker."""
         ranks = self._ranks()
-        cases = [_Case(one, _finalists(one)[:ranks]) for one in searches if one.progress.best is not None]
+        cases = [_Case(one, _finalists(one, ranks)) for one in searches if one.progress.best is not None]
         started = sum(bool(case.finalists) for case in cases)
         self._compile(cases)
         late = started - sum(bool(case.finalists) for case in cases)
@@ -227,14 +227,9 @@ def _chooser(configs: Mapping[str, ConfigEntity]) -> Callable[[Function], Config
     return lambda group: configs.get(tasks.task_text(group))
 
 
-def _finalists(search: Tuned) -> list[ConfigEntity]:
+def _finalists(search: Tuned, most: int) -> list[ConfigEntity]:
     """The best of a search, as far as they may be quicker than the default."""
-    default, progress = search.task.default.settings, search.progress
-    return [
-        record.config
-        for record in progress.leaders
-        if record.config.settings != default and record.cost < SLACK * progress.curve[0]
-    ][:FINALISTS]
+    return search.progress.finalists(most, SLACK * search.progress.curve[0])
 
 
 def _as_timed(search: Tuned, records: Sequence[rec.Record]) -> Tuned:

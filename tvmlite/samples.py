@@ -75,6 +75,7 @@ def _open_extent(given: str, extent: str | None, dims: Mapping[str, int]) -> int
     if extent not in dims:
         raise InputError(
             f"input {given!r} has the open dimension {extent!r}",
-            hint=f"give inputs with --inputs in.npz, or its value with --dims {extent}=N",
+            hint=f"give inputs with --inputs in.npz, its value with --dims {extent}=N, "
+            f"or pin it with --sizes {extent}=N",
         )
     return dims[extent]

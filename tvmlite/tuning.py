@@ -174,7 +174,7 @@ def tune(
         lib = make(records=records)
         if decided.turns is not None:
             both = in_turns(default, lib, arguments, whole / 2, run, copies=True)
-    notes = (*verdict.notes, *_late(verdict.late))
+    notes = (*_other_tuner(tuner, kernels), *verdict.notes, *_late(verdict.late))
     tuned = TunedModel(
         lib, verdict.kernels, verdict.turns, verdict.dropped, skipped, notes, decided, both, shares
     )
@@ -207,6 +207,12 @@ def _searched(
     finally:
         if owned is not None:
             owned.close()
+
+
+def _other_tuner(wanted: str, kernels: Sequence[Tuned]) -> list[str]:
+    """What is said where another one searched than was asked for."""
+    others = {one.tuner for one in kernels} - {wanted}
+    return [f"{wanted} is not installed: the search was {', '.join(sorted(others))}"] if others else []
 
 
 def _late(count: int) -> list[str]:

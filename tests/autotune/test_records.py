@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from tvmlite.autotune import records as rec
 from tvmlite.core.errors import InputError, ParseError
 from tvmlite.core.target import Target
+from tvmlite.core.version import VERSION
 from tvmlite.te.space import ConfigEntity, OptionChoice, SplitChoice
 
 TARGET = Target.parse("llvm -mcpu=znver4 -mtriple=x86_64-linux-gnu")
@@ -21,7 +23,7 @@ TARGET = Target.parse("llvm -mcpu=znver4 -mtriple=x86_64-linux-gnu")
 
 def record(cost: float = 1e-3, unroll: int = 16, **fields: object) -> rec.Record:
     config = ConfigEntity({"tile": SplitChoice((-1, 8)), "unroll": OptionChoice(unroll)})
-    given = {"costs": (cost, cost * 1.1, cost * 0.9), "verified": True, **fields}
+    given = {"costs": (cost, cost * 1.1, cost * 0.9), "verified": True, "code": VERSION, **fields}
     return rec.Record(("matmul", (16, "float32")), str(TARGET), config, **given)  # type: ignore[arg-type]
 
 
@@ -124,9 +126,10 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 def test_the_best_is_the_quickest_that_ran_here_and_was_right() -> None:
     good, slow = record(1.0), record(2.0)
     others = [record(0.1, verified=False), record(0.1, error="wrong answer", costs=(), verified=False)]
-    elsewhere = rec.Record(good.task, "llvm -mcpu=other", good.config, (0.1,), verified=True)
+    elsewhere = replace(record(0.1), target="llvm -mcpu=other")
+    old = record(0.1, code="0.0.9")
 
-    assert rec.best([slow, good, *others, elsewhere], TARGET) == {good.task_key: good}
+    assert rec.best([slow, good, *others, elsewhere, old], TARGET) == {good.task_key: good}
 
 
 def test_a_comparison_counts_more_than_a_lucky_trial() -> None:

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -226,6 +227,35 @@ def test_the_default_stays_where_nothing_is_quicker_beyond_doubt(task: Task) -> 
     assert tuned.gain == 1.0
 
 
+def test_a_later_run_keeps_what_is_in_force_unless_it_finds_something_quicker(
+    task: Task, matmul: Template, tmp_path: Path
+) -> None:
+    path = tmp_path / "tune.jsonl"
+    best = autotune.tune(task, path, trials=30, seed=1, tuner="random", runner=MadeUpMachine())[0].best
+
+    again = autotune.tune(task, path, trials=1, seed=2, tuner="random", runner=MadeUpMachine())[0]
+
+    assert best is not None
+    assert best.config.settings != task.default.settings
+    assert again.best.config.settings == best.config.settings
+    assert rec.best(rec.load(path), task.target)[task.key].config.settings == best.config.settings
+
+
+def test_what_was_in_force_goes_where_it_has_become_slower_than_the_default(
+    task: Task, tmp_path: Path
+) -> None:
+    class Turned(MadeUpMachine):
+        def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
+            return [Outcome((1e-3 if n == 0 else 2e-3,) * 7) for n in range(len(candidates))]
+
+    path = tmp_path / "tune.jsonl"
+    autotune.tune(task, path, trials=30, seed=1, tuner="random", runner=MadeUpMachine())
+
+    again = autotune.tune(task, path, trials=1, seed=2, tuner="random", runner=Turned())[0]
+
+    assert again.best.config.settings == task.default.settings
+
+
 def test_early_stopping_stops(task: Task) -> None:
     tuned = autotune.tune(task, trials=50, runner=MadeUpMachine(), early_stopping=1, tuner="grid")[0]
 
@@ -303,6 +333,25 @@ def test_damaged_records_are_told(tmp_path: Path) -> None:
     with (
         pytest.warns(UserWarning, match="1 lines are no records; line 1: not a record"),
         autotune.apply_history_best(path) as history,
+    ):
+        assert history.best == {}
+
+
+def test_records_of_another_version_or_machine_are_told_and_not_used(task: Task, tmp_path: Path) -> None:
+    path = tmp_path / "tune.jsonl"
+    autotune.tune(task, path, trials=4, tuner="random", runner=MadeUpMachine())
+    kept = list(rec.load(path))
+    rec.append(tmp_path / "old.jsonl", [replace(one, code="0.0.9") for one in kept])
+    rec.append(tmp_path / "far.jsonl", [replace(one, target="llvm -mcpu=z80") for one in kept])
+
+    with (
+        pytest.warns(UserWarning, match=rf"{len(kept)} records are of another version, the first '0.0.9'"),
+        autotune.apply_history_best(tmp_path / "old.jsonl") as history,
+    ):
+        assert history.best == {}
+    with (
+        pytest.warns(UserWarning, match=r"are of another machine, the first 'llvm -mcpu=z80': skipped"),
+        autotune.apply_history_best(tmp_path / "far.jsonl") as history,
     ):
         assert history.best == {}
 

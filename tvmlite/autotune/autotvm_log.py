@@ -16,6 +16,7 @@ from tvmlite.core.target import Target
 from tvmlite.te.space import ConfigEntity
 
 VERSION = 0.2
+ORIGIN = "autotvm"
 
 _ERRORS = ("", "schedule", "compile", "compile", "crash", "wrong answer", "timeout", "timeout", "crash")
 """What ``records.ERRORS`` calls the errors that AutoTVM numbers (``MeasureErrorNo``)."""
@@ -54,7 +55,7 @@ def decode(fields: Mapping[str, Any]) -> dict[str, Any]:
         "error": error,
         "message": f"AutoTVM's error {number}" if error else "",
         "verified": not error,
-        "origin": "autotvm",
+        "origin": ORIGIN,
         "code": f"tvm {str(fields.get('tvm_version', ''))[:40]}".strip(),
         "time": float(time),
     }

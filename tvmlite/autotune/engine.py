@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -56,7 +57,8 @@ class Progress:
     ``curve`` has the best seconds so far after each trial (infinity as long as there are none), ``predicted``
     what the tuner thought of a candidate before it was measured, beside its operations a second; ``weight``
     is how often the task's kernel runs in what is tuned, ``busy`` the share of the machine that other
-    processes used while each candidate was timed, where the machine tells.
+    processes used while each candidate was timed, where the machine tells; ``in_force`` is what the
+    comparison of an earlier run found best.
     """
 
     task: Task
@@ -70,6 +72,7 @@ class Progress:
     curve: list[float] = field(default_factory=list)
     predicted: list[tuple[float, float]] = field(default_factory=list)
     busy: list[float] = field(default_factory=list)
+    in_force: ConfigEntity | None = None
 
     @property
     def best(self) -> Record | None:
@@ -80,6 +83,16 @@ class Progress:
     def best_flops(self) -> float:
         """Operations a second of the best so far; 0 if there is none."""
         return 0.0 if self.best is None else self.task.flop / self.best.cost
+
+    def finalists(self, most: int, slowest: float = math.inf) -> list[ConfigEntity]:
+        """What is to be held against the default: the best, at most so many, that took less than ``slowest``
+        seconds; and among them, whatever its trial said, what is in force, so that a later run never puts
+        something slower in its place without having compared them."""
+        default = self.task.default.settings
+        found = [r.config for r in self.leaders if r.cost < slowest and r.config.settings != default][:most]
+        if self.in_force is None or any(one.settings == self.in_force.settings for one in found):
+            return found
+        return [*found[: most - 1], self.in_force]
 
     def take(self, record: Record) -> None:
         """Count one more trial."""
@@ -103,15 +116,25 @@ class Search:
     """The tuning of one task, batch after batch; its default is tried first.
 
     ``known`` are records of an earlier run with the same seed: where they tell what came of a proposal it is
-    not measured again, so that a run that was cut short goes on where it was.
+    not measured again, so that a run that was cut short goes on where it was. ``in_force`` is what a
+    comparison of an earlier run, with any seed, found best; of another space it counts for nothing.
     """
 
     def __init__(
-        self, tuner: Proposer, runner: Runner, trials: int, known: Iterable[Record] = (), weight: float = 1.0
+        self,
+        tuner: Proposer,
+        runner: Runner,
+        trials: int,
+        known: Iterable[Record] = (),
+        weight: float = 1.0,
+        in_force: ConfigEntity | None = None,
     ) -> None:
         task = tuner.task
         self.tuner, self.runner = tuner, runner
         self.progress = Progress(task, min(trials, len(task.config_space)), weight)
+        if in_force is not None and in_force.settings != task.default.settings:
+            known_here = task.config_space.index_of(in_force.settings) is not None
+            self.progress.in_force = in_force if known_here else None
         self.default = task.default
         self.earlier = {(r.origin, r.trial, _unnumbered(r.config)): r for r in known if self._is_mine(r)}
         self.machine_waited = False
@@ -165,7 +188,7 @@ class Search:
         """
         task, trial = self.progress.task, self.progress.trials
         built: list[tuple[ConfigEntity, Candidate]] = []
-        for config in _different([self.default, *(record.config for record in self.progress.leaders)]):
+        for config in _different([self.default, *self.progress.finalists(FINALISTS)]):
             one = self.tuner.builder.built(config)
             if isinstance(one, Candidate):
                 built.append((config, one))
@@ -185,8 +208,8 @@ class Search:
         """Whether ``record`` is of an earlier run of this search."""
         tuner = self.tuner
         return record.origin in (tuner.name, FINAL) and (
-            (record.task_key, record.target, record.seed, record.threads)
-            == (tuner.task.key, str(tuner.task.target), tuner.seed, self.runner.threads)
+            (record.task_key, record.target, record.seed, record.threads, record.code)
+            == (tuner.task.key, str(tuner.task.target), tuner.seed, self.runner.threads, VERSION)
         )
 
     def prepare(self) -> None:

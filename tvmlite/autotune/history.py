@@ -38,23 +38,20 @@ class History:
 def apply_history_best(
     records: str | Path | Iterable[rec.Record], target: str | Target = "native"
 ) -> Iterator[History]:
-    """Within the block, templates are configured by the quickest record of their task on ``target``.
+    """Within the block, templates are configured by the quickest record of their task on ``target``, whatever
+    number of threads it was measured with.
 
-    ``records`` are a file or the records themselves. Lines that are none, and tasks without a record, which
-    take their defaults, are told by a warning.
+    ``records`` are a file or the records themselves. Lines that are none, records of another machine or
+    version, and tasks without a record, which take their defaults, are told by a warning.
     """
-    if isinstance(records, (str, Path)):
-        loaded = rec.load(records)
-        if loaded.damages:
-            first = loaded.damages[0]
-            warnings.warn(
-                f"{records}: {len(loaded.damages)} lines are no records; line {first.line}: {first.reason}",
-                stacklevel=3,
-            )
-        if loaded.decisions:
-            told = f"{len(loaded.decisions)} decisions are about graphs, not templates: skipped"
-            warnings.warn(f"{records}: {told}", stacklevel=3)
-        records = loaded.records
-    history = History(rec.best(records, Target.parse(target)))
+    target = Target.parse(target)
+    loaded = rec.load(records) if isinstance(records, (str, Path)) else rec.Records.of(records)
+    notes = rec.unusable(loaded, target)
+    if loaded.decisions:
+        notes.append(f"{len(loaded.decisions)} decisions are about graphs, not templates: skipped")
+    for note in notes:
+        name = records if isinstance(records, (str, Path)) else "the records"
+        warnings.warn(f"{name}: {note}", stacklevel=3)
+    history = History(rec.best(loaded, target))
     with looking_up(history.best_config):
         yield history

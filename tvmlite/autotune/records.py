@@ -12,6 +12,7 @@ from typing import Any
 
 from tvmlite.autotune import autotvm_log, decision_records
 from tvmlite.autotune.decision_records import DecisionRecord
+from tvmlite.core import version
 from tvmlite.core.errors import InputError, ParseError, ScheduleError
 from tvmlite.core.target import Target
 from tvmlite.runtime import timing
@@ -64,6 +65,11 @@ class Record:
     def cost(self) -> float:
         """The median seconds of a call; infinity if there is none."""
         return timing.median(sorted(self.costs)) if self.costs else math.inf
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this version made it, or AutoTVM, whose templates have the same knobs in every version."""
+        return self.code == version.VERSION or self.origin == autotvm_log.ORIGIN
 
     @property
     def task_key(self) -> str:
@@ -230,14 +236,40 @@ def usable(records: Iterable[Record], target: Target) -> Iterator[Record]:
     return (record for record in records if record.ok and record.target == wanted)
 
 
+def current(records: Iterable[Record], target: Target, threads: int) -> list[Record]:
+    """The usable records that this version made on ``target`` with so many ``threads``, or AutoTVM, which
+    does not tell."""
+    return [r for r in usable(records, target) if r.is_current and r.threads in (0, threads)]
+
+
+def unusable(loaded: Records, target: Target) -> list[str]:
+    """What of ``loaded`` is of no use to this version on ``target``, a sentence for each cause."""
+    notes = []
+    if loaded.damages:
+        first = loaded.damages[0]
+        notes.append(f"{len(loaded.damages)} lines are no records; line {first.line}: {first.reason}")
+    everything = (*loaded.records, *loaded.decisions)
+    foreign = [r.target for r in everything if r.target != str(target)]
+    if foreign:
+        told = f"{len(foreign)} records are of another machine, the first {min(foreign)!r}"
+        notes.append(f"{told}: skipped")
+    old = [r.code for r in loaded if not r.is_current]
+    old += [d.code for d in loaded.decisions if d.code != version.VERSION]
+    if old:
+        told = f"{len(old)} records are of another version, the first {min(old)!r}, not {version.VERSION}"
+        notes.append(f"{told}: skipped")
+    return notes
+
+
 def best(records: Iterable[Record], target: Target) -> dict[str, Record]:
     """The record to use for each task, by ``task_key``.
 
     The winner of the last comparison (origin ``FINAL``; its first record wins) if there was one: a lucky time
     of a single trial does not beat a time taken in turns with others. Else the quickest; of equals the first.
+    Records of another version count for nothing: its spaces and its code may be others.
     """
     found: dict[str, Record] = {}
-    records = list(usable(records, target))
+    records = [record for record in usable(records, target) if record.is_current]
     for record in records:
         known = found.get(record.task_key)
         if known is None or record.cost < known.cost:

@@ -20,7 +20,7 @@ from tvmlite.autotune.scheduler import Scheduler
 from tvmlite.autotune.tuners import Tuner
 from tvmlite.autotune.watch import label_of
 from tvmlite.core.errors import ExecutionError, InputError
-from tvmlite.te.space import Task, rule_of
+from tvmlite.te.space import ConfigEntity, Task, rule_of
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -119,11 +119,12 @@ def tune(
     machine = runner or LocalRunner()
     known = [r for r in (*earlier, *learn_from) if r.threads in (0, machine.threads)]
     kind = _kind(tuner, tasks, seed, known)
+    again = earlier if resume else ()
     searches = [
-        engine.Search(
-            kind(task), machine, trials or len(task.config_space), earlier if resume else (), weight
+        engine.Search(kind(task), machine, trials or len(task.config_space), again, weight, config)
+        for task, weight, config in zip(
+            tasks, weights, _in_force(tasks, earlier, machine.threads), strict=True
         )
-        for task, weight in zip(tasks, weights, strict=True)
     ]
     try:
         final = FINAL_SECONDS * len(tasks) if compare else 0.0
@@ -137,6 +138,15 @@ def tune(
     finally:
         if runner is None:
             machine.close()
+
+
+def _in_force(
+    tasks: Sequence[Task], records: Sequence[rec.Record], threads: int
+) -> list[ConfigEntity | None]:
+    """What the last comparison of each task in ``records`` found best."""
+    current = rec.current(records, tasks[0].target, threads)
+    winners = {key: block[0].config for key, block in rec.comparisons(current).items()}
+    return [winners.get(task.key) for task in tasks]
 
 
 def _search(

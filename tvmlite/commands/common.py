@@ -77,11 +77,9 @@ def dims_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def thread_option(parser: argparse.ArgumentParser) -> None:
+def thread_option(parser: argparse.ArgumentParser, default: str = "TVMLITE_NUM_THREADS, or all") -> None:
     """``--threads``, for commands that run something."""
-    parser.add_argument(
-        "--threads", type=int, help="threads to run on (default: TVMLITE_NUM_THREADS, or all)"
-    )
+    parser.add_argument("--threads", type=int, help=f"threads to run on (default: {default})")
 
 
 def parse_shapes(texts: list[str]) -> dict[str, tuple[int | str, ...]]:

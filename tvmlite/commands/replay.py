@@ -10,6 +10,7 @@ from tvmlite.autotune.build import Builder, reference
 from tvmlite.autotune.measure import LocalRunner, Outcome
 from tvmlite.autotune.records import Record
 from tvmlite.commands import common
+from tvmlite.core.config import processors
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.core.target import Target
 from tvmlite.driver import build as build_function
@@ -24,7 +25,7 @@ HELP = "rebuild the kernel of a record"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("line", help="a record's line, or a file of records and a number: tune.jsonl:12")
-    common.thread_option(parser)
+    common.thread_option(parser, default="as many as the record tells of")
     parser.add_argument("--target", help="default: the record's")
     parser.add_argument("--form", choices=FORMS, help="print the kernel in this form")
 
@@ -49,7 +50,8 @@ def main(options: argparse.Namespace) -> int:
         failed = built if isinstance(built, Outcome) else plain
         assert isinstance(failed, Outcome)
         raise ExecutionError(f"the kernel cannot be built: {failed.error}: {failed.message}")
-    with LocalRunner(threads=options.threads or 1, budget=0.1) as runner:
+    threads = options.threads or min(max(record.threads, 1), processors())
+    with LocalRunner(threads=threads, budget=0.1) as runner:
         runner.prepare(task.key, reference(task), record.seed)
         outcomes = runner.compare(task.key, [built, plain])
     for name, outcome in zip(("replayed", "default"), outcomes, strict=True):

@@ -47,18 +47,20 @@ def main(options: argparse.Namespace) -> int:
             tuned = _tuned(options, module, budget, watch)
     except KeyboardInterrupt as stop:
         if isinstance(stop, TuningInterrupted):
-            print(stop.tuned)
+            _tell(options, stop.tuned, watch.peak or peak)
         print(f"tvmlite: what was measured is in {options.output}; --resume goes on", file=sys.stderr)
         raise
-    print(tuned)
-    if options.report is not None:
-        _write_report(options, tuned, watch.peak or peak)
-        print(f"{options.report}: what came of it")
-    print(f"{options.output}: take it with tvmlite compile {options.model} --records {options.output}")
+    _tell(options, tuned, watch.peak or peak)
+    compile_ = f"tvmlite compile {options.model} -o model.so --records {options.output}"
+    print(f"{options.output}: take it with {compile_}, and the options given here that change kernels")
     return 0
 
 
-def _write_report(options: argparse.Namespace, tuned: TunedModel, peak: float) -> None:
+def _tell(options: argparse.Namespace, tuned: TunedModel, peak: float) -> None:
+    """Print what came of it, and write the page if one is wanted."""
+    print(tuned)
+    if options.report is None:
+        return
     turns = tuned.default_and_tuned
     report.write(
         options.report,
@@ -69,6 +71,7 @@ def _write_report(options: argparse.Namespace, tuned: TunedModel, peak: float) -
         notes=[*([str(turns)] if turns else []), *tuned.notes],
         decisions=tuned.decided.records if tuned.decided else (),
     )
+    print(f"{options.report}: what came of it")
 
 
 def _tuned(options: argparse.Namespace, module: Module, budget: str | None, watch: Watch) -> TunedModel:
