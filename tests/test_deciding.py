@@ -235,6 +235,28 @@ def test_a_run_killed_while_deciding_ends_as_if_it_had_not_been(module: Module, 
     assert names[0] == names[1]
 
 
+def test_a_run_killed_while_searching_decides_nothing_more(
+    module: Module, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There was time for no decision; when the run is taken up there would be, for other kernels."""
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+
+    def run(path: Path, machine: MadeUpMachine, resume: bool = False) -> None:
+        options = {"trials": 12, "seed": 3, "tuner": "random", "resume": resume}
+        tune(module, records=path, runner=machine, run=MadeUp(APART_IS_QUICKER), **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(tuning, "WHOLE_SECONDS", 0.0)
+    run(whole, MadeUpMachine())
+    with pytest.raises(KeyboardInterrupt):
+        run(cut, MadeUpMachine(stop_after=5))
+    monkeypatch.setattr(tuning, "WHOLE_SECONDS", math.inf)
+    run(cut, MadeUpMachine(), resume=True)
+
+    assert rec.load(cut).decisions == ()
+    trials = [[line for line in _story(path) if line[3] != rec.FINAL] for path in (whole, cut)]
+    assert trials[0] == trials[1]
+
+
 def test_without_decisions_tuning_leaves_the_graph(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
 

@@ -70,11 +70,36 @@ def test_the_default_stays_and_comes_first_where_the_model_is_slower(
         assert block[0].config.settings == search.task.default.settings
 
 
+def test_what_is_in_force_is_compared_though_its_trials_found_other_things(
+    base: CompiledModule, searches: list[Tuned]
+) -> None:
+    """The machine likes any schedule but the default alike, so the first finalist is not the one in force."""
+    for search in searches:
+        last = search.progress.leaders[-1].config
+        search.progress.in_force = last
+        try:
+            finalists = search.progress.finalists(1)
+            both = search.progress.finalists(2, slowest=0.0)
+        finally:
+            search.progress.in_force = None
+        assert [one.settings for one in finalists] == [last.settings]
+        assert [one.settings for one in both] == [last.settings]
+
+
+def test_records_of_the_model_have_the_traces_of_trials(base: CompiledModule, searches: list[Tuned]) -> None:
+    verdict = judge(base, tuned=500).decide(searches)
+
+    for block in rec.comparisons(verdict.records).values():
+        assert block[0].trace
+
+
 def test_what_there_is_no_time_to_compile_is_told(base: CompiledModule, searches: list[Tuned]) -> None:
     verdict = judge(base, tuned=500, seconds=1e-9, strict=True).decide(searches)
 
-    assert verdict.late == 1
+    assert len(verdict.late) == 1
     assert sum(one.gain > 1 for one in verdict.kernels) == 1
+    told = {one.task[1][0] for one in verdict.records}
+    assert told == {one.task.args[0] for one in searches} - set(verdict.late)  # nothing was measured of it
 
 
 def test_a_model_with_other_schedules_shares_its_weights(base: CompiledModule, tmp_path: Path) -> None:

@@ -50,6 +50,17 @@ def test_kernels_that_were_not_tried_share_a_line_and_their_part_of_the_time_is_
     ]
 
 
+def test_kernels_that_were_not_seen_in_the_model_are_told_as_such() -> None:
+    some = [searched(16, 2e-3, 1e-3), searched(64, 1e-3, 1e-3)]
+
+    lines = tuning_summary.lines(some, {}, {}, (), late=[some[0].task.args[0]])  # type: ignore[list-item]
+
+    assert lines == [
+        "1 kernel: nothing quicker than the default was found",
+        "1 kernel: no time was left to see in the model what was found; --resume does",
+    ]
+
+
 def test_kernels_that_are_no_tasks_are_told_by_reason() -> None:
     skipped = {"a": "open dimensions n", "b": "open dimensions n", "c": "its loops are given as they are"}
 

@@ -56,8 +56,8 @@ class Verdict:
     """What was decided: ``lib``, and its runs beside the default's, None if it is the default.
 
     ``kernels`` are the searches, their best and default as timed in the model; ``records`` say so.
-    ``dropped`` are the texts of tasks whose finalists were not quicker there, ``late`` counts those there was
-    no time to compile, ``notes`` say why else something is not used.
+    ``dropped`` are the texts of tasks whose finalists were not quicker there, ``late`` of those there was no
+    time to compile, of which the records say nothing; ``notes`` say why else something is not used.
     """
 
     lib: CompiledModule
@@ -65,7 +65,7 @@ class Verdict:
     kernels: tuple[Tuned, ...]
     records: tuple[rec.Record, ...] = ()
     dropped: tuple[str, ...] = ()
-    late: int = 0
+    late: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -124,16 +124,17 @@ class Judge:
         """Time the best of all ``searches`` in the model, and keep what makes it quicker."""
         ranks = self._ranks()
         cases = [_Case(one, _finalists(one, ranks)) for one in searches if one.progress.best is not None]
-        started = sum(bool(case.finalists) for case in cases)
-        self._compile(cases)
-        late = started - sum(bool(case.finalists) for case in cases)
+        hopeful = [case for case in cases if case.finalists]
+        self._compile(hopeful)
+        late = [case.text for case in hopeful if not case.finalists]
+        cases = [case for case in cases if case.text not in late]
         self._compare(cases)
         lib, turns, notes = self._together([case for case in cases if case.winner])
         dropped = tuple(case.text for case in cases if case.finalists and not case.winner)
         records = {case.text: self._records(case) for case in cases}
         kernels = [_as_timed(one, records.get(one.task.args[0], [])) for one in searches]
         kept = tuple(record for block in records.values() for record in block)
-        return Verdict(lib, turns, tuple(kernels), kept, dropped, late, tuple(notes))
+        return Verdict(lib, turns, tuple(kernels), kept, dropped, tuple(late), tuple(notes))
 
     def _ranks(self) -> int:
         """How many finalists of a kernel the time suffices for."""
@@ -202,7 +203,8 @@ class Judge:
 
     def _records(self, case: _Case) -> list[rec.Record]:
         """The comparison in the model, the winner's record first."""
-        task = case.search.task
+        task, now = case.search.task, round(time.time(), 3)
+        traces = {str(record.config): record.trace for record in case.search.progress.leaders}
         made = [
             rec.Record(
                 (task.name, tuple(task.args)),
@@ -214,8 +216,9 @@ class Judge:
                 trial=AFTER_ALL,
                 origin=rec.FINAL,
                 code=VERSION,
-                time=round(time.time(), 3),
+                time=now,
                 threads=num_threads(),
+                trace=traces.get(str(config), ()),
             )
             for config, costs in zip((task.default, *case.finalists), case.costs, strict=True)
         ]

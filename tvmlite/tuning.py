@@ -51,9 +51,10 @@ class TunedModel:
 
     ``lib`` is the model compiled with what was kept, ``kernels`` tell of each task's search, ``turns`` are
     runs of the same graph with default schedules and of ``lib``, None if they are the same. ``dropped`` are
-    texts of tasks whose best were not quicker in the model, ``skipped`` says of each kernel that is no task
-    why. ``decided`` tells of the graph, ``whole`` are runs of the default library and of ``lib`` where both
-    graph and schedules have changed. ``shares`` are parts of the time by kernels' symbols and tasks' texts.
+    texts of tasks whose best were not quicker in the model, ``late`` of those there was no time to see in it,
+    ``skipped`` says of each kernel that is no task why. ``decided`` tells of the graph, ``whole`` are runs of
+    the default library and of ``lib`` where both graph and schedules have changed. ``shares`` are parts of
+    the time by kernels' symbols and tasks' texts.
     """
 
     lib: CompiledModule
@@ -65,6 +66,7 @@ class TunedModel:
     decided: Decided | None = None
     whole: Turns | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
+    late: tuple[str, ...] = ()
 
     @property
     def default_and_tuned(self) -> Turns | None:
@@ -90,7 +92,7 @@ class TunedModel:
 
     def __str__(self) -> str:
         lines = [] if self.decided is None or not str(self.decided) else [str(self.decided)]
-        lines += tuning_summary.lines(self.kernels, self.skipped, self.shares, self.dropped)
+        lines += tuning_summary.lines(self.kernels, self.skipped, self.shares, self.dropped, self.late)
         turns = self.default_and_tuned
         whole = "nothing is quicker than the default" if turns is None else str(turns)
         return "\n".join([*lines, *self.notes, whole])
@@ -150,7 +152,10 @@ def tune(
     tolerance = TOLERANCES[options.get("precision", "float32")] + options.get("error_bound", 0.0)
     decider = Decider(default, make, Path(records), arguments, run, seed, tolerance, runner)
     share = WHOLE_SECONDS if seconds is None else SHARE_OF_DECISIONS * seconds
-    decided = decider.decide(share if decisions else 0.0)
+    is_over = resume and _searches_schedules(
+        Path(records), seed
+    )  # what was decided then is not taken further
+    decided = decider.decide(share if decisions and not is_over else 0.0)
     base = decided.lib
     found, weights, skipped = _tasks(base, target)
     if not found:
@@ -174,13 +179,26 @@ def tune(
         lib = make(records=records)
         if decided.turns is not None:
             both = in_turns(default, lib, arguments, whole / 2, run, copies=True)
-    notes = (*_other_tuner(tuner, kernels), *verdict.notes, *_late(verdict.late))
     tuned = TunedModel(
-        lib, verdict.kernels, verdict.turns, verdict.dropped, skipped, notes, decided, both, shares
+        lib,
+        verdict.kernels,
+        verdict.turns,
+        verdict.dropped,
+        skipped,
+        (*_other_tuner(tuner, kernels), *verdict.notes),
+        decided,
+        both,
+        shares,
+        verdict.late,
     )
     if interrupted:
         raise TuningInterrupted(tuned)
     return tuned
+
+
+def _searches_schedules(path: Path, seed: int) -> bool:
+    """Whether the run with this ``seed`` whose records are at ``path`` had come to the schedules."""
+    return path.exists() and any(one.seed == seed and one.trial >= 0 for one in rec.load(path))
 
 
 def _measurable(target: str | Target) -> Target:
@@ -213,12 +231,6 @@ def _other_tuner(wanted: str, kernels: Sequence[Tuned]) -> list[str]:
     """What is said where another one searched than was asked for."""
     others = {one.tuner for one in kernels} - {wanted}
     return [f"{wanted} is not installed: the search was {', '.join(sorted(others))}"] if others else []
-
-
-def _late(count: int) -> list[str]:
-    """What is said where there was no time for some."""
-    kernels = "1 kernel" if count == 1 else f"{count} kernels"
-    return [f"{kernels}: no time was left to see what was found in the model; --resume does"] if count else []
 
 
 def _footprint(lib: CompiledModule) -> Footprint:

@@ -9,15 +9,21 @@ from tvmlite.autotune.tune import Tuned
 
 
 def lines(
-    searches: Sequence[Tuned], skipped: Mapping[str, str], shares: Mapping[str, float], dropped: Sequence[str]
+    searches: Sequence[Tuned],
+    skipped: Mapping[str, str],
+    shares: Mapping[str, float],
+    dropped: Sequence[str],
+    late: Sequence[str] = (),
 ) -> list[str]:
     """The lines. ``skipped`` says of kernels that are no tasks why, by symbol; ``shares`` are parts of the
     model's time by symbols and by texts of tasks; ``dropped`` are texts of those whose best was not quicker
-    in the model."""
-    quicker, failed, same, lost, untried = [], [], [], [], []
+    in the model, ``late`` of those there was no time to see in it."""
+    quicker, failed, same, lost, unseen, untried = [], [], [], [], [], []
     for one in searches:
         if one.best is None:
             (failed if one.progress.failures else untried).append(one)
+        elif one.task.args[0] in late:
+            unseen.append(one)
         elif one.gain > 1:
             quicker.append(one)
         else:
@@ -34,6 +40,9 @@ def lines(
         )
     if same:
         made.append(f"{_count(same)}{part(same)}: nothing quicker than the default was found")
+    if unseen:
+        told = "no time was left to see in the model what was found; --resume does"
+        made.append(f"{_count(unseen)}{part(unseen)}: {told}")
     if untried:
         made.append(
             f"{_count(untried)}{part(untried)}: not tried, all trials or the time went to other kernels"

@@ -173,6 +173,26 @@ def test_words_of_a_knob_are_told_apart_and_numbers_keep_their_order() -> None:
     assert rows.tolist() == [[1, 0, 0], [0, 1, 0], [1, 0, 16], [0, 1, 16], [1, 0, 64], [0, 1, 64]]
 
 
+def test_where_nothing_can_be_built_some_are_trials_that_fail_and_the_search_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 10,000 configurations: neither is each looked at, nor is nothing proposed."""
+    autotune.template("tests.refused", small_matmul)
+    tuner = TUNERS["xgboost"](autotune.create("tests.refused", (2**13 * 9, 2**13 * 9, 2)))
+    looked_at: list[object] = []
+
+    def refuse(config: ConfigEntity) -> Outcome:
+        looked_at.append(config)
+        return Outcome(error="refused", message="as told")
+
+    monkeypatch.setattr(tuner.builder, "lowered", refuse)
+
+    first, second = tuner.propose(4), tuner.propose(4)
+
+    assert (len(first), len(second), len({*first, *second})) == (4, 4, 8)
+    assert len(looked_at) < 400
+
+
 def test_mistakes_are_told(task: Task) -> None:
     with pytest.raises(InputError, match="population is 1"):
         autotune.GATuner(task, population=1)

@@ -71,6 +71,11 @@ _TILE = [
 """The features that tell kinds of tiles apart."""
 
 
+MOST_REFUSED = 64
+"""After so many configurations in a batch that cannot be built those that follow are trials, which fail: what
+is wrong with them is told and counted, and the search comes to its end."""
+
+
 class XGBTuner(Tuner):
     """Measures what a cost model thinks quickest, and learns from it.
 
@@ -147,13 +152,19 @@ class XGBTuner(Tuner):
         chosen = self._best(count - random, self._next_handed(min(count, HANDED)))
         while len(chosen) < count and (left := self._unlike(chosen)):
             chosen.append(left[int(self.generator.integers(len(left)))])
+        refused = 0
         while len(chosen) < count:
             unseen = [n for n in self._fresh(count - len(chosen)) if n not in chosen]
             if not unseen:
                 break
             self._lower(unseen)
+            failed = [n for n in unseen if n in self._refused]
+            refused += len(failed)
             chosen += [n for n in unseen if n in self._rows]
-            self.proposed.update(dict.fromkeys(n for n in unseen if n not in self._rows))
+            if refused < MOST_REFUSED:
+                self.proposed.update(dict.fromkeys(failed))
+            else:
+                chosen += failed
         return chosen
 
     def _begin(self) -> None:

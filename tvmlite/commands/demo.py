@@ -74,7 +74,8 @@ def _tune(module: Module, inputs: dict[str, np.ndarray], options: argparse.Names
         better = sum(one.gain > 1 for one in tuned.kernels)
         print(f"{trials} schedules of {len(tuned.kernels)} kernels measured; {better} kernels are quicker")
         print(_excerpt(str(tuned.lib.report), 8))
-    print("\n".join(tuned.notes + ((str(tuned.turns),) if tuned.turns else ("the default was the best",))))
+    turns = tuned.default_and_tuned
+    print("\n".join([*tuned.notes, "the default was the best" if turns is None else str(turns)]))
     return 0
 
 
