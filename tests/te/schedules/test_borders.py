@@ -104,6 +104,15 @@ def test_threads_share_rows_of_all_blocks_where_neighbouring_layers_do() -> None
     assert 14 in turns(function, loop.SERIAL)
 
 
+@pytest.mark.parametrize(("blocks", "parts"), [(1, 16), (2, 8), (3, 7), (4, 4)])
+def test_rows_of_few_blocks_are_in_more_parts(blocks: int, parts: int) -> None:
+    """All parts, with all blocks, are enough for threads to share."""
+    function = loops(BY_ROWS, blocks, 112)
+
+    assert turns(function, loop.PARALLEL) == [parts * blocks]
+    assert 112 // parts in turns(function, loop.SERIAL)
+
+
 @pytest.mark.parametrize("target", [FEW_REGISTERS, BY_ROWS])
 @pytest.mark.parametrize(
     ("blocks", "size", "stride"), [(1, 20, 1), (4, 32, 2), (16, 9, 1), (16, 3, 2), (16, 1, 1)]

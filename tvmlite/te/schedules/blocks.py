@@ -67,13 +67,8 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
     if high > 1:
         rows[-1], inner_row = stage.split(rows[-1], factor=high)
         inner = [inner_row, pixel]
-    parallel, least, lead = worth_threads(work_of(anchor)), LEAST_ROWS if first + last else 1, [batch, block]
-    chunk = count
-    if _outer(group, anchor) == "rows":
-        chunk = _rows_a_chunk(1, count, least, PARTS)
-    by_image = chunk < count
-    if first + last and not by_image:
-        chunk = _rows_a_chunk(product(map(extent_of, lead)), count, least, ENOUGH_PLANES)
+    parallel, lead = worth_threads(work_of(anchor)), [batch, block]
+    chunk, by_image = _parts(group, anchor, count, bool(first + last))
     if chunk < count:
         part, rows[-1] = stage.split(rows[-1], factor=chunk)
         lead, rows = ([batch, part, block], rows) if by_image else (lead, [*rows[:-1], part, rows[-1]])
@@ -99,6 +94,16 @@ def _border(group: Group, anchor: ComputeOp) -> tuple[int, int]:
     if not pads or len(anchor.reduce_axis) < 2 or not few_registers(group.target):
         return 0, 0
     return rows_at_border(anchor, pads[0], len(anchor.axis) - 3)
+
+
+def _parts(group: Group, anchor: ComputeOp, rows: int, border: bool) -> tuple[int, bool]:
+    """How many of the ``rows`` a part has, all of them where there are no parts; whether parts are outside
+    blocks. ``border``: some rows stand in loops of their own."""
+    planes, least = product(map(extent_of, anchor.axis[:2])), LEAST_ROWS if border else 1
+    enough = max(PARTS, -(-ENOUGH_PLANES // planes)) if planes else PARTS
+    if _outer(group, anchor) == "rows" and (part := _rows_a_chunk(1, rows, least, enough)) < rows:
+        return part, True
+    return (_rows_a_chunk(planes, rows, least, ENOUGH_PLANES) if border else rows), False
 
 
 def _outer(group: Group, anchor: ComputeOp) -> str:
