@@ -26,7 +26,7 @@ def decision(name: str = "fuse a | b", taken: str = "apart", **fields: object) -
 
 def test_decisions_and_kernels_share_a_file(tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
-    kernel = rec.Record(("matmul", (16,)), str(TARGET), ConfigEntity({}), (1.0,))
+    kernel = rec.Record(("matmul", (16,)), str(TARGET), ConfigEntity({}), (1.0,), verified=True)
     rec.append(path, [kernel, decision(seed=7, note="so it is"), kernel])
 
     loaded = rec.load(path)
@@ -44,6 +44,8 @@ def test_decisions_and_kernels_share_a_file(tmp_path: Path) -> None:
         ({"costs": {"apart": [-1.0]}}, "cost -1.0 is no positive number"),
         ({"costs": {"apart": [True]}}, "cost True is no positive number"),
         ({"costs": {"apart": 1.0}}, "the costs of 'apart' are 1.0"),
+        ({"costs": {"apart": [10**400]}}, "is no positive number"),
+        ({"time": 10**400}, "time is 1000"),
         ({"taken": 1}, "field 'taken' is 1"),
         ({"threads": "2"}, "field 'threads' is '2'"),
         ({"seed": True}, "field 'seed' is True"),

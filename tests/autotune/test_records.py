@@ -144,3 +144,9 @@ def test_where_a_configuration_comes_again_another_comparison_begins() -> None:
     first, second = record(1.0, origin="final"), record(0.9, unroll=4, origin="final")
 
     assert rec.comparisons([first, second, second, first]) == {first.task_key: [second, first]}
+
+
+@pytest.mark.parametrize("change", [{"costs": []}, {"verified": False}])
+def test_what_tells_no_error_ran_and_was_right(change: dict[str, object]) -> None:
+    with pytest.raises(ParseError, match="it tells no error, and yet no costs"):
+        rec.Record.from_json(json.dumps(json.loads(record().to_json()) | change))

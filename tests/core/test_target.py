@@ -110,6 +110,9 @@ def test_the_environment_says_what_native_means(monkeypatch: pytest.MonkeyPatch)
     ("text", "complaint"),
     [
         ("cuda", "unknown kind 'cuda'"),
+        ("llvm -mcpu=\ud800", "expected plain letters"),
+        ("llvm -mtriple=a\0b", "expected plain letters"),
+        ("llvm -mcpu=" + "x" * 200_000, "expected plain letters, 10,000 at most"),
         ("", "unknown kind ''"),
         ("llvm -device=arm", "cannot use '-device=arm'"),
         ("llvm -mcpu", "cannot use '-mcpu'"),

@@ -7,10 +7,10 @@ A line is ``{"input": [target, template, args, {}], "config": {"index": 3, "code
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
+from tvmlite.autotune.fields import seconds, time
 from tvmlite.core.errors import ParseError, TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.te.space import ConfigEntity
@@ -40,7 +40,7 @@ def decode(fields: Mapping[str, Any]) -> dict[str, Any]:
         case other:
             raise ParseError(f"AutoTVM: input is {other!r}, expected [target, template, args, ...]")
     match fields["result"]:
-        case [[*costs], int() as number, float() | int(), float() | int() as time] if _is_time(time):
+        case [[*costs], int() as number, float() | int(), float() | int() as when]:
             pass
         case other:
             raise ParseError(f"AutoTVM: result is {other!r}, expected [costs, error, seconds, time]")
@@ -51,29 +51,33 @@ def decode(fields: Mapping[str, Any]) -> dict[str, Any]:
         "task": (name, tuple(args)),
         "target": _target(target),
         "config": _config(fields["config"]),
-        "costs": () if error else tuple(map(_cost, costs)),
+        "costs": () if error else tuple(map(seconds, costs)),
         "error": error,
         "message": f"AutoTVM's error {number}" if error else "",
         "verified": not error,
         "origin": ORIGIN,
         "code": f"tvm {str(fields.get('tvm_version', ''))[:40]}".strip(),
-        "time": float(time),
+        "time": time(when),
     }
 
 
 def _config(fields: Any) -> ConfigEntity:
     entity = fields.get("entity") if isinstance(fields, dict) else None
-    if not isinstance(entity, list) or not all(isinstance(one, list) and len(one) == 3 for one in entity):
+    if not isinstance(entity, list) or not all(map(_is_knob, entity)):
         raise ParseError(f"AutoTVM: config is {fields!r}, expected an entity of [name, kind, setting]")
     try:
-        return ConfigEntity.from_json_dict({str(name): [kind, value] for name, kind, value in entity})
+        return ConfigEntity.from_json_dict({name: [kind, value] for name, kind, value in entity})
     except TvmliteError as error:
         raise ParseError(error.message) from None
 
 
+def _is_knob(given: object) -> bool:
+    return isinstance(given, list) and len(given) == 3 and isinstance(given[0], str)
+
+
 def _target(text: str) -> str:
     """Our string for TVM's: the machine it was measured on, this one if it does not say."""
-    kind, *options = text.split()
+    kind, *options = text.split() or [""]
     if kind != "llvm":
         raise ParseError(f"AutoTVM: target {text!r} is no CPU's")
     kept = [option for option in options if option.startswith(_KEPT)]
@@ -81,13 +85,3 @@ def _target(text: str) -> str:
         return str(Target.parse(" ".join(["llvm", *kept]) if kept else "native"))
     except TvmliteError as error:
         raise ParseError(f"AutoTVM: target {text!r}: {error.message}") from None
-
-
-def _cost(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
-        raise ParseError(f"cost {value!r} is no positive number of seconds")
-    return float(value)
-
-
-def _is_time(value: float) -> bool:
-    return not isinstance(value, bool) and math.isfinite(value)

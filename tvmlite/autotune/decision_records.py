@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tvmlite.autotune.fields import seconds, time
 from tvmlite.core.errors import ParseError
 from tvmlite.core.target import Target
 from tvmlite.runtime import timing
@@ -102,7 +103,7 @@ def decoded(fields: Mapping[str, Any]) -> DecisionRecord:
         fields["note"],
         fields["seed"],
         fields["code"],
-        float(fields["time"]),
+        time(fields["time"]),
         fields["threads"],
     )
 
@@ -120,7 +121,4 @@ def _seconds(name: str, given: object) -> tuple[float, ...]:
     """The costs of an alternative; a ParseError if they are none."""
     if not isinstance(given, list):
         raise ParseError(f"the costs of {name!r} are {given!r}")
-    for cost in given:
-        if isinstance(cost, bool) or not isinstance(cost, (int, float)) or not 0 < cost < math.inf:
-            raise ParseError(f"cost {cost!r} is no positive number of seconds")
-    return tuple(map(float, given))
+    return tuple(map(seconds, given))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tvmlite.autotune import autotvm_log, decision_records
+from tvmlite.autotune import autotvm_log, decision_records, fields
 from tvmlite.autotune.decision_records import DecisionRecord
 from tvmlite.core import version
 from tvmlite.core.errors import InputError, ParseError, ScheduleError
@@ -78,7 +78,7 @@ class Record:
 
     def to_json(self) -> str:
         """One line, without its end; ``from_json`` gives the record back."""
-        fields = {
+        written = {
             "v": VERSION,
             "task": [self.task[0], list(self.task[1])],
             "target": self.target,
@@ -95,7 +95,7 @@ class Record:
             "threads": self.threads,
             "trace": list(self.trace),
         }
-        return json.dumps(fields, allow_nan=False)
+        return json.dumps(written, allow_nan=False)
 
     @staticmethod
     def from_json(text: str) -> Record:
@@ -103,27 +103,10 @@ class Record:
 
         Nothing in a line is ever run: knobs are numbers and words, and a template is found by its name.
         """
-        fields = _json(text)
-        if decision_records.is_line(fields):
+        found = _read(text)
+        if isinstance(found, DecisionRecord):
             raise ParseError("a decision about a graph, which has no kernel of its own")
-        return Record._of(fields)
-
-    @staticmethod
-    def _of(fields: Any) -> Record:
-        """The record that a line's ``fields`` are."""
-        if autotvm_log.is_line(fields):
-            return Record(**autotvm_log.decode(fields))
-        if not isinstance(fields, dict) or fields.get("v") != VERSION:
-            raise ParseError(f"not a record of version {VERSION}")
-        unknown = sorted(fields.keys() - _FIELDS.keys())
-        missing = sorted(_FIELDS.keys() - fields.keys() - _LATER.keys())
-        if unknown or missing:
-            raise ParseError(f"unknown fields {unknown}" if unknown else f"fields {missing} are missing")
-        fields = _LATER | fields
-        for name, kind in _FIELDS.items():
-            if not isinstance(fields[name], kind) or (isinstance(fields[name], bool) and kind is not bool):
-                raise ParseError(f"field {name!r} is {fields[name]!r}")
-        return _decoded(fields)
+        return found
 
 
 _FIELDS: dict[str, Any] = {
@@ -216,11 +199,11 @@ def load(path: str | Path) -> Records:
                     text = line.decode("utf-8").strip()
                     if not text:
                         continue
-                    fields = _json(text)
-                    if decision_records.is_line(fields):
-                        decisions.append(decision_records.decoded(fields))
+                    found = _read(text)
+                    if isinstance(found, DecisionRecord):
+                        decisions.append(found)
                     else:
-                        records.append(Record._of(fields))
+                        records.append(found)
                 except UnicodeDecodeError:
                     damages.append(Damage(number, "not UTF-8 text"))
                 except ParseError as error:
@@ -251,12 +234,13 @@ def unusable(loaded: Records, target: Target) -> list[str]:
     everything = (*loaded.records, *loaded.decisions)
     foreign = [r.target for r in everything if r.target != str(target)]
     if foreign:
-        told = f"{len(foreign)} records are of another machine, the first {min(foreign)!r}"
+        told = fields.shortened(f"{len(foreign)} records are of another machine, the first {min(foreign)!r}")
         notes.append(f"{told}: skipped")
     old = [r.code for r in loaded if not r.is_current]
     old += [d.code for d in loaded.decisions if d.code != version.VERSION]
     if old:
-        told = f"{len(old)} records are of another version, the first {min(old)!r}, not {version.VERSION}"
+        first_old = fields.shortened(repr(min(old)))
+        told = f"{len(old)} records are of another version, the first {first_old}, not {version.VERSION}"
         notes.append(f"{told}: skipped")
     return notes
 
@@ -306,51 +290,67 @@ def _lines(file: Any) -> Iterator[bytes]:
         yield whole
 
 
-def _json(text: str) -> Any:
-    """What the line ``text`` holds; a ParseError if it is not JSON."""
+def _read(text: str) -> Record | DecisionRecord:
+    """What the line ``text`` tells; if that is nothing, a ParseError says in a few words what is amiss."""
     try:
-        return json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise ParseError(f"not JSON: {error}") from None
+        found = fields.parsed(text)
+        if decision_records.is_line(found):
+            return decision_records.decoded(found)
+        made = Record(**autotvm_log.decode(found)) if autotvm_log.is_line(found) else _decoded(found)
+        if not made.error and not made.ok:
+            raise ParseError("it tells no error, and yet no costs, or not that the answer was right")
+        return made
+    except ParseError as error:
+        raise ParseError(fields.shortened(error.message)) from None
 
 
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number")
-
-
-def _decoded(fields: dict[str, Any]) -> Record:
-    match fields["task"]:
+def _decoded(found: Any) -> Record:
+    """The record that the fields ``found`` are."""
+    found = _checked(found)
+    match found["task"]:
         case [str() as name, [*args]]:
             pass
         case other:
             raise ParseError(f"task is {other!r}, expected a name and arguments")
-    costs = fields["costs"]
-    for cost in costs:
-        if isinstance(cost, bool) or not isinstance(cost, (int, float)) or not 0 < cost < math.inf:
-            raise ParseError(f"cost {cost!r} is no positive number of seconds")
-    if fields["threads"] < 0:
-        raise ParseError(f"threads is {fields['threads']}, expected 0 or more")
-    if fields["error"] not in ERRORS:
-        raise ParseError(f"error is {fields['error']!r}, expected one of {', '.join(filter(None, ERRORS))}")
-    if not all(isinstance(step, str) for step in fields["trace"]):
+    costs = tuple(map(fields.seconds, found["costs"]))
+    if found["threads"] < 0:
+        raise ParseError(f"threads is {found['threads']}, expected 0 or more")
+    if found["error"] not in ERRORS:
+        raise ParseError(f"error is {found['error']!r}, expected one of {', '.join(filter(None, ERRORS))}")
+    if not all(isinstance(step, str) for step in found["trace"]):
         raise ParseError("trace is not a list of lines")
     try:
-        config = ConfigEntity.from_json_dict(fields["config"])
+        config = ConfigEntity.from_json_dict(found["config"])
     except ScheduleError as error:
         raise ParseError(error.message) from None
     return Record(
         (name, tuple(args)),
-        fields["target"],
+        found["target"],
         config,
-        tuple(map(float, costs)),
-        fields["error"],
-        fields["message"],
-        fields["verified"],
-        fields["seed"],
-        fields["trial"],
-        fields["origin"],
-        fields["code"],
-        float(fields["time"]),
-        fields["threads"],
-        tuple(fields["trace"]),
+        costs,
+        found["error"],
+        found["message"],
+        found["verified"],
+        found["seed"],
+        found["trial"],
+        found["origin"],
+        found["code"],
+        fields.time(found["time"]),
+        found["threads"],
+        tuple(found["trace"]),
     )
+
+
+def _checked(found: Any) -> dict[str, Any]:
+    """``found``, if it is a record's fields, each of its kind; those that came later are filled in."""
+    if not isinstance(found, dict) or found.get("v") != VERSION:
+        raise ParseError(f"not a record of version {VERSION}")
+    unknown = sorted(found.keys() - _FIELDS.keys())
+    missing = sorted(_FIELDS.keys() - found.keys() - _LATER.keys())
+    if unknown or missing:
+        raise ParseError(f"unknown fields {unknown}" if unknown else f"fields {missing} are missing")
+    found = _LATER | found
+    for name, kind in _FIELDS.items():
+        if not isinstance(found[name], kind) or (isinstance(found[name], bool) and kind is not bool):
+            raise ParseError(f"field {name!r} is {found[name]!r}")
+    return found

@@ -11,6 +11,8 @@ from tvmlite.core.errors import TargetError
 
 _KEYS = {"llvm": ("-mtriple", "-mcpu", "-mattr", "-vector-bits"), "c": ("-vector-bits",)}
 _VECTOR_BITS = (128, 256, 512)
+_LONGEST = 10_000
+"""Letters of a target; all features of a processor are some 2,000."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,8 @@ def _native() -> Target:
 
 @cache
 def _parse(text: str) -> Target:
+    if len(text) > _LONGEST or not (text.isascii() and text.isprintable()):
+        raise TargetError(f"target {text[:80]!r}: expected plain letters, {_LONGEST:,} at most")
     kind, *options = text.split() or [""]
     if kind not in _KEYS:
         raise TargetError(

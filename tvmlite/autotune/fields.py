@@ -1,0 +1,79 @@
+"""What the fields of a record's line may hold: numbers that are some, and nothing without end.
+
+A line may come from anybody, and from a disk that was full: whatever it holds, it is read, or said to be none
+in a few words.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from tvmlite.core.errors import ParseError
+
+DEEPEST = 32
+"""So many lists and dictionaries may lie in each other; in a task's arguments there are two or three."""
+
+LONGEST_REASON = 200
+"""Letters of a message that quotes a line."""
+
+
+def parsed(text: str) -> Any:
+    """What the line ``text`` holds, its numbers finite; a ParseError if it is not JSON, or nested deeply."""
+    try:
+        fields = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
+        raise ParseError(f"not JSON: {error}") from None
+    if _is_deeper(fields, DEEPEST):
+        raise ParseError(f"more than {DEEPEST} lists lie in each other")
+    return fields
+
+
+def number(value: object) -> float | None:
+    """``value`` as a float; None if it is no number, or too large for one."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        made = float(value)
+    except OverflowError:
+        return None
+    return made if math.isfinite(made) else None
+
+
+def seconds(value: object) -> float:
+    """What a run took; a ParseError if ``value`` is no positive number."""
+    made = number(value)
+    if made is None or made <= 0:
+        raise ParseError(f"cost {value!r} is no positive number of seconds")
+    return made
+
+
+def time(value: object) -> float:
+    """When something was done, seconds since 1970; a ParseError if ``value`` is no number."""
+    made = number(value)
+    if made is None:
+        raise ParseError(f"time is {value!r}, expected a number of seconds")
+    return made
+
+
+def shortened(text: str) -> str:
+    """``text``, cut where it quotes more than anybody would read."""
+    return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
+
+
+def _finite(text: str) -> float:
+    made = float(text)
+    if math.isinf(made):
+        raise ValueError(f"{text} is too large")
+    return made
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    """Whether more than so many ``levels`` of lists and dictionaries lie in each other."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return bool(inside) and (levels == 0 or any(_is_deeper(one, levels - 1) for one in inside))
