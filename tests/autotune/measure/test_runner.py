@@ -113,6 +113,29 @@ def test_a_candidate_that_fails_is_told_and_the_next_one_runs(
     assert runner.measure(task.key, right).error == ""
 
 
+def test_a_candidate_that_writes_into_its_input_spoils_no_other(task: Task, runner: LocalRunner) -> None:
+    runner.prepare(task.key, reference(task), 0)
+    right = candidate(task)
+    writes = with_body(right, "  store float 7.0, ptr %p.A\n  ret i32 0")
+    writes = replace(writes, ir_text=writes.ir_text.replace("readonly", ""))
+
+    outcomes = [runner.measure(task.key, one) for one in (writes, right)]
+
+    assert [one.error for one in outcomes] == ["wrong answer", ""]
+
+
+def test_a_task_that_computes_something_else_than_before_is_held_against_that(
+    task: Task, other_task: Task, runner: LocalRunner
+) -> None:
+    first, second = candidate(task), candidate(other_task)
+    outcomes = []
+    for one, its_reference in ((first, reference(task)), (second, reference(other_task))):
+        runner.prepare("a name for both", its_reference, 0)
+        outcomes.append(runner.measure("a name for both", one))
+
+    assert [one.error for one in outcomes] == ["", ""]
+
+
 def test_what_is_compared_is_timed_in_turns(task: Task, runner: LocalRunner) -> None:
     runner.prepare(task.key, reference(task), 0)
 

@@ -117,6 +117,8 @@ class LocalRunner:
 
     def prepare(self, task: str, reference: Candidate, seed: int) -> None:
         """See ``Runner``; the worker learns of it when it first needs to, and again after a crash."""
+        if self._references.get(task) != (reference, seed):
+            self._known.discard(task)
         self._references[task] = reference, seed
 
     def measure(self, task: str, candidate: Candidate) -> Outcome:

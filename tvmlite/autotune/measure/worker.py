@@ -10,7 +10,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from tvmlite.autotune.measure.frames import NEXT_MODULE
 from tvmlite.autotune.measure.runner import Candidate
 from tvmlite.autotune.uncollected import uncollected
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.abi import Signature
+from tvmlite.core.abi import Parameter, Signature
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.runtime import threads, timing
@@ -64,6 +64,12 @@ COLD = 1e-2
 """Seconds by which the first call of a function may take longer than others: what it reads comes from memory,
 and so does its code. One that is no slower than that is called again before it is given up."""
 
+UNWRITTEN = 0xA5
+"""What the bytes of an output are before a run whose dtype has no NaN of equal bytes: hardly ever right."""
+
+NAN_BYTES = (0xFF, 0x80)
+"""Such bytes are NaN in all floats but those of six and four bits: right only where NaN is."""
+
 WEIGHT = 0.125
 """The largest weight: sums of some hundred products are then about 1, as in trained networks. Of far larger
 ones exponentials may be subnormal numbers, which take some processors many times as long."""
@@ -72,47 +78,61 @@ ones exponentials may be subnormal numbers, which take some processors many time
 @dataclass(frozen=True)
 class _Answer:
     """What an output must be, and how far it may be off; as float32 at least where it is of floats, else no
-    bound: not at all."""
+    bound: not at all. An element that is not written has the bytes ``unwritten``."""
 
     value: np.ndarray
     bound: np.ndarray | None
+    unwritten: int = UNWRITTEN
 
     @staticmethod
     def of(found: np.ndarray, dtype: str) -> _Answer:
         """The reference's ``found``, copied."""
         if dtype not in TOLERANCE:
-            return _Answer(found.copy(), None)
+            return _Answer(found.copy(), None, _unwritten(dtype))
         value = found.astype(np.float64 if dtype == "float64" else np.float32)
-        size = np.abs(value)
-        largest = float(size[np.isfinite(size)].max(initial=0.0))
-        return _Answer(value, np.asarray(TOLERANCE[dtype] * (size + largest), value.dtype))
+        size = np.where(np.isfinite(value), np.abs(value), 0)  # near infinity there is nothing
+        largest = float(size.max(initial=0.0))
+        bound = np.asarray(TOLERANCE[dtype] * (size + largest), value.dtype)
+        return _Answer(value, bound, _unwritten(dtype))
 
     def excess(self, found: np.ndarray) -> tuple[int, ...] | None:
         """Where ``found`` is too far off; None if nowhere."""
         found = found.astype(self.value.dtype, copy=False)
         if self.bound is None:
-            wrong = found != self.value
+            near = found == self.value
         else:
             with np.errstate(invalid="ignore"):
                 near = np.abs(found - self.value) <= self.bound
-            if near.all():
-                return None
-            wrong = ~(near | (found == self.value) | (np.isnan(found) & np.isnan(self.value)))
-        if not wrong.any():
+        if near.all():
             return None
-        return tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
+        if self.unwritten in NAN_BYTES:  # of floats: infinities have no difference, and NaN equals nothing
+            near |= (found == self.value) | (np.isnan(found) & np.isnan(self.value))
+        if near.all():
+            return None
+        return tuple(int(i) for i in np.unravel_index(int(near.argmin()), near.shape))
 
 
 @dataclass
 class _Task:
-    """What all candidates of a task share: the arrays they are called with, the right answers; and the least
-    seconds that one of them took."""
+    """What all candidates of a task share: the arrays they are called with, of ``parameters`` and made from
+    ``seed``, the right answers; and the least seconds that one of them took."""
 
     arrays: list[np.ndarray]
     expected: dict[int, _Answer]
     cold: tuple[int, ...] = ()
     least: float = math.inf
     footprint: Footprint = EVERYTHING
+    parameters: tuple[Parameter, ...] = ()
+    seed: int = 0
+
+    def restore(self) -> bool:
+        """Give the inputs the values that they had at first; whether a candidate had written others."""
+        spoilt = False
+        for place, value in enumerate(_values(self.parameters, self.cold, self.seed)):
+            if place not in self.expected and not np.array_equal(self.arrays[place], value):
+                self.arrays[place][...] = value
+                spoilt = True
+        return spoilt
 
     def others(self) -> list[list[np.ndarray]]:
         """Further lists of arguments, to be taken in turns."""
@@ -146,21 +166,17 @@ class Worker:
     def _reference(self, fields: dict[str, Any], ir_text: str) -> dict[str, Any]:
         """Make the arrays of a task and run the candidate that is taken to be right."""
         function = _function(fields, ir_text)
-        generator = np.random.default_rng(fields["seed"])
-        cold = tuple(fields["cold"])
-        values = [
-            _array(p.dtype, p.shape, generator, WEIGHT if place in cold else 1.0)
-            for place, p in enumerate(function.signature.arrays)
-        ]
-        arrays = as_in_a_model(values)
+        parameters, cold, seed = function.signature.arrays, tuple(fields["cold"]), fields["seed"]
+        arrays = as_in_a_model(_values(parameters, cold, seed))
         function(*arrays)
         expected = {
-            i: _Answer.of(arrays[i], p.dtype)
-            for i, p in enumerate(function.signature.arrays)
-            if p.kind == "output"
+            i: _Answer.of(_plain(arrays[i]), p.dtype) for i, p in enumerate(parameters) if p.kind == "output"
         }
         footprint = Footprint(**fields["footprint"])
-        self.tasks[fields["task"]] = _Task(arrays, expected, cold, footprint=footprint)
+        self.tasks[fields["task"]] = _Task(
+            arrays, expected, cold, footprint=footprint, parameters=parameters, seed=seed
+        )
+        self.copied = "", []
         return {}
 
     def _build(self, fields: dict[str, Any], payload: bytes) -> dict[str, Any]:
@@ -251,20 +267,58 @@ def _function(fields: dict[str, Any], ir_text: str) -> CompiledFunction:
 
 
 def _wrong(function: CompiledFunction, task: _Task, clock: timing.Clock) -> tuple[str, float]:
-    """What is wrong with the answers of ``function``, empty if nothing; and how long it took."""
-    for place in task.expected:
-        task.arrays[place].reshape(-1).view(np.uint8)[...] = 0xA5
+    """What is wrong with the answers of ``function``, empty if nothing; and how long it took.
+
+    A candidate that writes where it may not spoils what later ones read: where that has happened the answer
+    is looked at again, from inputs that are as they were at first, and the next candidate has such too.
+    """
+    wrong, once = _wrong_once(function, task, clock)
+    if wrong and task.restore():
+        wrong, once = _wrong_once(function, task, clock)
+        if wrong:
+            task.restore()
+    return wrong, once
+
+
+def _wrong_once(function: CompiledFunction, task: _Task, clock: timing.Clock) -> tuple[str, float]:
+    """As ``_wrong``, from the inputs as they are."""
+    for place, answer in task.expected.items():
+        task.arrays[place].reshape(-1).view(np.uint8)[...] = answer.unwritten
     start = clock()
     function(*task.arrays)
     once = clock() - start
     for place, expected in task.expected.items():
-        worst = expected.excess(task.arrays[place])
+        answer = _plain(task.arrays[place])
+        worst = expected.excess(answer)
         if worst is not None:
             name = function.signature.arrays[place].name
-            found, wanted = task.arrays[place][worst], expected.value[worst]
+            found, wanted = answer[worst], expected.value[worst]
             where = ", ".join(map(str, worst))
             return f"{name}[{where}] is {found}, the reference has {wanted}", once
     return "", once
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """``array``, of truths their bytes: to numpy, every one but 0 is True."""
+    return array.view(np.uint8) if array.dtype == np.bool_ else array
+
+
+def _unwritten(dtype: str) -> int:
+    """What each byte of an element of ``dtype`` is before a run: such that it is NaN, where there is one."""
+    for byte in NAN_BYTES if dtypes.is_float(dtype) else ():
+        element = np.full(dtypes.bytes_of(dtype), byte, np.uint8).view(dtypes.numpy_of(dtype))
+        if np.isnan(element).all():
+            return byte
+    return UNWRITTEN
+
+
+def _values(parameters: Sequence[Parameter], cold: Collection[int], seed: int) -> list[np.ndarray]:
+    """What arrays of ``parameters`` hold at first; those at the places ``cold`` as weights do."""
+    generator = np.random.default_rng(seed)
+    return [
+        _array(p.dtype, p.shape, generator, WEIGHT if place in cold else 1.0)
+        for place, p in enumerate(parameters)
+    ]
 
 
 def _array(

@@ -1,0 +1,123 @@
+"""The worker's verdict: what was not written is wrong, and nobody is blamed for what another did."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tvmlite.autotune.measure.worker import _Answer, _array, _plain, _Task, _values, _wrong
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi import Parameter, Signature
+
+SEED = 3
+
+
+class Copy:
+    """The candidate ``run`` of a task that copies eight elements."""
+
+    def __init__(self, run: Callable[[np.ndarray, np.ndarray], object], dtype: str = "float32") -> None:
+        self.run = run
+        self.signature = Signature(
+            "copy", (Parameter("x", "input", dtype, (8,)), Parameter("y", "output", dtype, (8,)))
+        )
+
+    def __call__(self, x: np.ndarray, y: np.ndarray) -> None:
+        self.run(x, y)
+
+
+def right(x: np.ndarray, y: np.ndarray) -> None:
+    y[...] = x
+
+
+def task_of(expected: np.ndarray, dtype: str = "float32") -> _Task:
+    """Of ``Copy``; the right answer is as told."""
+    parameters = Copy(right, dtype).signature.arrays
+    arrays = _values(parameters, (), SEED)
+    return _Task(arrays, {1: _Answer.of(_plain(expected), dtype)}, parameters=parameters, seed=SEED)
+
+
+def verdict(candidate: Copy, task: _Task) -> str:
+    return _wrong(candidate, task, time.perf_counter)[0]  # type: ignore[arg-type]
+
+
+FLOATS = (*dtypes.FLOATS, *dtypes.NARROW_FLOATS)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "int8", "int64", "uint4"])
+def test_an_element_that_is_not_written_is_wrong_where_zero_is_right(dtype: str) -> None:
+    zeros = np.zeros(8, dtypes.numpy_of(dtype))
+
+    def all_but_one(x: np.ndarray, y: np.ndarray) -> None:
+        y[:5] = y[6:] = 0
+
+    def all_of_them(x: np.ndarray, y: np.ndarray) -> None:
+        y[...] = zeros
+
+    assert verdict(Copy(all_but_one, dtype), task_of(zeros, dtype)).startswith("y[")
+    assert verdict(Copy(all_of_them, dtype), task_of(zeros, dtype)) == ""
+
+
+def test_a_truth_that_is_not_written_is_wrong() -> None:
+    truths = np.ones(8, np.bool_)
+    task = task_of(truths, "bool")
+
+    assert verdict(Copy(lambda x, y: None, "bool"), task) == "y[0] is 165, the reference has 1"
+    assert verdict(Copy(lambda x, y: y.fill(True), "bool"), task) == ""
+
+
+@pytest.mark.parametrize("dtype", [name for name in FLOATS if name[:6] not in ("float4", "float6")])
+def test_nan_is_right_where_the_reference_has_it(dtype: str) -> None:
+    expected = np.array([1, np.nan] * 4).astype(dtypes.numpy_of(dtype))
+
+    def nowhere(x: np.ndarray, y: np.ndarray) -> None:
+        y[...] = np.ones_like(y)
+
+    assert verdict(Copy(lambda x, y: np.copyto(y, expected), dtype), task_of(expected, dtype)) == ""
+    assert verdict(Copy(nowhere, dtype), task_of(expected, dtype)).startswith("y[1] is 1")
+
+
+@pytest.mark.parametrize("dtype", dtypes.FLOATS)
+def test_only_infinity_is_right_where_the_reference_has_it(dtype: str) -> None:
+    expected = np.array([1, np.inf, -np.inf, 2] * 2).astype(dtypes.numpy_of(dtype))
+
+    def finite(x: np.ndarray, y: np.ndarray) -> None:
+        y[...] = np.clip(expected.astype(np.float64), -2, 2)
+
+    assert verdict(Copy(lambda x, y: np.copyto(y, expected), dtype), task_of(expected, dtype)) == ""
+    assert verdict(Copy(finite, dtype), task_of(expected, dtype)).startswith("y[1] is 2")
+
+
+def test_what_an_earlier_candidate_wrote_into_an_input_is_no_later_ones_fault() -> None:
+    x = _array("float32", (8,), np.random.default_rng(SEED))
+    task = task_of(x)
+
+    def careless(x: np.ndarray, y: np.ndarray) -> None:
+        y[...] = x
+        x[3] = 7.0
+
+    def bad(x: np.ndarray, y: np.ndarray) -> None:
+        x[3] = y[3] = 7.0
+
+    assert [verdict(Copy(run), task) == "" for run in (right, careless, right, bad, right)] == [
+        True,
+        True,
+        True,
+        False,
+        True,
+    ]
+    np.testing.assert_array_equal(task.arrays[0], x)
+
+
+def test_an_answer_that_is_right_only_the_second_time_is_wrong() -> None:
+    turns = iter(["late", "in time"])
+
+    def races(x: np.ndarray, y: np.ndarray) -> None:
+        if next(turns) == "in time":
+            y[...] = x
+
+    task = task_of(_array("float32", (8,), np.random.default_rng(SEED)))
+
+    assert verdict(Copy(races), task).startswith("y[0] is nan")
