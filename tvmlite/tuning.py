@@ -15,7 +15,7 @@ from tvmlite import autotune, machine, runtime, samples, tuning_summary
 from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.engine import Callback
-from tvmlite.autotune.measure import Footprint, LocalRunner, Runner
+from tvmlite.autotune.measure import Crew, Footprint, LocalRunner, Runner, processors_of
 from tvmlite.autotune.report import KernelTime
 from tvmlite.autotune.tune import Interrupted, Tuned, seconds_of
 from tvmlite.core.errors import InputError
@@ -117,6 +117,7 @@ def tune(
     resume: bool = False,
     tuner: str = "xgboost",
     runner: Runner | None = None,
+    jobs: int = 1,
     early_stopping: int | None = None,
     callbacks: Sequence[Callback] = (),
     inputs: Mapping[str, Any] | None = None,
@@ -138,11 +139,15 @@ def tune(
     few seconds, unless a second one comes, and ``TuningInterrupted`` raised.
 
     ``inputs`` are arrays by name, random ones if None. ``run`` times a library (``whole_model``), ``runner``
-    kernels; ``say`` is told what is done next; ``shape`` and ``options`` are those of ``compile``.
+    kernels; without one ``jobs`` of them are measured at once, each by as many threads as are set, pinned to
+    processors of its own (an InputError if this process may not use so many). ``say`` is told what is done
+    next; ``shape`` and ``options`` are those of ``compile``.
     """
     started = time.monotonic()
     target = _measurable(target)
     seconds = None if budget is None else seconds_of(budget)
+    if jobs != 1:
+        processors_of(jobs, runtime.num_threads())
     if isinstance(model, (str, Path)):
         model = from_onnx(model)
     make = partial(compile, model, target, shape=shape, **options)
@@ -166,7 +171,7 @@ def tune(
     shares = _shares(base, arguments, run)
     search = partial(autotune.tune, found, records, trials=trials, budget=left, weights=weights, seed=seed)
     search = partial(search, tuner=tuner, early_stopping=early_stopping, resume=resume, callbacks=callbacks)
-    kernels, interrupted = _searched(search, runner, base)
+    kernels, interrupted = _searched(search, runner, jobs, base)
     whole = min(whole, AFTER_INTERRUPT) if interrupted else whole
     if say is not None:
         again = "; Ctrl-C again: leave it at that" if interrupted else ""
@@ -211,11 +216,14 @@ def _measurable(target: str | Target) -> Target:
 
 
 def _searched(
-    search: Callable[..., Sequence[Tuned]], runner: Runner | None, lib: CompiledModule
+    search: Callable[..., Sequence[Tuned]], runner: Runner | None, jobs: int, lib: CompiledModule
 ) -> tuple[Sequence[Tuned], bool]:
     """What ``search`` found for the kernels of ``lib``, and whether a Ctrl-C ended it; that goes on to the
     caller where nothing was found. Without a ``runner`` there is one for the search alone."""
-    owned = LocalRunner(threads=runtime.num_threads(), footprint=_footprint(lib)) if runner is None else None
+    owned: LocalRunner | Crew | None = None
+    if runner is None:
+        options: dict[str, Any] = {"threads": runtime.num_threads(), "footprint": _footprint(lib)}
+        owned = LocalRunner(**options) if jobs == 1 else Crew(jobs, **options)
     try:
         return search(runner=runner or owned, compare=False), False
     except Interrupted as stop:

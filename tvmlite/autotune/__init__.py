@@ -15,7 +15,7 @@ from tvmlite.autotune import callback
 from tvmlite.autotune.generated import complete, template
 from tvmlite.autotune.history import apply_history_best
 from tvmlite.autotune.learner import XGBTuner
-from tvmlite.autotune.measure import LocalRunner, Runner
+from tvmlite.autotune.measure import Crew, LocalRunner, Runner
 from tvmlite.autotune.records import Record
 from tvmlite.autotune.tune import Tuned, tune
 from tvmlite.autotune.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
@@ -25,6 +25,7 @@ from tvmlite.te.space import ConfigEntity, ConfigSpace, FallbackConfig, Task, cr
 __all__ = [
     "ConfigEntity",
     "ConfigSpace",
+    "Crew",
     "FallbackConfig",
     "GATuner",
     "GridSearchTuner",

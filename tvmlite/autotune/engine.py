@@ -13,7 +13,15 @@ from typing import Protocol
 
 from tvmlite.autotune.attentive import attentive
 from tvmlite.autotune.build import Builder, Lowered, reference
-from tvmlite.autotune.measure import BuildingRunner, Candidate, Outcome, ReferenceFailed, Runner, Unbuilt
+from tvmlite.autotune.measure import (
+    BuildingRunner,
+    Candidate,
+    Crew,
+    Outcome,
+    ReferenceFailed,
+    Runner,
+    Unbuilt,
+)
 from tvmlite.autotune.records import FINAL, Record
 from tvmlite.autotune.uncollected import aside, uncollected
 from tvmlite.core.config import processors
@@ -138,7 +146,8 @@ class Search:
         self.default = task.default
         self.earlier = {(r.origin, r.trial, _unnumbered(r.config)): r for r in known if self._is_mine(r)}
         self.machine_waited = False
-        self.fills_machine = runner.threads >= processors()
+        self.jobs = jobs_of(runner)
+        self.fills_machine = runner.threads * self.jobs >= processors()
         """Whether candidates take all processors: who thinks meanwhile would take one from them, and of the
         first they would be told twice the time."""
         self._exhausted = False
@@ -230,6 +239,11 @@ class Search:
         return self.tuner.propose(count) if count else []
 
 
+def jobs_of(runner: Runner) -> int:
+    """How many candidates ``runner`` measures at once."""
+    return runner.jobs if isinstance(runner, Crew) else 1
+
+
 def run(
     tuner: Proposer,
     runner: Runner,
@@ -241,7 +255,7 @@ def run(
     """Tune ``tuner.task`` alone for ``trials`` trials, or until ``early_stopping`` trials in a row have not
     bettered the best."""
     search = Search(tuner, runner, trials)
-    with ThreadPoolExecutor(1) as measuring:
+    with ThreadPoolExecutor(jobs_of(runner)) as measuring:
         while not search.is_over(early_stopping):
             search.step(trials, measuring, callbacks)
     return search.progress
@@ -288,7 +302,7 @@ class _Batch:
         if not isinstance(self.search.runner, BuildingRunner):
             self._build()
         outcome = self.measuring.submit(self._measured, made)
-        if self.search.fills_machine:
+        if self.search.fills_machine and self.search.jobs == 1:
             outcome.result()
         self.pending.append((trial, config, tuner.builder.trace(config), outcome))
 
@@ -315,15 +329,21 @@ class _Batch:
         for number in proposed:
             self.add(number)
         are_last = search.progress.trials + len(self.numbers) >= search.progress.total
+        if search.fills_machine:
+            self._wait()
         if self.numbers:
             steps = [self._build] if are_last else [self._build, search.tuner.ponder]
             for step in reversed(steps) if search.machine_waited else steps:
                 step()
             gc.collect()  # as it will be when it is allowed again, and then the machine would wait for us
-        outcomes = [one for *_, one in self.pending if isinstance(one, Future)]
-        search.machine_waited = all(one.done() for one in outcomes)
-        for outcome in outcomes:
-            outcome.result()
+        search.machine_waited = all(one.done() for *_, one in self.pending if isinstance(one, Future))
+        self._wait()
+
+    def _wait(self) -> None:
+        """Until all that were handed over are measured."""
+        for *_, outcome in self.pending:
+            if isinstance(outcome, Future):
+                outcome.result()
 
     def _build(self) -> None:
         """Make the code of what the machine has not begun with."""

@@ -159,7 +159,7 @@ def _search(
 ) -> None:
     """Batch after batch, one at least, until ``trials`` are done, ``deadline`` (``time.monotonic``) has come,
     or all tasks are over."""
-    with ThreadPoolExecutor(1) as measuring:
+    with ThreadPoolExecutor(searches[0].jobs) as measuring:
         first = True
         while first or deadline is None or time.monotonic() < deadline:
             first = False

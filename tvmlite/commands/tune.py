@@ -31,6 +31,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of all that is left to chance (default: 0)")
     parser.add_argument("--resume", action="store_true", help="go on where a run with the same seed ended")
     parser.add_argument("--tuner", choices=TUNERS, default="xgboost", help="who proposes (default: xgboost)")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=1,
+        help="how many are measured at once, on processors of their own (default: 1)",
+    )
     parser.add_argument("--no-decisions", action="store_true", help="do not try other ways for the graph")
     parser.add_argument("--report", type=Path, help="write what came of it as a page: tune.html")
 
@@ -84,6 +90,7 @@ def _tuned(options: argparse.Namespace, module: Module, budget: str | None, watc
         seed=options.seed,
         resume=options.resume,
         tuner=options.tuner,
+        jobs=options.jobs,
         callbacks=[watch],
         decisions=not options.no_decisions,
         say=watch.say,

@@ -1,6 +1,7 @@
 """Measuring candidates: checked against a reference, timed in a process that may die."""
 
 from tvmlite.autotune.measure.cold import Footprint
+from tvmlite.autotune.measure.crew import Crew, processors_of
 from tvmlite.autotune.measure.runner import (
     BuildingRunner,
     Candidate,
@@ -14,10 +15,12 @@ from tvmlite.autotune.measure.runner import (
 __all__ = [
     "BuildingRunner",
     "Candidate",
+    "Crew",
     "Footprint",
     "LocalRunner",
     "Outcome",
     "ReferenceFailed",
     "Runner",
     "Unbuilt",
+    "processors_of",
 ]

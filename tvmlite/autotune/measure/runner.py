@@ -94,7 +94,8 @@ class LocalRunner:
     ``number`` calls make a run (None: as many as last 0.2 ms), runs are made for ``budget`` seconds, and a
     candidate that has not ended after ``timeout`` seconds is killed. ``threads`` are those of the candidates.
     ``footprint`` is how many bytes are touched between two calls where candidates are used, as the weights
-    and values of a model: cold arrays come from as far away, and results go as far.
+    and values of a model: cold arrays come from as far away, and results go as far. ``processors`` are those
+    the process may run on, of this process's own; all of them if None.
     """
 
     number: int | None = None
@@ -103,6 +104,7 @@ class LocalRunner:
     reference_timeout: float = 120.0
     threads: int = 1
     footprint: Footprint = EVERYTHING
+    processors: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("budget", "timeout", "reference_timeout"):
@@ -217,7 +219,7 @@ class LocalRunner:
                 "TVMLITE_CACHE": "off",  # thousands of candidates would drive out what is worth keeping
             }
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tvmlite.autotune.measure.worker"],
+                [sys.executable, "-m", "tvmlite.autotune.measure.worker", *map(str, self.processors or ())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._words,

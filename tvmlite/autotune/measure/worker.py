@@ -334,7 +334,10 @@ def _array(
 
 
 def main() -> None:
-    """Answer on what was standard output; anything candidates print goes to standard error."""
+    """Answer on what was standard output; anything candidates print goes to standard error. The arguments of
+    the command are the processors to run on, if not all."""
+    if len(sys.argv) > 1:
+        os.sched_setaffinity(0, map(int, sys.argv[1:]))
     out = os.dup(1)
     os.dup2(2, 1)
     worker = Worker()

@@ -1,0 +1,82 @@
+"""Several runners at once: each on processors of its own, all with the same answers."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tvmlite import autotune
+from tvmlite.autotune import records as rec
+from tvmlite.autotune.build import Builder, reference
+from tvmlite.autotune.measure import Candidate, Crew, LocalRunner, Outcome, processors_of
+from tvmlite.core.errors import InputError
+from tvmlite.te.space import Task
+
+needs_two = pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,
+    reason="fewer than two processors",
+)
+
+
+@pytest.fixture
+def three(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process may use three processors."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {5, 2, 7}, raising=False)
+
+
+@pytest.mark.usefixtures("three")
+def test_processors_are_those_this_process_may_use_and_none_is_shared() -> None:
+    assert processors_of(3, 1) == [(2,), (5,), (7,)]
+    assert processors_of(1, 2) == [(2, 5)]
+
+
+@pytest.mark.usefixtures("three")
+def test_more_jobs_than_processors_are_an_error() -> None:
+    with pytest.raises(InputError, match="2 jobs of 2 threads each need 4 processors, this .* use 3"):
+        Crew(2, threads=2)
+    with pytest.raises(InputError, match="jobs is 0, expected at least 1"):
+        Crew(0)
+
+
+@needs_two
+def test_each_worker_stays_on_processors_of_its_own(task: Task) -> None:
+    allowed = sorted(os.sched_getaffinity(0))[:2]
+    built = [Builder(task).built(task.config_space.get(number)) for number in range(8)]
+    with Crew(2, budget=0.001) as crew, ThreadPoolExecutor(2) as pool:
+        crew.prepare(task.key, reference(task), 0)
+        candidates = [one for one in built if isinstance(one, Candidate)]
+        outcomes = list(pool.map(lambda one: crew.measure(task.key, one), candidates))
+        compared = crew.compare(task.key, candidates[:2])
+        places = []
+        for runner in crew.runners:
+            assert runner._process is not None
+            places.append(os.sched_getaffinity(runner._process.pid))
+
+    assert [outcome.error for outcome in (*outcomes, *compared)] == [""] * (len(candidates) + 2)
+    assert places == [{allowed[0]}, {allowed[1]}]
+
+
+@needs_two
+def test_a_search_by_a_crew_makes_the_trials_that_one_runner_makes(task: Task, tmp_path: Path) -> None:
+    stories = []
+    for name, runner in (("one", LocalRunner(budget=0.001)), ("crew", Crew(2, budget=0.001))):
+        with runner:
+            autotune.tune(task, tmp_path / name, trials=12, seed=4, tuner="random", runner=runner)
+        trials = [one for one in rec.load(tmp_path / name) if one.origin == "random"]
+        stories.append([(one.trial, str(one.config), one.error) for one in trials])
+
+    assert len(stories[0]) == 12
+    assert stories[0] == stories[1]
+
+
+def test_what_the_others_use_is_no_other_program(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1}, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(LocalRunner, "measure", lambda self, task, candidate: Outcome((1.0,), busy=0.375))
+
+    outcome = Crew(2).measure(task.key, Candidate("", "", task.target))
+
+    assert outcome.busy == pytest.approx(0.125)
