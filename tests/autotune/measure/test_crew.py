@@ -35,7 +35,7 @@ def test_processors_are_those_this_process_may_use_and_none_is_shared() -> None:
 
 @pytest.mark.usefixtures("three")
 def test_more_jobs_than_processors_are_an_error() -> None:
-    with pytest.raises(InputError, match="2 jobs of 2 threads each need 4 processors, this .* use 3"):
+    with pytest.raises(InputError, match=r"2 jobs of 2 threads each need 4 processors, this .* use 3"):
         Crew(2, threads=2)
     with pytest.raises(InputError, match="jobs is 0, expected at least 1"):
         Crew(0)
