@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from tvmlite.core.errors import ScheduleError
-from tvmlite.te.space import SplitChoice, knobs
+from tvmlite.te.space import AnnotateChoice, OptionChoice, ReorderChoice, SplitChoice, knobs
 
 
 @pytest.mark.parametrize("length", [1, 7, 12, 64])
@@ -102,3 +102,10 @@ def test_annotations(policy: str, expected: list[tuple[str, ...]]) -> None:
 def test_what_is_no_knob_is_an_error(call, text: str) -> None:
     with pytest.raises(ScheduleError, match=text):
         call()
+
+
+def test_settings_have_the_names_of_autotvm() -> None:
+    made = AnnotateChoice(("none", "unroll")), ReorderChoice((1, 0)), SplitChoice((-1, 8)), OptionChoice(3)
+
+    assert (made[0].anns, made[1].perm) == (("none", "unroll"), (1, 0))
+    assert (made[2].size, made[3].val) == ((-1, 8), 3)

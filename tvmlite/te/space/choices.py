@@ -42,6 +42,11 @@ class ReorderChoice:
 
     permutation: tuple[int, ...]
 
+    @property
+    def perm(self) -> tuple[int, ...]:
+        """The permutation, by AutoTVM's name."""
+        return self.permutation
+
     def apply(self, schedule: Schedule, tensor: Any, axes: Sequence[IterVar]) -> list[IterVar]:
         """Reorder ``axes`` of the stage of ``tensor``; gives them in their new order."""
         _same_number("reorder", len(self.permutation), axes)
@@ -58,6 +63,11 @@ class AnnotateChoice:
     """One of ``ANNOTATIONS`` for each of several loops."""
 
     annotations: tuple[str, ...]
+
+    @property
+    def anns(self) -> tuple[str, ...]:
+        """The annotations, by AutoTVM's name."""
+        return self.annotations
 
     def apply(self, schedule: Schedule, tensor: Any, axes: Sequence[IterVar]) -> list[IterVar]:
         """Vectorize, unroll or parallelize ``axes`` of the stage of ``tensor`` as chosen; gives ``axes``."""
