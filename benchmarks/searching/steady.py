@@ -71,7 +71,7 @@ class Steady:
         taken = list(alone.costs)
         for _ in range(PATIENCE):
             beside, found = self.machine.compare(task, [yardstick, candidate])
-            if found.error:
+            if beside.error or found.error:
                 return alone
             quickest = min(quickest, heapq.nsmallest(3, beside.costs)[-1])
             self.yardsticks[task] = yardstick, quickest

@@ -227,6 +227,44 @@ def test_the_default_stays_where_nothing_is_quicker_beyond_doubt(task: Task) -> 
     assert tuned.gain == 1.0
 
 
+class NoComparison(MadeUpMachine):
+    """Candidates that run alone end the machine when they are compared."""
+
+    def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
+        return [Outcome(error="crash", message="signal 11")] * len(candidates)
+
+
+class NoReference(MadeUpMachine):
+    """What is right cannot be found out a second time."""
+
+    def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
+        raise ReferenceFailed(f"task {task}: timeout: not ended after 120 s")
+
+
+@pytest.mark.parametrize("machine", [NoComparison, NoReference])
+def test_the_default_stays_where_nothing_could_be_compared(
+    task: Task, machine: type[MadeUpMachine], tmp_path: Path
+) -> None:
+    tuned = autotune.tune(task, tmp_path / "tune.jsonl", trials=30, tuner="random", runner=machine())[0]
+
+    assert tuned.progress.best.config.settings != task.default.settings
+    assert tuned.best.config.settings == task.default.settings
+    assert tuned.gain == 1.0
+
+
+def test_the_best_that_can_be_compared_wins_where_the_default_cannot(task: Task) -> None:
+    class LosesTheDefault(MadeUpMachine):
+        def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
+            lost = Outcome(error="wrong answer", message="C[0] is 1")
+            return [lost, *super().compare(task, candidates[1:])]
+
+    tuned = autotune.tune(task, trials=30, tuner="random", runner=LosesTheDefault())[0]
+
+    assert tuned.default is None
+    assert tuned.best.config.settings == tuned.progress.best.config.settings
+    assert tuned.best.origin == rec.FINAL
+
+
 def test_a_later_run_keeps_what_is_in_force_unless_it_finds_something_quicker(
     task: Task, matmul: Template, tmp_path: Path
 ) -> None:

@@ -66,7 +66,7 @@ class Progress:
     what the tuner thought of a candidate before it was measured, beside its operations a second; ``weight``
     is how often the task's kernel runs in what is tuned, ``busy`` the share of the machine that other
     processes used while each candidate was timed, where the machine tells; ``in_force`` is what the
-    comparison of an earlier run found best.
+    comparison of an earlier run found best, ``default`` the trial of the default, if that went well.
     """
 
     task: Task
@@ -81,6 +81,7 @@ class Progress:
     predicted: list[tuple[float, float]] = field(default_factory=list)
     busy: list[float] = field(default_factory=list)
     in_force: ConfigEntity | None = None
+    default: Record | None = None
 
     @property
     def best(self) -> Record | None:
@@ -112,6 +113,8 @@ class Progress:
             if self.best is None or record.cost < self.best.cost:
                 self.since_best = 0
             self.leaders = sorted([*self.leaders, record], key=lambda r: r.cost)[:FINALISTS]
+            if record.config.settings == self.task.default.settings:
+                self.default = record
         self.curve.append(float("inf") if self.best is None else self.best.cost)
 
     def fail(self, error: str, message: str) -> None:
@@ -193,7 +196,8 @@ class Search:
         """The best so far beside the default, timed in turns: the winner's record first, and whether they are
         new, or an earlier run had come so far.
 
-        The default wins unless another is quicker beyond doubt: its interval lies below the default's.
+        The default wins unless another is quicker beyond doubt: its interval lies below the default's. There
+        are no records where nothing can be checked any more.
         """
         task, trial = self.progress.task, self.progress.trials
         built: list[tuple[ConfigEntity, Candidate]] = []
@@ -206,7 +210,11 @@ class Search:
         is_new = len(records) < len(built)
         if is_new:
             self.prepare()
-            outcomes = self.runner.compare(task.key, [one for _, one in built])
+            try:
+                outcomes = self.runner.compare(task.key, [one for _, one in built])
+            except ReferenceFailed as error:
+                self.progress.fail("reference", str(error))
+                return [], False
             records = [
                 _record(self, config, outcome, self.tuner.builder.trace(config), FINAL, trial)
                 for (config, _), outcome in zip(built, outcomes, strict=True)
@@ -377,7 +385,7 @@ class _Batch:
 
 
 def _winner_first(records: Sequence[Record], default: ConfigEntity) -> list[Record]:
-    """Of records of a comparison, the default's first if it could be built."""
+    """Of records of a comparison, the winner's first: the default's where nothing could be timed."""
     if not records or records[0].config.settings != default.settings or not records[0].ok:
         return sorted(records, key=lambda r: r.cost)
     least = timing.interval(sorted(records[0].costs))[0]

@@ -242,7 +242,7 @@ def _compared(search: engine.Search, path: str | Path | None) -> Tuned:
     if path is not None and are_new:
         rec.append(path, compared)
     defaults = [r for r in compared if r.config.settings == search.default.settings and r.ok]
-    winner = compared[0] if compared and compared[0].ok else found.best
+    winner = compared[0] if compared and compared[0].ok else search.progress.default or found.best
     return replace(found, best=winner, default=defaults[0] if defaults else None)
 
 

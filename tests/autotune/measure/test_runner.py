@@ -12,7 +12,7 @@ from made_up_tuning import small_matmul
 
 from tvmlite import autotune, te
 from tvmlite.autotune.build import Builder, Lowered, candidate_of, reference
-from tvmlite.autotune.measure import Candidate, LocalRunner, ReferenceFailed, Unbuilt
+from tvmlite.autotune.measure import Candidate, LocalRunner, Outcome, ReferenceFailed, Unbuilt
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
 from tvmlite.te.space import OptionChoice, SplitChoice, Task, create, template
@@ -142,6 +142,53 @@ def test_what_is_compared_is_timed_in_turns(task: Task, runner: LocalRunner) -> 
     outcomes = runner.compare(task.key, [candidate(task, 0), candidate(task, 9)])
 
     assert [len(one.costs) >= 7 for one in outcomes] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ("  ret i32 0", "wrong answer"),
+        ("  nonsense", "compile"),
+        ("  call void @abort()\n  ret i32 0", "crash"),
+        ("  br label %again\nagain:\n  br label %again", "timeout"),
+    ],
+)
+def test_what_fails_is_named_and_the_others_are_compared(
+    task: Task, body: str, error: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = candidate(task)
+    with LocalRunner(budget=0.002, timeout=2.0) as machine:
+        machine.prepare(task.key, reference(task), 0)
+        machine.measure(task.key, right)  # so that its reference is not hurried
+        monkeypatch.setattr(machine, "reference_timeout", 5.0)
+        outcomes = machine.compare(task.key, [right, with_body(right, body), candidate(task, 9)])
+
+    assert [one.error for one in outcomes] == ["", error, ""]
+    assert [len(one.costs) >= 7 for one in outcomes] == [True, False, True]
+
+
+def test_where_all_fail_nothing_is_compared(task: Task, runner: LocalRunner) -> None:
+    runner.prepare(task.key, reference(task), 0)
+    wrong = with_body(candidate(task), "  ret i32 0")
+    ends = with_body(candidate(task), "  call void @abort()\n  ret i32 0")
+
+    assert [one.error for one in runner.compare(task.key, [wrong, wrong])] == ["wrong answer"] * 2
+    assert [one.error for one in runner.compare(task.key, [wrong, ends])] == ["wrong answer", "crash"]
+
+
+def test_candidates_that_fail_only_together_are_not_compared(
+    task: Task, runner: LocalRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(self: LocalRunner, task: str, target: Target, fields: dict[str, object], *_: object) -> object:
+        if fields["do"] == "compare":
+            return {"error": "crash", "message": "signal 11"}
+        return {"costs": [1.0], "busy": 0.0}
+
+    monkeypatch.setattr(LocalRunner, "_ask", ask)
+
+    outcomes = runner.compare(task.key, [candidate(task), candidate(task, 9)])
+
+    assert outcomes == [Outcome(error="crash", message="signal 11")] * 2
 
 
 def test_times_must_be_positive() -> None:

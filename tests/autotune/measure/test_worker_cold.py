@@ -207,4 +207,4 @@ def test_what_is_compared_takes_turns_run_by_run(
     reply = worker.answer(wanted, b"a|b")
 
     assert asked == ["a", "b"] * (1 + turns)
-    assert reply["runs"] == [[seconds] * turns] * 2
+    assert reply == {"outcomes": [{"costs": [seconds] * turns}] * 2}

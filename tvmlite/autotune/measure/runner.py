@@ -66,7 +66,8 @@ class Runner(Protocol):
         ...
 
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
-        """Time candidates in turns, so that they are comparable to each other."""
+        """Time candidates in turns, so that they are comparable to each other; what fails is told, and the
+        others are compared without it."""
         ...
 
     def close(self) -> None:
@@ -150,8 +151,21 @@ class LocalRunner:
         text = mark.join(one.ir_text for one in candidates)
         reply = self._ask(task, candidates[0].target, wanted, text.encode(), self.reference_timeout)
         if reply.get("error"):
-            return [Outcome(error=reply["error"], message=reply["message"])] * len(candidates)
-        return [Outcome(tuple(costs)) for costs in reply["runs"]]
+            return self._without_the_culprit(task, candidates, Outcome(**reply))
+        return [
+            Outcome(tuple(one.get("costs", ())), one.get("error", ""), one.get("message", ""))
+            for one in reply["outcomes"]
+        ]
+
+    def _without_the_culprit(self, task: str, candidates: list[Candidate], failed: Outcome) -> list[Outcome]:
+        """What comes of ``candidates`` that ended the worker together, as ``failed`` says: those that fail by
+        themselves too are told of that, and the others are compared again, if they are fewer now."""
+        alone = [self.measure(task, one) for one in candidates]
+        rest = [one for one, outcome in zip(candidates, alone, strict=True) if not outcome.error]
+        if len(rest) == len(candidates):
+            return [failed] * len(candidates)
+        compared = iter(self.compare(task, rest) if rest else ())
+        return [outcome if outcome.error else next(compared) for outcome in alone]
 
     def close(self) -> None:
         """End the worker."""

@@ -64,6 +64,9 @@ COLD = 1e-2
 """Seconds by which the first call of a function may take longer than others: what it reads comes from memory,
 and so does its code. One that is no slower than that is called again before it is given up."""
 
+FAILURES = (MemoryError, TvmliteError, RuntimeError)
+"""What a candidate may fail of without harm; the last is what llvmlite says of IR it cannot parse."""
+
 UNWRITTEN = 0xA5
 """What the bytes of an output are before a run whose dtype has no NaN of equal bytes: hardly ever right."""
 
@@ -220,26 +223,33 @@ class Worker:
         return {"costs": list(timed.runs), "busy": timed.busy}
 
     def _compare(self, fields: dict[str, Any], texts: str) -> dict[str, Any]:
-        """Time several candidates in turns, so that what the machine does meanwhile meets all of them."""
-        task = self.tasks[fields["task"]]
-        functions = [
-            _function({**fields, "signature": signature}, text)
+        """Time several candidates in turns, so that what the machine does meanwhile meets all of them; those
+        that fail are told, and the others are timed without them."""
+        found = [
+            self._ready({**fields, "signature": signature}, text)
             for signature, text in zip(fields["signatures"], texts.split(fields["mark"]), strict=True)
         ]
+        functions = [one for one in found if not isinstance(one, dict)]
         runs: list[list[float]] = [[] for _ in functions]
-        for function in functions:
-            wrong, _ = _wrong(function, task, self.clock)
-            if wrong:
-                return {"error": "wrong answer", "message": wrong}
         once = [self._time(function, fields["task"], EVERY, repeat=1) for function in functions]
         rounds = fields["rounds"]
-        longest = max(first.median * first.number for first in once)
+        longest = max((first.median * first.number for first in once), default=math.inf)
         for _ in range(max(rounds, min(MOST_TURNS, int(rounds * fields["budget"] / longest)))):
             for function, first, costs in zip(functions, once, runs, strict=True):
                 number = first.number
                 timed = self._time(function, fields["task"], 2 + number, number=number, repeat=1, warm=False)
                 costs.extend(timed.runs)
-        return {"runs": runs}
+        taken = iter(runs)
+        return {"outcomes": [one if isinstance(one, dict) else {"costs": next(taken)} for one in found]}
+
+    def _ready(self, fields: dict[str, Any], ir_text: str) -> CompiledFunction | dict[str, Any]:
+        """A candidate whose answers are right, or what it failed of."""
+        try:
+            function = _function(fields, ir_text)
+            wrong, _ = _wrong(function, self.tasks[fields["task"]], self.clock)
+        except FAILURES as error:
+            return _failure(error)
+        return {"error": "wrong answer", "message": wrong} if wrong else function
 
     def _time(self, function: CompiledFunction, name: str, calls: int, **options: Any) -> timing.Timing:
         """Time ``function`` on the arrays of the task ``name``; the latest task has copies of cold ones.
@@ -333,6 +343,13 @@ def _array(
     return values.astype(dtypes.numpy_of(dtype))
 
 
+def _failure(error: Exception) -> dict[str, Any]:
+    """What to reply where a candidate, or what is made for it, fails of ``error``, one of ``FAILURES``."""
+    if isinstance(error, MemoryError):
+        return {"error": "memory", "message": "not enough memory"}
+    return {"error": "compile", "message": str(error)[:500]}
+
+
 def main() -> None:
     """Answer on what was standard output; anything candidates print goes to standard error. The arguments of
     the command are the processors to run on, if not all."""
@@ -348,12 +365,8 @@ def main() -> None:
             return
         try:
             reply = worker.answer(fields, payload)
-        except MemoryError:
-            reply = {"error": "memory", "message": "not enough memory"}
-        except TvmliteError as error:
-            reply = {"error": "compile", "message": str(error)}
-        except RuntimeError as error:  # what llvmlite says of IR it cannot parse
-            reply = {"error": "compile", "message": str(error)[:500]}
+        except FAILURES as error:
+            reply = _failure(error)
         frames.send(out, reply)
 
 
