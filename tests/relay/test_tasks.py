@@ -200,3 +200,14 @@ def test_weights_come_from_memory() -> None:
     """In a model they do; activations were just computed."""
     assert tasks.task_of(convolution(), TARGET).cold == (1,)
     assert tasks.task_of(group(BATCHED), TARGET).cold == ()
+
+
+def test_attention_of_more_combinations_than_can_be_numbered_is_a_task() -> None:
+    shape = "Tensor[(1, 20, 1500, 64), float32]"
+    text = f"def @main(%q: {shape}, %k: {shape}, %v: {shape}) {{ nn.attention(%q, %k, %v, 0f) }}"
+    task = tasks.task_of(group(text), Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5"))
+
+    space = task.config_space
+    assert 1 << 60 < len(space) < 1 << 63
+    assert all(space.index_of(one.settings) is not None for one in task.defaults)
+    task.instantiate(space.get(len(space) - 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -10,7 +11,16 @@ import pytest
 import tvmlite
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError
-from tvmlite.te.space import ConfigEntity, ConfigSpace, FallbackConfig, SplitChoice, get_config, using
+from tvmlite.te.space import (
+    ConfigEntity,
+    ConfigSpace,
+    FallbackConfig,
+    OptionChoice,
+    SplitChoice,
+    get_config,
+    using,
+)
+from tvmlite.te.space.config import MOST
 
 
 def space_of_three() -> ConfigSpace:
@@ -154,3 +164,43 @@ def test_without_a_configuration_there_are_defaults() -> None:
     assert get_config().is_fallback
     with using(ConfigEntity({})) as config:
         assert get_config() is config
+
+
+def test_what_equals_a_setting_becomes_it() -> None:
+    space = space_of_three()
+    found = space.own(ConfigEntity(space.get(7).settings | {"unroll": OptionChoice(16.0)}))
+
+    assert found is not None
+    assert found["unroll"] == OptionChoice(16)
+    assert isinstance(found["unroll"].val, int)
+    assert space.own(ConfigEntity({"unroll": OptionChoice(16)})) is None
+
+
+def test_a_space_that_cannot_be_numbered_is_thinned_where_there_is_most() -> None:
+    space = ConfigSpace()
+    space.define_knob("flag", [False, True])
+    for name in "abcdefgh":
+        space.define_split(name, 4096, num_outputs=4)
+    full = {name: list(choices) for name, choices in space.space_map.items()}
+    kept = {name: choices[len(choices) // 2 + 1] for name, choices in full.items() if name != "flag"}
+    space.space_map["few"] = full["few"] = [OptionChoice(n) for n in range(3)]
+    small = space_of_three()
+    small_before = small.dims
+
+    assert math.prod(space.dims) > MOST
+    space.thin(MOST, kept)
+    small.thin(36, {})
+
+    assert MOST // 2 < len(space) <= MOST
+    assert space.space_map["flag"] == full["flag"]
+    assert space.space_map["few"] == full["few"]
+    assert max(space.dims) < 1.2 * min(size for size in space.dims if size > 3)
+    for name, choices in space.space_map.items():
+        assert choices[0] == full[name][0]
+        assert choices == [one for one in full[name] if one in choices] or choices[-1] == kept[name]
+        assert len(set(choices)) == len(choices)
+        assert name not in kept or kept[name] in choices
+    last = space.get(len(space) - 1)
+    assert space.index_of(last.settings) == len(space) - 1
+    assert space.numbers(space.places(np.array([len(space) - 1]))).tolist() == [len(space) - 1]
+    assert small.dims == small_before

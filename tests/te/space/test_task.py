@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tvmlite import te
@@ -13,6 +14,7 @@ from tvmlite.te.space import (
     ConfigEntity,
     OptionChoice,
     RuleSpace,
+    SplitChoice,
     create,
     get_config,
     get_target,
@@ -102,3 +104,40 @@ def test_a_configuration_of_a_rule_that_is_not_there_is_an_error() -> None:
 
     with pytest.raises(ScheduleError, match="there is no rule 'magic' for schedules; there are hand"):
         schedules.apply("injective", [y], TARGET, ConfigEntity({RULE: OptionChoice("magic")}))
+
+
+@pytest.mark.parametrize("args", [(), (64, 8)])
+def test_more_or_fewer_arguments_than_a_template_has_are_an_error(args: tuple[int, ...]) -> None:
+    template("tests.doubled", doubled, rules=lambda n: ("first", "second"))
+
+    with pytest.raises(ScheduleError, match=rf"'tests.doubled': {len(args)} arguments given, expected \(n: "):
+        create("tests.doubled", args, TARGET)
+
+
+def tiled(n: int, loops: int) -> tuple[te.Schedule, list[te.Tensor]]:
+    """With so many knobs, most of which it does not use."""
+    x = te.placeholder((n,), name="x")
+    y = te.compute((n,), lambda i: x[i] * 2.0, name="y")
+    s = te.create_schedule(y.op)
+    cfg = get_config()
+    for loop in range(loops):
+        cfg.define_split(f"tile{loop}", n, num_outputs=4)
+        cfg.suggest(f"tile{loop}", SplitChoice((-1, 2, 4, 8)))
+    cfg["tile0"].apply(s, y, y.op.axis[0])
+    return s, [x, y]
+
+
+@pytest.mark.parametrize("rules", [(), ("one", "other")])
+def test_a_space_of_too_many_combinations_keeps_its_default(rules: tuple[str, ...]) -> None:
+    template("tests.tiled", tiled, rules=lambda n, loops: rules)
+
+    task = create("tests.tiled", (4096, 8), TARGET)
+
+    space = task.config_space
+    assert 1 << 60 < len(space) < 1 << 63
+    number = space.index_of(task.default.settings)
+    assert number is not None
+    assert space.get(number).settings == task.default.settings
+    numbers = space.sample(100, np.random.default_rng(1))
+    assert space.numbers(space.places(numbers)).tolist() == numbers.tolist()
+    task.instantiate(space.get(len(space) - 1))

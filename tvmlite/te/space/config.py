@@ -36,6 +36,9 @@ from tvmlite.te.space.choices import (
 )
 from tvmlite.te.tensor import IterVar
 
+MOST = (1 << 63) - 1
+"""So many combinations can be numbered, those of several rules one after another."""
+
 
 @dataclass(frozen=True)
 class VirtualAxis:
@@ -180,6 +183,30 @@ class ConfigSpace(Config):
             index += weight * choices.index(settings[name])
             weight *= len(choices)
         return index
+
+    def own(self, config: ConfigEntity) -> ConfigEntity | None:
+        """``config`` in this space's own settings; None if the space does not hold it. What comes from a file
+        may say 4.0 or true where the space says 4 or 1, which are equal, and no schedule splits by 4.0."""
+        number = self.index_of(config.settings)
+        return None if number is None else ConfigEntity(self.get(number).settings)
+
+    def thin(self, most: int, kept: Mapping[str, Choice]) -> None:
+        """Leave out settings of the knobs that have most, until there are at most so many combinations.
+
+        The settings that ``kept`` says stay. Of the others of a knob half are its first, which are the best
+        where there are better and worse, and half are spread over the rest.
+        """
+        sizes = self.dims
+        while math.prod(sizes) > most:
+            largest = max(reversed(range(len(sizes))), key=sizes.__getitem__)
+            sizes[largest] -= max(1, sizes[largest] // 8)
+        for (name, choices), size in zip(self.space_map.items(), sizes, strict=True):
+            first = size // 2
+            rest, left = choices[first:], size - first
+            thinned = choices[:first] + [rest[n * len(rest) // left] for n in range(left)]
+            if kept.get(name) in choices and kept[name] not in thinned:
+                thinned[-1] = kept[name]
+            self.space_map[name] = thinned
 
     def places(self, indices: np.ndarray) -> np.ndarray:
         """The place of each knob's setting, ``(len(indices), len(dims))``, for many numbers at once."""

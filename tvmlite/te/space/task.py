@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from tvmlite.core.target import Target
 from tvmlite.te.declare import placeholder
 from tvmlite.te.schedule import Schedule
 from tvmlite.te.space.choices import Choice, OptionChoice
-from tvmlite.te.space.config import Config, ConfigEntity, ConfigSpace, FallbackConfig, get_config, using
+from tvmlite.te.space.config import MOST, Config, ConfigEntity, ConfigSpace, FallbackConfig, get_config, using
 from tvmlite.te.space.rules import RULE, RuleSpace
 from tvmlite.te.tensor import Tensor
 from tvmlite.te.work import operations
@@ -150,19 +151,36 @@ class Task:
 def create(name: str, args: Sequence[Any], target: str | Target = "native") -> Task:
     """The task of the template ``name`` with ``args`` (numbers, words, tensors, and lists of them).
 
-    An unknown name is a ScheduleError.
+    An unknown name is a ScheduleError, and so are more or fewer arguments than the template has. Of a space
+    of more combinations than can be numbered a part is left (``ConfigSpace.thin``).
     """
     args, parsed = tuple(args), Target.parse(target)
-    rules = tuple(_RULES[name](*args)) if name in _RULES else ()  # an unknown name is told below
+    _require_arguments(name, args)
+    rules = tuple(_RULES[name](*args))
     if len(rules) > 1:
         spaces = {rule: _OfRule(rule) for rule in rules}
-        made = [_run(name, args, parsed, one) for one in spaces.values()]
+        made = [_collect(name, args, parsed, one, MOST // len(rules), rule) for rule, one in spaces.items()]
         (schedule, taken), space = made[0], RuleSpace(spaces)
     else:
         space = ConfigSpace()
-        schedule, taken = _run(name, args, parsed, space)
+        schedule, taken = _collect(name, args, parsed, space, MOST)
     flop = float(space.flop or operations(schedule.origins, {}))
     return Task(name, args, parsed, space, flop, _bytes_of(taken), tuple(_COLD[name](*args)))
+
+
+def _collect(
+    name: str, args: tuple[Any, ...], target: Target, space: ConfigSpace, most: int, rule: str | None = None
+) -> tuple[Schedule, list[Any]]:
+    """Run a schedule function, by that ``rule``, so that ``space`` gets its knobs; gives what it made. If they
+    have more than so many combinations a part is left, the default among them."""
+    made = _run(name, args, target, space)
+    if math.prod(space.dims) > most:
+        fallback = FallbackConfig()
+        if rule is not None:
+            fallback.settings[RULE] = OptionChoice(rule)
+        _run(name, args, target, fallback)
+        space.thin(most, fallback.settings)
+    return made
 
 
 class _OfRule(ConfigSpace):
@@ -186,7 +204,8 @@ def decode_args(fields: Sequence[Any]) -> list[Any]:
     return [_decode(one) for one in fields]
 
 
-def _run(name: str, args: tuple[Any, ...], target: Target, config: Config) -> tuple[Schedule, list[Any]]:
+def _require_arguments(name: str, args: tuple[Any, ...]) -> None:
+    """A ScheduleError if there is no template ``name``, or if it does not take so many arguments."""
     if name not in _TEMPLATES:
         known = ", ".join(sorted(_TEMPLATES)) or "none"
         raise ScheduleError(
@@ -194,6 +213,16 @@ def _run(name: str, args: tuple[Any, ...], target: Target, config: Config) -> tu
             Span.of_caller(),
             hint=f"@autotune.template({name!r}) above a schedule function registers it",
         )
+    expected = inspect.signature(_TEMPLATES[name])
+    try:
+        expected.bind(*args)
+    except TypeError as error:
+        raise ScheduleError(
+            f"template {name!r}: {len(args)} arguments given, expected {expected}: {error}", Span.of_caller()
+        ) from None
+
+
+def _run(name: str, args: tuple[Any, ...], target: Target, config: Config) -> tuple[Schedule, list[Any]]:
     token = _TARGET.set(target)
     try:
         with using(config):
