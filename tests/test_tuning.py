@@ -356,6 +356,7 @@ def good(module: Module, tmp_path_factory: pytest.TempPathFactory) -> list[dict[
         ({"config": {"tile": ["ot", "__import__('os').abort()"]}}, "a record has knobs that are not of this"),
         ({"config": {"rule": ["ot", "no such"]}}, "a record has knobs that are not of this"),
         ({"task": ["fused", ["__import__('os').abort()"]]}, "a record's task is none: "),
+        ({"task": ["fused", ["fn (%p0: Tensor[(1,), float32]) { %p0 }"]]}, "a record's task is none: "),
         ({"task": ["fused", []]}, "tasks of other kinds"),
         ({"threads": 63}, r"records were measured with 63 threads, here are \d+: skipped"),
         ({"threads": -1}, "lines are no records; line 1: threads is -1, expected 0 or more"),
@@ -374,6 +375,24 @@ def test_records_that_cannot_be_used_are_told(
     assert all(one.task.config is None for one in lib.kernels)
     assert lib.kernel_names == tvmlite.compile(module).kernel_names
     assert str(warned[0].message) in str(lib.report)
+
+
+def test_a_number_in_a_record_is_the_number_that_a_schedule_knows(
+    module: Module, good: list[dict[str, object]], tmp_path: Path
+) -> None:
+    lines = json.loads(json.dumps(good), parse_int=float)
+    for line, was in zip(lines, good, strict=True):
+        words = {name: word for name, (kind, word) in line["config"].items() if kind == "ot"}
+        line |= was | {"config": was["config"] | {name: ["ot", word] for name, word in words.items()}}
+    path, odd = tmp_path / "tune.jsonl", tmp_path / "odd.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in good))
+    odd.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    expected, lib = tvmlite.compile(module, records=path), tvmlite.compile(module, records=odd)
+
+    assert odd.read_text() != path.read_text()
+    assert [one.task.key for one in lib.kernels] == [one.task.key for one in expected.kernels]
+    assert any(one.task.config is not None for one in lib.kernels)
 
 
 @pytest.mark.usefixtures("threads")

@@ -17,6 +17,7 @@ from statistics import median
 
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.decision_records import DecisionRecord, latest
+from tvmlite.autotune.fields import shortened
 from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
@@ -27,7 +28,7 @@ from tvmlite.relay.kernels import operator_names
 from tvmlite.relay.lower import anchor
 from tvmlite.relay.types import TensorType
 from tvmlite.runtime.threads import num_threads
-from tvmlite.te.space import ConfigEntity, create
+from tvmlite.te.space import ConfigEntity
 
 TUNED, PREDICTED, DEFAULT, FIXED = "tuned", "cost model", "default", "fixed"
 """Where a schedule comes from: a record, the model of gains in the package, the template's own model of the
@@ -117,12 +118,12 @@ class Choices:
         winner = compared[0]
         if winner.config.settings == task.default.settings:
             return Choice(TUNED, None, 0.0, seconds=winner.cost)
-        if task.config_space.index_of(winner.config.settings) is None:
-            self.note(
-                f"a record has knobs that are not of this version's templates ({winner.config}): skipped"
-            )
+        config = task.config_space.own(winner.config)
+        if config is None:
+            knobs = shortened(str(winner.config))
+            self.note(f"a record has knobs that are not of this version's templates ({knobs}): skipped")
             return self._untuned(group, "its record is old")
-        return Choice(TUNED, winner.config, 0.0, seconds=winner.cost)
+        return Choice(TUNED, config, 0.0, seconds=winner.cost)
 
     def _untuned(self, group: Function, why: str) -> Choice:
         """What is predicted to be quicker than the default, or the default, which is expected to lose what it
@@ -154,9 +155,9 @@ class Choices:
         for block in self.comparisons.values():
             try:
                 group = tasks.group_of(block[0].task[1][0])
-                default = create(*block[0].task, self.target).default.settings
+                default = tasks.task_of(group, self.target).default.settings
             except TvmliteError as error:
-                self.note(f"a record's task is none: {error.message}: skipped")
+                self.note(f"a record's task is none: {shortened(error.message)}: skipped")
                 continue
             names, template, extents = operator_names(group), anchor(group).schedule, _extents(group)
             losses = [one.cost / block[0].cost - 1 for one in block if one.config.settings == default]
@@ -213,7 +214,7 @@ def _unusable(loaded: rec.Records, target: Target) -> list[str]:
     elsewhere = sorted({r.threads for r in everything} - {0, here})
     if elsewhere:
         count = sum(r.threads in elsewhere for r in everything)
-        told = ", ".join(map(str, elsewhere))
+        told = shortened(", ".join(map(str, elsewhere)))
         notes.append(f"{count} records were measured with {told} threads, here are {here}: skipped")
     others = sum(not tasks.is_of_group(r.task) for r in loaded)
     if others:

@@ -118,6 +118,15 @@ def proposed_first(tuner: Tuner) -> list[int]:
     return batch
 
 
+def test_numbers_that_are_no_extents_do_no_harm() -> None:
+    task = task_of(16, 16, 16)
+    config = task.config_space.get(3)
+    args = [(16, 16, 10**400), (16, "7" * 5000, 16), (16, 16, 10**17)]
+    odd = [rec.Record((task.name, one), str(task.target), config, (1.0,), verified=True) for one in args]
+
+    assert nearest.configurations(odd, task) == [3]
+
+
 def test_what_was_handed_over_is_measured_first_beside_what_the_model_likes() -> None:
     task = task_of(16, 16, 16)
     plain = autotune.XGBTuner(task, 3)

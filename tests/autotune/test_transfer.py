@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from tvmlite.autotune.build import Builder, Lowered
 from tvmlite.autotune.loop_features import NAMES, loop_features
 from tvmlite.autotune.measure import Candidate, Outcome
 from tvmlite.core.target import Target
+from tvmlite.te.space import ConfigEntity, OptionChoice
 
 pytest.importorskip("xgboost", reason="xgboost is of the extra tune")
 
@@ -103,6 +105,22 @@ def test_records_of_unknown_templates_and_other_machines_are_left_out(tmp_path: 
 
     assert transfer.experience(records, elsewhere) == []
     assert transfer.experience(unknown, Target.parse("native")) == []
+
+
+def test_records_that_do_not_fit_their_template_are_left_out(tmp_path: Path) -> None:
+    records = measured(tmp_path / "a.jsonl", 16, 16, 16)
+    target = Target.parse("native")
+    odd = ConfigEntity({**records[0].config.settings, "y": OptionChoice("x")})
+    strange = [replace(one, config=odd, costs=(1e-9,)) for one in records]
+    calls = ["matmul", ((),), (16, 16), (16, 16, "x"), (16, 16, -1), (["TENSOR", ["x"], "y"], 1, 1)]
+    uncalled = [replace(one, task=("tests.matmul", tuple(args))) for args in calls for one in records]
+    timeouts = [replace(one, error="timeout", costs=(1e-12,)) for one in records]
+
+    ((rows, scores),) = transfer.experience([*records, *strange, *uncalled], target, 10**6)
+    ((_, beside),) = transfer.experience([*records, *timeouts], target, 10**6)
+
+    assert (len(rows), scores.max()) == (40, 0)
+    assert beside.max() == 0
 
 
 def test_the_best_of_a_task_is_the_measure_of_its_others(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ TASKS = 3
 BEST = 4
 """So many of the quickest of each."""
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d{1,18}")
+"""No extent has more digits; a line of a file may."""
 
 
 def configurations(records: Iterable[Record], task: Task) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
@@ -12,9 +13,8 @@ from tvmlite.autotune.build import Builder, Lowered
 from tvmlite.autotune.loop_features import NAMES, WIDTH, loop_features
 from tvmlite.autotune.model import Prior, require
 from tvmlite.autotune.records import FINAL, Record
-from tvmlite.core.errors import TvmliteError
 from tvmlite.core.target import Target
-from tvmlite.te.space import Task, create, decode_args
+from tvmlite.te.space import ConfigEntity, Task, create, decode_args
 
 MOST = 512
 """Records that are learned from before a search: each is lowered again, in some 6 ms."""
@@ -133,16 +133,25 @@ def _experience(found: list[Record], target: Target, most: int) -> Experience:
     """Of records of one task; nothing if it is not known here."""
     rows: list[np.ndarray] = []
     scores: list[float] = []
-    task = _task(found[0], target)
-    if task is None:
+    known = _known(found[0], target)
+    if known is None:
         return np.zeros((0, WIDTH), np.float32), np.zeros(0, np.float32)
-    builder, best = Builder(task), min(record.cost for record in found)
+    task, default = known
+    quickest = sorted((record for record in found if record.ok), key=lambda record: record.cost)
+    best = next((one.cost for one in quickest if _config(one, task, default) is not None), math.inf)
+    builder = Builder(task)
     for record in _evenly(found, most):
-        lowered = builder.lowered(record.config)
+        config = _config(record, task, default)
+        lowered = None if config is None else builder.lowered(config)
         if isinstance(lowered, Lowered):
             rows.append(loop_features(lowered.function, target, task.flop))
             scores.append(max(float(np.log2(best / record.cost)), SLOWEST) if record.ok else SLOWEST)
     return np.array(rows, np.float32).reshape(-1, WIDTH), np.array(scores, np.float32)
+
+
+def _config(record: Record, task: Task, default: ConfigEntity) -> ConfigEntity | None:
+    """The configuration of ``record`` as ``task`` has it; None if it has none such, as of another version."""
+    return default if record.config.settings == default.settings else task.config_space.own(record.config)
 
 
 def _evenly(found: list[Record], count: int) -> list[Record]:
@@ -151,9 +160,11 @@ def _evenly(found: list[Record], count: int) -> list[Record]:
     return [found[n] for n in np.linspace(0, len(found) - 1, count).round().astype(int)]
 
 
-def _task(record: Record, target: Target) -> Task | None:
-    """The task of ``record``; None if its template is not known here, or makes another of it now."""
+def _known(record: Record, target: Target) -> tuple[Task, ConfigEntity] | None:
+    """The task of ``record`` and its default; None if its template is not known here, or takes other
+    arguments now."""
     try:
-        return create(record.task[0], decode_args(record.task[1]), target)
-    except TvmliteError:
+        task = create(record.task[0], decode_args(record.task[1]), target)
+        return task, task.default
+    except Exception:  # a user's template given what it was not written for may end in any
         return None

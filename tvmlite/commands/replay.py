@@ -36,9 +36,11 @@ def main(options: argparse.Namespace) -> int:
     record = Record.from_json(_line(options.line))
     target = Target.parse(options.target or record.target)
     task = create(record.task[0], record.task[1], target)
-    config, default = record.config, task.default
-    if config.settings != default.settings and task.config_space.index_of(config.settings) is None:
-        raise InputError(f"the record's configuration ({config}) is not of the space of {task.name}")
+    default = task.default
+    is_default = record.config.settings == default.settings
+    config = default if is_default else task.config_space.own(record.config)
+    if config is None:
+        raise InputError(f"the record's configuration ({record.config}) is not of the space of {task.name}")
     if options.form is not None:
         schedule, args = task.instantiate(config)
         print(build_function(schedule, args, target).source(options.form))

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
 from tvmlite.relay import op as operators
@@ -55,10 +56,13 @@ def group_outputs(group: Function) -> tuple[Tensor, ...]:
 
 
 def anchor(group: Function) -> operators.Operator:
-    """The operator that decides the group's schedule: the least willing to fuse, the last of those."""
+    """The operator that decides the group's schedule: the least willing to fuse, the last of those. An
+    UnsupportedError if the group calls none."""
     rows = [
         operators.get(n.op) for n in postorder(group.body) if isinstance(n, Call) and isinstance(n.op, str)
     ]
+    if not rows:
+        raise UnsupportedError("a fused group that calls no operator has nothing to schedule", group.span)
     best = max(rows, key=lambda row: row.fuse)
     return [row for row in rows if row.fuse == best.fuse][-1]
 

@@ -171,8 +171,8 @@ def create(name: str, args: Sequence[Any], target: str | Target = "native") -> T
 def _collect(
     name: str, args: tuple[Any, ...], target: Target, space: ConfigSpace, most: int, rule: str | None = None
 ) -> tuple[Schedule, list[Any]]:
-    """Run a schedule function, by that ``rule``, so that ``space`` gets its knobs; gives what it made. If they
-    have more than so many combinations a part is left, the default among them."""
+    """Run a schedule function, by that ``rule``, so that ``space`` gets its knobs; gives what it made. Of
+    more than so many combinations a part is left, the default among them."""
     made = _run(name, args, target, space)
     if math.prod(space.dims) > most:
         fallback = FallbackConfig()
