@@ -25,9 +25,11 @@ from tvmlite import runtime
 from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
 from tvmlite.core.errors import ExecutionError, InputError
+from tvmlite.relay import tasks
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Module
 from tvmlite.runtime.profile import Profile
+from tvmlite.te.space import Task
 from tvmlite.tuning import TuningInterrupted
 
 tune = functools.partial(tvmlite.tune, decisions=False)
@@ -375,6 +377,29 @@ def test_records_that_cannot_be_used_are_told(
     assert all(one.task.config is None for one in lib.kernels)
     assert lib.kernel_names == tvmlite.compile(module).kernel_names
     assert str(warned[0].message) in str(lib.report)
+
+
+def test_of_a_comparison_whose_default_is_lost_nothing_is_taken(
+    module: Module, good: list[dict[str, object]], tmp_path: Path
+) -> None:
+    """Where the default had won, its line came first, and the next is of what lost."""
+    default = {key: task.default.to_json_dict() for key, task in _tasks_of(module).items()}
+    path = tmp_path / "tune.jsonl"
+    kept = [line for line in good if line["config"] != default.get(json.dumps(line["task"]))]
+    path.write_text("".join(json.dumps(line) + "\n" for line in kept))
+
+    with pytest.warns(UserWarning, match="a comparison lacks the default's record, which may have won: skip"):
+        lib = tvmlite.compile(module, records=path)
+
+    assert len(kept) < len(good)
+    assert all(one.task.config is None for one in lib.kernels)
+
+
+def _tasks_of(module: Module) -> dict[str, Task]:
+    """The tasks of the kernels of ``module``, by their keys."""
+    lib = tvmlite.compile(module)
+    groups = [one.task.group for one in lib.kernels if not tasks.why_no_task(one.task.group)]
+    return {task.key: task for task in (tasks.task_of(group, lib.target) for group in groups)}
 
 
 def test_a_number_in_a_record_is_the_number_that_a_schedule_knows(

@@ -123,6 +123,9 @@ class Choices:
             knobs = shortened(str(winner.config))
             self.note(f"a record has knobs that are not of this version's templates ({knobs}): skipped")
             return self._untuned(group, "its record is old")
+        if rec.winner(compared, task.default) is None:
+            self.note("a comparison lacks the default's record, which may have won: skipped")
+            return self._untuned(group, "its comparison is damaged")
         return Choice(TUNED, config, 0.0, seconds=winner.cost)
 
     def _untuned(self, group: Function, why: str) -> Choice:

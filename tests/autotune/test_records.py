@@ -150,3 +150,24 @@ def test_where_a_configuration_comes_again_another_comparison_begins() -> None:
 def test_what_tells_no_error_ran_and_was_right(change: dict[str, object]) -> None:
     with pytest.raises(ParseError, match="it tells no error, and yet no costs"):
         rec.Record.from_json(json.dumps(json.loads(record().to_json()) | change))
+
+
+def test_what_was_made_at_another_time_or_after_other_trials_is_another_comparison() -> None:
+    default, first, second = (record(1.0, unroll=n, origin="final") for n in (0, 4, 8))
+    key = first.task_key
+    later = [replace(one, time=60.0) for one in (second, default, first)]
+    further = [replace(one, trial=7) for one in (second, default)]
+    apart = [replace(one, time=n / 100) for n, one in enumerate((second, default, first))]
+
+    assert rec.comparisons([first, default, *later]) == {key: later}
+    assert rec.comparisons([first, *further]) == {key: further}
+    assert rec.comparisons(apart) == {key: apart}
+
+
+def test_a_winner_counts_beside_the_default_alone() -> None:
+    default, first, second = (record(1.0, unroll=n, origin="final") for n in (0, 4, 8))
+
+    assert rec.winner([first, default, second], default.config) is first
+    assert rec.winner([default, first], default.config) is default
+    assert rec.winner([first, second], default.config) is None
+    assert rec.winner([], default.config) is None

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Protocol
 
@@ -219,6 +219,7 @@ class Search:
                 _record(self, config, outcome, self.tuner.builder.trace(config), FINAL, trial)
                 for (config, _), outcome in zip(built, outcomes, strict=True)
             ]
+            records = [replace(record, time=records[0].time) for record in records]  # by it they are together
         return _winner_first(records, self.default), is_new
 
     def _is_mine(self, record: Record) -> bool:

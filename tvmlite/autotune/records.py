@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,9 @@ ERRORS = ("", "schedule", "compile", "timeout", "crash", "memory", "wrong answer
 
 FINAL = "final"
 """The origin of records of candidates timed in turns: those can be compared, times of trials hardly."""
+
+TOGETHER = 0.5
+"""Seconds between two records of a comparison at most; a comparison takes longer."""
 
 
 @dataclass(frozen=True)
@@ -264,21 +267,37 @@ def best(records: Iterable[Record], target: Target) -> dict[str, Record]:
 def comparisons(records: Iterable[Record]) -> dict[str, list[Record]]:
     """The last comparison of each task, by ``task_key``: its records, the winner's first.
 
-    A comparison is what stands together; where a configuration comes a second time, another one begins.
+    A comparison is what stands together and was made at one time, in the same run after as many trials; where
+    a configuration comes a second time, another one begins.
     """
     found: dict[str, list[Record]] = {}
-    last = ""
+    block: list[Record] = []
     for record in records:
         if record.origin != FINAL:
-            last = ""
-            continue
-        block = found.get(record.task_key, [])
-        if record.task_key == last and all(record.config.settings != one.config.settings for one in block):
+            block = []
+        elif block and _are_together(block[-1], record) and not is_among(record.config, block):
             block.append(record)
         else:
-            found[record.task_key] = [record]
-        last = record.task_key
+            block = found[record.task_key] = [record]
     return found
+
+
+def winner(block: Sequence[Record], default: ConfigEntity) -> Record | None:
+    """The record of a comparison that won beside ``default``; None if that is not among them: where a line of
+    a file is damaged, what stands first may have lost."""
+    return block[0] if is_among(default, block) else None
+
+
+def is_among(config: ConfigEntity, records: Iterable[Record]) -> bool:
+    """Whether one of ``records`` is of ``config``."""
+    return any(record.config.settings == config.settings for record in records)
+
+
+def _are_together(one: Record, next_one: Record) -> bool:
+    """Whether two records, one after the other, are of one comparison: those made before all of one had one
+    time differ by a little."""
+    is_same_run = (one.task, one.seed, one.trial) == (next_one.task, next_one.seed, next_one.trial)
+    return is_same_run and abs(one.time - next_one.time) < TOGETHER
 
 
 def _lines(file: Any) -> Iterator[bytes]:
