@@ -23,7 +23,7 @@ from tvmlite.autotune.measure import Candidate, Outcome, ReferenceFailed, Unbuil
 from tvmlite.autotune.tune import seconds_of
 from tvmlite.autotune.tuners import RandomTuner
 from tvmlite.core.errors import ExecutionError, InputError, ScheduleError
-from tvmlite.te.space import ConfigEntity, Task, decode_args, encode_args
+from tvmlite.te.space import ConfigEntity, OptionChoice, Task, decode_args, encode_args
 
 Template = Callable[[int, int, int], tuple[te.Schedule, list[te.Tensor]]]
 
@@ -437,3 +437,62 @@ def test_what_failed_is_told_by_cause(task: Task) -> None:
     tuned = autotune.tune(task, trials=16, runner=Fickle(), tuner="random")[0]
 
     assert str(tuned).endswith(" of the default, 16 trials (4 timeout)")
+
+
+def test_what_a_file_holds_that_is_of_no_use_is_told_once(task: Task, tmp_path: Path) -> None:
+    path, other = tmp_path / "tune.jsonl", tmp_path / "other.jsonl"
+    first = autotune.tune(task, trials=4, runner=MadeUpMachine(), tuner="random")[0].best
+    assert first is not None
+    rec.append(path, [replace(first, target="llvm -mcpu=other"), replace(first, code="0.0.1")])
+    path.write_text(path.read_text() + "damaged\n")
+    rec.append(other, [replace(first, code="0.0.2")])
+
+    with pytest.warns(UserWarning, match="1 records are of") as warned:
+        autotune.tune(task, path, trials=4, runner=MadeUpMachine(), tuner="random", learn_from=other)
+
+    assert [str(one.message).partition(": ")[0] for one in warned] == [str(path), str(other)]
+    assert "1 lines are no records; line 3: not JSON" in str(warned[0].message)
+    assert "1 records are of another machine, the first 'llvm -mcpu=other'" in str(warned[0].message)
+    assert "1 records are of another version, the first '0.0.1'" in str(warned[0].message)
+    assert warned[0].filename == __file__
+
+
+def test_the_records_of_a_comparison_have_one_time(task: Task, tmp_path: Path) -> None:
+    path = tmp_path / "tune.jsonl"
+    autotune.tune(task, path, trials=12, runner=MadeUpMachine(), tuner="random")
+
+    finals = [one for one in rec.load(path) if one.origin == rec.FINAL]
+
+    assert len(finals) > 1
+    assert len({one.time for one in finals}) == 1
+
+
+def never_schedules(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
+    """A template whose default is none of its configurations, and of which nothing can be built."""
+    x = te.placeholder((n,), name="x")
+    y = te.compute((n,), lambda i: x[i] * 2.0, name="y")
+    s = te.create_schedule(y.op)
+    cfg = autotune.get_config()
+    cfg.define_knob("factor", [1, 2])
+    cfg.suggest("factor", OptionChoice(3))
+    if isinstance(cfg, ConfigEntity):
+        raise ScheduleError("as it is made")
+    return s, [x, y]
+
+
+@pytest.mark.parametrize("tuner", ["random", "xgboost", "grid", "genetic"])
+def test_where_nothing_can_be_built_the_first_cause_is_told(tuner: str) -> None:
+    autotune.template("tests.never", never_schedules)
+    task = autotune.create("tests.never", (64,))
+
+    with pytest.raises(ExecutionError, match=r"measured for tests\.never: .*as it is made"):
+        autotune.tune(task, trials=4, runner=MadeUpMachine(), tuner=tuner)
+
+
+def test_where_nothing_is_proposed_the_cause_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    autotune.template("tests.never", never_schedules)
+    task = autotune.create("tests.never", (64,))
+    monkeypatch.setattr(RandomTuner, "propose", lambda self, count: [])
+
+    with pytest.raises(ExecutionError, match=r"never: 1 schedule; the first: schedule: as it is made"):
+        autotune.tune(task, trials=4, runner=MadeUpMachine(), tuner="random")

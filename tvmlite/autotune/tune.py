@@ -15,11 +15,12 @@ from pathlib import Path
 from tvmlite.autotune import callback, engine, model, nearest, transfer
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.learner import TUNERS, XGBTuner
-from tvmlite.autotune.measure import LocalRunner, Runner
+from tvmlite.autotune.measure import LocalRunner, Outcome, Runner
 from tvmlite.autotune.scheduler import Scheduler
 from tvmlite.autotune.tuners import Tuner
 from tvmlite.autotune.watch import label_of
 from tvmlite.core.errors import ExecutionError, InputError
+from tvmlite.core.target import Target
 from tvmlite.te.space import ConfigEntity, Task, rule_of
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -112,9 +113,10 @@ def tune(
         raise InputError("tune: give either trials= or budget=")
     seconds = None if budget is None else seconds_of(budget)
     started = time.monotonic()
-    earlier = rec.load(records).records if records is not None and os.path.exists(records) else ()
+    target = tasks[0].target
+    earlier = _loaded(records, target) if records is not None and os.path.exists(records) else ()
     if isinstance(learn_from, (str, Path)):
-        learn_from = rec.load(learn_from).records
+        learn_from = _loaded(learn_from, target)
     listeners = [*callbacks, *([] if records is None else [callback.log_to_file(records)])]
     machine = runner or LocalRunner()
     known = [r for r in (*earlier, *learn_from) if r.threads in (0, machine.threads)]
@@ -140,13 +142,23 @@ def tune(
             machine.close()
 
 
+def _loaded(path: str | Path, target: Target) -> tuple[rec.Record, ...]:
+    """The records in the file at ``path``; what of them is of no use here is told by a warning."""
+    loaded = rec.load(path)
+    notes = rec.unusable(loaded, target)
+    if notes:
+        warnings.warn(f"{path}: {'; '.join(notes)}", stacklevel=3)
+    return loaded.records
+
+
 def _in_force(
     tasks: Sequence[Task], records: Sequence[rec.Record], threads: int
 ) -> list[ConfigEntity | None]:
     """What the last comparison of each task in ``records`` found best."""
     current = rec.current(records, tasks[0].target, threads)
-    winners = {key: block[0].config for key, block in rec.comparisons(current).items()}
-    return [winners.get(task.key) for task in tasks]
+    compared = rec.comparisons(current)
+    winners = [rec.winner(compared.get(task.key, ()), task.default) for task in tasks]
+    return [None if one is None else one.config for one in winners]
 
 
 def _search(
@@ -224,7 +236,12 @@ def _require_one(searches: Sequence[engine.Search]) -> None:
     """An ExecutionError with the first cause if nothing could be measured."""
     if any(search.progress.best is not None for search in searches):
         return
-    first = next(search.progress for search in searches if search.progress.first_failure)
+    first = next((s.progress for s in searches if s.progress.first_failure), None)
+    if first is None:  # nothing was proposed at all
+        first = searches[0].progress
+        made = searches[0].tuner.builder.built(searches[0].default)
+        if isinstance(made, Outcome):
+            first.fail(made.error, made.message)
     raise ExecutionError(f"tune: nothing could be measured for {first.task.name}: {_failures(first)}")
 
 
@@ -265,4 +282,4 @@ def _failed(progress: engine.Progress) -> str:
 
 def _failures(progress: engine.Progress) -> str:
     counts = ", ".join(f"{count} {kind}" for kind, count in progress.failures.items()) or "no trial"
-    return f"{counts}; the first: {progress.first_failure}"
+    return f"{counts}; the first: {progress.first_failure}" if progress.first_failure else counts
