@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 from tvmlite.autotune.measure.cold import (
     CACHES,
     EVERYTHING,
+    LARGE,
     LEAST_COLD,
     PAGE,
     Footprint,
@@ -29,6 +33,29 @@ def test_cold_arrays_and_their_copies_fill_more_than_the_caches() -> None:
     assert all(one[0] is small for one in others)
     assert all(one[1] is not large for one in others)
     np.testing.assert_array_equal(others[14][1], large)
+
+
+PAGES = """
+import numpy as np, re, sys
+for size in map(int, sys.argv[1:]):
+    array = np.empty(size, np.uint8)
+    where, flags = array.ctypes.data + size // 2, ""
+    for line in open("/proc/self/smaps"):
+        if bounds := re.match("([0-9a-f]+)-([0-9a-f]+) ", line):
+            inside = int(bounds[1], 16) <= where < int(bounds[2], 16)
+        elif inside and line.startswith("VmFlags:"):
+            flags = line
+    print("hg" in flags.split())
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/sys/kernel/mm/transparent_hugepage"), reason="no large pages")
+def test_numpy_asks_for_large_pages_from_the_size_on_that_is_told() -> None:
+    command = [sys.executable, "-c", PAGES, str(LARGE), str(LARGE - 1)]
+
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert found.split() == ["True", "False"]
 
 
 def test_what_is_not_cold_or_comes_in_at_once_is_not_copied() -> None:

@@ -16,8 +16,8 @@ CACHES = 64 << 20
 LEAST_COLD = 64 << 10
 """Bytes of an array that is worth a copy: smaller ones come in at once."""
 
-LARGE = 8 << 20
-"""Bytes of memory for which numpy asks for large pages."""
+LARGE = 4 << 20
+"""Bytes of memory for which, or for more, numpy asks for large pages."""
 
 PAGE = 2 << 20
 """Bytes of one."""
