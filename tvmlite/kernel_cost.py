@@ -66,6 +66,6 @@ class KernelCost:
         self.runner.prepare(task.key, candidate, 0)
         try:
             outcome = self.runner.measure(task.key, candidate)
-        except ReferenceFailed:  # the reference is the kernel itself: it crashed, or never ended
-            return "for an error (it crashed, or never ended)"
+        except ReferenceFailed as failed:  # the reference is the kernel itself
+            return f"for an error ({failed.error})"
         return timing.median(sorted(outcome.costs)) if outcome.costs else f"for an error ({outcome.error})"

@@ -71,7 +71,7 @@ class KnowsOneTask(MadeUpMachine):
 
     def measure(self, task: str, candidate: Candidate) -> Outcome:
         if task != self.known:
-            raise ReferenceFailed(f"task {task}: timeout: not ended after 120 s")
+            raise ReferenceFailed(task, "timeout", "not ended after 120 s")
         return super().measure(task, candidate)
 
 
@@ -94,6 +94,27 @@ def test_no_task_of_which_anything_can_be_checked_is_an_error(task: Task, other_
     machine = KnowsOneTask(other_task)
     with pytest.raises(ExecutionError, match=r"nothing could be measured.*1 reference; the first: reference"):
         autotune.tune(task, trials=24, runner=machine)
+
+
+def test_a_ctrl_c_ends_what_is_measured(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless(MadeUpMachine):
+        def measure(self, task: str, candidate: Candidate) -> Outcome:
+            ended.append(interrupted.wait(60))
+            return super().measure(task, candidate)
+
+        def interrupt(self) -> None:
+            interrupted.set()
+
+    def stop(tuner: RandomTuner, count: int) -> list[int]:
+        raise KeyboardInterrupt
+
+    interrupted, ended = threading.Event(), []
+    monkeypatch.setattr(RandomTuner, "propose", stop)
+
+    with pytest.raises(KeyboardInterrupt):
+        autotune.tune(task, trials=12, runner=Endless(), tuner="random")
+
+    assert ended == [True]
 
 
 def test_what_was_measured_with_other_threads_is_measured_again(task: Task, tmp_path: Path) -> None:
@@ -238,7 +259,7 @@ class NoReference(MadeUpMachine):
     """What is right cannot be found out a second time."""
 
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
-        raise ReferenceFailed(f"task {task}: timeout: not ended after 120 s")
+        raise ReferenceFailed(task, "timeout", "not ended after 120 s")
 
 
 @pytest.mark.parametrize("machine", [NoComparison, NoReference])

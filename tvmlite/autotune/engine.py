@@ -17,6 +17,7 @@ from tvmlite.autotune.measure import (
     BuildingRunner,
     Candidate,
     Crew,
+    InterruptibleRunner,
     Outcome,
     ReferenceFailed,
     Runner,
@@ -166,8 +167,17 @@ class Search:
         """One batch of at most ``most`` trials: proposed, built, measured, learned from.
 
         Every new record has been handed to ``callbacks`` when it is over, or when it is interrupted. A task
-        of which nothing can be checked is over, and others go on.
+        of which nothing can be checked is over, and others go on. After a Ctrl-C nobody waits for what is
+        measured.
         """
+        try:
+            self._step(most, measuring, callbacks)
+        except BaseException:
+            if isinstance(self.runner, InterruptibleRunner):
+                self.runner.interrupt()
+            raise
+
+    def _step(self, most: int, measuring: ThreadPoolExecutor, callbacks: Sequence[Callback]) -> None:
         progress = self.progress
         count = min(self.tuner.batch, most, progress.total - progress.trials)
         batch = _Batch(self, measuring)

@@ -138,13 +138,17 @@ def _half_bits(number: float, dtype: str) -> int:
         return int(np.asarray(number, dtypes.numpy_of(dtype)).view(np.uint16))
 
 
+class BeyondMemory(InputError):
+    """More memory is asked for than the machine has."""
+
+
 def check_memory(function: str, wanted: Sequence[tuple[str, int]]) -> None:
-    """An InputError if what is ``wanted``, (for what, bytes), is more than this machine has."""
+    """BeyondMemory if what is ``wanted``, (for what, bytes), is more than this machine has."""
     total = sum(count for _, count in wanted)
     most = _physical_memory()
     if total > most:
         parts = ", ".join(f"{count:,} for {what}" for what, count in wanted if count)
-        raise InputError(f"{function}: needs {total:,} bytes ({parts}), this machine has {most:,}")
+        raise BeyondMemory(f"{function}: needs {total:,} bytes ({parts}), this machine has {most:,}")
 
 
 def _physical_memory() -> int:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pickle
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
+from subprocess import PIPE
+from typing import Any
 
 import pytest
 from made_up_tuning import small_matmul
@@ -33,7 +41,7 @@ def candidate(task: Task, number: int = 0) -> Candidate:
 def with_body(right: Candidate, body: str) -> Candidate:
     """``right`` with other instructions: LLVM IR by hand."""
     head = next(line for line in right.ir_text.splitlines() if line.startswith("define"))
-    return replace(right, ir_text=f"{head}\n{body}\n}}\ndeclare void @abort()\n")
+    return replace(right, ir_text=f"{head}\n{body}\n}}\ndeclare void @abort()\ndeclare i32 @close(i32)\n")
 
 
 def test_a_right_answer_is_timed(task: Task, runner: LocalRunner) -> None:
@@ -46,18 +54,19 @@ def test_a_right_answer_is_timed(task: Task, runner: LocalRunner) -> None:
     assert all(0 < cost < 1 for cost in outcome.costs)
 
 
-def test_candidates_that_need_more_memory_than_the_first_are_compared(runner: LocalRunner) -> None:
-    def reversed_rows() -> tuple[te.Schedule, list[te.Tensor]]:
-        x = te.placeholder((64, 8192), name="x")
-        twice = te.compute((64, 8192), lambda i, j: x[i, j] * 2.0, name="twice")
-        back = te.compute((64, 8192), lambda i, j: twice[i, 8191 - j], name="back")
-        s = te.create_schedule(back.op)
-        cfg = autotune.get_config()
-        cfg.define_knob("stored", [False, True])
-        if not cfg["stored"].val:
-            s[twice].compute_inline()
-        return s, [x, back]
+def reversed_rows() -> tuple[te.Schedule, list[te.Tensor]]:
+    x = te.placeholder((64, 8192), name="x")
+    twice = te.compute((64, 8192), lambda i, j: x[i, j] * 2.0, name="twice")
+    back = te.compute((64, 8192), lambda i, j: twice[i, 8191 - j], name="back")
+    s = te.create_schedule(back.op)
+    cfg = autotune.get_config()
+    cfg.define_knob("stored", [False, True])
+    if not cfg["stored"].val:
+        s[twice].compute_inline()
+    return s, [x, back]
 
+
+def test_candidates_that_need_more_memory_than_the_first_are_compared(runner: LocalRunner) -> None:
     template("rows turned round", reversed_rows)
     task = create("rows turned round", ())
     runner.prepare(task.key, reference(task), 0)
@@ -86,6 +95,65 @@ def test_a_candidate_whose_threads_need_memory_of_their_own_is_timed(runner: Loc
     assert runner.measure(task.key, candidate(task)).error == ""
 
 
+ENDLESS = "  br label %again\nagain:\n  br label %again"
+CLOSE_ALL = "\n".join(f"  %c{n} = call i32 @close(i32 {n})" for n in range(3, 64))
+
+PARENT = """
+import pickle, sys
+from tvmlite.autotune.measure import LocalRunner
+right, endless = pickle.load(sys.stdin.buffer)
+runner = LocalRunner(budget=0.002, timeout=30)
+runner.prepare("task", right, 0)
+assert not runner.measure("task", right).error
+print(runner._process.pid, flush=True)
+runner.timeout = 0.5
+runner.measure("task", endless)
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="where processes are looked for")
+def test_an_endless_candidate_ends_though_the_tuner_was_killed(task: Task) -> None:
+    right = candidate(task)
+    endless = with_body(right, ENDLESS)
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdin=PIPE, stdout=PIPE) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        pickle.dump((right, endless), parent.stdin)
+        parent.stdin.close()
+        worker = int(parent.stdout.readline())
+        time.sleep(0.1)
+        parent.kill()
+        end = time.monotonic() + 30
+        while is_alive(worker) and time.monotonic() < end:
+            time.sleep(0.1)
+
+    assert not is_alive(worker)
+
+
+def is_alive(process: int) -> bool:
+    """Whether it runs: one that nobody has asked about is still there when it has ended."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def test_who_waits_for_a_candidate_is_freed_by_another_thread(task: Task) -> None:
+    right = candidate(task)
+    endless = with_body(right, ENDLESS)
+    with LocalRunner(budget=0.002, timeout=100) as machine, ThreadPoolExecutor(1) as measuring:
+        machine.interrupt()  # nothing is measured
+        machine.prepare(task.key, reference(task), 0)
+        machine.measure(task.key, right)
+        waiting = measuring.submit(machine.measure, task.key, endless)
+        time.sleep(0.1)
+        machine.interrupt()
+
+        assert waiting.result(50).costs == ()
+        assert machine.measure(task.key, right).error == ""
+
+
 @pytest.mark.parametrize(
     ("body", "error", "message"),
     [
@@ -95,6 +163,7 @@ def test_a_candidate_whose_threads_need_memory_of_their_own_is_timed(runner: Loc
         ("  store i32 0, ptr null\n  ret i32 0", "crash", "signal"),
         ("  nonsense", "compile", "nonsense"),
         ("  ret i32 1", "compile", ""),
+        (f"{CLOSE_ALL}\n{ENDLESS}", "crash", "the process closed its pipe and went on"),
     ],
 )
 def test_a_candidate_that_fails_is_told_and_the_next_one_runs(
@@ -111,6 +180,66 @@ def test_a_candidate_that_fails_is_told_and_the_next_one_runs(
     assert message in outcome.message
     assert outcome.costs == ()
     assert runner.measure(task.key, right).error == ""
+
+
+PHYSICAL = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize("size", [1 << 50, PHYSICAL * 97 // 100], ids=["no machine has", "others need"])
+def test_a_candidate_that_needs_more_memory_than_there_is_is_told(runner: LocalRunner, size: int) -> None:
+    template("rows turned round", reversed_rows)
+    task = create("rows turned round", ())
+    runner.prepare(task.key, reference(task), 0)
+    right, stored = candidate(task, 0), candidate(task, 1)
+    large = replace(stored, signature=json.dumps(json.loads(stored.signature) | {"workspace": size}))
+
+    outcomes = [runner.measure(task.key, large), *runner.compare(task.key, [right, large])]
+
+    assert [one.error for one in outcomes] == ["memory", "", "memory"]
+    assert outcomes[0].message == f"main: no memory for a workspace of {size:,} bytes"
+    assert runner.measure(task.key, right).error == ""
+
+
+def test_a_process_that_the_system_killed_had_no_memory(
+    task: Task, runner: LocalRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner.prepare(task.key, reference(task), 0)
+    right = candidate(task)
+    kills = with_body(right, "  %p = call i32 @getpid()\n  call i32 @kill(i32 %p, i32 9)\n  ret i32 0")
+    kills = replace(kills, ir_text=kills.ir_text + "declare i32 @getpid()\ndeclare i32 @kill(i32, i32)\n")
+
+    outcome = runner.measure(task.key, kills)
+
+    assert (outcome.error, outcome.message) == ("memory", "the process ended with signal 9")
+    assert runner.measure(task.key, right).error == ""
+
+
+def test_what_has_no_memory_beside_other_tasks_is_asked_of_a_worker_without_them(
+    task: Task, other_task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: set[str] = set()
+
+    def request(self: LocalRunner, target: Target, fields: dict[str, Any], *_: object) -> dict[str, Any]:
+        if held - {fields["task"]}:
+            return {"error": "memory", "message": "not enough memory"}
+        held.add(fields["task"])
+        return {"costs": [1.0], "busy": 0.0}
+
+    monkeypatch.setattr(LocalRunner, "_request", request)
+    machine = LocalRunner()
+    for one in (task, other_task):
+        machine.prepare(one.key, reference(one), 0)
+    close = machine.close
+
+    def close_and_forget() -> None:
+        held.clear()
+        close()
+
+    monkeypatch.setattr(machine, "close", close_and_forget)
+
+    outcomes = [machine.measure(one.key, candidate(one)) for one in (task, other_task, task)]
+
+    assert [one.error for one in outcomes] == ["", "", ""]
 
 
 def test_a_candidate_that_writes_into_its_input_spoils_no_other(task: Task, runner: LocalRunner) -> None:

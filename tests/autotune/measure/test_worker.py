@@ -8,9 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tvmlite.autotune.measure.worker import _Answer, _array, _plain, _Task, _values, _wrong
+from tvmlite.autotune.measure.worker import _Answer, _array, _failure, _plain, _Task, _values, _wrong
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import Parameter, Signature
+from tvmlite.core.errors import ExecutionError
+from tvmlite.runtime.arguments import BeyondMemory
 
 SEED = 3
 
@@ -109,6 +111,16 @@ def test_what_an_earlier_candidate_wrote_into_an_input_is_no_later_ones_fault() 
         True,
     ]
     np.testing.assert_array_equal(task.arrays[0], x)
+
+
+def test_what_fails_for_want_of_memory_is_told_apart() -> None:
+    caused = ExecutionError("no memory for a workspace")
+    caused.__cause__ = MemoryError()
+    lacking = [MemoryError(), BeyondMemory("needs 5,000,000,000,000 bytes"), caused]
+
+    assert [_failure(error)["error"] for error in lacking] == ["memory"] * 3
+    assert [_failure(error)["message"] for error in lacking[::2]] == ["not enough memory", caused.message]
+    assert _failure(ExecutionError("stopped with code 1"))["error"] == "compile"
 
 
 def test_an_answer_that_is_right_only_the_second_time_is_wrong() -> None:

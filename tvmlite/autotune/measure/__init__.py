@@ -5,6 +5,7 @@ from tvmlite.autotune.measure.crew import Crew, processors_of
 from tvmlite.autotune.measure.runner import (
     BuildingRunner,
     Candidate,
+    InterruptibleRunner,
     LocalRunner,
     Outcome,
     ReferenceFailed,
@@ -17,6 +18,7 @@ __all__ = [
     "Candidate",
     "Crew",
     "Footprint",
+    "InterruptibleRunner",
     "LocalRunner",
     "Outcome",
     "ReferenceFailed",

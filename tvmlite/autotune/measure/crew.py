@@ -46,6 +46,11 @@ class Crew:
         """See ``Runner``."""
         return self.runners[0].compare(task, candidates)
 
+    def interrupt(self) -> None:
+        """See ``InterruptibleRunner``."""
+        for runner in self.runners:
+            runner.interrupt()
+
     def close(self) -> None:
         """End all workers."""
         for runner in self.runners:

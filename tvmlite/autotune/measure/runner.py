@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,9 @@ from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop import plain
+
+ENDING = 5.0
+"""Seconds for a worker to end that nothing more can be heard of."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,12 @@ class Runner(Protocol):
 
 
 class ReferenceFailed(TvmliteError):
-    """What is right could not be found out for a task, so that none of its candidates can be checked."""
+    """What is right could not be found out for a task, so that none of its candidates can be checked; for an
+    ``error`` as those of an ``Outcome``."""
+
+    def __init__(self, task: str, error: str, message: str) -> None:
+        super().__init__(f"task {task}: the reference failed: {error}: {message}")
+        self.error = error
 
 
 @runtime_checkable
@@ -85,6 +94,15 @@ class BuildingRunner(Runner, Protocol):
 
     def build_and_measure(self, task: str, unbuilt: Unbuilt) -> Outcome:
         """What ``measure`` gives for the candidate that ``unbuilt`` becomes, or why it becomes none."""
+        ...
+
+
+@runtime_checkable
+class InterruptibleRunner(Runner, Protocol):
+    """A machine that can be told to hurry: the thread that measures waits for it, another has its reasons."""
+
+    def interrupt(self) -> None:
+        """End what is measured now; nobody wants to know what comes of it."""
         ...
 
 
@@ -179,6 +197,12 @@ class LocalRunner:
                     pipe.close()
             self._words.close()
 
+    def interrupt(self) -> None:
+        """See ``InterruptibleRunner``; who waits for the worker is told of its end, and tidies up."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
     def __enter__(self) -> LocalRunner:
         return self
 
@@ -188,24 +212,36 @@ class LocalRunner:
     def _ask(
         self, task: str, target: Target, fields: dict[str, Any], payload: bytes, timeout: float
     ) -> dict[str, Any]:
+        """The worker's reply about ``task``, which it is told of before. What it has no memory for beside the
+        arrays of other tasks is asked of another one, which has none of these."""
         if task not in self._known:
-            reference, seed = self._references[task]
-            wanted = {"do": "reference", "seed": seed, "task": task}
-            wanted |= {"cold": list(reference.cold), "footprint": asdict(self.footprint)}
-            wanted |= {"signature": reference.signature}
-            text = reference.ir_text.encode()
-            reply = self._request(reference.target, wanted, text, self.reference_timeout)
-            if reply.get("error"):
-                why = f"{reply['error']}: {reply['message']}"
-                raise ReferenceFailed(f"task {task}: the reference failed: {why}")
-            self._known.add(task)
-        return self._request(target, {**fields, "task": task}, payload, timeout)
+            self._teach(task)
+        reply = self._request(target, {**fields, "task": task}, payload, timeout)
+        if reply.get("error") == "memory" and self._known - {task}:
+            self.close()
+            return self._ask(task, target, fields, payload, timeout)
+        return reply
+
+    def _teach(self, task: str) -> None:
+        """Tell the worker of ``task``; ReferenceFailed if that does not go."""
+        reference, seed = self._references[task]
+        wanted = {"do": "reference", "seed": seed, "task": task}
+        wanted |= {"cold": list(reference.cold), "footprint": asdict(self.footprint)}
+        wanted |= {"signature": reference.signature}
+        text = reference.ir_text.encode()
+        reply = self._request(reference.target, wanted, text, self.reference_timeout)
+        if reply.get("error") == "memory" and self._known:
+            self.close()
+            self._teach(task)
+        elif reply.get("error"):
+            raise ReferenceFailed(task, reply["error"], reply["message"])
+        self._known.add(task)
 
     def _request(
         self, target: Target, fields: dict[str, Any], payload: bytes, timeout: float
     ) -> dict[str, Any]:
         """The worker's reply; the worker is gone if it tells of a timeout or a crash."""
-        fields |= {"target": str(target)}
+        fields |= {"target": str(target), "timeout": timeout}
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -217,9 +253,9 @@ class LocalRunner:
             self.close()
             return {"error": "timeout", "message": f"not ended after {timeout:g} s"}
         except frames.Closed:
-            message = self._last_words(process)
+            reply = self._last_words(process)
             self.close()
-            return {"error": "crash", "message": message}
+            return reply
         except BaseException:  # Ctrl-C in between: what the worker would still answer is nobody's
             self.close()
             raise
@@ -244,9 +280,14 @@ class LocalRunner:
             os.set_blocking(self._process.stdin.fileno(), False)  # or a deadline could not be kept
         return self._process
 
-    def _last_words(self, process: subprocess.Popen[bytes]) -> str:
-        code = process.wait()
+    def _last_words(self, process: subprocess.Popen[bytes]) -> dict[str, Any]:
+        """What to tell of a worker that ended by itself; the system kills one where no memory is left."""
+        try:
+            code = process.wait(ENDING)
+        except subprocess.TimeoutExpired:
+            return {"error": "crash", "message": "the process closed its pipe and went on"}
         self._words.seek(0)
         lines = self._words.read()[-2000:].decode(errors="replace").strip().splitlines()
         how = f"signal {-code}" if code < 0 else f"exit status {code}"
-        return f"the process ended with {how}" + (f": {lines[-1][:300]}" if lines else "")
+        message = f"the process ended with {how}" + (f": {lines[-1][:300]}" if lines else "")
+        return {"error": "memory" if code == -signal.SIGKILL else "crash", "message": message}

@@ -20,6 +20,7 @@ from tvmlite.autotune.build import candidate_of
 from tvmlite.autotune.measure import frames
 from tvmlite.autotune.measure.cold import EVERYTHING, Footprint, as_in_a_model, further_arguments
 from tvmlite.autotune.measure.frames import NEXT_MODULE
+from tvmlite.autotune.measure.limits import bound_memory, bounded_time
 from tvmlite.autotune.measure.runner import Candidate
 from tvmlite.autotune.uncollected import uncollected
 from tvmlite.core import dtype as dtypes
@@ -27,6 +28,7 @@ from tvmlite.core.abi import Parameter, Signature
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.runtime import threads, timing
+from tvmlite.runtime.arguments import BeyondMemory
 from tvmlite.runtime.compiled import CompiledFunction
 from tvmlite.te.codegen import jit, process
 from tvmlite.te.loop import plain
@@ -345,8 +347,8 @@ def _array(
 
 def _failure(error: Exception) -> dict[str, Any]:
     """What to reply where a candidate, or what is made for it, fails of ``error``, one of ``FAILURES``."""
-    if isinstance(error, MemoryError):
-        return {"error": "memory", "message": "not enough memory"}
+    if isinstance(error, (MemoryError, BeyondMemory)) or isinstance(error.__cause__, MemoryError):
+        return {"error": "memory", "message": str(error)[:500] or "not enough memory"}
     return {"error": "compile", "message": str(error)[:500]}
 
 
@@ -355,6 +357,7 @@ def main() -> None:
     the command are the processors to run on, if not all."""
     if len(sys.argv) > 1:
         os.sched_setaffinity(0, map(int, sys.argv[1:]))
+    bound_memory()
     out = os.dup(1)
     os.dup2(2, 1)
     worker = Worker()
@@ -363,10 +366,11 @@ def main() -> None:
             fields, payload = frames.receive(0)
         except frames.Closed:
             return
-        try:
-            reply = worker.answer(fields, payload)
-        except FAILURES as error:
-            reply = _failure(error)
+        with bounded_time(fields["timeout"]):
+            try:
+                reply = worker.answer(fields, payload)
+            except FAILURES as error:
+                reply = _failure(error)
         frames.send(out, reply)
 
 
