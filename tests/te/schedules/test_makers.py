@@ -52,6 +52,11 @@ DEPTHWISE = """fn (%x: Tensor[(1, 4, 28, 28, 16), float32], %w: Tensor[(4, 1, 3,
     out_layout="NCHW16c")
 }"""
 
+DEPTHWISE_OF_8 = """fn (%x: Tensor[(1, 4, {0}, {0}, 8), float32], %w: Tensor[(4, 1, 3, 3, 1, 8), float32]) {{
+  nn.contrib_depthwise_conv2d_NCHWc(%x, %w, channels=32, groups=32, kernel_size=[3, 3], padding=[1, 1],
+    data_layout="NCHW8c", kernel_layout="OIHW1i8o", out_layout="NCHW8c")
+}}"""
+
 CASES = [
     (DENSE, "steps", "2", "1"),
     (ONE_ROW, "steps", "1", "1"),
@@ -75,6 +80,21 @@ def test_defaults_follow_the_maker(text: str, knob: str, intel: str, amd: str) -
     found = [str(task(text, target).default[knob]) for target in (INTEL, AMD)]
 
     assert found == [intel, amd]
+
+
+@pytest.mark.parametrize(("dtype", "outer"), [("float32", "rows"), ("bfloat16", "blocks")])
+def test_what_is_between_products_of_pairs_is_by_blocks_as_they_are(dtype: str, outer: str) -> None:
+    one = task(DEPTHWISE.replace("float32", dtype), "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids")
+
+    assert str(one.default["outer"]) == outer
+
+
+@pytest.mark.parametrize(("side", "outer"), [(28, "blocks"), (56, "rows")])
+def test_a_layer_is_said_to_be_by_rows_where_it_has_parts_of_rows(side: int, outer: str) -> None:
+    """Where registers are few, a part is of eight rows or more: 28 are not enough of them."""
+    one = task(DEPTHWISE_OF_8.format(side), f"{INTEL} -mattr=-avx512f")
+
+    assert str(one.default["outer"]) == outer
 
 
 @pytest.mark.parametrize(("text", "knob"), [case[:2] for case in CASES])

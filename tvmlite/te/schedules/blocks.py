@@ -101,17 +101,19 @@ def _parts(group: Group, anchor: ComputeOp, rows: int, border: bool) -> tuple[in
     blocks. ``border``: some rows stand in loops of their own."""
     planes, least = product(map(extent_of, anchor.axis[:2])), LEAST_ROWS if border else 1
     enough = max(PARTS, -(-ENOUGH_PLANES // planes)) if planes else PARTS
-    if _outer(group, anchor) == "rows" and (part := _rows_a_chunk(1, rows, least, enough)) < rows:
+    part = _rows_a_chunk(1, rows, least, enough)
+    if _outer(group, anchor, part < rows) == "rows" and part < rows:
         return part, True
     return (_rows_a_chunk(planes, rows, least, ENOUGH_PLANES) if border else rows), False
 
 
-def _outer(group: Group, anchor: ComputeOp) -> str:
-    """The knob ``outer``: whether blocks are outside rows, or parts of rows outside blocks."""
+def _outer(group: Group, anchor: ComputeOp, parts: bool) -> str:
+    """The knob ``outer``: whether blocks are outside rows, or parts of rows outside blocks, if there are
+    ``parts``: else both are one schedule, by default named for what it is."""
     if len(anchor.axis) != 5:
         return "blocks"
     group.config.define_knob("outer", ("blocks", "rows"))
-    if image_by_rows(group, anchor):
+    if parts and image_by_rows(group, anchor):
         group.config.suggest("outer", OptionChoice("rows"))
     return group.config["outer"].val
 

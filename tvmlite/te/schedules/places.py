@@ -44,10 +44,13 @@ def by_rows(group: Group, anchor: ComputeOp) -> bool:
 def image_by_rows(group: Group, anchor: ComputeOp) -> bool:
     """The same of an ``anchor`` that computes each block of channels from that block alone: threads share
     rows where they do so in convolutions of one place that write what it reads, or read what it writes, and
-    whose weights are the less where channels are fewer than pixels."""
+    whose weights are the less where channels are fewer than pixels. Where those take their operands in pairs
+    they are by blocks, and so is what is between them."""
     _, block, *places, lane = anchor.axis
     pixels, channels = product(map(extent_of, places)), product(map(extent_of, (block, lane)))
     if pixels is None or channels is None or not worth_threads(work_of(anchor)):
+        return False
+    if anchor.inputs[0].dtype == "bfloat16" and group.target.has("avx512bf16"):
         return False
     return group.target.maker == "intel" and channels <= pixels
 
