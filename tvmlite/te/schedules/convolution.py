@@ -358,7 +358,10 @@ def plain(group: Group, anchor: ComputeOp) -> None:
 
 
 def pointwise(group: Group, anchor: ComputeOp) -> None:
-    """A matrix product in each group: vectors of pixels against scalars of the weight, in a register tile."""
+    """A matrix product in each group: vectors of pixels against scalars of the weight, in a register tile.
+
+    Threads share out images and tiles of channels, and where these are few, those of pixels as well.
+    """
     host = group.host(group.readers(anchor.output(0))[0].output(0))
     group.inline_all_but({host.op})
     stage, lanes = group.stage(host), group.target.lanes(anchor.output(0).dtype)
@@ -373,9 +376,12 @@ def pointwise(group: Group, anchor: ComputeOp) -> None:
     stage.unroll(inner)
     stage.unroll(several)
     stage.vectorize(vector)
-    spread = stage.fuse(batch, outer)
+    shared = stage.fuse(batch, outer)
     if worth_threads(work_of(anchor)):
-        stage.parallel(spread)
+        planes = product(map(extent_of, anchor.axis[:2]))
+        if planes is not None and planes < ENOUGH_ROWS * tile.rows:
+            shared = place = stage.fuse(shared, place)
+        stage.parallel(shared)
     _accumulate_plain(group.stage(anchor), stage, place, lanes)
     finish(group, host)
 
