@@ -253,6 +253,20 @@ def test_a_shuffle_of_pixels_has_no_quotients_in_its_inner_loop(
     assert ("vectorize" in text) == (steps is None)
 
 
+@pytest.mark.parametrize("shape", [(150_002,), (1, 150_002), (3, 50_002), (150, 1000)])
+def test_threads_share_groups_of_neighbours_that_are_alike(shape: tuple[int, ...]) -> None:
+    x = placeholder(shape, name="x")
+    made = compute(shape, lambda *i: x[(*i[:-1], i[-1] // 2)], name="pairs", tag="injective")
+    function = lower(schedules.apply("injective", [made], Target.parse(TARGETS[0])), [x, made])
+    data, result = np.random.default_rng(0).standard_normal(shape).astype("f4"), np.zeros(shape, "f4")
+
+    interpret(function, [data, result])
+
+    np.testing.assert_array_equal(result, data[..., np.arange(shape[-1]) // 2])
+    assert str(function).count("in parallel(") == 1
+    assert "in unroll(0, 2)" in str(function)
+
+
 def test_work_worth_it_is_shared_out_and_little_work_is_not() -> None:
     little = str(run("tanh", {}, [(3, 40)], no_tail, TARGETS[0]))
     wide = placeholder((64, 4096), "float32", "x")
@@ -262,6 +276,21 @@ def test_work_worth_it_is_shared_out_and_little_work_is_not() -> None:
 
     assert "parallel" not in little
     assert much.count("in parallel(") == 1
+
+
+@pytest.mark.parametrize(
+    ("shapes", "turns"),
+    [
+        ([(1, 16, 60, 61), (2, 16, 1, 1)], 46),
+        ([(2, 8, 37, 33), (5, 8, 1, 1)], 2 * 26),
+    ],
+)
+def test_threads_share_the_pixels_of_a_product_of_few_channels(
+    shapes: list[tuple[int, ...]], turns: int
+) -> None:
+    text = str(run("nn.conv2d", {}, shapes, relu_tail, TARGETS[0]))
+
+    assert f"in parallel(0, {turns}):" in text
 
 
 def test_a_symbolic_extent_is_shared_out() -> None:

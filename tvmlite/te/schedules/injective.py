@@ -89,9 +89,9 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
     inner = stage.fuse(*axes[cut:])
     steps = read_in_steps(formula)
     if steps > 1:
-        stage.unroll(stage.split(inner, factor=steps)[1])
-        if parallel and cut:
-            stage.parallel(stage.fuse(*axes[:cut]))
+        few = outer_extent is not None and outer_extent < ENOUGH_OUTER_TURNS
+        several = lanes * CHUNK_VECTORS // steps if few else None
+        _in_steps(stage, axes[:cut], inner, steps, parallel, several)
         return
     if parallel and inner_extent is not None and inner_extent <= SHORT_VECTORS * lanes:
         rows = product(extent_of(a) for a in axes[: cut - 1])
@@ -140,6 +140,20 @@ def read_in_steps(op: ComputeOp) -> int:
                 return 1  # which may have no vectors but ours
     steps, extent = lcm(*found), extent_of(last)
     return steps if extent is not None and steps <= MOST_STEPS and extent % steps == 0 else 1
+
+
+def _in_steps(
+    stage: Stage, outer: list[IterVar], inner: IterVar, steps: int, parallel: bool, several: int | None
+) -> None:
+    """``steps`` neighbours along ``inner`` written out; threads share the ``outer`` loops, and ``several``
+    such groups at a time unless None."""
+    groups, neighbours = stage.split(inner, factor=steps)
+    stage.unroll(neighbours)
+    if not parallel:
+        return
+    if several is not None:
+        outer = [*outer, stage.split(groups, factor=several)[0]]
+    stage.parallel(stage.fuse(*outer))
 
 
 def _in_blocks(stage: Stage, axes: list[IterVar], across: int, lanes: int, parallel: bool) -> None:
