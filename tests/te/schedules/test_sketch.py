@@ -15,7 +15,7 @@ from tvmlite.te import schedules
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.verify import verify
 from tvmlite.te.lower import lower
-from tvmlite.te.space import Config, ConfigEntity, ConfigSpace, FallbackConfig, SplitChoice
+from tvmlite.te.space import Config, ConfigEntity, ConfigSpace, FallbackConfig, OptionChoice, SplitChoice
 from tvmlite.te.tensor import Tensor
 
 TARGETS = ("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4", "c -vector-bits=128")
@@ -129,6 +129,15 @@ def layer_norm() -> Program:
     return [x, scale], [made], reference
 
 
+def turned_shares() -> Program:
+    """Powers are read across rows of what they are computed of, and shared out along rows of their own."""
+    x, m = te.placeholder((70, 21), name="x"), te.reduce_axis(21, "m")
+    powers = te.compute((21, 70), lambda i, j: te.exp(x[j, i]), name="powers")
+    total = te.compute((70,), lambda j: te.sum(powers[m, j], m), name="total")
+    made = te.compute((21, 70), lambda i, j: powers[i, j] / total[j], name="made")
+    return [x], [made], lambda x: np.exp(x.T) / np.exp(x.T).sum(0)
+
+
 def row_sums(axis: int) -> Program:
     x, k = te.placeholder((30, 150), name="x"), te.reduce_axis((30, 150)[axis], "k")
     made = te.compute(
@@ -180,6 +189,7 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
     "softmax": lambda: softmax(1),
     "softmax of columns": lambda: softmax(0),
     "layer norm": layer_norm,
+    "turned shares": turned_shares,
     "sums of rows": lambda: row_sums(1),
     "sums of columns": lambda: row_sums(0),
     "total": total,
@@ -219,6 +229,15 @@ def test_any_setting_of_the_knobs_computes_what_numpy_does(name: str) -> None:
     schedules.apply("sketch", program[1], Target.parse(TARGETS[0]), space)
     for number in np.random.default_rng(len(name)).integers(0, len(space), 4).tolist():
         check(program, space.get(number), TARGETS[0])
+
+
+@pytest.mark.parametrize("place", ["at", "inline"])
+def test_the_knobs_are_the_same_wherever_an_operand_is_computed(place: str) -> None:
+    program, space = turned_shares(), ConfigSpace()
+    schedules.apply("sketch", program[1], Target.parse(TARGETS[0]), space)
+    settings = {**space.get(0).settings, "powers.place": OptionChoice(place)}
+
+    check(program, ConfigEntity(settings), TARGETS[0])
 
 
 @pytest.mark.parametrize(

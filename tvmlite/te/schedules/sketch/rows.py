@@ -27,13 +27,19 @@ def one_row(plan: Plan, op: ComputeOp, host: Tensor) -> None:
 def partial_results(plan: Plan, op: ComputeOp, formula: ComputeOp) -> list[Tensor]:
     """Reduce ``op`` in vectors of partial results, as many as one knob says, which are combined by as many at
     a time as another does; gives them."""
-    group, config = plan.group, plan.group.config
-    several, at_once = f"{plan.name(op)}.vectors", f"{plan.name(op)}.combine"
-    config.define_knob(several, [4, 1, 2, 8])
-    config.define_knob(at_once, [4, 2, 8, 16])
+    several, at_once = partial_knobs(plan, op)
     if len(op.body) > 1 or not reads_along_reduction(formula):
         return []
-    return reduce_row(group, op, formula, config[several].val, config[at_once].val)
+    return reduce_row(plan.group, op, formula, several, at_once)
+
+
+def partial_knobs(plan: Plan, op: ComputeOp) -> tuple[int, int]:
+    """The knobs ``vectors`` and ``combine`` of ``op``: into how many vectors it is reduced, and how many of
+    them are combined at a time."""
+    config, several, at_once = plan.group.config, f"{plan.name(op)}.vectors", f"{plan.name(op)}.combine"
+    config.define_knob(several, [4, 1, 2, 8])
+    config.define_knob(at_once, [4, 2, 8, 16])
+    return config[several].val, config[at_once].val
 
 
 def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[IterVar]) -> None:
@@ -69,6 +75,7 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
         stage.parallel(place)
     for op in ops:
         if side_by_side and op.axis and len(op.body) == 1:
+            partial_knobs(plan, op)  # they are of the space: other knobs decide what lanes are
             reduce_columns(group.stage(op), stage, place)
             continue
         group.stage(op).compute_at(stage, place)
