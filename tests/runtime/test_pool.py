@@ -279,6 +279,22 @@ def test_the_number_of_threads_is_settable_and_has_a_default(
     assert library.tvmlite_get_num_threads() == 3
 
 
+@needs_gcc
+def test_a_number_set_while_the_default_is_found_out_stays(tmp_path: Path) -> None:
+    """Another thread sets it while the environment is asked, here at that very moment."""
+    (tmp_path / "pool.c").write_text(pool.source())
+    (tmp_path / "both.c").write_text(
+        '#include "pool.c"\n'
+        "char *asked(const char *name) { (void)name; tvmlite_set_num_threads(5); return 0; }\n"
+    )
+    flags = "-Dgetenv=asked -std=c99 -O2 -shared -fPIC both.c -o both.so -lpthread".split()
+    subprocess.run(["gcc", *flags], cwd=tmp_path, check=True)
+    both = ctypes.CDLL(str(tmp_path / "both.so"))
+
+    assert both.tvmlite_get_num_threads() == 5
+    assert both.tvmlite_get_num_threads() == 5
+
+
 def test_the_clock_goes_forward(library: ctypes.CDLL) -> None:
     library.tvmlite_now.restype = ctypes.c_int64
     times = [library.tvmlite_now() for _ in range(100)]

@@ -253,8 +253,11 @@ void tvmlite_set_num_threads(int32_t threads) {
 int32_t tvmlite_get_num_threads(void) {
     int32_t count = LOAD(state.wanted);
     if (count == 0) {
-        count = default_threads();
-        STORE(state.wanted, count);
+        int32_t made = default_threads();
+        /* Unless another thread has set it meanwhile: then that is the number. */
+        if (__atomic_compare_exchange_n(&state.wanted, &count, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            count = made;
+        }
     }
     return count;
 }
