@@ -118,13 +118,28 @@ def test_rows_of_few_blocks_are_in_more_parts(blocks: int, parts: int) -> None:
     ("blocks", "size", "stride"), [(1, 20, 1), (4, 32, 2), (16, 9, 1), (16, 3, 2), (16, 1, 1)]
 )
 def test_rows_apart_are_what_they_were_together(blocks: int, size: int, stride: int, target: str) -> None:
+    check(loops(target, blocks, size, stride), blocks, size, stride)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "size", "stride", "parts"), [(2, 32, 1, 8), (1, 40, 1, 20), (2, 62, 2, 31), (5, 20, 1, 4)]
+)
+def test_parts_of_rows_are_what_they_were_together(blocks: int, size: int, stride: int, parts: int) -> None:
+    function = loops(BY_ROWS, blocks, size, stride)
+
+    assert turns(function, loop.PARALLEL) == [parts * blocks]
+    check(function, blocks, size, stride)
+
+
+def check(function: loop.Function, blocks: int, size: int, stride: int) -> None:
+    """``function``, of ``loops``, computes what numpy does."""
     results = (size - 1) // stride + 1
     random = np.random.default_rng(0)
     x = random.standard_normal((1, blocks, size, size, 8)).astype("f4")
     w = random.standard_normal((blocks, 3, 3, 8)).astype("f4")
     made = np.full((1, blocks, results, results, 8), np.nan, "f4")
 
-    interpret(loops(target, blocks, size, stride), [x, w, made])
+    interpret(function, [x, w, made])
 
     around = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1), (0, 0)))
     windows = np.lib.stride_tricks.sliding_window_view(around, (3, 3), (2, 3))[:, :, ::stride, ::stride]
