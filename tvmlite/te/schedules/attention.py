@@ -8,13 +8,13 @@ from tvmlite.te.schedules.group import Group, extent_of, product, template, work
 from tvmlite.te.schedules.injective import vectorize
 from tvmlite.te.schedules.matrix import accumulate
 from tvmlite.te.schedules.reduction import partial_vectors, reduce_row
+from tvmlite.te.schedules.rows import PASSES
 from tvmlite.te.schedules.tile import RegisterTile, candidates, few_registers, register_tile, tile_for
 from tvmlite.te.space.choices import SplitChoice
 from tvmlite.te.stage import INLINE, Stage
 from tvmlite.te.tensor import ComputeOp, IterVar, TensorRead
 
 STAGES = ("pack", "attention_values", "attention_query", "attention_masked")
-PASSES = ("row_reduce", "row_scalar", "row_powers")
 
 ENOUGH_HEADS = 8
 """With fewer heads than these, threads share the queries of one head too."""

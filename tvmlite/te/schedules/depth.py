@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tvmlite.core import dtype as dtypes
 from tvmlite.te.schedules.ahead import STEPS
 from tvmlite.te.schedules.group import Group, extent_of, product
-from tvmlite.te.schedules.nest import shared_loops
+from tvmlite.te.schedules.nest import in_registers, shared_loops
 from tvmlite.te.schedules.tile import RegisterTile, vectors_first
 from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar, PlaceholderOp
+from tvmlite.te.tensor import ComputeOp, PlaceholderOp
 
 DEPTHS = (128, 192, 256, 384, 512, 768, 1024)
 """How many steps of a reduction may be one part."""
@@ -65,7 +63,7 @@ def in_parts(
     blocks, block = whole.split(block, factor=tile.blocks)
     rows, row = whole.split(row, factor=tile.rows)
     whole.reorder(*batch, part, blocks, rows, row, block, lane)
-    _in_registers(whole, [row, block], lane)
+    in_registers(whole, [row, block], lane)
     inner.compute_at(whole, rows)
     place, *batch, row, block, lane = group.axes(sums)
     (turn,) = (leaf for leaf in inner.leaf_iter_vars if leaf.kind == "reduce")
@@ -73,7 +71,7 @@ def in_parts(
     by_vectors = vectors_first(tile, extent_of(lane), group.target, anchor.output(0).dtype)
     sums_of = [block, row] if by_vectors else [row, block]
     inner.reorder(place, *batch, turn, step, *sums_of, lane)
-    _in_registers(inner, [step, *sums_of], lane)
+    in_registers(inner, [step, *sums_of], lane)
     if not isinstance(anchor.inputs[-1].op, PlaceholderOp):
         return
     if ahead == "panel":
@@ -82,9 +80,3 @@ def in_parts(
         inner.prefetch(anchor.inputs[-1], part, share=[rows, outer])
     elif ahead:
         inner.prefetch(anchor.inputs[-1], turn, ahead)
-
-
-def _in_registers(stage: Stage, tile: Sequence[IterVar], lane: IterVar) -> None:
-    for axis in tile:
-        stage.unroll(axis)
-    stage.vectorize(lane)

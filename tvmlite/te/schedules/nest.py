@@ -89,6 +89,25 @@ def shared_loops(stage: Stage) -> list[IterVar]:
     return [axis for axis in stage.leaf_iter_vars if stage.loop_kinds.get(axis) == PARALLEL]
 
 
+def in_registers(stage: Stage, tile: Sequence[IterVar], lane: IterVar) -> None:
+    """The loops over a ``tile`` of vectors written out, that over a vector's elements its ``lane``s."""
+    for axis in tile:
+        stage.unroll(axis)
+    stage.vectorize(lane)
+
+
+def unrollable(axes: Sequence[IterVar], most: int) -> list[int]:
+    """How many of ``axes``, from the last on, may be unrolled: none, or such as have ``most`` turns in all."""
+    found, turns = [0], 1
+    for count, axis in enumerate(reversed(axes), 1):
+        extent = extent_of(axis)
+        if extent is None or turns * extent > most:
+            break
+        turns *= extent
+        found.append(count)
+    return found
+
+
 def whole_steps(axis: IterVar) -> list[int]:
     """How many steps of ``axis`` a turn may take: all turns the same."""
     extent = extent_of(axis)

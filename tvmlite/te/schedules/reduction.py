@@ -51,7 +51,7 @@ def _loops(group: Group, op: ComputeOp, host: Tensor) -> None:
     formula = group.formula(op)
     parallel = worth_threads(work_of(formula))
     if len(op.body) > 1:
-        _several_results(group.stage(op), op, parallel)
+        several_results(group.stage(op), op, parallel)
     elif reads_along_reduction(formula):
         _rows(group, op, host, formula, parallel)
     else:
@@ -67,7 +67,7 @@ def reads_along_reduction(op: ComputeOp) -> bool:
     return bool(along) and not any(read.indices[-1] is last for read in reads)
 
 
-def _several_results(stage: Stage, op: ComputeOp, parallel: bool) -> None:
+def several_results(stage: Stage, op: ComputeOp, parallel: bool) -> None:
     """A reduction of tuples: plain loops."""
     if parallel and op.axis:
         stage.parallel(stage.fuse(*op.axis))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvmlite.te.schedules.group import Group, extent_of, lanes_of, product, template, worth_threads
-from tvmlite.te.schedules.injective import elementwise_loops, several_at_once, vectorize, walk_together
+from tvmlite.te.schedules.injective import finish, several_at_once, vectorize, walk_together
 from tvmlite.te.schedules.reduction import partial_vectors, reduce_columns, reduce_row
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar
@@ -42,9 +42,7 @@ def rows(group: Group) -> None:
         _contiguous(group, stage, kept, row, passes, parallel)
     else:
         _side_by_side(group, stage, kept, row, passes, parallel)
-    for tensor in group.outputs:
-        if tensor is not host:
-            elementwise_loops(group, tensor)
+    finish(group, host)
 
 
 def _contiguous(
@@ -98,14 +96,7 @@ def _side_by_side(
 ) -> None:
     """Rows across the last axis: neighbouring rows are the lanes of vectors."""
     lanes = lanes_of(group.formula(stage.op), group.target)
-    width = extent_of(kept[-1])
-    if width is None or width > lanes:
-        tiles, vector = stage.split(kept[-1], factor=lanes)
-    else:
-        tiles, vector = stage.split(kept[-1], nparts=1)
-    stage.reorder(*kept[:-1], tiles, *row, vector)
-    place = stage.fuse(*kept[:-1], tiles)
-    stage.vectorize(vector)
+    place = rows_together(stage, kept, row, lanes)
     if parallel:
         stage.parallel(place)
     for op in passes:
@@ -115,3 +106,15 @@ def _side_by_side(
         else:
             pass_stage.compute_at(stage, place)
             pass_stage.vectorize(op.axis[-1])
+
+
+def rows_together(stage: Stage, kept: Sequence[IterVar], row: Sequence[IterVar], lanes: int) -> IterVar:
+    """Neighbouring rows as the lanes of vectors; gives the loop over groups of them."""
+    width = extent_of(kept[-1])
+    if width is None or width > lanes:
+        tiles, vector = stage.split(kept[-1], factor=lanes)
+    else:
+        tiles, vector = stage.split(kept[-1], nparts=1)
+    stage.reorder(*kept[:-1], tiles, *row, vector)
+    stage.vectorize(vector)
+    return stage.fuse(*kept[:-1], tiles)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tvmlite.core.target import Target
 from tvmlite.te.schedules.group import Group, extent_of, product, template, work_of, worth_threads
 from tvmlite.te.schedules.injective import finish
+from tvmlite.te.schedules.nest import in_registers
 from tvmlite.te.schedules.tile import (
     MANY,
     RegisterTile,
@@ -90,7 +91,7 @@ def winograd(group: Group) -> None:
     chunk, one = stage.split(stage.fuse(y, x), factor=tile.rows * several)
     channels, inner = stage.split(block, factor=tile.blocks)
     stage.reorder(batch, chunk, channels, one, inner, i, j, lane)
-    _unroll(stage, [i, j], lane)
+    in_registers(stage, [i, j], lane)
     place, channels = _spread(group, stage, parts.products, [batch, chunk, channels], tile.rows * several)
     _transform(group.stage(parts.back), stage, inner)
     _multiply(group, parts.products, group.stage(sums), stage, channels, tile)
@@ -173,18 +174,12 @@ def _spread(
     return place, channels
 
 
-def _unroll(stage: Stage, axes: list[IterVar], lane: IterVar) -> None:
-    for axis in axes:
-        stage.unroll(axis)
-    stage.vectorize(lane)
-
-
 def _transform(stage: Stage, host: Stage, place: IterVar) -> None:
     """The first half of a transform of one tile, a vector of channels at a time."""
     stage.compute_at(host, place)
     *_, a, b, lane = stage.leaf_iter_vars
     stage.reorder(b, a)
-    _unroll(stage, [a, b], lane)
+    in_registers(stage, [a, b], lane)
 
 
 def _multiply(
@@ -196,7 +191,7 @@ def _multiply(
     batch, block, tile, a, b, lane = stage.leaf_iter_vars
     tiles, tile = stage.split(tile, factor=size.rows)
     stage.reorder(batch, a, b, tiles, tile, block, lane)
-    _unroll(stage, [tile, block], lane)
+    in_registers(stage, [tile, block], lane)
     sums.compute_at(stage, tiles)
     assert isinstance(sums.op, ComputeOp)
     batch, block, tile, a, b, lane = sums.op.axis
@@ -204,7 +199,7 @@ def _multiply(
     by_vectors = vectors_first(size, extent_of(lane), group.target, products.output(0).dtype)
     inside = [block, tile] if by_vectors else [tile, block]
     sums.reorder(batch, a, b, channel, *inside, lane)
-    _unroll(sums, inside, lane)
+    in_registers(sums, inside, lane)
     group.config.define_knob("ahead", AHEAD)
     group.config.suggest("ahead", OptionChoice(_ahead(group.target)))
     if group.config["ahead"].val:
@@ -225,7 +220,7 @@ def _go_there(group: Group, parts: _Parts, host: Stage, place: IterVar | None) -
     stage = group.stage(parts.there)
     batch, a, b, tile, block, lane = stage.leaf_iter_vars
     stage.reorder(batch, tile, block, a, b, lane)
-    _unroll(stage, [a, b], lane)
+    in_registers(stage, [a, b], lane)
     lanes, blocks = extent_of(lane), extent_of(block)
     if lanes and blocks and lanes * blocks % SPACED == 0:
         stage.storage_align(tile, SPACED, lanes)

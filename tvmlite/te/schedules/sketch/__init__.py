@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from tvmlite.te.schedules.group import Group, extent_of, template, work_of, worth_threads
 from tvmlite.te.schedules.injective import elementwise_loops
+from tvmlite.te.schedules.reduction import several_results
 from tvmlite.te.schedules.sketch.access import Digit, reads_by_formula
 from tvmlite.te.schedules.sketch.families import Alone, Row, family
 from tvmlite.te.schedules.sketch.loops import elementwise
@@ -58,13 +59,7 @@ def _nest(plan: Plan, alone: Alone) -> None:
             tiled(nest, reads, reduction, tiles)
             return
     if len(alone.op.body) > 1:
-        _plain(plan, alone.op)
+        parallel = worth_threads(work_of(plan.group.formula(alone.op)))
+        several_results(plan.group.stage(alone.op), alone.op, parallel)
     else:
         one_row(plan, alone.op, alone.host)
-
-
-def _plain(plan: Plan, op: ComputeOp) -> None:
-    """A reduction of tuples: plain loops."""
-    stage = plan.group.stage(op)
-    if op.axis and worth_threads(work_of(plan.group.formula(op))):
-        stage.parallel(stage.fuse(*op.axis))

@@ -66,10 +66,6 @@ class Plan:
         """The word that the knobs of ``op`` begin with."""
         return self.free[op]
 
-    def reductions(self) -> list[ComputeOp]:
-        """The free stages that reduce, producers first."""
-        return [op for op in self.free if isinstance(op, ComputeOp) and op.reduce_axis]
-
     def serves(self, op: ComputeOp, readers: Collection[Operation]) -> bool:
         """Whether ``op`` is needed for ``readers`` only, directly or through stages without a reduction."""
         todo = [reader for tensor in op.outputs for reader in self.group.readers(tensor)]

@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from tvmlite.te.schedules.group import extent_of, lanes_of, product, work_of, worth_threads
 from tvmlite.te.schedules.injective import vectorize
 from tvmlite.te.schedules.reduction import place_rows, reads_along_reduction, reduce_columns, reduce_row
+from tvmlite.te.schedules.rows import PASS_COST, rows_together
 from tvmlite.te.schedules.sketch.plan import Plan
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
-
-PASS_COST = 6
-"""Units of work an element takes, over all passes, as in ``schedules.rows``."""
-
 
 def one_row(plan: Plan, op: ComputeOp, host: Tensor) -> None:
     """Each result from a row of its own, in vectors of partial results."""
@@ -62,7 +59,7 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
     config.define_knob(f"{name}.vectors", [1, 2, 4, 8])
     config.define_knob(f"{name}.rows", [1, 2, 4, 8])
     if side_by_side:
-        place = _rows_together(stage, kept, row, lanes)
+        place = rows_together(stage, kept, row, lanes)
     else:
         place, several = stage.fuse(*kept), config[f"{name}.rows"].val
         if several > 1:
@@ -99,18 +96,6 @@ def in_vectors(stage: Stage, axis: IterVar, lanes: int, several: int) -> None:
         stage.vectorize(lane)
     else:
         vectorize(stage, axis, extent, lanes)
-
-
-def _rows_together(stage: Stage, kept: Sequence[IterVar], row: Sequence[IterVar], lanes: int) -> IterVar:
-    """Neighbouring rows as the lanes of vectors; gives the loop over groups of them."""
-    width = extent_of(kept[-1])
-    if width is None or width > lanes:
-        tiles, vector = stage.split(kept[-1], factor=lanes)
-    else:
-        tiles, vector = stage.split(kept[-1], nparts=1)
-    stage.reorder(*kept[:-1], tiles, *row, vector)
-    stage.vectorize(vector)
-    return stage.fuse(*kept[:-1], tiles)
 
 
 def _settle(plan: Plan, op: ComputeOp) -> None:
