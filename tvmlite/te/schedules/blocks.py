@@ -8,6 +8,7 @@ from tvmlite.core.target import Target
 from tvmlite.te.schedules.borders import apart, rows_at_border
 from tvmlite.te.schedules.group import Group, extent_of, product, work_of, worth_threads
 from tvmlite.te.schedules.injective import elementwise_loops, finish
+from tvmlite.te.schedules.nest import unrollable
 from tvmlite.te.schedules.places import image_by_rows
 from tvmlite.te.schedules.tile import MOST_ROWS, MOST_TAIL, few_registers, tail_of, waste
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
@@ -38,10 +39,12 @@ fewer, they share the rows as well. The thread pool cuts a loop into at most fou
 that is done early takes some of another's: these are four for each of four threads."""
 
 PARTS = 4
-"""Parts of an image's rows, with all blocks each, that are enough for threads to share."""
+"""Parts of an image's rows, with all blocks each, that are enough for threads to share: one for each of four.
+With few blocks there are more parts, so that a loop over both has as many turns as ``ENOUGH_PLANES``."""
 
 LEAST_ROWS = 8
-"""Of rows of which some are apart, a thread takes no fewer at a time."""
+"""Of rows of which some are apart, a thread takes no fewer at a time: an image's first rows, its last and the
+others are loops of their own, and each chunk goes through all three, which takes time between few rows."""
 
 
 def blocks(group: Group, anchor: ComputeOp) -> None:
@@ -81,7 +84,7 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
     if rows and rows[-1] in stage.leaf_iter_vars:
         apart(stage, rows[-1], chunk, first, last)
     axes = anchor.reduce_axis
-    config.define_knob("unrolled", _unrolled(axes))
+    config.define_knob("unrolled", unrollable(axes, UNROLLED_WINDOW)[::-1])
     config.suggest("unrolled", OptionChoice(_unrolled_by_default(group, axes, bool(pads))))
     _slide(group.stage(sums), stage, place, pads, config["unrolled"].val)
     finish(group, host)
@@ -191,22 +194,10 @@ def _shared_out(
     return own[-1]
 
 
-def _unrolled(axes: Sequence[IterVar]) -> list[int]:
-    """How many axes of a window may be unrolled, from the last on: the most first."""
-    found, places = [0], 1
-    for count, axis in enumerate(reversed(axes), 1):
-        extent = extent_of(axis)
-        if extent is None or places * extent > UNROLLED_WINDOW:
-            break
-        places *= extent
-        found.append(count)
-    return found[::-1]
-
-
 def _unrolled_by_default(group: Group, axes: Sequence[IterVar], row_by_row: bool) -> int:
     """How many axes of a window are: all, but where its rows are read one by one, or where registers are few
     and it is large, the last."""
-    most, places = _unrolled(axes)[0], product(map(extent_of, axes)) or 0
+    most, places = unrollable(axes, UNROLLED_WINDOW)[-1], product(map(extent_of, axes)) or 0
     large = few_registers(group.target) and places > WHOLE_WINDOW
     return min(most, 1) if row_by_row or large else most
 

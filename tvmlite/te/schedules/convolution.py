@@ -18,9 +18,10 @@ from tvmlite.te.schedules.group import (
     worth_threads,
 )
 from tvmlite.te.schedules.injective import elementwise_loops, finish
-from tvmlite.te.schedules.nest import AHEAD, ENOUGH_PARTS, PANELS, Panel, shared_out, whole_steps
+from tvmlite.te.schedules.nest import AHEAD, ENOUGH_TURNS, PANELS, Panel, shared_out, unrollable, whole_steps
 from tvmlite.te.schedules.passes import in_passes, passes
 from tvmlite.te.schedules.places import by_rows, pad_by_rows
+from tvmlite.te.schedules.planes import plain, pointwise
 from tvmlite.te.schedules.sliding import sliding
 from tvmlite.te.schedules.tile import (
     MOST_ROWS,
@@ -48,9 +49,6 @@ MOST_ROW_TAIL = 0.15
 ENOUGH_PANELS = 8
 """With fewer panels, and images, threads share the rows of one."""
 
-PLAIN_VECTORS = 2
-"""How many vectors of neighbouring outputs each scalar of an unpacked weight is multiplied with."""
-
 MOST_TAPS = 9
 """Places of a window that are unrolled."""
 
@@ -59,8 +57,8 @@ SPARE = 3
 kept. On an AMD Zen 3 tiles of 2 blocks by 5 pixels come near the peak, those of 6 do not, for sums are
 spilled."""
 
-ENOUGH_ROWS = 8
-"""A parallel loop of fewer iterations takes in the loop over tiles as well."""
+ENOUGH_PARTS = 8
+"""Panels of tiles of an image that are enough for threads to share: four for each of two."""
 
 
 @template("conv2d", "depthwise_conv2d")
@@ -128,7 +126,8 @@ def packed(group: Group, anchor: ComputeOp) -> None:
         for axis in tile[:-1]:
             stage.unroll(axis)
     loops = [outer_block, *rows, tiles]
-    place, ahead = _shared_out(group, anchor, stage, batch, loops, (blocks, wide), tail, row_wise)
+    place = _shared_out(group, anchor, stage, batch, loops, (blocks, wide), 0 if tail == GUARD else 1)
+    ahead = _next_panel_ahead(group, anchor, blocks)
     by_vectors = vectors_first(RegisterTile(high * wide, blocks), block, group.target, anchor.output(0).dtype)
     accumulate(group, anchor, stage, place, ahead, by_vectors)
     finish(group, host)
@@ -141,19 +140,29 @@ def _shared_out(
     batch: IterVar,
     loops: list[IterVar],
     tile: tuple[int, int],
-    tail: str,
-    row_wise: bool,
-) -> tuple[IterVar, bool]:
-    """Put ``loops`` over blocks, rows and tiles (of so many blocks and pixels) in order, and share them out;
-    the innermost, and whether the next panel of weights is best fetched while one is used."""
+    least: int,
+) -> IterVar:
+    """Put ``loops`` over blocks, rows and tiles (of so many blocks and pixels) in order, and share them out,
+    all but ``least`` of them or more; gives the innermost."""
     count, pixels = extent_of(anchor.axis[1]), extent_of(anchor.axis[-2])
-    parallel, least = worth_threads(work_of(anchor)), 0 if tail == GUARD else 1
-    in_panels = parallel and not row_wise and _in_panels(anchor, tile[0])
-    ahead = in_panels and not is_paired(anchor)
+    parallel, row_wise = worth_threads(work_of(anchor)), by_rows(group, anchor)
     turns = _tiles_in_panel(pixels, tile[1]) if row_wise and len(loops) == 2 else 1
-    grain = len(loops) - 1 if ahead or turns > 1 else 0 if in_panels or _few_rows(anchor) else 1
+    if turns > 1 or _next_panel_ahead(group, anchor, tile[0]):
+        grain = len(loops) - 1
+    else:
+        grain = 0 if _one_panel_a_thread(group, anchor, tile[0]) or _few_rows(anchor) else 1
     panels = {"blocks": Panel(0, count), "tiles": Panel(len(loops) - 1, pixels, turns)}
-    return shared_out(group, stage, [batch], loops, panels, parallel, grain, least, int(row_wise)), ahead
+    return shared_out(group, stage, [batch], loops, panels, parallel, grain, least, int(row_wise))
+
+
+def _one_panel_a_thread(group: Group, anchor: ComputeOp, blocks: int) -> bool:
+    """Whether a thread takes all tiles of a panel of weights, of ``blocks`` blocks."""
+    return worth_threads(work_of(anchor)) and not by_rows(group, anchor) and _in_panels(anchor, blocks)
+
+
+def _next_panel_ahead(group: Group, anchor: ComputeOp, blocks: int) -> bool:
+    """Whether it fetches the next panel while it uses one."""
+    return _one_panel_a_thread(group, anchor, blocks) and not is_paired(anchor)
 
 
 def _tiles_in_panel(pixels: int | None, wide: int) -> int:
@@ -203,7 +212,7 @@ def _few_rows(anchor: ComputeOp) -> bool:
     """Whether rows alone are too few to be shared out among threads."""
     images, _, *heights = (extent_of(a) for a in anchor.axis[:-1])
     known = product([images, *heights[:-1]])
-    return known is not None and known < ENOUGH_ROWS
+    return known is not None and known < ENOUGH_TURNS
 
 
 def _rows_at_once(
@@ -311,105 +320,5 @@ def _whole_windows(group: Group, taps: Sequence[IterVar]) -> int:
 
 
 def _unrolled_taps(taps: Sequence[IterVar]) -> list[int]:
-    """How many of the window's axes, from the last on, may be unrolled: none of one place, few in all."""
-    found, places = [0], 1
-    for count, axis in enumerate(reversed(taps), 1):
-        extent = extent_of(axis)
-        if extent is None or places * extent > MOST_TAPS:
-            break
-        places *= extent
-        if extent > 1:
-            found.append(count)
-    return found
-
-
-def plain(group: Group, anchor: ComputeOp) -> None:
-    """Vectors along the last axis of the output against scalars of the weight, for some channels at once."""
-    result = anchor.output(0)
-    host = group.host(result)
-    copies = [*group.tagged("pad"), *group.tagged("pack")]
-    group.inline_all_but({host.op, *copies})
-    for copy in copies:
-        elementwise_loops(group, copy.output(0))
-    sums = group.schedule.cache_write(result, "local") if host is result else result
-    stage = group.stage(host)
-    lanes = group.target.lanes(result.dtype)
-    batch, channel, *rest = group.axes(host)
-    width, channels = extent_of(rest[-1]), _channels_at_once(anchor)
-    outer, inner = stage.split(channel, factor=channels)
-    parallel = worth_threads(work_of(anchor))
-    if width is not None and width <= lanes:
-        stage.reorder(batch, outer, *rest[:-1], inner, rest[-1])
-        place = spread = stage.fuse(batch, outer, *rest[:-1])
-        stage.vectorize(rest[-1])
-    else:
-        several = PLAIN_VECTORS if width is None or width >= PLAIN_VECTORS * lanes else 1
-        place, along = stage.split(rest[-1], factor=several * lanes, tail=tail_of(width))
-        vectors, vector = stage.split(along, factor=lanes)
-        stage.reorder(batch, outer, *rest[:-1], place, inner, vectors, vector)
-        spread = stage.fuse(batch, outer, *rest[:-1])
-        stage.unroll(vectors)
-        stage.vectorize(vector)
-    stage.unroll(inner)
-    if parallel:
-        stage.parallel(spread)
-    _accumulate_plain(group.stage(sums), stage, place, lanes if place is not spread else None)
-    finish(group, host)
-
-
-def pointwise(group: Group, anchor: ComputeOp) -> None:
-    """A matrix product in each group: vectors of pixels against scalars of the weight, in a register tile.
-
-    Threads share out images and tiles of channels, and where these are few, those of pixels as well.
-    """
-    host = group.host(group.readers(anchor.output(0))[0].output(0))
-    group.inline_all_but({host.op})
-    stage, lanes = group.stage(host), group.target.lanes(anchor.output(0).dtype)
-    batch, channel, *rest = group.axes(host)
-    pixels, per_group = product(extent_of(a) for a in rest), _channels_of_a_group(anchor)
-    vectors = None if pixels is None else -(-pixels // lanes)
-    tile = register_tile(per_group or 1, vectors, 1, group.target.vector_registers, even=True)
-    outer, inner = stage.split(channel, factor=tile.rows)
-    place, along = stage.split(stage.fuse(*rest), factor=tile.blocks * lanes)
-    several, vector = stage.split(along, factor=lanes)
-    stage.reorder(batch, outer, place, inner, several, vector)
-    stage.unroll(inner)
-    stage.unroll(several)
-    stage.vectorize(vector)
-    shared = stage.fuse(batch, outer)
-    if worth_threads(work_of(anchor)):
-        planes = product(map(extent_of, anchor.axis[:2]))
-        if planes is not None and planes < ENOUGH_ROWS * tile.rows:
-            shared = place = stage.fuse(shared, place)
-        stage.parallel(shared)
-    _accumulate_plain(group.stage(anchor), stage, place, lanes)
-    finish(group, host)
-
-
-def _channels_of_a_group(anchor: ComputeOp) -> int | None:
-    channels = extent_of(anchor.axis[1])
-    return None if channels is None else channels // dict(anchor.attrs).get("groups", 1)
-
-
-def _channels_at_once(anchor: ComputeOp) -> int:
-    """How many output channels share the vectors of data: of one group, and as good as all of them."""
-    per_group = _channels_of_a_group(anchor)
-    if per_group is None:
-        return 1
-    return next(n for n in (8, 7, 6, 5, 4, 3, 2, 1) if per_group % n == 0)
-
-
-def _accumulate_plain(stage: Stage, host: Stage, place: IterVar, lanes: int | None) -> None:
-    """The sums of some channels by a row of outputs: one vector, or several of ``lanes``."""
-    op = stage.op
-    assert isinstance(op, ComputeOp)
-    batch, channel, *rest = op.axis
-    stage.compute_at(host, place)
-    stage.reorder(batch, *rest[:-1], *op.reduce_axis, channel, rest[-1])
-    stage.unroll(channel)
-    vector = rest[-1]
-    if lanes is not None:
-        vectors, vector = stage.split(vector, factor=lanes)
-        stage.unroll(vectors)
-    stage.vectorize(vector)
-    stage.fuse(*op.reduce_axis)
+    """How many of the window's axes, from the last on, may be unrolled, the outermost not of one place."""
+    return [n for n in unrollable(taps, MOST_TAPS) if n == 0 or extent_of(taps[-n]) != 1]

@@ -25,8 +25,9 @@ AHEAD = (0, 1, 2, 4, 8, 16)
 STEPS = (1, 2, 4, 8, 16)
 """How many steps of a reduction one turn may take."""
 
-ENOUGH_PARTS = 8
-"""Panels of tiles of an image that are enough for threads to share."""
+ENOUGH_TURNS = 8
+"""A parallel loop of fewer turns takes in the loop over tiles as well: these are four for each of two
+threads."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def in_registers(stage: Stage, tile: Sequence[IterVar], lane: IterVar) -> None:
 
 
 def unrollable(axes: Sequence[IterVar], most: int) -> list[int]:
-    """How many of ``axes``, from the last on, may be unrolled: none, or such as have ``most`` turns in all."""
+    """How many of ``axes``, from the last on, may be unrolled, with at most ``most`` turns in all."""
     found, turns = [0], 1
     for count, axis in enumerate(reversed(axes), 1):
         extent = extent_of(axis)

@@ -12,6 +12,7 @@ from tvmlite.te.schedules.sketch.plan import Plan
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
 
+
 def one_row(plan: Plan, op: ComputeOp, host: Tensor) -> None:
     """Each result from a row of its own, in vectors of partial results."""
     group = plan.group
