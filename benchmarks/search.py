@@ -51,8 +51,8 @@ from searching.steady import Steady
 from tvmlite import autotune
 from tvmlite.autotune import engine, nearest, transfer, trees
 from tvmlite.autotune import records as rec
-from tvmlite.autotune.engine import Progress
 from tvmlite.autotune.model import Prior
+from tvmlite.autotune.progress import Progress
 from tvmlite.autotune.records import Record
 from tvmlite.autotune.tuners import RandomTuner, Tuner
 from tvmlite.autotune.watch import label_of

@@ -6,7 +6,7 @@ from made_up_tuning import small_matmul
 
 from tvmlite import autotune, tuning_summary
 from tvmlite.autotune import Record
-from tvmlite.autotune.engine import Progress
+from tvmlite.autotune.progress import Progress
 from tvmlite.autotune.tune import Tuned
 
 

@@ -12,7 +12,17 @@ from tvmlite import autotune
 from tvmlite.autotune import nearest
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.tuners import Tuner
-from tvmlite.te.space import ConfigEntity, OptionChoice, SplitChoice, Task, encode_args
+from tvmlite.core.target import Target
+from tvmlite.relay import tasks
+from tvmlite.te.space import (
+    ConfigEntity,
+    OptionChoice,
+    RuleSpace,
+    SplitChoice,
+    Task,
+    encode_args,
+    rule_of,
+)
 
 
 def task_of(*shape: int) -> Task:
@@ -71,6 +81,22 @@ def name_of(space: autotune.ConfigSpace, size: Sequence[int]) -> str:
         for name, choices in space.space_map.items()
         if any(isinstance(one, SplitChoice) and one.size == tuple(size) for one in choices)
     )
+
+
+def test_of_several_rules_each_hands_its_configurations_to_its_own() -> None:
+    text = """fn (%x: Tensor[(1, {0}, 256), float32], %w: Tensor[(16, 256, 16), float32]) {{
+      nn.contrib_dense_pack(%x, %w, units=256)
+    }}"""
+    other, task = (
+        tasks.task_of(tasks.group_of(text.format(rows)), Target.parse("native")) for rows in (64, 48)
+    )
+    space = other.config_space
+    assert isinstance(space, RuleSpace)
+    by_rule = [space.get(space.index_of(other.default.settings) or 0), space.get(len(space) - 1)]
+
+    found = nearest.configurations([record(other, one, 1e-3) for one in by_rule], task)
+
+    assert sorted(str(rule_of(task.config_space.get(number))) for number in found) == ["hand", "sketch"]
 
 
 def test_the_best_of_each_shape_come_before_the_second_best_and_nearer_shapes_before_others() -> None:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tvmlite.autotune import records as rec
-from tvmlite.autotune.engine import Callback, Progress
+from tvmlite.autotune.engine import Callback
+from tvmlite.autotune.progress import Progress
 
 
 def log_to_file(path: str | Path) -> Callback:

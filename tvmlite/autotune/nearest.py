@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from tvmlite.autotune.records import FINAL, Record
-from tvmlite.te.space import Choice, ConfigEntity, ConfigSpace, SplitChoice, Task
+from tvmlite.te.space import Choice, ConfigEntity, ConfigSpace, SplitChoice, Task, rule_of
 
 TASKS = 3
 """So many other tasks are looked at, those of nearest shape."""
@@ -54,17 +54,24 @@ class _Near:
 
     def __init__(self, space: ConfigSpace) -> None:
         self.space = space
-        self._inner: dict[str, np.ndarray] = {}
+        self._inner: dict[tuple[str | None, str], np.ndarray] = {}
 
     def __call__(self, config: ConfigEntity) -> int | None:
-        if config.settings.keys() != self.space.space_map.keys():
+        knobs = self.space.knobs_of(config)
+        if config.settings.keys() != knobs.keys():
             return None
-        settings = {name: self._setting(name, wanted) for name, wanted in config.settings.items()}
-        found = {name: choice for name, choice in settings.items() if choice is not None}
+        rule = rule_of(config)
+        found: dict[str, Choice] = {}
+        for name, wanted in config.settings.items():
+            choice = self._setting(rule, name, knobs[name], wanted)
+            if choice is None:
+                return None
+            found[name] = choice
         return self.space.index_of(found)
 
-    def _setting(self, name: str, wanted: Choice) -> Choice | None:
-        choices = self.space.space_map[name]
+    def _setting(
+        self, rule: str | None, name: str, choices: Sequence[Choice], wanted: Choice
+    ) -> Choice | None:
         if wanted in choices:
             return wanted
         if not isinstance(wanted, SplitChoice):
@@ -74,9 +81,9 @@ class _Near:
         ]
         if not splits:
             return None
-        if name not in self._inner:
-            self._inner[name] = np.stack([_inner(one) for one in splits])
-        return splits[int(np.argmin(np.abs(self._inner[name] - _inner(wanted)).sum(axis=1)))]
+        if (rule, name) not in self._inner:
+            self._inner[rule, name] = np.stack([_inner(one) for one in splits])
+        return splits[int(np.argmin(np.abs(self._inner[rule, name] - _inner(wanted)).sum(axis=1)))]
 
 
 def _inner(split: SplitChoice) -> np.ndarray:

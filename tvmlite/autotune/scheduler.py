@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tvmlite.autotune.engine import Progress, Search
+from tvmlite.autotune.engine import Search
+from tvmlite.autotune.progress import Progress
 
 WINDOW = 24
 """Trials over which recent progress is taken."""

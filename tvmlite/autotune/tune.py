@@ -16,6 +16,7 @@ from tvmlite.autotune import callback, engine, model, nearest, transfer
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.learner import TUNERS, XGBTuner
 from tvmlite.autotune.measure import LocalRunner, Outcome, Runner
+from tvmlite.autotune.progress import Progress
 from tvmlite.autotune.scheduler import Scheduler
 from tvmlite.autotune.tuners import Tuner
 from tvmlite.autotune.watch import label_of
@@ -53,7 +54,7 @@ class Tuned:
     task: Task
     best: rec.Record | None
     default: rec.Record | None
-    progress: engine.Progress
+    progress: Progress
     tuner: str
 
     @property
@@ -274,12 +275,12 @@ def _tell_busy(shares: Sequence[float]) -> None:
         )
 
 
-def _failed(progress: engine.Progress) -> str:
+def _failed(progress: Progress) -> str:
     """What failed, by cause; empty if nothing did."""
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(progress.failures.items()))
     return f" ({counts})" if counts else ""
 
 
-def _failures(progress: engine.Progress) -> str:
+def _failures(progress: Progress) -> str:
     counts = ", ".join(f"{count} {kind}" for kind, count in progress.failures.items()) or "no trial"
     return f"{counts}; the first: {progress.first_failure}" if progress.first_failure else counts

@@ -10,6 +10,7 @@ import numpy as np
 from tvmlite.autotune import engine
 from tvmlite.autotune.build import Builder
 from tvmlite.autotune.measure import LocalRunner, Runner
+from tvmlite.autotune.progress import Progress
 from tvmlite.core.errors import InputError
 from tvmlite.te.space import ConfigSpace, Task
 
@@ -58,7 +59,7 @@ class Tuner:
         measure_option: Runner | None = None,
         early_stopping: int | None = None,
         callbacks: Sequence[engine.Callback] = (),
-    ) -> engine.Progress:
+    ) -> Progress:
         """Try ``n_trial`` configurations; ``measure_option`` is the machine to measure on, else this one.
 
         ``callbacks`` are called after each batch (``autotune.callback`` has some). Stops early when

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
-from tvmlite.autotune.engine import Progress
+from tvmlite.autotune.progress import Progress
 from tvmlite.autotune.records import Record
 from tvmlite.te.space import Task
 

@@ -10,6 +10,7 @@ from made_up_tuning import MadeUpMachine, small_matmul
 
 from tvmlite import autotune
 from tvmlite.autotune import report
+from tvmlite.autotune.progress import Progress
 from tvmlite.autotune.report import KernelTime
 from tvmlite.autotune.report.chart import bars, curve, scatter
 from tvmlite.autotune.tune import Tuned
@@ -76,7 +77,7 @@ def test_it_tells_where_the_time_of_the_model_goes(tuned: list[Tuned]) -> None:
 
 
 def test_a_task_of_which_nothing_was_measured_is_told(tuned: list[Tuned]) -> None:
-    empty = Tuned(tuned[0].task, None, None, autotune.engine.Progress(tuned[0].task, 8), "random")
+    empty = Tuned(tuned[0].task, None, None, Progress(tuned[0].task, 8), "random")
 
     assert "nothing measured" in read(report.page([empty, tuned[1]])).text
 

@@ -172,6 +172,10 @@ class ConfigSpace(Config):
             chosen[name] = choices[place]
         return ConfigEntity(chosen, int(index))
 
+    def knobs_of(self, config: Config) -> Mapping[str, Sequence[Choice]]:
+        """The settings of each knob that configurations of the kind of ``config`` have."""
+        return self.space_map
+
     def index_of(self, settings: Mapping[str, Choice]) -> int | None:
         """The number of a combination; None if the space does not hold it."""
         if settings.keys() != self.space_map.keys():

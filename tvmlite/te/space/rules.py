@@ -6,7 +6,7 @@ its rules, one after another; a setting named ``"rule"`` says whose a candidate 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -80,6 +80,13 @@ class RuleSpace(ConfigSpace):
                 found = space.index_of(others)
                 return None if found is None else start + found
         return None
+
+    def knobs_of(self, config: Config) -> Mapping[str, Sequence[Choice]]:
+        """See ``ConfigSpace``; none where there is no such rule."""
+        rule = rule_of(config)
+        if rule not in self.rules:
+            return {}
+        return {RULE: self.space_map[RULE], **self.rules[rule].space_map}
 
     def places(self, indices: np.ndarray) -> np.ndarray:
         """See ``ConfigSpace``; a knob of another rule is at its first setting."""
