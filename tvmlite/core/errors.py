@@ -71,6 +71,10 @@ class InputError(CallError, ValueError):
     """An argument of a compiled function with a wrong name, shape, dtype or count."""
 
 
+class BeyondMemory(InputError):
+    """More memory is asked for than the machine has."""
+
+
 class LibraryError(TvmliteError, RuntimeError):
     """A compiled library that cannot be loaded, exported or linked."""
 

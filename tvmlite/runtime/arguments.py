@@ -12,7 +12,7 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import Parameter
-from tvmlite.core.errors import ExecutionError, InputError
+from tvmlite.core.errors import BeyondMemory, ExecutionError, InputError
 from tvmlite.runtime.tensor import as_array, empty_array
 
 WORTH_ALIGNING = 16384
@@ -136,10 +136,6 @@ def scalar(function: str, parameter: Parameter, value: Any) -> int | float:
 def _half_bits(number: float, dtype: str) -> int:
     with np.errstate(over="ignore"):
         return int(np.asarray(number, dtypes.numpy_of(dtype)).view(np.uint16))
-
-
-class BeyondMemory(InputError):
-    """More memory is asked for than the machine has."""
 
 
 def check_memory(function: str, wanted: Sequence[tuple[str, int]]) -> None:

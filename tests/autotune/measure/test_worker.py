@@ -11,8 +11,7 @@ import pytest
 from tvmlite.autotune.measure.worker import _Answer, _array, _failure, _plain, _Task, _values, _wrong
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import Parameter, Signature
-from tvmlite.core.errors import ExecutionError
-from tvmlite.runtime.arguments import BeyondMemory
+from tvmlite.core.errors import BeyondMemory, ExecutionError
 
 SEED = 3
 

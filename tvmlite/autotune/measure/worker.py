@@ -25,10 +25,9 @@ from tvmlite.autotune.measure.runner import Candidate
 from tvmlite.autotune.uncollected import uncollected
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import Parameter, Signature
-from tvmlite.core.errors import TvmliteError
+from tvmlite.core.errors import BeyondMemory, TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.runtime import threads, timing
-from tvmlite.runtime.arguments import BeyondMemory
 from tvmlite.runtime.compiled import CompiledFunction
 from tvmlite.te.codegen import jit, process
 from tvmlite.te.loop import plain
