@@ -82,7 +82,8 @@ def compile(
     than ``runtime.num_threads()`` prove nothing here: they are told, and not used.
 
     ``predict``: kernels without a record are scheduled by the cost model of the package where it predicts
-    more than it was ever off by. Nothing is measured; some candidates of such kernels are lowered.
+    more than it was ever off by; what the records say won in near shapes is put before it first. Nothing is
+    measured; some candidates of such kernels are lowered.
 
     ``decisions`` are alternatives that graph passes take, over those of the records: what they ask for is in
     ``report.decisions``, by the name that stands there. Any other name is an InputError. With

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tvmlite.autotune import gains
@@ -45,18 +46,19 @@ class Predictions:
             return None
         return self.model.kinds.get(anchor(group).name)
 
-    def __call__(self, group: Function) -> Predicted | None:
-        """What to schedule ``group``, a tuning task, with; None if it is not worth while to look: no kernel
-        of its kind gained anything."""
+    def __call__(self, group: Function, handed: Sequence[ConfigEntity] = ()) -> Predicted | None:
+        """What to schedule ``group``, a tuning task, with, the configurations ``handed`` over being looked at
+        first; None if it is not worth while to look: no kernel of its kind gained anything."""
         trust = self.trust(group)
         if trust is None or not trust.gaining:
             return None
         text = tasks.task_text(group)
-        key = key_of("prediction", source_digest(), self._text, str(self.target), text)
+        known = [json.dumps(config.to_json_dict()) for config in handed]
+        key = key_of("prediction", source_digest(), self._text, str(self.target), text, *known)
         kept = None if self.cache is None else self.cache.get(key)
         if kept is not None:
             return _decode(kept)
-        found = predicted(tasks.task_of(group, self.target), self.model, trust)
+        found = predicted(tasks.task_of(group, self.target), self.model, trust, handed)
         if self.cache is not None:
             self.cache.put(key, _encode(found))
         return found

@@ -50,6 +50,22 @@ def test_the_same_seed_gives_the_same() -> None:
     assert first.gain == second.gain
 
 
+def test_what_is_handed_over_is_taken_before_what_is_drawn_and_as_gains_as_much() -> None:
+    task = task_of()
+    drawn = {str(one.settings) for one in candidates(task, CANDIDATES, np.random.default_rng(0))}
+    space = [task.config_space.get(n) for n in range(len(task.config_space))]
+    others = [one for one in space if str(one.settings) not in drawn]
+    wide = next(one for one in others if one["vectorize"].val and one["x"].size[1] > 1)
+    narrow = next(one for one in others if not one["vectorize"].val)
+
+    taken = predicted(task, WIDER, worth(), [task.default, wide])
+    not_taken = predicted(task, WIDER, worth(), [narrow])
+
+    assert taken.config.settings == wide.settings
+    assert not_taken.config.settings == predicted(task, WIDER, worth()).config.settings
+    assert predicted(task, WIDER, worth(doubt=0.9), [wide]).config.settings == task.default.settings
+
+
 def test_where_nothing_else_can_be_built_the_default_stays() -> None:
     @autotune.template("tests.only_one")
     def only_one(n: int) -> tuple[te.Schedule, list[te.Tensor]]:

@@ -43,14 +43,14 @@ def configurations(records: Iterable[Record], task: Task) -> list[int]:
         ordered = sorted(of_task[key], key=lambda record: (record.cost, str(record.config)))
         for rank, record in zip(ranks, ordered, strict=False):
             rank.append(record.config)
-    near = _Near(task.config_space)
-    found = [near(config) for rank in ranks for config in rank]
+    counterpart = Counterparts(task.config_space)
+    found = [counterpart(config) for rank in ranks for config in rank]
     return list(dict.fromkeys(number for number in found if number is not None))
 
 
-class _Near:
-    """Finds the configuration of ``space`` whose loops are split most like another's, all else being the
-    same; None if there is none."""
+class Counterparts:
+    """Finds the number of the configuration of ``space`` whose loops are split most like another space's, all
+    else being the same; None if there is none."""
 
     def __init__(self, space: ConfigSpace) -> None:
         self.space = space

@@ -2,11 +2,12 @@
 by more than such predictions were ever off.
 
 The candidates are drawn as those were that the model was tried on, and as many: a search for what the model
-likes best would find what it errs on.
+likes best would find what it errs on. Beside them stand the few that there is another reason to think quick.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,16 +45,20 @@ class Predicted:
     gain: float = 1.0
 
 
-def predicted(task: Task, model: Gains, trust: Trust, seed: int = 0) -> Predicted:
+def predicted(
+    task: Task, model: Gains, trust: Trust, handed: Sequence[ConfigEntity] = (), seed: int = 0
+) -> Predicted:
     """What to schedule ``task`` with where nothing of it was measured; ``trust`` is what ``model`` is worth
-    for tasks of its kind. The same ``seed`` gives the same."""
+    for tasks of its kind. The configurations ``handed`` over are looked at first: of equals the first is
+    taken. The same ``seed`` gives the same."""
     builder = Builder(task)
     default = builder.lowered(task.default)
     if is_small(task) or not isinstance(default, Lowered):
         return Predicted(task.default)
     row = loop_features(default.function, task.target, task.flop)
     made: list[tuple[ConfigEntity, np.ndarray]] = []
-    for config in candidates(task, CANDIDATES, np.random.default_rng(seed)):
+    drawn = candidates(task, CANDIDATES, np.random.default_rng(seed))
+    for config in _each_once((*handed, *drawn), task.default):
         lowered = builder.lowered(config)
         if isinstance(lowered, Lowered):
             made.append((config, loop_features(lowered.function, task.target, task.flop)))
@@ -77,9 +82,14 @@ def candidates(task: Task, count: int, generator: np.random.Generator) -> list[C
         if number is not None:
             near += moves.children(number, count, generator).tolist()
     changed = generator.permutation(np.array(near, np.int64)).tolist()
-    found = {str(ConfigEntity(one.settings)): one for one in (*task.defaults, *map(space.get, changed))}
-    found.pop(str(ConfigEntity(task.default.settings)))
-    return list(found.values())[:count]
+    return _each_once((*task.defaults, *map(space.get, changed)), task.default)[:count]
+
+
+def _each_once(configs: Iterable[ConfigEntity], default: ConfigEntity) -> list[ConfigEntity]:
+    """``configs`` in their order, without ``default``."""
+    found = {str(ConfigEntity(one.settings)): one for one in configs}
+    found.pop(str(ConfigEntity(default.settings)), None)
+    return list(found.values())
 
 
 def is_small(task: Task) -> bool:
