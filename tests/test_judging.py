@@ -76,12 +76,12 @@ def test_what_is_in_force_is_compared_though_its_trials_found_other_things(
     """The machine likes any schedule but the default alike, so the first finalist is not the one in force."""
     for search in searches:
         last = search.progress.leaders[-1].config
-        search.progress.in_force = last
+        search.progress.in_force = [last]
         try:
             finalists = search.progress.finalists(1)
             both = search.progress.finalists(2, slowest=0.0)
         finally:
-            search.progress.in_force = None
+            search.progress.in_force = ()
         assert [one.settings for one in finalists] == [last.settings]
         assert [one.settings for one in both] == [last.settings]
 

@@ -113,8 +113,11 @@ class Decider:
     tolerance: float
     runner: Runner | None = None
 
-    def decide(self, seconds: float) -> Decided:
-        """Try what there is time for, those with most to win first; hold the outcome against the default."""
+    def decide(self, seconds: float, stands: bool = False) -> Decided:
+        """Try what there is time for, those with most to win first; hold the outcome against the default.
+
+        ``stands``: the run that is taken up again has done that, and gone on with what came of it.
+        """
         end = time.monotonic() + seconds
         stored = rec.load(self.path).decisions if self.path.exists() else ()
         known = latest(stored, self.base.target, VERSION, num_threads())
@@ -127,7 +130,7 @@ class Decider:
             tried.add(decision.name)
             record = known.get(decision.name)
             if record is None:
-                if time.monotonic() > end:
+                if time.monotonic() >= end:
                     untried += 1
                     continue
                 record = self._tried(decision, lib, records)
@@ -136,7 +139,7 @@ class Decider:
             if record.taken != record.default:
                 lib = self.make(records=records)
                 waiting = [one for one in self._by_stake(lib) if one.name not in tried]
-        return self._judged(lib, tuple(records), untried)
+        return self._judged(lib, tuple(records), untried, stands)
 
     def _layouts(
         self, known: Mapping[str, DecisionRecord], end: float
@@ -225,12 +228,15 @@ class Decider:
         before, ratios = _costs(turns, concerned)
         return _Trial(tuple(before), tuple(ratios), turns.ratio), ""
 
-    def _judged(self, lib: CompiledModule, records: tuple[DecisionRecord, ...], untried: int) -> Decided:
-        """``lib`` if it is quicker than the default beyond doubt; else all decisions are taken back."""
+    def _judged(
+        self, lib: CompiledModule, records: tuple[DecisionRecord, ...], untried: int, stands: bool
+    ) -> Decided:
+        """``lib`` if it is quicker than the default beyond doubt, or was when its schedules were searched;
+        else all decisions are taken back."""
         if all(one.taken == one.default for one in records):
             return Decided(self.base, None, records, untried)
         turns = in_turns(self.base, lib, self.inputs, 2 * TRIAL_SECONDS, self.run, copies=True)
-        if turns.is_better and outputs_apart(lib, self.base, self.inputs) <= self.tolerance:
+        if (stands or turns.is_better) and outputs_apart(lib, self.base, self.inputs) <= self.tolerance:
             return Decided(lib, turns, records, untried)
         back = tuple(_taken_back(one) for one in records)
         rec.append(self.path, [new for new, old in zip(back, records, strict=True) if new is not old])

@@ -14,12 +14,14 @@ import numpy as np
 from tvmlite import autotune, machine, runtime, samples, tuning_summary
 from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
+from tvmlite.autotune.decision_records import latest
 from tvmlite.autotune.engine import Callback
 from tvmlite.autotune.measure import Crew, Footprint, LocalRunner, Runner, processors_of
 from tvmlite.autotune.report import KernelTime
 from tvmlite.autotune.tune import Interrupted, Tuned, seconds_of
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
+from tvmlite.core.version import VERSION
 from tvmlite.deciding import Decided, Decider
 from tvmlite.driver import compile
 from tvmlite.judging import Judge
@@ -157,10 +159,8 @@ def tune(
     tolerance = TOLERANCES[options.get("precision", "float32")] + options.get("error_bound", 0.0)
     decider = Decider(default, make, Path(records), arguments, run, seed, tolerance, runner)
     share = WHOLE_SECONDS if seconds is None else SHARE_OF_DECISIONS * seconds
-    is_over = resume and _searches_schedules(
-        Path(records), seed
-    )  # what was decided then is not taken further
-    decided = decider.decide(share if decisions and not is_over else 0.0)
+    stands = resume and _has_decided(Path(records), seed, default, make)
+    decided = decider.decide(share if decisions and not stands else 0.0, stands)
     base = decided.lib
     found, weights, skipped = _tasks(base, target)
     if not found:
@@ -201,9 +201,20 @@ def tune(
     return tuned
 
 
-def _searches_schedules(path: Path, seed: int) -> bool:
-    """Whether the run with this ``seed`` whose records are at ``path`` had come to the schedules."""
-    return path.exists() and any(one.seed == seed and one.trial >= 0 for one in rec.load(path))
+def _has_decided(path: Path, seed: int, default: CompiledModule, make: Callable[..., CompiledModule]) -> bool:
+    """Whether the run with this ``seed`` whose records are at ``path`` had come to the schedules of the graph
+    that it decided on: some of its kernels were tried after the last decision. The file may tell of other
+    models too."""
+    loaded = rec.load(path) if path.exists() else rec.Records(())
+    trials = [one for one in loaded if one.seed == seed and one.trial >= 0]
+    if not trials:
+        return False
+    known = latest(loaded.decisions, default.target, VERSION, runtime.num_threads())
+    lib = make(records=list(known.values())) if known else default
+    asked = [known[one.name] for one in lib.report.decisions if one.name in known]
+    decided = max((one.time for one in asked if one.seed == seed), default=0.0)
+    keys = {task.key for task in _tasks(lib, default.target)[0]}
+    return any(one.task_key in keys and one.time >= decided for one in trials)
 
 
 def _measurable(target: str | Target) -> Target:

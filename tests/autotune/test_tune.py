@@ -300,6 +300,43 @@ def test_a_later_run_keeps_what_is_in_force_unless_it_finds_something_quicker(
     assert rec.best(rec.load(path), task.target)[task.key].config.settings == best.config.settings
 
 
+def test_what_was_in_force_before_a_run_is_compared_again_where_the_run_had_compared(
+    task: Task, tmp_path: Path
+) -> None:
+    """The killed run has put its own winner there; what it was held against are the same finalists still."""
+    path = tmp_path / "tune.jsonl"
+    before = autotune.tune(task, path, trials=4, seed=1, tuner="random", runner=MadeUpMachine())[0].best
+    options = {"trials": 30, "seed": 2, "tuner": "random", "runner": MadeUpMachine()}
+    found = autotune.tune(task, path, **options)[0]  # type: ignore[arg-type]
+    written = path.read_text()
+
+    again = autotune.tune(task, path, resume=True, **options)[0]  # type: ignore[arg-type]
+
+    assert before is not None
+    assert before.config.settings not in [one.config.settings for one in found.progress.leaders]
+    compared = rec.comparisons(rec.load(path))[task.key]
+    assert before.config.settings in [one.config.settings for one in compared]
+    assert again.best.config.settings == found.best.config.settings != before.config.settings
+    assert path.read_text() == written
+
+
+def test_what_two_runs_have_put_in_force_is_compared_and_the_last_before_the_first(task: Task) -> None:
+    best = autotune.tune(task, trials=30, tuner="random", runner=MadeUpMachine())[0].progress
+    first, second, third = (one.config for one in best.leaders[:3])
+    unknown = [one for one in map(task.config_space.get, range(50)) if one not in best.finalists(4)][:2]
+
+    def finalists(most: int, *in_force: ConfigEntity) -> list[dict[str, object]]:
+        best.in_force = in_force
+        return [dict(one.settings) for one in best.finalists(most)]
+
+    assert finalists(3) == [first.settings, second.settings, third.settings]
+    assert finalists(3, third) == [first.settings, second.settings, third.settings]
+    assert finalists(3, unknown[0]) == [first.settings, second.settings, unknown[0].settings]
+    assert finalists(3, third, unknown[0]) == [first.settings, third.settings, unknown[0].settings]
+    assert finalists(3, *unknown) == [first.settings, *(one.settings for one in unknown)]
+    assert finalists(1, *unknown) == [unknown[0].settings]
+
+
 def test_what_was_in_force_goes_where_it_has_become_slower_than_the_default(
     task: Task, tmp_path: Path
 ) -> None:

@@ -63,8 +63,9 @@ class Search:
     """The tuning of one task, batch after batch; its default is tried first.
 
     ``known`` are records of an earlier run with the same seed: where they tell what came of a proposal it is
-    not measured again, so that a run that was cut short goes on where it was. ``in_force`` is what a
-    comparison of an earlier run, with any seed, found best; of another space it counts for nothing.
+    not measured again, so that a run that was cut short goes on where it was. ``in_force`` are what
+    comparisons of earlier runs found best, each another, the last first; what is of another space counts for
+    nothing.
     """
 
     def __init__(
@@ -74,14 +75,14 @@ class Search:
         trials: int,
         known: Iterable[Record] = (),
         weight: float = 1.0,
-        in_force: ConfigEntity | None = None,
+        in_force: Sequence[ConfigEntity] = (),
     ) -> None:
         task = tuner.task
         self.tuner, self.runner = tuner, runner
         self.progress = Progress(task, min(trials, len(task.config_space)), weight)
-        if in_force is not None and in_force.settings != task.default.settings:
-            known_here = task.config_space.index_of(in_force.settings) is not None
-            self.progress.in_force = in_force if known_here else None
+        others = [one for one in in_force if one.settings != task.default.settings]
+        known_here = [one for one in others if task.config_space.index_of(one.settings) is not None]
+        self.progress.in_force = _different(known_here)
         self.default = task.default
         self.earlier = {(r.origin, r.trial, _unnumbered(r.config)): r for r in known if self._is_mine(r)}
         self.machine_waited = False

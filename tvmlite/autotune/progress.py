@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tvmlite.autotune.records import Record
@@ -19,8 +20,9 @@ class Progress:
     ``curve`` has the best seconds so far after each trial (infinity as long as there are none), ``predicted``
     what the tuner thought of a candidate before it was measured, beside its operations a second; ``weight``
     is how often the task's kernel runs in what is tuned, ``busy`` the share of the machine that other
-    processes used while each candidate was timed, where the machine tells; ``in_force`` is what the
-    comparison of an earlier run found best, ``default`` the trial of the default, if that went well.
+    processes used while each candidate was timed, where the machine tells; ``in_force`` are what
+    comparisons of earlier runs found best, the last first, ``default`` the trial of the default, if that
+    went well.
     """
 
     task: Task
@@ -34,7 +36,7 @@ class Progress:
     curve: list[float] = field(default_factory=list)
     predicted: list[tuple[float, float]] = field(default_factory=list)
     busy: list[float] = field(default_factory=list)
-    in_force: ConfigEntity | None = None
+    in_force: Sequence[ConfigEntity] = ()
     default: Record | None = None
 
     @property
@@ -53,9 +55,11 @@ class Progress:
         something slower in its place without having compared them."""
         default = self.task.default.settings
         found = [r.config for r in self.leaders if r.cost < slowest and r.config.settings != default][:most]
-        if self.in_force is None or any(one.settings == self.in_force.settings for one in found):
-            return found
-        return [*found[: most - 1], self.in_force]
+        kept = [one.settings for one in self.in_force[:most]]
+        best = [one for one in found if one.settings not in kept][: most - len(kept)]
+        there = [one for one in found if one in best or one.settings in kept]
+        met = [one.settings for one in there]
+        return [*there, *(one for one in self.in_force[:most] if one.settings not in met)]
 
     def take(self, record: Record) -> None:
         """Count one more trial."""

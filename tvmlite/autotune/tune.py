@@ -124,9 +124,9 @@ def tune(
     kind = _kind(tuner, tasks, seed, known)
     again = earlier if resume else ()
     searches = [
-        engine.Search(kind(task), machine, trials or len(task.config_space), again, weight, config)
-        for task, weight, config in zip(
-            tasks, weights, _in_force(tasks, earlier, machine.threads), strict=True
+        engine.Search(kind(task), machine, trials or len(task.config_space), again, weight, kept)
+        for task, weight, kept in zip(
+            tasks, weights, _in_force(tasks, earlier, machine.threads, seed if resume else None), strict=True
         )
     ]
     try:
@@ -153,13 +153,21 @@ def _loaded(path: str | Path, target: Target) -> tuple[rec.Record, ...]:
 
 
 def _in_force(
-    tasks: Sequence[Task], records: Sequence[rec.Record], threads: int
-) -> list[ConfigEntity | None]:
-    """What the last comparison of each task in ``records`` found best."""
+    tasks: Sequence[Task], records: Sequence[rec.Record], threads: int, own: int | None = None
+) -> list[list[ConfigEntity]]:
+    """What the last comparison of each task in ``records`` found best.
+
+    A run with the seed ``own`` that is taken up again may have been cut short when it had compared already.
+    What was in force before it is a finalist all the same, as it was then; and so is what it has put there.
+    """
     current = rec.current(records, tasks[0].target, threads)
-    compared = rec.comparisons(current)
-    winners = [rec.winner(compared.get(task.key, ()), task.default) for task in tasks]
-    return [None if one is None else one.config for one in winners]
+    parts = [[r for r in current if r.seed == own], [r for r in current if r.seed != own]]
+    found: list[list[ConfigEntity]] = [[] for _ in tasks]
+    for compared in map(rec.comparisons, [current] if own is None else parts):
+        for task, configs in zip(tasks, found, strict=True):
+            winner = rec.winner(compared.get(task.key, ()), task.default)
+            configs += [] if winner is None else [winner.config]
+    return found
 
 
 def _search(
