@@ -112,6 +112,11 @@ def test_where_registers_are_few_a_turn_takes_more_steps_and_asks_for_as_many_li
     assert turns == [{16}, {32}]  # from one request to the next: of four steps, and of two
 
 
+@pytest.mark.parametrize(("cpu", "ahead"), [("znver4", "0"), ("znver5", "8")])
+def test_what_streams_by_itself_is_not_asked_for(cpu: str, ahead: str) -> None:
+    assert str(task(ONE_ROW, AMD.replace("znver5", cpu)).default["ahead"]) == ahead
+
+
 def test_where_counters_cost_multiply_adds_a_window_is_counted_by_loops() -> None:
     assert quotients(FEW_PIXELS, INTEL) == 0
     assert quotients(FEW_PIXELS, AMD) > 0

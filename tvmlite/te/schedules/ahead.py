@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tvmlite.core.target import Target
 from tvmlite.te.schedules.dot import is_paired
 from tvmlite.te.schedules.group import Group
 from tvmlite.te.stage import Stage
@@ -64,6 +65,13 @@ def turns_near(group: Group, anchor: ComputeOp) -> int:
     """How many turns before its use a weight of ``anchor`` is asked for from the second cache."""
     stands = isinstance(anchor.inputs[-1].op, PlaceholderOp) and not is_paired(anchor)
     return NEAR if stands and group.target.maker == "intel" else 0
+
+
+def streams_by_itself(target: Target) -> bool:
+    """Whether a stream of weights comes quicker if nothing is asked for ahead: what is asked for waits in the
+    few places that the first cache of a Zen 4 has for lines on their way, what the processor fetches by
+    itself in the second cache's, which are more."""
+    return target.cpu == "znver4"
 
 
 def _turns_at_once(turns: int, whole: int, most: int) -> int:

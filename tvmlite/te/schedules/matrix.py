@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.target import Target
 from tvmlite.te.loop.ir import SWEEP
-from tvmlite.te.schedules.ahead import fetch_ahead
+from tvmlite.te.schedules.ahead import fetch_ahead, streams_by_itself
 from tvmlite.te.schedules.depth import default_depth, depths, in_parts
 from tvmlite.te.schedules.dot import is_paired, pair_product
 from tvmlite.te.schedules.group import (
@@ -129,7 +129,9 @@ def matrix_product(group: Group) -> None:
     config.define_knob("steps", whole_steps(anchor.reduce_axis[0]))
     config.suggest("steps", OptionChoice(steps))
     config.define_knob("ahead", ("panel", *AHEAD))
-    config.suggest("ahead", OptionChoice(turns_ahead or ("panel" if place is row_tiles else 0)))
+    if turns_ahead is None:
+        turns_ahead = "panel" if place is row_tiles else 0
+    config.suggest("ahead", OptionChoice(turns_ahead))
     ahead, at_once = config["ahead"].val, config["steps"].val
     depth = _depth(group, anchor, parallel)
     if depth:
@@ -174,16 +176,18 @@ def _reads_most(anchor: ComputeOp) -> bool:
     return rows is not None and rows <= FEW_ROWS and isinstance(anchor.inputs[-1].op, PlaceholderOp)
 
 
-def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int]:
+def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int | str | None]:
     """The defaults of ``steps`` and ``ahead``, for ``blocks`` of columns: where few rows meet weights,
-    STREAM_AHEAD bytes of those are asked for ahead."""
+    STREAM_AHEAD bytes of those are asked for ahead, unless the processor is better at it. None: that is not
+    so."""
     lanes, weight = extent_of(anchor.axis[-1]), anchor.inputs[-1]
     at_once = whole_steps(anchor.reduce_axis[0])
     if lanes is None or not _reads_most(anchor):
-        return max(n for n in at_once if n <= _steps_per_count(group, anchor)), 0
+        return max(n for n in at_once if n <= _steps_per_count(group, anchor)), None
     turns = STREAM_AHEAD // (blocks * lanes * dtypes.bytes_of(weight.dtype))
     ahead = max(n for n in AHEAD if n <= min(MOST_AHEAD, max(1, turns)))
-    return max(n for n in at_once if n <= max(1, turns // ahead)), ahead
+    steps = max(n for n in at_once if n <= max(1, turns // ahead))
+    return steps, 0 if streams_by_itself(group.target) else ahead
 
 
 def _steps_per_count(group: Group, anchor: ComputeOp) -> int:
