@@ -29,6 +29,9 @@ ERRORS = ("", "schedule", "compile", "timeout", "crash", "memory", "wrong answer
 FINAL = "final"
 """The origin of records of candidates timed in turns: those can be compared, times of trials hardly."""
 
+LOST_DEFAULT = "a comparison lacks the default's record, which may have won: skipped"
+"""What is told where ``winner`` finds none."""
+
 TOGETHER = 0.5
 """Seconds between two records of a comparison at most; a comparison takes longer."""
 
@@ -222,10 +225,11 @@ def usable(records: Iterable[Record], target: Target) -> Iterator[Record]:
     return (record for record in records if record.ok and record.target == wanted)
 
 
-def current(records: Iterable[Record], target: Target, threads: int) -> list[Record]:
-    """The usable records that this version made on ``target`` with so many ``threads``, or AutoTVM, which
-    does not tell."""
-    return [r for r in usable(records, target) if r.is_current and r.threads in (0, threads)]
+def current(records: Iterable[Record], target: Target, threads: int | None = None) -> list[Record]:
+    """The usable records that this version made on ``target`` with so many ``threads``, any number if None,
+    or AutoTVM, which does not tell."""
+    found = [record for record in usable(records, target) if record.is_current]
+    return [record for record in found if threads is None or record.threads in (0, threads)]
 
 
 def unusable(loaded: Records, target: Target) -> list[str]:
@@ -256,7 +260,7 @@ def best(records: Iterable[Record], target: Target) -> dict[str, Record]:
     Records of another version count for nothing: its spaces and its code may be others.
     """
     found: dict[str, Record] = {}
-    records = [record for record in usable(records, target) if record.is_current]
+    records = current(records, target)
     for record in records:
         known = found.get(record.task_key)
         if known is None or record.cost < known.cost:
