@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from tvmlite.autotune import gains
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.gains import Gains, Trust
 from tvmlite.autotune.nearest import TASKS
-from tvmlite.choices import NEAREST, PREDICTED, Choice, Choices
+from tvmlite.choices import NEAREST, PREDICTED, TUNED, Choice, Choices
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
@@ -258,6 +258,18 @@ def a_split_of(other: Task, mine: Task) -> dict[str, OptionChoice]:
     }
     assert any(lacking.values())
     return settings | {name: some[0] for name, some in lacking.items() if some}  # type: ignore[return-value]
+
+
+def test_a_default_that_failed_beside_the_winner_is_not_lost() -> None:
+    won, default = compared(group(20), WINNER)
+    failed = replace(default, costs=(), error="crash", verified=False)
+
+    found = decided([won, failed], None)
+    other = decided([won, failed], None, group(24))
+
+    assert found.config is not None
+    assert (found.origin, found.config.settings, found.seconds) == (TUNED, WINNER, 1e-3)
+    assert other == Choice("default", None, None, "no record")
 
 
 def test_a_prediction_is_kept_with_what_was_handed_over(

@@ -219,7 +219,8 @@ class Choices:
                 self.note(f"a record's task is none: {shortened(error.message)}: skipped")
                 continue
             names, template, types = operator_names(group), anchor(group).schedule, _tensor_types(group)
-            losses = [one.cost / block[0].cost - 1 for one in block if one.config.settings == default]
+            defaults = [one for one in block if one.ok and one.config.settings == default]
+            losses = [one.cost / block[0].cost - 1 for one in defaults]
             found += [_Seen(names, template, types, loss, block[0].config) for loss in losses]
         return found
 

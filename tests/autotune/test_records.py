@@ -152,6 +152,19 @@ def test_what_tells_no_error_ran_and_was_right(change: dict[str, object]) -> Non
         rec.Record.from_json(json.dumps(json.loads(record().to_json()) | change))
 
 
+def test_what_failed_stands_last_in_a_comparison_and_alone_it_is_none() -> None:
+    first, second = record(1.0, origin="final"), record(0.9, unroll=4, origin="final")
+    failed = record(unroll=8, origin="final", costs=(), error="crash", verified=False)
+    key = first.task_key
+
+    assert rec.comparisons([first, failed, second]) == {key: [first, second, failed]}
+    assert rec.comparisons([failed, first]) == {key: [first, failed]}
+    assert rec.comparisons([first, second, replace(failed, time=60.0)]) == {key: [first, second]}
+    assert rec.comparisons([failed]) == {}
+    assert rec.winner([first, failed], failed.config) is first
+    assert rec.best([first, failed], TARGET) == {key: first}
+
+
 def test_what_was_made_at_another_time_or_after_other_trials_is_another_comparison() -> None:
     default, first, second = (record(1.0, unroll=n, origin="final") for n in (0, 4, 8))
     key = first.task_key

@@ -142,31 +142,37 @@ class Search:
         """The best so far beside the default, timed in turns: the winner's record first, and whether they are
         new, or an earlier run had come so far.
 
-        The default wins unless another is quicker beyond doubt: its interval lies below the default's. There
-        are no records where nothing can be checked any more.
+        The default wins unless another is quicker beyond doubt: its interval lies below the default's. What
+        cannot be built has its record as well, so that nobody takes the default's for lost. There are no
+        records where nothing can be checked any more.
         """
-        task, trial = self.progress.task, self.progress.trials
-        built: list[tuple[ConfigEntity, Candidate]] = []
-        for config in _different([self.default, *self.progress.finalists(FINALISTS)]):
-            one = self.tuner.builder.built(config)
-            if isinstance(one, Candidate):
-                built.append((config, one))
-        kept = [self.earlier.get((FINAL, trial, _unnumbered(config))) for config, _ in built]
+        trial = self.progress.trials
+        configs = _different([self.default, *self.progress.finalists(FINALISTS)])
+        kept = [self.earlier.get((FINAL, trial, _unnumbered(config))) for config in configs]
         records = [record for record in kept if record is not None]
-        is_new = len(records) < len(built)
+        is_new = len(records) < len(configs)
         if is_new:
-            self.prepare()
             try:
-                outcomes = self.runner.compare(task.key, [one for _, one in built])
+                records = self._compared(configs)
             except ReferenceFailed as error:
                 self.progress.fail("reference", str(error))
                 return [], False
-            records = [
-                _record(self, config, outcome, self.tuner.builder.trace(config), FINAL, trial)
-                for (config, _), outcome in zip(built, outcomes, strict=True)
-            ]
-            records = [replace(record, time=records[0].time) for record in records]  # by it they are together
         return _winner_first(records, self.default), is_new
+
+    def _compared(self, configs: Sequence[ConfigEntity]) -> list[Record]:
+        """Records of ``configs`` timed in turns, all of one time: by it they are together."""
+        builder, trial = self.tuner.builder, self.progress.trials
+        built = [builder.built(config) for config in configs]
+        candidates = [one for one in built if isinstance(one, Candidate)]
+        self.prepare()
+        outcomes = iter(self.runner.compare(self.progress.task.key, candidates) if candidates else ())
+        records = [
+            _record(self, config, one, (), FINAL, trial)
+            if isinstance(one, Outcome)
+            else _record(self, config, next(outcomes), builder.trace(config), FINAL, trial)
+            for config, one in zip(configs, built, strict=True)
+        ]
+        return [replace(record, time=records[0].time) for record in records]
 
     def _is_mine(self, record: Record) -> bool:
         """Whether ``record`` is of an earlier run of this search."""
@@ -332,13 +338,14 @@ class _Batch:
 
 
 def _winner_first(records: Sequence[Record], default: ConfigEntity) -> list[Record]:
-    """Of records of a comparison, the winner's first: the default's where nothing could be timed."""
+    """Of records of a comparison, the winner's first, those that failed last: the quickest where the default
+    could not be timed, the default's where nothing could."""
     if not records or records[0].config.settings != default.settings or not records[0].ok:
         return sorted(records, key=lambda r: r.cost)
     least = timing.interval(sorted(records[0].costs))[0]
     better = [r for r in records[1:] if r.ok and timing.interval(sorted(r.costs))[1] < least]
     winner = min(better, key=lambda r: r.cost, default=records[0])
-    return [winner, *(r for r in records if r is not winner)]
+    return [winner, *sorted((r for r in records if r is not winner), key=lambda r: not r.ok)]
 
 
 def _record(

@@ -219,17 +219,11 @@ def load(path: str | Path) -> Records:
     return Records(tuple(records), tuple(damages), tuple(decisions))
 
 
-def usable(records: Iterable[Record], target: Target) -> Iterator[Record]:
-    """The records measured on the machine ``target`` describes, that ran and were right."""
-    wanted = str(target)
-    return (record for record in records if record.ok and record.target == wanted)
-
-
 def current(records: Iterable[Record], target: Target, threads: int | None = None) -> list[Record]:
-    """The usable records that this version made on ``target`` with so many ``threads``, any number if None,
-    or AutoTVM, which does not tell."""
-    found = [record for record in usable(records, target) if record.is_current]
-    return [record for record in found if threads is None or record.threads in (0, threads)]
+    """The records that this version made on the machine ``target`` describes, with so many ``threads``, any
+    number if None, or AutoTVM, which does not tell; those that failed are among them."""
+    here = [record for record in records if record.target == str(target) and record.is_current]
+    return [record for record in here if threads is None or record.threads in (0, threads)]
 
 
 def unusable(loaded: Records, target: Target) -> list[str]:
@@ -263,13 +257,14 @@ def best(records: Iterable[Record], target: Target) -> dict[str, Record]:
     records = current(records, target)
     for record in records:
         known = found.get(record.task_key)
-        if known is None or record.cost < known.cost:
+        if record.ok and (known is None or record.cost < known.cost):
             found[record.task_key] = record
     return found | {key: block[0] for key, block in comparisons(records).items()}
 
 
 def comparisons(records: Iterable[Record]) -> dict[str, list[Record]]:
-    """The last comparison of each task, by ``task_key``: its records, the winner's first.
+    """The last comparison of each task, by ``task_key``: its records, the winner's first, those that failed
+    last. One of which nothing could be timed is none.
 
     A comparison is what stands together and was made at one time, in the same run after as many trials; where
     a configuration comes a second time, another one begins.
@@ -282,13 +277,15 @@ def comparisons(records: Iterable[Record]) -> dict[str, list[Record]]:
         elif block and _are_together(block[-1], record) and not is_among(record.config, block):
             block.append(record)
         else:
-            block = found[record.task_key] = [record]
-    return found
+            block = [record]
+        if block and record.ok:
+            found[record.task_key] = block
+    return {key: sorted(block, key=lambda one: not one.ok) for key, block in found.items()}
 
 
 def winner(block: Sequence[Record], default: ConfigEntity) -> Record | None:
-    """The record of a comparison that won beside ``default``; None if that is not among them: where a line of
-    a file is damaged, what stands first may have lost."""
+    """The record of a comparison that won beside ``default``, be it that this failed; None if it is not among
+    them: where a line of a file is damaged, what stands first may have lost."""
     return block[0] if is_among(default, block) else None
 
 
