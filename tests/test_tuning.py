@@ -30,7 +30,7 @@ from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Module
 from tvmlite.runtime.profile import Profile
 from tvmlite.te.space import Task
-from tvmlite.tuning import TuningInterrupted
+from tvmlite.tuning import TunedModel, TuningInterrupted
 
 tune = functools.partial(tvmlite.tune, decisions=False)
 """Kernels only: what is decided of the graph is tested in ``test_deciding``."""
@@ -377,6 +377,28 @@ def test_records_that_cannot_be_used_are_told(
     assert all(one.task.config is None for one in lib.kernels)
     assert lib.kernel_names == tvmlite.compile(module).kernel_names
     assert str(warned[0].message) in str(lib.report)
+
+
+def test_what_cannot_be_used_is_told_once_though_a_run_reads_it_several_times(
+    module: Module, good: list[dict[str, object]], tmp_path: Path
+) -> None:
+    path = tmp_path / "tune.jsonl"
+    lines = [json.dumps(good[0] | {"more": 1}), *(json.dumps(one | {"threads": 63}) for one in good)]
+    path.write_text("\n".join(lines) + "\n")
+
+    def tuned(**options: object) -> TunedModel:
+        given = {"runner": MadeUpMachine(), "run": MadeUpModel(500), "tuner": "random"} | options
+        with pytest.warns(UserWarning, match="1 lines are no records") as warned:
+            found = tvmlite.tune(module, records=path, trials=20, **given)  # type: ignore[arg-type]
+        told.append([(str(one.message).removeprefix(f"{path}: ")[:18], one.filename) for one in warned])
+        return found
+
+    told: list[list[tuple[str, str]]] = []
+    found = tuned(seed=1)
+    tuned(resume=True, seed=1)
+
+    assert found.turns is not None
+    assert told == [[("1 lines are no rec", __file__), (f"{len(good)} records were me"[:18], __file__)]] * 2
 
 
 def test_of_a_comparison_whose_default_is_lost_nothing_is_taken(

@@ -9,7 +9,6 @@ replace a default where it predicts a gain beyond doubt.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +20,7 @@ from tvmlite.autotune import records as rec
 from tvmlite.autotune.decision_records import DecisionRecord, latest
 from tvmlite.autotune.fields import shortened
 from tvmlite.autotune.nearest import TASKS, Counterparts
+from tvmlite.autotune.telling import tell
 from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
@@ -97,8 +97,8 @@ class Choices:
 
     @staticmethod
     def of(records: str | Path | Sequence[rec.Record | DecisionRecord] | None, target: Target) -> Choices:
-        """The winners among ``records``, a file or the records themselves. What cannot be used is told by a
-        warning; an InputError if the file cannot be read."""
+        """The winners among ``records``, a file or the records themselves, with notes on what of them cannot
+        be used; an InputError if the file cannot be read."""
         if records is None:
             return Choices(target)
         loaded = rec.load(records) if isinstance(records, (str, Path)) else rec.Records.of(records)
@@ -108,8 +108,6 @@ class Choices:
         current = rec.current(loaded, target, num_threads())
         made.comparisons = rec.comparisons(r for r in current if tasks.is_of_group(r.task))
         made.decisions = latest(loaded.decisions, target, VERSION, num_threads())
-        for note in made.notes:
-            warnings.warn(note, stacklevel=4)
         return made
 
     def decide(self, group: Function) -> Choice:
@@ -205,7 +203,7 @@ class Choices:
         """Tell, once, that something cannot be used."""
         if note not in self.notes:
             self.notes.append(note)
-            warnings.warn(note, stacklevel=5)
+            tell([note], stacklevel=5)
 
     @cached_property
     def _seen(self) -> list[_Seen]:

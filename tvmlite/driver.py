@@ -16,6 +16,7 @@ from tvmlite import machine
 from tvmlite.artifact import CompiledKernelFunction, CompiledModule, Origin
 from tvmlite.autotune.decision_records import DecisionRecord
 from tvmlite.autotune.records import Record
+from tvmlite.autotune.telling import tell
 from tvmlite.choices import Choices, require
 from tvmlite.core import abi, config
 from tvmlite.core.errors import InputError
@@ -103,6 +104,7 @@ def compile(
     witness = None if verify is False else Witness(module, inputs, precision=precision)
     watch = None if witness is None else witness.after
     choices = Choices.of(records, target)
+    tell(choices.notes, stacklevel=2)
     if predict:
         choices.predictions = Predictions.of(target, object_cache())
     chosen = {one.name: one.taken for one in choices.decisions.values()} | dict(decisions or {})

@@ -18,7 +18,9 @@ from tvmlite.autotune.decision_records import latest
 from tvmlite.autotune.engine import Callback
 from tvmlite.autotune.measure import Crew, Footprint, LocalRunner, Runner, processors_of
 from tvmlite.autotune.report import KernelTime
+from tvmlite.autotune.telling import once, tell
 from tvmlite.autotune.tune import Interrupted, Tuned, seconds_of
+from tvmlite.choices import Choices
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
@@ -108,6 +110,7 @@ class TuningInterrupted(KeyboardInterrupt):
         self.tuned = tuned
 
 
+@once()
 def tune(
     model: Module | Function | str | Path,
     target: str | Target = "native",
@@ -143,7 +146,8 @@ def tune(
     ``inputs`` are arrays by name, random ones if None. ``run`` times a library (``whole_model``), ``runner``
     kernels; without one ``jobs`` of them are measured at once, each by as many threads as are set, pinned to
     processors of its own (an InputError if this process may not use so many). ``say`` is told what is done
-    next; ``shape`` and ``options`` are those of ``compile``.
+    next; ``shape`` and ``options`` are those of ``compile``. What of ``records`` cannot be used is told by
+    warnings, each once.
     """
     started = time.monotonic()
     target = _measurable(target)
@@ -152,6 +156,8 @@ def tune(
         processors_of(jobs, runtime.num_threads())
     if isinstance(model, (str, Path)):
         model = from_onnx(model)
+    if Path(records).exists():
+        tell(Choices.of(records, target).notes, stacklevel=3)  # 2 is what makes it be told once
     make = partial(compile, model, target, shape=shape, **options)
     default = make()
     inputs = samples.random_inputs(default, {}, seed) if inputs is None else inputs

@@ -18,6 +18,7 @@ from tvmlite.autotune.learner import TUNERS, XGBTuner
 from tvmlite.autotune.measure import LocalRunner, Outcome, Runner
 from tvmlite.autotune.progress import Progress
 from tvmlite.autotune.scheduler import Scheduler
+from tvmlite.autotune.telling import tell
 from tvmlite.autotune.tuners import Tuner
 from tvmlite.autotune.watch import label_of
 from tvmlite.core.errors import ExecutionError, InputError
@@ -144,11 +145,9 @@ def tune(
 
 
 def _loaded(path: str | Path, target: Target) -> tuple[rec.Record, ...]:
-    """The records in the file at ``path``; what of them is of no use here is told by a warning."""
+    """The records in the file at ``path``; what of them is of no use here is told by warnings."""
     loaded = rec.load(path)
-    notes = rec.unusable(loaded, target)
-    if notes:
-        warnings.warn(f"{path}: {'; '.join(notes)}", stacklevel=3)
+    tell([f"{path}: {note}" for note in rec.unusable(loaded, target)], stacklevel=3)
     return loaded.records
 
 
