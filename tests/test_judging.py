@@ -18,7 +18,7 @@ from tvmlite.driver import rescheduled
 from tvmlite.judging import Judge
 from tvmlite.relay import tasks
 from tvmlite.relay.frontend import from_onnx
-from tvmlite.runtime import num_threads
+from tvmlite.runtime import num_threads, timing
 
 X = np.random.default_rng(0).standard_normal((1, 16, 12, 10)).astype(np.float32)
 
@@ -91,6 +91,23 @@ def test_records_of_the_model_have_the_traces_of_trials(base: CompiledModule, se
 
     for block in rec.comparisons(verdict.records).values():
         assert block[0].trace
+
+
+@pytest.mark.parametrize(("used", "tuned", "told"), [(0.5, 500, True), (0.5, 1200, True), (0.1, 500, False)])
+def test_a_machine_that_others_used_while_the_model_was_timed_is_told(
+    base: CompiledModule,
+    searches: list[Tuned],
+    used: float,
+    tuned: int,
+    told: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(timing.Others, "share", used)
+    verdict, nothing = (judge(base, tuned).decide(some) for some in (searches, []))
+
+    expected = "other processes used 50% of this machine while candidates were timed in the model: times are "
+    assert [one.removesuffix("less sure") for one in verdict.notes] == ([expected] if told else [])
+    assert nothing.notes == ()
 
 
 def test_what_there_is_no_time_to_compile_is_told(base: CompiledModule, searches: list[Tuned]) -> None:

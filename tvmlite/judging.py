@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tvmlite.artifact import CompiledModule
+from tvmlite.autotune import busy
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.tune import Tuned
 from tvmlite.core.version import VERSION
@@ -57,7 +58,8 @@ class Verdict:
 
     ``kernels`` are the searches, their best and default as timed in the model; ``records`` say so.
     ``dropped`` are the texts of tasks whose finalists were not quicker there, ``late`` of those there was no
-    time to compile, of which the records say nothing; ``notes`` say why else something is not used.
+    time to compile, of which the records say nothing; ``notes`` say why else something is not used, and
+    whether others used the machine meanwhile.
     """
 
     lib: CompiledModule
@@ -119,6 +121,7 @@ class Judge:
 
     def __post_init__(self) -> None:
         self._compiled: dict[str, CompiledKernel] = {one.task.key: one for one in self.base.kernels}
+        self._busy: list[float] = []
 
     def decide(self, searches: Sequence[Tuned]) -> Verdict:
         """Time the best of all ``searches`` in the model, and keep what makes it quicker."""
@@ -134,6 +137,8 @@ class Judge:
         records = {case.text: self._records(case) for case in cases}
         kernels = [_as_timed(one, records.get(one.task.args[0], [])) for one in searches]
         kept = tuple(record for block in records.values() for record in block)
+        if told := busy.note(self._busy, " in the model"):
+            notes.append(told)
         return Verdict(lib, turns, tuple(kernels), kept, dropped, tuple(late), tuple(notes))
 
     def _ranks(self) -> int:
@@ -170,7 +175,9 @@ class Judge:
         libs = [self.base]
         for rank in range(ranks):
             libs.append(self._library({c.text: c.finalists[rank] for c in cases if rank < len(c.finalists)}))
+        others = timing.Others()
         runs = rounds(libs, self.inputs, self.seconds / 4, self.run)
+        self._busy += [others.share] if ranks else []
         places = positions(self.base)
         for case in cases:
             here = places[case.text]
@@ -185,7 +192,9 @@ class Judge:
         lib = self._library({case.text: case.finalists[case.winner - 1] for case in winners})
         gap = outputs_apart(lib, self.base, self.inputs)
         if gap <= self.tolerance:
+            others = timing.Others()
             turns = in_turns(self.base, lib, self.inputs, self.seconds / 4, self.run, copies=True)
+            self._busy.append(others.share)
             if turns.is_better:
                 return lib, turns, []
             note = (

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import os
 import time
 from collections.abc import Sequence
 
 import pytest
 
 from tvmlite.core.errors import InputError
-from tvmlite.runtime.timing import measure
+from tvmlite.runtime import timing as clocks
+from tvmlite.runtime.timing import Others, measure
 
 
 def test_a_sleep_takes_as_long_as_it_sleeps() -> None:
@@ -76,3 +79,20 @@ def test_the_run_that_shows_how_many_calls_make_one_counts() -> None:
 
     assert timing.number == 1
     assert len(timing.runs) == len(seen) == 3
+
+
+def test_what_this_process_uses_is_not_what_others_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = Others()
+    spent = time.process_time()
+    monkeypatch.setattr(clocks.time, "process_time", lambda: spent + 1e6)
+
+    assert others.share == 0
+
+
+@pytest.mark.parametrize("used", [0.5, math.nan])
+def test_the_share_of_others_is_of_all_processors(used: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clocks, "_others_seconds", lambda: used * (os.cpu_count() or 1) * time.perf_counter())
+
+    busy = measure(lambda: time.sleep(0.002), number=1, repeat=5).busy
+
+    assert busy == pytest.approx(used, rel=0.01, nan_ok=True)

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tvmlite.autotune import callback, engine, model, nearest, transfer
+from tvmlite.autotune import busy, callback, engine, model, nearest, transfer
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.learner import TUNERS, XGBTuner
 from tvmlite.autotune.measure import LocalRunner, Outcome, Runner
@@ -30,10 +30,6 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 FINAL_SECONDS = 1.0
 """Of a budget, what is kept for each task's comparison with its default at the end."""
-
-
-BUSY = 0.2
-"""A share of the machine that others use without being told of."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -134,7 +130,8 @@ def tune(
         final = FINAL_SECONDS * len(tasks) if compare else 0.0
         deadline = None if seconds is None else started + max(seconds / 2, seconds - final)
         _search(searches, Scheduler(searches, seed), trials, deadline, early_stopping, listeners)
-        _tell_busy([share for search in searches for share in search.progress.busy])
+        if told := busy.note([share for search in searches for share in search.progress.busy]):
+            warnings.warn(told, stacklevel=2)
         _require_one(searches)
         return [_compared(search, records) if compare else _found(search) for search in searches]
     except KeyboardInterrupt:
@@ -269,17 +266,6 @@ def _compared(search: engine.Search, path: str | Path | None) -> Tuned:
     defaults = [r for r in compared if r.config.settings == search.default.settings and r.ok]
     winner = compared[0] if compared and compared[0].ok else search.progress.default or found.best
     return replace(found, best=winner, default=defaults[0] if defaults else None)
-
-
-def _tell_busy(shares: Sequence[float]) -> None:
-    """Warn if other processes disturbed what was timed."""
-    busy = sum(shares) / max(len(shares), 1)
-    if busy >= BUSY:
-        warnings.warn(
-            f"other processes used {busy:.0%} of this machine while candidates were timed: "
-            "times are less sure",
-            stacklevel=3,
-        )
 
 
 def _failed(progress: Progress) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -95,22 +96,19 @@ def measure(
     try:
         if warm:
             _run(call, 1, clock)
-        start, spent, others = time.perf_counter(), clock(), _others_seconds()
+        spent, others = clock(), Others()
         number, first = (number, _run(call, number, clock)) if number else _first_run(call, clock)
         runs = [first]
         while not _enough(len(runs), repeat, elapsed := clock() - spent, budget):
             if until is not None and until(runs, elapsed):
                 break
             runs.append(_run(call, number, clock))
-        passed = time.perf_counter() - start
-        busy = (_others_seconds() - others) / (passed * (os.cpu_count() or 1))
+        busy = others.share
     finally:
         if was_collecting:
             gc.enable()
     ordered = sorted(runs)
-    return Timing(
-        median(ordered), interval(ordered), tuple(runs), number, max(busy, 0.0) if busy == busy else busy
-    )
+    return Timing(median(ordered), interval(ordered), tuple(runs), number, busy)
 
 
 def _enough(runs: int, repeat: int | None, elapsed: float, budget: float) -> bool:
@@ -148,6 +146,22 @@ def interval(ordered: Sequence[float]) -> tuple[float, float]:
     low = max(int(count / 2 - reach), 0)
     high = min(int(count / 2 + reach) + 1, count - 1)
     return ordered[low], ordered[high]
+
+
+class Others:
+    """What other processes use of the machine from now on: none of this one's threads, but its children."""
+
+    def __init__(self) -> None:
+        self._start, self._used = time.perf_counter(), _others_seconds()
+
+    @property
+    def share(self) -> float:
+        """The part of the machine's processors that they have used, until now; NaN where the system does not
+        tell."""
+        used = _others_seconds() - self._used
+        passed = time.perf_counter() - self._start
+        share = used / (passed * (os.cpu_count() or 1))
+        return share if math.isnan(share) else max(share, 0.0)
 
 
 def _others_seconds() -> float:
