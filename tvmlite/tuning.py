@@ -157,7 +157,7 @@ def tune(
     if isinstance(model, (str, Path)):
         model = from_onnx(model)
     if Path(records).exists():
-        tell(Choices.of(records, target).notes, stacklevel=3)  # 2 is what makes it be told once
+        tell(Choices.of(records, target).notes, stacklevel=3)  # ``once`` stands between
     make = partial(compile, model, target, shape=shape, **options)
     default = make()
     inputs = samples.random_inputs(default, {}, seed) if inputs is None else inputs

@@ -84,9 +84,11 @@ def test_the_run_that_shows_how_many_calls_make_one_counts() -> None:
 def test_what_this_process_uses_is_not_what_others_use(monkeypatch: pytest.MonkeyPatch) -> None:
     others = Others()
     spent = time.process_time()
-    monkeypatch.setattr(clocks.time, "process_time", lambda: spent + 1e6)
 
+    monkeypatch.setattr(clocks.time, "process_time", lambda: spent + 1e6)
     assert others.share == 0
+    monkeypatch.setattr(clocks.time, "process_time", lambda: spent - 1e6)
+    assert others.share > 0  # it is this process's time that is taken off
 
 
 @pytest.mark.parametrize("used", [0.5, math.nan])

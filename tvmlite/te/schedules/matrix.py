@@ -49,7 +49,7 @@ or nearly, and the time is that of reading them."""
 
 STREAM_AHEAD = 4096
 """How many bytes of a panel are on their way while few rows meet it: at 100 GB/s what 40 ns take, a last
-cache's latency. Half as many and twice as many do as well; none are slower."""
+cache's latency. Half as many and twice as many do as well; none are slower, but on a Zen 4."""
 
 MOST_AHEAD = 8
 """The most turns that those bytes may be."""
@@ -129,9 +129,8 @@ def matrix_product(group: Group) -> None:
     config.define_knob("steps", whole_steps(anchor.reduce_axis[0]))
     config.suggest("steps", OptionChoice(steps))
     config.define_knob("ahead", ("panel", *AHEAD))
-    if turns_ahead is None:
-        turns_ahead = "panel" if place is row_tiles else 0
-    config.suggest("ahead", OptionChoice(turns_ahead))
+    beside = "panel" if place is row_tiles else 0
+    config.suggest("ahead", OptionChoice(beside if turns_ahead is None else turns_ahead))
     ahead, at_once = config["ahead"].val, config["steps"].val
     depth = _depth(group, anchor, parallel)
     if depth:
@@ -176,10 +175,10 @@ def _reads_most(anchor: ComputeOp) -> bool:
     return rows is not None and rows <= FEW_ROWS and isinstance(anchor.inputs[-1].op, PlaceholderOp)
 
 
-def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int | str | None]:
+def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int | None]:
     """The defaults of ``steps`` and ``ahead``, for ``blocks`` of columns: where few rows meet weights,
-    STREAM_AHEAD bytes of those are asked for ahead, unless the processor is better at it. None: that is not
-    so."""
+    STREAM_AHEAD bytes of those are asked for ahead, unless the processor is better at it
+    (``streams_by_itself``). ``ahead`` is None where many rows meet them."""
     lanes, weight = extent_of(anchor.axis[-1]), anchor.inputs[-1]
     at_once = whole_steps(anchor.reduce_axis[0])
     if lanes is None or not _reads_most(anchor):
