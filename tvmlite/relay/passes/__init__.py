@@ -26,6 +26,7 @@ from tvmlite.core.target import Target
 from tvmlite.relay.ir import Module
 from tvmlite.relay.passes.alter_op_layout import alter_op_layout
 from tvmlite.relay.passes.apply_winograd import apply_winograd
+from tvmlite.relay.passes.apply_winograd_dense import apply_winograd_dense
 from tvmlite.relay.passes.canonicalize_ops import canonicalize_ops
 from tvmlite.relay.passes.combine_parallel_conv2d import combine_parallel_conv2d
 from tvmlite.relay.passes.combine_parallel_dense import combine_parallel_dense
@@ -71,8 +72,9 @@ def pipeline(
     With a ``precision`` of bfloat16 or float16, matrix products and convolutions take their operands in it
     (``to_mixed_precision``), at any level; from level 2 on ``exp``, ``tanh`` and ``erf`` are quicker ones,
     whose errors are far below those of 16 bits (``fast_math``). With an ``error_bound`` above 0, convolutions
-    may be off by so much of their largest result to be quicker (``apply_winograd``), from level 3; where
-    those of 16 bits compute in float32, it is at least ``ERROR_BESIDE_HALVES``.
+    and dense layers may be off by so much of their largest result to be quicker (``apply_winograd``,
+    ``apply_winograd_dense``), from level 3; where those of 16 bits compute in float32, it is at least
+    ``ERROR_BESIDE_HALVES``.
     """
     if opt_level not in range(MAX_LEVEL + 1):
         raise ConfigError(f"opt_level is {opt_level!r}, expected 0 to {MAX_LEVEL}")
@@ -92,8 +94,9 @@ def pipeline(
     if opt_level >= 3 and target is not None:
         if precision != "float32" and not multiplies_halves(target):
             error_bound = max(error_bound, ERROR_BESIDE_HALVES)
-        winograd = [apply_winograd(error_bound)] if error_bound else []
-        passes += [alter_op_layout(target), *winograd, simplify_expr, fold_constant]
+        passes += [alter_op_layout(target), *([apply_winograd(error_bound)] if error_bound else [])]
+        passes += [simplify_expr, fold_constant]
+        passes += [apply_winograd_dense(target, error_bound)] if error_bound else []
         passes += [pack_weights(target, precision)]
     passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
     if opt_level >= 2 and precision != "float32":
@@ -130,5 +133,6 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         to_mixed_precision(),
     ]
     if target is not None:
-        passes += [alter_op_layout(target), apply_winograd(), pack_weights(target)]
+        passes += [alter_op_layout(target), apply_winograd(), apply_winograd_dense(target)]
+        passes += [pack_weights(target)]
     return {one.__name__: one for one in passes}

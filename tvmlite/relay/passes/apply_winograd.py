@@ -40,13 +40,18 @@ COPY_FLOPS = 60
 def apply_winograd(error_bound: float = 1e-4) -> Callable[[Module], Module]:
     """The pass that allows errors up to ``error_bound``, to be run when channels are in blocks
     (``alter_op_layout``). A bound that is negative or no finite number is a ConfigError."""
-    if not (isinstance(error_bound, (int, float)) and 0 <= error_bound < math.inf):
-        raise ConfigError(f"error_bound is {error_bound!r}, expected a relative error such as 1e-4, or 0")
+    checked_bound(error_bound)
 
     def apply_winograd(module: Module) -> Module:
         return map_functions(module, lambda body: rewrite(body, lambda node: _rule(node, error_bound)))
 
     return apply_winograd
+
+
+def checked_bound(error_bound: float) -> None:
+    """A ConfigError if ``error_bound`` is none."""
+    if not (isinstance(error_bound, (int, float)) and 0 <= error_bound < math.inf):
+        raise ConfigError(f"error_bound is {error_bound!r}, expected a relative error such as 1e-4, or 0")
 
 
 def _rule(node: Expr, bound: float) -> Expr:

@@ -10,6 +10,7 @@ from tvmlite.te.schedule import Schedule, create_schedule
 from tvmlite.te.schedules import (
     attention,
     convolution,
+    dense_winograd,
     extern,
     injective,
     matrix,
@@ -28,6 +29,7 @@ __all__ = [
     "attention",
     "complete",
     "convolution",
+    "dense_winograd",
     "extern",
     "injective",
     "matrix",
