@@ -1,13 +1,12 @@
 """Dense layers by Winograd's inner product, where that is quicker and its error is allowed.
 
-By default where the processor adds beside multiplying and there is enough to win, unless another way was
+That is where the processor adds beside multiplying and there is enough to win, unless the direct way was
 decided for (``relay.decisions``). The error is ``dense_winograd.stated_error``, relative to a layer's largest
 result.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -20,18 +19,16 @@ from tvmlite.relay.ir import Call, Constant, Expr, Module, canonical
 from tvmlite.relay.ops import dense_winograd
 from tvmlite.relay.passes.apply_winograd import checked_bound
 from tvmlite.relay.passes.graph_pass import map_functions
-from tvmlite.relay.passes.pack_weights import in_blocks
 from tvmlite.te.schedules.group import number, product
+
+INNER_PRODUCT = "inner product"
+"""What the alternative is called."""
 
 LEAST_ROWS = 8
 """Rows from which on a tile hides what it reads of the weight."""
 
 LEAST_COLUMNS = 128
-"""Columns from which on bringing rows to scale costs little beside what is won: the gain of a row's element is
-the 48th of a cycle for each, the cost 0.7 (AMD Zen 4)."""
-
-MOST = 100
-"""The largest exponent of a weight's scale: its inverse must be a float32 as well."""
+"""Columns from which on bringing rows to scale costs little beside what is won."""
 
 
 def apply_winograd_dense(target: Target, error_bound: float = 1e-4) -> Callable[[Module], Module]:
@@ -48,14 +45,14 @@ def apply_winograd_dense(target: Target, error_bound: float = 1e-4) -> Callable[
 
 
 def adds_beside_multiplying(target: Target) -> bool:
-    """Whether additions have units of their own, as on AMD's processors: on Intel's they take those of
-    multiply-adds."""
-    return target.maker == "amd"
+    """Whether additions have units of their own, as on AMD's processors (on Intel's they take those of
+    multiply-adds), and take scalars from memory, as AVX-512 does: loading them apart takes all that is won."""
+    return target.maker == "amd" and target.has("avx512f")
 
 
 def _rule(node: Expr, target: Target, bound: float) -> Expr:
     weight = _weight(node)
-    if weight is None or not isinstance(node, Call):
+    if weight is None or not isinstance(node, Call) or not adds_beside_multiplying(target):
         return node
     columns, terms = weight.shape
     rows = product(map(number, tensor_type_of(node).shape[:-1]))
@@ -63,8 +60,7 @@ def _rule(node: Expr, target: Target, bound: float) -> Expr:
         return node
     if dense_winograd.Terms.of(terms) is None or dense_winograd.stated_error(terms) > bound:
         return node
-    default = "inner product" if adds_beside_multiplying(target) else "direct"
-    if decide("winograd", lambda: [[node]], ("direct", "inner product"), default) == "direct":
+    if decide("winograd", lambda: [[node]], ("direct", INNER_PRODUCT), INNER_PRODUCT) == "direct":
         return node
     return _replaced(node, weight, target)
 
@@ -83,13 +79,9 @@ def _weight(node: Expr) -> np.ndarray | None:
 
 
 def _replaced(node: Call, weight: np.ndarray, target: Target) -> Expr:
-    """``node`` with its weight brought to scale, packed, and summed up by pairs."""
-    mean = float(np.abs(weight.astype("float64")).mean())
-    scale = 2.0 ** min(max(1 - math.frexp(mean)[1], -MOST), MOST) if mean else 1.0
+    """``node`` with its weight brought to scale and packed."""
     block = target.lanes("float32")
-    packed = np.ascontiguousarray(in_blocks(weight * np.float32(scale), block).transpose(0, 2, 1))
-    columns = dense_winograd.column_sums(packed)
-    attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"]}
-    attrs |= {"weight_layout": f"NC{block}n", "weight_scale": scale}
-    args = (node.args[0], Constant(packed, node.span), Constant(columns, node.span))
-    return Call(dense_winograd.DENSE, args, canonical(attrs), node.span)
+    made = dense_winograd.Weight.of(weight, block)
+    attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
+    parts = (Constant(part, node.span) for part in (made.packed, made.terms, made.columns))
+    return Call(dense_winograd.DENSE, (node.args[0], *parts), canonical(attrs), node.span)

@@ -65,7 +65,7 @@ def _packed_dense(node: Call, data: Expr, weight: np.ndarray, target: Target, na
     block = columns_at_once(target, str(weight.dtype), rows, columns)
     if narrow is not None and rows is not None and rows <= FEW_ROWS:
         weight = _held_by(weight, narrow)
-    packed = np.ascontiguousarray(in_blocks(weight, block).transpose(0, 2, 1))
+    packed = np.ascontiguousarray(_blocks(weight, block).transpose(0, 2, 1))
     attrs = {"units": columns, "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
     return Call("nn.contrib_dense_pack", (data, Constant(packed, node.span)), canonical(attrs), node.span)
 
@@ -86,7 +86,7 @@ def _takes_pairs(node: Call, weight: np.ndarray, target: Target) -> bool:
 
 def _paired_dense(node: Call, data: Expr, weight: np.ndarray) -> Call:
     """``data (m, k)`` times the rows of ``weight (n, k)``, packed with two elements of a row together."""
-    blocks = in_blocks(weight, PAIR_BLOCK)
+    blocks = _blocks(weight, PAIR_BLOCK)
     pairs = blocks.reshape(*blocks.shape[:2], -1, 2).transpose(0, 2, 1, 3)
     attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"]}
     attrs["weight_layout"] = f"NC{PAIR_BLOCK}n2c"
@@ -106,7 +106,7 @@ def _type(node: Call) -> TensorType:
     return result
 
 
-def in_blocks(weight: np.ndarray, block: int) -> np.ndarray:
+def _blocks(weight: np.ndarray, block: int) -> np.ndarray:
     """``(O, ...)`` as ``(ceil(O / block), block, ...)``, zeros filled in."""
     rows = -(-weight.shape[0] // block) * block
     padded = np.zeros((rows, *weight.shape[1:]), weight.dtype)

@@ -18,13 +18,14 @@ ENOUGH_ROWS = 12
 """Rows of a tile that are enough for what is read besides, and each multiply-add waits for, to be hidden."""
 
 LEAST_ROWS = 4
+"""Rows of the smallest tile that is worth measuring."""
 
 ROWS_AT_ONCE = 8
 """Rows whose own sums are made side by side: each of a row's additions waits for the one before."""
 
 SPACED = 256
-"""Rows are laid a vector further apart than a multiple of so many elements: where that is a power of two, they
-would share few places of the nearest cache."""
+"""Rows are laid a vector further apart than a multiple of so many elements: those that are a power of two
+apart share few places of the nearest cache."""
 
 TURNS = (1, 2, 4)
 """How many turns of the reduction one of its loop may take."""
@@ -84,13 +85,13 @@ def _prepare(group: Group, host: ComputeOp) -> None:
     stage.reorder(places, turn, three, one)
     stage.unroll(three)
     stage.unroll(one)
-    if worth_threads(work_of(sums)):
+    if worth_threads(work_of(group.formula(rows.output(0)))):
         stage.parallel(places)
 
 
 def _height(group: Group, anchor: ComputeOp) -> int:
-    """The knob ``tile``: how many rows are computed at once, by default such that the fewest are computed past
-    the last, and as many as that allows."""
+    """The knob ``tile``: how many rows are computed at once; by default as many as leaves the fewest to be
+    computed past the last."""
     rows = extent_of(anchor.axis[0])
     most = group.target.vector_registers - OTHERS
     heights = [n for n in range(LEAST_ROWS, most + 1) if rows is None or n <= rows] or [1]
