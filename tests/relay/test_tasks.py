@@ -140,6 +140,13 @@ def @main(%x: Tensor[(37, 64), float32], %w: Tensor[(5, 64, 16), float32], %b: T
   add(%0, %b)
 }
 """
+DENSE_WINOGRAD = """
+def @main(%x: Tensor[(37, 48), float32], %w: Tensor[(5, 48, 16), float32], %t: Tensor[(48,), float32],
+          %c: Tensor[(5, 2, 16), float32], %b: Tensor[(75,), float32]) {
+  %0 = nn.contrib_dense_winograd(%x, %w, %t, %c, units=75);
+  add(%0, %b)
+}
+"""
 FEW_ROWS = """
 def @main(%x: Tensor[(3, 40), float32], %w: Tensor[(40, 90), float32]) { nn.matmul(%x, %w) }
 """
@@ -172,7 +179,8 @@ DRAWN = 6
         convolution(),
         *map(
             group,
-            (POINTWISE, STEM, WINOGRAD, DEPTHWISE, POOL, DENSE, FEW_ROWS, BATCHED, SOFTMAX, NORM, ATTENTION),
+            (POINTWISE, STEM, WINOGRAD, DEPTHWISE, POOL, DENSE, DENSE_WINOGRAD, FEW_ROWS, BATCHED, SOFTMAX)
+            + (NORM, ATTENTION),
         ),
     ],
     ids=[
@@ -183,6 +191,7 @@ DRAWN = 6
         "depthwise",
         "pool",
         "dense",
+        "dense winograd",
         "few rows",
         "batched",
         "softmax",

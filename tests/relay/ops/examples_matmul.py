@@ -14,6 +14,19 @@ EXAMPLES = [
     ("nn.contrib_dense_pack", {"weight_layout": "NC4n", "units": 6}, ["float32(n, 5)", "float32(2, 5, 4)"]),
     ("nn.contrib_dense_pack", {"units": 17}, ["float32(2, n, 3)", "float32(2, 3, 16)"]),
     *(
+        (
+            "nn.contrib_dense_winograd",
+            {"weight_layout": f"NC{n}n", **attrs},
+            [data, f"float32(2, {k}, {n})", f"float32({k})", f"float32(2, 2, {n})"],
+        )
+        for attrs, data, k, n in [
+            ({}, "float32(5, 6)", 6, 4),
+            ({"units": 7}, "float32(n, 16)", 16, 4),
+            ({"units": 17}, "float32(2, n, 8)", 8, 16),
+            ({}, "float32(32)", 32, 2),
+        ]
+    ),
+    *(
         ("nn.matmul", {"transpose_a": a, "transpose_b": b}, [f"float32({x})", f"float32({y})"])
         for a, b in SIDES
         for x, y in [("5, 3" if a else "3, 5", "4, 5" if b else "5, 4")]

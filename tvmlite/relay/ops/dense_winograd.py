@@ -41,9 +41,9 @@ ERRORS = (3.0, 0.2)
 the number of terms, and so many for each of them, since what pairs of the data add is all of one sign if the
 data is. Half as much again as the largest measured (``benchmarks/winograd.py --errors``)."""
 
-SMALLEST, LARGEST, INVERSE = 1 << 23, 253 << 23, 254 << 23
-"""Bits of the smallest and the largest power of two that a row's magnitude may count as, and what its bits
-are taken from to be those of its inverse."""
+EXPONENT, SMALLEST, LARGEST, INVERSE = 255 << 23, 1 << 23, 253 << 23, 254 << 23
+"""The bits of a float32 that tell its power of two; those of the smallest and the largest that a row's
+magnitude may count as; and what those of a power are taken from to be those of its inverse."""
 
 
 MOST = 40
@@ -52,8 +52,8 @@ MOST = 40
 
 @dataclass(frozen=True)
 class Terms:
-    """``count`` terms in turns of ``turn``: ``pairs`` threes, of which the first two go crosswise and the
-    third is a product as usual, and usual products to the end of the turn."""
+    """``count`` terms in turns of ``turn``: as many threes as fit, of which the first two terms go crosswise
+    and the third is a product as usual, and usual products to the end of the turn."""
 
     count: int
     turn: int
@@ -70,9 +70,11 @@ class Terms:
         return self.turn // 3
 
     @property
-    def steps(self) -> int:
-        """Multiply-adds of a turn."""
-        return self.turn - self.pairs
+    def steps(self) -> tuple[tuple[int, ...], ...]:
+        """The terms of each multiply-add of a turn: two where they go crosswise."""
+        threes = [((3 * n, 3 * n + 1), (3 * n + 2,)) for n in range(self.pairs)]
+        usual = [(term,) for term in range(3 * self.pairs, self.turn)]
+        return (*(step for three in threes for step in three), *usual)
 
 
 def stated_error(terms: int) -> float:
@@ -98,7 +100,8 @@ class Weight:
         blocks = -(-plain.shape[0] // lanes)
         weight = np.zeros((blocks * lanes, count))
         weight[: plain.shape[0]] = plain
-        of_terms = _powers_of_two(np.abs(weight).mean(axis=0) / (np.abs(weight).mean() or 1.0))
+        magnitudes = np.abs(weight)
+        of_terms = _powers_of_two(magnitudes.mean(axis=0)) / _powers_of_two(magnitudes.mean())
         weight /= of_terms
         of_columns = _powers_of_two(np.abs(weight).mean(axis=1))
         packed = (weight / of_columns[:, None]).astype(plain.dtype).reshape(blocks, lanes, count)
@@ -145,9 +148,14 @@ def dense_type(
 def dense_numpy(
     call: Call, data: np.ndarray, weight: np.ndarray, terms: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
-    """The products as they are usually made, in float64."""
-    plain = np.moveaxis(weight.astype("float64") * columns[:, 1:], 1, 0).reshape(weight.shape[1], -1)
-    return ((data.astype("float64") * terms) @ plain[:, : call["units"]]).astype(data.dtype)
+    """The products as they are usually made, in float64, and what ``columns`` say too little or too much."""
+    plain = np.moveaxis(weight, 1, 0).reshape(weight.shape[1], -1).astype("float64")
+    added, scales = np.moveaxis(columns.astype("float64"), 1, 0).reshape(2, -1)
+    scaled = data * terms
+    mean = np.abs(scaled).sum(axis=-1, keepdims=True, dtype="float32") * np.float32(1 / weight.shape[1])
+    power = np.clip(mean.view("int32") & EXPONENT, SMALLEST, LARGEST).view("float32").astype("float64")
+    made = scaled.astype("float64") @ plain + power * (column_sums(weight).ravel() - added)
+    return (made * scales)[..., : call["units"]].astype(data.dtype)
 
 
 @operator(
@@ -199,7 +207,7 @@ def _powers(read: Callable[[Any, Any], e.Expr], rows: Dim, count: int) -> Callab
     )
 
     def power(row: Any) -> e.Expr:
-        bits = e.Call("reinterpret", (total[row] * (1.0 / count),), "int32") & (0xFF << 23)
+        bits = e.Call("reinterpret", (total[row] * (1.0 / count),), "int32") & EXPONENT
         return e.Min(e.Max(bits, e.const(SMALLEST, "int32")), e.const(LARGEST, "int32"))
 
     return power
@@ -220,18 +228,21 @@ def _row_sums(rows: te.Tensor, terms: Terms) -> te.Tensor:
 def _products(rows: te.Tensor, weight: te.Tensor, terms: Terms) -> te.Tensor:
     """Sums of products of rows and columns, and of what pairs of each add."""
     turn = te.reduce_axis(terms.count // terms.turn, name="turn")
-    step = te.reduce_axis(terms.steps, name="step")
+    step = te.reduce_axis(len(terms.steps), name="step")
 
     def element(row: Any, block: Any, lane: Any) -> e.Expr:
-        def read(place: Any) -> tuple[e.Expr, e.Expr]:
-            term = turn * terms.turn + place
-            return rows[row, term], weight[block, term, lane]
+        def read(term: int) -> tuple[e.Expr, e.Expr]:
+            at = turn * terms.turn + term
+            return rows[row, at], weight[block, at, lane]
 
-        in_threes = step < 2 * terms.pairs
-        (a, b), (c, d) = read(step // 2 * 3), read(step // 2 * 3 + 1)
-        x, y = read(e.Select(in_threes, step // 2 * 3 + 2, step + terms.pairs))
-        crosswise = e.And(in_threes, e.Equal(*e.match(step % 2, 0)))
-        return reducers.sum(e.Select(crosswise, (a + d) * (c + b), x * y), [turn, step])
+        def made(which: tuple[int, ...]) -> e.Expr:
+            (a, b), *others = map(read, which)
+            return (a + others[0][1]) * (others[0][0] + b) if others else a * b
+
+        *first, result = map(made, terms.steps)
+        for number, one in reversed(list(enumerate(first))):
+            result = e.Select(e.Equal(*e.match(step.var, number)), one, result)
+        return reducers.sum(result, [turn, step])
 
     shape = (rows.shape[0], weight.shape[0], weight.shape[2])
     return te.compute(shape, element, name="dense", tag="matmul_packed")

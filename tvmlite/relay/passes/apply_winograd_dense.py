@@ -46,7 +46,7 @@ def apply_winograd_dense(target: Target, error_bound: float = 1e-4) -> Callable[
 
 def adds_beside_multiplying(target: Target) -> bool:
     """Whether additions have units of their own, as on AMD's processors (on Intel's they take those of
-    multiply-adds), and take scalars from memory, as AVX-512 does: loading them apart takes all that is won."""
+    multiply-adds), and take scalars from memory, as those of AVX-512 do: loads would take all that is won."""
     return target.maker == "amd" and target.has("avx512f")
 
 

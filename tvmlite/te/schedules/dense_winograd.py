@@ -9,7 +9,8 @@ from tvmlite.te.schedules.nest import ENOUGH_COLUMN_TILES, Panel, in_registers, 
 from tvmlite.te.schedules.reduction import place_rows, reduce_row
 from tvmlite.te.schedules.tile import tail_of
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.tensor import ComputeOp
+from tvmlite.te.stage_base import GUARD
+from tvmlite.te.tensor import ComputeOp, Operation
 
 OTHERS = 6
 """Vector registers of a tile that hold no sums: three weights of a turn, two crosswise sums, and one more."""
@@ -51,8 +52,8 @@ def dense_winograd(group: Group) -> None:
     in_registers(stage, [inner], lanes)
     panels = {"columns": Panel(0, blocks), "rows": Panel(1, extent_of(row))}
     grain = 0 if blocks is not None and blocks < ENOUGH_COLUMN_TILES else 1
-    parallel = worth_threads(work_of(anchor))
-    place = shared_out(group, stage, [], [columns, tiles], panels, parallel, grain)
+    parallel, least = worth_threads(work_of(anchor)), 0 if tail == GUARD else 1
+    place = shared_out(group, stage, [], [columns, tiles], panels, parallel, grain, least)
     turn, step = anchor.reduce_axis
     count = extent_of(turn) or 1
     config.define_knob("turns", [n for n in TURNS if count % n == 0])
@@ -69,7 +70,7 @@ def dense_winograd(group: Group) -> None:
     finish(group, host)
 
 
-def _prepare(group: Group, host: ComputeOp) -> None:
+def _prepare(group: Group, host: Operation) -> None:
     """The stages before the tiles: magnitudes of rows, rows to scale, their own sums."""
     (magnitudes,), (rows,) = group.tagged("winograd_magnitudes"), group.tagged("winograd_rows")
     (sums,) = group.tagged("winograd_row_sums")
