@@ -16,7 +16,7 @@ from tvmlite.relay.interpret import interpret
 from tvmlite.relay.ir import Call, Expr, Function, Module, constant, var
 from tvmlite.relay.op import make
 from tvmlite.relay.passes.alter_op_layout import alter_op_layout
-from tvmlite.relay.passes.apply_winograd import apply_winograd
+from tvmlite.relay.passes.apply_winograd import alternatives, apply_winograd
 from tvmlite.relay.passes.fold_constant import fold_constant
 
 rng = np.random.default_rng(0)
@@ -109,6 +109,54 @@ def test_convolutions_of_halves_are_left_alone(dtype: str) -> None:
     module = Module({"main": Function((x,), make(DIRECT, x, packed, padding=1))})
 
     assert apply_winograd(1.0)(module) is module
+
+
+def of_pairs(channels: int = 64, size: int = 24, kernel: int = 3) -> Module:
+    """A convolution of bfloat16 on blocks of channels, its weight in pairs."""
+    x = var("x", (1, channels // 16, size, size, 16), "bfloat16")
+    data = rng.standard_normal((channels, channels, kernel, kernel)).astype(dtypes.numpy_of("bfloat16"))
+    packed = make("layout_transform", constant(data), src_layout="OIHW", dst_layout="OIHW16o2i")
+    attrs = {"kernel_layout": "OIHW16o2i", "out_dtype": "float32", "padding": kernel // 2}
+    return Module({"main": Function((x,), make(DIRECT, x, packed, **attrs))})
+
+
+def test_a_convolution_of_pairs_may_be_a_filtering_of_what_was_rounded() -> None:
+    module = of_pairs()
+
+    made = fold_constant(apply_winograd(1e-4, pairs=True)(module))
+
+    assert tile_sizes(made) == [4]
+    data = rng.standard_normal((1, 4, 24, 24, 16)).astype(dtypes.numpy_of("bfloat16"))
+    want = interpret(module, [data])
+    np.testing.assert_allclose(interpret(made, [data]), want, atol=1e-4 * float(np.abs(want).max()))
+
+
+@pytest.mark.parametrize(
+    ("module", "bound", "pairs"),
+    [
+        (of_pairs(), 1e-4, False),
+        (of_pairs(), 1e-7, True),
+        (of_pairs(kernel=1), 1e-4, True),
+        (of_pairs(channels=64, size=5), 1e-4, True),
+    ],
+    ids=["not asked for", "a bound too small", "1x1", "few pixels"],
+)
+def test_other_convolutions_of_pairs_are_left_the_same_object(
+    module: Module, bound: float, pairs: bool
+) -> None:
+    assert apply_winograd(bound, pairs)(module) is module
+
+
+def test_pairs_take_half_the_time_by_estimate() -> None:
+    node = next(n for n in postorder(of_pairs().main.body) if isinstance(n, Call) and n.op == DIRECT)
+
+    direct, *filterings = alternatives(node, 1e-4, pairs=True)
+
+    blocked = alter_op_layout(wide)(network(channels=64, size=24))
+    nodes = [n for n in postorder(blocked.main.body) if isinstance(n, Call) and n.op == DIRECT]
+    same, *_ = alternatives(nodes[-1], 1e-4)
+    assert direct.cost == same.cost / 2
+    assert [way.name for way in filterings] == ["F(2, 3)", "F(4, 3)"]
 
 
 def test_a_convolution_of_plain_channels_is_brought_into_blocks_and_back() -> None:

@@ -200,8 +200,8 @@ def test_with_such_arithmetic_and_in_c_halves_are_stored(target: str) -> None:
     assert alike(body, to_mixed_precision()(module).main.body)
 
 
-@pytest.mark.parametrize("cpu", ["znver3", "znver5"])
-def test_convolutions_that_compute_in_float32_go_by_winograds(cpu: str) -> None:
+@pytest.mark.parametrize("cpu", ["znver3", "znver5", "sapphirerapids"])
+def test_convolutions_go_by_winograds_of_float32_but_where_tiles_multiply(cpu: str) -> None:
     image = var("x", (1, 64, 28, 28))
     module = Module({"main": Function((image,), make("nn.conv2d", image, const(64, 64, 3, 3), padding=1))})
     target = Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}")
@@ -215,7 +215,7 @@ def test_convolutions_that_compute_in_float32_go_by_winograds(cpu: str) -> None:
         for node in postorder(group.body)
         if isinstance(node, Call)
     }
-    assert (winograd.CONVOLUTION in inside) == (cpu == "znver3")
+    assert (winograd.CONVOLUTION in inside) == (cpu != "sapphirerapids")
 
 
 def test_a_mixed_model_can_be_verified() -> None:

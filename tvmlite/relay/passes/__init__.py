@@ -48,7 +48,7 @@ from tvmlite.relay.passes.recognize_softmax import recognize_softmax
 from tvmlite.relay.passes.reuse_operands import reuse_operands
 from tvmlite.relay.passes.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify_inference import simplify_inference
-from tvmlite.relay.passes.to_mixed_precision import multiplies_halves, to_mixed_precision
+from tvmlite.relay.passes.to_mixed_precision import to_mixed_precision
 from tvmlite.relay.verify import verify
 
 Pass: TypeAlias = Callable[[Module], Module]
@@ -73,8 +73,7 @@ def pipeline(
     (``to_mixed_precision``), at any level; from level 2 on ``exp``, ``tanh`` and ``erf`` are quicker ones,
     whose errors are far below those of 16 bits (``fast_math``). With an ``error_bound`` above 0, convolutions
     and dense layers may be off by so much of their largest result to be quicker (``apply_winograd``,
-    ``apply_winograd_dense``), from level 3; where those of 16 bits compute in float32, it is at least
-    ``ERROR_BESIDE_HALVES``.
+    ``apply_winograd_dense``), from level 3; beside 16 bits, it is at least ``ERROR_BESIDE_HALVES``.
     """
     if opt_level not in range(MAX_LEVEL + 1):
         raise ConfigError(f"opt_level is {opt_level!r}, expected 0 to {MAX_LEVEL}")
@@ -92,9 +91,10 @@ def pipeline(
     if opt_level >= 4:
         passes += [combine_parallel_conv2d]
     if opt_level >= 3 and target is not None:
-        if precision != "float32" and not multiplies_halves(target):
+        if precision != "float32":
             error_bound = max(error_bound, ERROR_BESIDE_HALVES)
-        passes += [alter_op_layout(target), *([apply_winograd(error_bound)] if error_bound else [])]
+        pairs = not target.has("amx-bf16")  # whose tiles are quicker than any filtering
+        passes += [alter_op_layout(target), *([apply_winograd(error_bound, pairs)] if error_bound else [])]
         passes += [simplify_expr, fold_constant]
         passes += [apply_winograd_dense(target, error_bound)] if error_bound else []
         passes += [pack_weights(target, precision)]

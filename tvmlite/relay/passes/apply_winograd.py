@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tvmlite.core.errors import ConfigError
 from tvmlite.core.node import rewrite
@@ -33,17 +33,24 @@ FLOPS_PER_BYTE = 8
 TRANSFORM_FLOPS = 20
 """Floating-point operations in the time that the transforms take for an element of a tile, there or back."""
 
+PAIR = 2
+"""How many times as quick products of pairs of bfloat16 are, and reading them."""
+
+PAIRED = "2i"
+"""How the layout of a weight of pairs ends."""
+
 COPY_FLOPS = 60
 """Floating-point operations in the time that an element takes from one layout to the other."""
 
 
-def apply_winograd(error_bound: float = 1e-4) -> Callable[[Module], Module]:
+def apply_winograd(error_bound: float = 1e-4, pairs: bool = False) -> Callable[[Module], Module]:
     """The pass that allows errors up to ``error_bound``, to be run when channels are in blocks
-    (``alter_op_layout``). A bound that is negative or no finite number is a ConfigError."""
+    (``alter_op_layout``). With ``pairs``, convolutions of bfloat16 by pairs may be filterings of float32, of
+    what was rounded. A bound that is negative or no finite number is a ConfigError."""
     checked_bound(error_bound)
 
     def apply_winograd(module: Module) -> Module:
-        return map_functions(module, lambda body: rewrite(body, lambda node: _rule(node, error_bound)))
+        return map_functions(module, lambda body: rewrite(body, lambda node: _rule(node, error_bound, pairs)))
 
     return apply_winograd
 
@@ -54,9 +61,9 @@ def checked_bound(error_bound: float) -> None:
         raise ConfigError(f"error_bound is {error_bound!r}, expected a relative error such as 1e-4, or 0")
 
 
-def _rule(node: Expr, bound: float) -> Expr:
+def _rule(node: Expr, bound: float, pairs: bool) -> Expr:
     """``node`` in the way that was decided for, by default the quickest by estimate."""
-    ways = {way.name: way for way in alternatives(node, bound)}
+    ways = {way.name: way for way in alternatives(node, bound, pairs)}
     if len(ways) < 2:
         return node
     assert isinstance(node, Call)
@@ -74,26 +81,46 @@ class Way:
     cost: float
 
 
-def alternatives(node: Expr, bound: float) -> list[Way]:
+def alternatives(node: Expr, bound: float, pairs: bool = False) -> list[Way]:
     """The ways to compute the convolution ``node`` with errors up to ``bound``, the direct one first; none if
     it is no convolution on blocks that there are filterings for."""
-    match node:
-        case Call(
-            op="nn.contrib_conv2d_NCHWc", args=(data, Call("layout_transform", (Constant() as weight,)))
+    wide = _widened(node) if pairs else None
+    match wide or node:
+        case (
+            Call(
+                op="nn.contrib_conv2d_NCHWc", args=(data, Call("layout_transform", (Constant() as weight,)))
+            ) as convolution
         ):
-            type_, block = tensor_type_of(weight), windows.known(tensor_type_of(node.args[1]).shape)[-1]
-            if not _is_suitable(node, type_, block):
+            type_ = tensor_type_of(weight)
+            block = windows.known(tensor_type_of(convolution.args[1]).shape)[-1]
+            if not _is_suitable(convolution, type_, block):
                 return []
             channels = windows.known(type_.shape)[1]
             allowed = [
                 one for one in FILTERINGS.values() if stated_error(one, channels, type_.dtype) <= bound
             ]
-            ways = [Way("direct", node, _cost(node, type_, None))]
+            direct = _cost(convolution, type_, None) / (1 if wide is None else PAIR)
+            ways = [Way("direct", node, direct)]
             for one in allowed:
-                made = _replaced(node, data, weight, one, block)
-                ways.append(Way(f"F({one.outputs}, 3)", made, _cost(node, type_, one)))
+                made = _replaced(convolution, data, weight, one, block)
+                ways.append(Way(f"F({one.outputs}, 3)", made, _cost(convolution, type_, one)))
             return ways
     return []
+
+
+def _widened(node: Expr) -> Call | None:
+    """A convolution of bfloat16 by pairs as one of float32; None if ``node`` is none."""
+    match node:
+        case Call(
+            op="nn.contrib_conv2d_NCHWc",
+            args=(data, Call("layout_transform", (Constant() as weight,)) as packed),
+        ) if str(packed["dst_layout"]).endswith(PAIRED):
+            layout = str(packed["dst_layout"]).removesuffix(PAIRED)
+            same = Constant(weight.data.astype("float32"), weight.span)
+            blocks = make("layout_transform", same, src_layout="OIHW", dst_layout=layout, span=node.span)
+            args = (make("cast", data, dtype="float32", span=node.span), blocks)
+            return replace(node, args=args, attrs=canonical({**dict(node.attrs), "kernel_layout": layout}))
+    return None
 
 
 def _is_suitable(node: Call, weight: TensorType, block: int) -> bool:
