@@ -1,13 +1,17 @@
-"""Winograd's convolutions beside the direct one: how much quicker, and how far off.
+"""Winograd's convolutions and dense layers beside the direct ones: how much quicker, and how far off.
 
     python benchmarks/winograd.py                      3 x 3 convolutions of ResNets, one thread, in turns
     python benchmarks/winograd.py --shapes 28x128 --rounds 30
+    python benchmarks/winograd.py --dense              dense layers of encoders: Winograd's inner product
+    python benchmarks/winograd.py --dense --shapes 128x768x3072
     python benchmarks/winograd.py --errors             largest errors by channels and kinds of data
+    python benchmarks/winograd.py --errors --dense     by terms and kinds of data
 
 A row gives microseconds of processor time, the least of all turns, for the direct convolution and both
-filterings; GFLOP/s count the direct one's operations. An error is the largest relative to the largest
-result, against float64; in ``--errors`` in roundings (2^-24) of one channel, as ``winograd_matrices.ERRORS``
-has them. The load is printed: figures of a busy machine are no figures, though ratios of turns come near.
+filterings, or the direct layer and the inner product; GFLOP/s count the direct one's operations. An error is
+the largest relative to the largest result, against float64; in ``--errors`` in roundings (2^-24) of one
+channel, as ``winograd_matrices.ERRORS`` has them, or of the stated error of a layer. The load is printed:
+figures of a busy machine are no figures, though ratios of turns come near.
 """
 
 from __future__ import annotations
@@ -25,11 +29,14 @@ import numpy as np
 from tvmlite import driver, runtime
 from tvmlite.relay.ir import Function, Module, constant, var
 from tvmlite.relay.op import make
+from tvmlite.relay.ops.dense_winograd import DENSE, Weight
+from tvmlite.relay.ops.dense_winograd import stated_error as dense_error
 from tvmlite.relay.ops.winograd import CONVOLUTION, WEIGHT_TRANSFORM
 from tvmlite.relay.ops.winograd_matrices import ERRORS
 
 LANES = 16
 SHAPES = ["56x64", "28x128", "14x256", "7x512"]
+DENSE_SHAPES = ["128x768x2304", "128x768x768", "128x768x3072", "128x3072x768", "128x384x1536", "50x256x1024"]
 TURN = 5e-3
 """Seconds of a turn, at least."""
 
@@ -39,14 +46,18 @@ def main() -> int:
     options = _options()
     runtime.set_num_threads(1)
     print(f"load {os.getloadavg()[0]:.1f}")
-    return _errors() if options.errors else _times(options.shapes, options.rounds)
+    if options.dense:
+        shapes = options.shapes or DENSE_SHAPES
+        return _dense_errors() if options.errors else _dense_times(shapes, options.rounds)
+    return _errors() if options.errors else _times(options.shapes or SHAPES, options.rounds)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--shapes", nargs="+", default=SHAPES, metavar="SIZExCHANNELS[xOUTPUTS]")
+    parser.add_argument("--shapes", nargs="+", metavar="SIZExCHANNELS[xOUTPUTS]|ROWSxTERMSxCOLUMNS")
+    parser.add_argument("--dense", action="store_true", help="dense layers instead of convolutions")
     parser.add_argument("--rounds", type=int, default=20, help="turns of each (default: 20)")
     parser.add_argument("--errors", action="store_true", help="measure errors instead")
     return parser.parse_args()
@@ -115,6 +126,41 @@ def _times(shapes: list[str], rounds: int) -> int:
     return 0
 
 
+def layer(rows: int, weight: np.ndarray, quick: bool) -> Callable[..., np.ndarray]:
+    """A dense layer, compiled: by the inner product, or direct."""
+    x = var("x", (rows, weight.shape[1]))
+    parts = [constant(weight)]
+    if quick:
+        made = Weight.of(weight, LANES)
+        parts = [constant(one) for one in (made.packed, made.terms, made.columns)]
+    name = DENSE if quick else "nn.dense"
+    return driver.compile(Module({"main": Function((x,), make(name, x, *parts, units=len(weight)))}))
+
+
+def _dense_times(shapes: list[str], rounds: int) -> int:
+    print(f"{'shape':>14}  {'direct us':>9}  {'inner p.':>9}   GFLOP/s       errors")
+    for shape in shapes:
+        rows, terms, columns = (int(part) for part in shape.split("x"))
+        rng = np.random.default_rng(0)
+        data = rng.standard_normal((rows, terms), "float32")
+        weight = rng.standard_normal((columns, terms), "float32")
+        want = data.astype("float64") @ weight.T.astype("float64")
+        runs = [layer(rows, weight, quick) for quick in (False, True)]
+        errors = [relative_error(run(data), want) for run in runs]
+        least = _in_turns([partial(run, data) for run in runs], rounds)
+        work = 2 * rows * terms * columns
+        print(
+            f"{shape:>14}  "
+            + "  ".join(f"{seconds * 1e6:9.0f}" for seconds in least)
+            + "   "
+            + " ".join(f"{work / seconds / 1e9:5.0f}" for seconds in least)
+            + "   "
+            + " ".join(f"{one:.1e}" for one in errors),
+            flush=True,
+        )
+    return 0
+
+
 def _in_turns(calls: list[Callable[[], object]], rounds: int) -> list[float]:
     """The least seconds of a call of each."""
     least = [math.inf] * len(calls)
@@ -157,6 +203,41 @@ def _errors() -> int:
             print(f"{channels:5} channels  F({tile}, 3)  {kind:12}  {error:6.2f}", flush=True)
     print(", ".join(f"F({tile}, 3): {worst[tile]:.2f}, stated {ERRORS[tile]}" for tile in worst))
     return int(any(worst[tile] > ERRORS[tile] for tile in worst))
+
+
+def _rows(terms: int) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Data and weights of several kinds."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        data, weight = (rng.standard_normal((n, terms), "float32") for n in (64, 128))
+        scale, other, column = (
+            np.exp(1.5 * rng.standard_normal(shape)).astype("float32")
+            for shape in ((1, terms), (1, terms), (128, 1))
+        )
+        yield "normal", data, weight
+        yield "cut at zero", np.maximum(data, 0), weight
+        yield "positive", rng.random(data.shape, "float32"), weight
+        yield "far from zero", data + 10, weight
+        yield "terms' scales", data * scale, weight * other
+        yield "opposite", data * scale, weight / scale
+        yield "columns'", data, weight * column
+
+
+def _dense_errors() -> int:
+    """Print the largest errors of dense layers; 1 if one is above the stated."""
+    worst = 0.0
+    for terms in (48, 64, 256, 768, 3072, 8192):
+        found: dict[str, float] = {}
+        for kind, data, weight in _rows(terms):
+            want = data.astype("float64") @ weight.T.astype("float64")
+            error = relative_error(layer(len(data), weight, True)(data), want)
+            found[kind] = max(found.get(kind, 0.0), error)
+        for kind, error in found.items():
+            share = error / dense_error(terms)
+            worst = max(worst, share)
+            print(f"{terms:5} terms  {kind:14} {error:8.1e}, {share:4.2f} of the stated", flush=True)
+    print(f"at most {worst:.2f} of the stated")
+    return int(worst > 1)
 
 
 if __name__ == "__main__":

@@ -73,9 +73,10 @@ def compile(
     ``precision`` "bfloat16" or "float16" lets matrix products and convolutions take their operands in 16
     bits, summing in float32; inputs and outputs keep their types.
 
-    ``error_bound`` is the largest error, relative to its largest result, that a convolution may make to be
-    quicker: 1e-4 allows Winograd's F(4, 3) and F(2, 3), 4e-6 the latter alone, 0 neither. See
-    ``relay.passes.apply_winograd``.
+    ``error_bound`` is the largest error, relative to its largest result, that a convolution or a dense layer
+    may make to be quicker: 1e-4 allows Winograd's F(4, 3) and F(2, 3) and his inner product, 4e-6 the second
+    and, of up to some 150 terms, the third, 0 none. See ``relay.passes.apply_winograd`` and
+    ``relay.passes.apply_winograd_dense``.
 
     ``records``, a file of ``tune``'s or the records themselves, say how kernels are best scheduled on this
     machine, and which way the graph passes go best; the report tells which kernels had none, and what that is

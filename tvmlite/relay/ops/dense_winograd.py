@@ -39,7 +39,7 @@ of the multiply-adds there are otherwise; the first whose turns come out even is
 ERRORS = (3.0, 0.2)
 """The largest error of a sum, relative to the largest, in roundings (2^-24): so many for the square root of
 the number of terms, and so many for each of them, since what pairs of the data add is all of one sign if the
-data is. Half as much again as the largest measured (``benchmarks/winograd.py --errors``)."""
+data is. The largest measured are 0.6 of that (``benchmarks/winograd.py --dense --errors``)."""
 
 EXPONENT, SMALLEST, LARGEST, INVERSE = 255 << 23, 1 << 23, 253 << 23, 254 << 23
 """The bits of a float32 that tell its power of two; those of the smallest and the largest that a row's
