@@ -47,6 +47,17 @@ def test_what_a_formula_shares_counts_once_and_fma_twice() -> None:
     assert operations([te.compute((4,), formula, name="B").op], {}) == 4 * 3
 
 
+def test_an_operation_may_state_what_an_element_takes() -> None:
+    A = te.placeholder((5, 6), name="A")
+    k = te.reduce_axis((0, 6), name="k")
+
+    def either(i):
+        return te.sum(te.if_then_else(k % 2 == 0, A[i, k] * A[i, k] + 1.0, A[i, k]), axis=k)
+
+    assert operations([te.compute((5,), either, name="B").op], {}) == 5 * 6 * 3
+    assert operations([te.compute((5,), either, name="B", attrs={"operations": 12}).op], {}) == 5 * 12
+
+
 def test_sizes_are_looked_up_by_name() -> None:
     n = te.var("n")
     A = te.placeholder((n, 4), name="A")

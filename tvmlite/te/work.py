@@ -14,6 +14,9 @@ from tvmlite.te.intrinsics import PREFETCHES
 from tvmlite.te.tensor import IterVar, Operation
 
 _ARITHMETIC = (e.Add, e.Sub, e.Mul, e.Div, e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod, e.Min, e.Max)
+STATED = "operations"
+"""The attribute of an operation that states its own count."""
+
 _NO_ARITHMETIC = ("if_then_else", "likely", *PREFETCHES, "reinterpret")
 
 
@@ -22,7 +25,9 @@ def operations(outputs: Sequence[Operation], sizes: Mapping[str, int]) -> int:
 
     Additions, multiplications, divisions, minima, maxima and calls of intrinsics count one each (``fma``
     two), conversions, comparisons and the computation of indices nothing. A reduction of ``n`` values counts
-    ``n`` combinations. Loops given as they are (``te.extern``) cannot be counted and count nothing.
+    ``n`` combinations. Of a selection both sides count; where a schedule leaves but one of them, an operation
+    may state its own count for an element, its attribute ``operations``. Loops given as they are
+    (``te.extern``) cannot be counted and count nothing.
     """
     return sum(_of_compute(op, sizes) for op in _reached(outputs) if isinstance(op, t.ComputeOp))
 
@@ -55,7 +60,9 @@ def index_readers(outputs: Sequence[Operation]) -> set[t.Tensor]:
 
 
 def _of_compute(op: t.ComputeOp, sizes: Mapping[str, int]) -> int:
-    points = _points(op.axis, sizes)
+    points, stated = _points(op.axis, sizes), dict(op.attrs).get(STATED)
+    if stated is not None:
+        return points * stated
     first = op.body[0]
     if not isinstance(first, t.Reduce):
         return points * _arithmetic(op.body)

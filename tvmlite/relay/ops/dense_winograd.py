@@ -29,6 +29,7 @@ from tvmlite.relay.ops.matmul import dense_pack_type, packed_columns
 from tvmlite.relay.types import Dim, TensorType, same_shape
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
+from tvmlite.te.work import STATED
 
 DENSE = "nn.contrib_dense_winograd"
 
@@ -245,4 +246,5 @@ def _products(rows: te.Tensor, weight: te.Tensor, terms: Terms) -> te.Tensor:
         return reducers.sum(result, [turn, step])
 
     shape = (rows.shape[0], weight.shape[0], weight.shape[2])
-    return te.compute(shape, element, name="dense", tag="matmul_packed")
+    attrs = {STATED: 2 * terms.count}
+    return te.compute(shape, element, name="dense", tag="matmul_packed", attrs=attrs)
