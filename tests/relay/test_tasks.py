@@ -103,6 +103,9 @@ def on_this_machine(made: Function) -> tuple[ConfigSpace, Callable[[Config], np.
     random = np.random.default_rng(1)
     buffers = task.instantiate(FallbackConfig())[1][:-1]
     inputs = [random.standard_normal(one.shape).astype("float32") for one in buffers]
+    for place, one in enumerate(buffers):
+        if one.dtype == "uint32":  # words that hold the weights of ``ops.dense_24``
+            inputs[place] = inputs[place].view("uint32") >> 16 << 16 | 0x3C3D
 
     def run(config: Config) -> np.ndarray:
         schedule, args = task.instantiate(config)
@@ -155,6 +158,12 @@ def @main(%x: Tensor[(37, 48), float32], %w: Tensor[(5, 48, 16), float32], %t: T
   add(%0, %b)
 }
 """
+DENSE_24 = """
+def @main(%x: Tensor[(2, 48), float32], %w: Tensor[(3, 48, 2, 3, 16), uint32], %b: Tensor[(300,), float32]) {
+  %0 = nn.contrib_dense_pack24(%x, %w, units=300);
+  add(%0, %b)
+}
+"""
 FEW_ROWS = """
 def @main(%x: Tensor[(3, 40), float32], %w: Tensor[(40, 90), float32]) { nn.matmul(%x, %w) }
 """
@@ -187,8 +196,8 @@ DRAWN = 6
         convolution(),
         *map(
             group,
-            (POINTWISE, STEM, WINOGRAD, DEPTHWISE, POOL, DENSE, DENSE_WINOGRAD, FEW_ROWS, BATCHED, SOFTMAX)
-            + (NORM, ATTENTION),
+            (POINTWISE, STEM, WINOGRAD, DEPTHWISE, POOL, DENSE, DENSE_WINOGRAD, DENSE_24, FEW_ROWS, BATCHED)
+            + (SOFTMAX, NORM, ATTENTION),
         ),
     ],
     ids=[
@@ -200,6 +209,7 @@ DRAWN = 6
         "pool",
         "dense",
         "dense winograd",
+        "dense 24",
         "few rows",
         "batched",
         "softmax",

@@ -12,6 +12,7 @@ from tvmlite.autotune.measure.worker import _Answer, _array, _failure, _plain, _
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import Parameter, Signature
 from tvmlite.core.errors import BeyondMemory, ExecutionError
+from tvmlite.relay.ops.dense_24 import unpacked24
 
 SEED = 3
 
@@ -132,3 +133,13 @@ def test_an_answer_that_is_right_only_the_second_time_is_wrong() -> None:
     task = task_of(_array("float32", (8,), np.random.default_rng(SEED)))
 
     assert verdict(Copy(races), task).startswith("y[0] is nan")
+
+
+def test_words_hold_floats_of_any_kind() -> None:
+    words = _array("uint32", (2, 3, 1, 3, 16), np.random.default_rng(SEED), 0.5)
+
+    assert words.dtype == np.uint32
+    halves = words.view(np.uint16).astype(np.uint32) << 16
+    for floats in (words.view(np.float32), halves.view(np.float32), unpacked24(words)):
+        assert np.isfinite(floats).all()
+        assert 1e-3 < np.abs(floats).mean() < 0.5

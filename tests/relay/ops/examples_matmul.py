@@ -13,6 +13,12 @@ EXAMPLES = [
     ("nn.contrib_dense_pack", {"weight_layout": "NC4n"}, ["float32(3, 5)", "float32(2, 5, 4)"]),
     ("nn.contrib_dense_pack", {"weight_layout": "NC4n", "units": 6}, ["float32(n, 5)", "float32(2, 5, 4)"]),
     ("nn.contrib_dense_pack", {"units": 17}, ["float32(2, n, 3)", "float32(2, 3, 16)"]),
+    ("nn.contrib_dense_pack24", {"units": 70}, ["float32(2, 5)", "uint32(1, 5, 2, 3, 16) in 0..4000000"]),
+    (
+        "nn.contrib_dense_pack24",
+        {"units": 100, "weight_layout": "NC64n"},
+        ["float32(2, n, 3)", "uint32(2, 3, 1, 3, 16) in 1000000000..1100000000"],
+    ),
     *(
         (
             "nn.contrib_dense_winograd",

@@ -5,9 +5,11 @@ import pytest
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.target import Target
+from tvmlite.relay.decisions import Decisions, deciding
 from tvmlite.relay.interpret import interpret
 from tvmlite.relay.ir import Call, Constant, Expr, Function, Module, Var, constant, var
 from tvmlite.relay.op import make
+from tvmlite.relay.ops import dense_24
 from tvmlite.relay.passes.pack_weights import pack_weights
 
 rng = np.random.default_rng(0)
@@ -129,3 +131,59 @@ def test_weights_that_16_bits_do_not_hold_stay_as_they_are() -> None:
         after = pack_weights(narrow, "float16")(module).main.body.args[1]
 
         assert after.data.dtype == weight.data.dtype
+
+
+def few_rows(rows: int = 1, columns: int = 512, terms: int = 200, op: str = "nn.dense") -> Module:
+    x = var("x", (rows, terms))
+    weight = const(terms, columns) if op == "nn.matmul" else const(columns, terms)
+    return Module({"main": Function((x,), make(op, x, weight))})
+
+
+@pytest.mark.parametrize(("rows", "layout"), [(1, "NC128n"), (2, "NC128n"), (3, "NC64n"), (4, "NC64n")])
+@pytest.mark.parametrize("op", ["nn.dense", "nn.matmul"])
+def test_a_weight_that_few_rows_meet_is_kept_in_24_bits_where_a_bound_allows_it(
+    rows: int, layout: str, op: str
+) -> None:
+    module = few_rows(rows, op=op)
+
+    made = pack_weights(wide, error_bound=1e-4)(module)
+
+    assert isinstance(made.main.body, Call)
+    assert (made.main.body.op, made.main.body["weight_layout"]) == (dense_24.DENSE, layout)
+    data = rng.standard_normal((rows, 200)).astype("float32")
+    want = interpret(module, [data])
+    np.testing.assert_allclose(interpret(made, [data]), want, atol=3e-5 * float(np.abs(want).max()))
+
+
+@pytest.mark.parametrize(
+    ("module", "target", "options"),
+    [
+        (few_rows(), wide, {"error_bound": 2e-5}),
+        (few_rows(), wide, {"error_bound": 1e-4, "precision": "bfloat16"}),
+        (few_rows(), Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver3"), {"error_bound": 1e-4}),
+        (few_rows(rows=5), wide, {"error_bound": 1e-4}),
+        (few_rows(columns=260, terms=400), wide, {"error_bound": 1e-4}),
+        (few_rows(terms=100), wide, {"error_bound": 1e-4}),
+    ],
+    ids=["a small bound", "16 bits", "short vectors", "many rows", "a block half empty", "a small weight"],
+)
+def test_other_weights_keep_their_bits(module: Module, target: Target, options: dict) -> None:
+    made = pack_weights(target, **options)(module)
+
+    assert isinstance(made.main.body, Call)
+    assert made.main.body.op == "nn.contrib_dense_pack"
+
+
+def test_keeping_all_bits_can_be_decided() -> None:
+    module = few_rows()
+    with deciding(Decisions()) as asked:
+        pack_weights(wide, error_bound=1e-4)(module)
+    ((name, decision),) = asked.asked.items()
+
+    with deciding(Decisions({name: "float32"})):
+        made = pack_weights(wide, error_bound=1e-4)(module)
+
+    assert name.startswith("weight nn.dense, (1, 512) #")
+    assert (decision.alternatives, decision.default) == (("float32", "24 bits"), "24 bits")
+    assert isinstance(made.main.body, Call)
+    assert made.main.body.op == "nn.contrib_dense_pack"

@@ -332,12 +332,20 @@ def _values(parameters: Sequence[Parameter], cold: Collection[int], seed: int) -
     ]
 
 
+BYTES = np.array([0x3B, 0x3C, 0x3D], "uint32")
+"""The highest byte of floats of about 2^-6, and others: two make a bfloat16, and three most of a float32."""
+
+
 def _array(
     dtype: str, shape: tuple[Any, ...], generator: np.random.Generator, largest: float = 1.0
 ) -> np.ndarray:
-    """Values that show a mistake: hardly any is 0, and sums stay small; floats are up to ``largest``."""
+    """Values that show a mistake: hardly any is 0, and sums stay small; floats are up to ``largest``, and so
+    are those that words of 32 bits may hold: one, two of bfloat16, or parts of one (``ops.dense_24``)."""
     if dtypes.is_float(dtype):
         values: np.ndarray = generator.uniform(-largest, largest, shape)
+    elif dtype == "uint32":
+        high = generator.uniform(-largest, largest, shape).astype("float32").view("uint32") >> 16
+        values = high << 16 | generator.choice(BYTES, shape) << 8 | generator.choice(BYTES, shape)
     else:
         low, high = (0, 2) if dtype == "bool" else (0 if dtypes.is_unsigned(dtype) else -7, 8)
         values = generator.integers(low, high, shape)

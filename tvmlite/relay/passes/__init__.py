@@ -97,7 +97,7 @@ def pipeline(
         passes += [alter_op_layout(target), *([apply_winograd(error_bound, pairs)] if error_bound else [])]
         passes += [simplify_expr, fold_constant]
         passes += [apply_winograd_dense(target, error_bound)] if error_bound else []
-        passes += [pack_weights(target, precision)]
+        passes += [pack_weights(target, precision, error_bound)]
     passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
     if opt_level >= 2 and precision != "float32":
         passes += [narrow_links(precision)]

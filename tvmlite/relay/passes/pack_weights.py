@@ -6,7 +6,9 @@ one line (``columns_at_once``). (``alter_op_layout`` does that for convolutions.
 
 Where few rows meet a weight, reading it takes the time: one whose elements were rounded to 16 bits is stored
 in 16 again, even if float32 computes with it (``to_mixed_precision``). On a Zen 3 one row by 4096 x 4096
-takes 1.8 ms so, and 3.7 in float32; one by 768 x 768, which fits a cache, 37 us and 39.
+takes 1.8 ms so, and 3.7 in float32; one by 768 x 768, which fits a cache, 37 us and 39. One of float32 is
+kept in 24 bits an element where a bound on the error allows it (``ops.dense_24``), unless it was decided to
+keep all (``relay.decisions``).
 """
 
 from __future__ import annotations
@@ -19,8 +21,10 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import rewrite
 from tvmlite.core.target import Target
+from tvmlite.relay.decisions import decide
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Module, canonical
+from tvmlite.relay.ops import dense_24
 from tvmlite.relay.passes.to_mixed_precision import multiplies_halves
 from tvmlite.relay.types import TensorType
 from tvmlite.te.schedules.group import number, product
@@ -32,42 +36,82 @@ PAIR_BLOCK = 16
 """The sums that ``vdpbf16ps`` makes at once, of two products each."""
 
 
-def pack_weights(target: Target, precision: str = "float32") -> Callable[[Module], Module]:
-    """The pass for ``target``; ``precision`` is what weights may have been rounded to."""
+LEAST_BYTES = 256 << 10
+"""A weight of fewer is read from a near cache, and putting a fourth of it together takes as long."""
+
+KEPT = 0.9
+"""Of a weight of 24 bits, with the columns that fill up its last block, no more than this share of what
+float32 takes is to be read."""
+
+
+def pack_weights(
+    target: Target, precision: str = "float32", error_bound: float = 0.0
+) -> Callable[[Module], Module]:
+    """The pass for ``target``; ``precision`` is what weights may have been rounded to, and ``error_bound``
+    how far results of few rows may be off, relative to the largest."""
     narrow = None if precision == "float32" or multiplies_halves(target) else precision
+    bound = error_bound if precision == "float32" else 0.0
 
     def pack_weights(module: Module) -> Module:
         main = module.main
-        body = rewrite(main.body, lambda node: _pack(node, target, narrow))
+        body = rewrite(main.body, lambda node: _pack(node, target, narrow, bound))
         return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
 
     return pack_weights
 
 
-def _pack(node: Expr, target: Target, narrow: str | None) -> Expr:
+def _pack(node: Expr, target: Target, narrow: str | None, bound: float) -> Expr:
     match node:
         case Call("nn.dense", (data, Constant(weight))) if _takes_pairs(node, weight, target):
             return _paired_dense(node, data, weight)
         case Call("nn.dense", (data, Constant(weight))) if _can_pack(node, weight):
-            return _packed_dense(node, data, weight, target, narrow)
+            return _packed_dense(node, data, weight, target, narrow, bound)
         case Call("nn.matmul", (data, Constant(weight))) if not node["transpose_a"] and _can_pack(
             node, weight
         ):
-            return _packed_dense(node, data, weight if node["transpose_b"] else weight.T, target, narrow)
+            plain = weight if node["transpose_b"] else weight.T
+            return _packed_dense(node, data, plain, target, narrow, bound)
         case _:
             return node
 
 
-def _packed_dense(node: Call, data: Expr, weight: np.ndarray, target: Target, narrow: str | None) -> Call:
+def _packed_dense(
+    node: Call, data: Expr, weight: np.ndarray, target: Target, narrow: str | None, bound: float
+) -> Call:
     """``data (m, k)`` times the rows of ``weight (n, k)``, which is packed, of dtype ``narrow`` if that holds
-    its elements and few rows meet it."""
+    its elements and few rows meet it; in 24 bits if ``bound`` allows it."""
     rows, columns = product(map(number, _type(node).shape[:-1])), weight.shape[0]
+    if rows is not None and bound >= dense_24.STATED_ERROR and _fits_24(weight, rows, target):
+        if decide("weight", lambda: [[node]], ("float32", "24 bits"), "24 bits") == "24 bits":
+            return _dense_24(node, data, weight, rows)
     block = columns_at_once(target, str(weight.dtype), rows, columns)
     if narrow is not None and rows is not None and rows <= FEW_ROWS:
         weight = _held_by(weight, narrow)
     packed = np.ascontiguousarray(_blocks(weight, block).transpose(0, 2, 1))
     attrs = {"units": columns, "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
     return Call("nn.contrib_dense_pack", (data, Constant(packed, node.span)), canonical(attrs), node.span)
+
+
+def _columns_24(rows: int) -> int:
+    """How many columns a block has: for one row and two, as many as two groups."""
+    return dense_24.GROUP * (2 if rows <= 2 else 1)
+
+
+def _fits_24(weight: np.ndarray, rows: int, target: Target) -> bool:
+    """Whether a weight of float32 that ``rows`` rows meet is worth keeping in 24 bits."""
+    if rows > FEW_ROWS or str(weight.dtype) != "float32" or target.lanes("float32") != dense_24.LANES:
+        return False
+    columns, block = weight.shape[0], _columns_24(rows)
+    read = -(-columns // block) * block * (dense_24.VECTORS - 1) / dense_24.VECTORS
+    return weight.nbytes >= LEAST_BYTES and read <= KEPT * columns and bool(np.isfinite(weight).all())
+
+
+def _dense_24(node: Call, data: Expr, weight: np.ndarray, rows: int) -> Call:
+    """``data`` times the rows of ``weight``, kept in 24 bits."""
+    block = _columns_24(rows)
+    packed = Constant(dense_24.packed24(weight, block), node.span)
+    attrs = {"units": weight.shape[0], "weight_layout": f"NC{block}n"}
+    return Call(dense_24.DENSE, (data, packed), canonical(attrs), node.span)
 
 
 def _held_by(weight: np.ndarray, dtype: str) -> np.ndarray:

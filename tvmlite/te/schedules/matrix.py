@@ -212,12 +212,16 @@ def _tile(group: Group, anchor: ComputeOp, block: int) -> RegisterTile:
     """The knob ``tile``: blocks of columns and rows that are computed at once."""
     dtype = anchor.output(0).dtype
     *_, rows, blocks = (extent_of(a) for a in anchor.axis[:-1])
+    together = dict(anchor.attrs).get("together", 1)
     best = tile_for(group.target, dtype, block, rows, blocks, even=rows is None)
+    if together > 1:
+        best = RegisterTile(rows or 1, together)
     default = SplitChoice((-1, best.blocks, best.rows))
     vectors = max(1, block // group.target.lanes(dtype))
     made = candidates(
         rows, 1, blocks, vectors, group.target.vector_registers, (-1, best.blocks, 1, best.rows)
     )
+    made = [one for one in made if one[1] % together == 0]
     group.config.define_split(
         "tile",
         rows or 1,
