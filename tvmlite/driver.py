@@ -74,9 +74,9 @@ def compile(
     bits, summing in float32; inputs and outputs keep their types.
 
     ``error_bound`` is the largest error, relative to its largest result, that a convolution or a dense layer
-    may make to be quicker: 1e-4 allows Winograd's F(4, 3) and F(2, 3) and his inner product, 4e-6 the second
-    and, of up to some 150 terms, the third, 0 none. See ``relay.passes.apply_winograd`` and
-    ``relay.passes.apply_winograd_dense``.
+    may make to be quicker: 1e-4 allows Winograd's F(4, 3) and F(2, 3), his inner product, and weights of 24
+    bits an element where few rows meet them; 4e-6 the second and, of up to some 150 terms, the third; 0 none.
+    See ``relay.passes``: ``apply_winograd``, ``apply_winograd_dense``, ``pack_weights``.
 
     ``records``, a file of ``tune``'s or the records themselves, say how kernels are best scheduled on this
     machine, and which way the graph passes go best; the report tells which kernels had none, and what that is

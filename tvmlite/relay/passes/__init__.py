@@ -73,7 +73,8 @@ def pipeline(
     (``to_mixed_precision``), at any level; from level 2 on ``exp``, ``tanh`` and ``erf`` are quicker ones,
     whose errors are far below those of 16 bits (``fast_math``). With an ``error_bound`` above 0, convolutions
     and dense layers may be off by so much of their largest result to be quicker (``apply_winograd``,
-    ``apply_winograd_dense``), from level 3; beside 16 bits, it is at least ``ERROR_BESIDE_HALVES``.
+    ``apply_winograd_dense``, ``pack_weights``), from level 3; beside 16 bits, it is at least
+    ``ERROR_BESIDE_HALVES``.
     """
     if opt_level not in range(MAX_LEVEL + 1):
         raise ConfigError(f"opt_level is {opt_level!r}, expected 0 to {MAX_LEVEL}")
