@@ -84,12 +84,15 @@ def register_foreign() -> None:
         return te.compute(data.shape, lambda i: data[i], name="foreign", tag="elemwise")
 
 
-def test_the_work_of_a_dense_layer_by_the_inner_product_is_that_of_the_layer() -> None:
-    quick, direct = (tasks.task_of(group(text), TARGET).flop for text in (DENSE_WINOGRAD, DENSE))
+def test_the_work_of_dense_layers_does_not_depend_on_how_they_are_computed() -> None:
+    quick, direct, short = (
+        tasks.task_of(group(text), TARGET).flop for text in (DENSE_WINOGRAD, DENSE, DENSE_24)
+    )
 
     products = 2 * 37 * 80
     assert 0 < quick - products * 48 < 0.2 * products * 48
     assert 0 < direct - products * 64 < 0.2 * products * 64
+    assert short == 2 * 2 * 384 * 48 + 2 * 300
 
 
 def test_text_that_is_no_group_is_an_error() -> None:

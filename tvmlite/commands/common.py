@@ -61,7 +61,7 @@ def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -
         type=float,
         default=0.0,
         metavar="E",
-        help="relative error that a convolution may make to be quicker, as 1e-4 (default: 0, none)",
+        help="relative error that a convolution or dense layer may make to be quicker, as 1e-4 (default: 0)",
     )
 
 

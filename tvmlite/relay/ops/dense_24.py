@@ -20,6 +20,7 @@ from tvmlite.relay.ops.common import fault, product_of, ravelled, unravelled
 from tvmlite.relay.types import TensorType, same_dim, same_shape
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
+from tvmlite.te.work import STATED
 
 DENSE = "nn.contrib_dense_pack24"
 
@@ -104,8 +105,8 @@ def dense_24_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarr
 )
 def dense_24(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
     """Rows of ``data`` times a weight that ``packed24`` made."""
-    lead, vectors = data.shape[:-1], VECTORS * weight.shape[2]
-    k = te.reduce_axis(weight.shape[1], name="k")
+    lead, terms, vectors = data.shape[:-1], weight.shape[1], VECTORS * weight.shape[2]
+    k = te.reduce_axis(terms, name="k")
 
     def element(row: Any, outer: Any, lane: Any) -> e.Expr:
         group, place = outer % vectors // VECTORS, outer % VECTORS
@@ -119,9 +120,8 @@ def dense_24(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
         return reducers.sum(data[(*unravelled(row, lead), k)] * read, k)
 
     shape = (product_of(lead), weight.shape[0] * vectors, LANES)
-    product = te.compute(
-        shape, element, name="dense", tag="matmul_packed", attrs={"paired": False, "together": vectors}
-    )
+    attrs = {"together": vectors, STATED: 2 * terms}
+    product = te.compute(shape, element, name="dense", tag="matmul_packed", attrs=attrs)
     return te.compute(
         (*lead, call["units"]),
         lambda *at: product[ravelled(at[:-1], lead), at[-1] // LANES, at[-1] % LANES],
