@@ -155,9 +155,17 @@ def test_a_weight_that_few_rows_meet_is_kept_in_24_bits_where_a_bound_allows_it(
     np.testing.assert_allclose(interpret(made, [data]), want, atol=3e-5 * float(np.abs(want).max()))
 
 
+def of_one(value: float) -> Module:
+    weight = rng.standard_normal((512, 200)).astype("float32")
+    weight[3, 5] = value
+    x = var("x", (1, 200))
+    return Module({"main": Function((x,), make("nn.dense", x, constant(weight)))})
+
+
 @pytest.mark.parametrize(
     ("module", "target", "options"),
     [
+        *((of_one(value), wide, {"error_bound": 1e-4}) for value in (np.inf, np.nan, -3e38)),
         (few_rows(), wide, {"error_bound": 2e-5}),
         (few_rows(), wide, {"error_bound": 1e-4, "precision": "bfloat16"}),
         (few_rows(), Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver3"), {"error_bound": 1e-4}),
@@ -165,7 +173,17 @@ def test_a_weight_that_few_rows_meet_is_kept_in_24_bits_where_a_bound_allows_it(
         (few_rows(columns=260, terms=400), wide, {"error_bound": 1e-4}),
         (few_rows(terms=100), wide, {"error_bound": 1e-4}),
     ],
-    ids=["a small bound", "16 bits", "short vectors", "many rows", "a block half empty", "a small weight"],
+    ids=[
+        "infinite",
+        "not a number",
+        "too large",
+        "a small bound",
+        "16 bits",
+        "short vectors",
+        "many rows",
+        "a block half empty",
+        "a small weight",
+    ],
 )
 def test_other_weights_keep_their_bits(module: Module, target: Target, options: dict) -> None:
     made = pack_weights(target, **options)(module)

@@ -44,9 +44,13 @@ LEAST = 2.0**-40
 it a number below all normal ones, which some processors take long for."""
 
 
+LARGEST = 1e38
+"""Weights must be less: rounding may add the 2^16th of one."""
+
+
 def packed24(plain: np.ndarray, columns: int) -> np.ndarray:
-    """``plain (n, k)`` of finite float32 as words ``(blocks, k, groups, 3, LANES)``, ``columns``, a multiple
-    of ``GROUP``, in a block; columns past the last are about zero."""
+    """``plain (n, k)`` of float32 below ``LARGEST`` as words ``(blocks, k, groups, 3, LANES)``, ``columns``
+    in a block, a multiple of ``GROUP``; columns past the last are about zero."""
     count, terms = plain.shape
     blocks = -(-count // columns)
     weight = np.zeros((blocks * columns, terms), "float32")

@@ -103,7 +103,8 @@ def _fits_24(weight: np.ndarray, rows: int, target: Target) -> bool:
         return False
     columns, block = weight.shape[0], _columns_24(rows)
     read = -(-columns // block) * block * (dense_24.VECTORS - 1) / dense_24.VECTORS
-    return weight.nbytes >= LEAST_BYTES and read <= KEPT * columns and bool(np.isfinite(weight).all())
+    worth = weight.nbytes >= LEAST_BYTES and read <= KEPT * columns
+    return worth and bool(np.abs(weight).max() < dense_24.LARGEST)
 
 
 def _dense_24(node: Call, data: Expr, weight: np.ndarray, rows: int) -> Call:

@@ -209,7 +209,8 @@ def _packs(group: Group, anchor: ComputeOp) -> list[ComputeOp]:
 
 
 def _tile(group: Group, anchor: ComputeOp, block: int) -> RegisterTile:
-    """The knob ``tile``: blocks of columns and rows that are computed at once."""
+    """The knob ``tile``: blocks of columns and rows that are computed at once; of blocks whose weights are
+    packed ``together``, whole packs, by default one for all rows, which are few."""
     dtype = anchor.output(0).dtype
     *_, rows, blocks = (extent_of(a) for a in anchor.axis[:-1])
     together = dict(anchor.attrs).get("together", 1)
