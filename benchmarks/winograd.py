@@ -114,16 +114,15 @@ def _times(shapes: list[str], rounds: int) -> int:
         errors = [relative_error(run(data), want) for run in runs]
         least = _in_turns([partial(run, data) for run in runs], rounds)
         work = 2 * 9 * channels * outputs * size**2
-        print(
-            f"{shape:>12}  "
-            + "  ".join(f"{seconds * 1e6:9.0f}" for seconds in least)
-            + "   "
-            + " ".join(f"{work / seconds / 1e9:5.0f}" for seconds in least)
-            + "   "
-            + " ".join(f"{one:.1e}" for one in errors),
-            flush=True,
-        )
+        _print_row(f"{shape:>12}", least, work, errors)
     return 0
+
+
+def _print_row(shape: str, least: list[float], work: int, errors: list[float]) -> None:
+    """Microseconds, GFLOP/s of ``work`` operations, and errors."""
+    times = "  ".join(f"{seconds * 1e6:9.0f}" for seconds in least)
+    rates = " ".join(f"{work / seconds / 1e9:5.0f}" for seconds in least)
+    print(f"{shape}  {times}   {rates}   {' '.join(f'{one:.1e}' for one in errors)}", flush=True)
 
 
 def layer(rows: int, weight: np.ndarray, quick: bool) -> Callable[..., np.ndarray]:
@@ -149,15 +148,7 @@ def _dense_times(shapes: list[str], rounds: int) -> int:
         errors = [relative_error(run(data), want) for run in runs]
         least = _in_turns([partial(run, data) for run in runs], rounds)
         work = 2 * rows * terms * columns
-        print(
-            f"{shape:>14}  "
-            + "  ".join(f"{seconds * 1e6:9.0f}" for seconds in least)
-            + "   "
-            + " ".join(f"{work / seconds / 1e9:5.0f}" for seconds in least)
-            + "   "
-            + " ".join(f"{one:.1e}" for one in errors),
-            flush=True,
-        )
+        _print_row(f"{shape:>14}", least, work, errors)
     return 0
 
 

@@ -8,7 +8,6 @@ nothing has to be masked: only the fourth vector is put together.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,8 @@ import numpy as np
 from tvmlite import te
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
-from tvmlite.relay.ops.common import fault, product_of, ravelled, unravelled
+from tvmlite.relay.ops.common import fault, product_of, unravelled
+from tvmlite.relay.ops.matmul import packed_columns, unpacked
 from tvmlite.relay.types import TensorType, same_dim, same_shape
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
@@ -73,16 +73,11 @@ def unpacked24(words: np.ndarray) -> np.ndarray:
     return np.moveaxis(vectors, 0, 1).reshape(words.shape[1], -1)
 
 
-def _columns(call: Call) -> int:
-    found = re.fullmatch(r"NC([1-9]\d*)n", call["weight_layout"])
-    if found is None or int(found[1]) % GROUP:
-        raise fault(call, f"weight_layout is {call['weight_layout']!r}, expected such as 'NC{GROUP}n'")
-    return int(found[1])
-
-
 def dense_24_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
     """``(..., k)`` by ``(blocks, k, groups, 3, 16)`` gives ``(..., units)``."""
-    columns = _columns(call)
+    columns = packed_columns(call)
+    if columns % GROUP:
+        raise fault(call, f"weight_layout is {call['weight_layout']!r}, expected such as 'NC{GROUP}n'")
     if (data.dtype, weight.dtype) != ("float32", "uint32"):
         raise fault(call, f"data is {data}, weight is {weight}, expected float32 and uint32")
     fitting = weight.ndim == 5 and same_shape(weight.shape[2:], (columns // GROUP, 3, LANES))
@@ -126,9 +121,4 @@ def dense_24(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
     shape = (product_of(lead), weight.shape[0] * vectors, LANES)
     attrs = {"together": vectors, STATED: 2 * terms}
     product = te.compute(shape, element, name="dense", tag="matmul_packed", attrs=attrs)
-    return te.compute(
-        (*lead, call["units"]),
-        lambda *at: product[ravelled(at[:-1], lead), at[-1] // LANES, at[-1] % LANES],
-        name="dense_unpacked",
-        tag="matmul_unpack",
-    )
+    return unpacked(product, lead, call["units"])

@@ -241,13 +241,18 @@ def _panel_product(
 
     shape = (product_of(lead), panels.shape[0], block)
     product = te.compute(shape, element, name="dense", tag="matmul_packed", attrs={"paired": paired})
-    result = te.compute(
+    return converted(unpacked(product, lead, columns), dtype)
+
+
+def unpacked(product: te.Tensor, lead: Sequence[Dim], columns: Dim) -> te.Tensor:
+    """``product[row, block, lane]`` as ``(*lead, columns)``."""
+    block = product.shape[-1]
+    return te.compute(
         (*lead, columns),
         lambda *at: product[ravelled(at[:-1], lead), at[-1] // block, at[-1] % block],
         name="dense_unpacked",
         tag="matmul_unpack",
     )
-    return converted(result, dtype)
 
 
 def _product(call: Call, a: te.Tensor, b: te.Tensor) -> te.Tensor:

@@ -37,6 +37,8 @@ def apply_winograd_dense(target: Target, error_bound: float = 1e-4) -> Callable[
     checked_bound(error_bound)
 
     def apply_winograd_dense(module: Module) -> Module:
+        if not adds_beside_multiplying(target):
+            return module
         return map_functions(
             module, lambda body: rewrite(body, lambda node: _rule(node, target, error_bound))
         )
@@ -52,7 +54,7 @@ def adds_beside_multiplying(target: Target) -> bool:
 
 def _rule(node: Expr, target: Target, bound: float) -> Expr:
     weight = _weight(node)
-    if weight is None or not isinstance(node, Call) or not adds_beside_multiplying(target):
+    if weight is None or not isinstance(node, Call):
         return node
     columns, terms = weight.shape
     rows = product(map(number, tensor_type_of(node).shape[:-1]))

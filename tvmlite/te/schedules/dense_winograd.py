@@ -8,6 +8,7 @@ from tvmlite.te.schedules.injective import elementwise_loops, finish
 from tvmlite.te.schedules.nest import ENOUGH_COLUMN_TILES, Panel, in_registers, shared_out
 from tvmlite.te.schedules.reduction import place_rows, reduce_row
 from tvmlite.te.schedules.tile import tail_of
+from tvmlite.te.schedules.winograd import SPACED
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage_base import GUARD
 from tvmlite.te.tensor import ComputeOp, Operation
@@ -23,10 +24,6 @@ LEAST_ROWS = 4
 
 ROWS_AT_ONCE = 8
 """Rows whose own sums are made side by side: each of a row's additions waits for the one before."""
-
-SPACED = 256
-"""Rows are laid a vector further apart than a multiple of so many elements: those that are a power of two
-apart share few places of the nearest cache."""
 
 TURNS = (1, 2, 4)
 """How many turns of the reduction one of its loop may take."""

@@ -214,9 +214,10 @@ def _tile(group: Group, anchor: ComputeOp, block: int) -> RegisterTile:
     dtype = anchor.output(0).dtype
     *_, rows, blocks = (extent_of(a) for a in anchor.axis[:-1])
     together = dict(anchor.attrs).get("together", 1)
-    best = tile_for(group.target, dtype, block, rows, blocks, even=rows is None)
     if together > 1:
         best = RegisterTile(rows or 1, together)
+    else:
+        best = tile_for(group.target, dtype, block, rows, blocks, even=rows is None)
     default = SplitChoice((-1, best.blocks, best.rows))
     vectors = max(1, block // group.target.lanes(dtype))
     made = candidates(
