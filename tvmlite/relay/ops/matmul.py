@@ -244,7 +244,7 @@ def _panel_product(
     return converted(unpacked(product, lead, columns), dtype)
 
 
-def unpacked(product: te.Tensor, lead: Sequence[Dim], columns: Dim) -> te.Tensor:
+def unpacked(product: te.Tensor, lead: tuple[Dim, ...], columns: Dim) -> te.Tensor:
     """``product[row, block, lane]`` as ``(*lead, columns)``."""
     block = product.shape[-1]
     return te.compute(
