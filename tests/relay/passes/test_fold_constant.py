@@ -81,6 +81,30 @@ def test_weights_are_folded_even_if_large() -> None:
     assert body.args[1].data.shape == (200_000, 3)
 
 
+def test_weights_are_folded_however_many_operators_make_them() -> None:
+    weights = make("broadcast_to", constant(np.float32(1)), shape=(3, 200_000))
+    for _ in range(40):  # each reads the one before twice: none may be evaluated more than once
+        weights = make("subtract", make("add", weights, weights), weights)
+    body = folded(make("nn.dense", x, make("transpose", weights)))
+
+    assert isinstance(body, Call)
+    assert isinstance(body.args[1], Constant)
+    np.testing.assert_array_equal(body.args[1].data, np.ones((200_000, 3), "float32"))
+
+
+def test_large_weights_that_depend_on_data_are_left() -> None:
+    large = make("broadcast_to", constant(np.float32(1)), shape=(3, 200_000))
+    module = Module(
+        {
+            "main": Function(
+                (x,), make("nn.dense", x, make("transpose", make("add", large, var("w", (1, 200_000)))))
+            )
+        }
+    )
+
+    assert fold_constant(module) is module
+
+
 def test_a_fault_of_the_data_waits_for_the_run(monkeypatch) -> None:
     def refuses(call, data):
         raise ExecutionError("an index is out of range")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tvmlite.core.target import Target
-from tvmlite.te.schedules.tile import RegisterTile, register_tile, vectors_first
+from tvmlite.te.schedules.tile import RegisterTile, near_even_tile, register_tile, vectors_first
 
 
 @pytest.mark.parametrize("registers", [16, 32])
@@ -28,6 +28,19 @@ def test_a_tile_fits_into_the_registers(
 @pytest.mark.parametrize("rows", [56, 28, 14, 7, 13])
 def test_a_tile_divides_its_row_where_that_can_be(rows: int) -> None:
     assert rows % register_tile(rows, 16, 1, 32).rows == 0
+
+
+@pytest.mark.parametrize("rows", [61, 397, 3001])
+def test_rows_without_divisors_of_a_good_size_get_a_tile_that_does_not_divide_them(rows: int) -> None:
+    tile = near_even_tile(rows, 32, 1, 32)
+
+    assert tile.rows >= 3
+    assert tile.rows * tile.blocks >= 12
+
+
+@pytest.mark.parametrize("rows", [3136, 784, 196, 49, 100, None])
+def test_rows_with_divisors_of_a_good_size_get_a_tile_that_divides_them(rows: int | None) -> None:
+    assert near_even_tile(rows, 32, 1, 32) == register_tile(rows, 32, 1, 32, even=True)
 
 
 def test_without_limits_nearly_all_registers_hold_sums() -> None:

@@ -20,30 +20,46 @@ GROWTH = 16
 """A result of more than ``LARGE_BYTES`` that is over ``GROWTH`` times its inputs is left to be computed."""
 
 WEIGHT_BYTES = 1 << 30
-WEIGHT_STEPS = 4
-"""But weights are laid out for the kernels that read them, and so are folded up to this size, from at most so
-many operators in a row."""
+"""But weights are laid out for the kernels that read them, and so are folded up to this size."""
 
 
 @graph_pass
 def fold_constant(body: Expr) -> Expr:
     """Replace calls of operators on constants by their results, branches on a constant by the one taken."""
-    return rewrite(body, _fold)
+    return rewrite(body, _Folding().fold)
 
 
-def _fold(node: Expr) -> Expr:
-    match node:
-        case Call(op="shape_of", args=(data,)):
-            return _static_shape(node, type_of(data))
-        case Call(op=str() as name, args=(data, *weights)) if weights and _is_anchor(name):
-            return node.map_children(lambda arg: arg if arg is data else _weights(arg, WEIGHT_STEPS))
-        case Call(op=str()):
-            return _evaluated(node, LARGE_BYTES)
-        case TupleGetItem(Tuple(fields), index):
-            return fields[index]
-        case If(Constant(data), then, otherwise):
-            return then if bool(data) else otherwise
-    return node
+class _Folding:
+    """One run of the pass; ``large`` are calls that depend on constants alone and yet were not folded."""
+
+    def __init__(self) -> None:
+        self.large: set[Expr] = set()
+
+    def fold(self, node: Expr) -> Expr:
+        match node:
+            case Call(op="shape_of", args=(data,)):
+                return _static_shape(node, type_of(data))
+            case Call(op=str() as name, args=(data, *weights)) if weights and _is_anchor(name):
+                return node.map_children(lambda arg: arg if arg is data else self._weights(arg))
+            case Call(op=str()):
+                return self._unless_large(node)
+            case TupleGetItem(Tuple(fields), index):
+                return fields[index]
+            case If(Constant(data), then, otherwise):
+                return then if bool(data) else otherwise
+        return node
+
+    def _unless_large(self, node: Call) -> Expr:
+        made = _evaluated(node, LARGE_BYTES)
+        if made is node and all(arg in self.large or _constant_value(arg) is not None for arg in node.args):
+            self.large.add(node)
+        return made
+
+    def _weights(self, arg: Expr) -> Expr:
+        """``arg`` as a constant, even a large one, if it depends on constants alone."""
+        if arg not in self.large:
+            return arg
+        return rewrite(arg, lambda node: _evaluated(node, WEIGHT_BYTES) if isinstance(node, Call) else node)
 
 
 def _constant_value(arg: Expr) -> Value | None:
@@ -56,13 +72,6 @@ def _constant_value(arg: Expr) -> Value | None:
 
 def _is_anchor(name: str) -> bool:
     return name in op.OPERATORS and op.OPERATORS[name].fuse is op.Fuse.OUT_ELEMWISE_FUSABLE
-
-
-def _weights(arg: Expr, steps: int) -> Expr:
-    """``arg`` as a constant, even a large one, if few operators make it of constants."""
-    if not isinstance(arg, Call) or not isinstance(arg.op, str) or steps == 0:
-        return arg
-    return _evaluated(arg.map_children(lambda inner: _weights(inner, steps - 1)), WEIGHT_BYTES)
 
 
 def _evaluated(node: Call, limit: int) -> Expr:

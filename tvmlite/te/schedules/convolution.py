@@ -29,6 +29,7 @@ from tvmlite.te.schedules.tile import (
     candidates,
     counters_take_time,
     few_registers,
+    near_even_tile,
     register_tile,
     tail_of,
     vectors_first,
@@ -184,10 +185,14 @@ def _packed_tile(
     registers = group.target.vector_registers - (SPARE if _unrolls_window(group, anchor) else 0)
     along = product(extent_of(a) for a in pixels) if pixelwise else width
     # One axis of all pixels has a tail of its own, at the end of the image and not of each row.
-    for extent, divides in ((width if even else along, even), (width, even), (width, True)):
-        best = register_tile(extent, count, vectors, registers, divides)
-        if not (pixelwise and _spans_rows(best.rows, pixels)):
-            break
+    best = (
+        near_even_tile(width, count, vectors, registers)
+        if even
+        else register_tile(along, count, vectors, registers)
+    )
+    for divides in (even, True):
+        if pixelwise and _spans_rows(best.rows, pixels):
+            best = register_tile(width, count, vectors, registers, divides)
     high = _rows_at_once(best, width, height, vectors, registers)
     default = SplitChoice((-1, best.blocks, high, best.rows))
     config.define_split(

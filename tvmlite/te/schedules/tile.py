@@ -22,6 +22,9 @@ MANY = 1 << 20
 MOST_TAIL = 0.25
 """The most of a tile's work that may lie behind the end, over all tiles."""
 
+MOST_FOR_EVEN = 1.15
+"""How many times as long as an uneven tile an even one may take: storing it needs no conditions."""
+
 MOST_ROWS = 4
 """Rows of an image that a tile may span."""
 
@@ -77,7 +80,6 @@ def tail_of(extent: int | None) -> str:
     return SHRINK if extent is None else GUARD
 
 
-@cache
 def register_tile(
     rows: int | None, blocks: int | None, vectors: int, registers: int, even: bool = False
 ) -> RegisterTile:
@@ -86,6 +88,22 @@ def register_tile(
     Accumulators, the vectors of one step and one broadcast scalar must fit into ``registers``. If ``even``,
     the rows of a tile divide ``rows``.
     """
+    return _quickest(rows, blocks, vectors, registers, even)[0]
+
+
+def near_even_tile(rows: int | None, blocks: int | None, vectors: int, registers: int) -> RegisterTile:
+    """The quickest tile whose rows divide ``rows``, unless it takes more than ``MOST_FOR_EVEN`` times as long
+    as the quickest of all: of a prime number of rows only tiles of one row are even."""
+    even, even_time = _quickest(rows, blocks, vectors, registers, True)
+    best, best_time = _quickest(rows, blocks, vectors, registers, False)
+    return even if even_time <= MOST_FOR_EVEN * best_time else best
+
+
+@cache
+def _quickest(
+    rows: int | None, blocks: int | None, vectors: int, registers: int, even: bool
+) -> tuple[RegisterTile, float]:
+    """The tile of ``register_tile``, and the cycles that one step of all tiles takes."""
     best, best_time = RegisterTile(1, 1), float("inf")
     total_rows, total_blocks = rows or MANY, blocks or MANY
     for wide in range(1, min(total_blocks, registers) + 1):
@@ -98,7 +116,7 @@ def register_tile(
             time = tiles * step_cycles(high, wide * vectors, registers)
             if time < best_time * 0.999:
                 best, best_time = RegisterTile(high, wide), time
-    return best
+    return best, best_time
 
 
 def held(rows: int, vectors: int, registers: int) -> int:
