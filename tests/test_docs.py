@@ -1,4 +1,4 @@
-"""The code on pages of the documentation runs, as it stands there."""
+"""The code on pages of the documentation runs, each block alone, as it stands there."""
 
 from __future__ import annotations
 
@@ -13,12 +13,23 @@ import pytest
 from tvmlite.core.errors import TvmliteError
 from tvmlite.relay import passes
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
 
 
-def code_of(page: Path) -> str:
-    """The Python on ``page``, top to bottom."""
-    return "\n".join(re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S))
+def blocks_of(page: Path) -> list[str]:
+    """The blocks of Python on ``page``, top to bottom."""
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+
+
+def _blocks() -> list[object]:
+    """Every block of every page, named by its page and place."""
+    return [
+        pytest.param(page, block, id=f"{page.stem}-{number}")
+        for page in PAGES
+        for number, block in enumerate(blocks_of(page), 1)
+    ]
 
 
 def _run(code: str, folder: Path, **environment: str) -> None:
@@ -30,9 +41,14 @@ def _run(code: str, folder: Path, **environment: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", ["adding_an_operator.md", "graph.md", "tuning.md"])
-def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:
-    _run(code_of(DOCS / page), tmp_path)
+@pytest.mark.parametrize(("page", "block"), _blocks())
+def test_a_block_runs_alone(page: Path, block: str, tmp_path: Path) -> None:
+    for other in blocks_of(page):  # a block that begins with the name of a file is that file
+        named = re.match(r"# (\w+\.py)\n", other)
+        if named:
+            (tmp_path / named[1]).write_text(other, encoding="utf-8")
+
+    _run(block, tmp_path)
 
 
 def test_every_level_is_documented() -> None:
@@ -42,7 +58,7 @@ def test_every_level_is_documented() -> None:
 
 
 def test_a_changed_operator_of_the_users_is_compiled_anew(tmp_path: Path) -> None:
-    code = code_of(DOCS / "adding_an_operator.md").split("\nimport onnx")[0]
+    code = blocks_of(DOCS / "adding_an_operator.md")[0]
     use = """
 import tvmlite
 from tvmlite import relay
