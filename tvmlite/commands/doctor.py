@@ -23,7 +23,7 @@ EXTRAS = (
     ("onnx", "import ONNX models", "tvmlite[onnx]"),
     ("xgboost", "tune with a learned cost model", "tvmlite[tune]"),
     ("rich", "live tables while tuning", "tvmlite[tune]"),
-    ("torch", "compare with torch.compile", "tvmlite[torch]"),
+    ("torch", "compare with torch.compile", "torch"),
     ("onnxruntime", "compare with onnxruntime", "tvmlite[bench]"),
 )
 
