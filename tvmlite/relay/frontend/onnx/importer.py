@@ -25,6 +25,7 @@ from tvmlite.relay.frontend.onnx import (
     shapes,
 )
 from tvmlite.relay.frontend.onnx.node import NOTHING, OnnxNode
+from tvmlite.relay.frontend.onnx.shared_names import fixed_shapes
 from tvmlite.relay.ir import Call, Constant, Expr, Function, LetDims, Loop, Module, Tuple, Var
 from tvmlite.relay.specialise import specialise
 from tvmlite.relay.types import TensorType, dim, dims_of, show_shape
@@ -55,6 +56,9 @@ def from_onnx(
     inputs = {one.name for one in proto.graph.input}
     shapes = {name: given for name, given in (shape or {}).items() if name in inputs}
     module = Importer(proto, folder, source).run(shapes, constants or {})
+    if fixed := {n: s for n, s in fixed_shapes(module.main).items() if n in inputs and n not in shapes}:
+        declared = {n: [e.name if isinstance(e, te.SizeVar) else e for e in s] for n, s in fixed.items()}
+        module = Importer(proto, folder, source).run({**shapes, **declared}, constants or {})
     sizes: dict[str, Any] = {name: given for name, given in (shape or {}).items() if name not in inputs}
     known = [size.name for size in dims_of([p.type for p in module.main.params])]
     for name in sizes:
