@@ -1,8 +1,8 @@
 """Inputs whose dimensions share a name although the graph fixes the dimension of one of them.
 
 Exporters give one name to dimensions of different inputs that are not equal, and runtimes do not always hold
-inputs to it. Where the graph runs for one number only (``x`` of ``(batch, width)`` meets a weight of 256 rows),
-that is what the input has, and the name is left to the others.
+inputs to it. Where the graph runs for one number only (``x`` of ``(batch, width)`` meets a weight of 256
+rows), that is what the input has, and the name is left to the others.
 """
 
 from __future__ import annotations
