@@ -18,7 +18,7 @@ from tvmlite.autotune.decision_records import DecisionRecord
 from tvmlite.autotune.records import Record
 from tvmlite.autotune.telling import tell
 from tvmlite.choices import Choices, require
-from tvmlite.core import abi, config
+from tvmlite.core import abi, arguments, config
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
 from tvmlite.core.target import Target
@@ -187,7 +187,7 @@ def build(
     if isinstance(schedule, loop.Function):
         lowered = schedule
     elif isinstance(schedule, Schedule):
-        lowered = lower(schedule, args or (), _symbol(name))
+        lowered = lower(schedule, () if args is None else args, _symbol(name))
     else:
         raise InputError(
             f"build: a {type(schedule).__name__} given, expected a schedule",
@@ -211,6 +211,7 @@ def _checked(module: Module | Function) -> Module:
 
 def _symbol(name: str) -> str:
     """``name``, which must be a C identifier that a program can define besides its own."""
+    arguments.text("name", name, InputError)
     if not name.isascii() or not name.isidentifier() or name in abi.C_KEYWORDS:
         raise InputError(f"name {name!r} is not a C identifier that a library can define")
     return name

@@ -42,6 +42,8 @@ def cache_write(schedule: Schedule, tensor: Any, scope: str) -> Any:
     """See ``Schedule.cache_write``."""
     several = isinstance(tensor, (list, tuple))
     tensors = [schedule.current(one) for one in (tensor if several else (tensor,))]
+    if not tensors:
+        raise ScheduleError("cache_write: no tensors given, expected at least one", Span.of_caller())
     stage = schedule[tensors[0]]
     op = stage.op
     _check(stage, tensors)

@@ -6,6 +6,9 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.node import postorder
@@ -18,18 +21,19 @@ from tvmlite.te.tensor import ComputeOp, Extent, IterVar, PlaceholderOp, Range, 
 
 def var(name: str = "n", dtype: str = "int32") -> e.Var:
     """A symbolic integer, usually an extent. A compiled function takes it from its arrays' shapes."""
-    return e.Var(name, dtypes.check(dtype))
+    return e.Var(arguments.text("var: name", name), dtypes.check(dtype))
 
 
 def size_var(name: str = "n", dtype: str = "int32") -> e.SizeVar:
     """A symbolic extent, known to be at least 0."""
-    return e.SizeVar(name, dtypes.check(dtype))
+    return e.SizeVar(arguments.text("size_var: name", name), dtypes.check(dtype))
 
 
 def placeholder(
     shape: Sequence[Extent] | Extent, dtype: str = "float32", name: str = "placeholder"
 ) -> Tensor:
     """A tensor given from outside."""
+    arguments.text("placeholder: name", name)
     return PlaceholderOp(name, shape_of(shape), dtypes.check(dtype), Span.of_caller()).output(0)
 
 
@@ -46,6 +50,9 @@ def compute(
     reduction): then a list of tensors is given, all over the same axes.
     """
     span = Span.of_caller()
+    arguments.text("compute: name", name)
+    arguments.text(f"compute {name!r}: tag", tag)
+    attrs = arguments.mapping(f"compute {name!r}: attrs", attrs)
     extents = shape_of(shape)
     names = _axis_names(fcompute, len(extents), name, span)
     axis = tuple(
@@ -57,7 +64,7 @@ def compute(
     body = tuple(e.convert(b) for b in (made if several else (made,)))
     _check_body(body, name, span)
     reduce_axis = body[0].axis if isinstance(body[0], Reduce) else ()
-    op = ComputeOp(name, axis, reduce_axis, body, tag, tuple((attrs or {}).items()), span)
+    op = ComputeOp(name, axis, reduce_axis, body, tag, tuple(attrs.items()), span)
     if check_reads(body, op.axis_ranges(), name, span):
         object.__setattr__(op, "reads_earlier_rows", True)
     return list(op.outputs) if several else op.output(0)
@@ -65,20 +72,28 @@ def compute(
 
 def reduce_axis(dom: Any, name: str = "rv") -> IterVar:
     """An axis to reduce over: ``dom`` is ``(begin, end)`` (a Range and a lone extent do too)."""
+    arguments.text("reduce_axis: name", name)
     if isinstance(dom, Range):
         return IterVar(dom, e.Var(name, dom.extent.dtype), "reduce")
     begin: Any
     end: Any
     begin, end = dom if isinstance(dom, (tuple, list)) and len(dom) == 2 else (0, dom)
-    if not all(isinstance(x, Expr) or hasattr(x, "__index__") for x in (begin, end)):
-        raise TensorExpressionError(
-            f"reduce_axis {name!r}: {dom!r} given, expected an extent or (begin, end)", Span.of_caller()
+    if not all(_is_whole(x) for x in (begin, end)):
+        raise arguments.refused(
+            f"reduce_axis {name!r}", dom, "an extent or (begin, end)", TensorExpressionError
         )
     extent = e.convert(end) - begin if isinstance(end, Expr) or isinstance(begin, Expr) else end - begin
     if isinstance(extent, int) and extent < 0:
         raise TensorExpressionError(f"reduce_axis {name!r}: its extent is {extent}", Span.of_caller())
     dtype = _index_dtype(extent)
     return IterVar(Range(e.cast(dtype, begin), e.convert(extent)), e.Var(name, dtype), "reduce")
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether this is a whole number, or an expression of one."""
+    if isinstance(value, Expr):
+        return dtypes.is_int(value.dtype)
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _index_dtype(extent: Extent) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.node import rewrite, substitute
 from tvmlite.core.span import Span
@@ -37,12 +38,18 @@ def decl_tensor_intrin(
     machines, by the instruction sets they need (``"avx512vnni"``, several with commas): they are used in
     place of ``fcompute``'s, which stays what the interpreter, C and all other machines run.
     """
+    arguments.instance("decl_tensor_intrin: op", op, t.Operation, "an operation")
+    if fcompute is not None:
+        arguments.function("decl_tensor_intrin: fcompute", fcompute)
+    binds = arguments.mapping("decl_tensor_intrin: binds", binds)
+    options = arguments.mapping("decl_tensor_intrin: default_buffer_params", default_buffer_params)
+    special = arguments.mapping("decl_tensor_intrin: special", special)
     if not isinstance(op, t.ComputeOp):
         raise TensorExpressionError(
             f"decl_tensor_intrin: {op.name} is not a compute, there is nothing to match", Span.of_caller()
         )
     label = name or op.name
-    given = dict(binds or {})
+    given = dict(binds)
     for tensor in given:
         if tensor not in (*op.inputs, *op.outputs):
             raise TensorExpressionError(
@@ -53,7 +60,7 @@ def decl_tensor_intrin(
     def buffer(tensor: t.Tensor) -> ir.Buffer:
         found = given.get(tensor)
         if found is None:
-            return decl_buffer(tensor.shape, tensor.dtype, tensor.name, **(default_buffer_params or {}))
+            return decl_buffer(tensor.shape, tensor.dtype, tensor.name, **options)
         if found.dtype != tensor.dtype or len(found.shape) != tensor.ndim:
             raise TensorExpressionError(
                 f"decl_tensor_intrin {label!r}: {tensor.name} is {tensor.dtype} of {tensor.ndim} axes, its "
@@ -64,7 +71,7 @@ def decl_tensor_intrin(
 
     ins, outs = [buffer(x) for x in op.inputs], [buffer(x) for x in op.outputs]
     parts = _reference(op, ins, outs) if fcompute is None else _parts(fcompute, ins, outs, label)
-    for needs, emit in (special or {}).items():
+    for needs, emit in special.items():
         parts = _chosen(tuple(needs.split(",")), _parts(emit, ins, outs, label), parts)
     body, reset, update, finish = parts
     assert body is not None

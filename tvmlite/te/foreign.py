@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
@@ -20,6 +21,7 @@ def call_llvm_intrin(dtype: str, name: str, *args: Value) -> Expr:
     must be served too, use it in the special body of a tensor intrinsic. A wrong name or wrong types are
     found when LLVM reads the code.
     """
+    arguments.text("call_llvm_intrin: name", name)
     if not name.startswith("llvm."):
         raise TensorExpressionError(
             f"call_llvm_intrin: {name!r} is no LLVM intrinsic: their names start with 'llvm.'",
@@ -38,7 +40,7 @@ def call_extern(dtype: str, name: str, *args: Any) -> Expr:
     with ``ctypes.CDLL(path, ctypes.RTLD_GLOBAL)``), or be given to whatever links the exported library.
     In a vectorised loop it is called lane by lane.
     """
-    made = _foreign("c", dtype, name, args)
+    made = _foreign("c", dtype, arguments.text("call_extern: name", name), args)
     if any(a.lanes > 1 for a in (made, *made.args)):
         raise TensorExpressionError(
             f"call_extern: C functions take and give scalars, {name!r} was given vectors", Span.of_caller()
@@ -55,8 +57,8 @@ def call_intrin(dtype: str, name: str, *args: Value) -> Expr:
     One declared with ``te.register_intrin_lowering`` becomes what its rule says. ``"reinterpret"`` reads the
     bits of a value as ``dtype``, which may have other lanes: an int32 of a ``uint8x4``.
     """
-    short = name.removeprefix("tir.")
-    if short == "reinterpret":
+    short = arguments.text("call_intrin: name", name).removeprefix("tir.")
+    if short == "reinterpret" and len(args) == 1:
         return reinterpret(dtype, *args)
     rule = registry.lowering_rule(short)
     if rule is not None:
@@ -96,6 +98,7 @@ def call_packed(name: str, *args: Any) -> ir.Stmt:
     ``args`` are buffers, which it sees as numpy arrays, and numbers. When it raises, the compiled function
     stops with an ExecutionError. In C, ``name`` becomes a pointer to a function that is to be set first.
     """
+    arguments.text("call_packed: name", name)
     values: list[Expr] = []
     form: list[str] = []
     for arg in args:

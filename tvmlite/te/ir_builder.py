@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
@@ -211,6 +212,11 @@ def extern(
     span = Span.of_caller()
     several = isinstance(shape, list) and all(isinstance(one, (tuple, list)) for one in shape) and bool(shape)
     shapes = shape if several else [shape]
+    arguments.text("extern: name", name)
+    inputs = arguments.listed("extern: inputs", inputs, "tensors")
+    arguments.all_instances("extern: inputs", inputs, t.Tensor, "a tensor")
+    arguments.function("extern: fcompute", fcompute)
+    attrs = arguments.mapping("extern: attrs", attrs)
     kinds = _output_dtypes(dtype, inputs, len(shapes), name, span)
     ins = [_buffer(x.name, x.dtype, x.shape) for x in inputs]
     labels = [name if len(shapes) == 1 else f"{name}_{k}" for k in range(len(shapes))]
@@ -224,7 +230,7 @@ def extern(
         raise TensorExpressionError(
             f"extern {name!r}: the function gave {body!r}, expected a statement", span
         )
-    pairs = tuple((attrs or {}).items())
+    pairs = tuple(attrs.items())
     op = t.ExternOp(name, tuple(inputs), tuple(ins), tuple(outs), body, tag, pairs, span)
     return list(op.outputs) if several else op.output(0)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError, TensorExpressionError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
@@ -42,6 +43,8 @@ def lower(
         raise ScheduleError(
             f"lower: {schedule!r} is not a schedule", Span.of_caller(), "te.create_schedule(C.op) makes one"
         )
+    arguments.text("lower: name", name)
+    args = arguments.listed("lower: args", args, "tensors and te.vars")
     tensors = _arguments(schedule, args)
     normal = schedule.normalize()
     params = {arg: normal.current(x) if x.op in normal.stage_map else x for arg, x in tensors.items()}
@@ -122,7 +125,7 @@ def _arguments(schedule: Schedule, args: Sequence[Any]) -> dict[Tensor, Tensor]:
             found[arg] = schedule.current(arg) if arg.op in schedule.stage_map else arg
         elif not isinstance(arg, e.Var):
             raise TensorExpressionError(
-                f"lower: argument {arg!r} is neither a tensor nor a te.var", Span.of_caller()
+                f"lower: argument {arguments.shown(arg)} is neither a tensor nor a te.var", Span.of_caller()
             )
         key = found[arg] if isinstance(arg, Tensor) else arg
         if key in seen:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
@@ -23,14 +24,20 @@ def comm_reducer(
     init=None)``, ``expr`` a value or a tuple, and gives as many.
     """
 
+    arguments.function("comm_reducer: fcombine", fcombine)
+    arguments.function("comm_reducer: fidentity", fidentity)
+    arguments.text("comm_reducer: name", name)
+
     def reducer(expr: Any, axis: Any, where: Value | None = None, init: Any = None) -> Any:
         several = isinstance(expr, (tuple, list))
+        if several and not expr:
+            raise TensorExpressionError(f"{name}: no values given, expected at least one", Span.of_caller())
         source = tuple(e.convert(x) for x in (expr if several else (expr,)))
         combiner = _combiner(fcombine, fidentity, name, tuple(s.dtype for s in source))
         axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
         for one in axes:
             if not (isinstance(one, IterVar) and one.kind == "reduce"):
-                raise TensorExpressionError(f"{name}: axis {one!r} is not a te.reduce_axis", Span.of_caller())
+                raise arguments.refused(f"{name}: axis", one, "a te.reduce_axis")
         if len(set(axes)) < len(axes):
             named = ", ".join(one.var.name for one in axes)
             raise TensorExpressionError(f"{name}: an axis is given twice: {named}", Span.of_caller())
@@ -77,11 +84,13 @@ _combiners: dict[Any, CommReducer] = {}
 
 def min_value(dtype: str) -> e.Const:
     """The least value: minus infinity for floats, as the identity of ``max``."""
+    dtype = dtypes.check(dtype)
     return e.const(float("-inf") if dtypes.is_float(dtype) else dtypes.limits(dtype)[0], dtype)
 
 
 def max_value(dtype: str) -> e.Const:
     """The greatest value: infinity for floats, as the identity of ``min``."""
+    dtype = dtypes.check(dtype)
     return e.const(float("inf") if dtypes.is_float(dtype) else dtypes.limits(dtype)[1], dtype)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.span import Span
 
@@ -22,6 +23,8 @@ def register_func(name: str, function: Any = None, override: bool = False) -> An
     place. An exception in it is printed, and makes the compiled function fail. A name in use is an error
     unless ``override`` says so.
     """
+    arguments.text("register_func: name", name)
+    arguments.boolean("register_func: override", override)
     if function is None:
 
         def decorate(found: Function) -> Function:
@@ -29,6 +32,7 @@ def register_func(name: str, function: Any = None, override: bool = False) -> An
             return found
 
         return decorate
+    arguments.function("register_func: function", function)
     if name in _functions and not override:
         raise TensorExpressionError(f"register_func: there is a function {name!r} already", Span.of_caller())
     _functions[name] = function
@@ -37,9 +41,12 @@ def register_func(name: str, function: Any = None, override: bool = False) -> An
 
 def get_global_func(name: str) -> Callable[..., Any]:
     """The Python function registered as ``name``; an UnsupportedError if there is none."""
+    arguments.text("get_global_func: name", name)
     if name not in _functions:
         raise UnsupportedError(
-            f"no function is registered as {name!r}", hint=f"te.register_func({name!r}, function)"
+            f"no function is registered as {name!r}",
+            Span.of_caller(),
+            hint=f"te.register_func({name!r}, function)",
         )
     return _functions[name]
 
@@ -47,7 +54,8 @@ def get_global_func(name: str) -> Callable[..., Any]:
 def register_reference(name: str, function: Callable[..., Any]) -> None:
     """What the C function or LLVM intrinsic ``name`` computes, for the interpreter: of numpy scalars or
     vectors, and of one-dimensional arrays where it takes addresses."""
-    _references[name] = function
+    arguments.text("register_reference: name", name)
+    _references[name] = arguments.function("register_reference: function", function)
 
 
 def reference(name: str) -> Callable[..., Any]:
@@ -69,6 +77,8 @@ def register_intrin_lowering(
     intrinsic is scheduled, vectorised and compiled as what it became. Rules are for all targets: a
     ``target`` that is no CPU is an error. Without ``f``, a decorator. ``level`` is TVM's, unused.
     """
+    arguments.text("register_intrin_lowering: name", name)
+    arguments.text("register_intrin_lowering: target", target)
     if target not in ("default", "cpu", "llvm", "c"):
         raise TensorExpressionError(
             f"register_intrin_lowering: {name!r} for target {target!r}: rules are for all targets",
@@ -82,7 +92,9 @@ def register_intrin_lowering(
             return found
 
         return decorate
-    _rules[name.removeprefix("tir.")] = f
+    _rules[name.removeprefix("tir.")] = arguments.function(
+        "register_intrin_lowering: f", f, TensorExpressionError
+    )
     return f
 
 

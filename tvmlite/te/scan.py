@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.node import alike
 from tvmlite.core.span import Span
@@ -89,6 +90,12 @@ def scan(
     and a thread has the same part of the axis each time: what it reads again stays in its cache.
     """
     span = Span.of_caller()
+    arguments.text("scan: name", name)
+    inputs = arguments.listed(
+        "scan: inputs", () if inputs is None else inputs, "tensors", TensorExpressionError
+    )
+    arguments.all_instances("scan: inputs", inputs, Tensor, "a tensor")
+    attrs = arguments.mapping("scan: attrs", attrs)
     several = isinstance(init, (list, tuple))
     parts = [tuple(x) if isinstance(x, (list, tuple)) else (x,) for x in (init, update, state_placeholder)]
     first, step, state = parts
@@ -100,12 +107,14 @@ def scan(
     rows, begin = step[0].shape[0], first[0].shape[0]
     size = e.convert(rows) - begin
     axis = IterVar(Range(e.cast(size.dtype, begin), size), e.Var(f"{name}.idx", size.dtype), "ordered")
-    pairs = tuple((attrs or {}).items())
-    op = ScanOp(name, axis, first, step, state, tuple(inputs or ()), tag, pairs, span)
+    pairs = tuple(attrs.items())
+    op = ScanOp(name, axis, first, step, state, inputs, tag, pairs, span)
     return list(op.outputs) if several else op.output(0)
 
 
 def _check_state(init: Tensor, update: Tensor, state: Tensor, name: str, span: Span) -> None:
+    if not isinstance(state, Tensor):
+        raise arguments.refused(f"scan {name!r}: the state", state, "a placeholder")
     for tensor, what in ((init, "init"), (update, "update")):
         if not isinstance(tensor, Tensor) or not isinstance(tensor.op, t.ComputeOp):
             raise TensorExpressionError(f"scan {name!r}: the {what} {tensor!r} is not a compute", span)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import cache, factor, group, inline
@@ -39,12 +40,13 @@ class Schedule:
         op = key.op if isinstance(key, Tensor) else key
         stage = self.stage_map.get(op) if isinstance(op, Operation) else None
         if stage is None:
-            name = op.name if isinstance(op, Operation) else repr(op)
+            name = op.name if isinstance(op, Operation) else arguments.shown(op)
             raise ScheduleError(f"the schedule has no stage {name}", Span.of_caller())
         return stage
 
     def current(self, tensor: Tensor) -> Tensor:
         """What stands for ``tensor`` now that stages may have been rewritten."""
+        arguments.instance("a schedule's tensor", tensor, Tensor, "a tensor", ScheduleError)
         return self[tensor].op.output(tensor.value_index)
 
     @primitive
@@ -152,6 +154,8 @@ class Schedule:
 
         ``trace`` lists the primitives. Only those are done again: what was set on a stage by hand is not.
         """
+        if steps is not None:
+            steps = arguments.whole("replay: steps", steps, ScheduleError, least=0)
         made = create_schedule(self.origins)
         for step in self.trace.steps[:steps]:
             step.apply(made)
@@ -196,10 +200,14 @@ def create_schedule(ops: Any) -> Schedule:
     """The schedule that computes ``ops`` (operations or tensors, one or several) in plain loops, each stage
     on its own; a ScheduleError if one of them is a placeholder."""
     given = ops if isinstance(ops, (list, tuple)) else (ops,)
-    outputs = list(dict.fromkeys(one.op if isinstance(one, Tensor) else one for one in given))
+    ops = [one.op if isinstance(one, Tensor) else one for one in given]
+    what = "an operation or a tensor"
+    outputs = list(
+        dict.fromkeys(arguments.all_instances("create_schedule", ops, Operation, what, ScheduleError))
+    )
+    if not outputs:
+        raise ScheduleError("create_schedule: no operations given, expected at least one", Span.of_caller())
     for op in outputs:
-        if not isinstance(op, Operation):
-            raise ScheduleError(f"create_schedule: {op!r} is not an operation", Span.of_caller())
         if isinstance(op, t.PlaceholderOp):
             raise ScheduleError(
                 f"create_schedule: {op.name} is a placeholder, there is nothing to compute", Span.of_caller()

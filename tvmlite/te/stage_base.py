@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
@@ -177,7 +178,7 @@ class StageBase:
             if leaf is axis:
                 return position
         if not isinstance(axis, IterVar):
-            raise ScheduleError(f"{primitive}: {axis!r} is not an axis", Span.of_caller())
+            raise arguments.refused(primitive, axis, "an axis", ScheduleError)
         raise self.error(primitive, self._whereabouts(axis), axis, span=span)
 
     def _whereabouts(self, axis: IterVar) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
@@ -29,7 +30,7 @@ class MemoryPrimitives(StageBase):
             for i in range(n):          -->    for i in range(n):
                 B[i] = A[i] * 2                    B[i] = A[i] * 2     # s[B].set_scope("local")
         """
-        self.scope = scope
+        self.scope = arguments.text("set_scope: scope", scope, ScheduleError)
 
     @primitive
     def prefetch(
@@ -57,7 +58,9 @@ class MemoryPrimitives(StageBase):
                                                                prefetch(B[i + 1, (j * 16 + k) * 16])
                                                            C[i, j] += B[i, k]
         """
-        loops = [share] if isinstance(share, IterVar) else list(share)
+        given_axes = (share,) if isinstance(share, IterVar) else share
+        loops = arguments.listed("prefetch: share", given_axes, "axes", ScheduleError)
+        arguments.all_instances("prefetch: share", loops, IterVar, "an axis", ScheduleError)
         self.require_leaf("prefetch", loops[-1] if loops else axis)
         nest = [*reversed([loop for _, loop in loops_around(self)]), *self.leaf_iter_vars]
         places = [next((n for n, one in enumerate(nest) if one is loop), -1) for loop in (axis, *loops)]
@@ -92,12 +95,9 @@ class MemoryPrimitives(StageBase):
                 f"storage_align: {axis!r} is not one of the axes that {self.name} was defined with",
                 Span.of_caller(),
             )
-        if factor < 1 or offset < 0:
-            raise ScheduleError(
-                f"storage_align: factor {factor} and offset {offset}, expected at least 1 and 0",
-                Span.of_caller(),
-            )
-        self.alignments = {**self.alignments, axis: (int(factor), int(offset))}
+        factor = arguments.whole("storage_align: factor", factor, ScheduleError, least=1)
+        offset = arguments.whole("storage_align: offset", offset, ScheduleError, least=0)
+        self.alignments = {**self.alignments, axis: (factor, offset)}
         self.alignment_span = Span.of_caller()
 
     @primitive
@@ -120,12 +120,13 @@ class MemoryPrimitives(StageBase):
                 f"align_bounds: {axis!r} is not one of the axes that {self.name} was defined with",
                 Span.of_caller(),
             )
+        factor = arguments.whole("align_bounds: factor", factor, ScheduleError, least=1)
         extent = axis.dom.extent if axis.dom is not None else None
-        if factor < 1 or not isinstance(extent, e.Const) or int(extent.value) % factor:
+        if not isinstance(extent, e.Const) or int(extent.value) % factor:
             raise ScheduleError(
                 f"align_bounds: {axis!r} does not consist of whole groups of {factor}", Span.of_caller()
             )
-        self.multiples = {**self.multiples, axis: int(factor)}
+        self.multiples = {**self.multiples, axis: factor}
         self.multiples_span = Span.of_caller()
 
     @primitive

@@ -6,11 +6,11 @@ size variables where it is not.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NoReturn, TypeAlias
 
+from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.node import Node, postorder
@@ -20,6 +20,9 @@ from tvmlite.te.expr import Expr, Operators
 
 Extent: TypeAlias = int | Expr
 Shape: TypeAlias = tuple[Extent, ...]
+
+MOST_EXTENT = (1 << 63) - 1
+"""Indices are int64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,6 +214,11 @@ class Tensor(Node):
         """A rank-0 tensor used as a value."""
         return TensorSlice(self, ()).as_expr() if self.ndim else self[()]
 
+    def __iter__(self) -> NoReturn:
+        """An error: Python would ask for one element after another, and a tensor gives as many as it is
+        asked for."""
+        raise _not_iterable(self)
+
     def __repr__(self) -> str:
         return f"Tensor({self.name}, shape={self.shape}, dtype={self.dtype})"
 
@@ -237,6 +245,10 @@ class TensorSlice(Operators):
                     Span.of_caller(),
                 )
         return TensorRead(self.tensor, every) if len(every) == rank else TensorSlice(self.tensor, every)
+
+    def __iter__(self) -> NoReturn:
+        """An error, as of tensors."""
+        raise _not_iterable(self.tensor)
 
     def as_expr(self, *_: object) -> Expr:
         """No value yet: a TensorExpressionError."""
@@ -301,6 +313,14 @@ class Reduce(Expr):
         self._typed(self.source[self.value_index].dtype, 1)
 
 
+def _not_iterable(tensor: Tensor) -> TensorExpressionError:
+    return TensorExpressionError(
+        f"tensor {tensor.name!r} cannot be iterated over",
+        Span.of_caller(),
+        hint="te.compute(shape, lambda i: ...) gives each element by a formula",
+    )
+
+
 def tensors_read(body: Sequence[Node]) -> tuple[Tensor, ...]:
     """The tensors read anywhere in ``body``, each once, in order of first use."""
     found: dict[Tensor, None] = {}
@@ -324,11 +344,11 @@ def _extent(value: Any) -> Extent:
             raise TensorExpressionError(f"an extent is {value.dtype}, expected an int", Span.of_caller())
         return value
     whole = int(value) if isinstance(value, float) and value.is_integer() else value  # TVM takes ``N / 32``
-    if not hasattr(whole, "__index__"):
-        raise TensorExpressionError(f"{value!r} is not an extent", Span.of_caller())
-    extent = operator.index(whole)  # type: ignore[arg-type]
-    if extent < 0:
-        raise TensorExpressionError(f"an extent is {extent}, expected at least 0", Span.of_caller())
+    extent = arguments.whole("an extent of a shape", whole, least=0)
+    if extent > MOST_EXTENT:
+        raise TensorExpressionError(
+            f"an extent of a shape is {extent}, expected at most {MOST_EXTENT}", Span.of_caller()
+        )
     return extent
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
@@ -60,7 +61,15 @@ def decl_buffer(
     before the window in its buffer, which must be a multiple of ``offset_factor``.
     """
     extents = tuple(_index(n) for n in t.shape_of(shape))
-    steps = tuple(e.convert(s) for s in strides or ())
+    arguments.text("decl_buffer: name", name)
+    given = () if strides is None else strides
+    steps = tuple(e.convert(s) for s in arguments.listed("decl_buffer: strides", given, "ints and te.vars"))
+    if elem_offset is not None:
+        arguments.instance("decl_buffer: elem_offset", elem_offset, e.Var, "a te.var")
+    offset_factor = arguments.whole(
+        "decl_buffer: offset_factor", offset_factor, TensorExpressionError, least=1
+    )
+    data_alignment = arguments.whole("decl_buffer: data_alignment", data_alignment)
     if steps and len(steps) != len(extents):
         raise TensorExpressionError(
             f"decl_buffer: {name!r} has {len(extents)} axes and {len(steps)} strides", Span.of_caller()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder, substitute
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
@@ -21,6 +23,9 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 _KEPT: ContextVar[bool] = ContextVar("kept", default=True)
+
+MOST_NESTED = 8
+"""How deep lists in arguments of primitives may be nested; none needs more than one."""
 
 
 @contextmanager
@@ -142,13 +147,13 @@ def primitive(method: Callable[Parameters, Result]) -> Callable[Parameters, Resu
         owner: Any = everything[0]
         trace: Trace | None = owner.trace
         if trace is None or not trace.is_kept:
-            return method(*everything, **named)
+            return _call(method, everything, named)
         schedule = trace.schedule
         stage = None if owner is schedule else _placed(schedule, owner)
         args = tuple(_placed(schedule, a) for a in everything[1:])
         by_name = tuple((name, _placed(schedule, a)) for name, a in named.items())
         before = len(trace.steps)
-        result = method(*everything, **named)
+        result = _call(method, everything, named)
         step = Step(method.__name__, stage, args, by_name, tuple(_names(result)), Span.of_caller())
         trace.steps[before:] = [step]
         return result
@@ -156,10 +161,30 @@ def primitive(method: Callable[Parameters, Result]) -> Callable[Parameters, Resu
     return recorded
 
 
-def _placed(schedule: Schedule, value: Any) -> Any:
+def _call(method: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """``method(*args, **named)``; a ScheduleError if it does not take so many, or of these names."""
+    try:
+        return method(*args, **named)
+    except TypeError:
+        parameters = inspect.signature(method).parameters.values()
+        signature = inspect.Signature([one.replace(annotation=one.empty) for one in parameters])
+        try:
+            signature.bind(*args, **named)
+        except TypeError as error:
+            takes = ", ".join(str(one) for one in list(signature.parameters.values())[1:])
+            hint = f"it takes ({takes})"
+            raise ScheduleError(f"{method.__name__}: {error}", Span.of_caller(), hint) from None
+        raise
+
+
+def _placed(schedule: Schedule, value: Any, depth: int = 0) -> Any:
     """``value`` with the stages, loops and tensors in it told by their place in ``schedule``."""
     if isinstance(value, (list, tuple)):
-        return tuple(_placed(schedule, one) for one in value)
+        if depth == MOST_NESTED:
+            raise ScheduleError(
+                f"an argument is a list nested more than {MOST_NESTED} deep", Span.of_caller()
+            )
+        return tuple(_placed(schedule, one, depth + 1) for one in value)
     if isinstance(value, IterVar):
         for number, stage in enumerate(schedule.stages):
             for place, leaf in enumerate(stage.leaf_iter_vars):

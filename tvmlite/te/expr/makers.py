@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
@@ -45,6 +47,11 @@ def const(value: int | float | bool, dtype: str | None = None, lanes: int = 1) -
 
     An int that int32 cannot hold becomes an int64. A value outside ``dtype`` wraps, as arithmetic does.
     """
+    if not isinstance(value, (bool, int, float)):
+        if not (hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "size", 1) == 1):
+            raise arguments.refused("const", value, "a number")
+        value = value.item()
+        assert isinstance(value, (bool, int, float))
     if dtype is None:
         if isinstance(value, bool):
             dtype = "bool"
@@ -52,13 +59,17 @@ def const(value: int | float | bool, dtype: str | None = None, lanes: int = 1) -
             dtype = "float32"
         else:
             dtype = "int32" if -(2**31) <= value < 2**31 else "int64"
+    elif type(dtype) is not str:
+        dtype = dtypes.check(dtype)
     if type(value) is int and dtype in _END and -_END[dtype] <= value < _END[dtype]:  # most constants
         return Const(value, dtype, lanes)
     if dtypes.is_float(dtype):
         return Const(float(value), dtype, lanes)
     if dtype == "bool":
         return Const(int(bool(value)), dtype, lanes)
-    width = dtypes.width(dtype)
+    width = dtypes.width(dtypes.check(dtype))
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TensorExpressionError(f"const: {value} has no value of {dtype}", Span.of_caller())
     wrapped = int(value) & ((1 << width) - 1)
     if not dtypes.is_unsigned(dtype) and wrapped >> (width - 1):
         wrapped -= 1 << width
@@ -71,12 +82,12 @@ def convert(value: Value, dtype: str | None = None) -> Expr:
         return value
     if isinstance(value, (bool, int, float)):
         return const(value, dtype)
-    if hasattr(value, "dtype") and hasattr(value, "item"):  # a numpy scalar
+    if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "size", 1) == 1:  # of numpy
         return const(value.item(), dtype or dtypes.check(value.dtype))
     as_expr = getattr(value, "as_expr", None)  # an iteration variable or a rank-0 tensor
     if as_expr is not None:
         return as_expr()
-    raise TensorExpressionError(f"{value!r} is not a scalar expression", Span.of_caller())
+    raise TensorExpressionError(f"{arguments.shown(value)} is not a scalar expression", Span.of_caller())
 
 
 def cast(dtype: str, value: Value) -> Expr:
