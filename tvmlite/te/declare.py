@@ -19,22 +19,23 @@ from tvmlite.te.reach import check_reads
 from tvmlite.te.tensor import ComputeOp, Extent, IterVar, PlaceholderOp, Range, Reduce, Tensor, shape_of
 
 
-def var(name: str = "n", dtype: str = "int32") -> e.Var:
+def var(name: str = "tindex", dtype: str = "int32") -> e.Var:
     """A symbolic integer, usually an extent. A compiled function takes it from its arrays' shapes."""
     return e.Var(arguments.text("var: name", name), dtypes.check(dtype))
 
 
-def size_var(name: str = "n", dtype: str = "int32") -> e.SizeVar:
+def size_var(name: str = "size", dtype: str = "int32") -> e.SizeVar:
     """A symbolic extent, known to be at least 0."""
     return e.SizeVar(arguments.text("size_var: name", name), dtypes.check(dtype))
 
 
 def placeholder(
-    shape: Sequence[Extent] | Extent, dtype: str = "float32", name: str = "placeholder"
+    shape: Sequence[Extent] | Extent, dtype: str | None = None, name: str = "placeholder"
 ) -> Tensor:
-    """A tensor given from outside."""
+    """A tensor given from outside, of ``dtype`` float32 unless another is given."""
     arguments.text("placeholder: name", name)
-    return PlaceholderOp(name, shape_of(shape), dtypes.check(dtype), Span.of_caller()).output(0)
+    kind = "float32" if dtype is None else dtypes.check(dtype)
+    return PlaceholderOp(name, shape_of(shape), kind, Span.of_caller()).output(0)
 
 
 def compute(

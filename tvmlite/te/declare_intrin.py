@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tvmlite.core import arguments
-from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.node import rewrite, substitute
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
@@ -25,8 +25,9 @@ _Parts: TypeAlias = tuple[ir.Stmt | None, ir.Stmt | None, ir.Stmt | None, ir.Stm
 def decl_tensor_intrin(
     op: t.Operation,
     fcompute: Emit | None = None,
-    name: str = "",
+    name: str = "tensor_intrin",
     binds: Mapping[t.Tensor, ir.Buffer] | None = None,
+    scalar_params: Any = None,
     default_buffer_params: Mapping[str, Any] | None = None,
     special: Mapping[str, Emit] | None = None,
 ) -> TensorIntrin:
@@ -37,6 +38,7 @@ def decl_tensor_intrin(
     the windows of ``op``'s tensors (``decl_buffer``); others are dense. ``special`` has forms for particular
     machines, by the instruction sets they need (``"avx512vnni"``, several with commas): they are used in
     place of ``fcompute``'s, which stays what the interpreter, C and all other machines run.
+    ``scalar_params``, TVM's values that are given where an intrinsic is used, are not supported.
     """
     arguments.instance("decl_tensor_intrin: op", op, t.Operation, "an operation")
     if fcompute is not None:
@@ -48,7 +50,9 @@ def decl_tensor_intrin(
         raise TensorExpressionError(
             f"decl_tensor_intrin: {op.name} is not a compute, there is nothing to match", Span.of_caller()
         )
-    label = name or op.name
+    if scalar_params:
+        raise UnsupportedError("decl_tensor_intrin: scalar_params are not supported", Span.of_caller())
+    label = arguments.text("decl_tensor_intrin: name", name) or op.name
     given = dict(binds)
     for tensor in given:
         if tensor not in (*op.inputs, *op.outputs):

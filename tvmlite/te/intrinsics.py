@@ -188,7 +188,7 @@ def atan2(y: Value, x: Value) -> Expr:
 
 
 def power(x: Value, y: Value) -> Expr:
-    """``x`` to the ``y``, of floats."""
+    """``x`` to the ``y``, of floats (TVM takes ints too: cast them)."""
     return call("pow", x, y)
 
 
@@ -218,7 +218,8 @@ def ceil(x: Value) -> Expr:
 
 
 def round(x: Value) -> Expr:
-    """The nearest whole number, halves to even; an int is itself."""
+    """The nearest whole number, halves to even (in TVM so are constants, but its LLVM code rounds halves away
+    from zero); an int is itself."""
     return _whole("round", x)
 
 

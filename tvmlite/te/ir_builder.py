@@ -8,6 +8,7 @@ from typing import Any
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.node import alike
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
@@ -200,6 +201,8 @@ def extern(
     fcompute: Callable[[list[ir.Buffer], list[ir.Buffer]], ir.Stmt],
     name: str = "extern",
     dtype: Any = None,
+    in_buffers: Sequence[ir.Buffer] | ir.Buffer | None = None,
+    out_buffers: Sequence[ir.Buffer] | ir.Buffer | None = None,
     tag: str = "",
     attrs: dict[str, Any] | None = None,
 ) -> Any:
@@ -207,7 +210,8 @@ def extern(
     outputs. ``shape`` is one shape, or a list of shapes for several outputs: then a list is given.
 
     ``dtype`` is one dtype, or one an output; by default that of the inputs, if they have one in common.
-    The nest must write all elements of every output, and no input.
+    The nest must write all elements of every output, and no input. ``in_buffers`` and ``out_buffers`` are
+    buffers of the caller's (``te.decl_buffer``) to use in place of new ones, dense and of the same shapes.
     """
     span = Span.of_caller()
     several = isinstance(shape, list) and all(isinstance(one, (tuple, list)) for one in shape) and bool(shape)
@@ -221,6 +225,8 @@ def extern(
     ins = [_buffer(x.name, x.dtype, x.shape) for x in inputs]
     labels = [name if len(shapes) == 1 else f"{name}_{k}" for k in range(len(shapes))]
     outs = [_buffer(*one) for one in zip(labels, kinds, (t.shape_of(s) for s in shapes), strict=True)]
+    ins = _declared("in_buffers", in_buffers, ins, name)
+    outs = _declared("out_buffers", out_buffers, outs, name)
     body = fcompute(ins, outs)
     if isinstance(body, IRBuilder):
         body = body.get()
@@ -233,6 +239,24 @@ def extern(
     pairs = tuple(attrs.items())
     op = t.ExternOp(name, tuple(inputs), tuple(ins), tuple(outs), body, tag, pairs, span)
     return list(op.outputs) if several else op.output(0)
+
+
+def _declared(what: str, given: Any, needed: list[ir.Buffer], name: str) -> list[ir.Buffer]:
+    """The caller's buffers, ``given``, where they are as those that are ``needed``; those if none are."""
+    if given is None:
+        return needed
+    chosen = given if isinstance(given, (list, tuple)) else [given]
+    arguments.all_instances(f"extern {name!r}: {what}", chosen, ir.Buffer, "a buffer")
+    fit = len(chosen) == len(needed) and all(
+        a.dtype == b.dtype and len(a.shape) == len(b.shape) and all(map(alike, a.shape, b.shape))
+        for a, b in zip(chosen, needed, strict=True)
+    )
+    if not fit or any(buffer.strides for buffer in chosen):
+        wanted = ", ".join(f"{b.dtype} ({', '.join(map(str, b.shape))})" for b in needed)
+        raise TensorExpressionError(
+            f"extern {name!r}: {what} must be dense buffers of {wanted}", Span.of_caller()
+        )
+    return list(chosen)
 
 
 def _output_dtypes(dtype: Any, inputs: Sequence[t.Tensor], count: int, name: str, span: Span) -> list[str]:

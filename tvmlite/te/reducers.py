@@ -83,13 +83,13 @@ _combiners: dict[Any, CommReducer] = {}
 
 
 def min_value(dtype: str) -> e.Const:
-    """The least value: minus infinity for floats, as the identity of ``max``."""
+    """The least value: minus infinity for floats, as the identity of ``max`` (TVM: the least finite one)."""
     dtype = dtypes.check(dtype)
     return e.const(float("-inf") if dtypes.is_float(dtype) else dtypes.limits(dtype)[0], dtype)
 
 
 def max_value(dtype: str) -> e.Const:
-    """The greatest value: infinity for floats, as the identity of ``min``."""
+    """The greatest value: infinity for floats, as the identity of ``min`` (TVM: the greatest finite one)."""
     dtype = dtypes.check(dtype)
     return e.const(float("inf") if dtypes.is_float(dtype) else dtypes.limits(dtype)[1], dtype)
 

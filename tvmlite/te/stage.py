@@ -177,7 +177,7 @@ class Stage(MemoryPrimitives, OrderPrimitives):
             self.leaf_iter_vars[position] = axis
 
     @primitive
-    def vectorize(self, axis: IterVar) -> None:
+    def vectorize(self, var: IterVar) -> None:
         """The loop's iterations become the lanes of vectors; its extent must be a constant.
 
         ::
@@ -187,10 +187,10 @@ class Stage(MemoryPrimitives, OrderPrimitives):
 
         A reduce axis cannot be: its iterations depend on each other.
         """
-        self._annotate("vectorize", axis, VECTORIZE)
+        self._annotate("vectorize", var, VECTORIZE)
 
     @primitive
-    def unroll(self, axis: IterVar) -> None:
+    def unroll(self, var: IterVar) -> None:
         """The loop's body is repeated once an iteration; its extent must be a constant.
 
         ::
@@ -198,10 +198,10 @@ class Stage(MemoryPrimitives, OrderPrimitives):
             for i in range(2):       -->    C[0] = ...
                 C[i] = ...                  C[1] = ...
         """
-        self._annotate("unroll", axis, UNROLL)
+        self._annotate("unroll", var, UNROLL)
 
     @primitive
-    def parallel(self, axis: IterVar) -> None:
+    def parallel(self, var: IterVar) -> None:
         """The loop's iterations are shared out among the threads.
 
         ::
@@ -211,15 +211,15 @@ class Stage(MemoryPrimitives, OrderPrimitives):
 
         A reduce axis cannot be: all iterations would write the same elements.
         """
-        self._annotate("parallel", axis, PARALLEL)
+        self._annotate("parallel", var, PARALLEL)
 
     def bind(self, ivar: IterVar, thread_ivar: Any) -> NoReturn:
         """An error: CPUs have no thread axes to bind a loop to."""
         threads.thread_axis(tag=getattr(thread_ivar, "name", str(thread_ivar)))
 
     @primitive
-    def pragma(self, axis: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
-        """A note to later passes on the loop ``axis``, for the loops inside it.
+    def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
+        """A note to later passes on the loop ``var``, for the loops inside it.
 
         ``"sweep"``, of a parallel loop: in every second run of a model each thread takes its part from the
         end, where the cache still has what the run before read last, of more than it holds.
@@ -238,17 +238,17 @@ class Stage(MemoryPrimitives, OrderPrimitives):
 
         Other notes are kept with the loop and mean nothing to us.
         """
-        self.require_leaf("pragma", axis)
+        self.require_leaf("pragma", var)
         value = pragma_value.value if isinstance(pragma_value, e.Const) else pragma_value
         if pragma_type == "auto_unroll_max_step" and not (isinstance(value, int) and value >= 0):
             raise self.error(
-                "pragma", f"has auto_unroll_max_step {value!r}, expected a number of stores", axis
+                "pragma", f"has auto_unroll_max_step {value!r}, expected a number of stores", var
             )
-        self.pragmas.setdefault(axis, []).append((str(pragma_type), value))
+        self.pragmas.setdefault(var, []).append((str(pragma_type), value))
 
     @primitive
-    def tensorize(self, axis: IterVar, tensor_intrin: TensorIntrin) -> None:
-        """The loops from ``axis`` on inwards become the statement of an intrinsic that computes the same.
+    def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
+        """The loops from ``var`` on inwards become the statement of an intrinsic that computes the same.
 
         ::
 
@@ -262,14 +262,14 @@ class Stage(MemoryPrimitives, OrderPrimitives):
         is initialised and its update in the place of the loops. Lowering finds out whether the computations
         are the same; its error says how they differ.
         """
-        self.require_leaf("tensorize", axis)
+        self.require_leaf("tensorize", var)
         if not isinstance(tensor_intrin, TensorIntrin):
             raise ScheduleError(
                 f"tensorize: {tensor_intrin!r} is no intrinsic",
                 Span.of_caller(),
                 "te.decl_tensor_intrin makes one",
             )
-        self.tensorized, self.tensorize_span = (axis, tensor_intrin), Span.of_caller()
+        self.tensorized, self.tensorize_span = (var, tensor_intrin), Span.of_caller()
 
     @primitive
     def compute_at(self, parent: Stage, scope: IterVar) -> None:

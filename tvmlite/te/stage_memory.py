@@ -34,9 +34,9 @@ class MemoryPrimitives(StageBase):
 
     @primitive
     def prefetch(
-        self, tensor: Tensor, axis: IterVar, offset: Any = 1, share: Sequence[IterVar] | IterVar = ()
+        self, tensor: Tensor, var: IterVar, offset: Any = 1, share: Sequence[IterVar] | IterVar = ()
     ) -> None:
-        """At each turn of the loop ``axis``, what the turn ``offset`` later will read of ``tensor`` is asked
+        """At each turn of the loop ``var``, what the turn ``offset`` later will read of ``tensor`` is asked
         for, a cache line at a time.
 
         ::
@@ -47,7 +47,7 @@ class MemoryPrimitives(StageBase):
                                                    for j in range(32):
                                                        C[i, j] = A[i, j]
 
-        What would come in too fast is asked for bit by bit: ``axis`` may be any loop that the stage stands
+        What would come in too fast is asked for bit by bit: ``var`` may be any loop that the stage stands
         in, and with ``share``, loops inside it of which the last is the stage's own, each turn of theirs asks
         for its part, which goes to the second cache. With ``s[C].prefetch(B, i, share=[j, k])``::
 
@@ -61,12 +61,12 @@ class MemoryPrimitives(StageBase):
         given_axes = (share,) if isinstance(share, IterVar) else share
         loops = arguments.listed("prefetch: share", given_axes, "axes", ScheduleError)
         arguments.all_instances("prefetch: share", loops, IterVar, "an axis", ScheduleError)
-        self.require_leaf("prefetch", loops[-1] if loops else axis)
+        self.require_leaf("prefetch", loops[-1] if loops else var)
         nest = [*reversed([loop for _, loop in loops_around(self)]), *self.leaf_iter_vars]
-        places = [next((n for n, one in enumerate(nest) if one is loop), -1) for loop in (axis, *loops)]
+        places = [next((n for n, one in enumerate(nest) if one is loop), -1) for loop in (var, *loops)]
         for around, inside, loop in zip(places, places[1:], loops, strict=False):
             if around < 0 or inside <= around:
-                raise self.error("prefetch", f"does not have {loop.var.name} inside, as share asks", axis)
+                raise self.error("prefetch", f"does not have {loop.var.name} inside, as share asks", var)
         given = self.present(tensor)
         if not isinstance(given, Tensor) or not self.reads(given.op):
             raise ScheduleError(
@@ -75,8 +75,8 @@ class MemoryPrimitives(StageBase):
             )
         later = e.convert(offset)
         if not dtypes.is_int(later.dtype):
-            raise self.error("prefetch", f"cannot look {later.dtype} turns ahead", axis)
-        asked = Prefetch(given, axis, later, tuple(loops), Span.of_caller())
+            raise self.error("prefetch", f"cannot look {later.dtype} turns ahead", var)
+        asked = Prefetch(given, var, later, tuple(loops), Span.of_caller())
         self.prefetches = (*self.prefetches, asked)
 
     @primitive

@@ -200,6 +200,11 @@ class Tensor(Node):
         return len(self.shape)
 
     @property
+    def axis(self) -> tuple[IterVar, ...]:
+        """The data axes of the operation that makes it, as ``tensor.op.axis``; a placeholder has none."""
+        return getattr(self.op, "axis", ())
+
+    @property
     def name(self) -> str:
         return self.op.name if self.op.num_outputs == 1 else f"{self.op.name}_{self.value_index}"
 

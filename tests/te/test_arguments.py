@@ -1,0 +1,150 @@
+"""Wrong arguments of te's functions: errors that name the parameter and end at the user's line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite
+from tvmlite import te
+from tvmlite.core.errors import ScheduleError, TensorExpressionError, TvmliteError, UnsupportedError
+
+A = te.placeholder((4, 8), name="A")
+CYCLE: list[Any] = []
+CYCLE.append(CYCLE)
+
+
+def _schedule() -> tuple[te.Schedule, te.Tensor]:
+    k = te.reduce_axis((0, 8), name="k")
+    c = te.compute((4, 4), lambda i, j: te.sum(A[i, k] * A[j, k], axis=k), name="C")
+    return te.create_schedule(c.op), c
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: te.placeholder((2,), name=3), "placeholder: name: 3 given, expected a string"),
+        (lambda: te.placeholder((2, "n")), "an extent of a shape: 'n' given, expected an int of at least 0"),
+        (
+            lambda: te.placeholder((1 << 70,)),
+            "an extent of a shape is 1180591620717411303424, expected at most",
+        ),
+        (lambda: te.compute((2,), lambda i: i, name=None), "compute: name: None given, expected a string"),
+        (
+            lambda: te.compute((2,), lambda i: i, attrs=[1]),
+            "compute 'compute': attrs: a list given, expected a dict",
+        ),
+        (lambda: te.compute((2,), lambda i: np.zeros(3)), "a ndarray is not a scalar expression"),
+        (
+            lambda: te.reduce_axis((0, 1.5)),
+            "reduce_axis 'rv': a tuple given, expected an extent or (begin, end)",
+        ),
+        (lambda: te.sum(A[0, 0], axis="k"), "sum: axis: 'k' given, expected a te.reduce_axis"),
+        (lambda: te.sum([], axis=te.reduce_axis(4)), "sum: no values given, expected at least one"),
+        (lambda: te.const("1"), "const: '1' given, expected a number"),
+        (lambda: te.const(float("nan"), "int32"), "const: nan has no value of int32"),
+        (lambda: te.comm_reducer(None, None), "comm_reducer: fcombine: None given, expected a function"),
+        (lambda: te.create_schedule("C"), "create_schedule: 'C' given, expected an operation or a tensor"),
+        (lambda: te.create_schedule([]), "create_schedule: no operations given, expected at least one"),
+        (
+            lambda: te.extern((2,), A, lambda i, o: None),
+            "extern: inputs: a Tensor given, expected a list of tensors",
+        ),
+        (lambda: te.call_intrin("float32", 3), "call_intrin: name: 3 given, expected a string"),
+        (lambda: te.get_global_func("no such"), "no function is registered as 'no such'"),
+        (
+            lambda: te.decl_buffer((2,), strides=4),
+            "decl_buffer: strides: 4 given, expected a list of ints and te.vars",
+        ),
+        (lambda: list(A), "tensor 'A' cannot be iterated over"),
+        (lambda: list(A[0]), "tensor 'A' cannot be iterated over"),
+    ],
+)
+def test_a_wrong_argument_is_named(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(TvmliteError) as raised:
+        call()
+
+    assert str(raised.value).startswith(message)
+    assert "test_arguments.py" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s, c: s[c].split(c.op.axis[0]), "split"),
+        (lambda s, c: s[c].split(), "split: missing a required argument: 'parent'"),
+        (lambda s, c: s[c].unroll(c.op.axis[0], 4), "unroll: too many positional arguments"),
+        (lambda s, c: s[c].vectorize(axis=c.op.axis[0]), "vectorize: missing a required argument: 'var'"),
+        (lambda s, c: s[c].reorder(CYCLE), "an argument is a list nested more than 8 deep"),
+        (
+            lambda s, c: s[c].storage_align(c.op.axis[0], "8"),
+            "storage_align: factor: '8' given, expected an int of at",
+        ),
+        (
+            lambda s, c: s[c].align_bounds(c.op.axis[0], 0),
+            "align_bounds: factor: 0 given, expected an int of at least 1",
+        ),
+        (lambda s, c: s[c].set_scope(1), "set_scope: scope: 1 given, expected a string"),
+        (lambda s, c: s.replay("2"), "replay: steps: '2' given, expected an int of at least 0"),
+        (lambda s, c: s.cache_write([], "local"), "cache_write: no tensors given, expected at least one"),
+        (lambda s, c: s["C"], "the schedule has no stage 'C'"),
+    ],
+)
+def test_a_wrong_argument_of_a_primitive_is_named(call: Callable[..., Any], message: str) -> None:
+    s, c = _schedule()
+
+    with pytest.raises(ScheduleError) as raised:
+        call(s, c)
+
+    assert str(raised.value).startswith(message)
+    assert "test_arguments.py" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("args", "name", "message"),
+    [
+        (A, "f", "lower: args: a Tensor given, expected a list of tensors and te.vars"),
+        ([1], "f", "lower: argument 1 is neither a tensor nor a te.var"),
+        ([A], 3, "name: 3 given, expected a string"),
+    ],
+)
+def test_build_names_what_is_wrong(args: Any, name: Any, message: str) -> None:
+    with pytest.raises(TvmliteError) as raised:
+        tvmlite.build(_schedule()[0], args, name=name)
+
+    assert str(raised.value).startswith(message)
+
+
+def test_buffers_of_the_callers_stand_in_an_extern() -> None:
+    mine = te.decl_buffer((4, 8), "float32", "mine")
+
+    def copied(ins: list[Any], outs: list[Any]) -> Any:
+        assert ins == [mine]
+        builder = te.ir_builder.create()
+        source, target = builder.buffer_ptr(ins[0]), builder.buffer_ptr(outs[0])
+        with builder.for_range(0, 4) as i, builder.for_range(0, 8) as j:
+            target[i, j] = source[i, j] + 1.0
+        return builder.get()
+
+    b = te.extern((4, 8), [A], copied, in_buffers=mine)
+    x = np.arange(32, dtype="float32").reshape(4, 8)
+
+    np.testing.assert_array_equal(tvmlite.build(te.create_schedule(b.op), [A, b])(x), x + 1)
+    with pytest.raises(TensorExpressionError, match=r"in_buffers must be dense buffers of float32 \(4, 8\)"):
+        te.extern((4, 8), [A], copied, in_buffers=te.decl_buffer((4, 9)))
+
+
+def test_names_and_defaults_are_tvms() -> None:
+    assert te.var().name == "tindex"
+    assert te.size_var().name == "size"
+    assert te.placeholder((2,), None).dtype == "float32"
+    s, c = _schedule()
+    s[c].unroll(var=c.op.axis[1])
+    s[c].pragma(var=c.op.axis[0], pragma_type="unroll_explicit", pragma_value=False)
+    assert c.axis is c.op.axis
+    assert A.axis == ()
+    with pytest.raises(UnsupportedError, match="scalar_params are not supported"):
+        te.decl_tensor_intrin(c.op, scalar_params=[te.var()])
