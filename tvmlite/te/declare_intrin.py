@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import TensorExpressionError, UnsupportedError
-from tvmlite.core.node import rewrite, substitute
+from tvmlite.core.node import rewrite
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
@@ -15,6 +15,7 @@ from tvmlite.te.expr import Expr
 from tvmlite.te.inline import Bodies
 from tvmlite.te.ir_builder import IRBuilder
 from tvmlite.te.loop import ir
+from tvmlite.te.reducers import combined
 from tvmlite.te.tensor_intrin import TensorIntrin, decl_buffer
 from tvmlite.te.widen import Widening
 
@@ -164,7 +165,7 @@ def _reduction(
         combiner.left[k]: ir.Load(out, place) for out, k in zip(outs, picked, strict=True)
     }
     arguments.update(zip(combiner.right, one.source, strict=True))
-    results = substitute(Bodies(combiner.result), arguments).body
+    results = combined(combiner, arguments)
     names = [e.Var(f"combined{n}", x.dtype) for n, x in enumerate(results)]
     step: ir.Stmt = ir.sequence(*(ir.Store(o, place, names[k]) for o, k in zip(outs, picked, strict=True)))
     for name, value in reversed(list(zip(names, results, strict=True))):

@@ -16,6 +16,7 @@ from tvmlite.te.extern_stage import extern_statement
 from tvmlite.te.guards import Guard, depth_in, depth_of, guarded, guards_of, parts_of, prover
 from tvmlite.te.inline import Bodies
 from tvmlite.te.loop import ir
+from tvmlite.te.reducers import combined
 from tvmlite.te.relations import Number, overruns, values_up
 from tvmlite.te.scan import ScanOp
 from tvmlite.te.stage import Fuse, Stage
@@ -286,9 +287,9 @@ def _update(
     """The statement that combines the result with one more value."""
     one, targets = reduces[0], _targets(op, reduces, places, building)
     *values, condition = _in_buffers((*one.source, one.condition), mapping, building)
-    arguments = {left: ir.Load(*targets[k]) for k, left in enumerate(one.combiner.left)}
-    arguments.update(zip(one.combiner.right, values, strict=True))  # type: ignore[arg-type]
-    results = substitute(Bodies(one.combiner.result), arguments).body
+    arguments: dict[e.Var, Expr] = {left: ir.Load(*targets[k]) for k, left in enumerate(one.combiner.left)}
+    arguments.update(zip(one.combiner.right, values, strict=True))
+    results = combined(one.combiner, arguments)
     update = _store_all([targets[k] for k in range(len(values))], results)
     return update if e.is_const(condition, 1) else ir.If(condition, update)
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.node import substitute
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr, Value
+from tvmlite.te.inline import Bodies
 from tvmlite.te.tensor import CommReducer, IterVar, Reduce
 
 
@@ -80,6 +83,18 @@ def _combiner(fcombine: Any, fidentity: Any, name: str, kinds: tuple[str, ...]) 
 
 
 _combiners: dict[Any, CommReducer] = {}
+
+
+def combined(combiner: CommReducer, arguments: dict[e.Var, Expr]) -> tuple[Expr, ...]:
+    """The results of ``combiner``, its variables replaced by ``arguments``: sums may be contracted with
+    products that are added up, but not within what is added up."""
+    update = _updates.get(combiner)
+    if update is None:
+        update = _updates[combiner] = tuple(map(e.contracted, combiner.result))
+    return substitute(Bodies(update), arguments).body
+
+
+_updates: WeakKeyDictionary[CommReducer, tuple[Expr, ...]] = WeakKeyDictionary()
 
 
 def min_value(dtype: str) -> e.Const:

@@ -259,5 +259,5 @@ def horner(x: e.Expr, coefficients: Sequence[float]) -> e.Expr:
     """The polynomial of ``coefficients``, lowest power first, at ``x``."""
     value: e.Expr = e.const(coefficients[-1], x.dtype)
     for coefficient in reversed(coefficients[:-1]):
-        value = value * x + coefficient
+        value = e.ContractedAdd(value * x, e.const(coefficient, x.dtype))
     return value

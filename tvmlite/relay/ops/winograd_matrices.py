@@ -109,7 +109,7 @@ def _row(entries: tuple[Fraction, ...], read: Callable[[int], e.Expr]) -> e.Expr
     result = first if first_sign > 0 else -first
     for sign, total in others:
         result = result + total if sign > 0 else result - total
-    return result
+    return e.contracted(result)
 
 
 def _half(

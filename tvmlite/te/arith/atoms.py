@@ -204,6 +204,6 @@ _PLAIN = frozenset(
     {
         *(e.Add, e.Sub, e.Mul, e.Div, e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod, e.Min, e.Max),
         *(e.Equal, e.NotEqual, e.Less, e.LessEqual, e.And, e.Or, e.Not, e.Select, e.Cast),
-        *(e.Ramp, e.Broadcast),
+        *(e.ContractedAdd, e.ContractedSub, e.Ramp, e.Broadcast),
     }
 )

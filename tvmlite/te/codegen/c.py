@@ -47,6 +47,13 @@ where it has turned a branch into AVX-512's masks; and reads beyond the end of a
 of a loop over every other element. Vectors are explicit here, and lanes side by side become vectors all the
 same, so nothing is lost."""
 
+_NO_CONTRACTION = """#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("fp-contract=off")
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif"""
+"""Products and sums are rounded each, whatever the flags: multiply-adds are explicit (``MULTIPLY_ADD``)."""
+
 _GCC_SUMS = """#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-tree-slp-vectorize")
 #endif"""
@@ -93,7 +100,7 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
     for function in functions:
         expanded = in_parts(expand_intrinsics(function, either=c_x86.SCALED_LANES))
         FunctionWriter(expanded, module).write()
-    parts = ["/* Made by tvmlite. C99; see the header for how to call it. */", _GCC_FAULTS]
+    parts = ["/* Made by tvmlite. C99; see the header for how to call it. */", _GCC_FAULTS, _NO_CONTRACTION]
     parts += [_GCC_SUMS] if any(map(_adds_small_numbers, functions)) else []
     parts.append("#include <math.h>\n#include <stdint.h>" if module.helpers.libm else "#include <stdint.h>")
     parts += [text for name, text in _MACROS.items() if name in module.used]

@@ -18,7 +18,7 @@ FLAGS = (
     *(["-mtune=generic"] if platform.machine() in ("x86_64", "AMD64") else []),
     "-fno-math-errno",
     "-fno-trapping-math",
-    "-ffp-contract=fast",
+    "-ffp-contract=off",
     "-fPIC",
 )
 """How kernels are compiled for the machine they are compiled on. Tuned for AMD's processors, GCC 12 takes a

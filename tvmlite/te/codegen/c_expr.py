@@ -330,6 +330,8 @@ class Writer:
             case "isnan":
                 short = args[0] if args[0].isidentifier() else self._declare(node.args[0], args[0])
                 return f"({short} != {short})"
+            case functions.MULTIPLY_ADD:
+                return f"{self.helpers.name(node.name, dtype)}({', '.join(map(strip, args))})"
             case "isinf" | "isfinite":
                 return f"{self.helpers.name(node.name, work)}({strip(args[0])})"
             case "bitwise_not":

@@ -78,6 +78,10 @@ def float_bits(value: float, dtype: str) -> str:
     return f"0x{int(np.array(value, np.float32).view(np.uint32)):08x}u"
 
 
+FUSES = "defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__aarch64__)"
+"""Whether the machine has multiply-adds that round once."""
+
+
 class Helpers:
     """The helper functions a source needs, in an order in which each comes after those it calls."""
 
@@ -131,6 +135,8 @@ class Helpers:
                 return work, pair, _shift(kind, dtype)
             case "popcount" | "clz":
                 return work, f"{work} a", _count_bits(kind, dtype)
+            case "multiply_add":
+                return work, f"{work} a, {work} b, {work} c", _multiply_add(dtype)
             case "isfinite":
                 return "_Bool", f"{work} a", "    return a - a == 0;"
             case "isinf":
@@ -182,6 +188,16 @@ class Helpers:
             "        wide = near != 0 && (near > 0) == (lost > 0) ? wide - 1u : wide + 1u;\n    }\n"
             f"    return {make}(wide);"
         )
+
+
+def multiply_add(dtype: str, a: str, b: str, c: str) -> str:
+    """The call that rounds ``a * b + c`` once; an instruction where ``FUSES`` holds."""
+    return f"__builtin_fma{'' if dtype == 'float64' else 'f'}({a}, {b}, {c})"
+
+
+def _multiply_add(dtype: str) -> str:
+    once = f"    return {multiply_add(dtype, 'a', 'b', 'c')};"
+    return f"#if {FUSES}\n{once}\n#else\n    return a * b + c;\n#endif"
 
 
 def _pun(source: str, to: str) -> str:

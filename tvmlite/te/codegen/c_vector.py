@@ -14,7 +14,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import c_x86
 from tvmlite.te.codegen.c_expr import Names, Writer, strip
-from tvmlite.te.codegen.c_text import HALVES, SUFFIX, memory_type, work_type
+from tvmlite.te.codegen.c_text import FUSES, HALVES, SUFFIX, memory_type, multiply_add, work_type
 from tvmlite.te.codegen.c_vector_forms import ARITH, COMPARE, can_write, parts, shift_count, vectors
 from tvmlite.te.codegen.math import functions
 from tvmlite.te.loop import ir
@@ -305,6 +305,9 @@ class VectorWriter:
                     return self._padded(node, holds)
                 then, otherwise = (self._vector(arm) for arm in args)
                 return _Text(f"({holds} ? ({type_}){then} : ({type_}){otherwise})", dtype)
+            case functions.MULTIPLY_ADD:
+                a, b, c = (self._named(x, vector=True).text for x in args)
+                return _Text(f"{self._multiply_add(dtype)}({a}, {b}, {c})", dtype)
             case functions.SCALE | functions.LIMIT:
                 form = c_x86.scale if node.name == functions.SCALE else c_x86.limit
                 a, b = (self._named(x, vector=True).text for x in args)
@@ -341,6 +344,20 @@ class VectorWriter:
             case "shift_right":
                 return _Text(f"({self._vector(args[0])} >> {shift_count(node)})", dtype)
         raise AssertionError(f"{node.name} has no form as a vector")
+
+    def _multiply_add(self, dtype: str) -> str:
+        """The macro of that name: by x86's instruction, else lane by lane, else rounded twice."""
+        type_, name = self.type_of(dtype), f"TL_MULTIPLY_ADD_{SUFFIX[dtype]}x{self.lanes}"
+        lanes = (multiply_add(dtype, *(f"({x})[{n}]" for x in "abc")) for n in range(self.lanes))
+        versions = [(FUSES, f"(({type_}){{{', '.join(lanes)}}})")]
+        if form := c_x86.multiply_add(self.lanes, dtype, "a", "b", "c"):
+            needs = c_x86.condition(form.needs)
+            self.includes.add(needs)
+            versions.insert(0, (needs, f"(({type_}){form.text})"))
+        define = f"#define {name}(a, b, c)"
+        texts = [f"#{'el' * (n > 0)}if {asked}\n{define} {text}" for n, (asked, text) in enumerate(versions)]
+        self.typedefs.append("\n".join([*texts, f"#else\n{define} ((a) * (b) + (c))\n#endif"]))
+        return name
 
     def _is_padding(self, node: e.Call) -> bool:
         """Whether it is a vector in memory or else zeros, of a width that registers have."""

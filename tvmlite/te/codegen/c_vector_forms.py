@@ -123,7 +123,7 @@ def _is_plain_call(node: e.Call) -> bool:
         case "if_then_else":
             in_place = all(_is_written_in_place(arm) for arm in node.args[1:])
             return node.dtype != "bool" and node.args[0].lanes == 1 and in_place
-        case functions.EITHER | "likely":
+        case functions.EITHER | functions.MULTIPLY_ADD | "likely":
             return True
         case functions.SCALE | functions.LIMIT:
             return node.lanes in c_x86.SCALED_LANES

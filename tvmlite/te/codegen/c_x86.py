@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 HEADER = "#include <immintrin.h>"
 
@@ -35,7 +36,7 @@ INTRINSICS = {
 
 _MACROS = {
     name: f"__{name.upper()}__"
-    for name in ("avx512f", "avx512dq", "avx512vl", "avx512vnni", "avxvnni", "avx512bf16")
+    for name in ("avx512f", "avx512dq", "avx512vl", "avx512vnni", "avxvnni", "avx512bf16", "fma")
 }
 """By LLVM's name of the instruction set."""
 
@@ -80,6 +81,23 @@ def call(name: str, args: Iterable[str]) -> str:
     known = INTRINSICS[name]
     given = (f"({kind}){arg}" for kind, arg in zip(known.arguments, args, strict=True))
     return f"{known.name}({', '.join(given)})"
+
+
+class Form(NamedTuple):
+    """An expression in C, and the instruction sets that it needs."""
+
+    text: str
+    needs: tuple[str, ...]
+
+
+def multiply_add(lanes: int, dtype: str, a: str, b: str, c: str) -> Form | None:
+    """``a * b + c``, rounded once, of vectors that a register holds."""
+    letter, bits = ("s", 32 * lanes) if dtype == "float32" else ("d", 64 * lanes)
+    if bits not in (128, 256, 512):
+        return None
+    prefix, type_ = ("_mm" if bits == 128 else f"_mm{bits}"), f"__m{bits}{'' if letter == 's' else 'd'}"
+    args = ", ".join(f"({type_})({x})" for x in (a, b, c))
+    return Form(f"{prefix}_fmadd_p{letter}({args})", ("avx512f",) if bits == 512 else ("fma",))
 
 
 def scale(lanes: int, x: str, whole: str) -> str:

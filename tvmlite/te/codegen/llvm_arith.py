@@ -7,7 +7,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.codegen import llvm_cast
 from tvmlite.te.codegen.llvm_text import Writer, literal, mangled, register_type, vector
 
-_FLOAT = {e.Add: "fadd contract", e.Sub: "fsub contract", e.Mul: "fmul contract", e.Div: "fdiv"}
+_FLOAT = {e.Add: "fadd", e.Sub: "fsub", e.Mul: "fmul", e.Div: "fdiv"}
 _INT = {e.Add: "add", e.Sub: "sub", e.Mul: "mul"}
 _COMPARE = {e.Equal: "eq", e.NotEqual: "ne", e.Less: "lt", e.LessEqual: "le"}
 _DIVISIONS = (e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod)

@@ -46,6 +46,8 @@ def call(w: Writer, node: e.Call, args: Sequence[str]) -> str:
             return _shift(w, node, args[0], args[1])
         case "popcount":
             return w.intrinsic("ctpop", type_, args[0])
+        case functions.MULTIPLY_ADD:
+            return w.intrinsic("fmuladd", type_, *args)
         case functions.SCALE:
             return _masked(w, "scalef", lanes, args)
         case functions.LIMIT:

@@ -5,7 +5,9 @@ Semantics, once and for all:
 - Integers wrap around in two's complement. ``FloorDiv``/``FloorMod`` round towards minus
   infinity (Python's ``//`` and ``%``), ``TruncDiv``/``TruncMod`` towards zero (C's). Division by
   zero and ``INT_MIN / -1`` give 0 and ``INT_MIN``; the remainders give 0: no signal, ever.
-- Floats are IEEE; ``Min`` and ``Max`` of floats give NaN when either side is NaN.
+- Floats are IEEE, and each operation is rounded: a product and a sum are two roundings. Only a
+  ``ContractedAdd``, in a reduction or a polynomial of ours, may be one multiply-add with a product.
+  ``Min`` and ``Max`` of floats give NaN when either side is NaN.
 - ``Cast`` float to int truncates, saturates at the limits of the type, and takes NaN to 0.
 - ``And``/``Or`` evaluate both sides and have no effects; ``if_then_else`` evaluates one side.
 - A vector has ``lanes`` > 1; binary nodes need equal lanes, operators broadcast a scalar.
@@ -19,6 +21,7 @@ from tvmlite.te.expr.makers import (
     broadcast,
     cast,
     const,
+    contracted,
     convert,
     div,
     fold,
@@ -35,6 +38,8 @@ from tvmlite.te.expr.nodes import (
     Cast,
     Compare,
     Const,
+    ContractedAdd,
+    ContractedSub,
     Div,
     Equal,
     Expr,
@@ -78,6 +83,9 @@ __all__ = [
     "Compare",
     "Const",
     "const",
+    "contracted",
+    "ContractedAdd",
+    "ContractedSub",
     "convert",
     "Div",
     "div",

@@ -10,6 +10,7 @@ from typing import Any
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.node import rewrite
 from tvmlite.core.span import Span
 from tvmlite.te.expr.nodes import (
     Add,
@@ -19,6 +20,8 @@ from tvmlite.te.expr.nodes import (
     Call,
     Cast,
     Const,
+    ContractedAdd,
+    ContractedSub,
     Div,
     Equal,
     Expr,
@@ -203,6 +206,19 @@ def _bits(name: str, a: Value, b: Value) -> Expr:
 def _inverted(value: Value) -> Expr:
     x = convert(value)
     return Call("bitwise_not", (x,), x.dtype)
+
+
+def contracted(expr: Expr) -> Expr:
+    """``expr``, whose sums and differences of floats may be contracted with products."""
+    return rewrite(expr, _contracted)
+
+
+def _contracted(node: Any) -> Any:
+    if type(node) is Add and dtypes.is_float(node.dtype):
+        return ContractedAdd(node.a, node.b)
+    if type(node) is Sub and dtypes.is_float(node.dtype):
+        return ContractedSub(node.a, node.b)
+    return node
 
 
 def fold(make: type[Binary], x: Expr, y: Expr) -> Expr:

@@ -111,6 +111,18 @@ class Sub(Binary):
     symbol = "-"
 
 
+class ContractedAdd(Add):
+    """``a + b`` that may be contracted: where one side is a product, a multiply-add may round once for both.
+
+    The updates of reductions are made of these, and polynomials of ours (``contracted``). Any other
+    ``x * y + z`` is rounded twice, by both code generators as by the interpreter.
+    """
+
+
+class ContractedSub(Sub):
+    """``a - b`` that may be contracted, as ``ContractedAdd``."""
+
+
 class Mul(Binary):
     """``a * b``"""
 

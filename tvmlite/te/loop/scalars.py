@@ -30,7 +30,9 @@ def _div(a: Any, b: Any) -> Any:
 
 BINARY: dict[type[e.Binary], Callable[[Any, Any], Any]] = {
     e.Add: lambda a, b: a + b,
+    e.ContractedAdd: lambda a, b: a + b,
     e.Sub: lambda a, b: a - b,
+    e.ContractedSub: lambda a, b: a - b,
     e.Mul: lambda a, b: a * b,
     e.Div: _div,
     e.FloorDiv: lambda a, b: a // b,

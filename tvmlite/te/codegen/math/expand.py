@@ -1,14 +1,29 @@
-"""Expand transcendental functions into plain arithmetic before code is generated from a function."""
+"""Expand transcendental functions into plain arithmetic, and make multiply-adds explicit, before code is
+generated from a function."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
-from tvmlite.core.node import reachable, rewrite
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import reachable, rewrite, substitute
 from tvmlite.core.target import Target
 from tvmlite.te.codegen.math import functions
-from tvmlite.te.expr import Call, Cast, Expr
+from tvmlite.te.expr import (
+    Add,
+    Call,
+    Cast,
+    Const,
+    ContractedAdd,
+    ContractedSub,
+    Expr,
+    Mul,
+    Sub,
+    Var,
+    contracted,
+)
 from tvmlite.te.loop.ir import Function
 
 FLOAT32 = {
@@ -32,6 +47,8 @@ _SCALED = {"exp": functions.exp, "sigmoid": functions.sigmoid}
 
 _HALVES = ("float16", "bfloat16")
 
+_CONTRACTED = (ContractedAdd, ContractedSub)
+
 
 def expand_intrinsics(
     function: Function, target: Target | None = None, either: frozenset[int] = frozenset()
@@ -42,8 +59,11 @@ def expand_intrinsics(
     (see LIBRARY) is in float32 or float64 only; ``rsqrt`` and ``sigmoid`` are always expanded. Where vectors
     of ``target`` can be scaled by powers of two (``scaled_vectors``), they are, by ``SCALE``. Vectors of as
     many lanes as are in ``either`` get both forms.
+
+    A contracted sum that has a product is a ``MULTIPLY_ADD``, but of halves, which are rounded from float32
+    each time. All other sums are ordinary ones.
     """
-    if not any(isinstance(node, Call) for node in reachable(function)):
+    if not any(isinstance(node, (Call, *_CONTRACTED)) for node in reachable(function)):
         return function
     lanes = scaled_vectors(target) if target is not None else frozenset()
     return rewrite(function, partial(_expand, scaled=lanes, either=either))
@@ -62,6 +82,8 @@ def scaled_vectors(target: Target) -> frozenset[int]:
 
 
 def _expand(node: Any, scaled: frozenset[int] = frozenset(), either: frozenset[int] = frozenset()) -> Any:
+    if isinstance(node, _CONTRACTED):
+        return _multiply_add(node)
     if not isinstance(node, Call):
         return node
     if node.dtype in _HALVES and (node.name in LIBRARY or node.name in ("sigmoid", "rsqrt")):
@@ -71,11 +93,40 @@ def _expand(node: Any, scaled: frozenset[int] = frozenset(), either: frozenset[i
         return functions.rsqrt(node.args[0])
     if node.dtype == "float32" and node.name in _SCALED and node.lanes in either:
         form, x = _SCALED[node.name], node.args[0]
-        return Call(functions.EITHER, (form(x), form(x, True), x), node.dtype)
-    if node.name == "sigmoid":
-        return functions.sigmoid(node.args[0], node.lanes in scaled)
-    if node.dtype == "float32" and node.name == "exp":
-        return functions.exp(node.args[0], node.lanes in scaled)
+        return Call(functions.EITHER, (_applied(form, x), _applied(form, x, True), x), node.dtype)
+    if node.name == "sigmoid" or (node.dtype == "float32" and node.name == "exp"):
+        return _applied(_SCALED[node.name], node.args[0], node.lanes in scaled)
     if node.dtype == "float32" and node.name in FLOAT32:
-        return FLOAT32[node.name](node.args[0])
+        return _applied(FLOAT32[node.name], node.args[0])
     return node
+
+
+def _applied(form: Callable[..., Expr], x: Expr, *options: bool) -> Expr:
+    """``form(x, *options)`` with multiply-adds, but none of what is in ``x``."""
+    place, formula = _template(form, x.dtype, x.lanes, *options)
+    return substitute(formula, {place: x})
+
+
+@cache
+def _template(form: Callable[..., Expr], dtype: str, lanes: int, *options: bool) -> tuple[Var, Expr]:
+    place = Var("x", dtype, lanes)
+    return place, rewrite(contracted(form(place, *options)), _expand)
+
+
+def _multiply_add(node: ContractedAdd | ContractedSub) -> Expr:
+    """``node`` by a multiply-add, preferably of the product on its right; if it has none, an ordinary sum."""
+    a, b, negative = node.a, node.b, isinstance(node, ContractedSub)
+    if dtypes.bits(node.dtype) >= 32:
+        match a, b:
+            case _, Mul(x, y):
+                x, y = (x, y) if isinstance(x, Const) else (y, x)
+                return Call(functions.MULTIPLY_ADD, (_negated(x) if negative else x, y, a), node.dtype)
+            case Mul(x, y), _:
+                return Call(functions.MULTIPLY_ADD, (x, y, _negated(b) if negative else b), node.dtype)
+    return Sub(a, b) if negative else Add(a, b)
+
+
+def _negated(x: Expr) -> Expr:
+    if isinstance(x, Const):
+        return Const(-x.value, x.dtype, x.lanes)
+    return Sub(Const(-0.0, x.dtype, x.lanes), x)
