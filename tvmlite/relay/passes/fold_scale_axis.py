@@ -12,6 +12,7 @@ from tvmlite.relay.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir import Call, Constant, Expr
 from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.passes.patterns import rewrite_with_readers
+from tvmlite.relay.passes.quantized_chains import quantized_chains
 
 CONVOLUTIONS = {"nn.conv1d": "OIW", "nn.conv2d": "OIHW", "nn.conv3d": "OIDHW"}
 TRANSPOSED = {"nn.conv1d_transpose": "IOW", "nn.conv2d_transpose": "IOHW", "nn.conv3d_transpose": "IODHW"}
@@ -23,9 +24,10 @@ def fold_scale_axis(body: Expr) -> Expr:
     """``conv(x, w) * c`` becomes ``conv(x, w * c)``, and ``(conv(x, w) + b) * c`` ``conv(x, w * c) + b * c``.
 
     For constant ``w``, ``b`` and ``c``, where ``c`` differs between output channels at most, and nothing else
-    reads what is scaled, and all scaled weights are finite.
+    reads what is scaled, and all scaled weights are finite. Sums of whole numbers are exact until they are
+    scaled: where steps are what becomes of them (``quantized_chains``), they stay so.
     """
-    return rewrite_with_readers(body, _fold)
+    return rewrite_with_readers(body, _fold, kept=quantized_chains(body))
 
 
 def _fold(node: Expr, readers: Mapping[Expr, int]) -> Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -29,8 +29,13 @@ HIGHEST = 8
 """The highest exponent that is followed."""
 
 
-def rewrite_with_readers(body: Expr, rule: Callable[[Expr, Readers], Expr]) -> Expr:
-    """As ``core.node.rewrite``; the rule also learns how many readers each node has (the body: one more)."""
+def rewrite_with_readers(
+    body: Expr, rule: Callable[[Expr, Readers], Expr], kept: Container[Expr] = ()
+) -> Expr:
+    """As ``core.node.rewrite``; the rule also learns how many readers each node has (the body: one more).
+
+    It is not asked about nodes of ``body`` that are ``kept``.
+    """
     readers: dict[Expr, int] = {body: 1}
     for node in postorder(body):
         for child in node.children():
@@ -40,7 +45,7 @@ def rewrite_with_readers(body: Expr, rule: Callable[[Expr, Readers], Expr]) -> E
         assert isinstance(node, Expr)
         rebuilt = node.map_children(done.__getitem__)
         readers.setdefault(rebuilt, readers[node])
-        done[node] = rule(rebuilt, readers)
+        done[node] = rebuilt if node in kept else rule(rebuilt, readers)
         readers.setdefault(done[node], readers[node])
     return done[body]
 

@@ -120,7 +120,7 @@ def spread_blocks(node: OnnxNode, value: Expr, wanted: Shape, axis: int, block: 
 
 @converter("DynamicQuantizeLinear", since=11)
 def dynamic_quantize(node: OnnxNode, data: Expr) -> list[Expr]:
-    """uint8 over the range of the data, widened to hold 0."""
+    """uint8 over the range of the data, widened to hold 0; for zeros the scale is 1, as ONNX Runtime's."""
     axes = tuple(range(node.rank(data)))
     high = node.make("maximum", node.make("max", data, axis=axes, keepdims=False), 0)
     low = node.make("minimum", node.make("min", data, axis=axes, keepdims=False), 0)
@@ -128,7 +128,7 @@ def dynamic_quantize(node: OnnxNode, data: Expr) -> list[Expr]:
     safe = node.make("where", node.make("equal", scale, 0), node.const(1, "float32"), scale)
     zero = node.make("round", node.make("divide", node.make("subtract", node.const(0, "float32"), low), safe))
     zero = node.cast(node.make("clip", zero, a_min=0.0, a_max=255.0), "uint8")
-    return [quantize(node, data, safe, zero, "uint8"), scale, zero]
+    return [quantize(node, data, safe, zero, "uint8"), safe, zero]
 
 
 @converter("ConvInteger", since=10)

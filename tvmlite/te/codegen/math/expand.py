@@ -119,8 +119,9 @@ def _multiply_add(node: ContractedAdd | ContractedSub) -> Expr:
     if dtypes.bits(node.dtype) >= 32:
         match a, b:
             case _, Mul(x, y):
-                x, y = (x, y) if isinstance(x, Const) else (y, x)
-                return Call(functions.MULTIPLY_ADD, (_negated(x) if negative else x, y, a), node.dtype)
+                if negative:
+                    x, y = (_negated(x), y) if isinstance(x, Const) else (x, _negated(y))
+                return Call(functions.MULTIPLY_ADD, (x, y, a), node.dtype)
             case Mul(x, y), _:
                 return Call(functions.MULTIPLY_ADD, (x, y, _negated(b) if negative else b), node.dtype)
     return Sub(a, b) if negative else Add(a, b)
