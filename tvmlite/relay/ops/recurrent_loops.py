@@ -367,7 +367,8 @@ class _Total:
 
             def put(j: e.Expr) -> loop.Stmt:
                 old = loops.load(self.buffer, place, j)
-                return loops.store(self.buffer, (place, j), old + value(self.ats[sample], gate, j))
+                total = e.ContractedAdd(old, value(self.ats[sample], gate, j))
+                return loops.store(self.buffer, (place, j), total)
 
             return _vectors(self.lanes, put)
 

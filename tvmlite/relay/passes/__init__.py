@@ -13,6 +13,10 @@ level   what is done to a graph
 4       exact no more: quicker ``exp``, ``tanh``, ``erf`` (``fast_math`` states its errors); convolutions
         of the same data are one
 ======  ===========================================================================================
+
+At every level a model's elementwise arithmetic is rounded operation by operation: multiply-adds are in sums,
+and in our formulas of transcendental functions, only. What level 2 recognises or moves into weights may have
+other last bits than what the model writes out, but not where steps are made of it (``quantized_chains``).
 """
 
 from __future__ import annotations
