@@ -7,7 +7,7 @@ from tvmlite.core.node import postorder
 from tvmlite.relay.ir import Call, Expr, Function, Module, constant, var
 from tvmlite.relay.op import make
 from tvmlite.relay.passes.fold_scale_axis import fold_scale_axis
-from tvmlite.relay.passes.quantized_chains import quantized_chains
+from tvmlite.relay.passes.quantized_chains import quantized_chains, settled
 from tvmlite.relay.passes.recognize_activations import recognize_activations
 
 image = var("x", (1, 4, 5, 5))
@@ -77,11 +77,35 @@ def test_a_scale_before_a_step_stays_outside_the_sum() -> None:
     assert operators(fold_scale_axis(floats).main.body) == ["nn.conv2d"]
 
 
-def test_hard_swish_before_a_step_keeps_its_order() -> None:
-    steps, floats = (
-        Module({"main": Function((image,), body)})
-        for body in (quantized(hard_swish(image)), hard_swish(image))
-    )
+def test_a_sum_of_whole_numbers_is_settled_until_a_transcendental_function() -> None:
+    codes = make("cast", quantized(image), dtype="int32")
+    total = make("nn.conv2d", codes, constant(np.ones((2, 4, 3, 3), "int32")))
+    scaled = make("multiply", make("cast", total, dtype="float32"), const(2, 1, 1))
+    curve = make("sigmoid", scaled)
+    body = make("multiply", scaled, curve)
 
-    assert recognize_activations(steps) is steps
-    assert operators(recognize_activations(floats).main.body) == ["nn.hard_swish"]
+    exact = settled(body)
+
+    assert {image, codes, total, scaled} <= exact
+    assert not {curve, body} & exact
+
+
+def test_a_sum_of_fractions_is_not_settled() -> None:
+    conv = make("nn.conv2d", image, const(8, 4, 3, 3))
+    maximum = make("max", image, axis=(1,), keepdims=False)
+
+    assert conv not in settled(conv)
+    assert maximum in settled(maximum)
+
+
+@pytest.mark.parametrize("body", [quantized(hard_swish(scaled())), hard_swish(image)])
+def test_hard_swish_keeps_its_order_where_its_bits_are_stated_or_steps_are_made_of_it(body: Expr) -> None:
+    module = Module({"main": Function((image,), body)})
+
+    assert recognize_activations(module) is module
+
+
+def test_hard_swish_of_a_sum_of_fractions_is_an_operator() -> None:
+    module = Module({"main": Function((image,), hard_swish(make("nn.relu", scaled())))})
+
+    assert operators(recognize_activations(module).main.body)[-1] == "nn.hard_swish"

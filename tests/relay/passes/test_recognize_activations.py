@@ -100,7 +100,10 @@ def recognized(body: Expr) -> Expr:
     return after.main.body
 
 
-@pytest.mark.parametrize("data", [x, y])
+SUM = make("cumsum", x, axis=1)
+
+
+@pytest.mark.parametrize("data", [SUM, make("add", SUM, constant(0.25, "float32"))])
 @pytest.mark.parametrize(("name", "form"), [(n, form) for n, forms in FORMS.items() for form in forms])
 def test_every_form_is_one_operator(name: str, form, data: Expr) -> None:
     made = recognized(form(data))

@@ -1,16 +1,26 @@
-"""Which arithmetic is rounded to steps at its end, so that its last bit may decide a whole step."""
+"""Which arithmetic keeps its last bits: rounded to steps at its end, one of them may decide a whole step."""
 
 from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder
-from tvmlite.relay.infer import tensor_type_of
-from tvmlite.relay.ir import Call, Expr, Tuple, TupleGetItem
+from tvmlite.relay.infer import tensor_type_of, type_of
+from tvmlite.relay.ir import Call, Constant, Expr, Tuple, TupleGetItem, Var
+from tvmlite.relay.memory import VIEWS
 from tvmlite.relay.op import OPERATORS, Fuse
 from tvmlite.relay.passes.patterns import is_float
+from tvmlite.relay.types import TensorType
 
 STEPS = ("round", "floor", "ceil", "trunc", "qnn.quantize")
 """Operators of floats whose results are steps; so is a cast to integers."""
+
+SETTLED = frozenset(
+    "abs add cast ceil clip divide floor max maximum min minimum multiply negative nn.bias_add nn.leaky_relu "
+    "nn.prelu nn.relu qnn.dequantize round sign sqrt subtract trunc where broadcast_to concatenate gather "
+    "gather_nd nn.depth_to_space nn.pad nn.space_to_depth repeat reverse split stack strided_slice take tile "
+    "transpose".split()
+)
+"""Operators that round once, as IEEE says, or not at all; so does what only moves elements."""
 
 
 def quantized_chains(body: Expr) -> frozenset[Expr]:
@@ -22,8 +32,40 @@ def quantized_chains(body: Expr) -> frozenset[Expr]:
     inside: set[Expr] = set()
     for node in reversed(list(postorder(body))):
         if isinstance(node, Expr) and (_is_step(node) or (node in inside and _keeps_bits(node))):
-            inside.update(child for child in node.children() if isinstance(child, Expr))
+            inside.update(_parts(node))
     return frozenset(inside)
+
+
+def settled(body: Expr) -> frozenset[Expr]:
+    """The nodes whose every bit the model states: computed of inputs, constants and whole numbers, by no sum
+    of fractions and no transcendental function."""
+    inside: set[Expr] = set()
+    for node in postorder(body):
+        if isinstance(node, Expr) and (
+            _is_whole(node) or _rounds_once(node) and inside.issuperset(_parts(node))
+        ):
+            inside.add(node)
+    return frozenset(inside)
+
+
+def _parts(node: Expr) -> list[Expr]:
+    return [child for child in node.children() if isinstance(child, Expr)]
+
+
+def _is_whole(node: Expr) -> bool:
+    """Whether ``node`` is a tensor of whole numbers or truths: exact, whatever it is made of."""
+    type_ = type_of(node)
+    return isinstance(type_, TensorType) and not dtypes.is_float(type_.dtype)
+
+
+def _rounds_once(node: Expr) -> bool:
+    match node:
+        case Var() | Constant() | Tuple() | TupleGetItem():
+            return True
+        case Call(op=str() as name):
+            return name in SETTLED or name in VIEWS
+        case _:
+            return False
 
 
 def _is_step(node: Expr) -> bool:

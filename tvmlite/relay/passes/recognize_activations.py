@@ -20,7 +20,7 @@ from tvmlite.relay.passes.patterns import (
     scalar_of,
     scaled,
 )
-from tvmlite.relay.passes.quantized_chains import quantized_chains
+from tvmlite.relay.passes.quantized_chains import quantized_chains, settled
 
 NEAR = 5
 """How many operators above its curve the root of an activation is at most."""
@@ -38,27 +38,28 @@ def recognize_activations(body: Expr) -> Expr:
     Formulas are compared as polynomials in ``x`` and its curve (``erf``, ``tanh``, ``sigmoid``, a clipped
     line), so that neither the order of factors nor how they are distributed matters. ``1 / (1 + exp(-x))``
     is ``sigmoid(x)``, ``min(max(x, a), b)`` is ``clip``. Hard swish, which needs no transcendental function,
-    keeps its order and so its bits where it is rounded to steps afterwards (``quantized_chains``).
+    keeps its order and so its bits where the model states those of its data (``settled``), or rounds it to
+    steps afterwards (``quantized_chains``).
     """
-    chains = quantized_chains(body)
+    exact = quantized_chains(body) | settled(body)
     done: dict[Node, Expr] = {}
     for node in postorder(body):
         assert isinstance(node, Expr)
         rebuilt = node.map_children(done.__getitem__)
-        done[node] = _recognize(rebuilt, node in chains)
+        done[node] = _recognize(rebuilt, node in exact)
     return done[body]
 
 
-def _recognize(node: Expr, is_quantized: bool) -> Expr:
+def _recognize(node: Expr, keeps_bits: bool) -> Expr:
     if not isinstance(node, Call) or not isinstance(node.op, str) or not is_float(node):
         return node
     match node.op:
         case "divide":
-            return _sigmoid(node) or _silu_as_quotient(node) or _activation(node, is_quantized)
+            return _sigmoid(node) or _silu_as_quotient(node) or _activation(node, keeps_bits)
         case "minimum" | "maximum":
             return _clip(node) or node
         case "multiply" | "add":
-            return _activation(node, is_quantized)
+            return _activation(node, keeps_bits)
     return node
 
 
@@ -108,10 +109,10 @@ def _like(node: Call, made: Expr) -> Expr | None:
 # --- activations --------------------------------------------------------------------------------------
 
 
-def _activation(node: Call, is_quantized: bool) -> Expr:
+def _activation(node: Call, keeps_bits: bool) -> Expr:
     """What ``node`` is in terms of a curve below it; ``node`` itself if it is nothing known."""
     for curve in _curves(node, NEAR):
-        if is_quantized and curve.op == "clip":
+        if keeps_bits and curve.op == "clip":
             continue
         for name, data, attrs in _meanings(node, curve):
             made = make(name, data, span=node.span, **attrs)
