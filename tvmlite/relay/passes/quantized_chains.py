@@ -42,7 +42,7 @@ def settled(body: Expr) -> frozenset[Expr]:
     inside: set[Expr] = set()
     for node in postorder(body):
         if isinstance(node, Expr) and (
-            _is_whole(node) or _rounds_once(node) and inside.issuperset(_parts(node))
+            _is_whole(node) or (_rounds_once(node) and inside.issuperset(_parts(node)))
         ):
             inside.add(node)
     return frozenset(inside)
