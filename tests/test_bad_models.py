@@ -143,7 +143,7 @@ def test_missing_operators_are_named_all_at_once_also_in_subgraphs() -> None:
         ([("Relu", ["x"], "x")], "its output 'x' is the name of another value"),
         (
             [("Add", ["x", "b"], "a"), ("Relu", ["a"], "y"), ("Relu", ["y"], "b")],
-            "not in order, or in a cycle",
+            "the nodes are in a cycle",
         ),
         ([("Relu", ["q"], "y")], "'q' is the name of nothing"),
         ([("Relu", ["x"], "z")], "graph output 'y' is not the name of any value"),

@@ -100,7 +100,7 @@ def test_a_domain_that_is_not_imported_is_an_error() -> None:
         ([node("Relu", "nothing", "y", "r")], "its input 'nothing' is the name of nothing"),
         (
             [node("Add", "x b", "a"), node("Add", "x a", "b"), node("Relu", "b", "y")],
-            "not in order, or in a cycle",
+            "the nodes are in a cycle",
         ),
         ([node("Relu", "x", "a"), node("Neg", "x", "a"), node("Relu", "a", "y")], "name of another value"),
         ([node("Relu", "x", "a")], "graph output 'y' is not the name of any value"),

@@ -21,6 +21,7 @@ from tvmlite.relay.frontend.onnx import (
     functions,
     interface,
     loader,
+    node_order,
     registry,
     shapes,
 )
@@ -291,11 +292,12 @@ class Importer:
     def nodes(
         self, nodes: Sequence[onnx.NodeProto], scope: Scope, opsets: Mapping[str, int], inside: str = ""
     ) -> None:
-        """Convert ``nodes`` in order; their outputs are named in ``scope``.
+        """Convert ``nodes``, each after those it depends on; their outputs are named in ``scope``.
 
         ``inside`` is the label of the node whose function body they are: errors name that one.
         """
-        for index, proto in enumerate(nodes):
+        for index in node_order.conversion_order(nodes, self.source, scope.values):
+            proto = nodes[index]
             label = functions.label(proto, index)
             label = f"{inside}: {proto.op_type}" if inside else label
             self._node(proto, scope, opsets, label)
@@ -328,9 +330,7 @@ class Importer:
                         f"its input {name!r} is an output that {self.uncomputed[name]} leaves out"
                     )
                 if any(name in other.output for other in loader.nodes_of(self.proto.graph)):
-                    node.bad(
-                        f"its input {name!r} is computed after it: the nodes are not in order, or in a cycle"
-                    )
+                    node.bad(f"its input {name!r} is a value inside another graph, which is not seen here")
                 node.bad(f"its input {name!r} is the name of nothing in the graph")
             inputs.append(None if found is NOTHING else found)
         return inputs
