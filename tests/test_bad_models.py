@@ -7,12 +7,15 @@ import os
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 from small_models import BOOL, I64, RELU, F, floats, ints, model, one, tensor
 
 import tvmlite
 from tvmlite.core.errors import (
+    ExecutionError,
     ModelError,
     TvmliteError,
     UnsupportedError,
@@ -20,6 +23,7 @@ from tvmlite.core.errors import (
 from tvmlite.relay.frontend import from_onnx
 
 HUGE = 2**62
+onnxruntime.set_default_logger_severity(4)
 IMAGE = tensor("x", (1, 3, 8, 8))
 KERNEL = floats("w", np.ones((4, 3, 3, 3)))
 
@@ -40,6 +44,153 @@ KERNEL = floats("w", np.ones((4, 3, 3, 3)))
 def test_what_is_no_model_is_refused(given, message) -> None:
     with pytest.raises(ModelError, match=message):
         from_onnx(given)
+
+
+EMPTY = helper.make_graph([], "empty", [], [])
+TAKES_TWO = helper.make_graph([], "two", [tensor("i", (), I64), tensor("q", (), BOOL)], [])
+_GIVES = helper.make_graph([helper.make_node("Abs", ["x"], ["t"])], "b", [], [tensor("t", None)])
+BRANCHES = {"then_branch": _GIVES, "else_branch": _GIVES}
+
+
+def twice_an_attribute() -> onnx.ModelProto:
+    made = one("LeakyRelu", tensor("x"), alpha=0.5)
+    made.graph.node[0].attribute.append(helper.make_attribute("alpha", 0.25))
+    return made
+
+
+def an_attribute_of_no_function() -> onnx.ModelProto:
+    made = one("LeakyRelu", tensor("x"))
+    made.graph.node[0].attribute.add(name="alpha", type=onnx.AttributeProto.FLOAT, ref_attr_name="slope")
+    return made
+
+
+def microsoft(op: str, *inputs: onnx.ValueInfoProto, **attrs) -> onnx.ModelProto:
+    node = helper.make_node(op, [i.name for i in inputs], ["y"], "bad", domain="com.microsoft", **attrs)
+    made = model([node], list(inputs))
+    made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return made
+
+
+RELU_FUNCTION = helper.make_function(
+    "own", "F", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["b"])], [helper.make_opsetid("", 17)]
+)
+
+
+def own_function(inputs: list[str], outputs: list[str]) -> onnx.ModelProto:
+    made = model([helper.make_node("F", inputs, outputs, "bad", domain="own")], [tensor("x")])
+    made.opset_import.append(helper.make_opsetid("own", 1))
+    made.functions.append(RELU_FUNCTION)
+    return made
+
+
+def changed(change) -> onnx.ModelProto:
+    made = onnx.ModelProto.FromString(RELU.SerializeToString())
+    change(made)
+    return made
+
+
+def imported(*versions: tuple[str, int]):
+    def change(made: onnx.ModelProto) -> None:
+        del made.opset_import[:]
+        made.opset_import.extend(helper.make_opsetid(domain, version) for domain, version in versions)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: setattr(m, "ir_version", 999), r"is of ir_version 999, supported are 1 to \d+"),
+        (lambda m: setattr(m, "ir_version", onnx.IR_VERSION + 1), "ir_version .*, supported are 1 to"),
+        (lambda m: setattr(m, "ir_version", -1), "no graph or no ir_version"),
+        (imported(("", 17), ("", 12)), "'ai.onnx' is imported twice, as versions 17 and 12"),
+        (imported(("", 17), ("", 17)), "'ai.onnx' is imported twice"),
+        (imported(("", 17), ("ai.onnx", 12)), "'ai.onnx' is imported twice, as versions 17 and 12"),
+        (imported(("", 17), ("own", 1), ("own", 2)), "'own' is imported twice, as versions 1 and 2"),
+        (imported(("", 17), ("own", -1)), "'own' is imported as version -1"),
+        (imported(("", 999)), "opset 999, supported are"),
+        (imported(), "imports no operator set"),
+        (lambda m: m.functions.extend([RELU_FUNCTION] * 2), "the function own.F is defined twice"),
+        (
+            lambda m: m.graph.initializer.append(floats("x", [1.0])),
+            r"'x' is float32 of shape \(1,\), declared",
+        ),
+        (lambda m: m.graph.initializer.append(ints("x", 1)), "'x' is int64 of .* as an input it is float32"),
+        (lambda m: m.graph.initializer.extend([floats("w", 1.0)] * 2), "initializer 'w' is given twice"),
+        (lambda m: m.graph.input[0].CopyFrom(tensor("x", (1,) * 33)), "'x': has 33 dimensions, at most 32"),
+        (lambda m: m.graph.node[0].ClearField("op_type"), r'node "bad" \(\) has no operator'),
+    ],
+    ids=range(16),
+)
+def test_a_model_that_contradicts_itself_or_is_too_new_is_refused(change, message) -> None:
+    with pytest.raises(TvmliteError, match=message):
+        from_onnx(changed(change))
+
+
+def test_both_names_of_the_operator_set_may_be_given_with_one_version() -> None:
+    module = from_onnx(changed(imported(("", 17), ("ai.onnx", 17))))
+
+    assert str(module) == str(from_onnx(RELU))
+
+
+def test_graphs_inside_each_other_without_end_are_refused_and_many_are_not() -> None:
+    def nested(depth: int) -> onnx.ModelProto:
+        made = model([], [tensor("x"), tensor("c", (), BOOL)])
+        graph = made.graph
+        for k in range(depth):
+            node = graph.node.add(
+                op_type="If", name=f"if{k}", input=["c"], output=["y" if k == 0 else f"v{k}"]
+            )
+            node.attribute.add(name="else_branch", type=onnx.AttributeProto.GRAPH).g.CopyFrom(_GIVES)
+            then = node.attribute.add(name="then_branch", type=onnx.AttributeProto.GRAPH)
+            graph = then.g
+            graph.output.add(name=f"v{k + 1}")
+        graph.node.add(op_type="Neg", input=["x"], output=[f"v{depth}"])
+        return made
+
+    assert from_onnx(nested(30)).output_names == ("y",)
+    with pytest.raises(ModelError, match="graphs lie more than 32 deep inside each other"):
+        from_onnx(nested(60))
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
+@pytest.mark.parametrize("shape", [(2, 3), ("n", "m")])
+def test_pads_that_take_away_give_what_onnxruntime_gives_or_an_error(mode: str, shape) -> None:
+    random = np.random.default_rng(0)
+    x = random.random((2, 3)).astype(np.float32)
+    for _ in range(12):
+        pads = [int(p) for p in random.integers(-2, 3, 4)]
+        proto = one("Pad", tensor("x", shape), ints("p", *pads), mode=mode)
+        try:
+            wanted = onnxruntime.InferenceSession(proto.SerializeToString()).run(None, {"x": x})[0]
+        except (ort_errors.Fail, ort_errors.InvalidArgument):
+            wanted = None
+        got = None
+        with contextlib.suppress(TvmliteError):
+            got = tvmlite.compile(from_onnx(proto))(x)
+
+        if wanted is None:
+            assert got is None or got.size == 0, pads
+        elif got is not None or shape == (2, 3):  # an open axis must have all that is taken from it
+            np.testing.assert_array_equal(got, wanted, str(pads))
+
+
+def test_pads_that_a_run_tells_to_be_too_many_stop_it() -> None:
+    told = tvmlite.compile(from_onnx(one("Pad", tensor("x"), tensor("p", (4,), I64))))
+    fixed = tvmlite.compile(from_onnx(one("Pad", tensor("x", ("n", 3)), ints("p", -3, 0, 0, 0))))
+    mirrored = one("Pad", tensor("x", ("n", 3)), ints("p", 2, 0, 0, 0), mode="reflect")
+    reflected = tvmlite.compile(from_onnx(mirrored))
+    x = np.ones((2, 3), np.float32)
+
+    assert told(x, np.array([0, -2, 0, -1])).shape == (2, 0)
+    assert fixed(np.ones((3, 3), np.float32)).shape == (0, 3)
+    with pytest.raises(ExecutionError, match=r'node "bad" \(Pad\): the extent .* must not be negative'):
+        told(x, np.array([0, -2, 0, -2]))
+    for count in (2, 0):
+        with pytest.raises(ExecutionError, match="pads take 3 elements of axis 0, which has fewer"):
+            fixed(x[:count])
+    with pytest.raises(ExecutionError, match="mode reflect by 2 and 0 of axis 0 needs more elements"):
+        reflected(x)
 
 
 def test_a_pipe_is_not_waited_for(tmp_path) -> None:
@@ -114,6 +265,36 @@ NODES = [
         "nothing to resize",
     ),
     (one("TopK", tensor("x"), ints("k", 9)), "K is 9 on an axis of 3"),
+    (one("Pad", tensor("x"), ints("p", 0, -2, 0, -2)), "pads of -2 and -2 leave -1 of axis 1, of 3 elements"),
+    (one("Pad", tensor("x"), pads=[-3, 0, 0, 0], opset=10), "pads of -3 and 0 leave -1 of axis 0"),
+    (one("Pad", tensor("x"), ints("p", 0, 3, 0, 0), mode="reflect"), "reflect by 3 of axis 1, of 3 elements"),
+    (one("CenterCropPad", tensor("x"), ints("p", -3, 1), opset=18), r"shape is \[-3, 1\]"),
+    (twice_an_attribute(), "attribute 'alpha' is given twice"),
+    (an_attribute_of_no_function(), "attribute 'alpha' stands for 'slope' of a function"),
+    (one("If", tensor("c", (3,), BOOL), **BRANCHES), r"the condition has shape \(3,\), expected one element"),
+    (
+        one("Loop", ints("m", 2), tensor("c", (), BOOL), tensor("s"), body=EMPTY),
+        "takes 0 inputs, 3 are given",
+    ),
+    (
+        one("Loop", ints("m", 2), tensor("c", (), BOOL), body=TAKES_TWO),
+        "its subgraph gives 0 outputs, expected 1 or more",
+    ),
+    (
+        one("Scan", tensor("s"), tensor("z"), num_scan_inputs=1, body=TAKES_TWO),
+        "its subgraph gives 0 outputs, expected 1 or more",
+    ),
+    (microsoft("FusedMatMul"), "has 0 inputs, expected 2 or more"),
+    (
+        microsoft("FusedMatMul", *(tensor(n, (3, 3)) for n in "abcde")),
+        "has 5 inputs, at most 2 are supported",
+    ),
+    (
+        microsoft("FusedMatMul", tensor("a", (3, 3)), tensor("b", (3, 3)), alpha="s"),
+        "attribute 'alpha' is 's', expected a number",
+    ),
+    (own_function(["x", "x"], ["y"]), "has 2 inputs, expected 0 to 1"),
+    (own_function(["x"], ["y", "z"]), "has 2 outputs, at most 1 are defined"),
 ]
 
 
@@ -174,6 +355,10 @@ def test_outputs_are_what_they_are_declared_to_be() -> None:
         ("a" * 300, "0", "cannot be read"),
         ("pipe", "0", "is not a regular file"),
         ("folder", "0", "is not a regular file"),
+        ("folder/", "0", "is not a regular file"),
+        (".", "0", "is not a regular file"),
+        ("w.bin/x", "0", "cannot be read"),
+        ("", "0", "no location is given"),
         ("zero", "0", "leads out of the model's folder"),
         ("w.bin", "9" * 5000, "expected a whole number"),
         ("w.bin", "٣", "expected a whole number"),

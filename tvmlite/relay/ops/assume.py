@@ -72,7 +72,7 @@ def _assumed_type(call: Call, data: Type) -> TensorType:
 
 
 def _assumed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    if data.size and not all(call["conditions"]):
+    if (data.size or call["always"]) and not all(call["conditions"]):
         raise ExecutionError(call["message"], call.span)
     return data
 
@@ -82,12 +82,12 @@ def _assumed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     infer=_assumed_type,
     reference=_assumed_numpy,
     fuse=Fuse.ELEMWISE,
-    attrs={"conditions": REQUIRED, "message": REQUIRED},
+    attrs={"conditions": REQUIRED, "message": REQUIRED, "always": False},
 )
 def assume(call: Call, data: Tensor) -> Tensor:
     """``data`` itself, which is right where the ``conditions`` on dimensions hold: else the run stops.
 
-    Nothing is right about no elements, and nothing wrong.
+    Nothing is right about no elements, and nothing wrong, unless the conditions must hold ``always``.
     """
     return compute(data.shape, lambda *i: data[i], name="assume", tag="elemwise")
 
@@ -105,7 +105,7 @@ def promises(call: Call) -> list[ir.Assert]:
         ]
     if call.op == "assume":
         shape = tensor_type_of(call.args[0]).shape
-        empty = [e.Equal(*e.match(e.convert(n), 0)) for n in shape]
+        empty = [] if call["always"] else [e.Equal(*e.match(e.convert(n), 0)) for n in shape]
         return [ir.Assert(e.any_of([e.all_of(call["conditions"]), *empty]), call["message"])]
     return []
 

@@ -136,7 +136,7 @@ def test_external_data_beside_the_model_is_read(tmp_path) -> None:
     assert np.array_equal(made, values + 1)
 
 
-@pytest.mark.parametrize("location", ["/etc/hostname", "../w.bin", "a/../../w.bin", "", "..\\w.bin"])
+@pytest.mark.parametrize("location", ["/etc/hostname", "../w.bin", "a/../../w.bin", "..\\w.bin"])
 def test_external_data_outside_the_folder_is_refused(tmp_path, location) -> None:
     onnx.save(add_model(external(location)), tmp_path / "m.onnx")
 

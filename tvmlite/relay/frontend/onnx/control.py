@@ -27,8 +27,8 @@ MOST_TURNS = 256
 """Turns up to which a loop is unrolled."""
 
 
-def body(node: OnnxNode, graph: onnx.GraphProto, inputs: Sequence[Expr]) -> list[Expr]:
-    """The outputs of a subgraph, which also sees the names around it."""
+def body(node: OnnxNode, graph: onnx.GraphProto, inputs: Sequence[Expr], least: int = 0) -> list[Expr]:
+    """The outputs of a subgraph, ``least`` or more, which also sees the names around it."""
     importer = node.importer
     scope = importer.new_scope(node.scope)
     importer.initializers(graph, scope)
@@ -37,12 +37,16 @@ def body(node: OnnxNode, graph: onnx.GraphProto, inputs: Sequence[Expr]) -> list
     for one, value in zip(graph.input, inputs, strict=True):
         scope.values[one.name] = value
     importer.nodes(graph.node, scope, node.opsets)
+    if len(graph.output) < least:
+        node.bad(f"its subgraph gives {len(graph.output)} outputs, expected {least} or more")
     return [importer.value(scope, output.name, "subgraph output") for output in graph.output]
 
 
 @converter("If")
 def if_(node: OnnxNode, condition: Expr) -> list[Expr]:
     """A condition known at import picks its branch; else both become a relay If."""
+    if any(isinstance(d, int) and d != 1 for d in node.shape(condition)):
+        node.bad(f"the condition has shape {node.shape(condition)}, expected one element")
     known = node.known(condition)
     if known is not None and known.size == 1 and not hasattr(known.reshape(-1)[0], "lanes"):
         branch = "then_branch" if bool(known.reshape(-1)[0]) else "else_branch"
@@ -153,7 +157,7 @@ def _unrolled(node: OnnxNode, graph: onnx.GraphProto, turns: int, states: list[E
     scanned: list[list[Expr]] = []
     for turn in range(turns):
         index, flag = node.const(turn, "int64"), node.const(True, "bool")
-        outputs = body(node, graph, [index, flag, *states])
+        outputs = body(node, graph, [index, flag, *states], 1 + len(states))
         going = node.known(outputs[0])
         if going is None or hasattr(going.reshape(-1)[0], "lanes"):
             return None
@@ -180,7 +184,8 @@ def _looped(
 
         def make() -> list[Expr]:
             nonlocal always
-            going, *outputs = body(node, graph, [index, node.const(True, "bool"), *states])
+            flag = node.const(True, "bool")
+            going, *outputs = body(node, graph, [index, flag, *states], 1 + len(states))
             always = isinstance(going, Constant) and bool(going.data.reshape(-1)[0])
             after = [_kept_shape(node, out, var) for out, var in zip(outputs, states, strict=False)]
             return [node.reshape(going, ()), *after, *(outputs[len(states) :] if keep_rows else [])]
@@ -260,6 +265,8 @@ def scan(node: OnnxNode, *inputs: Expr) -> list[Expr]:
     backward = _per_value(node, "scan_input_directions", count)
     length = node.shape(sequences[0])[axes[0]]
     rows = len(graph.output) - len(states)
+    if rows < 0:
+        node.bad(f"its subgraph gives {len(graph.output)} outputs, expected {len(states)} or more")
     out_axes = _per_value(node, "scan_output_axes", rows)
     reverses = _per_value(node, "scan_output_directions", rows)
     if not isinstance(length, int) or not 0 < length <= MOST_TURNS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,8 @@ def check_operators(importer: Importer, graph: onnx.GraphProto) -> None:
     missing: dict[tuple[str, str], list[str]] = {}
     for proto in loader.nodes_of(graph):
         domain = "" if proto.domain == "ai.onnx" else proto.domain
+        if not proto.op_type:
+            raise ModelError(f"{importer.source}: {label(proto)} has no operator")
         local = (proto.domain, proto.op_type) in importer.local_functions
         if domain not in importer.opsets and not local:
             raise ModelError(
@@ -91,21 +94,61 @@ def _plain_body(schema: Any, opset: int) -> onnx.FunctionProto | None:
     return onnx.FunctionProto.FromString(data) if data else None
 
 
-def check_arity(node: OnnxNode, domain: str, inputs: Sequence[Expr | None]) -> None:
-    """Hold a node of ONNX's own domain to its schema: inputs, outputs, attributes that must be there."""
+def check_node(node: OnnxNode, domain: str, inputs: Sequence[Expr | None]) -> None:
+    """Hold a node to its operator: the model's own function, ONNX's schema, else our converter."""
+    _check_attribute_names(node)
+    function = node.importer.local_functions.get((node.proto.domain, node.op_type))
     schema = _schema(domain, node.op_type, node.opset)
     if schema is None and not domain:  # newer than the model's operator set, and converted all the same
         schema = _schema(domain, node.op_type, onnx.defs.onnx_opset_version())
-    if schema is None or (node.proto.domain, node.op_type) in node.importer.local_functions:
+    if function is not None:
+        _check_counts(node, 0, len(function.input), len(function.output))
+    elif schema is not None:
+        _check_counts(node, schema.min_input, schema.max_input, schema.max_output)
+        _check_types(node, schema, inputs)
+        _check_attributes(node, schema)
+    else:
+        _check_inputs(node, registry.find(domain, node.op_type, node.opset), inputs)
+
+
+def _check_attribute_names(node: OnnxNode) -> None:
+    names = [attribute.name for attribute in node.proto.attribute]
+    for attribute in node.proto.attribute:
+        if names.count(attribute.name) > 1:
+            node.bad(f"attribute {attribute.name!r} is given twice")
+        if attribute.ref_attr_name:
+            node.bad(
+                f"attribute {attribute.name!r} stands for {attribute.ref_attr_name!r} of a function, "
+                "and the node is in none"
+            )
+
+
+def _check_inputs(node: OnnxNode, function: registry.Converter | None, inputs: Sequence[Expr | None]) -> None:
+    """Hold a node without a schema to the inputs that its converter takes."""
+    if function is None:
         return
+    kinds = inspect.Parameter
+    takes = list(inspect.signature(function).parameters.values())[1:]
+    places = [one for one in takes if one.kind == kinds.POSITIONAL_OR_KEYWORD]
+    needed = sum(one.default is kinds.empty for one in places)
+    given = len(inputs) - next((k for k, one in enumerate(reversed(inputs)) if one is not None), len(inputs))
+    if given < needed:
+        node.bad(f"has {given} input{'s' * (given != 1)}, expected {needed} or more")
+    if given > len(places) == len(takes):
+        node.unsupported(f"has {given} inputs, at most {len(places)} are supported")
+
+
+def _check_counts(node: OnnxNode, least: int, most: int, outputs: int) -> None:
     given = len(node.proto.input)
-    if not schema.min_input <= given <= schema.max_input:
-        most = " or more" if schema.max_input > 1000 else f" to {schema.max_input}"
-        most = "" if schema.min_input == schema.max_input else most
-        node.bad(f"has {given} input{'s' * (given != 1)}, expected {schema.min_input}{most}")
-    _check_types(node, schema, inputs)
-    if not node.num_outputs <= schema.max_output:
-        node.bad(f"has {node.num_outputs} outputs, at most {schema.max_output} are defined")
+    if not least <= given <= most:
+        to = "" if least == most else " or more" if most > 1000 else f" to {most}"
+        node.bad(f"has {given} input{'s' * (given != 1)}, expected {least}{to}")
+    if node.num_outputs > outputs:
+        node.bad(f"has {node.num_outputs} outputs, at most {outputs} are defined")
+
+
+def _check_attributes(node: OnnxNode, schema: Any) -> None:
+    """Those that must be there, and no others, each of its kind."""
     for name, attribute in schema.attributes.items():
         if attribute.required and not node.has(name):
             node.bad(f"attribute {name!r} is missing")

@@ -99,7 +99,7 @@ class Importer:
         self.proto = proto
         self.folder = folder
         self.source = source
-        self.opsets = loader.opset_versions(proto, source)
+        self.opsets = loader.opset_versions(proto.opset_import, source)
         self.known: dict[Expr, np.ndarray] = {}
         self.depth = 0
         self.uncomputed: dict[str, str] = {}
@@ -210,13 +210,28 @@ class Importer:
         if graph.sparse_initializer:
             name = graph.sparse_initializer[0].values.name
             raise UnsupportedError(f"{self.source}: initializer {name!r} is sparse")
+        declared = {one.name: one for one in graph.input}
         for tensor in graph.initializer:
             what = f"{self.source}: initializer {tensor.name!r}"
             if not tensor.name:
                 raise ModelError(f"{self.source}: an initializer has no name")
             if tensor.name in scope.values:
                 raise ModelError(f"{what} is given twice")
-            scope.values[tensor.name] = Constant(loader.array_of(tensor, self.folder, what))
+            array = loader.array_of(tensor, self.folder, what)
+            if tensor.name in declared:
+                self._check_declared(declared[tensor.name], array, what)
+            scope.values[tensor.name] = Constant(array)
+
+    def _check_declared(self, declared: onnx.ValueInfoProto, array: np.ndarray, what: str) -> None:
+        """An initializer that is an input too, as it was to be before IR version 4, must be of its type."""
+        if not declared.type.tensor_type.HasField("shape"):
+            return
+        type_ = self._input_type(declared, None)
+        if array.dtype != dtypes.numpy_of(type_.dtype) or not _fits(type_, array):
+            raise ModelError(
+                f"{what} is {array.dtype} of shape {array.shape}, declared as an input it is "
+                f"{type_.dtype} of shape {show_shape(type_.shape)}"
+            )
 
     def _fixed(self, graph: onnx.GraphProto, scope: Scope, constants: Mapping[str, Any]) -> None:
         """Inputs that the caller has given values."""
@@ -233,10 +248,7 @@ class Importer:
                 array = np.array(value)
             except ValueError as error:  # rows of different lengths
                 raise ModelError(f"{what}: the constant is no array ({error})") from error
-            fits = len(declared.shape) == array.ndim and all(
-                not isinstance(d, int) or d == n for d, n in zip(declared.shape, array.shape, strict=True)
-            )
-            if array.dtype != dtypes.numpy_of(declared.dtype) or not fits:
+            if array.dtype != dtypes.numpy_of(declared.dtype) or not _fits(declared, array):
                 raise ModelError(
                     f"{what} is {declared.dtype} of shape {show_shape(declared.shape)}, "
                     f"the constant is {array.dtype} of shape {array.shape}"
@@ -281,6 +293,10 @@ class Importer:
             extents = [_declared(d, one.name, i, what) for i, d in enumerate(rows or [])]
         made = tuple(dim(d) if isinstance(d, str) else d for d in extents)
         loader.checked_bytes(tuple(d for d in made if isinstance(d, int)), dtype, what)
+        if len(made) > loader.LARGEST_RANK:
+            raise ModelError(
+                f"{what}: has {len(made)} dimensions, at most {loader.LARGEST_RANK} are supported"
+            )
         return TensorType(made, dtype)
 
     # Nodes
@@ -306,7 +322,7 @@ class Importer:
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         node = OnnxNode(proto, opsets, self, scope, label)
         inputs = self._arguments(node, proto, scope)
-        functions.check_arity(node, domain, inputs)
+        functions.check_node(node, domain, inputs)
         outputs: list[Expr | None] = self._known_outputs(node, inputs) or self._converted(
             node, domain, inputs
         )
@@ -386,6 +402,13 @@ def _declared(declared: Any, name: str, index: int, what: str) -> int | str:
     if not any(c.isalnum() for c in given):  # "" and "?" name nothing
         given = f"{name}_dim{index}"
     return _identifier(given)
+
+
+def _fits(type_: TensorType, array: np.ndarray) -> bool:
+    """Whether ``array`` has the rank of ``type_``, and its extents where they are numbers."""
+    return len(type_.shape) == array.ndim and all(
+        not isinstance(d, int) or d == n for d, n in zip(type_.shape, array.shape, strict=True)
+    )
 
 
 def _identifier(name: str) -> str:

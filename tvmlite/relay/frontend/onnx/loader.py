@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ LARGEST_TENSOR = 2**36
 """Bytes of one tensor; a graph that asks for more is refused rather than tried."""
 
 LARGEST_RANK = 32
+DEEPEST_GRAPH = 32
+"""Graphs inside each other's nodes, as many as protobuf reads from a file."""
 
 DTYPES = {
     onnx.TensorProto.FLOAT: "float32",
@@ -133,10 +135,38 @@ def _parse(data: bytes, name: str) -> onnx.ModelProto:
 def _check_whole(proto: onnx.ModelProto, name: str) -> None:
     if not proto.HasField("graph") or proto.ir_version <= 0:
         raise ModelError(f"{name}: not an ONNX model: it has no graph or no ir_version")
+    if proto.ir_version > onnx.IR_VERSION:
+        raise UnsupportedError(
+            f"{name}: the model is of ir_version {proto.ir_version}, supported are 1 to {onnx.IR_VERSION}",
+            hint="install a newer onnx package, or save the model with an older one",
+        )
     if not proto.graph.output:
         raise ModelError(f"{name}: the graph has no outputs")
+    for graph in (proto.graph, *proto.functions):
+        _check_depth(graph, name)
     _check_texts(proto, name)
-    opset_versions(proto, name)
+    opset_versions(proto.opset_import, name)
+    _check_functions(proto, name)
+
+
+def _check_depth(graph: onnx.GraphProto | onnx.FunctionProto, name: str) -> None:
+    """Graphs inside graphs must not be deeper than they can be converted."""
+    inside: list[Any] = [graph]
+    for _ in range(DEEPEST_GRAPH):
+        inside = [one for outer in inside for node in outer.node for one in subgraphs(node)]
+    if inside:
+        raise ModelError(f"{name}: graphs lie more than {DEEPEST_GRAPH} deep inside each other")
+
+
+def _check_functions(proto: onnx.ModelProto, name: str) -> None:
+    """A function is defined once, and of operator sets that are known."""
+    seen: set[tuple[str, str]] = set()
+    for function in proto.functions:
+        if (function.domain, function.name) in seen:
+            raise ModelError(f"{name}: the function {function.domain}.{function.name} is defined twice")
+        seen.add((function.domain, function.name))
+        if function.opset_import:
+            opset_versions(function.opset_import, f"{name}: function {function.name!r}")
 
 
 def _check_texts(proto: onnx.ModelProto, name: str) -> None:
@@ -153,9 +183,22 @@ def _check_texts(proto: onnx.ModelProto, name: str) -> None:
             raise ModelError(f"{name}: the name {text!r} is not valid text")
 
 
-def opset_versions(proto: onnx.ModelProto, name: str) -> dict[str, int]:
-    """Opset version by domain ("" for ONNX's own); checks that ours is one the onnx package knows."""
-    versions = {_domain(o.domain): o.version for o in proto.opset_import}
+def opset_versions(imports: Iterable[onnx.OperatorSetIdProto], name: str) -> dict[str, int]:
+    """Opset version by domain ("" for ONNX's own); checks that ours is one the onnx package knows.
+
+    A domain has one version. Both names of ONNX's own domain may be given, as some exporters do.
+    """
+    versions: dict[str, int] = {}
+    given: set[str] = set()
+    for one in imports:
+        domain, shown = _domain(one.domain), repr(_domain(one.domain) or "ai.onnx")
+        if one.domain in given or versions.get(domain, one.version) != one.version:
+            both = f"{versions[domain]} and {one.version}"
+            raise ModelError(f"{name}: the operator set {shown} is imported twice, as versions {both}")
+        if one.version < 1 and domain:
+            raise ModelError(f"{name}: the operator set {shown} is imported as version {one.version}")
+        given.add(one.domain)
+        versions[domain] = one.version
     newest = onnx.defs.onnx_opset_version()
     if "" not in versions:
         if versions:
@@ -179,10 +222,15 @@ def nodes_of(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeP
     while stack:
         for node in stack.pop().node:
             yield node
-            for attribute in node.attribute:
-                if attribute.type == onnx.AttributeProto.GRAPH:
-                    stack.append(attribute.g)
-                stack.extend(attribute.graphs)
+            stack.extend(subgraphs(node))
+
+
+def subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
+    """The graphs in the attributes of ``node``."""
+    for attribute in node.attribute:
+        if attribute.type == onnx.AttributeProto.GRAPH:
+            yield attribute.g
+        yield from attribute.graphs
 
 
 def dtype_of(elem_type: int, what: str, span: Span | None = None) -> str:
@@ -259,13 +307,20 @@ def _external(
         )
     if size == 0:
         return np.empty(0, np.uint8)
-    return np.memmap(path, np.uint8, "r", offset, (length,))
+    try:
+        return np.memmap(path, np.uint8, "r", offset, (length,))
+    except OSError as error:
+        raise ModelError(
+            f"{what}: external data file {str(path)!r} cannot be read: {error.strerror}", span
+        ) from error
 
 
 def _inside(folder: Path, location: str, what: str, span: Span | None) -> Path:
     """The file ``location`` names, refused unless it lies, links followed, inside ``folder``."""
     parts = location.replace("\\", "/").split("/")
-    if not location or "\0" in location or Path(location).is_absolute() or parts[0] == "" or ".." in parts:
+    if not location:
+        raise ModelError(f"{what}: its data is external, and no location is given", span)
+    if "\0" in location or Path(location).is_absolute() or parts[0] == "" or ".." in parts:
         raise ModelError(f"{what}: external data at {location!r} leaves the model's folder", span)
     try:
         path = (folder / location).resolve(strict=True)

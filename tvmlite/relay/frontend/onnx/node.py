@@ -77,10 +77,20 @@ class OnnxNode:
         return name in self._attributes
 
     def attr(self, name: str, default: Any = None) -> Any:
-        """An attribute as a Python value: int, float, str, list of those, ndarray, or a GraphProto."""
+        """An attribute as a Python value: int, float, str, list of those, ndarray, or a GraphProto.
+
+        One of another kind than its ``default`` is refused: not every operator has a schema that says so.
+        """
         found = self._attributes.get(name)
         if found is None:
             return default
+        value = self._value_of(found, name)
+        for kinds, said in (((int, float), "a number"), (str, "a text"), ((list, tuple), "a list")):
+            if isinstance(default, kinds) and not isinstance(value, kinds):
+                self.bad(f"attribute {name!r} is {value!r}, expected {said}")
+        return value
+
+    def _value_of(self, found: onnx.AttributeProto, name: str) -> Any:
         kinds = onnx.AttributeProto
         match found.type:
             case kinds.TENSOR:

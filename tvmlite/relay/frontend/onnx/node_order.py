@@ -9,7 +9,7 @@ from typing import Any
 import onnx
 
 from tvmlite.core.errors import ModelError
-from tvmlite.relay.frontend.onnx import functions
+from tvmlite.relay.frontend.onnx import functions, loader
 
 MOST_NAMED = 8
 """Nodes of a cycle that its error names."""
@@ -58,20 +58,12 @@ def names_read(node: onnx.NodeProto) -> Iterator[str]:
     while stack:
         one, inner = stack.pop()
         yield from (name for name in one.input if name and name not in inner)
-        for graph in subgraphs(one):
+        for graph in loader.subgraphs(one):
             own = {value.name for value in (*graph.input, *graph.initializer)}
             own.update(name for child in graph.node for name in child.output)
             hidden = inner | own
             yield from (value.name for value in graph.output if value.name not in hidden)
             stack.extend((child, hidden) for child in graph.node)
-
-
-def subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
-    """The graphs in the attributes of ``node``."""
-    for attribute in node.attribute:
-        if attribute.type == onnx.AttributeProto.GRAPH:
-            yield attribute.g
-        yield from attribute.graphs
 
 
 def _refuse_cycle(

@@ -8,7 +8,8 @@ from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.frontend.onnx.shape import slice_axes
 from tvmlite.relay.ir import Constant, Expr
-from tvmlite.relay.types import Dim
+from tvmlite.relay.types import Dim, show_dim
+from tvmlite.te import expr as e
 
 
 @converter("Pad", since=2)
@@ -58,17 +59,12 @@ def pad_by(node: OnnxNode, data: Expr, pads: list[Dim], value: Expr | float, axe
     width: list[list[Dim]] = [[0, 0] for _ in range(rank)]
     for axis, before, after in zip(along, pads[: len(along)], pads[len(along) :], strict=True):
         width[axis] = [before, after]
-    for axis, (before, after) in enumerate(width):
-        crop = [max(-p, 0) if isinstance(p, int) else 0 for p in (before, after)]
-        if any(crop):
-            end = dims.simplify(node.shape(data)[axis] - crop[1])
-            data = slice_axes(node, data, [axis], [crop[0]], [end])
-    width = [[max(p, 0) if isinstance(p, int) else p for p in pair] for pair in width]
+    data, width = _cropped(node, data, width)
     width = _settled(node, node.shape(data), width)
     if all(dims.equal(p, 0) for pair in width for p in pair):
         return data
-    if mode == "reflect":
-        _check_reflection(node, node.shape(data), width)
+    if mode != "constant":
+        data = _with_enough(node, data, width, mode)
     pairs = tuple(map(tuple, width))
     if mode != "constant" or not isinstance(value, Expr) or isinstance(value, Constant):
         fill = value.data.reshape(-1)[0].item() if isinstance(value, Constant) else value
@@ -77,6 +73,33 @@ def pad_by(node: OnnxNode, data: Expr, pads: list[Dim], value: Expr | float, axe
     inside = node.make("nn.pad", node.full(True, node.shape(data), "bool"), pad_width=pairs, pad_value=0)
     made = node.make("nn.pad", data, pad_width=pairs, pad_value=0)
     return node.make("where", inside, made, node.reshape(value, ()))
+
+
+def _cropped(node: OnnxNode, data: Expr, width: list[list[Dim]]) -> tuple[Expr, list[list[Dim]]]:
+    """What negative widths leave of ``data``, and the widths then; no extent may become negative.
+
+    An open extent must have all that is taken from it, which is checked when the model runs.
+    """
+    made: list[list[Dim]] = []
+    for axis, (extent, pair) in enumerate(zip(node.shape(data), width, strict=True)):
+        before, after = pair
+        whole = dims.simplify(before + after + extent)
+        if isinstance(whole, int) and whole < 0:
+            node.bad(f"pads of {before} and {after} leave {whole} of axis {axis}, of {extent} elements")
+        crop = [max(-p, 0) if isinstance(p, int) else 0 for p in pair]
+        if not any(crop):
+            made.append(pair)
+        elif isinstance(extent, int) and sum(crop) > extent:  # nothing is left of it: the rest is filled
+            data = slice_axes(node, data, [axis], [0], [0])
+            made.append([whole, 0])
+        else:
+            if not dims.non_negative(dims.simplify(extent - sum(crop))):
+                message = f"pads take {sum(crop)} elements of axis {axis}, which has fewer"
+                enough = e.LessEqual(*e.match(sum(crop), e.convert(extent)))
+                data = node.make("assume", data, conditions=(enough,), message=message, always=True)
+            data = slice_axes(node, data, [axis], [crop[0]], [dims.simplify(extent - crop[1])])
+            made.append([max(p, 0) if isinstance(p, int) else p for p in pair])
+    return data, made
 
 
 def _settled(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> list[list[Dim]]:
@@ -91,10 +114,23 @@ def _settled(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> 
     return made
 
 
-def _check_reflection(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> None:
-    for extent, pair in zip(shape, width, strict=True):
-        if isinstance(extent, int) and any(isinstance(p, int) and p >= max(extent, 1) for p in pair):
-            node.unsupported(f"reflection by {pair} of an extent of {extent}")
+def _with_enough(node: OnnxNode, data: Expr, width: list[list[Dim]], mode: str) -> Expr:
+    """``data``, which must have the elements that are repeated; of open extents a run is asked."""
+    for axis, (extent, pair) in enumerate(zip(node.shape(data), width, strict=True)):
+        open_ones: list[e.Expr] = []
+        for p in pair:
+            needed = dims.simplify(p + 1) if mode == "reflect" else 1
+            holds = e.any_of([e.convert(p) <= 0, e.convert(needed) <= extent])
+            enough = dims.proves(holds)
+            if enough is False:
+                node.unsupported(f"{mode} by {p} of axis {axis}, of {extent} elements")
+            if enough is None:
+                open_ones.append(holds)
+        if open_ones:
+            shown = " and ".join(map(show_dim, pair))
+            message = f"mode {mode} by {shown} of axis {axis} needs more elements than it has"
+            data = node.make("assume", data, conditions=tuple(open_ones), message=message, always=True)
+    return data
 
 
 @converter("CenterCropPad", since=18)
