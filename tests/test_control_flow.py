@@ -1,6 +1,7 @@
 """If, Loop and Scan with conditions and counts that only a run tells, compiled; against onnxruntime."""
 
 import shutil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from onnx import TensorProto, helper
 
 import tvmlite
-from tvmlite import relay
+from tvmlite import relay, runtime
+from tvmlite.core import config
 from tvmlite.core.errors import ExecutionError, UnsupportedError
 from tvmlite.relay.frontend.onnx import from_onnx
 from tvmlite.relay.interpret import interpret
@@ -209,6 +211,66 @@ def test_a_loop_without_end_stops_at_a_limit(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(ExecutionError, match=r"a loop of more than 1000 turns \(TVMLITE_LOOP_LIMIT\)"):
             run(feed)
     assert lib.run({**feed, "c": np.array(False)})["last"].shape == (2,)
+
+
+def counted(always: bool, **constants: np.ndarray) -> onnx.ModelProto:
+    """A loop of ``m`` turns, an input unless it is constant, whose condition always holds."""
+    body = graph(
+        [
+            node("Neg", ["s"], ["s2"]),
+            node(*(["Identity", ["on"]] if always else ["Equal", ["on", "on"]]), ["go"]),
+        ],
+        [("i", INT64, []), ("on", BOOL, []), ("s", FLOAT)],
+        [("go", BOOL, []), ("s2", FLOAT)],
+    )
+    inputs: list[Any] = [("c", BOOL, []), ("s0", FLOAT, [2])]
+    inputs += [] if constants else [("m", INT64, [])]
+    nodes = [node("Loop", ["m", "" if always else "c", "s0"], ["last"], "spin", body=body)]
+    return model(nodes, inputs, [("last", FLOAT)], **constants)
+
+
+@pytest.mark.parametrize("target", [*TARGETS, "exported"])
+@pytest.mark.parametrize("turns", [None, 2**31 - 1, 2**63 - 1])
+def test_a_loop_without_a_number_of_turns_has_a_limit_in_seconds(
+    turns: int | None, target: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(config, "loop_seconds", lambda: 0)
+    proto = endless([2], node("Neg", ["s"], ["s2"])) if turns is None else counted(False)
+    feed = {"c": np.array(True), "s0": floats(2)} | ({} if turns is None else {"m": np.array(turns)})
+    lib: Any = tvmlite.compile(from_onnx(proto), target="native" if target == "exported" else target)
+    if target == "exported":
+        lib.export(tmp_path / "loop.so")
+        lib = runtime.load(tmp_path / "loop.so")
+
+    with pytest.raises(ExecutionError, match=r"without a number of turns that runs for more than 0 seconds"):
+        lib.run(feed)
+    assert lib.run({**feed, "c": np.array(False)})["last"].shape == (2,)
+
+
+def test_the_interpreter_has_the_limit_in_seconds_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "loop_seconds", lambda: 0)
+    module = from_onnx(endless([2], node("Neg", ["s"], ["s2"])))
+
+    with pytest.raises(ExecutionError, match=r"for more than 0 seconds \(TVMLITE_LOOP_SECONDS\)"):
+        interpret(module, {"c": np.array(True), "s0": floats(2)})
+
+
+@pytest.mark.parametrize("always", [True, False])
+def test_a_number_of_turns_that_the_data_give_is_no_matter_of_time(
+    always: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "loop_seconds", lambda: 0)
+    lib = tvmlite.compile(from_onnx(counted(always)))
+    feed = {"s0": np.array([1, 2], np.float32), "c": np.array(True)}
+
+    assert lib.run({**feed, "m": np.array(99_999)})["last"].tolist() == [-1, -2]
+    with pytest.raises(ExecutionError, match="without a number of turns"):
+        lib.run({**feed, "m": np.array(2**62)})
+
+
+def test_a_model_whose_only_loop_has_no_end_is_refused_at_import() -> None:
+    with pytest.raises(UnsupportedError, match=r"(?s)a loop without end.*node \"spin\""):
+        from_onnx(counted(True, m=np.array(2**63 - 1)))
 
 
 def test_a_state_that_grows_is_refused_at_its_node() -> None:

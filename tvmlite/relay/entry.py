@@ -15,8 +15,8 @@ from tvmlite.core.node import postorder, substitute
 from tvmlite.relay import memory
 from tvmlite.relay.blocks import Bind, Block, Branch, Repeat, Run, order
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.interpret import negative_extent, too_many_turns
-from tvmlite.relay.ir import Call, Function, Loop, Module, Tuple
+from tvmlite.relay.interpret import negative_extent, takes_too_long, too_many_turns
+from tvmlite.relay.ir import NO_END, Call, Function, Loop, Module, Tuple
 from tvmlite.relay.lower import dimensions
 from tvmlite.relay.memory import Slot, slots_of, tensor_types
 from tvmlite.relay.ops.assume import promises
@@ -211,10 +211,11 @@ class _Statements:
         with_index, _, put_index = self._cell((node.index, 0), "index")
         start = with_index(put_index(turn))
         most = e.convert(node.turns, e.INDEX)
+        timed, in_time = self._in_time(node, most)
         if node.condition is None:
-            body = loop.Seq((start, self._block(step.body, frame, list)))
+            body = loop.Seq((*in_time, start, self._block(step.body, frame, list)))
             end = with_turns(put_turns(e.Max(most, e.const(0, e.INDEX))))
-            return loop.Seq((*begin, loop.For(turn, e.const(0, e.INDEX), most, body), end))
+            return loop.Seq((*begin, timed(loop.For(turn, e.const(0, e.INDEX), most, body)), end))
         with_go, read_go, put_go = self._cell((node, count), "go")
         with_first, read_first = self._read(slots_of(node.condition)[0], "condition")
         with_on, read_on = self._read(slots_of(step.body.result)[0], "on")
@@ -224,11 +225,24 @@ class _Statements:
             return [with_on(on), put_turns(turn + 1)]
 
         limit = self._require(turn < config.loop_limit(), too_many_turns(node))
-        body = loop.Seq((limit, start, self._block(step.body, frame, finish)))
+        body = loop.Seq((limit, *in_time, start, self._block(step.body, frame, finish)))
         turning = loop.While(read_go(), loop.Let(turn, read_turns(), body))
         first = with_first(put_go(e.And(read_first(0), e.const(0, e.INDEX) < most)))
         zero = put_turns(e.const(0, e.INDEX))
-        return with_turns(with_go(loop.Seq((*begin, zero, first, turning))))
+        return with_turns(with_go(loop.Seq((*begin, zero, first, timed(turning)))))
+
+    def _in_time(
+        self, node: Loop, most: e.Expr
+    ) -> tuple[Callable[[loop.Stmt], loop.Stmt], tuple[loop.Stmt, ...]]:
+        """A wrapper that notes when a loop begins, and what each turn checks of one without an end."""
+        if isinstance(most, e.Const) and most.value < NO_END:
+            return lambda inner: inner, ()
+        began = e.Var("began", e.INDEX)
+        within = _clock() - began <= config.loop_seconds() * 10**9
+        check = self._require(within, takes_too_long(node))
+        if not isinstance(most, e.Const):
+            check = loop.If(most >= NO_END, check)
+        return lambda inner: loop.Let(began, _clock(), inner), (check,)
 
     def _counted(self, node: Loop) -> Callable[[loop.Stmt], loop.Stmt]:
         """What follows a loop, with its number of turns by name."""
@@ -298,6 +312,11 @@ class _Statements:
         return _viewed(
             [(source, source_at), (target, at)], loop.For(index, e.const(0, e.INDEX), count, store)
         )
+
+
+def _clock() -> e.Expr:
+    """Nanoseconds of a clock that never goes back, now."""
+    return e.Foreign("c", abi.NOW, (), e.INDEX)
 
 
 def _place(group: Function) -> str:

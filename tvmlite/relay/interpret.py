@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import time
 from collections import ChainMap
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +18,7 @@ from tvmlite.core.errors import ExecutionError, InputError, VerifyError
 from tvmlite.relay import op as operators
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import (
+    NO_END,
     Call,
     Constant,
     Expr,
@@ -194,14 +197,24 @@ def too_many_turns(node: Loop) -> str:
     return f"{where}a loop of more than {config.loop_limit()} turns (TVMLITE_LOOP_LIMIT)"
 
 
+def takes_too_long(node: Loop) -> str:
+    """What is said when a loop without a number of turns has run for long."""
+    where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
+    limit = f"{config.loop_seconds()} seconds (TVMLITE_LOOP_SECONDS)"
+    return f"{where}a loop without a number of turns that runs for more than {limit}"
+
+
 def _loop(node: Loop, frame: _Frame) -> Value:
     """Turn by turn, each with values of its own in front of those around the loop."""
     states = [frame.values[one] for one in node.initial]
     most, turn, rows = evaluate_dim(node.turns, frame.binding), 0, []
     going = node.condition is None or bool(frame.values[node.condition])
+    end = time.monotonic() + config.loop_seconds() if most >= NO_END else math.inf
     while going and turn < most:
         if node.condition is not None and turn >= config.loop_limit():
             raise ExecutionError(too_many_turns(node), node.span)
+        if time.monotonic() > end:
+            raise ExecutionError(takes_too_long(node), node.span)
         own: dict[Expr, Value] = {node.index: np.asarray(turn, np.int64)}
         own.update(zip(node.states, states, strict=True))
         values = ChainMap(own, frame.values)

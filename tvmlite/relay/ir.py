@@ -137,6 +137,10 @@ class If(Expr):
     children_in: ClassVar[tuple[str, ...]] = ("condition", "then", "otherwise")
 
 
+NO_END = 2**31 - 1
+"""Turns of a loop that stand for no number of them, as exporters write it: this, or more."""
+
+
 @dataclass(frozen=True, eq=False)
 class Loop(Expr):
     """``body`` turn after turn, its results the ``states`` of the next turn.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tvmlite.core import arguments
+from tvmlite.core import abi, arguments
 from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.span import Span
 
@@ -13,7 +14,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _functions: dict[str, Callable[..., Any]] = {}
 _rules: dict[str, Callable[..., Any]] = {}
-_references: dict[str, Callable[..., Any]] = {}
+_references: dict[str, Callable[..., Any]] = {abi.NOW: time.monotonic_ns}
 
 
 def register_func(name: str, function: Any = None, override: bool = False) -> Any:

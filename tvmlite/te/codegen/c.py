@@ -110,8 +110,9 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
     if module.intrinsics:
         asked = " || ".join(f"({one})" for one in module.intrinsics)
         parts.append(f"#if {asked}\n{c_x86.HEADER}\n#endif")
-    parts += [text for name, text in _PROTOTYPES.items() if name in module.used]
-    parts += ["\n".join(module.declarations)] if module.declarations else []
+    prototypes = [text for name, text in _PROTOTYPES.items() if name in module.used]
+    declarations = [text for text in module.declarations if text not in prototypes]
+    parts += [*prototypes, "\n".join(declarations)] if declarations else prototypes
     if functions:
         parts.append("\n".join(f"{s.c_prototype()};" for s in module.signatures.values()))
     parts += [_HELPER, module.helpers.text().rstrip()] if module.helpers.text() else []

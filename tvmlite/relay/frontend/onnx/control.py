@@ -16,11 +16,11 @@ from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.recurrent import _pick
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Constant, Expr, If, LetDims, Loop, Var
+from tvmlite.relay.ir import NO_END, Constant, Expr, If, LetDims, Loop, Var
 from tvmlite.relay.types import Dim, TensorType, TupleType, dims_of, same_dim
 from tvmlite.te import expr as e
 
-NO_END = 2**62
+UNBOUNDED = 2**62
 """Turns of a loop that has no number of them."""
 
 MOST_TURNS = 256
@@ -193,14 +193,15 @@ def _looped(
         made = node.importer.block(make, as_tuple=True)
         return index, states, made, always
 
-    most: Dim = NO_END
+    most: Dim = UNBOUNDED
     if trips is not None:
         most = demand.bind(
             node, node.make("maximum", node.cast(node.reshape(trips, (1,)), "int64"), 0), ["trips"]
         )[0]
     index, states, made, always = turn(True)
     if always and condition is None:
-        if trips is None:
+        count = None if trips is None else node.known(trips)
+        if trips is None or (count is not None and is_without_end(count.reshape(-1)[0])):
             node.unsupported("a loop without end: no number of turns, and a condition that always holds")
         return _results(node, Loop(index, tuple(states), most, None, tuple(carried), made, node.span), rows)
     condition = node.const(True, "bool") if condition is None else condition
@@ -213,6 +214,11 @@ def _looped(
     index, states, made, _ = turn(True)
     (most,) = demand.bind(node, count, ["turns"])
     return _results(node, Loop(index, tuple(states), most, None, tuple(carried), made, node.span), rows)
+
+
+def is_without_end(turns: object) -> bool:
+    """Whether a number of turns, known at import, is so large that it stands for none."""
+    return isinstance(turns, (int, np.integer)) and int(turns) >= NO_END
 
 
 def _kept_shape(node: OnnxNode, after: Expr, var: Var) -> Expr:
