@@ -15,7 +15,10 @@ from tvmlite import relay, runtime
 from tvmlite.core import config
 from tvmlite.core.errors import ExecutionError, UnsupportedError
 from tvmlite.relay.frontend.onnx import from_onnx
+from tvmlite.relay.frontend.onnx.loop_end import must_end
 from tvmlite.relay.interpret import interpret
+from tvmlite.relay.ir import Var
+from tvmlite.relay.types import tensor_type
 from tvmlite.relay.verify import verify
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
@@ -245,6 +248,59 @@ def test_a_loop_without_a_number_of_turns_has_a_limit_in_seconds(
     with pytest.raises(ExecutionError, match=r"without a number of turns that runs for more than 0 seconds"):
         lib.run(feed)
     assert lib.run({**feed, "c": np.array(False)})["last"].shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("step", "compare", "order"),
+    [
+        (1, "Less", "counter bound"),
+        (2, "LessOrEqual", "counter bound"),
+        (1, "Greater", "bound counter"),
+        (-1, "Greater", "counter bound"),
+        (-1, "Less", "bound counter"),
+    ],
+)
+def test_a_loop_that_counts_to_its_end_is_no_matter_of_time(
+    step: int, compare: str, order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "loop_seconds", lambda: 0)
+    names = {"counter": "next", "bound": "n"}
+    body = graph(
+        [
+            node("Neg", ["s"], ["s2"]),
+            node("Add", ["k", "step"], ["next"]),
+            node(compare, [names[one] for one in order.split()], ["counts"]),
+            node("And", ["counts", "c"], ["go"]),
+        ],
+        [("i", INT64, []), ("on", BOOL, []), ("s", FLOAT), ("k", INT64, [])],
+        [("go", BOOL, []), ("s2", FLOAT), ("next", INT64, [])],
+    )
+    proto = model(
+        [node("Loop", ["most", "c", "s0", "k0"], ["last", "end"], body=body)],
+        [("c", BOOL, []), ("s0", FLOAT, [2]), ("n", INT64, [])],
+        [("last", FLOAT), ("end", INT64)],
+        most=np.array(2**31 - 1),
+        k0=np.array(0),
+        step=np.array(step),
+    )
+    n = 5001 if step > 0 else -5001
+
+    made = tvmlite.compile(from_onnx(proto)).run({"c": np.array(True), "s0": floats(2), "n": np.array(n)})
+
+    assert abs(int(made["end"]) - n) <= abs(step)
+
+
+def test_a_counter_that_stands_still_or_goes_away_from_its_bound_is_no_end() -> None:
+    index, state, bound = (Var(name, tensor_type((), "int64")) for name in ("turn", "k", "n"))
+    less = relay.make("less", state, bound)
+    up, down = relay.make("add", state, relay.const(1)), relay.make("subtract", state, relay.const(1))
+
+    assert must_end(index, [state], relay.Tuple([less, up]))
+    assert must_end(index, [state], relay.Tuple([relay.make("less", index, bound), state]))
+    for after in (state, down, relay.make("add", state, bound), relay.make("add", state, relay.const(0))):
+        assert not must_end(index, [state], relay.Tuple([less, after]))
+    assert not must_end(index, [state], relay.Tuple([relay.make("less", state, up), up]))
+    assert not must_end(index, [state], relay.Tuple([relay.make("logical_or", less, less), up]))
 
 
 def test_the_interpreter_has_the_limit_in_seconds_too(monkeypatch: pytest.MonkeyPatch) -> None:

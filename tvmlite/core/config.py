@@ -11,8 +11,8 @@
                            compiled into the model; default 10000000
 ``TVMLITE_LOOP_SECONDS=n`` seconds after which a loop that has no number of turns, or one so large
                            that it stands for none (from 2**31 - 1 on), stops with an error, compiled
-                           into the model; default 10. Loops that the model, an input's size or the
-                           data bound to fewer turns take the time they need
+                           into the model; default 10. Loops that have a number of turns, and those
+                           whose condition counts to a number, take the time they need
 ``TVMLITE_TARGET=string``  what ``target="native"`` means; default: the machine we run on
 =========================  =====================================================================
 """

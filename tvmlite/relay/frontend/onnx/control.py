@@ -12,6 +12,7 @@ from tvmlite.core.errors import TypeInferError
 from tvmlite.core.node import postorder
 from tvmlite.relay.frontend.onnx import demand
 from tvmlite.relay.frontend.onnx.broadcast import assume_shape
+from tvmlite.relay.frontend.onnx.loop_end import must_end
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.recurrent import _pick
 from tvmlite.relay.frontend.onnx.registry import converter
@@ -194,16 +195,19 @@ def _looped(
         return index, states, made, always
 
     most: Dim = UNBOUNDED
-    if trips is not None:
+    count = None if trips is None else node.known(trips)
+    endless = trips is None or (count is not None and is_without_end(count.reshape(-1)[0]))
+    if trips is not None and not endless:
         most = demand.bind(
             node, node.make("maximum", node.cast(node.reshape(trips, (1,)), "int64"), 0), ["trips"]
         )[0]
     index, states, made, always = turn(True)
     if always and condition is None:
-        count = None if trips is None else node.known(trips)
-        if trips is None or (count is not None and is_without_end(count.reshape(-1)[0])):
+        if endless:
             node.unsupported("a loop without end: no number of turns, and a condition that always holds")
         return _results(node, Loop(index, tuple(states), most, None, tuple(carried), made, node.span), rows)
+    if endless and must_end(index, states, made):
+        most = NO_END - 1
     condition = node.const(True, "bool") if condition is None else condition
     if rows:
         index, states, made, _ = turn(False)
