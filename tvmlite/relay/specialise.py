@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 
 from tvmlite.core.errors import InputError
-from tvmlite.core.node import substitute
+from tvmlite.core.node import reachable, substitute
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Expr, If, Module, Tuple, TupleGetItem, constant
+from tvmlite.relay.ir import Expr, If, LetDims, Module, Tuple, TupleGetItem, constant
 from tvmlite.relay.op import make
 from tvmlite.relay.passes.bind_dimensions import bind_dimensions
 from tvmlite.relay.types import TensorType, TupleType, dim, same_type
@@ -34,9 +34,9 @@ def specialise(module: Module, sizes: Sizes) -> Module:
     listed: dict[str, list[int]] = {}
     for name, given in sizes.items():
         if isinstance(given, (int, np.integer)):
-            pinned[name] = _size(name, given)
+            pinned[name] = checked_size(name, given)
         elif isinstance(given, Sequence) and not isinstance(given, str):
-            listed[name] = list(dict.fromkeys(_size(name, one) for one in given))
+            listed[name] = list(dict.fromkeys(checked_size(name, one) for one in given))
         else:
             raise InputError(f"dimension {name!r} is {given!r}, expected a number or a list of numbers")
     module = bind_dimensions(pinned)(module)
@@ -56,7 +56,8 @@ def specialise(module: Module, sizes: Sizes) -> Module:
     return dataclasses.replace(module, functions={**module.functions, "main": made})
 
 
-def _size(name: str, given: object) -> int:
+def checked_size(name: str, given: object) -> int:
+    """``given`` as the size of the dimension ``name``; an InputError if it is none."""
     if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 1:
         raise InputError(f"dimension {name!r}: {given!r} is no size, expected a number from 1 on")
     return int(given)
@@ -76,7 +77,10 @@ def _holds(choice: Mapping[str, int]) -> Expr:
 
 def _variant(module: Module, choice: Mapping[str, int]) -> Expr:
     """The body of ``module`` for the sizes of ``choice``, on its parameters, of its type."""
-    bound = bind_dimensions(choice)(module).main
+    lets = [one for one in reachable(module.main.body) if isinstance(one, LetDims)]
+    suffix = "_".join(str(size) for size in choice.values())
+    renamed = {one: dim(f"{one.name}_at_{suffix}") for let in lets for one in let.dims}
+    bound = bind_dimensions(choice, renamed)(module).main
     pairs = zip(module.main.params, bound.params, strict=True)
     body = substitute(bound.body, {inner: _as_type(outer, inner.type) for outer, inner in pairs})
     return _as_type(body, type_of(module.main.body))

@@ -9,7 +9,8 @@ from typing import Any
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder, substitute
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Call, Function, Let, Module, Tuple, Var
+from tvmlite.relay.interpret import interpret
+from tvmlite.relay.ir import Call, Constant, Function, If, Let, LetDims, Loop, Module, Tuple, Var
 from tvmlite.relay.types import (
     FuncType,
     TensorType,
@@ -24,8 +25,12 @@ from tvmlite.relay.types import (
 from tvmlite.te import expr as te
 
 
-def bind_dimensions(sizes: Mapping[str, int]) -> Callable[[Module], Module]:
+def bind_dimensions(
+    sizes: Mapping[str, int], renamed: Mapping[te.SizeVar, te.SizeVar] | None = None
+) -> Callable[[Module], Module]:
     """The pass that makes ``sizes`` of the open dimensions of these names.
+
+    Dimensions that come from the data may be ``renamed``, for a graph that stands beside the one there was.
 
     A name that no input's shape has is an InputError. What a model promises of its sizes goes where it is now
     plain to see.
@@ -39,7 +44,8 @@ def bind_dimensions(sizes: Mapping[str, int]) -> Callable[[Module], Module]:
                 raise InputError(f"there is no open dimension {name!r}; there are {told}")
         if not sizes:
             return module
-        binder = _Binder({dim(name): te.const(value, "int64") for name, value in sizes.items()})
+        numbers = {dim(name): te.const(value, "int64") for name, value in sizes.items()}
+        binder = _Binder(numbers, renamed or {})
         functions = {name: binder.function(one) for name, one in module.functions.items()}
         named = binder.expression(Tuple(tuple(module.values.values())))
         values = dict(zip(module.values, named.fields, strict=True))
@@ -52,8 +58,11 @@ def bind_dimensions(sizes: Mapping[str, int]) -> Callable[[Module], Module]:
 class _Binder:
     """Rebuilds expressions with numbers in place of dimensions."""
 
-    def __init__(self, numbers: Mapping[te.SizeVar, te.Const]) -> None:
-        self.numbers = dict(numbers)
+    def __init__(
+        self, numbers: Mapping[te.SizeVar, te.Const], renamed: Mapping[te.SizeVar, te.SizeVar]
+    ) -> None:
+        self.numbers: dict[te.SizeVar, te.Expr] = {**numbers, **renamed}
+        self.renamed = renamed
         self.variables: dict[Var, Var] = {}
         self.functions: dict[Function, Function] = {}
 
@@ -72,10 +81,40 @@ class _Binder:
         return self.variables[var]
 
     def expression(self, root: Any) -> Any:
+        """``root`` with the numbers in it; of an If that they decide, the branch that is taken alone.
+
+        The other may be of types that cannot be with these numbers.
+        """
         done: dict[Any, Any] = {}
-        for node in postorder(root):
-            done[node] = self._made(node, done)
+        stack: list[tuple[Any, bool]] = [(root, False)]
+        while stack:
+            node, ready = stack.pop()
+            if node in done:
+                continue
+            needed = list(node.children())
+            chosen = None
+            if isinstance(node, If):
+                chosen = self._taken(node, done) if node.condition in done else node.condition
+                needed = needed if chosen is None else [chosen]
+            if ready and all(one in done for one in needed):
+                done[node] = self._made(node, done) if chosen is None else done[chosen]
+            else:
+                stack.append((node, True))
+                stack.extend((one, False) for one in reversed(needed) if one not in done)
         return done[root]
+
+    def _taken(self, node: If, done: Mapping[Any, Any]) -> Any:
+        """The branch that is taken if the condition, which is ``done``, is a constant; else None."""
+        condition = done[node.condition]
+        for one in postorder(condition):
+            open_ = isinstance(one, Call) and any(is_symbolic(value) for _, value in one.attrs)
+            if (
+                open_
+                or not isinstance(one, (Call, Constant, Tuple))
+                or isinstance(getattr(one, "op", ""), Function)
+            ):
+                return None
+        return node.then if bool(interpret(Function((), condition), [])) else node.otherwise
 
     def _made(self, node: Any, done: Mapping[Any, Any]) -> Any:
         if isinstance(node, Var):
@@ -85,6 +124,11 @@ class _Binder:
         made = node.map_children(done.__getitem__)
         if isinstance(made, Let):
             return dataclasses.replace(made, var=self.variable(made.var))
+        if isinstance(made, LetDims):
+            return dataclasses.replace(made, dims=tuple(self.renamed.get(one, one) for one in made.dims))
+        if isinstance(made, Loop):
+            states = tuple(self.variable(one) for one in made.states)
+            return dataclasses.replace(made, states=states, turns=self.value(made.turns))
         if not isinstance(made, Call):
             return made
         if isinstance(made.op, Function):

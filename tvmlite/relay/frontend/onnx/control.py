@@ -1,25 +1,23 @@
-"""ONNX's If, Loop and Scan: decided or unrolled at import where that is possible, else left to the run."""
+"""ONNX's Loop and Scan: unrolled at import where that is possible, else left to the run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
 
 import numpy as np
 import onnx
 
 from tvmlite.core.errors import TypeInferError
 from tvmlite.core.node import postorder
-from tvmlite.relay.frontend.onnx import demand
+from tvmlite.relay.frontend.onnx import demand, interface
 from tvmlite.relay.frontend.onnx.broadcast import assume_shape
 from tvmlite.relay.frontend.onnx.loop_end import must_end
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.recurrent import _pick
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import NO_END, Constant, Expr, If, LetDims, Loop, Var
-from tvmlite.relay.types import Dim, TensorType, TupleType, dims_of, same_dim
-from tvmlite.te import expr as e
+from tvmlite.relay.ir import NO_END, Constant, Expr, LetDims, Loop, Var
+from tvmlite.relay.types import Dim, TensorType, dims_of
 
 UNBOUNDED = 2**62
 """Turns of a loop that has no number of them."""
@@ -37,97 +35,10 @@ def body(node: OnnxNode, graph: onnx.GraphProto, inputs: Sequence[Expr], least: 
         node.bad(f"its subgraph takes {len(graph.input)} inputs, {len(inputs)} are given")
     for one, value in zip(graph.input, inputs, strict=True):
         scope.values[one.name] = value
-    importer.nodes(graph.node, scope, node.opsets)
+    importer.nodes(graph.node, scope, node.opsets, interface.ranks(graph.output))
     if len(graph.output) < least:
         node.bad(f"its subgraph gives {len(graph.output)} outputs, expected {least} or more")
     return [importer.value(scope, output.name, "subgraph output") for output in graph.output]
-
-
-@converter("If")
-def if_(node: OnnxNode, condition: Expr) -> list[Expr]:
-    """A condition known at import picks its branch; else both become a relay If."""
-    if any(isinstance(d, int) and d != 1 for d in node.shape(condition)):
-        node.bad(f"the condition has shape {node.shape(condition)}, expected one element")
-    known = node.known(condition)
-    if known is not None and known.size == 1 and not hasattr(known.reshape(-1)[0], "lanes"):
-        branch = "then_branch" if bool(known.reshape(-1)[0]) else "else_branch"
-        return body(node, node.required(branch), [])
-    graphs = node.required("then_branch"), node.required("else_branch")
-    branches = [_block(node, graph, lambda made: made) for graph in graphs]
-    types = [_fields(branch) for branch in branches]
-    alike = [a.dtype == b.dtype and a.ndim == b.ndim for a, b in zip(*types, strict=False)]
-    if len(types[0]) != len(types[1]) or not all(alike):
-        return _assumed(node, known, body(node, graphs[0], []))
-    scalar = node.reshape(condition, ())
-    differ = _differing(*types)
-    if differ:
-        branches = _of_one_type(node, scalar, graphs, types[0], differ)
-    made = If(scalar, branches[0], branches[1], node.span)
-    return [made] if len(types[0]) == 1 else [node.field(made, i) for i in range(len(types[0]))]
-
-
-Place: TypeAlias = tuple[int, int]
-"""An output of a branch, and one of its axes."""
-
-
-def _block(node: OnnxNode, graph: onnx.GraphProto, finish: Callable[[list[Expr]], list[Expr]]) -> Expr:
-    """A branch: what ``finish`` makes of the subgraph's outputs."""
-    return node.importer.block(lambda: finish(body(node, graph, [])))
-
-
-def _fields(value: Expr) -> list[TensorType]:
-    made = type_of(value)
-    fields = made.fields if isinstance(made, TupleType) else (made,)
-    return [one for one in fields if isinstance(one, TensorType)]
-
-
-def _differing(then: list[TensorType], otherwise: list[TensorType]) -> list[Place]:
-    """Where the extents of the branches' outputs are not the same, or mean something inside a branch only."""
-    return [
-        (index, axis)
-        for index, (a, b) in enumerate(zip(then, otherwise, strict=True))
-        for axis, (x, y) in enumerate(zip(a.shape, b.shape, strict=True))
-        if not same_dim(x, y)
-    ]
-
-
-def _of_one_type(
-    node: OnnxNode,
-    condition: Expr,
-    graphs: tuple[onnx.GraphProto, onnx.GraphProto],
-    types: list[TensorType],
-    differ: list[Place],
-) -> list[Expr]:
-    """The branches with new dimensions for extents that differ: a branch is first asked for those alone."""
-
-    def extents(made: list[Expr]) -> list[Expr]:
-        values = tuple(node.shape(made[index])[axis] for index, axis in differ)
-        return [node.make("shape_value", values=values, dtype="int64")]
-
-    counts = [_block(node, graph, extents) for graph in graphs]
-    asked = If(condition, counts[0], counts[1], node.span)
-    names = dict(zip(differ, demand.bind(node, asked, ["extent"] * len(differ)), strict=True))
-    shapes = [
-        tuple(names.get((index, axis), extent) for axis, extent in enumerate(type_.shape))
-        for index, type_ in enumerate(types)
-    ]
-
-    def shaped(made: list[Expr]) -> list[Expr]:
-        return [assume_shape(node, one, shape) for one, shape in zip(made, shapes, strict=True)]
-
-    return [_block(node, graph, shaped) for graph in graphs]
-
-
-def _assumed(node: OnnxNode, condition: Any, then: list[Expr]) -> list[Expr]:
-    """The first branch, where sizes choose between branches of different types; the run stops if they choose
-    the second. PyTorch exports ``squeeze`` so: an axis of extent 1 goes, any other stays.
-    """
-    if condition is None or condition.size != 1:
-        node.unsupported("branches of different types, chosen by the data")
-    chosen = condition.reshape(-1)[0]
-    holds = chosen if chosen.dtype == "bool" else e.NotEqual(*e.match(chosen, 0))
-    message = "the sizes choose the second branch, which is of another type than the first and left out"
-    return [node.make("assume", one, conditions=(holds,), message=message) for one in then]
 
 
 @converter("Loop")

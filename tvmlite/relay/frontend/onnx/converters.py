@@ -4,6 +4,7 @@ from tvmlite.relay import ops  # noqa: F401
 from tvmlite.relay.frontend.onnx import (  # noqa: F401
     activation,
     attention,
+    branches,
     cast,
     control,
     create,

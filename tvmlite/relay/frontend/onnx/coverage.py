@@ -10,7 +10,7 @@ from typing import Literal
 import onnx
 
 from tvmlite.core.errors import UnsupportedError
-from tvmlite.relay.frontend.onnx import functions, loader, registry
+from tvmlite.relay.frontend.onnx import branches, functions, interface, loader, registry
 from tvmlite.relay.frontend.onnx.importer import Importer, Scope, ShapeOverride
 from tvmlite.relay.frontend.onnx.refusals import advice
 
@@ -59,7 +59,8 @@ class _Survey(Importer):
         self.top = Scope()
         self.initializers(self.proto.graph, self.top)
         self._inputs(self.proto.graph, self.top, shape)
-        self.nodes(self.proto.graph.node, self.top, self.opsets)
+        graph = self.proto.graph
+        self.nodes(graph.node, self.top, self.opsets, interface.ranks(graph.output))
 
     def _node(self, proto: onnx.NodeProto, scope: Scope, opsets: Mapping[str, int], label: str) -> None:
         if scope is not self.top:
@@ -75,6 +76,9 @@ class _Survey(Importer):
         else:
             try:
                 super()._node(proto, scope, opsets, label)
+            except branches.Undecided as branch:  # the nodes behind it are looked at with one branch
+                self.facts.append(branch.fact(True))
+                return self._node(proto, scope, opsets, label)
             except UnsupportedError as error:
                 inside = error.span.note if error.span is not None else label
                 status, reason = "refused", error.message + (f" (in its {inside})" if inside != label else "")

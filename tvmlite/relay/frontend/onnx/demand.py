@@ -117,6 +117,13 @@ def require(node: OnnxNode, holds: Expr, what: str) -> None:
     node.importer.required.update(bind(node, wrong, [what]))
 
 
+def check(node: OnnxNode, holds: e.Expr, message: str) -> None:
+    """A run in which the condition ``holds`` on dimensions does not hold stops with ``message``."""
+    nothing = node.make("shape_value", values=(0,), dtype="int64")
+    checked = node.make("assume", nothing, conditions=(holds,), message=message, always=True)
+    node.importer.required.update(bind(node, checked, ["checked"]))
+
+
 def from_data(node: OnnxNode, value: Any) -> bool:
     """Whether ``value`` comes from the data, and not from the inputs' shapes alone."""
     return isinstance(value, e.Expr) and any(d in node.importer.bound for d in dims_of(value))

@@ -204,7 +204,8 @@ def expand(importer: Importer, node: OnnxNode, inputs: Sequence[Expr | None]) ->
     absent = {name for name in body.input if name not in scope.values}
     nodes = [_bound(n, {**defaults, **_schema_defaults(node), **given}, absent) for n in body.node]
     importer.depth += 1
-    importer.nodes(nodes, scope, {**importer.opsets, **opsets}, inside=node.label)
+    wanted = dict.fromkeys(body.output)
+    importer.nodes(nodes, scope, {**importer.opsets, **opsets}, wanted, inside=node.label)
     importer.depth -= 1
     what = f"output of function {node.op_type!r}"
     return [

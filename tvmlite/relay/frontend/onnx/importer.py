@@ -17,6 +17,7 @@ from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.relay import infer
 from tvmlite.relay.frontend.onnx import (
+    branches,
     converters,  # noqa: F401
     functions,
     interface,
@@ -24,11 +25,12 @@ from tvmlite.relay.frontend.onnx import (
     node_order,
     registry,
     shapes,
+    tail_duplication,
 )
 from tvmlite.relay.frontend.onnx.node import NOTHING, OnnxNode
 from tvmlite.relay.frontend.onnx.shared_names import fixed_shapes
 from tvmlite.relay.ir import Call, Constant, Expr, Function, LetDims, Loop, Module, Tuple, Var
-from tvmlite.relay.specialise import specialise
+from tvmlite.relay.specialise import checked_size, specialise
 from tvmlite.relay.types import TensorType, dim, dims_of, show_shape
 from tvmlite.te import expr as te
 
@@ -56,12 +58,15 @@ def from_onnx(
     proto, folder, source = loader.load(model)
     inputs = {one.name for one in proto.graph.input}
     shapes = {name: given for name, given in (shape or {}).items() if name in inputs}
-    module = Importer(proto, folder, source).run(shapes, constants or {})
+    sizes: dict[str, Any] = {name: given for name, given in (shape or {}).items() if name not in inputs}
+    pinned = {n: checked_size(n, size) for n, size in sizes.items() if isinstance(size, int | np.integer)}
+    importer = Importer(proto, folder, source, pinned)
+    module = importer.run(shapes, constants or {})
     if fixed := {n: s for n, s in fixed_shapes(module.main).items() if n in inputs and n not in shapes}:
         declared = {n: [e.name if isinstance(e, te.SizeVar) else e for e in s] for n, s in fixed.items()}
-        module = Importer(proto, folder, source).run({**shapes, **declared}, constants or {})
-    sizes: dict[str, Any] = {name: given for name, given in (shape or {}).items() if name not in inputs}
-    known = [size.name for size in dims_of([p.type for p in module.main.params])]
+        importer = Importer(proto, folder, source, pinned)
+        module = importer.run({**shapes, **declared}, constants or {})
+    known = [*(size.name for size in dims_of([p.type for p in module.main.params])), *importer.met]
     for name in sizes:
         if name not in known:
             given = _listed(p.name for p in module.main.params)
@@ -69,7 +74,7 @@ def from_onnx(
                 f"{source}: shape is given for {name!r}; the inputs are {given}, "
                 f"the open dimensions {_listed(known)}"
             )
-    return specialise(module, sizes)
+    return specialise(module, {name: given for name, given in sizes.items() if name not in pinned})
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -83,6 +88,12 @@ class Scope:
         self.parent = parent
         self.values: dict[str, Expr] = {}
 
+    def copy(self) -> Scope:
+        """A scope of the same values, to which others may be added."""
+        made = Scope(self.parent)
+        made.values = dict(self.values)
+        return made
+
     def find(self, name: str) -> Expr | None:
         scope: Scope | None = self
         while scope is not None:
@@ -95,12 +106,22 @@ class Scope:
 class Importer:
     """One import: the model, its operator set, and what is known of its small tensors."""
 
-    def __init__(self, proto: onnx.ModelProto, folder: Path | None, source: str) -> None:
+    def __init__(
+        self,
+        proto: onnx.ModelProto,
+        folder: Path | None,
+        source: str,
+        pinned: Mapping[str, int] | None = None,
+    ) -> None:
+        """``pinned`` gives sizes of open dimensions that are fixed; those that inputs have are ``met``."""
         self.proto = proto
         self.folder = folder
         self.source = source
         self.opsets = loader.opset_versions(proto.opset_import, source)
         self.known: dict[Expr, np.ndarray] = {}
+        self.pinned = pinned or {}
+        self.met: list[int | str] = []
+        self.facts: list[branches.Fact] = []
         self.depth = 0
         self.uncomputed: dict[str, str] = {}
         self.bound: set[te.SizeVar] = set()
@@ -121,7 +142,7 @@ class Importer:
         self._taken = {
             d.name for _, value in inputs for p in interface.flat(value) for d in dims_of(infer.type_of(p))
         }
-        self.nodes(graph.node, scope, self.opsets)
+        self.nodes(graph.node, scope, self.opsets, interface.ranks(graph.output))
         outputs = [(output.name, self._output(output, scope)) for output in graph.output]
         names = [name for name, _ in outputs]
         if twice := [name for name in names if names.count(name) > 1]:
@@ -163,14 +184,14 @@ class Importer:
 
     def block(self, make: Callable[[], Sequence[Expr]], as_tuple: bool = False) -> Expr:
         """What ``make`` gives, several as a tuple; dimensions that it binds are bound inside."""
-        known = dict(self.known)
+        known, facts = dict(self.known), list(self.facts)
         self._lets.append([])
         try:
             results = tuple(make())
             return self._with_dims(results[0] if len(results) == 1 and not as_tuple else Tuple(results))
         finally:
             self._lets.pop()
-            self.known = known
+            self.known, self.facts = known, facts
 
     def _with_dims(self, body: Expr) -> Expr:
         """``body`` inside what binds the dimensions that it mentions, or that are checked."""
@@ -291,6 +312,8 @@ class Importer:
             extents = _overridden(rows, override, what)
         else:
             extents = [_declared(d, one.name, i, what) for i, d in enumerate(rows or [])]
+        self.met += [d for d in extents if d in self.pinned and d not in self.met]
+        extents = [self.pinned.get(d, d) if isinstance(d, str) else d for d in extents]
         made = tuple(dim(d) if isinstance(d, str) else d for d in extents)
         loader.checked_bytes(tuple(d for d in made if isinstance(d, int)), dtype, what)
         if len(made) > loader.LARGEST_RANK:
@@ -306,17 +329,40 @@ class Importer:
         return Scope(parent)
 
     def nodes(
-        self, nodes: Sequence[onnx.NodeProto], scope: Scope, opsets: Mapping[str, int], inside: str = ""
+        self,
+        nodes: Sequence[onnx.NodeProto],
+        scope: Scope,
+        opsets: Mapping[str, int],
+        wanted: tail_duplication.Wanted,
+        inside: str = "",
     ) -> None:
         """Convert ``nodes``, each after those it depends on; their outputs are named in ``scope``.
 
         ``inside`` is the label of the node whose function body they are: errors name that one.
         """
+        labelled = []
         for index in node_order.conversion_order(nodes, self.source, scope.values):
-            proto = nodes[index]
-            label = functions.label(proto, index)
-            label = f"{inside}: {proto.op_type}" if inside else label
-            self._node(proto, scope, opsets, label)
+            label = f"{inside}: {nodes[index].op_type}" if inside else functions.label(nodes[index], index)
+            labelled.append((label, nodes[index]))
+        self.convert(labelled, scope, opsets, wanted)
+
+    def convert(
+        self,
+        labelled: Sequence[tail_duplication.Labelled],
+        scope: Scope,
+        opsets: Mapping[str, int],
+        wanted: tail_duplication.Wanted,
+    ) -> None:
+        """Convert nodes that are in order; those of their outputs that are ``wanted`` get a name."""
+        rest, done = list(labelled), 0
+        while done < len(rest):
+            label, proto = rest[done]
+            try:
+                self._node(proto, scope, opsets, label)
+                done += 1
+            except branches.Undecided as branch:
+                rest = tail_duplication.resolve(self, branch, rest[done:], scope, opsets, wanted)
+                done = 0
 
     def _node(self, proto: onnx.NodeProto, scope: Scope, opsets: Mapping[str, int], label: str) -> None:
         domain = "" if proto.domain == "ai.onnx" else proto.domain

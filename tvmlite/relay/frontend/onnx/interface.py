@@ -6,7 +6,7 @@ an optional is there: by its shape, or by ``shape={"x": None}``, which leaves it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import onnx
@@ -48,6 +48,12 @@ def declare(one: onnx.ValueInfoProto, given: bool, override: Any, type_of: TypeO
 def _element(name: str, index: int, kind: onnx.TypeProto, shape: Any, type_of: TypeOf) -> Var:
     own = f"{name}.{index}"
     return Var(own, type_of(onnx.ValueInfoProto(name=own, type=kind.sequence_type.elem_type), shape))
+
+
+def ranks(outputs: Iterable[onnx.ValueInfoProto]) -> dict[str, int | None]:
+    """The names of ``outputs``, each with its rank where that is declared."""
+    declared = {one.name: one.type.tensor_type for one in outputs}
+    return {name: len(one.shape.dim) if one.HasField("shape") else None for name, one in declared.items()}
 
 
 def in_fields(value: Expr) -> Expr:

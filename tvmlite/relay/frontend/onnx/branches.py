@@ -1,0 +1,167 @@
+"""ONNX's If: decided at import where sizes tell, else a relay If of branches that have one type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tvmlite.core.node import alike
+from tvmlite.relay.frontend.onnx import demand
+from tvmlite.relay.frontend.onnx.broadcast import assume_shape
+from tvmlite.relay.frontend.onnx.control import body
+from tvmlite.relay.frontend.onnx.node import OnnxNode
+from tvmlite.relay.frontend.onnx.registry import converter
+from tvmlite.relay.infer import type_of
+from tvmlite.relay.ir import Expr, If
+from tvmlite.relay.types import TensorType, TupleType, same_dim
+from tvmlite.te import arith
+from tvmlite.te import expr as e
+
+Side: TypeAlias = Callable[[], list[Expr]]
+"""What one of two branches computes, made anew at each call."""
+
+Place: TypeAlias = tuple[int, int]
+"""An output of a branch, and one of its axes."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Which way the condition of an If goes: ``test`` says it of dimensions, where it is one of sizes."""
+
+    condition: Expr
+    test: e.Expr | None
+    holds: bool
+
+    @property
+    def known(self) -> e.Expr | None:
+        """What is known of dimensions where this is so."""
+        return self.test if self.test is None or self.holds else arith.simplify(e.Not(self.test))
+
+
+class Undecided(Exception):
+    """Both branches of an If may be taken, and their outputs differ in rank or element type.
+
+    What follows in the graph then depends on the branch (``tail_duplication``); never leaves this package.
+    """
+
+    def __init__(self, node: OnnxNode, condition: Expr, test: e.Expr | None) -> None:
+        super().__init__(node.label)
+        self.node, self.condition, self.test = node, condition, test
+
+    def fact(self, holds: bool) -> Fact:
+        return Fact(self.condition, self.test, holds)
+
+
+@converter("If")
+def if_(node: OnnxNode, condition: Expr) -> list[Expr]:
+    """A condition known at import picks its branch; else both become a relay If."""
+    if any(isinstance(d, int) and d != 1 for d in node.shape(condition)):
+        node.bad(f"the condition has shape {node.shape(condition)}, expected one element")
+    graphs = node.required("then_branch"), node.required("else_branch")
+    if len(graphs[0].output) != len(graphs[1].output):
+        counts = " and ".join(str(len(graph.output)) for graph in graphs)
+        node.bad(f"its branches give {counts} outputs, expected as many")
+    known = node.known(condition)
+    test = None if known is None or known.size != 1 else known.reshape(-1)[0]
+    chosen = _decided(node.importer.facts, condition, test)
+    if chosen is not None:
+        return body(node, graphs[0 if chosen else 1], [])
+    sides = [lambda graph=graph: body(node, graph, []) for graph in graphs]
+    types = [_fields(_block(node, side, lambda made: made)) for side in sides]
+    if len(types[0]) != len(types[1]) or not all(map(_one_kind, *types)):
+        raise Undecided(node, condition, _as_bool(test))
+    return joined(node, condition, sides)
+
+
+def _decided(facts: Sequence[Fact], condition: Expr, test: Any) -> bool | None:
+    """Which way a condition goes, whose value is ``test`` as far as it is known, if that is certain."""
+    if test is not None and not isinstance(test, e.Expr):
+        return bool(test)
+    test, analyzer = _as_bool(test), arith.Analyzer()
+    for fact in facts:
+        if fact.condition is condition or (
+            test is not None and fact.test is not None and alike(test, fact.test)
+        ):
+            return fact.holds
+        if fact.known is not None:
+            analyzer.assume(fact.known)
+    if test is None:
+        return None
+    if analyzer.prove(test):
+        return True
+    return False if analyzer.prove(arith.simplify(e.Not(test))) else None
+
+
+def _as_bool(test: Any) -> e.Expr | None:
+    """A condition on dimensions as a bool; None where there is none."""
+    if not isinstance(test, e.Expr):
+        return None
+    return test if test.dtype == "bool" else e.NotEqual(*e.match(test, 0))
+
+
+def _one_kind(a: TensorType, b: TensorType) -> bool:
+    return a.dtype == b.dtype and a.ndim == b.ndim
+
+
+def joined(node: OnnxNode, condition: Expr, sides: Sequence[Side]) -> list[Expr]:
+    """What the first of two sides computes where ``condition`` holds, else the second, as a relay If.
+
+    Their results are of the same ranks and element types.
+    """
+    scalar = node.reshape(condition, ())
+    branches = [_block(node, side, lambda made: made) for side in sides]
+    types = [_fields(branch) for branch in branches]
+    differ = _differing(*types)
+    if differ:
+        branches = _of_one_type(node, scalar, sides, types[0], differ)
+    made = If(scalar, branches[0], branches[1], node.span)
+    return [made] if len(types[0]) == 1 else [node.field(made, i) for i in range(len(types[0]))]
+
+
+def _block(node: OnnxNode, side: Side, finish: Callable[[list[Expr]], list[Expr]]) -> Expr:
+    """A branch: what ``finish`` makes of the results of ``side``."""
+    return node.importer.block(lambda: finish(side()))
+
+
+def _fields(value: Expr) -> list[TensorType]:
+    made = type_of(value)
+    fields = made.fields if isinstance(made, TupleType) else (made,)
+    return [one for one in fields if isinstance(one, TensorType)]
+
+
+def _differing(then: list[TensorType], otherwise: list[TensorType]) -> list[Place]:
+    """Where the extents of the branches' outputs are not the same, or mean something inside a branch only."""
+    return [
+        (index, axis)
+        for index, (a, b) in enumerate(zip(then, otherwise, strict=True))
+        for axis, (x, y) in enumerate(zip(a.shape, b.shape, strict=True))
+        if not same_dim(x, y)
+    ]
+
+
+def _of_one_type(
+    node: OnnxNode,
+    condition: Expr,
+    sides: Sequence[Side],
+    types: list[TensorType],
+    differ: list[Place],
+) -> list[Expr]:
+    """The branches with new dimensions for extents that differ: a branch is first asked for those alone."""
+
+    def extents(made: list[Expr]) -> list[Expr]:
+        values = tuple(node.shape(made[index])[axis] for index, axis in differ)
+        return [node.make("shape_value", values=values, dtype="int64")]
+
+    counts = [_block(node, side, extents) for side in sides]
+    asked = If(condition, counts[0], counts[1], node.span)
+    names = dict(zip(differ, demand.bind(node, asked, ["extent"] * len(differ)), strict=True))
+    shapes = [
+        tuple(names.get((index, axis), extent) for axis, extent in enumerate(type_.shape))
+        for index, type_ in enumerate(types)
+    ]
+
+    def shaped(made: list[Expr]) -> list[Expr]:
+        return [assume_shape(node, one, shape) for one, shape in zip(made, shapes, strict=True)]
+
+    return [_block(node, side, shaped) for side in sides]

@@ -1,0 +1,220 @@
+"""What follows an If whose branches differ in rank: converted for each branch, as far as that matters.
+
+PyTorch exports ``squeeze`` of an open axis so: ``If(extent == 1, Squeeze, Identity)``. The nodes behind it
+are duplicated into both branches up to where their results have the same ranks again, and the relay If ends
+there. Where that never is, one branch is compiled, and a run whose sizes choose the other stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import onnx
+
+from tvmlite.core.errors import TvmliteError
+from tvmlite.relay.frontend.onnx import demand, dims
+from tvmlite.relay.frontend.onnx.branches import Undecided, joined
+from tvmlite.relay.frontend.onnx.node import KNOWN_LIMIT
+from tvmlite.relay.frontend.onnx.node_order import names_read
+from tvmlite.relay.infer import type_of
+from tvmlite.relay.ir import Constant, Expr
+from tvmlite.relay.types import TensorType, Type
+from tvmlite.te import expr as e
+
+if TYPE_CHECKING:
+    from tvmlite.relay.frontend.onnx.importer import Importer, Scope
+
+Labelled: TypeAlias = tuple[str, onnx.NodeProto]
+"""A node, and how errors name it."""
+
+Wanted: TypeAlias = Mapping[str, int | None]
+"""The values that are needed in the end, each with its rank where the model declares it."""
+
+
+@dataclass
+class Outcome:
+    """What the nodes behind an If come to with one of its branches: types and known elements by name."""
+
+    types: dict[str, Type] = field(default_factory=dict)
+    elements: dict[str, Any] = field(default_factory=dict)
+    error: TvmliteError | None = None
+
+    def agrees(self, other: Outcome, name: str) -> bool:
+        """Whether the value ``name`` can come out of a relay If of both."""
+        a, b = self.types.get(name), other.types.get(name)
+        if not isinstance(a, TensorType) or not isinstance(b, TensorType):
+            return False
+        return (
+            a.dtype == b.dtype
+            and a.ndim == b.ndim
+            and _same(self.elements.get(name), other.elements.get(name))
+        )
+
+    def fits(self, wanted: Wanted) -> bool:
+        """Whether all that is wanted is of the ranks that are declared."""
+        pairs = [(rank, self.types.get(name)) for name, rank in wanted.items() if rank is not None]
+        return all(isinstance(type_, TensorType) and type_.ndim == rank for rank, type_ in pairs)
+
+
+def resolve(
+    importer: Importer,
+    branch: Undecided,
+    rest: Sequence[Labelled],
+    scope: Scope,
+    opsets: Mapping[str, int],
+    wanted: Wanted,
+) -> list[Labelled]:
+    """Go on where the first of ``rest`` is ``branch``; what is still to be converted.
+
+    All that depends on the If is tried with either branch, and its results joined as soon as they agree.
+    """
+    tail, others = _dependent(rest)
+    needed = {**dict.fromkeys(_read(tail)), **wanted}
+    importer.convert(others, scope, opsets, needed)
+    then, otherwise = (
+        _attempt(importer, branch, holds, tail, scope, opsets, wanted) for holds in (True, False)
+    )
+    for count in range(1, len(tail) + 1):
+        made = {name for _, proto in tail[:count] for name in proto.output if name}
+        live = sorted(made & {*wanted, *_read(tail[count:])})
+        if all(then.agrees(otherwise, name) for name in live):
+            _join(importer, branch, live, tail[:count], scope, opsets)
+            importer.known.update(
+                (scope.values[name], then.elements[name])
+                for name in live
+                if then.elements.get(name) is not None
+            )
+            return tail[count:]
+    _assume(importer, branch, (then, otherwise), wanted)
+    return tail
+
+
+def _dependent(rest: Sequence[Labelled]) -> tuple[list[Labelled], list[Labelled]]:
+    """Those of ``rest`` that need the first, itself among them; and the others."""
+    made: set[str] = set()
+    tail: list[Labelled] = []
+    others: list[Labelled] = []
+    for one in rest:
+        depends = not tail or not made.isdisjoint(names_read(one[1]))
+        (tail if depends else others).append(one)
+        if depends:
+            made.update(name for name in one[1].output if name)
+    return tail, others
+
+
+def _read(nodes: Iterable[Labelled]) -> set[str]:
+    return {name for _, proto in nodes for name in names_read(proto)}
+
+
+def _attempt(
+    importer: Importer,
+    branch: Undecided,
+    holds: bool,
+    tail: Sequence[Labelled],
+    scope: Scope,
+    opsets: Mapping[str, int],
+    wanted: Wanted,
+) -> Outcome:
+    """What ``tail`` comes to with one branch; nothing of it stays."""
+    outcome = Outcome()
+    inner = scope.copy()
+
+    def make() -> list[Expr]:
+        importer.facts.append(branch.fact(holds))
+        try:
+            importer.convert(tail, inner, opsets, wanted)
+        except TvmliteError as error:  # it may be that no size chooses this branch: see _assume
+            outcome.error = error
+        for name in (name for _, proto in tail for name in proto.output if name in inner.values):
+            value = inner.values[name]
+            outcome.types[name] = type_of(value)
+            outcome.elements[name] = _elements(importer, value)
+        return []
+
+    importer.block(make)
+    return outcome
+
+
+def _elements(importer: Importer, value: Expr) -> Any:
+    """The elements of ``value`` that are known at import, or None."""
+    if isinstance(value, Constant):
+        return value.data if value.data.size <= KNOWN_LIMIT else None
+    return importer.known.get(value)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether known elements are the same; shape arithmetic that differs is not to leave a branch."""
+    if a is None or b is None:
+        return a is b
+    return a.shape == b.shape and all(
+        dims.equal(x, y) if isinstance(x, e.Expr) or isinstance(y, e.Expr) else x == y
+        for x, y in zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)
+    )
+
+
+def _join(
+    importer: Importer,
+    branch: Undecided,
+    live: Sequence[str],
+    region: Sequence[Labelled],
+    scope: Scope,
+    opsets: Mapping[str, int],
+) -> None:
+    """Name in ``scope`` the values ``live`` of ``region``, computed in a relay If."""
+
+    def side(holds: bool) -> list[Expr]:
+        inner = scope.copy()
+        importer.facts.append(branch.fact(holds))
+        importer.convert(region, inner, opsets, dict.fromkeys(live))
+        return [inner.values[name] for name in live]
+
+    if live:
+        made = joined(branch.node, branch.condition, [lambda: side(True), lambda: side(False)])
+        scope.values.update(zip(live, made, strict=True))
+
+
+def _assume(importer: Importer, branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> None:
+    """Take one branch, and have a run stop whose condition chooses the other."""
+    errors = [one.error for one in outcomes]
+    if errors[0] is not None and errors[1] is not None:
+        raise errors[0]
+    if errors[0] is None and errors[1] is None:
+        holds = _likely(branch, outcomes, wanted)
+        reason = _difference(outcomes[holds], outcomes[not holds], wanted)
+    else:
+        holds = errors[0] is None
+        error = errors[1] or errors[0]
+        assert error is not None
+        reason = f"with which the model cannot be made: {error.message}"
+    node, test = branch.node, branch.test
+    chosen = "else_branch" if holds else "then_branch"
+    message = f"the data choose its {chosen}, {reason}"
+    if test is not None:
+        message = f"the sizes choose its {chosen}, as {branch.fact(not holds).known}, {reason}"
+    else:
+        flag = node.cast(node.reshape(branch.condition, (1,)), "int64")
+        test = e.NotEqual(*e.match(demand.bind(node, flag, ["condition"])[0], 0))
+    demand.check(node, test if holds else e.Not(test), message)
+    importer.facts.append(branch.fact(holds))
+
+
+def _likely(branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> bool:
+    """Whether the first branch is to be compiled: by declared ranks, else if most sizes choose it."""
+    fits = [one.fits(wanted) for one in outcomes]
+    if fits[0] != fits[1]:
+        return fits[0]
+    test, holds = branch.test, True
+    while isinstance(test, e.Not):
+        test, holds = test.a, not holds
+    if test is None:
+        branch.node.unsupported("branches of different types, chosen by the data")
+    return not holds if isinstance(test, e.Equal) else holds
+
+
+def _difference(left_out: Outcome, taken: Outcome, wanted: Wanted) -> str:
+    """In what the outputs of two branches differ."""
+    name = next((name for name in wanted if not left_out.agrees(taken, name)), "")
+    types = left_out.types.get(name), taken.types.get(name)
+    return f"with which {name!r} would be {types[0]}, compiled is {types[1]}"
