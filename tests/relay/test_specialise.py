@@ -6,8 +6,9 @@ import models
 import numpy as np
 import pytest
 
+import tvmlite
 from tvmlite import relay
-from tvmlite.core.errors import InputError, ModelError
+from tvmlite.core.errors import InputError, ModelError, UnsupportedError
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.infer import type_of, walk
 from tvmlite.relay.interpret import interpret, trace
@@ -92,3 +93,50 @@ def test_an_import_takes_dimensions_beside_inputs() -> None:
         ModelError, match=r"'length'; the inputs are .*, the open dimensions 'batch', 'sequence'"
     ):
         from_onnx(model, shape={"length": 3})
+
+
+def test_extents_from_the_data_have_names_of_their_own_in_each_graph() -> None:
+    module = relay.parse(
+        """def @main(%x: Tensor[(n, 3), float32]) {
+             let dims (k) = count_nonzero(%x);
+             sum(argwhere(%x, count=k), axis=[0, 1])
+           }"""
+    )
+    made = specialise(module, {"n": [2, 4]})
+
+    verify(made)
+    for count in (2, 3, 4):
+        x = np.arange(count * 3, dtype=np.float32).reshape(count, 3)
+        assert interpret(made, [x]) == np.argwhere(x).sum()
+        assert tvmlite.compile(made)(x) == np.argwhere(x).sum()
+
+
+def test_states_of_loops_take_the_sizes_too() -> None:
+    module = relay.parse(
+        """def @main(%x: Tensor[(n, 3), float32]) {
+             %0 = loop (%turn < n, %s: Tensor[(n, 3), float32] = %x) {
+               (True, add(%s, %s))
+             };
+             %0.0
+           }"""
+    )
+    made = specialise(module, {"n": [2]})
+
+    verify(made)
+    for count in (2, 3):
+        x = np.ones((count, 3), np.float32)
+        np.testing.assert_array_equal(tvmlite.compile(made)(x), x * 2**count)
+
+
+def test_an_output_of_an_extent_from_the_data_has_one_graph() -> None:
+    module = relay.parse(
+        """def @main(%x: Tensor[(n, 3), float32]) {
+             let dims (k) = count_nonzero(%x);
+             argwhere(%x, count=k)
+           }"""
+    )
+
+    with pytest.raises(
+        UnsupportedError, match="sizes of 'n': an output has the extent 'k', which comes from"
+    ):
+        specialise(module, {"n": [2]})

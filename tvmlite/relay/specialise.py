@@ -9,13 +9,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tvmlite.core.errors import InputError
+from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.core.node import reachable, substitute
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Expr, If, LetDims, Module, Tuple, TupleGetItem, constant
 from tvmlite.relay.op import make
 from tvmlite.relay.passes.bind_dimensions import bind_dimensions
-from tvmlite.relay.types import TensorType, TupleType, dim, same_type
+from tvmlite.relay.types import TensorType, TupleType, dim, dims_of, same_type
 
 Sizes: TypeAlias = Mapping[str, int | Sequence[int]]
 """By dimension: the number it is, or numbers it is often."""
@@ -50,6 +50,14 @@ def specialise(module: Module, sizes: Sizes) -> Module:
         )
     main = module.main
     body = main.body
+    lets = [one for one in reachable(body) if isinstance(one, LetDims)]
+    from_data = {one for let in lets for one in let.dims}.intersection(dims_of(type_of(body)))
+    if from_data:
+        raise UnsupportedError(
+            f"graphs for chosen sizes of {', '.join(map(repr, listed))}: an output has the extent "
+            f"{min(one.name for one in from_data)!r}, which comes from the data",
+            hint="give a dimension one number, or none",
+        )
     for choice in reversed(choices):
         body = If(_holds(choice), _variant(module, choice), body)
     made = dataclasses.replace(main, body=body)

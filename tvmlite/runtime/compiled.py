@@ -192,7 +192,7 @@ class CompiledFunction:
         if not self._tells:
             code = self._function(*row)
             if code:
-                check_code(self.signature, code)
+                check_code(self.signature, code, self._sizes_of(row))
             return
         assert scratch is not None, "a function that tells what it needs has a workspace"
         told = row[self._kinds["told"]] = _ffi.new("int64_t[]", self.signature.told_length)
@@ -201,13 +201,18 @@ class CompiledFunction:
             row[self._kinds["capacity"]] = scratch.size
             code = self._function(*row)
             if code != self._too_small:
-                check_code(self.signature, code)
+                check_code(self.signature, code, self._sizes_of(row))
                 return
             needed = told[0]
             if needed < 0:
                 raise InputError(f"{self.name}: the data ask for a workspace beyond any machine's memory")
             arguments.check_memory(self.name, [("workspace", needed)])
             scratch.grow(needed + needed // _HEADROOM, self.name)
+
+    def _sizes_of(self, row: Sequence[Any]) -> list[tuple[str, Any]]:
+        """The open sizes of a call, by name."""
+        kinds = {p.name: p.kind for p in self.signature.shape_sizes}
+        return [(name, row[place]) for place, name in self._size_places if kinds[name] == "size"]
 
     def _read_found(self, told: Any, scratch: Scratch | None) -> list[np.ndarray]:
         """Copies of the outputs that lie in the workspace."""

@@ -101,9 +101,13 @@ def _told(shape: tuple[int, ...]) -> str:
     return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
 
 
-def check_code(signature: Signature, code: int) -> None:
-    """An ExecutionError with its message if ``code``, what a compiled function returned, is not 0."""
+def check_code(signature: Signature, code: int, sizes: Sequence[tuple[str, Any]] = ()) -> None:
+    """An ExecutionError with its message if ``code``, what a compiled function returned, is not 0.
+
+    ``sizes`` are those of the call, by name, which it tells.
+    """
     if code:
         known = 0 < code <= len(signature.messages)
         message = signature.messages[code - 1] if known else f"stopped with code {code}"
-        raise ExecutionError(f"{signature.name}: {message}")
+        told = ", ".join(f"{name} is {size}" for name, size in sizes)
+        raise ExecutionError(f"{signature.name}: {message}{f' ({told})' if told else ''}")

@@ -30,7 +30,8 @@ def bind_dimensions(
 ) -> Callable[[Module], Module]:
     """The pass that makes ``sizes`` of the open dimensions of these names.
 
-    Dimensions that come from the data may be ``renamed``, for a graph that stands beside the one there was.
+    Dimensions that come from the data may be ``renamed``, for a graph that stands beside the one there was:
+    then its variables are others too.
 
     A name that no input's shape has is an InputError. What a model promises of its sizes goes where it is now
     plain to see.
@@ -45,7 +46,7 @@ def bind_dimensions(
         if not sizes:
             return module
         numbers = {dim(name): te.const(value, "int64") for name, value in sizes.items()}
-        binder = _Binder(numbers, renamed or {})
+        binder = _Binder(numbers, renamed)
         functions = {name: binder.function(one) for name, one in module.functions.items()}
         named = binder.expression(Tuple(tuple(module.values.values())))
         values = dict(zip(module.values, named.fields, strict=True))
@@ -59,10 +60,11 @@ class _Binder:
     """Rebuilds expressions with numbers in place of dimensions."""
 
     def __init__(
-        self, numbers: Mapping[te.SizeVar, te.Const], renamed: Mapping[te.SizeVar, te.SizeVar]
+        self, numbers: Mapping[te.SizeVar, te.Const], renamed: Mapping[te.SizeVar, te.SizeVar] | None
     ) -> None:
-        self.numbers: dict[te.SizeVar, te.Expr] = {**numbers, **renamed}
-        self.renamed = renamed
+        self.numbers: dict[te.SizeVar, te.Expr] = {**numbers, **(renamed or {})}
+        self.renamed = renamed or {}
+        self.copies = renamed is not None
         self.variables: dict[Var, Var] = {}
         self.functions: dict[Function, Function] = {}
 
@@ -77,7 +79,8 @@ class _Binder:
     def variable(self, var: Var) -> Var:
         if var not in self.variables:
             bound = self.type(var.type)
-            self.variables[var] = var if bound is var.type else dataclasses.replace(var, type=bound)
+            same = bound is var.type and not self.copies
+            self.variables[var] = var if same else dataclasses.replace(var, type=bound)
         return self.variables[var]
 
     def expression(self, root: Any) -> Any:
@@ -127,8 +130,8 @@ class _Binder:
         if isinstance(made, LetDims):
             return dataclasses.replace(made, dims=tuple(self.renamed.get(one, one) for one in made.dims))
         if isinstance(made, Loop):
-            states = tuple(self.variable(one) for one in made.states)
-            return dataclasses.replace(made, states=states, turns=self.value(made.turns))
+            index, *states = map(self.variable, (made.index, *made.states))
+            return dataclasses.replace(made, index=index, states=tuple(states), turns=self.value(made.turns))
         if not isinstance(made, Call):
             return made
         if isinstance(made.op, Function):

@@ -3,7 +3,6 @@
 import contextlib
 
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -225,34 +224,6 @@ def test_a_condition_from_outside_becomes_an_if() -> None:
 
     assert interpret(module, [np.array(True), x]).tolist() == [1, 0]
     assert interpret(module, [np.array(False), x]).tolist() == [-1, 2]
-
-
-def _exported_squeeze(condition: str) -> onnx.ModelProto:
-    """``exp(squeeze(x, -1))`` as PyTorch exports it: the axis goes if ``condition`` says it is of one."""
-    then = helper.make_graph([node("Squeeze", "x last", "z")], "then", [], [onnx.ValueInfoProto(name="z")])
-    other = helper.make_graph([node("Identity", "x", "z")], "else", [], [onnx.ValueInfoProto(name="z")])
-    nodes = [
-        node("Shape", "x", "s"),
-        node("Gather", "s where", "extent"),
-        node("Equal", "extent one", "single"),
-        node("If", condition, "w", "choose", then_branch=then, else_branch=other),
-        node("Exp", "w", "y"),
-    ]
-    inputs = [("x", FLOAT, ["n", "m"]), ("asked", TensorProto.BOOL, [])]
-    held = {"last": np.array([-1]), "where": np.array(1), "one": np.array(1)}
-    return model_of(nodes, inputs, [("y", FLOAT, None)], held)
-
-
-def test_sizes_that_choose_between_types_are_taken_to_choose_the_first_branch() -> None:
-    module, asked = from_onnx(_exported_squeeze("single")), np.array(True)
-
-    assert interpret(module, [np.zeros((3, 1), np.float32), asked]).tolist() == [1, 1, 1]
-    with pytest.raises(ExecutionError, match=r'(?s)extents 2 and 1 must be|second branch.*node "choose"'):
-        interpret(module, [np.zeros((3, 2), np.float32), asked])
-    with pytest.raises(
-        UnsupportedError, match=r'(?s)branches of different types, chosen by the data.*"choose"'
-    ):
-        from_onnx(_exported_squeeze("asked"))
 
 
 def test_every_error_of_a_scrambled_model_is_ours() -> None:

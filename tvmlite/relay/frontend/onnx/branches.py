@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from tvmlite.core.node import alike
+from tvmlite.core.node import alike, reachable
 from tvmlite.relay.frontend.onnx import demand
 from tvmlite.relay.frontend.onnx.broadcast import assume_shape
 from tvmlite.relay.frontend.onnx.control import body
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Expr, If
-from tvmlite.relay.types import TensorType, TupleType, same_dim
+from tvmlite.relay.ir import Expr, If, LetDims
+from tvmlite.relay.types import Dim, TensorType, TupleType, dims_of, same_dim
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 
@@ -32,6 +32,8 @@ class Fact:
     condition: Expr
     test: e.Expr | None
     holds: bool
+    tried: bool = False
+    """Whether the other way is compiled, or looked at, too."""
 
     @property
     def known(self) -> e.Expr | None:
@@ -49,8 +51,8 @@ class Undecided(Exception):
         super().__init__(node.label)
         self.node, self.condition, self.test = node, condition, test
 
-    def fact(self, holds: bool) -> Fact:
-        return Fact(self.condition, self.test, holds)
+    def fact(self, holds: bool, tried: bool = False) -> Fact:
+        return Fact(self.condition, self.test, holds, tried)
 
 
 @converter("If")
@@ -71,7 +73,7 @@ def if_(node: OnnxNode, condition: Expr) -> list[Expr]:
     types = [_fields(_block(node, side, lambda made: made)) for side in sides]
     if len(types[0]) != len(types[1]) or not all(map(_one_kind, *types)):
         raise Undecided(node, condition, _as_bool(test))
-    return joined(node, condition, sides)
+    return joined(node, condition, _as_bool(test), sides)
 
 
 def _decided(facts: Sequence[Fact], condition: Expr, test: Any) -> bool | None:
@@ -104,19 +106,42 @@ def _one_kind(a: TensorType, b: TensorType) -> bool:
     return a.dtype == b.dtype and a.ndim == b.ndim
 
 
-def joined(node: OnnxNode, condition: Expr, sides: Sequence[Side]) -> list[Expr]:
+def joined(node: OnnxNode, condition: Expr, test: e.Expr | None, sides: Sequence[Side]) -> list[Expr]:
     """What the first of two sides computes where ``condition`` holds, else the second, as a relay If.
 
-    Their results are of the same ranks and element types.
+    Their results are of the same ranks and element types. ``test`` is the condition, if it is one on sizes.
     """
     scalar = node.reshape(condition, ())
     branches = [_block(node, side, lambda made: made) for side in sides]
     types = [_fields(branch) for branch in branches]
-    differ = _differing(*types)
-    if differ:
-        branches = _of_one_type(node, scalar, sides, types[0], differ)
+    extents = {place: _either(_at(types, place), test, branches) for place in _differing(*types)}
+    if extents:
+        branches = _of_one_type(node, scalar, sides, types[0], extents)
     made = If(scalar, branches[0], branches[1], node.span)
     return [made] if len(types[0]) == 1 else [node.field(made, i) for i in range(len(types[0]))]
+
+
+def _at(types: Sequence[Sequence[TensorType]], place: Place) -> tuple[Dim, Dim]:
+    """What the two branches have at one place."""
+    index, axis = place
+    then, otherwise = (fields[index].shape[axis] for fields in types)
+    return then, otherwise
+
+
+def _either(extents: tuple[Dim, Dim], test: e.Expr | None, branches: Sequence[Expr]) -> Dim | None:
+    """The extent that is right for both of two branches chosen by a ``test``, if one of theirs is."""
+    inside = {
+        d for one in map(reachable, branches) for let in one if isinstance(let, LetDims) for d in let.dims
+    }
+    if test is None or inside.intersection(dims_of(extents)):
+        return None
+    then, otherwise = extents
+    for general, special, holds in ((otherwise, then, test), (then, otherwise, e.Not(test))):
+        analyzer = arith.Analyzer()
+        analyzer.assume(arith.simplify(holds))
+        if analyzer.equal(general, special):
+            return general
+    return None
 
 
 def _block(node: OnnxNode, side: Side, finish: Callable[[list[Expr]], list[Expr]]) -> Expr:
@@ -145,19 +170,25 @@ def _of_one_type(
     condition: Expr,
     sides: Sequence[Side],
     types: list[TensorType],
-    differ: list[Place],
+    extents: dict[Place, Dim | None],
 ) -> list[Expr]:
-    """The branches with new dimensions for extents that differ: a branch is first asked for those alone."""
+    """The branches with these ``extents`` where theirs differ; with new dimensions where none is given.
 
-    def extents(made: list[Expr]) -> list[Expr]:
-        values = tuple(node.shape(made[index])[axis] for index, axis in differ)
+    For those, a branch is first asked for its extents alone.
+    """
+    unknown = [place for place, extent in extents.items() if extent is None]
+
+    def asked(made: list[Expr]) -> list[Expr]:
+        values = tuple(node.shape(made[index])[axis] for index, axis in unknown)
         return [node.make("shape_value", values=values, dtype="int64")]
 
-    counts = [_block(node, side, extents) for side in sides]
-    asked = If(condition, counts[0], counts[1], node.span)
-    names = dict(zip(differ, demand.bind(node, asked, ["extent"] * len(differ)), strict=True))
+    right = {place: extent for place, extent in extents.items() if extent is not None}
+    if unknown:
+        counts = [_block(node, side, asked) for side in sides]
+        chosen = If(condition, counts[0], counts[1], node.span)
+        right |= zip(unknown, demand.bind(node, chosen, ["extent"] * len(unknown)), strict=True)
     shapes = [
-        tuple(names.get((index, axis), extent) for axis, extent in enumerate(type_.shape))
+        tuple(right.get((index, axis), extent) for axis, extent in enumerate(type_.shape))
         for index, type_ in enumerate(types)
     ]
 

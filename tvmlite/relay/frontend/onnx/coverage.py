@@ -62,9 +62,11 @@ class _Survey(Importer):
         graph = self.proto.graph
         self.nodes(graph.node, self.top, self.opsets, interface.ranks(graph.output))
 
-    def _node(self, proto: onnx.NodeProto, scope: Scope, opsets: Mapping[str, int], label: str) -> None:
+    def convert_node(
+        self, proto: onnx.NodeProto, scope: Scope, opsets: Mapping[str, int], label: str
+    ) -> None:
         if scope is not self.top:
-            return super()._node(proto, scope, opsets, label)
+            return super().convert_node(proto, scope, opsets, label)
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         name = f"{domain}.{proto.op_type}" if domain else proto.op_type
         status, reason = self._status(proto, domain, opsets.get(domain, 0)), ""
@@ -75,10 +77,10 @@ class _Survey(Importer):
             status, reason = "unchecked", f"needs {lacking[0]!r}"
         else:
             try:
-                super()._node(proto, scope, opsets, label)
+                super().convert_node(proto, scope, opsets, label)
             except branches.Undecided as branch:  # the nodes behind it are looked at with one branch
                 self.facts.append(branch.fact(True))
-                return self._node(proto, scope, opsets, label)
+                return self.convert_node(proto, scope, opsets, label)
             except UnsupportedError as error:
                 inside = error.span.note if error.span is not None else label
                 status, reason = "refused", error.message + (f" (in its {inside})" if inside != label else "")

@@ -358,13 +358,16 @@ class Importer:
         while done < len(rest):
             label, proto = rest[done]
             try:
-                self._node(proto, scope, opsets, label)
+                self.convert_node(proto, scope, opsets, label)
                 done += 1
             except branches.Undecided as branch:
                 rest = tail_duplication.resolve(self, branch, rest[done:], scope, opsets, wanted)
                 done = 0
 
-    def _node(self, proto: onnx.NodeProto, scope: Scope, opsets: Mapping[str, int], label: str) -> None:
+    def convert_node(
+        self, proto: onnx.NodeProto, scope: Scope, opsets: Mapping[str, int], label: str
+    ) -> None:
+        """Convert one node, whose inputs are named in ``scope``, and name its outputs there."""
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         node = OnnxNode(proto, opsets, self, scope, label)
         inputs = self._arguments(node, proto, scope)

@@ -33,6 +33,13 @@ Wanted: TypeAlias = Mapping[str, int | None]
 """The values that are needed in the end, each with its rank where the model declares it."""
 
 
+MOST_NESTED = 3
+"""So many such Ifs are tried inside each other; further in, the branch that most sizes choose is taken."""
+
+FIRST_TRIED = 4
+"""Nodes behind an If that are tried first; then twice as many, and so on."""
+
+
 @dataclass
 class Outcome:
     """What the nodes behind an If come to with one of its branches: types and known elements by name."""
@@ -68,40 +75,49 @@ def resolve(
 ) -> list[Labelled]:
     """Go on where the first of ``rest`` is ``branch``; what is still to be converted.
 
-    All that depends on the If is tried with either branch, and its results joined as soon as they agree.
+    What depends on the If is tried with either branch, ever more of it, until results agree and are joined.
     """
-    tail, others = _dependent(rest)
-    needed = {**dict.fromkeys(_read(tail)), **wanted}
-    importer.convert(others, scope, opsets, needed)
-    then, otherwise = (
-        _attempt(importer, branch, holds, tail, scope, opsets, wanted) for holds in (True, False)
-    )
-    for count in range(1, len(tail) + 1):
-        made = {name for _, proto in tail[:count] for name in proto.output if name}
-        live = sorted(made & {*wanted, *_read(tail[count:])})
-        if all(then.agrees(otherwise, name) for name in live):
-            _join(importer, branch, live, tail[:count], scope, opsets)
-            importer.known.update(
-                (scope.values[name], then.elements[name])
-                for name in live
-                if then.elements.get(name) is not None
-            )
-            return tail[count:]
-    _assume(importer, branch, (then, otherwise), wanted)
+    tail = _waiting(importer, rest, scope, opsets)
+    nested = sum(fact.tried for fact in importer.facts)
+    tried, outcomes = 0, (Outcome(), Outcome())
+    while tried < len(tail) and nested < MOST_NESTED:
+        first, tried = tried + 1, min(2 * tried + FIRST_TRIED, len(tail))
+        part, behind = tail[:tried], _read(tail[tried:])
+        needed = {**dict.fromkeys(behind), **wanted}
+        then, otherwise = outcomes = (
+            _attempt(importer, branch, True, part, scope, opsets, needed),
+            _attempt(importer, branch, False, part, scope, opsets, needed),
+        )
+        for count in range(first, tried + 1):
+            made = {name for _, proto in tail[:count] for name in proto.output if name}
+            live = sorted(made & {*wanted, *behind, *_read(part[count:])})
+            if all(then.agrees(otherwise, name) for name in live):
+                _join(importer, branch, live, tail[:count], scope, opsets)
+                known = {name: then.elements[name] for name in live if then.elements.get(name) is not None}
+                importer.known.update((scope.values[name], elements) for name, elements in known.items())
+                return tail[count:]
+    _assume(importer, branch, outcomes, wanted)
     return tail
 
 
-def _dependent(rest: Sequence[Labelled]) -> tuple[list[Labelled], list[Labelled]]:
-    """Those of ``rest`` that need the first, itself among them; and the others."""
-    made: set[str] = set()
+def _waiting(
+    importer: Importer, rest: Sequence[Labelled], scope: Scope, opsets: Mapping[str, int]
+) -> list[Labelled]:
+    """Convert those of ``rest`` that need neither the first nor another such If; the others."""
+    undecided: set[str] = set()
     tail: list[Labelled] = []
-    others: list[Labelled] = []
     for one in rest:
-        depends = not tail or not made.isdisjoint(names_read(one[1]))
-        (tail if depends else others).append(one)
-        if depends:
-            made.update(name for name in one[1].output if name)
-    return tail, others
+        label, proto = one
+        waits = not tail or not undecided.isdisjoint(names_read(proto))
+        if not waits:
+            try:
+                importer.convert_node(proto, scope, opsets, label)
+            except Undecided:
+                waits = True
+        if waits:
+            tail.append(one)
+            undecided.update(name for name in proto.output if name)
+    return tail
 
 
 def _read(nodes: Iterable[Labelled]) -> set[str]:
@@ -122,7 +138,7 @@ def _attempt(
     inner = scope.copy()
 
     def make() -> list[Expr]:
-        importer.facts.append(branch.fact(holds))
+        importer.facts.append(branch.fact(holds, tried=True))
         try:
             importer.convert(tail, inner, opsets, wanted)
         except TvmliteError as error:  # it may be that no size chooses this branch: see _assume
@@ -166,12 +182,12 @@ def _join(
 
     def side(holds: bool) -> list[Expr]:
         inner = scope.copy()
-        importer.facts.append(branch.fact(holds))
+        importer.facts.append(branch.fact(holds, tried=True))
         importer.convert(region, inner, opsets, dict.fromkeys(live))
         return [inner.values[name] for name in live]
 
     if live:
-        made = joined(branch.node, branch.condition, [lambda: side(True), lambda: side(False)])
+        made = joined(branch.node, branch.condition, branch.test, [lambda: side(True), lambda: side(False)])
         scope.values.update(zip(live, made, strict=True))
 
 
@@ -215,6 +231,8 @@ def _likely(branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted
 
 def _difference(left_out: Outcome, taken: Outcome, wanted: Wanted) -> str:
     """In what the outputs of two branches differ."""
-    name = next((name for name in wanted if not left_out.agrees(taken, name)), "")
-    types = left_out.types.get(name), taken.types.get(name)
-    return f"with which {name!r} would be {types[0]}, compiled is {types[1]}"
+    for name in wanted:
+        types = left_out.types.get(name), taken.types.get(name)
+        if None not in types and not left_out.agrees(taken, name):
+            return f"with which {name!r} would be {types[0]}, compiled is {types[1]}"
+    return "which is of other types than the one that is compiled"
