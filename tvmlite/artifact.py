@@ -76,6 +76,13 @@ class Origin:
     again: Callable[[Module], CompiledModule]
 
 
+def _metadata_of(attrs: dict[str, Any]) -> dict[str, Any]:
+    """What a library says of a module's outputs and inputs that are no plain arrays."""
+    lists = {key: value for key, value in attrs.items() if key in ("inputs", "outputs")}
+    made = {"sequences": lists} if lists else {}
+    return made | ({"squeezed": attrs["squeezed"]} if "squeezed" in attrs else {})
+
+
 class CompiledModule(Library):
     """A model, compiled: call it, profile it, read its kernels, export it.
 
@@ -115,7 +122,7 @@ class CompiledModule(Library):
             {
                 "input_names": [p.name for p in module.main.params],
                 "output_names": output_names(module, len(entry.outputs)),
-                **({"sequences": dict(module.attrs)} if module.attrs else {}),
+                **_metadata_of(dict(module.attrs)),
             },
         )
         made.module, made.target, made.report = module, target, report

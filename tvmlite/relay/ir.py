@@ -199,7 +199,8 @@ class Module(Shown):
     """Functions by name; ``main`` is the model. ``output_names`` name the outputs, where known.
 
     Where inputs or outputs are sequences, ``attrs`` has ``inputs`` and ``outputs``: rows of a name and how
-    many of the parameters or results are its elements, None for an array by itself.
+    many of the parameters or results are its elements, None for an array by itself. ``squeezed`` has rows of
+    an output's place and axes that a caller is to take away from it where all of them are of extent 1.
     ``values`` are what a model file has names for, as expressions of ``main``; no pass keeps them.
     """
 

@@ -32,7 +32,8 @@ class Library:
 
     Inputs go by position or by name, as in ``CompiledFunction``, which says what is accepted. ``metadata``
     is what the library's maker wrote into it; its ``sequences`` say which of the parameters make up lists of
-    arrays, which go in and out as such (the parameters of list ``x`` are ``x.0``, ``x.1``, ...). Its
+    arrays, which go in and out as such (the parameters of list ``x`` are ``x.0``, ``x.1``, ...); its
+    ``squeezed`` say which axes an output is without in a run where all of them are of extent 1. Its
     ``input_names`` and ``output_names`` are the model's own, which need not be C identifiers as those of the
     signature are.
     """
@@ -47,6 +48,7 @@ class Library:
         self.output_names = self._names("output_names", outputs)
         self._input_set = frozenset(self.input_names)
         lists = self.metadata.get("sequences")
+        self._squeezed = squeezed_axes(self.metadata.get("squeezed", ()), len(outputs))
         self._quick: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
         self._lists = None if lists is None else _sequences(lists, self.input_names, self.output_names)
 
@@ -60,11 +62,21 @@ class Library:
         return tuple(map(str, names))
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        result = self.function(*self._inputs(inputs, named))
+        result = self._in_rank(self.function(*self._inputs(inputs, named)))
         if self._lists is None:
             return result
         made = self._lists[1].gather(result)
         return made[0] if len(made) == 1 else tuple(made)
+
+    def _in_rank(self, result: Any) -> Any:
+        """What the function gave, without the axes that an output lacks where they are of extent 1."""
+        if not self._squeezed or result is None:
+            return result
+        made = list(result) if isinstance(result, tuple) else [result]
+        for place, axes in self._squeezed:
+            if all(made[place].shape[axis] == 1 for axis in axes):
+                made[place] = made[place].squeeze(axes)
+        return tuple(made) if isinstance(result, tuple) else made[0]
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs by name, for the inputs by name."""
@@ -78,10 +90,10 @@ class Library:
                 f"run: a {type(inputs).__name__} given, expected a dict of {wanted}",
                 hint="call the library to give inputs by position",
             )
-        result = self.function(*self._inputs((), inputs))
+        result = self._in_rank(self.function(*self._inputs((), inputs)))
         if self._lists is not None:
             return dict(zip(self._lists[1].names, self._lists[1].gather(result), strict=True))
-        if self._quick is None and self.function.short_way is not None:
+        if self._quick is None and not self._squeezed and self.function.short_way is not None:
             self._quick = self.function.short_way.by_name(self.input_names, self.output_names)
         return dict(zip(self.output_names, result if isinstance(result, tuple) else (result,), strict=True))
 
@@ -91,7 +103,8 @@ class Library:
         start = time.perf_counter_ns()
         result, times = self.function.profile(*given)
         whole = time.perf_counter_ns() - start
-        return Profile(tuple(zip(self.signature.kernels, times, strict=True)), whole, result)
+        kernels = tuple(zip(self.signature.kernels, times, strict=True))
+        return Profile(kernels, whole, self._in_rank(result))
 
     def time(
         self,
@@ -129,6 +142,17 @@ class Library:
     def __repr__(self) -> str:
         inputs, outputs = ", ".join(self.input_names), ", ".join(self.output_names)
         return f"Library({self.signature.name}: {inputs} -> {outputs})"
+
+
+def squeezed_axes(rows: Any, outputs: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """From metadata: outputs by their places, and the axes that each lacks where all are of extent 1."""
+    try:
+        made = tuple((int(place), tuple(int(axis) for axis in axes)) for place, axes in rows)
+    except (TypeError, ValueError) as error:
+        raise LibraryError(f"the metadata's squeezed axes are damaged: {error}") from error
+    if not all(0 <= place < outputs and all(axis >= 0 for axis in axes) for place, axes in made):
+        raise LibraryError(f"the metadata's squeezed axes are {rows!r}, of {outputs} outputs")
+    return made
 
 
 def _sequences(rows: Any, inputs: Sequence[str], outputs: Sequence[str]) -> tuple[Sequences, Sequences]:

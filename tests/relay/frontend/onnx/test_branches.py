@@ -1,5 +1,8 @@
 """An If whose branches differ in rank, as exporters write squeeze: right against onnxruntime, or an error."""
 
+import contextlib
+import shutil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,13 +12,14 @@ import pytest
 from onnx import TensorProto, helper
 
 import tvmlite
-from tvmlite import relay
+from tvmlite import relay, runtime
 from tvmlite.core.errors import ExecutionError, ModelError, UnsupportedError
 from tvmlite.relay.frontend.onnx import from_onnx
 from tvmlite.relay.interpret import interpret
 from tvmlite.relay.verify import verify
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+TARGETS = ["native", *(["c"] if shutil.which("cc") else [])]
 node = helper.make_node
 rng = np.random.default_rng(0)
 onnxruntime.set_default_logger_severity(4)
@@ -186,17 +190,78 @@ def test_sizes_that_are_pinned_after_the_import_decide_the_branch_too(n: int) ->
         np.testing.assert_array_equal(lib(x), x.ravel())
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("declared", [None, 1, 2])
+@pytest.mark.parametrize(
+    "behind", [["Exp"], ["Softmax"], ["CumSum"], []], ids=["Exp", "Softmax", "CumSum", "none"]
+)
+def test_an_output_has_the_rank_that_its_size_gives_it(
+    behind: list[str], declared: int | None, target: str, tmp_path: Path
+) -> None:
+    last = "w" if behind else "y"
+    nodes = [*squeeze("x", last), *(node(op, [last, *["zero"] * (op == "CumSum")], ["y"]) for op in behind)]
+    proto = model(nodes, outputs=[("y", declared)])
+    module = from_onnx(proto)
+    lib = tvmlite.compile(module, target=target)
+    libs: list[Any] = [lib]
+    if target == "native":
+        lib.export(tmp_path / "model.so")
+        libs.append(runtime.load(tmp_path / "model.so"))
+
+    assert str(relay.parse(module.astext())) == str(module)
+    for n in (1, 3, 2):
+        feed = {"x": floats(n, 4)}
+        (wanted,) = witness(proto, feed)
+        for one in libs:
+            for got in (one(feed["x"]), one.run(feed)["y"], one.profile(feed["x"]).result):
+                assert got.shape == wanted.shape
+                np.testing.assert_allclose(got, wanted, rtol=1e-5)
+
+
+def test_squeeze_without_axes_takes_away_what_is_one_in_the_run() -> None:
+    proto = model([node("Squeeze", ["x"], ["w"]), node("Exp", ["w"], ["y"])], ("n", 1, 4))
+    lib = tvmlite.compile(from_onnx(proto))
+
+    for n in (1, 3):
+        x = floats(n, 1, 4)
+        got, wanted = lib(x), witness(proto, {"x": x})[0]
+        assert got.shape == wanted.shape
+        np.testing.assert_allclose(got, wanted, rtol=1e-6)
+    assert from_onnx(proto, {"n": 1}).attrs == ()
+
+
+def test_squeeze_without_axes_of_two_open_axes_is_never_of_a_wrong_rank() -> None:
+    proto = model([node("Squeeze", ["x"], ["y"])], ("n", "m"))
+    lib = tvmlite.compile(from_onnx(proto))
+    ranks = {}
+
+    for shape in ((1, 1), (1, 3), (3, 1), (2, 3)):
+        with contextlib.suppress(ExecutionError):
+            ranks[shape] = lib(floats(*shape)).ndim
+
+    assert ranks[2, 3] == 2
+    assert all(rank == sum(extent > 1 for extent in shape) for shape, rank in ranks.items())
+
+
+def unlike(outputs: Any = (("y", None),)) -> onnx.ModelProto:
+    """A branch by size whose outputs are not of the same elements."""
+    then = graph([node("ReduceSum", ["x", "last"], ["t"], keepdims=0)], ["t"])
+    otherwise = graph([node("Identity", ["x"], ["e"])], ["e"])
+    nodes = squeeze("x", "_")[:-1]
+    nodes += [node("If", ["__single"], ["y"], "choose", then_branch=then, else_branch=otherwise)]
+    return model(nodes, outputs=outputs)
+
+
 def test_an_output_of_two_ranks_is_of_the_one_that_most_sizes_have_and_else_stops_the_run() -> None:
-    proto = model([*squeeze("x", "w"), node("Exp", ["w"], ["y"])])
-    module, x = from_onnx(proto), floats(3, 4)
+    module, x = from_onnx(unlike()), floats(3, 4)
     lib = tvmlite.compile(module)
 
-    np.testing.assert_allclose(lib(x), np.exp(x), rtol=1e-6)
-    np.testing.assert_allclose(lib(x[:2]), np.exp(x[:2]), rtol=1e-6)
+    np.testing.assert_array_equal(lib(x), x)
+    np.testing.assert_array_equal(lib(x[:2]), x[:2])
     message = (
         r"""node "choose" \(If\).*the sizes choose its then_branch, as n == 1, with which 'y' would be """
     )
-    message += r"""Tensor\[\(4,\), float32\], compiled is Tensor\[\(n, 4\), float32\]"""
+    message += r"""Tensor\[\(n,\), float32\], compiled is Tensor\[\(n, 4\), float32\]"""
     for run in (lib, lambda given: interpret(module, [given])):
         with pytest.raises(ExecutionError, match="its then_branch, as n == 1, with which 'y' would be"):
             run(x[:1])
@@ -205,10 +270,9 @@ def test_an_output_of_two_ranks_is_of_the_one_that_most_sizes_have_and_else_stop
 
 
 def test_an_output_of_two_ranks_has_the_one_that_the_model_declares() -> None:
-    proto = model([*squeeze("x", "w"), node("Exp", ["w"], ["y"])], outputs=[("y", 1)])
-    lib, x = tvmlite.compile(from_onnx(proto)), floats(3, 4)
+    lib, x = tvmlite.compile(from_onnx(unlike([("y", 1)]))), floats(3, 4)
 
-    assert lib(x[:1]).shape == (4,)
+    assert lib(x[:1]).shape == (1,)
     with pytest.raises(ExecutionError, match=r"choose its else_branch, as n != 1, with which 'y' would be"):
         lib(x)
 

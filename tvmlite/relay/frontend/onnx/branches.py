@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tvmlite.core.node import alike, reachable
-from tvmlite.relay.frontend.onnx import demand
+from tvmlite.relay.frontend.onnx import demand, shapes
 from tvmlite.relay.frontend.onnx.broadcast import assume_shape
 from tvmlite.relay.frontend.onnx.control import body
 from tvmlite.relay.frontend.onnx.node import OnnxNode
@@ -93,6 +93,15 @@ def _decided(facts: Sequence[Fact], condition: Expr, test: Any) -> bool | None:
     if analyzer.prove(test):
         return True
     return False if analyzer.prove(arith.simplify(e.Not(test))) else None
+
+
+def decide(node: OnnxNode, test: e.Expr) -> bool:
+    """Whether ``test`` holds of dimensions; Undecided where it is open, as of an If."""
+    chosen = _decided(node.importer.facts, node.const(True, "bool"), test)
+    if chosen is None:
+        condition = shapes.materialise(node, shapes.objects([test]), "bool")
+        raise Undecided(node, condition, test)
+    return chosen
 
 
 def _as_bool(test: Any) -> e.Expr | None:

@@ -122,6 +122,8 @@ class Importer:
         self.pinned = pinned or {}
         self.met: list[int | str] = []
         self.facts: list[branches.Fact] = []
+        self.wanted: tail_duplication.Wanted = {}
+        self.squeezed: dict[str, tuple[int, ...]] = {}
         self.depth = 0
         self.uncomputed: dict[str, str] = {}
         self.bound: set[te.SizeVar] = set()
@@ -142,7 +144,8 @@ class Importer:
         self._taken = {
             d.name for _, value in inputs for p in interface.flat(value) for d in dims_of(infer.type_of(p))
         }
-        self.nodes(graph.node, scope, self.opsets, interface.ranks(graph.output))
+        self.wanted = interface.ranks(graph.output)
+        self.nodes(graph.node, scope, self.opsets, self.wanted)
         outputs = [(output.name, self._output(output, scope)) for output in graph.output]
         names = [name for name, _ in outputs]
         if twice := [name for name in names if names.count(name) > 1]:
@@ -152,7 +155,7 @@ class Importer:
         body = self._with_dims(results[0] if len(results) == 1 else Tuple(results))
         main = Function(params, body)
         flat_names = tuple(one for name, value in outputs for one in interface.flat_names(name, value))
-        attrs = interface.lists_of(inputs, outputs)
+        attrs = interface.attributes(inputs, outputs, flat_names, self.squeezed)
         return Module({"main": main}, flat_names, attrs, self._named(graph, scope))
 
     def _named(self, graph: onnx.GraphProto, scope: Scope) -> dict[str, Expr]:

@@ -6,7 +6,7 @@ an optional is there: by its shape, or by ``shape={"x": None}``, which leaves it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import onnx
@@ -74,11 +74,22 @@ def flat_names(name: str, value: Expr) -> tuple[str, ...]:
     return tuple(f"{name}.{i}" for i in range(len(value.fields))) if isinstance(value, Tuple) else (name,)
 
 
-def lists_of(inputs: Sequence[tuple[str, Expr]], outputs: Sequence[tuple[str, Expr]]) -> Attrs:
-    """The module's attributes that tell which arrays are lists; none where all stand alone."""
-    if not any(isinstance(value, Tuple) for _, value in (*inputs, *outputs)):
-        return ()
-    return canonical({"inputs": [*map(_row, inputs)], "outputs": [*map(_row, outputs)]})
+def attributes(
+    inputs: Sequence[tuple[str, Expr]],
+    outputs: Sequence[tuple[str, Expr]],
+    names: Sequence[str],
+    squeezed: Mapping[str, tuple[int, ...]],
+) -> Attrs:
+    """The module's attributes: which arrays are lists, if any, and which axes outputs lose where they are 1.
+
+    ``names`` are those of all arrays that are outputs.
+    """
+    made: dict[str, Any] = {}
+    if any(isinstance(value, Tuple) for _, value in (*inputs, *outputs)):
+        made |= {"inputs": [*map(_row, inputs)], "outputs": [*map(_row, outputs)]}
+    if squeezed:
+        made["squeezed"] = [(names.index(name), axes) for name, axes in squeezed.items()]
+    return canonical(made)
 
 
 def _row(named: tuple[str, Expr]) -> tuple[str, int | None]:

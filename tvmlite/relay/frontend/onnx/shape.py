@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlite.relay.frontend.onnx import axes as along
-from tvmlite.relay.frontend.onnx import demand, dims
+from tvmlite.relay.frontend.onnx import branches, demand, dims
 from tvmlite.relay.frontend.onnx.broadcast import assume_shape
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
@@ -108,7 +108,7 @@ def squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
         return along.reshaped(node, data, demand.settled(node, left, "extent"))
     given = node.attr("axes") if axes is None else node.static_ints(axes, "axes")
     if given is None:
-        over = [i for i, d in enumerate(shape) if dims.equal(d, 1)]
+        over = [i for i, d in enumerate(shape) if branches.decide(node, e.Equal(*e.match(e.convert(d), 1)))]
     else:
         over = node.axes(given, len(shape))
     for axis in over:

@@ -2,7 +2,9 @@
 
 PyTorch exports ``squeeze`` of an open axis so: ``If(extent == 1, Squeeze, Identity)``. The nodes behind it
 are duplicated into both branches up to where their results have the same ranks again, and the relay If ends
-there. Where that never is, one branch is compiled, and a run whose sizes choose the other stops.
+there. Outputs of the model that lack axes where these are of extent 1 have them in compiled code, and the
+runtime takes them away (``squeezed``). Else one branch is compiled, and a run whose sizes choose the other
+stops.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ import onnx
 from tvmlite.core.errors import TvmliteError
 from tvmlite.relay.frontend.onnx import demand, dims
 from tvmlite.relay.frontend.onnx.branches import Undecided, joined
-from tvmlite.relay.frontend.onnx.node import KNOWN_LIMIT
+from tvmlite.relay.frontend.onnx.node import KNOWN_LIMIT, OnnxNode
 from tvmlite.relay.frontend.onnx.node_order import names_read
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Constant, Expr
-from tvmlite.relay.types import TensorType, Type
+from tvmlite.relay.types import Dim, TensorType, Type, dims_of
+from tvmlite.te import arith
 from tvmlite.te import expr as e
 
 if TYPE_CHECKING:
@@ -96,8 +99,61 @@ def resolve(
                 known = {name: then.elements[name] for name in live if then.elements.get(name) is not None}
                 importer.known.update((scope.values[name], elements) for name, elements in known.items())
                 return tail[count:]
-    _assume(importer, branch, outcomes, wanted)
-    return tail
+    squeezed = _squeezed(branch, outcomes, wanted) if wanted is importer.wanted else None
+    if squeezed is None:
+        _assume(importer, branch, outcomes, wanted)
+        return tail
+    special, axes = squeezed
+    live = [name for _, proto in tail for name in proto.output if name in wanted]
+    _join(importer, branch, live, tail, scope, opsets, (special, axes))
+    for name, one in axes.items():
+        importer.squeezed.setdefault(name, one)
+    return []
+
+
+def _squeezed(
+    branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted
+) -> tuple[bool, dict[str, tuple[int, ...]]] | None:
+    """Which branch lacks axes that the other's outputs have, and which by output; None if that is not all.
+
+    It does where the axes have an extent of 1, and only there: a caller who sees that may take them away.
+    """
+    if branch.test is None or any(one.error is not None for one in outcomes):
+        return None
+    names = [name for name in wanted if not outcomes[0].agrees(outcomes[1], name)]
+    for special in (True, False):
+        analyzer = arith.Analyzer()
+        known = branch.fact(special).known
+        assert known is not None
+        analyzer.assume(known)
+        axes: dict[str, tuple[int, ...]] = {}
+        for name in names:
+            types = [one.types.get(name) for one in outcomes]
+            found = _missing_axes(types[not special], types[special], analyzer, known)
+            if found:
+                axes[name] = found
+        if len(axes) == len(names):
+            return special, axes
+    return None
+
+
+def _missing_axes(
+    special: Type | None, general: Type | None, analyzer: arith.Analyzer, known: e.Expr
+) -> tuple[int, ...] | None:
+    """The axes that ``general`` has more, which are 1 if ``known`` holds, and all of them only if it does."""
+    if not isinstance(special, TensorType) or not isinstance(general, TensorType):
+        return None
+    mentioned = dims_of(known)
+    axes = tuple(axis for axis, extent in enumerate(general.shape) if extent in mentioned)
+    left = [extent for axis, extent in enumerate(general.shape) if axis not in axes]
+    extents = [general.shape[axis] for axis in axes]
+    same = len(left) == special.ndim and all(map(analyzer.equal, left, special.shape))
+    if not axes or not same or special.dtype != general.dtype:
+        return None
+    ones = arith.Analyzer()
+    for extent in extents:
+        ones.assume(e.Equal(*e.match(e.convert(extent), 1)))
+    return axes if ones.prove(known) and all(analyzer.equal(one, 1) for one in extents) else None
 
 
 def _waiting(
@@ -177,18 +233,31 @@ def _join(
     region: Sequence[Labelled],
     scope: Scope,
     opsets: Mapping[str, int],
+    expanded: tuple[bool, Mapping[str, tuple[int, ...]]] = (True, {}),
 ) -> None:
-    """Name in ``scope`` the values ``live`` of ``region``, computed in a relay If."""
+    """Name in ``scope`` the values ``live`` of ``region``, computed in a relay If.
+
+    ``expanded`` says which branch's values get axes of 1 that the other's have, and which.
+    """
 
     def side(holds: bool) -> list[Expr]:
         inner = scope.copy()
         importer.facts.append(branch.fact(holds, tried=True))
         importer.convert(region, inner, opsets, dict.fromkeys(live))
-        return [inner.values[name] for name in live]
+        added = expanded[1] if holds == expanded[0] else {}
+        return [_with_axes(branch.node, inner.values[name], added.get(name, ())) for name in live]
 
     if live:
         made = joined(branch.node, branch.condition, branch.test, [lambda: side(True), lambda: side(False)])
         scope.values.update(zip(live, made, strict=True))
+
+
+def _with_axes(node: OnnxNode, value: Expr, axes: Sequence[int]) -> Expr:
+    """``value`` with axes of extent 1 more, which then stand at ``axes``."""
+    shape: list[Dim] = list(node.shape(value))
+    for axis in axes:
+        shape.insert(axis, 1)
+    return node.reshape(value, shape)
 
 
 def _assume(importer: Importer, branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> None:
