@@ -25,7 +25,7 @@ def test_all_missing_operators_are_told_with_their_nodes_and_what_to_do() -> Non
     nodes = [
         helper.make_node("Whirl", ["x"], ["a"], "first", domain="my.ops"),
         helper.make_node("Whirl", ["a"], ["b"], domain="my.ops"),
-        helper.make_node("Scaler", ["b"], ["c"], "scale", domain="ai.onnx.ml"),
+        helper.make_node("SVMRegressor", ["b"], ["c"], "scale", domain="ai.onnx.ml"),
         helper.make_node("Adam", ["c"] * 5, ["d", "e"], "step", domain="ai.onnx.preview.training"),
         helper.make_node("RandomNormalLike", ["d"], ["f"], "noise"),
         helper.make_node("StringConcat", ["s", "s"], ["t"], "join"),
@@ -46,8 +46,8 @@ def test_all_missing_operators_are_told_with_their_nodes_and_what_to_do() -> Non
         "    strings are out: prepare the text before the model, as numbers\n"
         "  StringConcat: 1 node ('join')\n"
         "    strings are out: prepare the text before the model, as numbers\n"
-        "  ai.onnx.ml.Scaler: 1 node ('scale')\n"
-        "    ai.onnx.ml is out: it is no tensor arithmetic; run that part with onnxruntime\n"
+        "  ai.onnx.ml.SVMRegressor: 1 node ('scale')\n"
+        "    of ai.onnx.ml, what is no tensor arithmetic is out: run that part with onnxruntime\n"
         "  ai.onnx.preview.training.Adam: 1 node ('step')\n"
         "    training is out: export the model for inference\n"
         "  my.ops.Whirl: 2 nodes ('first', 'b')\n"

@@ -16,6 +16,7 @@ from tvmlite.relay.frontend.onnx import (  # noqa: F401
     matmul,
     microsoft,
     microsoft_quant,
+    ml,
     moves,
     ngrams,
     nn,
@@ -28,5 +29,6 @@ from tvmlite.relay.frontend.onnx import (  # noqa: F401
     sequence,
     shape,
     signal,
+    trees,
     vision,
 )

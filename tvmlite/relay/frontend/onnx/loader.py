@@ -186,18 +186,16 @@ def _check_texts(proto: onnx.ModelProto, name: str) -> None:
 def opset_versions(imports: Iterable[onnx.OperatorSetIdProto], name: str) -> dict[str, int]:
     """Opset version by domain ("" for ONNX's own); checks that ours is one the onnx package knows.
 
-    A domain has one version. Both names of ONNX's own domain may be given, as some exporters do.
+    A domain has one version, which may be told more than once, as some exporters do.
     """
     versions: dict[str, int] = {}
-    given: set[str] = set()
     for one in imports:
         domain, shown = _domain(one.domain), repr(_domain(one.domain) or "ai.onnx")
-        if one.domain in given or versions.get(domain, one.version) != one.version:
+        if versions.get(domain, one.version) != one.version:
             both = f"{versions[domain]} and {one.version}"
             raise ModelError(f"{name}: the operator set {shown} is imported twice, as versions {both}")
         if one.version < 1 and domain:
             raise ModelError(f"{name}: the operator set {shown} is imported as version {one.version}")
-        given.add(one.domain)
         versions[domain] = one.version
     newest = onnx.defs.onnx_opset_version()
     if "" not in versions:

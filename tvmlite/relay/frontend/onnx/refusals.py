@@ -19,7 +19,7 @@ _LISTED = 5
 def advice(domain: str, op_type: str) -> str:
     """Why the operator is not supported, and what to do about it."""
     if domain == "ai.onnx.ml":
-        return "ai.onnx.ml is out: it is no tensor arithmetic; run that part with onnxruntime"
+        return "of ai.onnx.ml, what is no tensor arithmetic is out: run that part with onnxruntime"
     if domain.startswith("ai.onnx.preview.training"):
         return "training is out: export the model for inference"
     if domain == "" and ("String" in op_type or op_type.startswith("Regex")):

@@ -1,0 +1,186 @@
+"""ONNX's classical models: scalers, linear models and trees, against onnxruntime; what is out is refused."""
+
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+
+import tvmlite
+from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.relay.frontend.onnx import from_onnx
+from tvmlite.relay.interpret import interpret
+
+FLOAT, DOUBLE, INT64 = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64
+rng = np.random.default_rng(0)
+onnxruntime.set_default_logger_severity(4)
+
+
+def model(
+    op: str, kind: int = FLOAT, outputs: Any = (("y", FLOAT),), version: int = 3, **attrs: Any
+) -> onnx.ModelProto:
+    node = helper.make_node(op, ["x"], [name for name, _ in outputs], "it", domain="ai.onnx.ml", **attrs)
+    rows = helper.make_tensor_value_info("x", kind, ["n", 4])
+    graph = helper.make_graph(
+        [node], "g", [rows], [helper.make_tensor_value_info(name, one, None) for name, one in outputs]
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", version)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def check(proto: onnx.ModelProto, x: np.ndarray, compiled: bool = True) -> None:
+    wanted: Any = onnxruntime.InferenceSession(proto.SerializeToString()).run(None, {"x": x})
+    module = from_onnx(proto)
+    meant: Any = interpret(module, [x])
+    results = [meant if isinstance(meant, tuple) else (meant,)]
+    if compiled:
+        results.append(tuple(tvmlite.compile(module).run({"x": x}).values()))
+    for one in results:
+        for got, want in zip(one, wanted, strict=True):
+            assert (got.shape, got.dtype) == (want.shape, want.dtype)
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+def numbers(kind: Any = np.float32) -> np.ndarray:
+    return (rng.standard_normal((9, 4)) * 2).astype(kind)
+
+
+@pytest.mark.parametrize(
+    ("op", "attrs"),
+    [
+        ("Scaler", {"offset": [1.0, 2.0, 3.0, 4.0], "scale": [0.5, 2.0, -1.0, 0.25]}),
+        ("Scaler", {"offset": [1.0], "scale": [0.5]}),
+        ("Normalizer", {"norm": "L1"}),
+        ("Normalizer", {"norm": "L2"}),
+        ("LinearRegressor", {"coefficients": [0.5] * 3 + [2.0] * 5, "targets": 2, "intercepts": [1.0, -1.0]}),
+        ("Binarizer", {"threshold": 0.5}),
+    ],
+)
+def test_what_rows_become_is_what_onnxruntime_makes_of_them(op: str, attrs: dict[str, Any]) -> None:
+    check(model(op, version=1, **attrs), numbers())
+
+
+def tree(nodes: list[tuple[Any, ...]], tree_id: int = 0) -> dict[str, list[Any]]:
+    """Rows of (mode, feature, value, true, false), numbered in order, as attributes."""
+    names = ("modes", "featureids", "values", "truenodeids", "falsenodeids")
+    made = {f"nodes_{name}": [row[k] for row in nodes] for k, name in enumerate(names)}
+    return made | {"nodes_treeids": [tree_id] * len(nodes), "nodes_nodeids": list(range(len(nodes)))}
+
+
+def joined(*trees: dict[str, list[Any]]) -> dict[str, Any]:
+    return {name: [one for part in trees for one in part[name]] for name in trees[0]}
+
+
+FIRST = tree(
+    [
+        ("BRANCH_LEQ", 0, 0.25, 1, 2),
+        ("BRANCH_GT", 3, -0.5, 3, 4),
+        ("LEAF", 0, 0.0, 0, 0),
+        ("LEAF", 0, 0.0, 0, 0),
+        ("LEAF", 0, 0.0, 0, 0),
+    ]
+)
+SECOND = tree([("BRANCH_LT", 1, 0.0, 2, 1), ("LEAF", 0, 0.0, 0, 0), ("LEAF", 0, 0.0, 0, 0)], 1)
+LEAVES = {"treeids": [0, 0, 0, 1, 1], "nodeids": [2, 3, 4, 1, 2]}
+
+
+def weights(kind: str, ids: list[int], values: list[float]) -> dict[str, Any]:
+    made = {f"{kind}_{name}": list(one) for name, one in LEAVES.items()}
+    return made | {f"{kind}_ids": ids, f"{kind}_weights": values}
+
+
+@pytest.mark.parametrize("aggregate", ["SUM", "AVERAGE", "MIN", "MAX"])
+def test_trees_of_numbers_are_what_onnxruntime_makes_of_them(aggregate: str) -> None:
+    attrs = joined(FIRST, SECOND) | weights("target", [0] * 5, [1.0, -2.0, 0.5, 3.0, 0.25])
+
+    check(model("TreeEnsembleRegressor", aggregate_function=aggregate, n_targets=1, **attrs), numbers())
+
+
+def test_trees_of_two_targets_start_from_their_base_values() -> None:
+    attrs = joined(FIRST, SECOND) | weights("target", [0, 0, 0, 1, 1], [1.0, -2.0, 0.5, 3.0, 0.25])
+
+    check(model("TreeEnsembleRegressor", n_targets=2, base_values=[0.5, -1.0], **attrs), numbers())
+
+
+def test_a_missing_number_goes_where_the_node_says() -> None:
+    tracks = {"nodes_missing_value_tracks_true": [1, 0, 0, 0, 0, 0, 0, 0]}
+    attrs = joined(FIRST, SECOND) | weights("target", [0] * 5, [1.0, -2.0, 0.5, 3.0, 0.25]) | tracks
+    x = numbers()
+    x[::2, 0] = x[::3, 1] = np.nan
+
+    check(model("TreeEnsembleRegressor", n_targets=1, **attrs), x)
+
+
+@pytest.mark.parametrize("how", ["NONE", "LOGISTIC", "SOFTMAX"])
+def test_trees_of_three_classes_give_a_label_and_scores(how: str) -> None:
+    attrs = joined(FIRST, SECOND) | weights("class", [0, 1, 2, 1, 2], [0.5, 0.25, 0.75, 0.125, 0.5])
+    outputs = (("label", INT64), ("scores", FLOAT))
+
+    check(
+        model(
+            "TreeEnsembleClassifier",
+            FLOAT,
+            outputs,
+            classlabels_int64s=[7, 3, 5],
+            post_transform=how,
+            **attrs,
+        ),
+        numbers(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "how"),
+    [
+        ([0.5, 0.25, 0.75, 0.125, 0.5], "NONE"),
+        ([0.5, -2, 0.7, 0.1, -0.5], "NONE"),
+        ([0.5, -2, 0.7, 0.1, -0.5], "LOGISTIC"),
+    ],
+)
+@pytest.mark.parametrize("only", [0, 1])
+def test_of_two_classes_one_may_be_what_is_left(values: list[float], how: str, only: int) -> None:
+    attrs = joined(FIRST, SECOND) | weights("class", [only] * 5, values)
+    outputs = (("label", INT64), ("scores", FLOAT))
+
+    check(
+        model(
+            "TreeEnsembleClassifier", FLOAT, outputs, classlabels_int64s=[0, 1], post_transform=how, **attrs
+        ),
+        numbers(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"nodes_truenodeids": [9, 3, 0, 0, 0]}, "a node leads to a node that is not there"),
+        ({"nodes_modes": ["BRANCH_SO", *FIRST["nodes_modes"][1:]]}, "a node's mode is 'BRANCH_SO'"),
+        ({"nodes_featureids": [4, 3, 0, 0, 0]}, "a node asks for feature 4 of 4"),
+        ({"nodes_values": [0.5]}, "attributes are not one each of 5 nodes"),
+        ({"target_nodeids": [2, 3, 9]}, "a weight is for node 9 of tree 0 and target 0"),
+        ({"nodes_truenodeids": [1, 1, 0, 0, 0]}, "its nodes are in a cycle"),
+        ({"post_transform": "PROBIT"}, "post_transform 'PROBIT'; supported are"),
+    ],
+)
+def test_trees_that_cannot_be_are_refused(change: dict[str, Any], message: str) -> None:
+    leaves = {"target_treeids": [0] * 3, "target_nodeids": [2, 3, 4], "target_ids": [0] * 3}
+    attrs = {**FIRST, **leaves, "target_weights": [1.0, 2.0, 3.0], "n_targets": 1, **change}
+
+    with pytest.raises((ModelError, UnsupportedError), match=message):
+        from_onnx(model("TreeEnsembleRegressor", **attrs))
+
+
+def test_classes_of_text_are_refused() -> None:
+    attrs = joined(FIRST, SECOND) | weights("class", [0, 1, 0, 1, 0], [0.5] * 5)
+
+    with pytest.raises(UnsupportedError, match="classes whose labels are text"):
+        from_onnx(
+            model(
+                "TreeEnsembleClassifier",
+                outputs=(("l", INT64), ("s", FLOAT)),
+                classlabels_strings=["a", "b"],
+                **attrs,
+            )
+        )
