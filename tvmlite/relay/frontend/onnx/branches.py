@@ -70,9 +70,6 @@ def if_(node: OnnxNode, condition: Expr) -> list[Expr]:
     if chosen is not None:
         return body(node, graphs[0 if chosen else 1], [])
     sides = [lambda graph=graph: body(node, graph, []) for graph in graphs]
-    types = [_fields(_block(node, side, lambda made: made)) for side in sides]
-    if len(types[0]) != len(types[1]) or not all(map(_one_kind, *types)):
-        raise Undecided(node, condition, _as_bool(test))
     return joined(node, condition, _as_bool(test), sides)
 
 
@@ -118,11 +115,13 @@ def _one_kind(a: TensorType, b: TensorType) -> bool:
 def joined(node: OnnxNode, condition: Expr, test: e.Expr | None, sides: Sequence[Side]) -> list[Expr]:
     """What the first of two sides computes where ``condition`` holds, else the second, as a relay If.
 
-    Their results are of the same ranks and element types. ``test`` is the condition, if it is one on sizes.
+    ``test`` is the condition, if it is one on sizes. Undecided if their ranks or element types differ.
     """
     scalar = node.reshape(condition, ())
     branches = [_block(node, side, lambda made: made) for side in sides]
     types = [_fields(branch) for branch in branches]
+    if len(types[0]) != len(types[1]) or not all(map(_one_kind, *types)):
+        raise Undecided(node, condition, test)
     extents = {place: _either(_at(types, place), test, branches) for place in _differing(*types)}
     if extents:
         branches = _of_one_type(node, scalar, sides, types[0], extents)

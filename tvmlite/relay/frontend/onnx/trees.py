@@ -191,7 +191,7 @@ def _of_two(
 ) -> list[Expr]:
     """Of two classes where leaves have weights for one alone, ``told``, by whose score the label is chosen.
 
-    As onnxruntime has it: weights that are all positive are taken for probabilities, and what is told of class
+    As onnxruntime has it: positive weights alone are taken for probabilities, and what is told of class
     0 is the second's score, of which the first's is the rest, or the negative.
     """
     positive = bool((trees.weights >= 0).all())
