@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -254,6 +255,29 @@ def test_padding_takes_no_branch_where_a_masked_load_is_one_instruction() -> Non
     assert "br i1" not in text(n, wide)
     assert "br i1" in text(n, narrow)
     assert "br i1" in text(ir.Load(where, (n,)), wide)  # there may be nothing to read outside
+
+
+@pytest.mark.parametrize("lanewise", [False, True], ids=["one condition", "a part of a condition"])
+def test_a_load_of_no_lanes_takes_an_address_inside_the_array(run: Any, lanewise: bool) -> None:
+    """Elsewhere there may be no page, which processors take hundreds of cycles to find out."""
+    n = te.Var("n", "int64")
+    a, b = array("a", "float32", LANES), array("b", "float32", LANES)
+    inside: te.Expr = te.Equal(n, index(0))
+    if lanewise:
+        inside = te.And(te.Broadcast(inside, LANES), te.Less(ramp(0), te.Broadcast(index(10), LANES)))
+    far = ir.Load(a, (ramp(n * (1 << 40)),))
+    padded = te.Call("if_then_else", (inside, far, te.const(0.0, "float32", LANES)), "float32")
+    function = ir.Function("pad", (a, b), (b,), (n,), ir.Store(b, (ramp(0),), padded))
+    text = llvm.generate(function, Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4"))
+
+    (load,) = re.findall(r"call <16 x float> @llvm.masked.load\S*\(ptr (%\w+)", text)
+    (chosen,) = re.findall(rf"{load} = select i1 (%\w+), ptr %\w+, ptr (%\w+)", text)
+    assert chosen[1] == re.findall(r"@pad\(ptr[^%]*(%\w+)", text)[0]
+    for outside in (0, 1):
+        out, x = np.full(LANES, 3, "float32"), numbers(LANES)
+        assert run(function, x, out, outside) == 0
+        kept = 0 if outside else 10 if lanewise else LANES
+        np.testing.assert_array_equal(out, np.where(np.arange(LANES) < kept, x, 0))
 
 
 def test_a_value_read_before_a_store_is_read_again_after_it(run: Any) -> None:

@@ -370,13 +370,13 @@ class VectorWriter:
         )
 
     def _padded(self, node: e.Call, holds: str) -> _Text:
-        """In two versions, in a macro: without a branch where there are masks. There the address need not be
-        that of an element, so it is computed as a number."""
+        """In two versions, in a macro: without a branch where there are masks. There the address is the
+        array's own where nothing is to be read: to load no lanes is slow where there is no page."""
         load, type_ = node.args[1], self.type_of(node.dtype)
         assert isinstance(load, ir.Load)
         assert isinstance(load.indices[0], e.Ramp)
         name, asked = f"TL_PADDED_x{node.lanes}", c_x86.condition(c_x86.mask_needs(node.lanes))
-        place = "(const void *)((uintptr_t)(array) + (uintptr_t)(index) * sizeof(float))"
+        place = "(const void *)((array) + ((holds) ? (index) : 0))"
         masked = c_x86.padding(node.lanes, type_, "holds", place)
         branch = f"((holds) ? *(const {type_} *)(const void *)&(array)[index] : ({type_}){{0}})"
         define = f"#define {name}(holds, array, index)"

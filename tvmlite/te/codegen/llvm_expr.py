@@ -37,6 +37,8 @@ class Expressions:
         """Those that were entered with None."""
         self._mask: str | None = None
         self._mask_lanes = 1
+        self._holds: str | None = None
+        """An i1: where it is false, so is the mask in all lanes."""
         self._steps = True
         self.several_tile_forms = False
         self.addresses = Addresses(writer, self.value)
@@ -250,7 +252,10 @@ class Expressions:
         if mask is None and (held := self._contents.get(node.buffer, self._span(index))) is not None:
             return held
         if mask is None or index.lanes > 1:
-            return llvm_memory.load(self.w, self._place(node.buffer, index, mask))
+            place = self._place(node.buffer, index, mask)
+            if self._holds is not None and node.buffer.scope != "local":  # what is on the stack is near
+                place = place._replace(holds=self._holds, elsewhere=self._pointer_of(node.buffer))
+            return llvm_memory.load(self.w, place)
         before = self.w.block
         zero, type_ = literal(0, node.dtype), register_type(node.dtype)
         with self._guarded(mask) as after:
@@ -327,7 +332,7 @@ class Expressions:
         type_ = register_type(node.dtype, node.lanes)
         holds = self._known[condition]
         if condition.lanes > 1:
-            then = self._masked(a, holds, condition.lanes, node.lanes)
+            then = self._masked(a, holds, condition.lanes, node.lanes, self._uniform_part(condition))
             negated = self.w.emit(
                 f"xor {vector('i1', condition.lanes)} {holds}, {literal(1, 'bool', condition.lanes)}"
             )
@@ -365,7 +370,7 @@ class Expressions:
 
     def _padded(self, node: e.Call, holds: str, a: e.Expr, b: e.Expr) -> str:
         """``a`` in all lanes or in none: unlike a branch, that leaves the code around it in one piece."""
-        then = self._masked(a, self.w.splat("i1", holds, node.lanes), node.lanes, node.lanes)
+        then = self._masked(a, self.w.splat("i1", holds, node.lanes), node.lanes, node.lanes, holds)
         other = b.value if isinstance(b, e.Broadcast) else b
         if isinstance(other, e.Const) and other.value == 0 and copysign(1, other.value) > 0:
             return then
@@ -375,18 +380,35 @@ class Expressions:
     def _side(self, expr: e.Expr, lanes: int) -> str:
         return self._widened(self.value(expr), expr, lanes)
 
-    def _masked(self, expr: e.Expr, condition: str, count: int, lanes: int) -> str:
-        """``expr`` with its loads confined to the lanes where ``condition`` holds."""
-        saved = self._mask, self._mask_lanes
+    def _uniform_part(self, condition: e.Expr) -> str | None:
+        """The part of a conjunction that is the same in all lanes."""
+        match condition:
+            case e.And(a, b):
+                return self._both(self._uniform_part(a), self._uniform_part(b))
+            case e.Broadcast(value):
+                return self.value(value)
+            case _:
+                return None
+
+    def _both(self, a: str | None, b: str | None) -> str | None:
+        """The i1 that both hold; None is true."""
+        return self.w.emit(f"and i1 {a}, {b}") if a and b else a or b
+
+    def _masked(
+        self, expr: e.Expr, condition: str, count: int, lanes: int, uniform: str | None = None
+    ) -> str:
+        """``expr``, loaded in the lanes where ``condition`` holds alone: in none unless ``uniform`` does."""
+        saved = self._mask, self._mask_lanes, self._holds
         both = condition
         if self._mask is not None:
             both = self.w.emit(f"and {vector('i1', count)} {self._mask}, {condition}")
         self._mask, self._mask_lanes = both, count
+        self._holds = self._both(self._holds, uniform)
         try:
             with self.region():
                 return self._side(expr, lanes)
         finally:
-            self._mask, self._mask_lanes = saved
+            self._mask, self._mask_lanes, self._holds = saved
 
 
 def decided(w: Writer, condition: e.Expr, value: str) -> str:
