@@ -8,6 +8,7 @@ import itertools
 import os
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -31,6 +32,15 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     flags = "-std=c99 -O2 -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror -shared -fPIC".split()
     subprocess.run(["gcc", *flags, "pool.c", "-o", "pool.so", "-lpthread"], cwd=folder, check=True)
     return ctypes.CDLL(str(folder / "pool.so"))
+
+
+def compile_with(folder: Path, source: str, *flags: str) -> ctypes.CDLL:
+    """The C ``source``, which includes ``pool.c``, loaded: a pool of its own."""
+    (folder / "pool.c").write_text(pool.source())
+    (folder / "both.c").write_text(source)
+    command = [*"gcc -std=c99 -O2 -shared -fPIC both.c -o both.so -lpthread".split(), *flags]
+    subprocess.run(command, cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "both.so"))
 
 
 def run(library: ctypes.CDLL, extent: int, code_at: int = -1) -> tuple[np.ndarray, int, set[int]]:
@@ -267,6 +277,61 @@ def test_workers_woken_beside_their_caller_may_run_wherever_they_might(library: 
         os.sched_setaffinity(0, allowed)
 
 
+@needs_gcc
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux's sets of processors")
+@pytest.mark.parametrize("busy", [0, 2], ids=["alone", "beside busy processes"])
+@pytest.mark.parametrize("threads", [2, 4])
+def test_threads_of_one_processor_sleep_while_they_wait_for_each_other(
+    tmp_path: Path, threads: int, busy: int
+) -> None:
+    """One that spins, up to 3000 pauses a launch, keeps the other, which it waits for, from going on."""
+    counting = compile_with(tmp_path, COUNTING_PAUSES, "-D_GNU_SOURCE")
+    counting.tvmlite_set_num_threads(threads)
+    allowed = os.sched_getaffinity(0)
+    one, launches = {min(allowed)}, 5000
+    os.sched_setaffinity(0, one)  # inherited by workers and by the busy
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
+    try:
+        wrong = counting.launch(launches)
+    finally:
+        os.sched_setaffinity(0, allowed)
+        for other in others:
+            other.kill()
+            other.wait()
+
+    assert wrong == 0
+    assert ctypes.c_int64.in_dll(counting, "pauses").value < 3000  # of one wait in vain
+
+
+COUNTING_PAUSES = """
+#include <stdint.h>
+int64_t pauses;
+#define PAUSE() (void)__atomic_add_fetch(&pauses, 1, __ATOMIC_RELAXED)
+#include "pool.c"
+enum { EXTENT = 64 };
+static int32_t work_a_little(void *met, int64_t begin, int64_t end, int64_t thread) {
+    (void)thread;
+    for (int64_t i = begin; i < end; i++) {
+        for (volatile int32_t turn = 0; turn < 50; turn++) {
+        }
+        ((int32_t *)met)[i]++;
+    }
+    return 0;
+}
+/* How many indices of so many loops were not met once. */
+int32_t launch(int32_t loops) {
+    int32_t met[EXTENT] = {0}, wrong = 0;
+    for (int32_t loop = 0; loop < loops; loop++) {
+        (void)tvmlite_parallel_for(work_a_little, met, EXTENT);
+    }
+    for (int32_t i = 0; i < EXTENT; i++) {
+        wrong += met[i] != loops;
+    }
+    return wrong;
+}
+"""
+
+
 def test_the_number_of_threads_is_settable_and_has_a_default(
     library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -282,14 +347,8 @@ def test_the_number_of_threads_is_settable_and_has_a_default(
 @needs_gcc
 def test_a_number_set_while_the_default_is_found_out_stays(tmp_path: Path) -> None:
     """Another thread sets it while the environment is asked, here at that very moment."""
-    (tmp_path / "pool.c").write_text(pool.source())
-    (tmp_path / "both.c").write_text(
-        '#include "pool.c"\n'
-        "char *asked(const char *name) { (void)name; tvmlite_set_num_threads(5); return 0; }\n"
-    )
-    flags = "-Dgetenv=asked -std=c99 -O2 -shared -fPIC both.c -o both.so -lpthread".split()
-    subprocess.run(["gcc", *flags], cwd=tmp_path, check=True)
-    both = ctypes.CDLL(str(tmp_path / "both.so"))
+    asked = "char *asked(const char *name) { (void)name; tvmlite_set_num_threads(5); return 0; }\n"
+    both = compile_with(tmp_path, f'#include "pool.c"\n{asked}', "-Dgetenv=asked")
 
     assert both.tvmlite_get_num_threads() == 5
     assert both.tvmlite_get_num_threads() == 5

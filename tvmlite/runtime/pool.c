@@ -7,7 +7,8 @@
  * nothing is taken: a job is published by one word, (epoch, threads, chunks), and a thread that comes late,
  * with the word of a job that is over, finds all shares taken. The caller works too. A caller that finds the
  * pool busy (another thread's job, or its own when loops are nested) runs its loop itself. Threads spin for
- * a moment, then sleep; a child of fork starts threads of its own when it first needs them.
+ * a moment, then sleep: at once where they wait for a thread of the same processor, which cannot go on while
+ * they spin. A child of fork starts threads of its own when it first needs them.
  *
  * C99 with the atomics of GCC and Clang. Elsewhere, or with TVMLITE_SERIAL defined, loops run serially.
  */
@@ -102,7 +103,8 @@ int32_t tvmlite_get_num_threads(void) { return 1; }
 #endif
 #endif
 
-enum { MAX_THREADS = 1024, CHUNKS_A_THREAD = 4, SPINS = 3000, STACK_BYTES = 4 << 20 };
+enum { MAX_THREADS = 1024, CHUNKS_A_THREAD = 4, STACK_BYTES = 4 << 20 };
+enum { SPINS = 3000, SPINS_A_LOOK = 100 }; /* before going to sleep; before looking who shares the processor */
 enum { CHUNK_BITS = 13, THREAD_BITS = 11, EPOCH_AT = CHUNK_BITS + THREAD_BITS };
 
 #define LOAD(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
@@ -136,11 +138,12 @@ static struct {
 /* What is taken of each thread's share, (epoch, chunks), each in a cache line of its own. */
 static struct {
     uint64_t word __attribute__((aligned(64)));
+    int32_t processor; /* one more than that on which this worker began its part of a job; 0: it has none */
 } share[MAX_THREADS];
 
 static pthread_key_t thread_key; /* holds a worker's number; none for a caller, whose number is 0 */
 
-#ifdef __has_builtin
+#if defined(__has_builtin) && !defined(PAUSE)
 #if defined(__aarch64__) && __has_builtin(__builtin_arm_isb)
 #define PAUSE() __builtin_arm_isb(15)
 #endif
@@ -311,13 +314,36 @@ static uint32_t take_chunks(int64_t thread) {
 }
 
 static void work(int64_t thread) {
-    uint32_t done = take_chunks(thread);
+    uint32_t done;
+    STORE(share[thread].processor, processor() + 1);
+    done = take_chunks(thread);
     if (done > 0) {
         (void)__atomic_add_fetch(&state.done, done, __ATOMIC_SEQ_CST);
         if (__atomic_load_n(&state.caller_sleeps, __ATOMIC_SEQ_CST)) {
             wake(&state.done, 1);
         }
     }
+    STORE(share[thread].processor, 0);
+}
+
+/* Whether the caller ran on this processor when it last began a job. */
+static int32_t beside_caller(void) {
+    int32_t here = processor();
+    return here >= 0 && here == LOAD(job.processor);
+}
+
+/* Spin until there is a job newer than `seen`; 0 if there was none in good time. */
+static int32_t spin_for_job(uint32_t seen) {
+    for (int spins = 0; spins < SPINS; spins++) {
+        if (LOAD(job.generation) != seen) {
+            return 1;
+        }
+        if (spins % SPINS_A_LOOK == 0 && beside_caller()) {
+            return 0;
+        }
+        PAUSE();
+    }
+    return 0;
 }
 
 static void *worker(void *number) {
@@ -325,13 +351,8 @@ static void *worker(void *number) {
     leave_caller();
     for (;;) {
         uint32_t seen = LOAD(job.generation);
-        int spins = 0;
         work((int64_t)(intptr_t)number);
-        while (spins < SPINS && LOAD(job.generation) == seen) {
-            PAUSE();
-            spins++;
-        }
-        if (spins == SPINS) {
+        if (!spin_for_job(seen)) {
             (void)__atomic_add_fetch(&job.sleepers, 1, __ATOMIC_SEQ_CST);
             wait_while(&job.generation, seen);
             (void)__atomic_sub_fetch(&job.sleepers, 1, __ATOMIC_SEQ_CST);
@@ -429,9 +450,23 @@ static void publish(uint32_t chunks, int32_t threads) {
     }
 }
 
-/* Wait until workers have done `chunks` chunks. */
-static void wait_for_workers(uint32_t chunks) {
+/* Whether a worker, of as many threads, has a part in the job and began it on this processor. */
+static int32_t beside_worker(int32_t threads) {
+    int32_t here = processor();
+    for (int32_t thread = 1; here >= 0 && thread < threads; thread++) {
+        if (LOAD(share[thread].processor) == here + 1) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Wait until the workers, of as many threads, have done `chunks` chunks. */
+static void wait_for_workers(uint32_t chunks, int32_t threads) {
     for (int spins = 0; spins < SPINS && LOAD(state.done) != chunks; spins++) {
+        if (spins % SPINS_A_LOOK == 0 && beside_worker(threads)) {
+            break;
+        }
         PAUSE();
     }
     if (LOAD(state.done) == chunks) {
@@ -470,7 +505,7 @@ static int32_t run(tvmlite_body body, void *closure, int64_t extent, int32_t bac
     STORE(state.done, 0);
     STORE(state.result, 0);
     publish(chunks, threads);
-    wait_for_workers(chunks - take_chunks(0));
+    wait_for_workers(chunks - take_chunks(0), threads);
     result = LOAD(state.result);
     STORE(state.busy, 0);
     return result;
