@@ -4,8 +4,9 @@
     python benchmarks/dynamic.py ocr_detector --sizes 1x3x640x640 1x3x96x96 --clock cpu
     python benchmarks/dynamic.py model.onnx --free x=n,3,h,w --sizes 1x3x224x224 4x3x160x200
 
-A row gives milliseconds of both, the median and the least of all turns, and the ratios of those. ``--sizes``
-are shapes of the first input; what ``--free`` names alike is of one size in all inputs. The bar is 1.2. The
+A row gives milliseconds of both, the median and the least of all turns, and the ratios of those, whose bar is
+1.2; then those of the library for all sizes exported and loaded by another process, and the ratios to this
+one. ``--sizes`` are shapes of the first input; what ``--free`` names alike is of one size in all inputs. The
 load is printed with each row: on a busy machine the least of many rounds says more than the median.
 """
 
@@ -17,23 +18,26 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+import exported
 import networks
 import numpy as np
 import onnx
+from exported import Exported
 from networks.encoder import encoder
 from onnx import helper
+from turns import CLOCKS, in_turns, turn
 
 from tvmlite import runtime
+from tvmlite.artifact import CompiledModule
 from tvmlite.driver import compile
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.samples import TOLERANCE, relative_gap
 
 BAR = 1.2
 """The most that the ratio may be."""
-
-CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
 
 TURN = 0.05
 """Seconds a turn takes, at least."""
@@ -122,7 +126,10 @@ def _table(name: str, case: Case, options: argparse.Namespace) -> bool:
     anywhere = compile(from_onnx(model, dict(case.free)))
     taken = time.process_time() - start
     print(f"{name}: {len(anywhere.signature.kernels)} kernels, {taken:.1f} s to compile for all sizes")
-    print(f"{'size':>16}  {'all sizes':>17}  {'this size alone':>17}       ratio    gap   load")
+    print(
+        f"{'size':>16}  {'all sizes':>17}  {'this size alone':>17}       ratio  {'exported':>17}       ratio"
+        f"{'gap':>7}   load"
+    )
     verdicts = [_row(model, case.free, size, anywhere, options) for size in case.sizes]
     return all(verdicts)
 
@@ -131,7 +138,7 @@ def _row(
     model: onnx.ModelProto,
     free: Mapping[str, Shape],
     size: tuple[int, ...],
-    anywhere: runtime.Library,
+    anywhere: CompiledModule,
     options: argparse.Namespace,
 ) -> bool:
     numbers = dict(zip(next(iter(free.values())), size, strict=True))
@@ -142,15 +149,20 @@ def _row(
     alone = compile(from_onnx(model, shapes))
     pairs = zip(anywhere.run(inputs).values(), alone.run(inputs).values(), strict=True)
     gap = max(relative_gap(a, b) for a, b in pairs)
-    ours, other = _in_turns(
-        (lambda: anywhere.run(inputs), lambda: alone.run(inputs)), options.rounds, CLOCKS[options.clock]
-    )
-    middle, least = np.median(ours) / np.median(other), min(ours) / min(other)
-    cells = "  ".join(f"{np.median(t) * 1e3:8.3f}|{min(t) * 1e3:8.3f}" for t in (ours, other))
-    verdict = ("" if gap <= TOLERANCE else "  WRONG") + ("" if min(middle, least) <= BAR else f"  over {BAR}")
+    clock = CLOCKS[options.clock]
+    runs = {"all": lambda: anywhere.run(inputs), "one": lambda: alone.run(inputs)}
+    turns = {key: partial(turn, run, clock=clock) for key, run in runs.items()}
+    with Exported(anywhere, inputs, options.threads, options.clock) as loaded:
+        times = in_turns({**turns, "exported": loaded.turn}, options.rounds, TURN)
+    sizes, apart = _ratios(times["all"], times["one"]), _ratios(times["exported"], times["all"])
+    cells = {key: f"{np.median(t) * 1e3:8.3f}|{min(t) * 1e3:8.3f}" for key, t in times.items()}
+    verdict = "" if gap <= TOLERANCE else "  WRONG"
+    verdict += "" if min(sizes) <= BAR else f"  over {BAR}"
+    verdict += "" if min(apart) <= exported.BAR else f"  exported over {exported.BAR}"
     shown = "x".join(map(str, size))
     print(
-        f"{shown:>16}  {cells}   {middle:4.2f}|{least:4.2f}  {gap:5.0e}  {os.getloadavg()[0]:5.2f}{verdict}",
+        f"{shown:>16}  {cells['all']}  {cells['one']}   {sizes[0]:4.2f}|{sizes[1]:4.2f}  {cells['exported']}"
+        f"   {apart[0]:4.2f}|{apart[1]:4.2f}  {gap:5.0e}  {os.getloadavg()[0]:5.2f}{verdict}",
         flush=True,
     )
     return not verdict
@@ -182,20 +194,9 @@ def _inputs(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> di
     return made
 
 
-def _in_turns(
-    runs: tuple[Callable[[], object], ...], rounds: int, clock: Callable[[], float]
-) -> list[list[float]]:
-    """Seconds of every call, turn by turn, so that what happens to the machine happens to all."""
-    times: list[list[float]] = [[] for _ in runs]
-    for _ in range(rounds):
-        for run, seconds in zip(runs, times, strict=True):
-            run()
-            end = time.perf_counter() + TURN
-            while time.perf_counter() < end or not seconds:
-                start = clock()
-                run()
-                seconds.append(clock() - start)
-    return times
+def _ratios(ours: list[float], other: list[float]) -> tuple[float, float]:
+    """Of the medians, and of the least."""
+    return float(np.median(ours) / np.median(other)), min(ours) / min(other)
 
 
 if __name__ == "__main__":

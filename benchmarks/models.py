@@ -7,8 +7,10 @@
     python benchmarks/models.py --list
 
 A row gives milliseconds, the median and the least of all turns, and our ratio to the best peer's. The bars: a
-ratio of 1.3 for the three models above, of 2 for every other. The load is printed with each row: a figure
-taken on a busy machine is none, though the least of many rounds comes near one.
+ratio of 1.3 for the three models above, of 2 for every other. The column "exported" is of the exported
+library in a process that only loads it; the ratio beside it, to the process that compiled it, has a bar of
+1.05. The load is printed with each row: a figure taken on a busy machine is none, though the least of many
+rounds comes near one.
 
 In 16 bits (``--precision``) the peer is OpenVINO in the precision it chooses by default; ONNX Runtime, which
 stays in float32, gives the answer that both are held against: how far off their largest difference is,
@@ -22,16 +24,20 @@ import argparse
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
+import exported
 import networks
 import numpy as np
 import onnx
+from exported import Exported
 from runtimes import Run, peers
+from turns import CLOCKS, in_turns, turn
 
 from tvmlite import runtime
+from tvmlite.artifact import CompiledModule
 from tvmlite.driver import compile
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.passes.to_mixed_precision import DTYPES
@@ -53,14 +59,12 @@ PAUSE = 0.2
 TURN = 0.1
 """Seconds a turn takes, at least."""
 
-CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
-
 
 @dataclass
 class Times:
     """Seconds of every call of one runtime."""
 
-    seconds: list[float] = field(default_factory=list)
+    seconds: list[float]
 
     @property
     def median(self) -> float:
@@ -69,6 +73,9 @@ class Times:
     @property
     def least(self) -> float:
         return min(self.seconds)
+
+    def __str__(self) -> str:
+        return f"{self.median * 1e3:8.3f}|{self.least * 1e3:8.3f}"
 
 
 def main() -> int:
@@ -85,7 +92,7 @@ def main() -> int:
         f"opt level {options.opt_level}, clock {options.clock}, {options.rounds} rounds; median | least, ms"
     )
     names = "  ".join(f"{name:>17}" for name in _columns(options))
-    print(f"{'model':20} threads  {names}   ratio        load")
+    print(f"{'model':20} threads  {names}   ratio      {'exported':>17}   ratio        load")
     failed = False
     for name in options.models or networks.names():
         failed |= not _row(name, networks.model(name), threads, options)
@@ -126,9 +133,14 @@ def _options() -> argparse.Namespace:
 def _row(name: str, model: onnx.ModelProto, threads: int, options: argparse.Namespace) -> bool:
     """Measure one model and print its row; whether it is right and within its bar."""
     inputs = inputs_of(model)
-    runs = _runs(model, inputs, threads, options)
+    lib = _compiled(model, options)
+    runs = _runs(lib, model, inputs, threads, options)
     answers = {key: [np.array(one) for one in run()] for key, run in runs.items()}
-    times = _interleaved(runs, options.rounds, CLOCKS[options.clock])
+    with Exported(lib, inputs, threads, options.clock) as loaded:
+        clock = CLOCKS[options.clock]
+        turns = {key: partial(turn, run, clock=clock) for key, run in runs.items()}
+        seconds = in_turns({**turns, "exported": loaded.turn}, options.rounds, TURN, PAUSE)
+    times = {key: Times(calls) for key, calls in seconds.items()}
     mixed = options.precision != "float32"
     bar, tolerance = (MIXED_BAR, MIXED_TOLERANCE) if mixed else (BARS.get(name, OTHER_BAR), TOLERANCE)
     others = ["openvino"] if mixed and "openvino" in times else _columns(options)[1:]
@@ -136,20 +148,22 @@ def _row(name: str, model: onnx.ModelProto, threads: int, options: argparse.Name
     ours = times["tvmlite"]
     middle = ours.median / min(peer.median for peer in peers)
     least = ours.least / min(peer.least for peer in peers)
-    cells = "  ".join(
-        f"{times[key].median * 1e3:8.3f}|{times[key].least * 1e3:8.3f}" if key in times else f"{'-':>17}"
-        for key in _columns(options)
-    )
+    cells = "  ".join(str(times.get(key, f"{'-':>17}")) for key in _columns(options))
+    apart = times["exported"].median / ours.median, times["exported"].least / ours.least
     gap = _gap(answers["tvmlite"], answers["onnxruntime"])
     right = gap <= tolerance
     verdict = "" if right else f"  WRONG by {gap:.1e}"
     verdict += "" if middle <= bar else f"  over {bar}"
-    load = os.getloadavg()[0]
-    print(f"{name:20} {threads:7}  {cells}   {middle:4.2f}|{least:4.2f}  {load:6.2f}{verdict}", flush=True)
+    verdict += "" if min(apart) <= exported.BAR else f"  exported over {exported.BAR}"
+    print(
+        f"{name:20} {threads:7}  {cells}   {middle:4.2f}|{least:4.2f}  {times['exported']}   "
+        f"{apart[0]:4.2f}|{apart[1]:4.2f}  {os.getloadavg()[0]:6.2f}{verdict}",
+        flush=True,
+    )
     if mixed:
         for key in (key for key in answers if key != "onnxruntime"):
             print(f"    {key:12} {_accuracy(answers[key], answers['onnxruntime'])}", flush=True)
-    return right and middle <= bar
+    return right and middle <= bar and min(apart) <= exported.BAR
 
 
 def _columns(options: argparse.Namespace) -> list[str]:
@@ -187,35 +201,27 @@ def inputs_of(model: onnx.ModelProto) -> dict[str, np.ndarray]:
     return made
 
 
-def _runs(
-    model: onnx.ModelProto, inputs: Mapping[str, np.ndarray], threads: int, options: argparse.Namespace
-) -> dict[str, Run]:
-    """One run of ``model`` in each runtime that is installed, ours first."""
-    lib = compile(
+def _compiled(model: onnx.ModelProto, options: argparse.Namespace) -> CompiledModule:
+    return compile(
         from_onnx(model),
         opt_level=options.opt_level,
         error_bound=options.error_bound,
         precision=options.precision,
     )
+
+
+def _runs(
+    lib: CompiledModule,
+    model: onnx.ModelProto,
+    inputs: Mapping[str, np.ndarray],
+    threads: int,
+    options: argparse.Namespace,
+) -> dict[str, Run]:
+    """One run of ``model`` in each runtime that is installed, ours first."""
     runtime.set_num_threads(threads)
     ours: dict[str, Run] = {"tvmlite": lambda: list(lib.run(inputs).values())}
     exact = options.precision == "float32"
     return ours | peers(model, inputs, threads, exact, with_torch=options.torch and exact)
-
-
-def _interleaved(runs: Mapping[str, Run], rounds: int, clock: Callable[[], float]) -> dict[str, Times]:
-    """Turn by turn, so that what happens to the machine happens to all; a warm-up before each turn."""
-    times = {name: Times() for name in runs}
-    for _ in range(rounds):
-        for name, run in runs.items():
-            time.sleep(PAUSE)
-            run()
-            end = time.perf_counter() + TURN
-            while time.perf_counter() < end or not times[name].seconds:
-                start = clock()
-                run()
-                times[name].seconds.append(clock() - start)
-    return times
 
 
 if __name__ == "__main__":

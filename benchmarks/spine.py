@@ -1,8 +1,9 @@
-"""Compile time, cached compile time, peak memory, and latency against onnxruntime, interleaved.
+"""Compile time, cached compile time, peak memory, and latency against onnxruntime, in turns.
 
     python benchmarks/spine.py light_resnet50 light_squeezenet --threads 1 2
 
-Compilations run in processes of their own: cold with an empty cache, then again with what it left.
+Compilations run in processes of their own: cold with an empty cache, then again with what it left. So does
+the exported library; the last column is its ratio to the process that compiled it.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from exported import Exported
+from turns import CLOCKS, in_turns, turn
 
 from tvmlite import runtime, zoo
 from tvmlite.commands.bench import onnxruntime_session
-from tvmlite.commands.common import interleaved
 from tvmlite.driver import compile
 from tvmlite.relay.frontend import from_onnx
 
@@ -48,7 +51,8 @@ def main() -> None:
     print(f"load before: {os.getloadavg()[0]:.2f}; processors: {len(os.sched_getaffinity(0))}")
     print(
         f"{'model':20} {'cold s':>7} {'cached s':>8} {'peak GB':>7}  "
-        f"{'threads':>7} {'ours ms':>8} {'ort ms':>8} ratio"
+        f"{'threads':>7} {'ours ms':>8} {'ort ms':>8} ratio "
+        f"{'exported ms':>11} ratio"
     )
     for name in options.models:
         with tempfile.TemporaryDirectory() as folder:
@@ -71,10 +75,14 @@ def _model(name: str, folder: Path, options: argparse.Namespace) -> None:
         gap = np.abs(ours - theirs).max() / np.abs(theirs).max()
         assert gap <= 1e-4, f"{name}: differs from onnxruntime by {gap:.1e} of the largest value"
         runs = {"ours": lambda: lib.run(inputs), "ort": lambda s=session: s.run(None, inputs)}
-        times = interleaved(runs, options.rounds)
+        turns = {key: partial(turn, run, clock=CLOCKS["wall"]) for key, run in runs.items()}
+        with Exported(lib, inputs, threads) as loaded:
+            calls = in_turns({**turns, "exported": loaded.turn}, options.rounds, seconds=0.05, pause=0.2)
+        times = {key: float(np.median(seconds)) for key, seconds in calls.items()}
         print(
             f"{name:20} {cold:7.1f} {cached:8.2f} {peak:7.2f}  {threads:7} {times['ours'] * 1e3:8.2f} "
-            f"{times['ort'] * 1e3:8.2f} {times['ours'] / times['ort']:5.2f}",
+            f"{times['ort'] * 1e3:8.2f} {times['ours'] / times['ort']:5.2f} "
+            f"{times['exported'] * 1e3:11.2f} {times['exported'] / times['ours']:5.2f}",
             flush=True,
         )
 

@@ -1,0 +1,78 @@
+"""A model's exported library, timed in a process of its own that only loads it.
+
+What a user deploys is the file. In the process that compiled it memory has been used before and weights lie
+elsewhere, so a time taken there need not hold in one that only loads it.
+
+    python benchmarks/exported.py LIBRARY INPUTS.npz THREADS CLOCK      the process itself: see ``Exported``
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from turns import CLOCKS, turn
+
+from tvmlite import runtime
+
+if TYPE_CHECKING:
+    from tvmlite.artifact import CompiledModule
+
+BAR = 1.05
+"""The most that the exported library may take of what the process that compiled it takes."""
+
+
+class Exported:
+    """``lib`` exported, and loaded by a process that takes turns with this one; close it with ``with``."""
+
+    def __init__(
+        self, lib: CompiledModule, inputs: Mapping[str, np.ndarray], threads: int, clock: str = "wall"
+    ) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="tvmlite-exported-")
+        library, given = Path(self._folder.name) / "model.so", Path(self._folder.name) / "inputs.npz"
+        lib.export(library)
+        arrays: dict[str, Any] = {str(place): inputs[name] for place, name in enumerate(lib.input_names)}
+        np.savez(given, **arrays)
+        command = [sys.executable, __file__, str(library), str(given), str(threads), clock]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def turn(self, seconds: float) -> list[float]:
+        """The seconds of each call in a turn that lasts so long, after a call that warms up."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(seconds, file=self._process.stdin, flush=True)
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the process with the exported library ended with {self._process.wait()}")
+        return json.loads(line)
+
+    def __enter__(self) -> Exported:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.communicate()  # closes its input, at which it ends
+        self._folder.cleanup()
+
+
+def main() -> None:
+    """Load the library, and for each line of input, seconds, print the times of a turn."""
+    library, given, threads, clock = sys.argv[1:]
+    runtime.set_num_threads(int(threads))
+    lib = runtime.load(library)
+    with np.load(given) as arrays:
+        inputs = {name: arrays[str(place)] for place, name in enumerate(lib.input_names)}
+    for line in sys.stdin:
+        print(json.dumps(turn(lambda: lib.run(inputs), float(line), CLOCKS[clock])), flush=True)
+
+
+if __name__ == "__main__":
+    main()
