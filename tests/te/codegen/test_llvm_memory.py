@@ -280,6 +280,28 @@ def test_a_load_of_no_lanes_takes_an_address_inside_the_array(run: Any, lanewise
         np.testing.assert_array_equal(out, np.where(np.arange(LANES) < kept, x, 0))
 
 
+@pytest.mark.parametrize(("extent", "steps"), [(2 * LANES, []), (5000, [16, 32, 48])])
+def test_loads_side_by_side_share_the_address_chosen_if_the_array_is_large(
+    extent: int, steps: list[int]
+) -> None:
+    """They are ``steps`` elements behind one, which is whole pages away from where the loop's pointer is."""
+    n = te.Var("n", "int64")
+    a, b = array("a", "float32", extent), array("b", "float32", 3 * LANES)
+    zero, inside = te.const(0.0, "float32", LANES), te.Less(n, index(9))
+    stores = []
+    for k in range(3):
+        far = ir.Load(a, (ramp(n * 4096 - 2048 + LANES * (k + 1)),))
+        stores.append(
+            ir.Store(b, (ramp(LANES * k),), te.Call("if_then_else", (inside, far, zero), "float32"))
+        )
+    function = ir.Function("pad", (a, b), (b,), (n,), ir.sequence(*stores))
+    text = llvm.generate(function, Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4"))
+
+    chosen = re.findall(r"(%\w+) = select i1", text)
+    found = [re.findall(rf"getelementptr float, ptr {one}, i64 (\d+)", text) for one in chosen]
+    assert [int(step) for one in found for step in one] == steps
+
+
 def test_a_value_read_before_a_store_is_read_again_after_it(run: Any) -> None:
     def store(a: ir.Buffer, b: ir.Buffer) -> ir.Stmt:
         again = ir.Load(b, (index(0),)) + 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -10,6 +11,9 @@ from tvmlite.te import expr as e
 from tvmlite.te.codegen.llvm_cast import from_memory, memory_type, to_memory
 from tvmlite.te.codegen.llvm_text import Writer, mangled, register_type, vector
 from tvmlite.te.loop.ir import Buffer
+
+_PAGE = 4096
+"""Bytes: addresses that are no farther apart share what is computed of them."""
 
 _WINDOWS = range(2, 5)
 """Strides that are loaded as that many whole vectors and shuffled."""
@@ -230,7 +234,7 @@ def _load_windows(w: Writer, where: Place, stride: int) -> str:
                 "zeroinitializer",
                 [used.get(k, lanes) for k in range(lanes)],
             )
-            loaded = _masked(w, _address(w, where, offset, inside=False), where, raw_type, mask)
+            loaded = _masked(w, where, offset, raw_type, mask)
         picks = [
             lanes + stride * lane - offset if home[lane] == window else lane if home[lane] < window else -1
             for lane in range(lanes)
@@ -259,8 +263,7 @@ def _load_masked(w: Writer, where: Place) -> str:
         value, kind = _load_whole(w, where, 0, lanes), register_type(dtype, lanes)
         return w.emit(f"select {masks} {mask}, {kind} {value}, {kind} zeroinitializer")
     if where.stride == 1:
-        address = _address(w, where, 0, inside=False)
-        return from_memory(w, _masked(w, address, where, type_, mask), dtype, lanes)
+        return from_memory(w, _masked(w, where, 0, type_, mask), dtype, lanes)
     if where.stride is not None and _has_windows(where.stride, where.lanes):
         return _load_windows(w, where, where.stride)
     addresses, pointers = _addresses(w, where)
@@ -270,14 +273,9 @@ def _load_masked(w: Writer, where: Place) -> str:
     return from_memory(w, w.emit(f"call {type_} {target}({arguments})"), dtype, lanes)
 
 
-def _masked(w: Writer, address: str, where: Place, type_: str, mask: str) -> str:
-    """The whole vector at ``address`` as it stands in memory, zeros where ``mask`` is false."""
-    # A masked load of no lanes never faults, but on a page that is not mapped, or not yet touched, the
-    # processor takes hundreds of cycles to find that out, each time ("may take a multi-hundred-cycle assist",
-    # Intel's optimization manual on masked moves; 340 to 800 measured on Zen 4, for 2 elsewhere). The rows
-    # before an array's first lie on such a page wherever the array begins a block of fresh memory.
-    if where.holds:
-        address = w.emit(f"select i1 {where.holds}, ptr {address}, ptr {where.elsewhere}")
+def _masked(w: Writer, where: Place, offset: int, type_: str, mask: str) -> str:
+    """The vector ``offset`` elements behind lane 0 as it stands in memory, zeros where ``mask`` is false."""
+    address = _address(w, where, offset, inside=False) if not where.holds else _address_if(w, where, offset)
     masks = vector("i1", where.lanes)
     name = f"llvm.masked.load.{mangled(type_)}.p0"
     target = w.module.declare(name, type_, f"ptr, i32 immarg, {masks}, {type_}")
@@ -286,6 +284,31 @@ def _masked(w: Writer, address: str, where: Place, type_: str, mask: str) -> str
     # LLVM 22 makes ``select(mask, fma(a, masked load, c), 0)`` one masked instruction with an operand in
     # memory; if ``a`` and ``c`` are wanted again, it makes that a load of all lanes and a masked fma.
     return _fenced(w, loaded, where, type_)
+
+
+def _address_if(w: Writer, where: Place, offset: int) -> str:
+    """The element ``offset`` behind lane 0's, or one ``elsewhere`` unless the place ``holds``.
+
+    A masked load of no lanes never faults, but on a page that is not mapped, or not yet touched, the
+    processor takes hundreds of cycles to find that out, each time ("may take a multi-hundred-cycle assist",
+    says Intel's optimization manual of masked moves; 340 to 800 measured on Zen 4, for 2 elsewhere). The rows
+    before an array's first lie on such a page wherever the array begins a block of fresh memory.
+
+    Accesses side by side share what is chosen, as they do the pointer before it.
+    """
+    offset += where.offset
+    step = 0 if where.index else offset % _reach(where)
+    address = _address(w, where._replace(offset=offset - step), 0, inside=False)
+    chosen = w.emit(f"select i1 {where.holds}, ptr {address}, ptr {where.elsewhere}")
+    return _address(w, where._replace(pointer=chosen, index="", offset=step), 0, inside=False)
+
+
+def _reach(where: Place) -> int:
+    """How many vectors, a power of two and at most a page of elements, surely begin inside the buffer and are
+    whole, one element after the other from its first on."""
+    extents = [one.value if isinstance(one, e.Const) else 0 for one in where.buffer.shape]
+    vectors = min(int(math.prod(extents)) - where.lanes, _PAGE // where.alignment)
+    return 1 << max(vectors, 1).bit_length() - 1
 
 
 def _fenced(w: Writer, value: str, where: Place, type_: str) -> str:
