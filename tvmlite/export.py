@@ -146,14 +146,13 @@ def _shared(lib: Model, path: Path) -> None:
     objects = [
         jit.compile_object(bundle.metadata_ir(text), lib.target if lib.target.kind == "llvm" else native)
     ]
-    if lib.constants.size:
-        objects.append(machine.constants_object(f"{name}_constants", lib.constants.blob(), lib.target))
+    constants = {f"{name}_constants": lib.constants.blob()} if lib.constants.size else None
     if lib.target.kind == "c":
-        c_build.compile_shared(c_source(lib), path, [pool.source()], objects)
+        c_build.compile_shared(c_source(lib), path, [pool.source()], objects, data=constants)
         return
     objects += [one.object for one in lib.kernels]
     objects += [
         jit.compile_object(llvm.generate(one, lib.target), lib.target)
         for one in machine.with_shapes([lib.entry])
     ]
-    link.shared([*objects, machine.pool_object(lib.target)], path, exports, lib.target.triple)
+    link.shared([*objects, machine.pool_object(lib.target)], path, exports, lib.target.triple, constants)

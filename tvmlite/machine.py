@@ -11,7 +11,6 @@ from tvmlite.kernels import CompiledKernel
 from tvmlite.te.codegen import process
 from tvmlite.te.codegen.process import (
     Loaded,
-    constants_object,
     pool_object,
     reason_not_to_run,
     shapes_address,
@@ -21,7 +20,6 @@ from tvmlite.te.loop import ir as loop
 
 __all__ = [
     "Loaded",
-    "constants_object",
     "load",
     "pool_object",
     "reason_not_to_run",

@@ -184,7 +184,7 @@ def _counted(box: Box, call: Call, group: Function, sizes: Sizes) -> Box:
     """``box`` with its bytes and operations, where the sizes they depend on are known."""
     constants = [n for n in postorder(group.body) if isinstance(n, Constant)]
     constants += [n for arg in call.args for n in _constants(arg)]
-    box.weights = sum(n.data.nbytes for n in constants)
+    box.weights = sum(n.nbytes for n in constants)
     moved = [_bytes(type_of(arg), sizes) for arg in call.args if not isinstance(arg, Constant)]
     moved.append(_bytes(type_of(call), sizes))
     if None not in moved:

@@ -145,7 +145,7 @@ def _alone(call: Call) -> str:
     def param(value: Expr) -> Expr:
         if isinstance(value, Tuple):
             return value.map_children(param)
-        if isinstance(value, Constant) and value.data.size == 1:
+        if isinstance(value, Constant) and value.size == 1:
             return value
         return params.setdefault(value, Var(f"p{len(params)}", type_of(value)))
 

@@ -120,8 +120,8 @@ def _type_of(node: Expr) -> Type:
     match node:
         case Var():
             return normal_type(node.type, f"variable %{node.name}", node)
-        case Constant(data):
-            return TensorType(tuple(data.shape), dtypes.check(data.dtype))
+        case Constant():
+            return TensorType(tuple(node.shape), dtypes.check(node.dtype))
         case Tuple(fields):
             return TupleType(tuple(_types[field] for field in fields))
         case TupleGetItem():

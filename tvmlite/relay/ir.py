@@ -6,12 +6,14 @@ immutable, so the type of a node is a function of the node: ``infer.type_of`` co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from tvmlite.core import mapped
 from tvmlite.core.node import Node, Shown, postorder
 from tvmlite.core.span import Span
 from tvmlite.relay.types import Dim, Type, tensor_type
@@ -37,10 +39,38 @@ class Var(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Constant(Expr):
-    """An array known at compile time. ``data`` is never written."""
+    """An array known at compile time. ``data`` is never written.
+
+    Ask for ``shape``, ``dtype``, ``size`` and ``nbytes`` here where the elements do not matter: those of a
+    ``DeferredConstant`` must be computed first.
+    """
 
     data: np.ndarray
     span: Span | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+        return self.data.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The element type, numpy's."""
+        return self.data.dtype
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    def write_to(self, out: np.ndarray) -> None:
+        """Write the elements to ``out``, of the same shape and dtype."""
+        mapped.copy(out, self.data)
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,7 @@ class Constants:
         """Where ``constant`` begins in the blob, in bytes; placed at the first call."""
         if constant not in self.offsets:
             self.offsets[constant] = self.size
-            self.size = abi.align(self.size + constant.data.nbytes)
+            self.size = abi.align(self.size + constant.nbytes)
         return self.offsets[constant]
 
     def blob(self) -> np.ndarray:
@@ -52,8 +52,8 @@ class Constants:
         end = 0
         for constant, offset in self.offsets.items():
             blob[end:offset] = 0
-            end = offset + constant.data.nbytes
-            blob[offset:end] = np.ascontiguousarray(constant.data).reshape(-1).view(np.uint8)
+            end = offset + constant.nbytes
+            constant.write_to(blob[offset:end].view(constant.dtype).reshape(constant.shape))
         blob[end:] = 0
         return blob
 

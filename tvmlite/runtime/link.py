@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import platform
@@ -9,12 +10,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from tvmlite.core.errors import LibraryError
+from tvmlite.runtime import segment
 
 HINT = "install a C compiler (apt install gcc, xcode-select --install), or: pip install ziglang"
+
+_ELSEWHERE = "the environment variable TMPDIR names the folder for temporary files"
 
 _ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
 
@@ -61,22 +67,27 @@ def shared(
     path: str | os.PathLike[str],
     exports: Sequence[str] = (),
     triple: str = "",
+    data: Mapping[str, np.ndarray] | None = None,
 ) -> Path:
     """Link ``objects`` (their bytes, or files) into the shared library ``path``, and return that.
 
-    Only the symbols ``exports`` are visible from outside, if any are named. The file appears whole or not
-    at all. Raises LibraryError when there is no linker, or it fails.
+    Only the symbols ``exports`` are visible from outside, if any are named. ``data`` are arrays of uint8, of
+    any size, that the objects refer to by symbol (``segment``). The file appears whole or not at all. Raises
+    LibraryError when there is no linker, or it fails, or a file cannot be written.
     """
     commands = linkers(triple)
     if not commands:
         what = f"for target {triple!r}" if triple else "on this machine"
         raise LibraryError(f"cannot link {os.fspath(path)!r}: there is no linker {what}", hint=HINT)
-    with tempfile.TemporaryDirectory(prefix="tvmlite-link-") as folder:
-        files = [_as_file(one, Path(folder) / f"{i}.o") for i, one in enumerate(objects)]
-        script = _exports_script(exports, Path(folder), triple)
+    every = [*objects, segment.stand_in(data, triple)] if data else objects
+    with temporary_folder("tvmlite-link-") as folder:
+        files = [_as_file(one, folder / f"{i}.o") for i, one in enumerate(every)]
+        script = _exports_script(exports, folder, triple)
 
         def link(output: Path) -> None:
             run_first([_link_command(c, files, output, script, triple) for c in commands], f"linking {path}")
+            if data:
+                segment.append(output, data)
 
         return write_atomically(path, link)
 
@@ -86,8 +97,8 @@ def relocatable(objects: Sequence[bytes | Path], path: str | os.PathLike[str]) -
     commands = linkers()
     if not commands:
         raise LibraryError(f"cannot write {os.fspath(path)!r}: there is no linker on this machine", hint=HINT)
-    with tempfile.TemporaryDirectory(prefix="tvmlite-link-") as folder:
-        files = [str(_as_file(one, Path(folder) / f"{i}.o")) for i, one in enumerate(objects)]
+    with temporary_folder("tvmlite-link-") as folder:
+        files = [str(_as_file(one, folder / f"{i}.o")) for i, one in enumerate(objects)]
 
         def join(output: Path) -> None:
             joined = [
@@ -101,7 +112,7 @@ def relocatable(objects: Sequence[bytes | Path], path: str | os.PathLike[str]) -
 
 def _as_file(one: bytes | Path, path: Path) -> Path:
     if isinstance(one, (bytes, bytearray, memoryview)):
-        path.write_bytes(one)
+        write_file(path, one)
         return path
     return Path(one)
 
@@ -111,7 +122,7 @@ def _exports_script(exports: Sequence[str], folder: Path, triple: str) -> Path |
     if not exports or not linux:
         return None
     script = folder / "exports.map"
-    script.write_text("{ global: " + " ".join(f"{name};" for name in exports) + " local: *; };\n")
+    write_file(script, ("{ global: " + " ".join(f"{name};" for name in exports) + " local: *; };\n").encode())
     return script
 
 
@@ -129,30 +140,56 @@ def _link_command(
 
 
 def run_first(commands: Sequence[list[str]], doing: str) -> None:
-    """Run ``commands`` until one succeeds; LibraryError with the last one's words if none does."""
-    words = ""
+    """Run ``commands`` until one succeeds; LibraryError with the first one's words if none does."""
+    said: list[str] = []
+    absent: list[str] = []
     for command in commands:
         try:
-            done = subprocess.run(command, capture_output=True, text=True)
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace")
         except OSError as error:
-            words = str(error)
+            absent.append(str(error))
             continue
         if done.returncode == 0:
             return
         words = (done.stderr or done.stdout).strip()
-    raise LibraryError(f"{doing} failed: {words[-2000:]}", hint=HINT)
+        said.append(words[-2000:] or f"{command[0]} ended with {done.returncode} (-25: a file too large)")
+    if said:  # a tool is there: what it says is the reason, a full disk as well as a wrong symbol
+        raise LibraryError(f"{doing} failed: {said[0]}")
+    raise LibraryError(f"{doing} failed: {'; '.join(absent)}", hint=HINT)
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """A folder that is removed afterwards; LibraryError if none can be made."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix=prefix)
+    except OSError as error:
+        raise LibraryError(
+            f"cannot make a temporary folder: {error.strerror or error}", hint=_ELSEWHERE
+        ) from error
+    with folder as name:
+        yield Path(name)
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a temporary file; a LibraryError names it if it cannot be written."""
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise LibraryError(f"cannot write {path}: {error.strerror or error}", hint=_ELSEWHERE) from error
 
 
 def write_atomically(path: str | os.PathLike[str], make: Callable[[Path], object], mode: int = 0o777) -> Path:
     """Have ``make`` write a file beside ``path``, then put it in its place; a failure leaves nothing.
 
-    The file gets the permissions ``mode``, but for those the process's umask takes away.
+    The file gets the permissions ``mode``, but for those the process's umask takes away. A LibraryError says
+    why it cannot be written: a full disk, a folder that is not there or not ours.
     """
     final = Path(path)
     try:
         handle, name = tempfile.mkstemp(dir=final.parent, prefix=f".{final.name}.", suffix=final.suffix)
     except OSError as error:
-        raise LibraryError(f"cannot write {final}: {error.strerror}") from error
+        raise LibraryError(f"cannot write {final}: {error.strerror or error}") from error
     os.close(handle)
     temporary = Path(name)
     try:
@@ -161,6 +198,8 @@ def write_atomically(path: str | os.PathLike[str], make: Callable[[Path], object
         os.umask(umask)
         temporary.chmod(mode & ~umask)
         temporary.replace(final)
+    except OSError as error:
+        raise LibraryError(f"cannot write {final}: {error.strerror or error}") from error
     finally:
         temporary.unlink(missing_ok=True)
     return final

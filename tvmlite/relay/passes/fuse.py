@@ -324,7 +324,7 @@ def _function(calls: list[Call]) -> tuple[Function, list[Expr]]:
     def argument(value: Expr) -> Expr:
         if value in made:
             return made[value]
-        if isinstance(value, Constant) and value.data.size <= SMALL_CONSTANT:
+        if isinstance(value, Constant) and value.size <= SMALL_CONSTANT:
             return value
         if isinstance(value, Tuple):
             return value.map_children(argument)

@@ -19,9 +19,11 @@ from collections.abc import Callable
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.core import mapped
 from tvmlite.core.node import rewrite
 from tvmlite.core.target import Target
 from tvmlite.relay.decisions import decide
+from tvmlite.relay.deferred import DeferredConstant
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Module, canonical
 from tvmlite.relay.ops import dense_24
@@ -62,14 +64,14 @@ def pack_weights(
 
 def _pack(node: Expr, target: Target, narrow: str | None, bound: float) -> Expr:
     match node:
-        case Call("nn.dense", (data, Constant(weight))) if _takes_pairs(node, weight, target):
-            return _paired_dense(node, data, weight)
-        case Call("nn.dense", (data, Constant(weight))) if _can_pack(node, weight):
-            return _packed_dense(node, data, weight, target, narrow, bound)
-        case Call("nn.matmul", (data, Constant(weight))) if not node["transpose_a"] and _can_pack(
+        case Call("nn.dense", (data, Constant() as weight)) if _takes_pairs(node, weight, target):
+            return _paired_dense(node, data, weight.data)
+        case Call("nn.dense", (data, Constant() as weight)) if _can_pack(node, weight):
+            return _packed_dense(node, data, weight.data, target, narrow, bound)
+        case Call("nn.matmul", (data, Constant() as weight)) if not node["transpose_a"] and _can_pack(
             node, weight
         ):
-            plain = weight if node["transpose_b"] else weight.T
+            plain = weight.data if node["transpose_b"] else weight.data.T
             return _packed_dense(node, data, plain, target, narrow, bound)
         case _:
             return node
@@ -87,9 +89,9 @@ def _packed_dense(
     block = columns_at_once(target, str(weight.dtype), rows, columns)
     if narrow is not None and rows is not None and rows <= FEW_ROWS:
         weight = _held_by(weight, narrow)
-    packed = np.ascontiguousarray(_blocks(weight, block).transpose(0, 2, 1))
     attrs = {"units": columns, "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
-    return Call("nn.contrib_dense_pack", (data, Constant(packed, node.span)), canonical(attrs), node.span)
+    packed = _in_blocks(weight, block, (0, 2, 1), node)
+    return Call("nn.contrib_dense_pack", (data, packed), canonical(attrs), node.span)
 
 
 def _columns_24(rows: int) -> int:
@@ -104,7 +106,7 @@ def _fits_24(weight: np.ndarray, rows: int, target: Target) -> bool:
     columns, block = weight.shape[0], _columns_24(rows)
     read = -(-columns // block) * block * (dense_24.VECTORS - 1) / dense_24.VECTORS
     worth = weight.nbytes >= LEAST_BYTES and read <= KEPT * columns
-    return worth and bool(np.abs(weight).max() < dense_24.LARGEST)
+    return worth and bool(max(weight.max(), -weight.min()) < dense_24.LARGEST)
 
 
 def _dense_24(node: Call, data: Expr, weight: np.ndarray, rows: int) -> Call:
@@ -122,7 +124,7 @@ def _held_by(weight: np.ndarray, dtype: str) -> np.ndarray:
     return narrow if np.array_equal(narrow.astype(weight.dtype), weight) else weight
 
 
-def _takes_pairs(node: Call, weight: np.ndarray, target: Target) -> bool:
+def _takes_pairs(node: Call, weight: Constant, target: Target) -> bool:
     """Whether ``target`` multiplies two bfloat16 at once, and there are whole pairs of them."""
     if str(weight.dtype) != "bfloat16" or not target.has("avx512bf16") or node["out_dtype"] == "float64":
         return False
@@ -131,15 +133,14 @@ def _takes_pairs(node: Call, weight: np.ndarray, target: Target) -> bool:
 
 def _paired_dense(node: Call, data: Expr, weight: np.ndarray) -> Call:
     """``data (m, k)`` times the rows of ``weight (n, k)``, packed with two elements of a row together."""
-    blocks = _blocks(weight, PAIR_BLOCK)
-    pairs = blocks.reshape(*blocks.shape[:2], -1, 2).transpose(0, 2, 1, 3)
+    pairs = weight.reshape(weight.shape[0], -1, 2)
     attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"]}
     attrs["weight_layout"] = f"NC{PAIR_BLOCK}n2c"
-    packed = Constant(np.ascontiguousarray(pairs), node.span)
+    packed = _in_blocks(pairs, PAIR_BLOCK, (0, 2, 1, 3), node)
     return Call("nn.contrib_dense_pack", (data, packed), canonical(attrs), node.span)
 
 
-def _can_pack(node: Call, weight: np.ndarray) -> bool:
+def _can_pack(node: Call, weight: Constant) -> bool:
     """Whether data, weight and result share a dtype for which packed kernels exist."""
     result = _type(node)
     return result.dtype in PACKED_DTYPES and str(weight.dtype) == result.dtype and weight.size > 0
@@ -151,9 +152,22 @@ def _type(node: Call) -> TensorType:
     return result
 
 
-def _blocks(weight: np.ndarray, block: int) -> np.ndarray:
-    """``(O, ...)`` as ``(ceil(O / block), block, ...)``, zeros filled in."""
-    rows = -(-weight.shape[0] // block) * block
-    padded = np.zeros((rows, *weight.shape[1:]), weight.dtype)
-    padded[: weight.shape[0]] = weight
-    return padded.reshape(rows // block, block, *weight.shape[1:])
+def _in_blocks(rows: np.ndarray, block: int, axes: tuple[int, ...], node: Call) -> Constant:
+    """``rows (n, ...)`` as ``(ceil(n / block), block, ...)``, zeros filled in, then its ``axes`` permuted.
+
+    The result is made where the library wants it: a large weight is not in memory twice.
+    """
+    whole, rest = divmod(rows.shape[0], block)
+    blocks = whole + (rest > 0)
+    inner = (block, *rows.shape[1:])
+    shape = tuple((blocks, *inner)[axis] for axis in axes)
+    back = tuple(map(int, np.argsort(axes)))
+
+    def fill(out: np.ndarray) -> None:
+        blocked = out.transpose(back)
+        mapped.copy(blocked[:whole], rows[: whole * block].reshape(whole, *inner))
+        if rest:
+            mapped.copy(blocked[whole, :rest], rows[whole * block :])
+            blocked[whole, rest:] = 0
+
+    return DeferredConstant(shape, rows.dtype, fill, node.span)

@@ -57,9 +57,9 @@ def is_float(expr: Expr) -> bool:
 
 def scalar_of(expr: Expr) -> float | None:
     """The one number that every element of ``expr`` is, if it is a constant of that kind."""
-    if isinstance(expr, Constant) and expr.data.size and expr.data.dtype.kind in "fiu":
+    if isinstance(expr, Constant) and 0 < expr.size <= 4096 and expr.dtype.kind in "fiu":
         first = expr.data.reshape(-1)[0]
-        if expr.data.size == 1 or (expr.data.size <= 4096 and bool((expr.data == first).all())):
+        if expr.size == 1 or bool((expr.data == first).all()):
             return float(first)
     if isinstance(expr, Call) and expr.op in ("full", "broadcast_to", "cast", *VIEWS) and is_float(expr):
         return scalar_of(expr.args[0])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from tvmlite.core.errors import LibraryError
 from tvmlite.runtime import link
@@ -31,20 +32,23 @@ def compile_shared(
     extra_sources: Sequence[str] = (),
     objects: Sequence[bytes | Path] = (),
     flags: Sequence[str] = FLAGS,
+    data: Mapping[str, np.ndarray] | None = None,
 ) -> Path:
     """The shared library ``path``, from C sources (texts) and ``objects``; it appears whole or not at all.
+
+    ``data`` are arrays of uint8 that the sources refer to by symbol.
 
     Raises LibraryError when the machine has no C compiler, or it refuses a source.
     """
     compilers = link.c_compilers()
     if not compilers:
         raise LibraryError("target 'c' needs a C compiler to run its code, and there is none", hint=link.HINT)
-    with tempfile.TemporaryDirectory(prefix="tvmlite-c-") as folder:
+    with link.temporary_folder("tvmlite-c-") as folder:
         made: list[bytes | Path] = []
         for number, text in enumerate((source, *extra_sources)):
-            file, output = Path(folder) / f"{number}.c", Path(folder) / f"{number}.o"
-            file.write_text(text, encoding="utf-8")
+            file, output = folder / f"{number}.c", folder / f"{number}.o"
+            link.write_file(file, text.encode())
             command = [*compilers[0], *flags, "-c", str(file), "-o", str(output)]
             link.run_first([command], "compiling generated C")
             made.append(output)
-        return link.shared([*made, *objects], path)
+        return link.shared([*made, *objects], path, data=data)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +12,7 @@ import numpy as np
 from tvmlite.core import processor
 from tvmlite.core.errors import LibraryError
 from tvmlite.core.target import Target
-from tvmlite.runtime import elf, pool, threads
+from tvmlite.runtime import link, pool, threads
 from tvmlite.runtime.cpu import missing_features
 from tvmlite.te.codegen import c, c_build, jit, llvm, packed
 from tvmlite.te.loop import ir as loop
@@ -49,7 +47,7 @@ def load(
     callbacks = {packed.symbol_of(call): packed.callback(call) for call in packed.called(every)}
     if target.kind == "c":
         source = c.generate([*callees, *every], target)
-        return _CLibrary(source, [constants_object(name, blob) for name, blob in blobs.items()], callbacks)
+        return _CLibrary(source, blobs, callbacks)
     own = [jit.compile_object(llvm.generate(one, target), target) for one in every]
     symbols = {**pool_symbols(), **{name: b.ctypes.data for name, b in blobs.items()}}
     symbols |= {name: _address_of(function) for name, function in callbacks.items()}
@@ -109,19 +107,15 @@ def pool_object(target: Target) -> bytes:
     return jit.compile_object(pool.llvm_ir(target.triple), target)
 
 
-def constants_object(symbol: str, blob: np.ndarray, target: Target | None = None) -> bytes:
-    """An object file that holds the bytes of ``blob`` under ``symbol``."""
-    triple = target.triple if target is not None and target.kind == "llvm" else ""
-    return elf.data_object({symbol: blob.data}, triple)
-
-
 class _CLibrary:
     """C source compiled by the machine's compiler and loaded, with a thread pool of its own."""
 
-    def __init__(self, source: str, objects: Sequence[bytes], callbacks: Mapping[str, Any]) -> None:
+    def __init__(
+        self, source: str, constants: Mapping[str, np.ndarray], callbacks: Mapping[str, Any]
+    ) -> None:
         self._callbacks = callbacks
-        with tempfile.TemporaryDirectory(prefix="tvmlite-c-") as folder:
-            path = c_build.compile_shared(source, Path(folder) / "code.so", [pool.source()], objects)
+        with link.temporary_folder("tvmlite-c-") as folder:
+            path = c_build.compile_shared(source, folder / "code.so", [pool.source()], data=constants)
             self._library = ctypes.CDLL(str(path))  # mapped now: the file is not needed any more
         for name, function in callbacks.items():
             ctypes.c_void_p.in_dll(self._library, name).value = _address_of(function)

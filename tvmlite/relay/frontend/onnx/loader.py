@@ -14,6 +14,7 @@ import onnx
 from onnx import numpy_helper
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.core import mapped
 from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.core.span import Span
 
@@ -261,7 +262,7 @@ def array_of(
         if dtype in _PACKED:
             tensor = onnx.TensorProto(dims=shape, data_type=tensor.data_type, raw_data=bytes(raw))
             return np.ascontiguousarray(numpy_helper.to_array(tensor)).reshape(shape)
-        return np.frombuffer(raw, dtypes.numpy_of(dtype).newbyteorder("<")).reshape(shape)
+        return raw.view(dtypes.numpy_of(dtype).newbyteorder("<")).reshape(shape)
     if tensor.HasField("raw_data") and len(tensor.raw_data) != size:
         raise ModelError(
             f"{what}: shape {shape} of {dtype} needs {size} bytes, the file holds {len(tensor.raw_data)}",
@@ -288,7 +289,8 @@ def checked_bytes(shape: tuple[int, ...], dtype: str, what: str, span: Span | No
 
 def _external(
     tensor: onnx.TensorProto, folder: Path | None, size: int, what: str, span: Span | None
-) -> memoryview | np.ndarray:
+) -> np.ndarray:
+    """The bytes of an external tensor, uint8: mapped, so that they are in memory only while they are read."""
     entries = {e.key: e.value for e in tensor.external_data}
     location = entries.get("location", "")
     if folder is None:
@@ -306,7 +308,7 @@ def _external(
     if size == 0:
         return np.empty(0, np.uint8)
     try:
-        return np.memmap(path, np.uint8, "r", offset, (length,))
+        return mapped.bytes_of(path, offset, length)
     except OSError as error:
         raise ModelError(
             f"{what}: external data file {str(path)!r} cannot be read: {error.strerror}", span

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.frontend.onnx import dims
 from tvmlite.relay.frontend.onnx.broadcast import assume_shape, broadcast_all
@@ -48,7 +46,7 @@ def matmul(node: OnnxNode, a: Expr, b: Expr, out_dtype: str = "") -> Expr:
 def _by_matrix(node: OnnxNode, a: Expr, b: Expr, out_dtype: str) -> Expr:
     """One matrix for every row of ``a``: a dense layer when it is a constant."""
     if isinstance(b, Constant):
-        weight = Constant(np.ascontiguousarray(b.data.T), node.span)
+        weight = Constant(b.data.T, node.span)
         return node.make("nn.dense", a, weight, out_dtype=out_dtype)
     lead, k = node.shape(a)[:-1], node.shape(a)[-1]
     flat = node.reshape(a, (node.product(lead), k))
@@ -100,7 +98,7 @@ def gemm(node: OnnxNode, a: Expr, b: Expr, c: Expr | None = None) -> Expr:
     trans_a, trans_b = bool(node.attr("transA", 0)), bool(node.attr("transB", 0))
     dtype = node.dtype(a)
     if isinstance(b, Constant):
-        weight = b if trans_b else Constant(np.ascontiguousarray(b.data.T), node.span)
+        weight = b if trans_b else Constant(b.data.T, node.span)
         data = node.transpose(a, (1, 0)) if trans_a else a
         if not dims.equal(node.shape(data)[1], weight.data.shape[1]):
             _check_inner(node, data, weight)

@@ -264,11 +264,11 @@ class OnnxNode:
         return self.make("reshape", value, newshape=tuple(shape), allowzero=open_)
 
     def transpose(self, value: Expr, axes: Sequence[int]) -> Expr:
-        """``value`` with its axes permuted; a constant is permuted at once."""
+        """``value`` with its axes permuted; a constant is at once, as a view."""
         if list(axes) == list(range(len(axes))):
             return value
         if isinstance(value, Constant):
-            return Constant(np.ascontiguousarray(value.data.transpose(axes)), self.span)
+            return Constant(value.data.transpose(axes), self.span)
         return self.make("transpose", value, axes=tuple(axes))
 
     def broadcast_to(self, value: Expr, shape: Sequence[Dim]) -> Expr:
