@@ -18,7 +18,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from tvmlite import cli, relay
+from tvmlite import cli, export, relay
+from tvmlite.commands import common
 from tvmlite.core.version import VERSION
 
 WEIGHTS = np.random.default_rng(3).standard_normal((8, 5)).astype(np.float32)
@@ -304,6 +305,16 @@ def test_version_and_help(tvmlite: Run) -> None:
         one = tvmlite(module.NAME, "--help")
         assert one.status == 0
         assert f"usage: tvmlite {module.NAME}" in one.out
+
+
+def test_what_ends_an_export_is_said_before_a_model_is_compiled(
+    tvmlite: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "MOST_IN_C", 10)
+    monkeypatch.setattr(common, "compile", None)
+    refused = tvmlite("compile", "fixed.onnx", "-o", "x.c")
+    assert refused.status == 1
+    assert "GB of weights, C source holds at most" in refused.err
 
 
 # What the user got wrong.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -9,15 +10,17 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
 
 import tvmlite
-from tvmlite import relay, runtime
+from tvmlite import export, relay, runtime
 from tvmlite.artifact import CompiledModule
 from tvmlite.core.errors import InputError, LibraryError
-from tvmlite.runtime import link
+from tvmlite.relay.deferred import DeferredConstant
+from tvmlite.runtime import link, segment
 
 GUIDE = Path(__file__).parent.parent / "docs" / "c_program.md"
 
@@ -180,6 +183,72 @@ def test_an_unknown_ending_is_an_error(name: str, tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(LibraryError, match=r"cannot write .*missing/net\.so: No such file"):
         _compiled(4).export(tmp_path / "missing" / "net.so")
+
+
+def _behind_three_gigabytes() -> relay.IRModule:
+    """Rows of a table of 3 GiB, of which only three are not zero, times weights that lie behind it."""
+    rows = 3 << 20
+
+    def fill(out: np.ndarray) -> None:
+        for place in (0, 1_500_000, rows - 1):
+            out[place] = place % 100 + 1
+
+    table = DeferredConstant((rows, 1024), np.dtype("uint8"), fill)
+    x = relay.var("x", (4,), "int64")
+    taken = relay.cast(relay.take(table, x, axis=0), dtype="float32")
+    body = relay.nn.dense(taken, relay.const(np.full((16, 1024), 0.5, "float32")))
+    return relay.IRModule.from_expr(relay.Function((x,), body))
+
+
+@pytest.mark.parametrize("target", ["native", "c"])
+def test_weights_behind_more_than_32_bits_of_others_are_found(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages of zeros take no memory, and are left out of the file."""
+    monkeypatch.setattr(segment, "_write", _without_zeros)
+    lib = tvmlite.compile(_behind_three_gigabytes(), target)
+    assert lib.constants.size > 3 << 30
+    lib.export(tmp_path / "net.so")
+    loaded = runtime.load(tmp_path / "net.so")
+    given = np.array([0, 7, 1_500_000, (3 << 20) - 1])
+    expected = np.array([1, 0, 1, 3_145_727 % 100 + 1]) * 512
+    for one in (lib, loaded):
+        np.testing.assert_array_equal(one(given), np.repeat(expected[:, None], 16, 1))
+
+
+def _without_zeros(file: BinaryIO, array: np.ndarray) -> None:
+    """``segment._write`` of what is not zero: the first rows, some in the middle, and the last."""
+    begin = file.tell()
+    for start, end in (
+        (0, 4096),
+        (1_500_000 << 10, 1_500_004 << 10),
+        (array.nbytes - (1 << 20), array.nbytes),
+    ):
+        file.seek(begin + start)
+        file.write(array[start:end].data)
+
+
+def test_weights_that_c_source_cannot_hold_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "MOST_IN_C", 100)
+    with pytest.raises(InputError, match=r"(?s)the model has 0\.0 GB of weights, C source.*hint: .*net\.so$"):
+        _compiled(4).export(tmp_path / "net.c")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["net.so", "net.c", "net.h"])
+def test_a_full_disk_is_called_so(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    lib = _compiled(4)
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(LibraryError) as caught:
+        lib.export(tmp_path / name)
+    assert "No space left on device" in str(caught.value)
+    assert "compiler" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
 
 
 def _truncated(whole: bytes) -> bytes:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from tvmlite import machine
 from tvmlite.core.abi import Signature
 from tvmlite.core.errors import InputError, LibraryError, TvmliteError
+from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
 from tvmlite.kernels import CompiledKernel, legal_kernel
+from tvmlite.relay.ir import Constant, Module
 from tvmlite.relay.places import Constants
 from tvmlite.runtime import library, link, pool
 from tvmlite.te.codegen import bundle, c, c_build, jit, llvm, packed
@@ -19,6 +21,9 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.shapes import shapes_function
 
 ENDINGS = (".so", ".c", ".h")
+
+MOST_IN_C = 1 << 31
+"""Bytes of weights that are written as C source: compiled code reaches static data by 32-bit distances."""
 
 
 class Model(Protocol):
@@ -68,15 +73,32 @@ def export(lib: Model, path: Path) -> None:
 
 
 def _export(lib: Model, path: Path) -> None:
+    check_format(path, lib.constants.size)
     match path.suffix:
         case ".so":
             _shared(lib, path)
         case ".c":
             _sources(lib, path)
-        case ".h":
-            _write(path, c.header(lib.signature))
         case _:
-            raise InputError(f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}")
+            _write(path, c.header(lib.signature))
+
+
+def check_format(path: Path, weights: int = 0) -> None:
+    """An InputError if a model with so many bytes of ``weights`` is not to be written as ``path`` ends."""
+    if path.suffix not in ENDINGS:
+        raise InputError(f"cannot export to {path}: expected an ending of {', '.join(ENDINGS)}")
+    if path.suffix == ".c" and weights > MOST_IN_C:
+        raise InputError(
+            f"cannot export to {path}: the model has {weights / 1e9:.1f} GB of weights, "
+            f"C source holds at most {MOST_IN_C / 1e9:.1f} GB",
+            hint=f"a library holds any number: {path.with_suffix('.so')}",
+        )
+
+
+def weights_of(module: Module) -> int:
+    """The bytes of the constants of ``module``."""
+    nodes = (node for function in module.functions.values() for node in postorder(function.body))
+    return sum(node.nbytes for node in nodes if isinstance(node, Constant))
 
 
 def export_function(function: Function, path: Path) -> None:
@@ -114,25 +136,31 @@ def c_source(lib: Model) -> str:
 
 def _sources(lib: Model, path: Path) -> None:
     """``NAME.c`` and ``NAME.h``, ``NAME_constants.c`` if there are any, and the thread pool beside them."""
-    texts = {path.with_suffix(".h"): c.header(lib.signature), path: c_source(lib)}
+    _write(path.with_suffix(".h"), c.header(lib.signature))
+    _write(path, c_source(lib))
     if lib.constants.size:
-        texts[path.with_name(f"{path.stem}_constants.c")] = _constants_in_c(lib)
-    texts[path.with_name("tvmlite_pool.c")] = pool.source()
-    for file, text in texts.items():
-        _write(file, text)
+        _write(path.with_name(f"{path.stem}_constants.c"), _constants_in_c(lib))
+    _write(path.with_name("tvmlite_pool.c"), pool.source())
 
 
-def _write(path: Path, text: str) -> None:
-    link.write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"), mode=0o666)
+def _write(path: Path, text: str | Iterable[str]) -> None:
+    """Write ``text``, whole or in pieces, which are made as they are written."""
+
+    def write(temporary: Path) -> None:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.writelines([text] if isinstance(text, str) else text)
+
+    link.write_atomically(path, write, mode=0o666)
 
 
-def _constants_in_c(lib: Model) -> str:
+def _constants_in_c(lib: Model) -> Iterator[str]:
     """The blob of constants as an array of 64-bit words, which compilers read fastest; little-endian."""
     words = lib.constants.blob().view("<u8")
-    rows = (", ".join(f"0x{w:x}u" for w in words[i : i + 8]) for i in range(0, words.size, 8))
-    aligned = "#if defined(__GNUC__)\n__attribute__((aligned(64)))\n#endif\n"
-    body = ",\n".join(rows)
-    return f"#include <stdint.h>\n\n{aligned}const uint64_t {lib.entry.name}_constants[] = {{\n{body}\n}};\n"
+    yield "#include <stdint.h>\n\n#if defined(__GNUC__)\n__attribute__((aligned(64)))\n#endif\n"
+    yield f"const uint64_t {lib.entry.name}_constants[] = {{\n"
+    for i in range(0, words.size, 8):
+        yield ", ".join([f"0x{w:x}u" for w in words[i : i + 8].tolist()]) + ",\n"
+    yield "};\n"
 
 
 def _shared(lib: Model, path: Path) -> None:
@@ -146,7 +174,7 @@ def _shared(lib: Model, path: Path) -> None:
     objects = [
         jit.compile_object(bundle.metadata_ir(text), lib.target if lib.target.kind == "llvm" else native)
     ]
-    constants = {f"{name}_constants": lib.constants.blob()} if lib.constants.size else None
+    constants = (f"{name}_constants", lib.constants.blob()) if lib.constants.size else None
     if lib.target.kind == "c":
         c_build.compile_shared(c_source(lib), path, [pool.source()], objects, data=constants)
         return

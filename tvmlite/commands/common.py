@@ -121,11 +121,15 @@ def pipeline_of(options: argparse.Namespace) -> Pipeline[Module]:
     return passes.pipeline(options.opt_level, target, options.precision, options.error_bound)
 
 
-def compile_model(options: argparse.Namespace) -> CompiledModule:
-    """Import and compile ``options.model``, with a progress line."""
+def compile_model(
+    options: argparse.Namespace, check: Callable[[Module], object] | None = None
+) -> CompiledModule:
+    """Import and compile ``options.model``, with a progress line; ``check`` is asked between the two."""
     progress = Progress()
     progress("importing", 0, 0)
     module = import_model(options)
+    if check is not None:
+        check(module)
     lib = compile(
         module,
         target=options.target,

@@ -44,10 +44,12 @@ def relocatable_object(
     alignment: int,
     symbols: Mapping[str, tuple[int, int]],
     triple: str = "",
+    note: bytes = b"",
 ) -> bytes:
     """An ELF object file with one read-only ``section``, and global ``symbols``: offsets in it, and sizes.
 
-    Raises UnsupportedError for a machine without 64-bit ELF.
+    With a ``note`` it has a section of notes too, for which linkers make a segment. Raises UnsupportedError
+    for a machine without 64-bit ELF.
     """
     architecture = (triple.split("-")[0] or platform.machine()).lower()
     if architecture not in _MACHINES or (triple and ("apple" in triple or "windows" in triple)):
@@ -67,6 +69,10 @@ def relocatable_object(
         (".shstrtab", 3, 0, titles, 0, 0, 1, 0),
         (".note.GNU-stack", 1, 0, b"", 0, 0, 1, 0),
     ]
+    if note:
+        name = note + bytes(-len(note) % 4 or 4)
+        row = struct.pack("<III", len(note) + 1, 0, 0) + name
+        sections.append((".note.tvmlite", 7, 2, row, 0, 0, 4, 0))
     title_at: list[int] = []
     for title, *_ in sections:
         title_at.append(len(titles))

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -67,19 +67,19 @@ def shared(
     path: str | os.PathLike[str],
     exports: Sequence[str] = (),
     triple: str = "",
-    data: Mapping[str, np.ndarray] | None = None,
+    data: tuple[str, np.ndarray] | None = None,
 ) -> Path:
     """Link ``objects`` (their bytes, or files) into the shared library ``path``, and return that.
 
-    Only the symbols ``exports`` are visible from outside, if any are named. ``data`` are arrays of uint8, of
-    any size, that the objects refer to by symbol (``segment``). The file appears whole or not at all. Raises
-    LibraryError when there is no linker, or it fails, or a file cannot be written.
+    Only the symbols ``exports`` are visible from outside, if any are named. ``data`` is a symbol
+    that the objects refer to, and its bytes, uint8, of any number (``segment``). The file appears whole or
+    not at all. Raises LibraryError when there is no linker, or it fails, or a file cannot be written.
     """
     commands = linkers(triple)
     if not commands:
         what = f"for target {triple!r}" if triple else "on this machine"
         raise LibraryError(f"cannot link {os.fspath(path)!r}: there is no linker {what}", hint=HINT)
-    every = [*objects, segment.stand_in(data, triple)] if data else objects
+    every = [*objects, segment.stand_in(data[0], triple)] if data else objects
     with temporary_folder("tvmlite-link-") as folder:
         files = [_as_file(one, folder / f"{i}.o") for i, one in enumerate(every)]
         script = _exports_script(exports, folder, triple)
@@ -87,7 +87,7 @@ def shared(
         def link(output: Path) -> None:
             run_first([_link_command(c, files, output, script, triple) for c in commands], f"linking {path}")
             if data:
-                segment.append(output, data)
+                segment.append(output, data[1])
 
         return write_atomically(path, link)
 
@@ -164,9 +164,7 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
     try:
         folder = tempfile.TemporaryDirectory(prefix=prefix)
     except OSError as error:
-        raise LibraryError(
-            f"cannot make a temporary folder: {error.strerror or error}", hint=_ELSEWHERE
-        ) from error
+        raise LibraryError(f"cannot make a temporary folder: {error}", hint=_ELSEWHERE) from error
     with folder as name:
         yield Path(name)
 

@@ -1,22 +1,23 @@
 """Data of any size in a shared library: a segment of its own behind all others, written after linking.
 
 Linkers hold all that they link in memory, and put data between code and what code reaches by 32-bit
-distances. So the linker gets an object of a few bytes (``stand_in``) whose symbols point ``DISTANCE`` past
-them, where nothing is; then ``append`` writes the data to the end of the library, and a program header that
-has it mapped there. Code finds it as any symbol, by a 64-bit address in the global offset table, and adds
-offsets to that. Dynamic loaders take the program headers from wherever the file's header says they are.
+distances. So the linker gets an object of a few bytes (``stand_in``) whose symbol points ``DISTANCE`` past
+them, where nothing is; then ``append`` writes the data to the end of the library and has it mapped there. The
+program header for that is the one of a note, which is there to be overwritten: their table has no room for
+one more. Code finds the data as any symbol, by a 64-bit address in the global offset table, and adds offsets
+to that.
 """
 
 from __future__ import annotations
 
+import os
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from tvmlite.core.abi import WORKSPACE_ALIGNMENT, align
 from tvmlite.core.errors import LibraryError
 from tvmlite.runtime.elf import HEADER, SECTION, SEGMENT, relocatable_object
 
@@ -28,65 +29,58 @@ _PAGE = 4096
 _LARGEST_PAGE = 1 << 16
 """The largest that a processor has which ELF files are made for here."""
 
-_LOAD, _TABLE = 1, 6
-"""Types of segments: what is mapped, and where in memory the program headers are."""
+_LOAD, _NOTE = 1, 4
+"""Types of segments: what is mapped, and what says something of the library that nobody needs to run it."""
+
+_READABLE = 4
 
 _ADDRESS_IN_SECTION = 16
 """The byte of a section's row from which on its address, offset and size stand."""
 
 
-def stand_in(data: Mapping[str, np.ndarray], triple: str = "") -> bytes:
-    """An object file for ``triple`` ("": this machine) whose symbols are where ``append`` puts ``data``."""
-    symbols: dict[str, tuple[int, int]] = {}
-    place = 0
-    for name, one in data.items():
-        symbols[name] = DISTANCE + place, 0
-        place = align(place + one.nbytes)
-    return relocatable_object(SECTION_NAME, bytes(64), _PAGE, symbols, triple)
+def stand_in(symbol: str, triple: str = "") -> bytes:
+    """An object file for ``triple`` ("": this machine) in which ``symbol`` is where ``append`` puts data."""
+    place = {symbol: (DISTANCE, 0)}
+    return relocatable_object(SECTION_NAME, bytes(64), _PAGE, place, triple, note=b"tvmlite")
 
 
-def append(library: Path, data: Mapping[str, np.ndarray]) -> None:
-    """Write ``data``, uint8 by symbol, into ``library``, which was linked with its ``stand_in``.
+def append(library: Path, data: np.ndarray) -> None:
+    """Write ``data``, uint8, into ``library``, which was linked with a ``stand_in``.
 
-    It is mapped read-only, each array aligned to 64 bytes and the first to a page. The bytes go from memory
-    to the file as they are. Raises OSError if the file cannot be written, and LibraryError if it is not as
-    expected.
+    It is mapped read-only, from the beginning of a page on. The bytes go from memory to the file as they
+    are. Raises OSError if the file cannot be written, and LibraryError if it is not as expected.
     """
     with open(library, "r+b") as file:
-        header = list(HEADER.unpack(file.read(HEADER.size)))
-        segments = [list(row) for row in _table(file, header[5], header[10], SEGMENT)]
-        at, address = _stand_in_of(file, header)
-        begin = address + DISTANCE - _PAGE
+        header = HEADER.unpack(file.read(HEADER.size))
+        place, address = _stand_in_of(file, header)
+        begin = address + DISTANCE
+        segments = _table(file, header[5], header[10], SEGMENT)
         if any(row[0] == _LOAD and row[3] + row[6] > begin for row in segments):
             raise LibraryError(f"{library} has code of more than {DISTANCE} bytes")
-        size = file.seek(0, 2)
+        spare = _spare(segments, library)
+        size = file.seek(0, os.SEEK_END)
         offset = size + (begin - size) % _LARGEST_PAGE
-        length = sum(align(one.nbytes) for one in data.values())
-        rows = _with_segment(segments, offset, begin, _PAGE + length)
-        header[5], header[10] = offset, len(rows)
-        table = b"".join(SEGMENT.pack(*row) for row in rows)
-        assert len(table) <= _PAGE, "the program headers lie in the page before the data"
         file.seek(offset)
-        file.write(table.ljust(_PAGE, b"\0"))
-        for one in data.values():
-            file.write(one.data)
-            file.write(bytes(-one.nbytes % WORKSPACE_ALIGNMENT))
-        file.seek(at)
-        file.write(struct.pack("<QQQ", address + DISTANCE, offset + _PAGE, length))
-        file.seek(0)
-        file.write(HEADER.pack(*header))
+        _write(file, data)
+        file.seek(place)
+        file.write(struct.pack("<QQQ", begin, offset, data.nbytes))
+        file.seek(header[5] + spare * SEGMENT.size)
+        file.write(
+            SEGMENT.pack(_LOAD, _READABLE, offset, begin, begin, data.nbytes, data.nbytes, _LARGEST_PAGE)
+        )
 
 
-def _with_segment(rows: list[list[int]], offset: int, address: int, size: int) -> list[list[int]]:
-    """The program headers with one more segment that is mapped, after the others, and holds the headers."""
-    made = [_LOAD, 4, offset, address, address, size, size, _LARGEST_PAGE]
-    last = max(place for place, row in enumerate(rows) if row[0] == _LOAD)
-    rows = [*rows[: last + 1], made, *rows[last + 1 :]]
-    length = len(rows) * SEGMENT.size
-    return [
-        [_TABLE, row[1], offset, address, address, length, length, row[7]] if row[0] == _TABLE else row
-        for row in rows
-    ]
+def _write(file: BinaryIO, array: np.ndarray) -> None:
+    file.write(array.data)
+
+
+def _spare(segments: Sequence[tuple[int, ...]], library: Path) -> int:
+    """The place of a note among the program headers, behind those of what is mapped, which are in order."""
+    last = max((at for at, row in enumerate(segments) if row[0] == _LOAD), default=0)
+    for at, row in enumerate(segments):
+        if row[0] == _NOTE and at > last:
+            return at
+    raise LibraryError(f"{library} was linked without a segment of notes")
 
 
 def _stand_in_of(file: BinaryIO, header: Sequence[int]) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,11 +32,11 @@ def compile_shared(
     extra_sources: Sequence[str] = (),
     objects: Sequence[bytes | Path] = (),
     flags: Sequence[str] = FLAGS,
-    data: Mapping[str, np.ndarray] | None = None,
+    data: tuple[str, np.ndarray] | None = None,
 ) -> Path:
     """The shared library ``path``, from C sources (texts) and ``objects``; it appears whole or not at all.
 
-    ``data`` are arrays of uint8 that the sources refer to by symbol.
+    ``data`` is a symbol that the sources refer to, and its bytes, uint8.
 
     Raises LibraryError when the machine has no C compiler, or it refuses a source.
     """

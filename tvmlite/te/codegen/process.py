@@ -47,7 +47,8 @@ def load(
     callbacks = {packed.symbol_of(call): packed.callback(call) for call in packed.called(every)}
     if target.kind == "c":
         source = c.generate([*callees, *every], target)
-        return _CLibrary(source, blobs, callbacks)
+        assert len(blobs) <= 1, "a library has one symbol of constants"
+        return _CLibrary(source, next(iter(blobs.items()), None), callbacks)
     own = [jit.compile_object(llvm.generate(one, target), target) for one in every]
     symbols = {**pool_symbols(), **{name: b.ctypes.data for name, b in blobs.items()}}
     symbols |= {name: _address_of(function) for name, function in callbacks.items()}
@@ -111,7 +112,7 @@ class _CLibrary:
     """C source compiled by the machine's compiler and loaded, with a thread pool of its own."""
 
     def __init__(
-        self, source: str, constants: Mapping[str, np.ndarray], callbacks: Mapping[str, Any]
+        self, source: str, constants: tuple[str, np.ndarray] | None, callbacks: Mapping[str, Any]
     ) -> None:
         self._callbacks = callbacks
         with link.temporary_folder("tvmlite-c-") as folder:

@@ -5,9 +5,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from tvmlite.core import mapped
 from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.core.node import postorder
 from tvmlite.relay.frontend.onnx import from_onnx
 from tvmlite.relay.interpret import interpret
+from tvmlite.relay.ir import Constant
 
 
 def model_of(nodes, inputs, outputs, weights=(), opset=17, **more):
@@ -134,6 +137,22 @@ def test_external_data_beside_the_model_is_read(tmp_path) -> None:
     made = interpret(from_onnx(tmp_path / "m.onnx"), [np.ones((2, 3), np.float32)])
 
     assert np.array_equal(made, values + 1)
+
+
+@pytest.mark.parametrize("node", ["MatMul", "Gemm"])
+def test_external_weights_stay_in_their_file(tmp_path, node) -> None:
+    """What converters turn around is a view: nothing is copied before a library wants it."""
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    (tmp_path / "w.bin").write_bytes(values.tobytes())
+    made = helper.make_node(node, ["x", "w"], ["y"])
+    model = model_of([made], [("x", [4, 2])], [("y", [4, 3])], [external("w.bin")])
+    onnx.save(model, tmp_path / "m.onnx")
+
+    module = from_onnx(tmp_path / "m.onnx")
+
+    (constant,) = (one for one in postorder(module.main.body) if isinstance(one, Constant))
+    assert mapped._mapping_of(constant.data) is not None
+    assert np.array_equal(constant.data, values.T)
 
 
 @pytest.mark.parametrize("location", ["/etc/hostname", "../w.bin", "a/../../w.bin", "..\\w.bin"])

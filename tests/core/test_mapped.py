@@ -1,0 +1,72 @@
+"""Mapped files are read as they are, in pieces, and their pages are given back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tvmlite.core import mapped
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    np.random.default_rng(0).integers(0, 256, 200_000, np.uint8).tofile(tmp_path / "data")
+    return tmp_path / "data"
+
+
+def resident() -> int:
+    """The bytes of files that this process has in memory."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("RssFile:"):
+            return int(line.split()[1]) * 1024
+    pytest.skip("the system does not tell")
+
+
+@pytest.mark.parametrize(("offset", "length"), [(0, 1), (1, 4096), (4096, 100), (70_001, 120_000)])
+def test_the_bytes_are_the_files(file: Path, offset: int, length: int) -> None:
+    made = mapped.bytes_of(file, offset, length)
+    assert made.tobytes() == file.read_bytes()[offset : offset + length]
+    assert not made.flags.writeable
+
+
+@pytest.mark.parametrize("piece", [1, 1000, 1 << 26])
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_a_copy_in_pieces_is_a_copy(
+    file: Path, axes: tuple[int, ...], piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mapped, "PIECE", piece)
+    source = mapped.bytes_of(file, 64, 60_000).view("<i2").reshape(20, 30, 50).transpose(axes)[1:]
+    out = np.empty(source.shape, source.dtype)
+    mapped.copy(out, source)
+    np.testing.assert_array_equal(out, source)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2)])
+def test_scalars_and_nothing_are_copied(shape: tuple[int, ...]) -> None:
+    out = np.zeros(shape)
+    mapped.copy(out, np.ones(shape))
+    np.testing.assert_array_equal(out, np.ones(shape))
+
+
+def test_what_was_copied_is_not_kept_in_memory(tmp_path: Path) -> None:
+    size = 32 << 20
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(size)
+    source = mapped.bytes_of(tmp_path / "large", 0, size)
+    before = resident()
+    assert not source.any()
+    assert resident() - before > size // 2  # otherwise this test could not fail
+    mapped.copy(np.empty(size, np.uint8), source)
+    assert resident() - before < size // 8
+
+
+def test_arrays_of_others_are_left_alone() -> None:
+    """A private mapping that was written to would lose what was written."""
+    import mmap
+
+    theirs = np.frombuffer(mmap.mmap(-1, 8192, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
+    theirs[:] = 7
+    mapped.copy(np.empty(8192, np.uint8), theirs)
+    assert (theirs == 7).all()
