@@ -46,3 +46,11 @@ def test_the_constants_of_a_model_are_filled_in_place_once() -> None:
     assert blob[:64].tolist() == [3] + [0] * 63
     np.testing.assert_array_equal(blob[64:88].view("float32"), np.arange(6))
     assert not blob[88:].any()
+
+
+def test_joined_constants_are_their_rows_in_order() -> None:
+    made: list[int] = []
+    plain = relay.const(np.full((1, 3), 9, "float32"))
+    whole = DeferredConstant.joined([numbers(made), plain])
+    assert (whole.shape, made) == ((3, 3), [])
+    np.testing.assert_array_equal(whole.data, [[0, 1, 2], [3, 4, 5], [9, 9, 9]])

@@ -38,6 +38,8 @@ def copy(out: np.ndarray, source: np.ndarray) -> None:
         out[...] = source
         _give_back(mapping)
         return
+    if hasattr(mapping, "madvise"):  # else the disk is asked for each row by itself: four times as slow
+        mapping.madvise(mmap.MADV_WILLNEED)
     axis = int(np.argmax(np.abs(source.strides)))
     step = max(1, source.shape[axis] * PIECE // reach)
     for start in range(0, source.shape[axis], step):

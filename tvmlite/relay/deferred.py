@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -26,6 +26,19 @@ class DeferredConstant(Constant):
     ) -> None:
         for name, value in (("_shape", shape), ("_dtype", dtype), ("_fill", fill), ("span", span)):
             object.__setattr__(self, name, value)
+
+    @staticmethod
+    def joined(parts: Sequence[Constant], span: Span | None = None) -> DeferredConstant:
+        """The rows of all ``parts``, of one dtype, one after the other."""
+        rows = sum(part.shape[0] for part in parts)
+
+        def fill(out: np.ndarray) -> None:
+            start = 0
+            for part in parts:
+                part.write_to(out[start : start + part.shape[0]])
+                start += part.shape[0]
+
+        return DeferredConstant((rows, *parts[0].shape[1:]), parts[0].dtype, fill, span)
 
     @property
     def data(self) -> np.ndarray:  # type: ignore[override]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-import numpy as np
-
+from tvmlite.relay.deferred import DeferredConstant
 from tvmlite.relay.ir import Call, Constant, Expr
 from tvmlite.relay.op import make
 from tvmlite.relay.passes.graph_pass import graph_pass
@@ -27,11 +26,11 @@ def combine_parallel_dense(body: Expr) -> Expr:
 def _key(call: Call) -> Hashable | None:
     if call.op != "nn.dense" or not isinstance(call.args[1], Constant):
         return None
-    return call["out_dtype"], str(call.args[1].data.dtype)
+    return call["out_dtype"], str(call.args[1].dtype)
 
 
 def _combined(data: Expr, anchors: Sequence[Call]) -> Expr:
-    weights = [call.args[1].data for call in anchors if isinstance(call.args[1], Constant)]
+    weights = [call.args[1] for call in anchors if isinstance(call.args[1], Constant)]
     first = anchors[0]
-    weight = Constant(np.concatenate(weights), first.span)
+    weight = DeferredConstant.joined(weights, first.span)
     return make("nn.dense", data, weight, out_dtype=first["out_dtype"], span=first.span)

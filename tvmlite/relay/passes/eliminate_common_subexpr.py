@@ -55,6 +55,6 @@ def _key(node: Expr) -> Hashable | None:
             return "tuple", fields
         case TupleGetItem(value, index):
             return "field", value, index
-        case Constant(data) if data.nbytes <= SMALL_BYTES:
-            return "constant", data.dtype.name, data.shape, data.tobytes()
+        case Constant() if node.nbytes <= SMALL_BYTES:
+            return "constant", node.dtype.name, node.shape, node.data.tobytes()
     return None

@@ -65,27 +65,27 @@ def pack_weights(
 def _pack(node: Expr, target: Target, narrow: str | None, bound: float) -> Expr:
     match node:
         case Call("nn.dense", (data, Constant() as weight)) if _takes_pairs(node, weight, target):
-            return _paired_dense(node, data, weight.data)
+            return _paired_dense(node, data, weight)
         case Call("nn.dense", (data, Constant() as weight)) if _can_pack(node, weight):
-            return _packed_dense(node, data, weight.data, target, narrow, bound)
+            return _packed_dense(node, data, weight, target, narrow, bound)
         case Call("nn.matmul", (data, Constant() as weight)) if not node["transpose_a"] and _can_pack(
             node, weight
         ):
-            plain = weight.data if node["transpose_b"] else weight.data.T
+            plain = weight if node["transpose_b"] else _turned(weight)
             return _packed_dense(node, data, plain, target, narrow, bound)
         case _:
             return node
 
 
 def _packed_dense(
-    node: Call, data: Expr, weight: np.ndarray, target: Target, narrow: str | None, bound: float
+    node: Call, data: Expr, weight: Constant, target: Target, narrow: str | None, bound: float
 ) -> Call:
     """``data (m, k)`` times the rows of ``weight (n, k)``, which is packed, of dtype ``narrow`` if that holds
     its elements and few rows meet it; in 24 bits if ``bound`` allows it."""
     rows, columns = product(map(number, _type(node).shape[:-1])), weight.shape[0]
     if rows is not None and bound >= dense_24.STATED_ERROR and _fits_24(weight, rows, target):
         if decide("weight", lambda: [[node]], ("float32", "24 bits"), "24 bits") == "24 bits":
-            return _dense_24(node, data, weight, rows)
+            return _dense_24(node, data, weight.data, rows)
     block = columns_at_once(target, str(weight.dtype), rows, columns)
     if narrow is not None and rows is not None and rows <= FEW_ROWS:
         weight = _held_by(weight, narrow)
@@ -99,10 +99,11 @@ def _columns_24(rows: int) -> int:
     return dense_24.GROUP * (2 if rows <= 2 else 1)
 
 
-def _fits_24(weight: np.ndarray, rows: int, target: Target) -> bool:
+def _fits_24(constant: Constant, rows: int, target: Target) -> bool:
     """Whether a weight of float32 that ``rows`` rows meet is worth keeping in 24 bits."""
-    if rows > FEW_ROWS or str(weight.dtype) != "float32" or target.lanes("float32") != dense_24.LANES:
+    if rows > FEW_ROWS or str(constant.dtype) != "float32" or target.lanes("float32") != dense_24.LANES:
         return False
+    weight = constant.data
     columns, block = weight.shape[0], _columns_24(rows)
     read = -(-columns // block) * block * (dense_24.VECTORS - 1) / dense_24.VECTORS
     worth = weight.nbytes >= LEAST_BYTES and read <= KEPT * columns
@@ -117,11 +118,21 @@ def _dense_24(node: Call, data: Expr, weight: np.ndarray, rows: int) -> Call:
     return Call(dense_24.DENSE, (data, packed), canonical(attrs), node.span)
 
 
-def _held_by(weight: np.ndarray, dtype: str) -> np.ndarray:
-    """``weight`` as ``dtype`` if it then has the same elements; else as it is."""
+def _held_by(constant: Constant, dtype: str) -> Constant:
+    """``constant`` as ``dtype`` if it then has the same elements; else as it is."""
+    weight = constant.data
     with np.errstate(over="ignore"):
         narrow = weight.astype(dtypes.numpy_of(dtype))
-    return narrow if np.array_equal(narrow.astype(weight.dtype), weight) else weight
+    same = np.array_equal(narrow.astype(weight.dtype), weight)
+    return Constant(narrow, constant.span) if same else constant
+
+
+def _turned(weight: Constant) -> Constant:
+    """The transpose of a matrix."""
+    if not isinstance(weight, DeferredConstant):
+        return Constant(weight.data.T, weight.span)
+    columns, rows = weight.shape
+    return DeferredConstant((rows, columns), weight.dtype, lambda out: weight.write_to(out.T), weight.span)
 
 
 def _takes_pairs(node: Call, weight: Constant, target: Target) -> bool:
@@ -131,12 +142,11 @@ def _takes_pairs(node: Call, weight: Constant, target: Target) -> bool:
     return weight.size > 0 and weight.shape[1] % 2 == 0
 
 
-def _paired_dense(node: Call, data: Expr, weight: np.ndarray) -> Call:
+def _paired_dense(node: Call, data: Expr, weight: Constant) -> Call:
     """``data (m, k)`` times the rows of ``weight (n, k)``, packed with two elements of a row together."""
-    pairs = weight.reshape(weight.shape[0], -1, 2)
     attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"]}
     attrs["weight_layout"] = f"NC{PAIR_BLOCK}n2c"
-    packed = _in_blocks(pairs, PAIR_BLOCK, (0, 2, 1, 3), node)
+    packed = _in_blocks(weight, PAIR_BLOCK, (0, 2, 1, 3), node, together=2)
     return Call("nn.contrib_dense_pack", (data, packed), canonical(attrs), node.span)
 
 
@@ -152,22 +162,25 @@ def _type(node: Call) -> TensorType:
     return result
 
 
-def _in_blocks(rows: np.ndarray, block: int, axes: tuple[int, ...], node: Call) -> Constant:
-    """``rows (n, ...)`` as ``(ceil(n / block), block, ...)``, zeros filled in, then its ``axes`` permuted.
+def _in_blocks(
+    weight: Constant, block: int, axes: tuple[int, ...], node: Call, together: int = 0
+) -> Constant:
+    """``weight (n, k)`` as ``(ceil(n / block), block, k)``, zeros filled in, then with its ``axes`` permuted;
+    so many elements of a row ``together`` have an axis of their own, the last.
 
     The result is made where the library wants it: a large weight is not in memory twice.
     """
-    whole, rest = divmod(rows.shape[0], block)
-    blocks = whole + (rest > 0)
-    inner = (block, *rows.shape[1:])
-    shape = tuple((blocks, *inner)[axis] for axis in axes)
+    count, length = weight.shape
+    inner = (block, length // together, together) if together else (block, length)
+    whole, rest = divmod(count, block)
+    shape = tuple((whole + (rest > 0), *inner)[axis] for axis in axes)
     back = tuple(map(int, np.argsort(axes)))
 
     def fill(out: np.ndarray) -> None:
-        blocked = out.transpose(back)
+        rows, blocked = weight.data, out.transpose(back)
         mapped.copy(blocked[:whole], rows[: whole * block].reshape(whole, *inner))
         if rest:
-            mapped.copy(blocked[whole, :rest], rows[whole * block :])
+            mapped.copy(blocked[whole, :rest], rows[whole * block :].reshape(rest, *inner[1:]))
             blocked[whole, rest:] = 0
 
-    return DeferredConstant(shape, rows.dtype, fill, node.span)
+    return DeferredConstant(shape, weight.dtype, fill, node.span)

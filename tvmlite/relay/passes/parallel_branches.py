@@ -86,9 +86,9 @@ def _branch(anchor: Call, readers: Mapping[Expr, Sequence[Expr | None]], axis: i
 def _bias(given: Expr, anchor: Call, axis: int) -> np.ndarray | None:
     """``given`` as a constant with an element for each channel of ``anchor`` and extent 1 beside, or None."""
     type_ = tensor_type_of(anchor)
-    if not isinstance(given, Constant) or given.data.ndim > type_.ndim:
+    if not isinstance(given, Constant) or len(given.shape) > type_.ndim:
         return None
-    shape = (1,) * (type_.ndim - given.data.ndim) + given.data.shape
+    shape = (1,) * (type_.ndim - len(given.shape)) + given.shape
     channels = axis % type_.ndim
     wanted = tuple(type_.shape[channels] if k == channels else 1 for k in range(type_.ndim))
     return given.data.reshape(shape) if shape == wanted else None
