@@ -39,6 +39,7 @@ from tvmlite.te.loop.passes import legalize
 from tvmlite.te.lower import lower
 from tvmlite.te.schedule import Schedule
 from tvmlite.te.space import ConfigEntity
+from tvmlite.te.unrolling import warn_of_long_code
 
 __all__ = ["build", "compile", "lower"]
 
@@ -182,12 +183,15 @@ def build(
 
     Arrays are numpy arrays or DLPack objects; the outputs among them are written in place, or left out and
     returned. ``f.source("loops" | "llvm" | "asm" | "c")`` shows what it became, ``f.time(a, b, c)`` how fast.
+    A RuntimeWarning tells of loops unrolled so far that compiling takes long (``te.unrolling``).
     """
     target = Target.parse(target)
     if isinstance(schedule, loop.Function):
         lowered = schedule
+        warn_of_long_code(lowered, target.lanes("float32"))
     elif isinstance(schedule, Schedule):
         lowered = lower(schedule, () if args is None else args, _symbol(name))
+        warn_of_long_code(lowered, target.lanes("float32"), schedule)
     else:
         raise InputError(
             f"build: a {type(schedule).__name__} given, expected a schedule",
