@@ -30,7 +30,7 @@ def test_a_loop_of_many_turns_is_named_with_its_line() -> None:
 
     assert str(told[0].message) == (
         "copy: unrolling j of 16384 turns writes out 16384 stores, which may take minutes to compile; a loop "
-        "of more than 16384 statements stays one. Split the axis, and unroll the inner part"
+        "of more than 16384 statements stays one. Split the axis, unroll the inner part"
     )
     assert (told[0].filename, told[0].lineno) == (__file__, line)
 

@@ -29,6 +29,10 @@ class Node:
     binders: ClassVar[tuple[str, ...]] = ()
     identity: ClassVar[bool] = False
 
+    def __deepcopy__(self: NodeType, memo: object) -> NodeType:
+        """The node itself: it never changes, and is equal only to itself, as what it shares is."""
+        return self
+
     def children(self) -> Sequence[Node]:
         """The child nodes, in field order."""
         if not self.children_in:

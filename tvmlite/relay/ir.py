@@ -269,6 +269,10 @@ class Module(Shown):
     def __getitem__(self, name: str) -> Function:
         return self.functions[name]
 
+    def __deepcopy__(self, memo: object) -> Module:
+        """A module of the same functions, which never change, in tables of its own."""
+        return Module(dict(self.functions), self.output_names, self.attrs, dict(self.values))
+
     def astext(self, show_meta_data: bool = True) -> str:
         """This module as text; with ``show_meta_data`` it can be read back anywhere (``relay.parse``)."""
         return Module.as_text(self, show_meta_data)

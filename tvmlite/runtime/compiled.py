@@ -16,6 +16,7 @@ from tvmlite.core.abi import TOO_SMALL, Parameter, Signature
 from tvmlite.core.errors import InputError, TargetError
 from tvmlite.runtime import arguments
 from tvmlite.runtime.arguments import ArrayParameter
+from tvmlite.runtime.in_process import InProcess
 from tvmlite.runtime.plan import Plan, Planner, check_code
 from tvmlite.runtime.scratch import Scratch, ScratchPool
 from tvmlite.runtime.slots import Slot, c_type, in_order, slots_of, wrong_count
@@ -29,7 +30,7 @@ _HEADROOM = 4
 """A workspace that was too small grows by one part in so many more than was asked for."""
 
 
-class CompiledFunction:
+class CompiledFunction(InProcess):
     """The function ``signature`` at ``address``; ``keep`` is held so that its code stays loaded.
 
     Call it with every array and scalar in the signature's order, and outputs are written in place; or

@@ -19,6 +19,7 @@ from tvmlite.core.errors import InputError, LibraryError
 from tvmlite.runtime import elf, threads
 from tvmlite.runtime.compiled import CompiledFunction
 from tvmlite.runtime.cpu import missing_features
+from tvmlite.runtime.in_process import InProcess
 from tvmlite.runtime.profile import Profile
 from tvmlite.runtime.sequences import Sequences
 from tvmlite.runtime.timing import Timing
@@ -27,8 +28,10 @@ METADATA = "tvmlite_metadata"
 """The symbol of a library's metadata: ``metadata``'s text, ended by a zero byte."""
 
 
-class Library:
+class Library(InProcess):
     """A model's entry. ``lib(x)`` gives one array, or a tuple in the order of ``output_names``.
+
+    It is not pickled: another process is given a file (``lib.export``, ``runtime.load``).
 
     Inputs go by position or by name, as in ``CompiledFunction``, which says what is accepted. ``metadata``
     is what the library's maker wrote into it; its ``sequences`` say which of the parameters make up lists of

@@ -38,8 +38,8 @@ def warn_of_long_code(function: ir.Function, lanes: int, schedule: Schedule | No
     span = next((spans[name] for name in axes if name in spans), None) or Span.of_caller()
     listed = ", ".join(f"{name} of {turns[name]} turns" for name in axes)
     warnings.warn_explicit(
-        f"{function.name}: unrolling {listed} writes out {count} stores, which may take minutes to compile; a "
-        f"loop of more than {MOST_STATEMENTS} statements stays one. Split the axis, and unroll the inner part",
+        f"{function.name}: unrolling {listed} writes out {count} stores, which may take minutes to compile; "
+        f"a loop of more than {MOST_STATEMENTS} statements stays one. Split the axis, unroll the inner part",
         RuntimeWarning,
         span.source,
         span.line,
