@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from data_objects import data_object
 
 from tvmlite.core.errors import LibraryError, UnsupportedError
 from tvmlite.runtime import elf, link
@@ -17,7 +18,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not link.linkers():
         pytest.skip("no linker")
     path = tmp_path_factory.mktemp("elf") / "data.so"
-    data = elf.data_object({"first": b"abc", "second": bytes(range(256)) * 40_000, "third": b"\0"})
+    data = data_object({"first": b"abc", "second": bytes(range(256)) * 40_000, "third": b"\0"})
     return link.shared([data], path)
 
 
@@ -33,9 +34,9 @@ def test_ten_megabytes_are_read_back_through_dlopen(library: Path) -> None:
 def test_making_an_object_is_quick_and_deterministic() -> None:
     blob = bytes(10_000_000)
     start = time.perf_counter()
-    made = elf.data_object({"blob": blob})
+    made = data_object({"blob": blob})
     assert time.perf_counter() - start < 1
-    assert made == elf.data_object({"blob": blob})
+    assert made == data_object({"blob": blob})
 
 
 def test_llvm_objects_link_with_data(tmp_path: Path) -> None:
@@ -47,14 +48,14 @@ def test_llvm_objects_link_with_data(tmp_path: Path) -> None:
     )
     machine = llvm.Target.from_default_triple().create_target_machine(reloc="pic")
     code = machine.emit_object(module)
-    path = link.shared([code, elf.data_object({"blob": (1234).to_bytes(4, "little")})], tmp_path / "both.so")
+    path = link.shared([code, data_object({"blob": (1234).to_bytes(4, "little")})], tmp_path / "both.so")
     assert ctypes.CDLL(str(path)).read() == 1234
 
 
 @pytest.mark.parametrize("triple", ["aarch64-unknown-linux-gnu", "riscv64-linux-gnu", "x86_64-linux-gnu"])
 def test_llvm_reads_objects_for_other_machines(triple: str) -> None:
     llvm = pytest.importorskip("llvmlite.binding")
-    made = llvm.ObjectFileRef.from_data(elf.data_object({"x": b"abc", "y": b"d"}, triple))
+    made = llvm.ObjectFileRef.from_data(data_object({"x": b"abc", "y": b"d"}, triple))
     data = {section.name(): section.data() for section in made.sections()}
     assert data[b".rodata"] == b"abc" + bytes(61) + b"d"
     assert b"\0x\0y\0" in data[b".strtab"]
@@ -62,7 +63,7 @@ def test_llvm_reads_objects_for_other_machines(triple: str) -> None:
 
 def test_a_machine_without_elf_is_named() -> None:
     with pytest.raises(UnsupportedError, match="arm64-apple-darwin"):
-        elf.data_object({}, "arm64-apple-darwin")
+        data_object({}, "arm64-apple-darwin")
 
 
 def test_a_whole_library_passes(library: Path) -> None:

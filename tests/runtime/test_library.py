@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_objects import data_object
 
 from tvmlite import runtime
 from tvmlite.core import abi
 from tvmlite.core.abi import Parameter, Signature
 from tvmlite.core.errors import InputError, LibraryError
-from tvmlite.runtime import elf, link, pool
+from tvmlite.runtime import link, pool
 from tvmlite.runtime.cpu import missing_features
 from tvmlite.runtime.library import METADATA, metadata
 
@@ -70,7 +71,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def make(objects: list[Path], tmp_path: Path) -> Make:
     def build(text: str | None = None) -> Path:
         text = metadata(SIGNATURE, "llvm") if text is None else text
-        data = elf.data_object({METADATA: text.encode() + b"\0"})
+        data = data_object({METADATA: text.encode() + b"\0"})
         exports = ["net", "net_shapes", METADATA, *pool.SYMBOLS]
         return link.shared([*objects, data], tmp_path / "net.so", exports)
 
@@ -159,7 +160,7 @@ def test_files_that_are_no_library_of_ours_are_refused(
 ) -> None:
     with pytest.raises(LibraryError, match=r"there is no file .*nowhere.so"):
         runtime.load(tmp_path / "nowhere.so")
-    foreign = link.shared([elf.data_object({"x": b"y"})], tmp_path / "foreign.so")
+    foreign = link.shared([data_object({"x": b"y"})], tmp_path / "foreign.so")
     with pytest.raises(
         LibraryError, match=r"foreign.so is not a tvmlite library: it has no symbol tvmlite_metadata"
     ):
@@ -171,7 +172,7 @@ def test_files_that_are_no_library_of_ours_are_refused(
         with pytest.raises(LibraryError, match=r"truncated|not a shared library"):
             runtime.load(cut)
     without_code = link.shared(
-        [elf.data_object({METADATA: metadata(SIGNATURE, "llvm").encode() + b"\0"})], tmp_path / "empty.so"
+        [data_object({METADATA: metadata(SIGNATURE, "llvm").encode() + b"\0"})], tmp_path / "empty.so"
     )
     with pytest.raises(LibraryError, match=r"empty.so does not define its entry 'net'"):
         runtime.load(without_code)

@@ -143,7 +143,8 @@ from tvmlite.core.errors import LibraryError
 from tvmlite.runtime import elf, link
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 try:
-    link.shared([elf.data_object({"x": bytes(40_000)}), elf.data_object({"y": bytes(40_000)})], sys.argv[1])
+    objects = [elf.relocatable_object(".rodata", bytes(40_000), 64, {name: (0, 40_000)}) for name in "xy"]
+    link.shared(objects, sys.argv[1])
 except LibraryError as error:
     print(error)
 """

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_objects import data_object
 
 from tvmlite.core.errors import LibraryError, UnsupportedError
 from tvmlite.runtime import elf, link, segment
@@ -104,7 +105,7 @@ def test_the_same_data_gives_the_same_bytes(code: bytes, tmp_path: Path) -> None
 
 
 def test_a_library_without_a_stand_in_is_refused(code: bytes, tmp_path: Path) -> None:
-    path = link.shared([code, elf.data_object({"data": DATA.tobytes()})], tmp_path / "a.so")
+    path = link.shared([code, data_object({"data": DATA.tobytes()})], tmp_path / "a.so")
     with pytest.raises(LibraryError, match=r"without a section \.tvmlite\.data"):
         segment.append(path, DATA)
 

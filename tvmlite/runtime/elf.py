@@ -17,25 +17,10 @@ _MACHINES = {
     "arm64": (183, 0),
     "riscv64": (243, 4),  # floats are passed in registers
 }
-_ALIGNMENT = 64
 HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 SEGMENT = struct.Struct("<IIQQQQQQ")
-
-
-def data_object(symbols: Mapping[str, bytes | bytearray | memoryview], triple: str = "") -> bytes:
-    """An ELF object file for ``triple`` ("": this machine) whose global ``symbols`` are these bytes.
-
-    Read-only, each aligned to 64 bytes. Raises UnsupportedError for a machine without 64-bit ELF.
-    """
-    table: dict[str, tuple[int, int]] = {}
-    data = bytearray()
-    for name, content in symbols.items():
-        data += bytes(-len(data) % _ALIGNMENT)
-        table[name] = len(data), len(content)
-        data += content
-    return relocatable_object(".rodata", data, _ALIGNMENT, table, triple)
 
 
 def relocatable_object(

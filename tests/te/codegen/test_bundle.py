@@ -6,9 +6,10 @@ import ctypes
 from pathlib import Path
 
 import pytest
+from data_objects import data_object
 
 from tvmlite.core.target import Target
-from tvmlite.runtime import elf, link
+from tvmlite.runtime import link
 from tvmlite.te.codegen import bundle, jit
 
 
@@ -17,7 +18,7 @@ def test_ten_megabytes_and_a_text_come_back(native: Target, tmp_path: Path) -> N
         pytest.skip("no linker")
     blob, text = bytes(range(256)) * 40_000, 'a "text"\n\\ with Größe'
 
-    constants = elf.data_object({"net_constants": blob}, native.triple)
+    constants = data_object({"net_constants": blob}, native.triple)
     metadata = jit.compile_object(bundle.metadata_ir(text), native)
     library = ctypes.CDLL(str(link.shared([constants, metadata], tmp_path / "net.so")))
 

@@ -11,11 +11,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from data_objects import data_object
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import Parameter, Signature
 from tvmlite.core.errors import ExecutionError, UnsupportedError
-from tvmlite.runtime import elf, pool
+from tvmlite.runtime import pool
 from tvmlite.runtime.compiled import CompiledFunction
 from tvmlite.te import expr as te
 from tvmlite.te.codegen import c
@@ -44,7 +45,7 @@ def load(tmp_path: Path) -> Load:
         everything = [*functions, *(f for f in shapes.values() if f is not None)]
         for function in everything:
             verify(function, legal=True)
-        data = [elf.data_object(constants)] if constants else []
+        data = [data_object(constants)] if constants else []
         source = c.generate(everything)
         path = compile_shared(source, tmp_path / "code.so", [pool.source()], data, [*STRICT, *flags])
         library = ctypes.CDLL(str(path))

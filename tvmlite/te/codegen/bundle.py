@@ -1,4 +1,4 @@
-"""A library's metadata as LLVM IR text; its constants are made by ``runtime.elf.data_object``."""
+"""A library's metadata as LLVM IR text; its constants are written by ``runtime.segment``."""
 
 from __future__ import annotations
 
