@@ -136,11 +136,11 @@ def c_source(lib: Model) -> str:
 
 def _sources(lib: Model, path: Path) -> None:
     """``NAME.c`` and ``NAME.h``, ``NAME_constants.c`` if there are any, and the thread pool beside them."""
-    _write(path.with_suffix(".h"), c.header(lib.signature))
-    _write(path, c_source(lib))
-    if lib.constants.size:
+    if lib.constants.size:  # first, as the largest: a disk that it fills is left without the rest
         _write(path.with_name(f"{path.stem}_constants.c"), _constants_in_c(lib))
     _write(path.with_name("tvmlite_pool.c"), pool.source())
+    _write(path.with_suffix(".h"), c.header(lib.signature))
+    _write(path, c_source(lib))
 
 
 def _write(path: Path, text: str | Iterable[str]) -> None:
