@@ -27,3 +27,9 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "kernel-cache"
     monkeypatch.setenv("TVMLITE_CACHE", str(folder))
     return folder
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How many calls of public functions the tests make up, and which."""
+    parser.addoption("--constructor-calls", type=int, default=500, help="made-up calls of public functions")
+    parser.addoption("--constructor-seed", type=int, default=0, help="the seed of those calls")

@@ -29,8 +29,8 @@ SCALE = np.random.default_rng(0).standard_normal(8).astype(np.float32)
 
 def _module(rows: int | str = "n") -> relay.Module:
     """``tanh(x * scale) + y``, then the largest of each row and the row itself."""
-    x = relay.var("x", (relay.dim(rows) if isinstance(rows, str) else rows, 8), "float32")
-    y = relay.var("y", (8,), "float32")
+    x = relay.var("x", shape=(relay.dim(rows) if isinstance(rows, str) else rows, 8), dtype="float32")
+    y = relay.var("y", shape=(8,), dtype="float32")
     value = relay.add(relay.tanh(relay.multiply(x, relay.const(SCALE))), y)
     return relay.IRModule.from_expr(relay.Function((x, y), relay.Tuple((relay.max(value, axis=(1,)), value))))
 
@@ -236,7 +236,7 @@ def test_two_outputs_are_returned_together(target: str) -> None:
 
 def test_convolutions_are_off_only_where_a_bound_allows_it_and_by_no_more() -> None:
     rng = np.random.default_rng(0)
-    x = relay.var("x", (1, 16, 24, 25), "float32")
+    x = relay.var("x", shape=(1, 16, 24, 25), dtype="float32")
     weight = rng.standard_normal((32, 16, 3, 3)).astype(np.float32)
     module = relay.IRModule.from_expr(relay.Function((x,), relay.nn.conv2d(x, relay.const(weight))))
     image = rng.standard_normal((1, 16, 24, 25)).astype(np.float32)

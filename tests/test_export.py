@@ -29,7 +29,7 @@ WEIGHTS = np.random.default_rng(7).standard_normal((5, 8)).astype(np.float32)
 
 def _compiled(rows: int | str, target: str = "native") -> CompiledModule:
     """A dense layer and a softmax over ``rows`` rows."""
-    x = relay.var("x", (relay.dim(rows) if isinstance(rows, str) else rows, 8), "float32")
+    x = relay.var("x", shape=(relay.dim(rows) if isinstance(rows, str) else rows, 8), dtype="float32")
     body = relay.nn.softmax(relay.nn.relu(relay.nn.dense(x, relay.const(WEIGHTS))))
     return tvmlite.compile(relay.IRModule.from_expr(relay.Function((x,), body)), target, name="net")
 
@@ -91,7 +91,7 @@ def test_a_loaded_library_knows_its_names_and_profiles_its_kernels(tmp_path: Pat
 
 def test_weights_larger_than_a_page_are_in_the_library(tmp_path: Path) -> None:
     weights = np.random.default_rng(0).standard_normal((700, 900)).astype(np.float32)
-    x = relay.var("x", (2, 900), "float32")
+    x = relay.var("x", shape=(2, 900), dtype="float32")
     body = relay.nn.dense(x, relay.const(weights))
     lib = tvmlite.compile(relay.IRModule.from_expr(relay.Function((x,), body)))
     lib.export(tmp_path / "net.so")

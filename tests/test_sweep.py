@@ -19,7 +19,7 @@ TARGETS = ["native", pytest.param("c", marks=pytest.mark.skipif(not shutil.which
 
 def layers(rows: int, target: str) -> CompiledModule:
     """Two products of ``rows`` rows with weights."""
-    x = relay.var("x", (rows, 300), "float32")
+    x = relay.var("x", shape=(rows, 300), dtype="float32")
     value: relay.Expr = x
     for weight in WEIGHTS:
         value = relay.nn.relu(relay.nn.dense(value, relay.const(weight)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from tvmlite import machine
@@ -25,6 +26,7 @@ from tvmlite.core.target import Target
 from tvmlite.kernels import CompiledKernel, compile_kernel, interfaces_of
 from tvmlite.predictions import Predictions
 from tvmlite.relay import passes
+from tvmlite.relay.attributes import show
 from tvmlite.relay.decisions import Decisions, deciding
 from tvmlite.relay.entry import KernelInterface, build_entry
 from tvmlite.relay.ir import Function, Module
@@ -97,6 +99,11 @@ def compile(
     input, or on the arrays it gives by name. A change of meaning is a VerifyError that names the pass and
     the node.
     """
+    _check_options(
+        opt_level=opt_level, name=name, progress=progress, verify=verify, shape=shape, precision=precision,
+        error_bound=error_bound, records=records, require_tuned=require_tuned, predict=predict,
+        decisions=decisions, kernel_cost=kernel_cost,
+    )  # fmt: skip
     target, name = Target.parse(target), _symbol(name)
     times, pass_times = Times(), Times()
     with times.step("check"):
@@ -198,6 +205,31 @@ def build(
             hint="te.create_schedule(C.op) makes one",
         )
     return CompiledKernelFunction.link(lowered, legalize(lowered, target), target)
+
+
+def _check_options(**given: Any) -> None:
+    """Refuse an option of ``compile`` that is not of its kind."""
+    for name, value in given.items():
+        kinds, expected = _OPTIONS[name]
+        holds = callable(value) if Callable in kinds else isinstance(value, kinds)  # type: ignore[arg-type]
+        if not holds and not (value is None and NoneType in kinds):
+            raise InputError(f"compile: {name} is {show(value)}, expected {expected}")
+
+
+_OPTIONS: Mapping[str, tuple[tuple[Any, ...], str]] = {
+    "opt_level": ((int,), "0 to 4"),
+    "name": ((str,), "a C identifier"),
+    "progress": ((Callable, NoneType), "a function"),
+    "verify": ((bool, Mapping), "True, False or arrays by name"),
+    "shape": ((Mapping, NoneType), "sizes by the name of the dimension"),
+    "precision": ((str,), "'float32', 'bfloat16' or 'float16'"),
+    "error_bound": ((int, float), "a number"),
+    "records": ((str, Path, list, tuple, NoneType), "a file or records"),
+    "require_tuned": ((bool,), "True or False"),
+    "predict": ((bool,), "True or False"),
+    "decisions": ((Mapping, NoneType), "alternatives by the name of the decision"),
+    "kernel_cost": ((Callable, NoneType), "a function"),
+}
 
 
 def _checked(module: Module | Function) -> Module:

@@ -114,8 +114,11 @@ def test_integers_shapes_and_what_is_not_finite_must_agree() -> None:
 
 def test_random_inputs_fit_their_types_and_index_ranges() -> None:
     rows = relay.dim("rows")
-    ids, table = relay.var("ids", (rows,), "int64"), relay.var("table", (3, 4), "float32")
-    flags = relay.var("flags", (rows,), "bool")
+    ids, table = (
+        relay.var("ids", shape=(rows,), dtype="int64"),
+        relay.var("table", shape=(3, 4), dtype="float32"),
+    )
+    flags = relay.var("flags", shape=(rows,), dtype="bool")
     checked = relay.make("assume_indices", ids, extents=(3,))
     module = Module.from_expr(
         relay.Function((ids, table, flags), relay.Tuple((relay.take(table, checked, axis=0), flags)))
@@ -131,7 +134,7 @@ def test_random_inputs_fit_their_types_and_index_ranges() -> None:
 
 
 def test_sizes_grow_until_the_model_takes_them() -> None:
-    x = relay.var("x", (1, 1, relay.dim("h"), 8), "float32")
+    x = relay.var("x", shape=(1, 1, relay.dim("h"), 8), dtype="float32")
     weight = relay.const(np.ones((1, 1, 11, 3), np.float32))
     module = Module.from_expr(relay.Function((x,), relay.nn.conv2d(x, weight)))
 
@@ -142,7 +145,7 @@ def test_sizes_grow_until_the_model_takes_them() -> None:
 
 
 def test_a_module_without_fitting_sizes_says_what_to_do() -> None:
-    x = relay.var("x", (relay.dim("h"),), "float32")
+    x = relay.var("x", shape=(relay.dim("h"),), dtype="float32")
     module = Module.from_expr(relay.Function((x,), relay.make("assume_shape", x, newshape=(1000,))))
 
     with pytest.raises(

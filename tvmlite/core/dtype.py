@@ -77,7 +77,12 @@ _BITS |= dict.fromkeys(NARROW, 8)
 
 def check(dtype: object) -> str:
     """``dtype`` as one of our names; accepts numpy dtypes and scalar types too."""
-    name = dtype if isinstance(dtype, str) else np.dtype(dtype).name  # type: ignore[call-overload]
+    try:
+        name = str(dtype) if isinstance(dtype, str) else np.dtype(dtype).name  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        name = f"of a {type(dtype).__name__}"
+    if dtype is None:  # numpy's default would be float64
+        name = "None"
     if name == "bool_":
         name = "bool"
     if name not in _BITS:
@@ -85,6 +90,11 @@ def check(dtype: object) -> str:
             f"dtype {name!r} is not supported; supported are {', '.join((*ALL, *NARROW))}", Span.of_caller()
         )
     return name
+
+
+def is_known(name: str) -> bool:
+    """Whether ``name`` is that of a dtype."""
+    return name in _BITS
 
 
 def bits(dtype: str) -> int:

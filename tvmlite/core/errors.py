@@ -39,7 +39,7 @@ class TargetError(CallError, ValueError):
     """A target string that does not describe a machine tvmlite can compile for."""
 
 
-class ConfigError(TvmliteError, ValueError):
+class ConfigError(CallError, ValueError):
     """A ``TVMLITE_*`` variable or an option with an unusable value."""
 
 
@@ -55,7 +55,7 @@ class VerifyError(TvmliteError, ValueError):
     """An IR that breaks its own rules; found by a verifier between two passes."""
 
 
-class TypeInferError(TvmliteError, TypeError):
+class TypeInferError(CallError, TypeError):
     """A relay expression whose argument types do not fit its operator."""
 
 

@@ -83,6 +83,9 @@ class Shown(Node):
     def __str__(self) -> str:
         return type(self).as_text(self)
 
+    def __repr__(self) -> str:
+        return str(self)
+
 
 _constructor_of: dict[type, tuple[str, ...]] = {}
 """The names of the fields that a class of nodes is made from."""

@@ -11,7 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.relay import builders, frontend, infer, interpret, op, ops, parser, passes, printer, transform
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TypeInferError
+from tvmlite.core.span import Span
+from tvmlite.relay import (
+    attributes,
+    builders,
+    frontend,
+    infer,
+    interpret,
+    op,
+    ops,
+    overloads,  # noqa: F401  (enters Python's operators into the nodes)
+    parser,
+    passes,
+    printer,
+    transform,
+    types,
+)
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import (
     Call,
@@ -26,8 +43,6 @@ from tvmlite.relay.ir import (
     Tuple,
     TupleGetItem,
     Var,
-    constant,
-    var,
 )
 from tvmlite.relay.op import make
 from tvmlite.relay.parser import parse, parse_expr
@@ -82,15 +97,55 @@ __all__ = [
 ]
 
 
-def const(value: Any, dtype: str | None = None) -> Constant:
-    """A constant of a number, a list or an array; Python's floats are float32, its ints int32, as in TVM."""
-    if dtype is None and not isinstance(value, (np.ndarray, np.generic)):
+def var(name_hint: str, type_annotation: Any = None, shape: Any = None, dtype: Any = "float32") -> Var:
+    """A parameter of a type, or of a ``shape`` and ``dtype``: ``relay.var("x", shape=(1, 3, "h", "w"))``.
+
+    ``type_annotation`` is a type, a dtype's name (of a scalar) or, unlike in TVM, a shape; without it and
+    ``shape`` the variable is a scalar (TVM infers its type). A string in a shape is the dimension of that
+    name.
+    """
+    span = Span.of_caller()
+    if type_annotation is not None and shape is not None:
+        raise TypeInferError(
+            "var: type_annotation and shape are both given, expected one",
+            span,
+            hint='write relay.var("x", shape=(2, 3), dtype="float32")',
+        )
+    if isinstance(type_annotation, types.TYPES):
+        return Var(name_hint, type_annotation, span)
+    if isinstance(type_annotation, str):
+        return Var(name_hint, TensorType((), type_annotation), span)
+    shape = type_annotation if shape is None else shape
+    return Var(name_hint, types.tensor_type(() if shape is None else shape, dtype), span)
+
+
+def const(value: Any, dtype: Any = None) -> Constant:
+    """A constant of a number, a list or an array; Python's floats are float32, its ints int32, as in TVM.
+
+    Without a ``dtype`` an array keeps its own.
+    """
+    span = Span.of_caller()
+    try:
         array = np.asarray(value)
-        dtype = {"float64": "float32", "int64": "int32"}.get(array.dtype.name, array.dtype.name)
-    return constant(value, dtype)
+    except (ValueError, TypeError) as error:
+        raise TypeInferError(f"const: value is no array: {error}", span) from None
+    if array.dtype.kind not in "biufV" or (array.dtype.kind == "V" and not dtypes.is_known(array.dtype.name)):
+        raise TypeInferError(
+            f"const: value is {attributes.show(value)}, expected a number, or an array of numbers", span
+        )
+    if dtype is None:
+        numpy_value = isinstance(value, (np.ndarray, np.generic))
+        dtype = array.dtype.name
+        dtype = dtype if numpy_value else {"float64": "float32", "int64": "int32"}.get(dtype, dtype)
+    wanted = dtypes.numpy_of(dtypes.check(dtype))
+    with np.errstate(all="ignore"):
+        made = array.astype(wanted)
+    if not isinstance(value, np.ndarray) and array.dtype.kind in "iu" and not np.array_equal(made, array):
+        raise TypeInferError(f"const: value is {attributes.show(value)}, which no {dtype} can be", span)
+    return Constant(made, span)
 
 
-def __getattr__(name: str) -> Callable[..., Call]:
+def __getattr__(name: str) -> Callable[..., Any]:
     if name not in op.OPERATORS:
         raise AttributeError(f"module 'tvmlite.relay' has no attribute {name!r}, nor has the operator table")
     return builders.builder(name)

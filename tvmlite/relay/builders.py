@@ -3,56 +3,103 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tvmlite.core.errors import TvmliteError
+import numpy as np
+
+from tvmlite.core.errors import TvmliteError, TypeInferError
 from tvmlite.core.span import Span
-from tvmlite.relay import op
-from tvmlite.relay.ir import Call, Expr, Tuple
+from tvmlite.relay import attributes, op
+from tvmlite.relay.ir import Constant, Expr, Tuple, TupleGetItem
+
+MOST = 1024
+"""How many elements an array may have that stands for an attribute."""
 
 
 @functools.cache
-def builder(name: str) -> Callable[..., Call]:
+def builder(name: str) -> Callable[..., Any]:
     """The function that builds calls of the operator ``name``.
 
-    It takes the arguments, then attributes in the table's order or by name. An operator that takes a tuple
-    takes a list of expressions, too. A wrong argument is a TvmliteError at the caller's line.
+    It takes arguments and attributes in the order of TVM's function of that name, or by name. An operator
+    that takes a tuple takes a list of expressions, too; an attribute may be a ``relay.const`` or an array. A
+    wrong argument is a TvmliteError at the caller's line.
     """
     row = op.get(name)
 
-    def build(*args: Any, **attrs: Any) -> Call:
-        count = 1 if row.num_inputs is None else row.num_inputs
-        inputs, further = list(args[:count]), args[count:]
-        inputs += [attrs.pop(key) for key in row.argument_names[len(inputs) :] if key in attrs]
-        names = list(row.attrs)
+    def build(*args: Any, **attrs: Any) -> Expr:
         span = Span.of_caller()
-        if len(further) > len(names):
-            given = len(inputs) + len(further)
-            raise TvmliteError(f"{name}: takes at most {count + len(names)} arguments, {given} given", span)
-        for key, value in zip(names, further, strict=False):
-            if key in attrs:
-                raise TvmliteError(f"{name}: attribute {key!r} is given twice", span)
-            attrs[key] = value
-        exprs = [_argument(name, position, value, row, span) for position, value in enumerate(inputs)]
-        return op.make(name, *exprs, span=span, **attrs)
+        given = _by_name(row, args, attrs, span)
+        inputs = [key for key in row.argument_names if key in given]
+        exprs = [_argument(row, position, given.pop(key), span) for position, key in enumerate(inputs)]
+        call = op.make(name, *exprs, span=span, **_adapted(row, given, span))
+        op.check_attributes(row, call)
+        return call if row.field is None else TupleGetItem(call, row.field, span)
 
     build.__name__ = build.__qualname__ = name.rpartition(".")[2]
     build.__doc__ = row.compute.__doc__
+    build.__signature__ = _signature(row)  # type: ignore[attr-defined]
     return build
 
 
-def _argument(name: str, position: int, value: Any, row: op.Operator, span: Span) -> Expr:
-    if row.num_inputs is None and isinstance(value, Sequence) and not isinstance(value, str):
-        fields = [_expr(name, index, field, span) for index, field in enumerate(value)]
-        return Tuple(tuple(fields), span)
-    return _expr(name, position, value, span)
+def _signature(row: op.Operator) -> inspect.Signature:
+    """What the function takes, for help and editors."""
+    parameters = []
+    for name in row.parameters:
+        default = row.attrs.get(name, inspect.Parameter.empty)
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        if default is inspect.Parameter.empty and any(p.default is not p.empty for p in parameters):
+            kind = inspect.Parameter.KEYWORD_ONLY
+        if parameters and parameters[-1].kind is inspect.Parameter.KEYWORD_ONLY:
+            kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(name, kind, default=default))
+    return inspect.Signature(parameters)
 
 
-def _expr(name: str, position: int, value: Any, span: Span) -> Expr:
+def _by_name(row: op.Operator, args: Sequence[Any], attrs: dict[str, Any], span: Span) -> dict[str, Any]:
+    """All that was given, by the name of the parameter."""
+    if len(args) > len(row.parameters):
+        raise TvmliteError(
+            f"{row.name}: takes at most {len(row.parameters)} arguments, {len(args)} given", span
+        )
+    given = dict(zip(row.parameters, args, strict=False))
+    for name in attrs:
+        if name in given:
+            raise TvmliteError(f"{row.name}: {name!r} is given twice", span)
+    return {**given, **attrs}
+
+
+def _adapted(row: op.Operator, given: dict[str, Any], span: Span) -> dict[str, Any]:
+    """Attributes as calls hold them; users may write constants, arrays, numpy's dtypes."""
+    found = {}
+    for name, default, kind in row.kinds:
+        if name not in given:
+            continue
+        value = given.pop(name)
+        if isinstance(value, Constant):
+            value = value.data
+        if isinstance(value, np.ndarray) and value.size <= MOST:
+            value = value.tolist()
+        try:
+            value = attributes.plain(value)
+        except TypeInferError as error:
+            raise TypeInferError(f"{row.name}: {name}: {error.message}", span) from None
+        unset = value is None or (isinstance(value, str) and not value)
+        found[name] = default if unset and default in (None, "") else kind.adapted(value)
+    return {**found, **given}
+
+
+def _argument(row: op.Operator, position: int, value: Any, span: Span) -> Expr:
+    if row.num_inputs is None and isinstance(value, (tuple, list)):
+        return Tuple(tuple(_expr(row, index, field, span) for index, field in enumerate(value)), span)
+    return _expr(row, position, value, span)
+
+
+def _expr(row: op.Operator, position: int, value: Any, span: Span) -> Expr:
     if not isinstance(value, Expr):
         raise TvmliteError(
-            f"{name}: argument {position} is a {type(value).__name__}, expected a relay expression",
+            f"{row.name}: argument {position} is {attributes.describe(value)}, expected a relay expression",
             span,
             hint="relay.const(value, dtype) makes one of a number or an array",
         )
@@ -65,7 +112,7 @@ class Namespace:
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
 
-    def __getattr__(self, name: str) -> Callable[..., Call]:
+    def __getattr__(self, name: str) -> Callable[..., Any]:
         full = f"{self._prefix}.{name}"
         if full not in op.OPERATORS:
             raise AttributeError(f"relay has no operator {full!r}")

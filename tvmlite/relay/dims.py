@@ -13,6 +13,7 @@ import numpy as np
 from tvmlite.core.errors import InputError, TypeInferError
 from tvmlite.core.node import Node, postorder
 from tvmlite.core.span import Span
+from tvmlite.relay import attributes
 from tvmlite.te import arith
 from tvmlite.te import expr as te
 
@@ -33,6 +34,8 @@ def dim(name: str) -> te.SizeVar:
     Two models that both call a dimension ``batch`` share the object and nothing else: its value
     is bound anew by each call of a compiled function.
     """
+    if not isinstance(name, str):
+        raise TypeInferError(f"dim: name is {attributes.describe(name)}, expected a string")
     if name not in _dims:
         _dims[name] = te.SizeVar(name, "int64")
     return _dims[name]

@@ -9,6 +9,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError
 from tvmlite.core.node import substitute
 from tvmlite.relay import op as operators
+from tvmlite.relay.attributes import describe
 from tvmlite.relay.ir import (
     Call,
     Constant,
@@ -54,6 +55,8 @@ def type_of(expr: Expr) -> Type:
 
     Nodes are immutable, so the answer is remembered for as long as the node lives.
     """
+    if not isinstance(expr, Expr):
+        raise TypeInferError(f"type_of: expr is {describe(expr)}, expected a relay expression")
     known = _types.get(expr)
     if known is not None:
         return known
@@ -227,6 +230,7 @@ def _operator_call(node: Call) -> Type:
         if not isinstance(types[0], TupleType):
             raise TypeInferError(f"{row.name}: takes one tuple, given {show_type(types[0])}", _span(node))
         types = types[0].fields
+    operators.check_attributes(row, node)
     for position, type_ in enumerate(types):
         if not isinstance(type_, TensorType):
             raise TypeInferError(

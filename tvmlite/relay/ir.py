@@ -7,27 +7,68 @@ immutable, so the type of a node is a function of the node: ``infer.type_of`` co
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias
+from operator import itemgetter
+from types import NoneType
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from tvmlite.core import mapped
+from tvmlite.core.errors import TypeInferError
 from tvmlite.core.node import Node, Shown, postorder
 from tvmlite.core.span import Span
-from tvmlite.relay.types import Dim, Type, tensor_type
+from tvmlite.relay.attributes import plain
+from tvmlite.relay.types import TYPES, Dim, Type, tensor_type
 from tvmlite.te import expr as te
 
 Attrs: TypeAlias = tuple[tuple[str, Any], ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Expr(Shown):
-    """A relay expression. ``span`` is where the user wrote it: a Python line or an ONNX node."""
+    """A relay expression. ``span`` is where the user wrote it: a Python line or an ONNX node.
+
+    ``x + y``, ``-x``, ``x < y``, ``x.astype("int8")`` are calls of operators, and what has several results
+    can be indexed, counted and unpacked (``relay.overloads``). ``x == y`` is whether both are one node.
+    """
+
+    def __post_init__(self) -> None:
+        """Lists become tuples; a field that holds what it cannot is a TypeInferError."""
+        for name, kinds, several in _FIELDS[type(self)]:
+            value = getattr(self, name)
+            if several:
+                if type(value) is not tuple:
+                    value = _as_tuple(self, name, value)
+                for position, one in enumerate(value):
+                    if not isinstance(one, kinds):
+                        raise _misfit(self, f"{name}[{position}]", one, kinds)
+            elif not isinstance(value, kinds):
+                raise _misfit(self, name, value, kinds)
+
+    if TYPE_CHECKING:  # relay.overloads gives these: they make calls of operators, which are made of nodes
+
+        def __neg__(self) -> Call: ...
+        def __add__(self, other: Any) -> Call: ...
+        def __radd__(self, other: Any) -> Call: ...
+        def __sub__(self, other: Any) -> Call: ...
+        def __rsub__(self, other: Any) -> Call: ...
+        def __mul__(self, other: Any) -> Call: ...
+        def __rmul__(self, other: Any) -> Call: ...
+        def __truediv__(self, other: Any) -> Call: ...
+        def __rtruediv__(self, other: Any) -> Call: ...
+        def __lt__(self, other: Any) -> Call: ...
+        def __le__(self, other: Any) -> Call: ...
+        def __gt__(self, other: Any) -> Call: ...
+        def __ge__(self, other: Any) -> Call: ...
+        def __len__(self) -> int: ...
+        def __iter__(self) -> Iterator[Expr]: ...
+        def __getitem__(self, index: Any) -> Any: ...
+        def astype(self, dtype: Any) -> Call: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Var(Expr):
     """A function's parameter or a Let's variable, with its type. Equal only to itself."""
 
@@ -37,7 +78,7 @@ class Var(Expr):
     identity: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Constant(Expr):
     """An array known at compile time. ``data`` is never written.
 
@@ -73,7 +114,7 @@ class Constant(Expr):
         mapped.copy(out, self.data)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Call(Expr):
     """``op`` applied to ``args``.
 
@@ -89,18 +130,17 @@ class Call(Expr):
     children_in: ClassVar[tuple[str, ...]] = ("args",)
 
     def __post_init__(self) -> None:
-        _as_tuples(self, "args")
+        super().__post_init__()
+        _check_attrs(self)
 
     def __getitem__(self, name: str | int) -> Any:
         """The attribute ``name``; or, for a number, that one of several results."""
-        if isinstance(name, int):
-            return TupleGetItem(self, name, self.span)
+        if type(name) is not str:
+            return super().__getitem__(name)
         for key, value in self.attrs:
             if key == name:
                 return value
-        raise KeyError(name)
-
-    __iter__: ClassVar[None] = None  # a call knows no end of its results: it is not to be unpacked
+        raise TypeInferError(f"{self.op}: this call has no attribute {name!r}", Span.of_caller())
 
     def get(self, name: str, default: Any = None) -> Any:
         """The attribute ``name``, or ``default``."""
@@ -110,7 +150,7 @@ class Call(Expr):
         return default
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Function(Expr):
     """``body`` of ``params``. A fused group has the attribute ``Primitive`` = 1."""
 
@@ -122,10 +162,15 @@ class Function(Expr):
     binders: ClassVar[tuple[str, ...]] = ("params",)
 
     def __post_init__(self) -> None:
-        _as_tuples(self, "params")
+        super().__post_init__()
+        _check_attrs(self)
+
+    def __call__(self, *args: Expr) -> Call:
+        """The call of this function with ``args``."""
+        return Call(self, args, (), Span.of_caller())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Let(Expr):
     """``body`` with ``var`` standing for ``value``, which is evaluated once, before it."""
 
@@ -137,7 +182,7 @@ class Let(Expr):
     binders: ClassVar[tuple[str, ...]] = ("var",)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LetDims(Expr):
     """``body`` with the dimensions ``dims`` standing for the elements of ``value``, which is evaluated
     before.
@@ -152,11 +197,8 @@ class LetDims(Expr):
     span: Span | None = None
     children_in: ClassVar[tuple[str, ...]] = ("value", "body")
 
-    def __post_init__(self) -> None:
-        _as_tuples(self, "dims")
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class If(Expr):
     """``then`` or ``otherwise``, by a rank-0 bool; only one is evaluated."""
 
@@ -171,7 +213,7 @@ NO_END = 2**31 - 1
 """Turns of a loop that stand for no number of them, as exporters write it: this, or more."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Loop(Expr):
     """``body`` turn after turn, its results the ``states`` of the next turn.
 
@@ -193,12 +235,8 @@ class Loop(Expr):
     children_in: ClassVar[tuple[str, ...]] = ("condition", "initial", "body")
     binders: ClassVar[tuple[str, ...]] = ("index", "states")
 
-    def __post_init__(self) -> None:
-        _as_tuples(self, "states")
-        _as_tuples(self, "initial")
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tuple(Expr):
     """Several values as one."""
 
@@ -206,15 +244,8 @@ class Tuple(Expr):
     span: Span | None = None
     children_in: ClassVar[tuple[str, ...]] = ("fields",)
 
-    def __post_init__(self) -> None:
-        _as_tuples(self, "fields")
 
-    def __getitem__(self, index: int) -> Expr:
-        """The field at ``index``."""
-        return self.fields[index]
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TupleGetItem(Expr):
     """The ``index``-th field of a tuple."""
 
@@ -224,7 +255,7 @@ class TupleGetItem(Expr):
     children_in: ClassVar[tuple[str, ...]] = ("value",)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Module(Shown):
     """Functions by name; ``main`` is the model. ``output_names`` name the outputs, where known.
 
@@ -239,6 +270,24 @@ class Module(Shown):
     attrs: Attrs = field(default=())
     values: Mapping[str, Expr] = field(default_factory=dict, repr=False)
     not_compared: ClassVar[frozenset[str]] = frozenset({"span", "values"})
+
+    def __post_init__(self) -> None:
+        given = self.functions
+        if not isinstance(given, Mapping):
+            raise _misfit(self, "functions", given, (Mapping,))
+        for name, function in given.items():
+            if not isinstance(name, str):
+                raise _misfit(self, "the name of a function", name, (str,))
+            if not isinstance(function, Function):
+                raise _misfit(self, f"functions[{name!r}]", function, (Function,))
+        if type(self.output_names) is not tuple:
+            _as_tuple(self, "output_names", self.output_names)
+        for position, one in enumerate(self.output_names):
+            if not isinstance(one, str):
+                raise _misfit(self, f"output_names[{position}]", one, (str,))
+        if not isinstance(self.values, Mapping):
+            raise _misfit(self, "values", self.values, (Mapping,))
+        _check_attrs(self)
 
     @staticmethod
     def from_expr(expr: Expr) -> Module:
@@ -278,10 +327,55 @@ class Module(Shown):
         return Module.as_text(self, show_meta_data)
 
 
-def _as_tuples(node: Node, name: str) -> None:
-    """Let users write lists where nodes hold tuples."""
-    if not isinstance(getattr(node, name), tuple):
-        object.__setattr__(node, name, tuple(getattr(node, name)))
+_SPAN = ("span", (Span, NoneType), False)
+
+_FIELDS: dict[type, tuple[tuple[str, tuple[type, ...], bool], ...]] = {
+    Expr: (),
+    Var: (("name", (str,), False), ("type", TYPES, False), _SPAN),
+    Constant: (("data", (np.ndarray,), False), _SPAN),
+    Call: (("op", (str, Function), False), ("args", (Expr,), True), _SPAN),
+    Function: (("params", (Var,), True), ("body", (Expr,), False), _SPAN),
+    Let: (("var", (Var,), False), ("value", (Expr,), False), ("body", (Expr,), False), _SPAN),
+    LetDims: (("dims", (te.SizeVar,), True), ("value", (Expr,), False), ("body", (Expr,), False), _SPAN),
+    If: (("condition", (Expr,), False), ("then", (Expr,), False), ("otherwise", (Expr,), False), _SPAN),
+    Loop: (
+        ("index", (Var,), False), ("states", (Var,), True), ("turns", (int, te.Expr), False),
+        ("condition", (Expr, NoneType), False), ("initial", (Expr,), True), ("body", (Expr,), False), _SPAN,
+    ),
+    Tuple: (("fields", (Expr,), True), _SPAN),
+    TupleGetItem: (("value", (Expr,), False), ("index", (int,), False), _SPAN),
+}  # fmt: skip
+"""What the fields of each node hold, and whether they hold several in a tuple."""
+
+
+def _as_tuple(node: Node, name: str, value: Any) -> tuple[Any, ...]:
+    """The field ``name`` made a tuple: users may write lists where nodes hold tuples."""
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise _misfit(node, name, value, (tuple,))
+    object.__setattr__(node, name, tuple(value))
+    return tuple(value)
+
+
+def _check_attrs(node: Any) -> None:
+    """Attributes are pairs sorted by name; a mapping becomes such."""
+    given = node.attrs
+    if isinstance(given, Mapping):
+        given = canonical({str(name): value for name, value in given.items()})
+        object.__setattr__(node, "attrs", given)
+    for pair in given if type(given) is tuple else (None,):
+        if type(pair) is not tuple or len(pair) != 2 or type(pair[0]) is not str:
+            raise _misfit(node, "attrs", given, (dict,))
+
+
+def _misfit(node: Any, name: str, value: Any, kinds: tuple[type, ...]) -> TypeInferError:
+    """The error of a field that holds what it cannot."""
+    expected = " or ".join("None" if kind is NoneType else kind.__name__ for kind in kinds)
+    given = "None" if value is None else f"a {type(value).__name__}"
+    span = getattr(node, "span", None)
+    return TypeInferError(
+        f"{type(node).__name__}: {name} is {given}, expected {expected}",
+        span if isinstance(span, Span) else Span.of_caller(),
+    )
 
 
 def call(op: str | Function, *args: Expr, span: Span | None = None, **attrs: Any) -> Call:
@@ -291,27 +385,15 @@ def call(op: str | Function, *args: Expr, span: Span | None = None, **attrs: Any
 
 def canonical(attrs: Mapping[str, Any]) -> Attrs:
     """``attrs`` as a Call holds them."""
-    return tuple(sorted((name, _plain(value)) for name, value in attrs.items()))
+    return tuple(sorted(((name, plain(value)) for name, value in attrs.items()), key=itemgetter(0)))
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return tuple(_plain(v) for v in value)
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, te.Const):
-        return bool(value.value) if value.dtype == "bool" else value.value
-    return value
-
-
-def constant(value: Any, dtype: str | None = None) -> Constant:
+def constant(value: Any, dtype: Any = None) -> Constant:
     """A Constant of anything numpy takes."""
     return Constant(np.asarray(value, dtype=dtype))
 
 
 def var(name: str, shape: Any = None, dtype: str = "float32", type: Type | None = None) -> Var:
-    """A parameter: ``relay.var("x", shape=(1, 3, "h", "w"))``, or with a ``type``.
-
-    A string in ``shape`` is the dimension of that name (``types.dim``).
-    """
+    """A parameter of ``type``, or of ``shape`` and ``dtype``; a string in ``shape`` is the dimension of that
+    name (``types.dim``)."""
     return Var(name, type if type is not None else tensor_type(() if shape is None else shape, dtype))

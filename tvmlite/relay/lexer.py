@@ -26,6 +26,9 @@ _PATTERN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+_AROUND = 100
+"""How much of a line an error shows on either side of the place at fault."""
+
 
 @dataclass(frozen=True)
 class Token:
@@ -91,8 +94,11 @@ class Lexer:
         """Raise a ParseError at ``token``, or the one at hand: line, column, and the line itself."""
         offset = (token or self.token).offset
         line, column, content = self._place(offset)
-        shown = content.expandtabs(1)
-        raise ParseError(f"{self.source}:{line}:{column}: {message}\n  {shown}\n  {' ' * (column - 1)}^")
+        first = max(0, column - 1 - _AROUND)
+        shown = content.expandtabs(1)[first : column + _AROUND]
+        before, after = "..." * (first > 0), "..." * (column + _AROUND < len(content))
+        mark = " " * (len(before) + column - 1 - first)
+        raise ParseError(f"{self.source}:{line}:{column}: {message}\n  {before}{shown}{after}\n  {mark}^")
 
     def span(self, token: Token) -> Span:
         """The line of ``token``."""

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import enum
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from tvmlite.core.errors import TvmliteError, UnsupportedError
+from tvmlite.core.errors import TvmliteError, TypeInferError, UnsupportedError
 from tvmlite.core.span import Span
+from tvmlite.relay.attributes import Kind, describe, kind_of, show
 from tvmlite.relay.ir import Attrs, Call, Expr, canonical
 
 
@@ -52,6 +53,9 @@ class Operator:
     - ``attrs`` are the attributes with their defaults (``REQUIRED`` where there is none).
     - ``schedule`` names the template in ``te.schedules`` for a group with this operator as anchor.
     - ``num_inputs`` is None for a variadic operator, which takes one relay Tuple.
+    - ``parameters`` are the arguments and attributes in the order of TVM's Python function.
+    - ``field``: that function gives this one of several results; None: all.
+    - ``kinds`` are the attributes sorted by name, as a Call has them, each with its default and its kind.
     """
 
     name: str
@@ -63,6 +67,9 @@ class Operator:
     schedule: str
     num_inputs: int | None
     argument_names: tuple[str, ...]
+    parameters: tuple[str, ...]
+    field: int | None
+    kinds: tuple[tuple[str, Any, Kind], ...]
 
 
 REQUIRED = inspect.Parameter.empty
@@ -78,14 +85,22 @@ def operator(
     fuse: Fuse = Fuse.OPAQUE,
     attrs: Mapping[str, Any] | None = None,
     schedule: str = "injective",
+    parameters: Sequence[str] = (),
+    field: int | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register the decorated te compute as the operator ``name``. A second registration raises."""
+    """Register the decorated te compute as the operator ``name``. A second registration raises.
+
+    ``parameters`` says the order for users where attributes stand between arguments.
+    """
 
     def register(compute: Callable[..., Any]) -> Callable[..., Any]:
         if name in OPERATORS:
             raise TvmliteError(f"operator {name!r} is already registered", Span.of_caller())
-        parameters = list(inspect.signature(compute).parameters.values())[1:]
-        variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        arguments = list(inspect.signature(compute).parameters.values())[1:]
+        variadic = any(p.kind is p.VAR_POSITIONAL for p in arguments)
+        names = tuple(p.name for p in arguments)
+        order = tuple(parameters) or (*names, *(attrs or {}))
+        assert sorted(order) == sorted((*names, *(attrs or {}))), f"{name}: parameters are {order}"
         OPERATORS[name] = Operator(
             name,
             infer,
@@ -94,8 +109,11 @@ def operator(
             fuse,
             MappingProxyType(dict(attrs or {})),
             schedule,
-            None if variadic else len(parameters),
-            tuple(p.name for p in parameters),
+            None if variadic else len(arguments),
+            names,
+            order,
+            field,
+            tuple((key, value, kind_of(key, value)) for key, value in sorted((attrs or {}).items())),
         )
         return compute
 
@@ -104,9 +122,32 @@ def operator(
 
 def get(name: str, span: Span | None = None) -> Operator:
     """The operator ``name``, or an UnsupportedError."""
-    if name not in OPERATORS:
-        raise UnsupportedError(f"operator {name!r} is not in the table", span)
+    if not isinstance(name, str) or name not in OPERATORS:
+        raise UnsupportedError(f"operator {show(name)} is not in the table", span or Span.of_caller())
     return OPERATORS[name]
+
+
+def check_attributes(row: Operator, call: Call) -> None:
+    """Refuse a call of ``row`` that has other attributes than it takes, or one that is not of its kind."""
+    if len(call.attrs) != len(row.kinds):
+        raise _wrong_names(row, call)
+    for (name, value), (expected, default, kind) in zip(call.attrs, row.kinds, strict=True):
+        if name != expected:
+            raise _wrong_names(row, call)
+        unset = type(value) is type(default) and isinstance(value, (str, tuple)) and not (value or default)
+        if value is not default and not unset and not kind.holds(value):
+            raise TypeInferError(f"{row.name}: {name} is {show(value)}, expected {kind.expected}", call.span)
+
+
+def _wrong_names(row: Operator, call: Call) -> TypeInferError:
+    given = [name for name, _ in call.attrs]
+    for name in sorted({*given, *row.attrs}):
+        if given.count(name) != (name in row.attrs):
+            what = "missing" if name not in given else "given twice" if name in row.attrs else "unknown"
+            return TypeInferError(
+                f"{row.name}: attribute {name!r} is {what}", call.span, "relay.make completes and sorts them"
+            )
+    return TypeInferError(f"{row.name}: attributes are not sorted by name", call.span)
 
 
 def defaults(row: Operator) -> Attrs:
@@ -116,8 +157,11 @@ def defaults(row: Operator) -> Attrs:
 
 def make(name: str, *args: Expr, span: Span | None = None, **attrs: Any) -> Call:
     """A call of operator ``name``, its attributes checked and completed with their defaults."""
+    if not isinstance(span, Span):
+        if span is not None:
+            raise TypeInferError(f"make: span is {describe(span)}, expected a Span")
+        span = Span.of_caller()
     row = get(name, span)
-    span = span or Span.of_caller()
     unknown = sorted(set(attrs) - set(row.attrs))
     if unknown:
         raise TvmliteError(

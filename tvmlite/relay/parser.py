@@ -9,6 +9,7 @@ from typing import Any
 from tvmlite.core.errors import ParseError, TypeInferError
 from tvmlite.core.span import Span
 from tvmlite.relay import literals, op
+from tvmlite.relay.attributes import describe
 from tvmlite.relay.infer import same_type, show_type, type_of
 from tvmlite.relay.ir import (
     Call,
@@ -39,17 +40,18 @@ def parse(text: str, source: str = "<relay text>") -> Module:
     A text that is not Relay text is a ParseError with line and column, in ``source``. Attributes that
     are left out take their defaults; a written result type is checked.
     """
-    return _Parser(*_split(text), source).module()
+    return _Parser(*_split(text, source), source).module()
 
 
 def parse_expr(text: str, source: str = "<relay text>") -> Expr:
     """The expression that ``text`` writes; its ``free_var`` lines make new variables."""
-    return _Parser(*_split(text), source).whole_expression()
+    return _Parser(*_split(text, source), source).whole_expression()
 
 
-def _split(text: str) -> tuple[str, dict[str, Any]]:
-    if not isinstance(text, str):
-        raise ParseError(f"relay text is a string, not a {type(text).__name__}")
+def _split(text: str, source: str) -> tuple[str, dict[str, Any]]:
+    for name, value in (("text", text), ("source", source)):
+        if not isinstance(value, str):
+            raise ParseError(f"parse: {name} is {describe(value)}, expected a string", Span.of_caller())
     body, mark, section = text.partition(f"\n{literals.METADATA}\n")
     return body, literals.read_metadata(section) if mark else {}
 

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tvmlite.core.errors import TvmliteError
+from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.core.node import Node
 from tvmlite.relay import literals, op
+from tvmlite.relay.attributes import describe
 from tvmlite.relay.blocks import innermost
 from tvmlite.relay.infer import dependencies, known_type, type_of, walk
 from tvmlite.relay.ir import (
@@ -52,7 +53,8 @@ def astext(node: Node, show_meta_data: bool = False) -> str:
             parts.append(_Printer(function.body, constants).definition(name, function))
         text = "\n".join(parts)
     else:
-        assert isinstance(node, Expr)
+        if not isinstance(node, Expr):
+            raise InputError(f"astext: node is {describe(node)}, expected a relay module or expression")
         text = _Printer(node, constants).expression(node)
     if show_meta_data and constants:
         text += "\n" + literals.metadata_section(constants)

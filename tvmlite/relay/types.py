@@ -9,8 +9,10 @@ from typing import Any, TypeAlias, Union
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import InputError
+from tvmlite.core.errors import InputError, TypeInferError
 from tvmlite.core.node import Node, postorder, substitute
+from tvmlite.core.span import Span
+from tvmlite.relay import attributes
 from tvmlite.relay.dims import (
     Binding,
     Dim,
@@ -38,12 +40,20 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TensorType(Node):
-    """An array's shape and dtype."""
+    """An array's shape and dtype. In a shape, a string is the dimension of that name."""
 
     shape: Shape
     dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        if type(self.shape) is not tuple or any(
+            type(extent) is not int and not isinstance(extent, te.SizeVar) for extent in self.shape
+        ):
+            object.__setattr__(self, "shape", _extents(self.shape))
+        if type(self.dtype) is not str or not dtypes.is_known(self.dtype):
+            object.__setattr__(self, "dtype", dtypes.check(self.dtype))
 
     @property
     def ndim(self) -> int:
@@ -57,35 +67,81 @@ class TensorType(Node):
     def __str__(self) -> str:
         return show_type(self)
 
+    __repr__ = __str__
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class TupleType(Node):
     """Several types as one."""
 
     fields: tuple[Type, ...]
 
+    def __post_init__(self) -> None:
+        _check_types(self, "fields")
+
     def __str__(self) -> str:
         return show_type(self)
 
+    __repr__ = __str__
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class FuncType(Node):
     """The type of a function."""
 
     params: tuple[Type, ...]
     result: Type
 
+    def __post_init__(self) -> None:
+        _check_types(self, "params")
+        if not isinstance(self.result, TYPES):
+            raise _no_type("FuncType: result", self.result)
+
     def __str__(self) -> str:
         return show_type(self)
+
+    __repr__ = __str__
 
 
 Type: TypeAlias = Union[TensorType, TupleType, FuncType]
 
+TYPES = (TensorType, TupleType, FuncType)
 
-def tensor_type(shape: Sequence[int | str | te.Expr], dtype: str = "float32") -> TensorType:
-    """A TensorType; strings in ``shape`` are named dimensions."""
-    extents = tuple(dim(d) if isinstance(d, str) else d if isinstance(d, te.Expr) else int(d) for d in shape)
-    return TensorType(extents, dtypes.check(dtype))
+
+def tensor_type(shape: Any, dtype: str = "float32") -> TensorType:
+    """A TensorType of ``shape``: a lone extent or several."""
+    extents: Any = (shape,) if isinstance(shape, (int, str, te.Expr)) else shape
+    return TensorType(extents, dtype)
+
+
+def _extents(shape: Any) -> Shape:
+    """``shape`` as a TensorType has it: a tuple of ints and expressions."""
+    if not isinstance(shape, (tuple, list, np.ndarray)):
+        raise _no_type("TensorType: shape", shape, "a tuple of integers and dimensions")
+    extents: list[Dim] = []
+    for position, given in enumerate(shape):
+        extent = (
+            dim(given) if isinstance(given, str) else int(given) if isinstance(given, np.integer) else given
+        )
+        if type(extent) is not int and not (isinstance(extent, te.Expr) and extent.dtype == "int64"):
+            raise _no_type(f"TensorType: shape[{position}]", extent, "an integer or a dimension")
+        extents.append(extent)
+    return tuple(extents)
+
+
+def _check_types(node: Any, name: str) -> None:
+    """Refuse what is no type in a field that holds several; a list becomes a tuple."""
+    value, where = getattr(node, name), f"{type(node).__name__}: {name}"
+    if not isinstance(value, (tuple, list)):
+        raise _no_type(where, value, "a tuple of types")
+    for position, one in enumerate(value):
+        if not isinstance(one, TYPES):
+            raise _no_type(f"{where}[{position}]", one)
+    object.__setattr__(node, name, tuple(value))
+
+
+def _no_type(what: str, given: Any, expected: str = "a type") -> TypeInferError:
+    return TypeInferError(f"{what} is {attributes.show(given)}, expected {expected}", Span.of_caller())
 
 
 def same_type(a: Type, b: Type) -> bool:

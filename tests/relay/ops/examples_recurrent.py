@@ -46,7 +46,7 @@ EXAMPLES = [
     *(
         (
             "nn.lstm_scan",
-            {"activations": (S, T, T), "peephole": True, "input_forget": coupled, "clip": 1.0},
+            {"activations": (S, T, T), "with_peephole": True, "input_forget": coupled, "clip": 1.0},
             [
                 "float32(t, b, 12)", "float32(1, 3, 4, 16)", "float32(9)",
                 "float32(b, 3)", "float32(b, 3)", "int32(b) in 0..5",

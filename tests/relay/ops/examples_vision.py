@@ -47,7 +47,7 @@ EXAMPLES = [
             ["float32(2, 3, h, 7)", REGIONS],
             {"dims": {"h": 6}},
         )
-        for mode in ("avg", "max")
+        for mode in ("avg", "max", "weighted_max")
         for aligned in (False, True)
         for ratio in (0, 2)
     ),

@@ -70,7 +70,7 @@ class Layer:
         params = []
         for k, (array, axis) in enumerate(zip(self.given, axes, strict=True)):
             shape = [extent if place == axis else n for place, n in enumerate(array.shape)]
-            params.append(relay.var(f"x{k}", tuple(shape), str(array.dtype)))
+            params.append(relay.var(f"x{k}", shape=tuple(shape), dtype=str(array.dtype)))
         attrs: dict[str, object] = {"linear_before_reset": self.before} if self.name == "nn.gru_scan" else {}
         functions = FUNCTIONS[: {1: 0, 3: 2, 4: 3}[GATES[self.name]]] or FUNCTIONS[1:2]
         attrs |= {"reverse": self.reverse, "activations": functions}

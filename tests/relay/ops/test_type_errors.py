@@ -76,7 +76,7 @@ BROKEN = [
     _broken("reshape", [F2x3], "newshape is (-3, 2): -3 is no extent and no code", newshape=(-3, 2)),
     _broken("reshape", [F3], "newshape is (3, 0): data (3,) has no such axis", newshape=(3, 0)),
     _broken("reshape", [F3], "-1 is ambiguous beside an extent of 0", newshape=(0, -1), allowzero=True),
-    _broken("expand_dims", [F3], "num_newaxis is -1, expected at least 0", axis=0, num_newaxis=-1),
+    _broken("expand_dims", [F3], "num_newaxis is -1, expected 0 to 64", axis=0, num_newaxis=-1),
     _broken("squeeze", [F2x3], "axis is (0,), data is (2, 3), expected extents of 1", axis=(0,)),
     _broken("transpose", [F2x3], "axes are (0, 0), expected each of the data's 2 axes once", axes=(0, 0)),
     _broken("reverse", [SCALAR], "axis is 0, expected one of the 0 axes of the data", axis=0),

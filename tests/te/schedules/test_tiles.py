@@ -62,7 +62,7 @@ def network(size: int, channels: int, layers: list[tuple[int, int, int]]) -> tup
     """Convolutions with ReLU behind each: a module, its input and what it computes."""
     rng = np.random.default_rng(0)
     x = rounded(rng.standard_normal((2, channels, size, size)).astype("float32"))
-    parameter = value = relay.var("x", x.shape, "float32")
+    parameter = value = relay.var("x", shape=x.shape)
     want = x
     for made, window, stride in layers:
         weight = rng.standard_normal((made, channels, window, window)) / (channels**0.5 * window)
@@ -106,7 +106,7 @@ def test_dense_layers_are_those_of_numpy(rows: int, depth: int, columns: int) ->
     rng = np.random.default_rng(0)
     x = rounded(rng.standard_normal((rows, depth)).astype("float32"))
     w = rounded(rng.standard_normal((columns, depth)).astype("float32"))
-    data = relay.var("x", x.shape, "float32")
+    data = relay.var("x", shape=x.shape)
     body = relay.nn.relu(relay.nn.dense(data, relay.const(w)))
     lib = compiled(relay.IRModule.from_expr(relay.Function((data,), body)))
     np.testing.assert_allclose(lib(x), np.maximum(x @ w.T, 0), rtol=1e-4, atol=1e-4)

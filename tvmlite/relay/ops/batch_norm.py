@@ -92,9 +92,19 @@ def dropout_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return data, np.ones_like(data)
 
 
-@operator("nn.dropout", infer=dropout_type, reference=dropout_numpy, fuse=Fuse.TUPLE, attrs={"rate": 0.5})
+@operator(
+    "nn.dropout",
+    infer=dropout_type,
+    reference=dropout_numpy,
+    fuse=Fuse.TUPLE,
+    attrs={"rate": 0.5},
+    field=0,
+)
 def dropout(call: Call, data: te.Tensor) -> list[te.Tensor]:
-    """The data as it is, as always when a model is run and not trained; and a mask of ones."""
+    """The data as it is, as always when a model is run and not trained; and a mask of ones.
+
+    ``relay.nn.dropout`` gives the data only, as TVM's does; the operator has both.
+    """
     ones = te.compute(data.shape, lambda *at: e.const(1, data.dtype), name="mask", tag="elemwise")
     return [_copied(data, "dropout"), ones]
 

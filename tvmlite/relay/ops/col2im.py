@@ -14,7 +14,7 @@ from tvmlite.relay.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import agree, fault, ravelled
 from tvmlite.relay.ops.conv import converted, sum_dtype
-from tvmlite.relay.types import Shape, TensorType, num_elements
+from tvmlite.relay.types import Shape, TensorType, num_elements, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
 
@@ -24,6 +24,8 @@ def _geometry(call: Call) -> tuple[Any, ...]:
     image, rank = call["image_shape"], len(call["image_shape"])
     kernel, strides = windows.spatial(call, "kernel_size", rank), windows.spatial(call, "strides", rank)
     dilation, (begins, ends) = windows.spatial(call, "dilation", rank), windows.padding_of(call, rank)
+    if not all(isinstance(k, int) for k in kernel):
+        raise fault(call, f"kernel_size is {show_shape(kernel)}, expected numbers")
     blocks = tuple(
         windows.window_extent(size, k, s, d, b, f)
         for size, k, s, d, b, f in zip(image, kernel, strides, dilation, begins, ends, strict=True)

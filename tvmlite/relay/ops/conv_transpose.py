@@ -220,12 +220,19 @@ def transposed_numpy(rank: int) -> Callable[..., np.ndarray]:
     return reference
 
 
+def _attrs(rank: int) -> dict[str, Any]:
+    """Those of a convolution, and ``output_padding`` before the dtype of the result, as in TVM."""
+    attrs = {**conv_attrs(rank), "kernel_layout": WEIGHT_LAYOUTS[rank]}
+    dtype = attrs.pop("out_dtype")
+    return {**attrs, "output_padding": (0,) * rank, "out_dtype": dtype}
+
+
 for _rank in (1, 2, 3):
     operator(
         f"nn.conv{_rank}d_transpose",
         infer=transposed_type(_rank),
         reference=transposed_numpy(_rank),
         fuse=Fuse.OUT_ELEMWISE_FUSABLE,
-        attrs={**conv_attrs(_rank), "kernel_layout": WEIGHT_LAYOUTS[_rank], "output_padding": (0,) * _rank},
+        attrs=_attrs(_rank),
         schedule="conv2d",
     )(transposed_compute(_rank))

@@ -49,7 +49,7 @@ def _full_numpy(call: Call, fill_value: np.ndarray) -> np.ndarray:
     infer=_full_type,
     reference=_full_numpy,
     fuse=Fuse.ELEMWISE,
-    attrs={"shape": REQUIRED, "dtype": None},
+    attrs={"shape": (), "dtype": None},
 )
 def full(call: Call, fill_value: Tensor) -> Tensor:
     """A tensor of ``shape`` all of whose elements are the scalar ``fill_value``."""
@@ -84,10 +84,22 @@ _register_filled("zeros", 0)
 _register_filled("ones", 1)
 
 
-def _arange_length(call: Call) -> Dim:
+def _arange_limits(call: Call) -> tuple[Any, Any, Any]:
+    """Start, stop and step; a start alone is the stop."""
     start, stop, step = call["start"], call["stop"], call["step"]
+    return (
+        (0, start, 1 if step is None else step)
+        if stop is None
+        else (start, stop, 1 if step is None else step)
+    )
+
+
+def _arange_length(call: Call) -> Dim:
+    start, stop, step = _arange_limits(call)
     if not isinstance(step, (int, float)) or step == 0:
         raise fault(call, f"step is {step}, expected a number other than 0")
+    if any(isinstance(value, float) and not math.isfinite(value) for value in (start, stop, step)):
+        raise fault(call, f"start, stop and step are {start}, {stop}, {step}, expected finite numbers")
     if isinstance(start, e.Expr) or isinstance(stop, e.Expr):
         if not all(isinstance(v, (int, e.Expr)) for v in (start, stop, step)):
             raise fault(call, f"start, stop and step are {start}, {stop}, {step}, expected whole numbers")
@@ -102,7 +114,7 @@ def _arange_type(call: Call) -> TensorType:
 
 
 def _arange_numpy(call: Call) -> np.ndarray:
-    start, stop, step = call["start"], call["stop"], call["step"]
+    start, stop, step = _arange_limits(call)
     count = max(0, math.ceil((stop - start) / step))
     return (start + np.arange(count) * step).astype(dtypes.numpy_of(call["dtype"]))
 
@@ -112,14 +124,17 @@ def _arange_numpy(call: Call) -> np.ndarray:
     infer=_arange_type,
     reference=_arange_numpy,
     fuse=Fuse.INJECTIVE,
-    attrs={"start": 0, "stop": REQUIRED, "step": 1, "dtype": "float32"},
+    attrs={"start": 0, "stop": None, "step": None, "dtype": "float32"},
 )
 def arange(call: Call) -> Tensor:
     """``start, start + step, ...`` as long as it is before ``stop``; start and stop may be dimensions.
 
+    Without a ``stop``, ``start`` is the stop, and it starts at 0. The limits are known when the model is
+    compiled; in TVM they may be expressions.
+
     Elements are computed in the dtype of the attributes (float64 of floats) and then converted to ``dtype``.
     """
-    start, step, dtype = call["start"], call["step"], dtypes.check(call["dtype"])
+    (start, _, step), dtype = _arange_limits(call), dtypes.check(call["dtype"])
     inner = "float64" if isinstance(start, float) or isinstance(step, float) else "int64"
 
     def element(i: e.Expr) -> e.Expr:

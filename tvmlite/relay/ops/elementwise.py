@@ -254,10 +254,10 @@ def _clip_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     fuse=Fuse.ELEMWISE,
     attrs={"a_min": REQUIRED, "a_max": REQUIRED},
 )
-def clip(call: Call, data: Tensor) -> Tensor:
+def clip(call: Call, a: Tensor) -> Tensor:
     """``min(max(x, a_min), a_max)``; NaN stays. Of integers, the limits round inwards."""
-    low, high = (e.const(v, data.dtype) for v in _clip_limits(call, data.dtype))
-    return elementwise(data, lambda x: e.Min(e.Max(x, low), high), "clip")
+    low, high = (e.const(v, a.dtype) for v in _clip_limits(call, a.dtype))
+    return elementwise(a, lambda x: e.Min(e.Max(x, low), high), "clip")
 
 
 def _relu_numpy(x: np.ndarray) -> np.ndarray:
@@ -280,7 +280,7 @@ def _leaky_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     infer=_floats_only,
     reference=_leaky_numpy,
     fuse=Fuse.ELEMWISE,
-    attrs={"alpha": 0.25},
+    attrs={"alpha": 0.01},
 )
 def leaky_relu(call: Call, data: Tensor) -> Tensor:
     """``x`` where positive, else ``alpha * x``."""

@@ -67,8 +67,11 @@ def _argwhere_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     attrs={"count": REQUIRED},
     schedule="extern",
 )
-def argwhere(call: Call, data: Tensor) -> Tensor:
-    """The indices of the ``count`` elements that are not zero, a row each, in order."""
+def argwhere(call: Call, condition: Tensor) -> Tensor:
+    """The indices of the ``count`` elements that are not zero, a row each, in order.
+
+    TVM's has no ``count``. Here it is a dimension, which ``LetDims`` binds to what ``count_nonzero`` gives.
+    """
     count = normal_dim(call["count"])
 
     def body(source: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
@@ -79,6 +82,6 @@ def argwhere(call: Call, data: Tensor) -> Tensor:
             room = e.And(as_bool(loops.load(source, *i)), place.value < loops.index(count))
             return loop.If(room, loop.sequence(*puts, place.set(place.value + 1)))
 
-        return loops.allocated(loop.sequence(place.set(0), loops.nest(data.shape, element)), place)
+        return loops.allocated(loop.sequence(place.set(0), loops.nest(condition.shape, element)), place)
 
-    return loops.extern("argwhere", [data], [((count, data.ndim), "int64")], body)[0]
+    return loops.extern("argwhere", [condition], [((count, condition.ndim), "int64")], body)[0]

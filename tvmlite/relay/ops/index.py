@@ -104,7 +104,7 @@ def _moded(mode: str, indices: np.ndarray, extent: int) -> np.ndarray:
     infer=_take_type,
     reference=_take_numpy,
     fuse=Fuse.INJECTIVE,
-    attrs={"axis": None, "mode": "clip", "batch_dims": 0},
+    attrs={"axis": None, "batch_dims": 0, "mode": "clip"},
 )
 def take(call: Call, data: Tensor, indices: Tensor) -> Tensor:
     """The slices of ``data`` along ``axis`` (of all elements in a row, without it) that ``indices`` name.
@@ -162,7 +162,12 @@ def _gather_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarr
 
 
 @operator(
-    "gather", infer=_gather_type, reference=_gather_numpy, fuse=Fuse.INJECTIVE, attrs={"axis": REQUIRED}
+    "gather",
+    infer=_gather_type,
+    reference=_gather_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"axis": REQUIRED},
+    parameters=("data", "axis", "indices"),
 )
 def gather(call: Call, data: Tensor, indices: Tensor) -> Tensor:
     """``data`` at each position of ``indices``, but along ``axis`` at the index that stands there."""

@@ -119,7 +119,7 @@ def dense_pack_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.nda
     infer=dense_pack_type,
     reference=dense_pack_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
-    attrs={"units": None, "out_dtype": "", "weight_layout": "NC16n"},
+    attrs={"weight_layout": "NC16n", "units": None, "out_dtype": ""},
     schedule="dense",
 )
 def dense_pack(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:

@@ -342,7 +342,7 @@ def group_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.n
     infer=_group_type,
     reference=group_norm_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
-    attrs={**_CENTRED_ATTRS, "axis": 1, "num_groups": 1},
+    attrs={"num_groups": 1, **_CENTRED_ATTRS, "axis": 1},
     schedule="norm",
 )
 def group_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:

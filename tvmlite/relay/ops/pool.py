@@ -11,7 +11,7 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.op import Fuse, operator
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import converted
 from tvmlite.relay.types import Shape, TensorType
@@ -22,7 +22,7 @@ from tvmlite.te import reducers
 def pool_attrs(rank: int, mean: bool) -> dict[str, Any]:
     """The attributes of a pooling with their defaults; TVM's."""
     attrs: dict[str, Any] = {
-        "pool_size": REQUIRED,
+        "pool_size": (1,) * rank,
         "strides": (1,) * rank,
         "dilation": (1,) * rank,
         "padding": (0,) * (2 * rank),

@@ -238,7 +238,10 @@ def _trilu_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     "trilu", infer=_trilu_type, reference=_trilu_numpy, fuse=Fuse.INJECTIVE, attrs={"k": 0, "upper": True}
 )
 def trilu(call: Call, data: Tensor) -> Tensor:
-    """The triangle on and above (``upper``) or on and below the ``k``-th diagonal of each matrix, else 0."""
+    """The triangle on and above (``upper``) or on and below the ``k``-th diagonal of each matrix, else 0.
+
+    ``k`` is known when the model is compiled; in TVM it may be an expression.
+    """
     zero, k = e.const(0, data.dtype), call["k"]
 
     def element(*i: e.Expr) -> e.Expr:

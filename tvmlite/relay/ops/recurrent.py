@@ -38,6 +38,10 @@ def _scan_type(gates: int, states: int, extra: int, functions: int) -> Callable[
         dtype = one_dtype(call, data, recurrence, *rest[:-1])
         if not dtypes.is_float(dtype) or data.ndim != 3 or recurrence.ndim != 4:
             raise fault(call, f"data is {data}, recurrence is {recurrence}, expected floats of 3 and 4 axes")
+        ranks = (*(1,) * bool(extra), *(2,) * (len(rest) - 1 - bool(extra)), 1)
+        if [one.ndim for one in rest] != [*ranks]:
+            given = ", ".join(map(str, rest))
+            raise fault(call, f"the arguments after the recurrence are {given}, expected ranks {ranks}")
         hidden = recurrence.shape[1]
         if not isinstance(hidden, int):
             raise fault(call, f"the hidden size is {hidden}, expected a number")
@@ -66,7 +70,7 @@ def _scan_type(gates: int, states: int, extra: int, functions: int) -> Callable[
 
 def _check_activations(call: Call, count: int) -> None:
     given = call["activations"]
-    if len(given) != count or any(len(row) != 3 or row[0] not in ACTIVATIONS for row in given):
+    if len(given) != count or any(name not in ACTIVATIONS for name, _, _ in given):
         raise fault(call, f"activations are {given}, expected {count} of {', '.join(ACTIVATIONS)}")
 
 
@@ -147,7 +151,7 @@ def _lstm_numpy(
 ) -> list[np.ndarray]:
     seen = _quantized_numpy(h) if call["quantized"] else h
     i, o, f, g = np.split(x + seen @ recurrence, 4, axis=1)
-    windows = np.split(peephole, 3) if call["peephole"] else [np.zeros((), h.dtype)] * 3
+    windows = np.split(peephole, 3) if call["with_peephole"] else [np.zeros((), h.dtype)] * 3
     i = _applied_numpy(call, 0, i + windows[0] * c)
     f = 1 - i if call["input_forget"] else _applied_numpy(call, 0, f + windows[2] * c)
     c = f * c + i * _applied_numpy(call, 1, g)
@@ -253,7 +257,7 @@ def gru_scan(
     infer=_scan_type(4, 2, 3, 3),
     reference=_scan_numpy(_lstm_numpy, 2),
     fuse=Fuse.OPAQUE,
-    attrs={**ATTRS, "peephole": False, "input_forget": False, "quantized": False},
+    attrs={**ATTRS, "with_peephole": False, "input_forget": False, "quantized": False},
     schedule="extern",
 )
 def lstm_scan(
@@ -276,7 +280,7 @@ def lstm_scan(
         def unit(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
             def gate(number: int, function: int, window: int, c: e.Expr) -> e.Expr:
                 value = steps.input(memory, at, number, n) + total(number)
-                if call["peephole"]:
+                if call["with_peephole"]:
                     value = value + steps.value(memory.given[2], window * steps.size + n) * c
                 return _applied(call, function, value)
 

@@ -18,7 +18,8 @@ from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.tensor import Tensor
 
-MODES = ("avg", "max")
+MODES = ("avg", "max", "weighted_max")
+"""The mean of the samples, the greatest of them, and the greatest pixel of any, times its weight in it."""
 
 
 def _infer(call: Call, data: TensorType, rois: TensorType) -> TensorType:
@@ -64,14 +65,14 @@ def _bin_numpy(
     for iy, ix in np.ndindex(*(max(n, 0) for n in counts)):
         at = [c + (i + 0.5) * s / n for c, i, s, n in zip(corner, (iy, ix), steps, counts, strict=True)]
         parts = _corners_numpy(plane, at)
-        value = np.max(parts, axis=0) if call["mode"] == "max" else np.sum(parts, axis=0)
+        value = np.max(parts, axis=0) if call["mode"] == "weighted_max" else np.sum(parts, axis=0)
         if total is None:
             total = value
         else:
-            total = np.maximum(total, value) if call["mode"] == "max" else total + value
+            total = total + value if call["mode"] == "avg" else np.maximum(total, value)
     if total is None:
         return np.zeros(plane.shape[0], plane.dtype)
-    return total if call["mode"] == "max" else total / max(counts[0] * counts[1], 1)
+    return total / max(counts[0] * counts[1], 1) if call["mode"] == "avg" else total
 
 
 def _corners_numpy(plane: np.ndarray, at: Sequence[Any]) -> list[np.ndarray]:
@@ -109,7 +110,8 @@ def roi_align(call: Call, data: Tensor, rois: Tensor) -> Tensor:
     """Each region ``(batch, x0, y0, x1, y1)`` in ``pooled_size`` bins: the mean of samples between pixels.
 
     ``sample_ratio`` samples a bin and axis; if not positive, as many as pixels. ``aligned`` shifts by half
-    a pixel. Mode ``max`` takes the greatest weighted pixel of all samples, as ONNX does.
+    a pixel (TVM 0.11's function has no such option). Mode ``max`` takes the greatest sample; ``weighted_max``
+    the greatest pixel of all samples, each times its weight, as ONNX Runtime does. The layout is NCHW only.
     """
     pooled = windows.spatial(call, "pooled_size", 2)
     shape = (rois.shape[0], data.shape[1], *pooled)
@@ -203,7 +205,10 @@ class _Bin:
         if self.call["mode"] == "avg":
             more = self.total.set(self.total.value + (((parts[0] + parts[1]) + parts[2]) + parts[3]))
             return loop.If(e.all_of(inside), more)
-        best = e.Max(e.Max(e.Max(parts[0], parts[1]), parts[2]), parts[3])
+        if self.call["mode"] == "max":
+            best = ((parts[0] + parts[1]) + parts[2]) + parts[3]
+        else:
+            best = e.Max(e.Max(e.Max(parts[0], parts[1]), parts[2]), parts[3])
         return loop.sequence(
             loop.If(e.all_of(inside), self._raise(best), self._raise(self.number(0))),
             self.taken.set(e.const(1, loops.INT)),

@@ -198,11 +198,17 @@ def strided_window(call: Call, data: Tensor) -> Tensor:
 # --- split ------------------------------------------------------------------------------------------
 
 
+MOST_PIECES = 2**16
+"""Into how many pieces a tensor may be split: each is a result by itself."""
+
+
 def _pieces(call: Call, shape: Shape) -> tuple[int, list[tuple[Dim, Dim]]]:
     """The axis that is split, and start and extent of each piece."""
     axis = axis_of(call, call["axis"], len(shape))
     extent, sections = shape[axis], call["indices_or_sections"]
     if isinstance(sections, int):
+        if sections > MOST_PIECES:
+            raise fault(call, f"indices_or_sections is {sections}, expected at most {MOST_PIECES}")
         if sections < 1 or not same_dim(normal_dim(extent // sections * sections), extent):
             raise fault(
                 call,
@@ -211,6 +217,8 @@ def _pieces(call: Call, shape: Shape) -> tuple[int, list[tuple[Dim, Dim]]]:
             )
         each = normal_dim(extent // sections)
         return axis, [(normal_dim(each * k), each) for k in range(sections)]
+    if not isinstance(sections, tuple):
+        raise fault(call, f"indices_or_sections is {show_dim(sections)}, expected a number or a tuple")
     bounds = [0, *sections, None]
     return axis, [sliced_axis(a, b, 1, extent) for a, b in pairwise(bounds)]
 

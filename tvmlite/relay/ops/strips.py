@@ -34,6 +34,8 @@ def _strips_type(call: Call, data: TensorType) -> TensorType:
         raise fault(call, f"data is {show_shape(data.shape)}, expected 1 to {CHANNELS} channels")
     if not 1 <= call["width"] <= PLACES:
         raise fault(call, f"width is {call['width']}, expected 1 to {PLACES}")
+    if call["stride"] < 1:
+        raise fault(call, f"stride is {call['stride']}, expected at least 1")
     shape = _shape(call, data.shape)
     windows.check_extents(call, shape[2:4], data)
     return TensorType(shape, data.dtype)

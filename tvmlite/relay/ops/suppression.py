@@ -80,20 +80,26 @@ def _numpy(call: Call, boxes: np.ndarray, scores: np.ndarray, *limits: np.ndarra
     schedule="extern",
 )
 def all_class_non_max_suppression(
-    call: Call, boxes: Tensor, scores: Tensor, most: Tensor, overlap: Tensor, least: Tensor
+    call: Call,
+    boxes: Tensor,
+    scores: Tensor,
+    max_output_boxes_per_class: Tensor,
+    iou_threshold: Tensor,
+    score_threshold: Tensor,
 ) -> list[Tensor]:
     """Rows (batch, class, box) of the boxes that stay, best first in each class, then zeros; and their
     number.
 
-    A box stays if its score is above ``least``, it overlaps none that stays by more than ``overlap``, and
-    those are fewer than ``most`` in its class. Boxes are two corners, or a ``center_point_box``: centre and
-    sides.
+    A box stays if its score is above ``score_threshold``, it overlaps none that stays by more than
+    ``iou_threshold``, and those are fewer than ``max_output_boxes_per_class``. Boxes are two corners, or a
+    ``center_point_box``: centre and sides. TVM's takes numbers for the three limits, too, and another
+    ``output_format``; here they are expressions, an int64 and two float32, and the rows are ONNX's.
     """
     batches, kinds, count = scores.shape
     rows_shape = (num_elements(scores.shape), 3)
 
-    def body(*given: loop.Buffer) -> loop.Stmt:
-        box_at, score_at, most_at, overlap_at, least_at, rows, total = given
+    def body(*buffers: loop.Buffer) -> loop.Stmt:
+        box_at, score_at, most_at, overlap_at, least_at, rows, total = buffers
         place, start = loops.Cell("place"), loops.Cell("start")
         apart = loops.Cell("apart", "bool")
 
@@ -144,5 +150,6 @@ def all_class_non_max_suppression(
         done = loops.store(total, (0,), place.value)
         return loops.allocated(loop.sequence(empty, place.set(0), classes, done), place, start, apart)
 
+    given = [boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold]
     outputs = [(rows_shape, "int64"), ((1,), "int64")]
-    return loops.extern("suppression", [boxes, scores, most, overlap, least], outputs, body)
+    return loops.extern("suppression", given, outputs, body)

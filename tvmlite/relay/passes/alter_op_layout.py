@@ -200,10 +200,18 @@ class _Rewriter:
 
     def as_plain(self, value: Expr) -> Expr:
         """``value`` channels-first."""
-        if value not in self.plain and isinstance(value, Tuple):
-            self.plain[value] = value.map_children(self.as_plain)
-        if value not in self.plain:
-            self.plain[value] = self._taken_out(value, self.regions.block(value))
+        stack = [value]
+        while stack:
+            node = stack.pop()
+            if node in self.plain:
+                continue
+            inner = [one for one in node.fields if one not in self.plain] if isinstance(node, Tuple) else []
+            if inner:
+                stack += (node, *inner)
+            elif isinstance(node, Tuple):
+                self.plain[node] = node.map_children(self.plain.__getitem__)
+            else:
+                self.plain[node] = self._taken_out(node, self.regions.block(node))
         return self.plain[value]
 
     def _taken_out(self, value: Expr, block: int) -> Expr:

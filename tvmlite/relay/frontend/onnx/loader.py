@@ -93,7 +93,9 @@ def load(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> tuple[onnx.
         folder, proto = None, model
         name = proto.graph.name or "model"
     else:
-        raise ModelError(f"a model is a path, bytes or an onnx.ModelProto, not a {type(model).__name__}")
+        raise ModelError(
+            f"a model is a path, bytes or an onnx.ModelProto, not a {type(model).__name__}", Span.of_caller()
+        )
     _check_whole(proto, name)
     return proto, folder, name
 

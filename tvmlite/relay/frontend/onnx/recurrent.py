@@ -362,7 +362,7 @@ def lstm(
         zeros = node.full(0, (3 * layer.hidden,), node.dtype(data))
         looks = [zeros if peephole is None else _pick(node, peephole, 0, d.number) for d in layer.directions]
         coupled = bool(node.attr("input_forget", 0))
-        attrs = {"peephole": peephole is not None, "input_forget": coupled, "quantized": quantized}
+        attrs = {"with_peephole": peephole is not None, "input_forget": coupled, "quantized": quantized}
         return _scanned(layer, "nn.lstm_scan", [initial, cell], looks, **attrs)
     runs = []
     for one in layer.directions:

@@ -95,7 +95,7 @@ def roi_align(node: OnnxNode, data: Expr, rois: Expr, batches: Expr) -> Expr:
         pooled_size=(node.attr("output_height", 1), node.attr("output_width", 1)),
         spatial_scale=node.attr("spatial_scale", 1.0),
         sample_ratio=node.attr("sampling_ratio", 0),
-        mode=kind,
+        mode="weighted_max" if kind == "max" else "avg",  # as ONNX Runtime and onnx's reference take it
         aligned=mode == "half_pixel",
     )
 

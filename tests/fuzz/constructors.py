@@ -1,0 +1,286 @@
+"""Public functions called with wrong things: each must answer, or end in a TvmliteError at the caller's line.
+
+A namespace is enumerated by introspection, so that what is new is tried with no further work. What to call
+a function with comes from examples: right arguments by parameter. One or two of them are then mangled:
+replaced by something else altogether, or changed a little (an element more, less or other). ``faults`` makes
+such calls by the thousand and says what went wrong.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+import signal
+import traceback
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core.errors import TvmliteError
+
+SECONDS = 10.0
+"""How long one call may take."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A function, and arguments by parameter name with which it works."""
+
+    name: str
+    function: Callable[..., Any]
+    arguments: Mapping[str, Any]
+    words: tuple[str, ...] = ()
+    """What errors may call it besides."""
+
+    def parameters(self) -> list[inspect.Parameter]:
+        """What can be given by name or position."""
+        fixed = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+        return [p for p in inspect.signature(self.function).parameters.values() if p.kind not in fixed]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call to be made."""
+
+    subject: Subject
+    positional: tuple[Any, ...]
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        given = [*map(shown, self.positional), *(f"{k}={shown(v)}" for k, v in self.keywords.items())]
+        return f"{self.subject.name}({', '.join(given)})"
+
+
+def public(namespace: Any, prefix: str = "") -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The functions and classes of ``namespace`` that are public, by name; modules in it are left out."""
+    for name in sorted(getattr(namespace, "__all__", None) or dir(namespace)):
+        value = getattr(namespace, name)
+        if name.startswith("_") or isinstance(value, types.ModuleType) or not callable(value):
+            continue
+        try:
+            inspect.signature(value)
+        except (TypeError, ValueError):  # a type of the typing module
+            continue
+        yield prefix + name, value
+
+
+def subjects(
+    functions: Iterable[tuple[str, Callable[..., Any]]],
+    examples: Mapping[str, Sequence[Mapping[str, Any]]],
+    by_parameter: Mapping[str, Any],
+    words: Mapping[str, tuple[str, ...]] | None = None,
+) -> list[Subject]:
+    """``functions`` with each of their ``examples``; without one, what ``by_parameter`` has for parameters.
+
+    ``words`` is how errors may call a function besides.
+    """
+    found, words = [], words or {}
+    for name, function in functions:
+        plain = {
+            key: by_parameter[key] for key in inspect.signature(function).parameters if key in by_parameter
+        }
+        found += [
+            Subject(name, function, given, words.get(name, ())) for given in examples.get(name, [plain])
+        ]
+    return found
+
+
+# --- wrong things -----------------------------------------------------------------------------------
+
+
+class Foreign:
+    """An object that nothing is known of."""
+
+    def __repr__(self) -> str:
+        return "<foreign>"
+
+
+def _cyclic() -> list[Any]:
+    loop: list[Any] = [1]
+    loop.append(loop)
+    return loop
+
+
+def _nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = (value,)
+    return value
+
+
+ANYTHING: tuple[Any, ...] = (
+    None, True, False, 0, 1, 2, -1, -7, 1000, 2**31, 2**63, 2**70, -(2**70), 0.0, 1.5, -2.0, float("nan"),
+    float("inf"), 1e300, 1j, "", "x", "nonsense", "float32", "int7", "float16", "int64", "NHWC", "NCHW4c",
+    "\0", "%", "é", b"bytes", (), [], {}, (1,), (0,), (-1,), (1, 1), [2, 2], (1, 2, 3), (2, "n"),
+    ("a", "b"), (1.5, 2.5), (None, None), ((1, 1), (1, 1)), [[0, 0]], ((0, 0), (1, 1), (2, 2)),
+    (1, 1, 1, 1), (2**62, 2**62), (1, (2, (3,))), {"a": 1}, {1, 2}, range(3), iter([1, 2]), Foreign(),
+    Foreign, int, len, Ellipsis, slice(0, 2), NotImplemented, np.float32(1.5), np.int64(2), np.int8(-3),
+    np.bool_(True), np.float64("nan"), np.str_("x"), np.array([1, 2]), np.zeros((0,), np.float32),
+    np.ones((2, 3), np.float32), np.array("text"), np.array([Foreign()]), np.array([1 + 2j]),
+    np.dtype("float32"), np.float16, np.datetime64("2020-01-01"), _cyclic(), (_cyclic(),), _nested(40),
+    _nested(3000), [1] * 100, "x" * 5000,
+)  # fmt: skip
+"""Values of all kinds; right for some parameters, wrong for most."""
+
+
+def _changed(value: Any, random: Random, others: Sequence[Any]) -> Any:
+    """``value``, a sequence, with an element other, more or less, or one that is changed itself."""
+    items = list(value)
+    at = random.randrange(len(items) + 1)
+    what = random.choice(("more", "less", "other", "deeper", "last"))
+    if what == "more" or not items:
+        items.insert(at, random.choice(others))
+    elif what == "less":
+        items.pop(at - 1)
+    elif what == "deeper" and isinstance(items[at - 1], (tuple, list)):
+        items[at - 1] = _changed(items[at - 1], random, others)
+    else:
+        items[at - 1] = random.choice(_near(items[at - 1], others))
+    return tuple(items) if isinstance(value, tuple) else items
+
+
+def _near(value: Any, many: Sequence[Any]) -> Sequence[Any]:
+    """Those of ``many`` that are of the class of ``value`` or of one near it; all, if none is."""
+    bases = [base for base in type(value).__mro__ if base is not object]
+    near = tuple(bases[: max(1, len(bases) - 2)])
+    return [one for one in many if isinstance(one, near)] or many
+
+
+def case_of(subject: Subject, random: Random, wrong: Sequence[Any]) -> Case:
+    """A call of ``subject`` with one or two arguments mangled, of ``wrong`` values and ``ANYTHING``."""
+    others = (*wrong, *ANYTHING)
+    parameters = subject.parameters()
+    given = dict(subject.arguments)
+    for parameter in random.sample(parameters, min(len(parameters), random.choice((1, 1, 2)))):
+        value = given.get(parameter.name, parameter.default)
+        if random.random() < 0.3:
+            given[parameter.name] = random.choice(others)
+        elif isinstance(value, (tuple, list)) and random.random() < 0.7:
+            given[parameter.name] = _changed(value, random, others)
+        else:
+            given[parameter.name] = random.choice(_near(value, others))
+    if given and random.random() < 0.03:
+        given.pop(random.choice(sorted(given)))
+    positional, keywords = [], dict(given)
+    by_position = random.random() < 0.5
+    for parameter in parameters:
+        may = parameter.kind is not parameter.KEYWORD_ONLY and parameter.name in keywords
+        if not may or not (by_position or parameter.kind is parameter.POSITIONAL_ONLY):
+            break
+        positional.append(keywords.pop(parameter.name))
+    if random.random() < 0.03:
+        keywords["unknown"] = random.choice(others)
+    if random.random() < 0.03:
+        positional.append(random.choice(others))
+    return Case(subject, tuple(positional), keywords)
+
+
+# --- what came of a call ----------------------------------------------------------------------------
+
+
+class TookTooLong(BaseException):
+    """A call was not done in ``SECONDS``."""
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    def stop(*_: Any) -> None:
+        raise TookTooLong
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def fault_of(case: Case, after: Callable[[Any], object]) -> str | None:
+    """What is wrong with how ``case`` ends, in words that are one for one cause; None if nothing is.
+
+    It may give a result, with which ``after`` goes on; a TvmliteError that names the function or a parameter
+    and ends at a line of the tests; or Python's own TypeError for arguments that do not fit.
+    """
+    try:
+        with _limited():
+            after(case.subject.function(*case.positional, **case.keywords))
+    except TvmliteError as error:
+        return _fault_of_error(case, error)
+    except TypeError as error:
+        ours = error.__traceback__ is not None and error.__traceback__.tb_next is None
+        return None if ours else _where(error)
+    except (Exception, TookTooLong) as error:
+        return _where(error)
+    return None
+
+
+def _fault_of_error(case: Case, error: TvmliteError) -> str | None:
+    raised = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{raised.filename.rpartition('tvmlite/')[2]}:{raised.lineno}"
+    names = [case.subject.name.rpartition(".")[2].strip("()").lower()]
+    names += [p.name.lower() for p in case.subject.parameters()]
+    given = (*case.positional, *case.keywords.values(), *case.subject.arguments.values())
+    names += [*(v.lower() for v in given if isinstance(v, str)), *case.subject.words]
+    if re.match(r"(.*:\d+:\d+: |model file )", error.message):  # a place in what was given
+        return None
+    if not any(name in error.message.lower() for name in names):
+        return f"{type(error).__name__} at {place} names nothing: {error.message[:150]}"
+    if Path(getattr(error.span, "source", "")).parent.parent != Path(__file__).parent.parent:
+        return f"{type(error).__name__} at {place} ends at {error.span}: {error.message[:150]}"
+    return None
+
+
+def _where(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [f for f in frames if "tvmlite/" in f.filename] or frames
+    places = [f"{f.filename.rpartition('tvmlite/')[2]}:{f.lineno}" for f in inside[-2:]]
+    return f"{type(error).__name__} at {' < '.join(reversed(places))}: {str(error)[:150]}"
+
+
+def faults(
+    many: Sequence[Subject],
+    wrong: Sequence[Any],
+    after: Callable[[Any], object],
+    count: int,
+    seed: int = 0,
+) -> dict[str, str]:
+    """``count`` calls, of all of ``many`` by turns; each fault with the first call that has it.
+
+    The calls are the same for the same ``seed``.
+    """
+    found: dict[str, str] = {}
+    order = list(many)
+    Random(seed).shuffle(order)
+    for number in range(count):
+        case = case_of(order[number % len(order)], Random(f"{seed} {number}"), wrong)
+        fault = fault_of(case, after)
+        if fault is not None:
+            found.setdefault(fault, str(case))
+    return found
+
+
+def shown(value: Any, depth: int = 3) -> str:
+    """A short text of any value, cyclic ones too."""
+    if isinstance(value, (tuple, list)):
+        if depth == 0:
+            return "..."
+        items = ", ".join(shown(v, depth - 1) for v in itertools.islice(value, 8))
+        return f"({items})" if isinstance(value, tuple) else f"[{items}]"
+    if isinstance(value, np.ndarray):
+        return f"<{value.dtype}{value.shape}>"
+    try:
+        text = str(value) if isinstance(value, type) else repr(value)
+    except Exception:  # what is shown may be broken
+        text = f"<{type(value).__name__}>"
+    return text if len(text) < 60 else f"<{type(value).__name__}: {text[:50]}...>"
+
+
+__all__ = ["ANYTHING", "Case", "Subject", "case_of", "fault_of", "faults", "public", "subjects"]

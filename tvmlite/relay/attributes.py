@@ -1,0 +1,237 @@
+"""What the attributes of operators may be: one kind an attribute, checked wherever a call's type is inferred.
+
+Attributes of one name mean the same in all operators, so most kinds stand in one table by name; what is not
+in it is what its default is: a bool, a number, a text, a tuple of integers. A default itself is always right,
+and of an attribute without one that is not in the table nothing is asked.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TypeInferError, UnsupportedError
+from tvmlite.core.node import postorder
+from tvmlite.core.span import Span
+from tvmlite.te import expr as te
+
+LARGEST = 2**63
+"""Integers are in -LARGEST .. LARGEST - 1: extents and what is computed with them are int64."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an attribute may be.
+
+    ``holds`` tells whether a value is one; ``expected`` names it in errors. ``adapted`` makes one of what
+    users may write instead, where there is such a thing.
+    """
+
+    expected: str
+    holds: Callable[[Any], bool]
+    adapted: Callable[[Any], Any] = lambda value: value
+
+
+def kind_of(name: str, default: Any) -> Kind:
+    """The kind of the attribute ``name`` with this ``default``."""
+    if isinstance(default, bool):
+        return BOOL
+    known = (default is None or default is inspect.Parameter.empty) and _WITHOUT_DEFAULT.get(name)
+    if found := known or _BY_NAME.get(name):
+        return found
+    for type_, kind in _BY_DEFAULT.items():
+        if isinstance(default, type_):
+            return kind
+    return ANY
+
+
+DEEPEST = 16
+"""How deep tuples may nest in an attribute."""
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """``value`` as a Call holds it: lists as tuples, numpy's and te's numbers as Python's.
+
+    A TypeInferError if it nests too deeply, as what contains itself does.
+    """
+    if isinstance(value, (list, tuple)):
+        if depth == DEEPEST:
+            raise TypeInferError(f"an attribute nests more than {DEEPEST} deep", Span.of_caller())
+        return tuple([plain(v, depth + 1) for v in value])
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, te.Const):
+        return bool(value.value) if value.dtype == "bool" else value.value
+    return value
+
+
+def describe(value: Any) -> str:
+    """What ``value`` is."""
+    return "None" if value is None else f"a {type(value).__name__}"
+
+
+def show(value: Any) -> str:
+    """``value`` in an error: itself where it is short and plain, else what it is."""
+    if isinstance(value, str):
+        text = repr(value if len(value) < _LONG else value[: _LONG // 2] + "...")
+    elif value is None or isinstance(value, (bool, int, float, type)):
+        text = repr(value)
+    elif isinstance(value, tuple):
+        inside = [show(one) for one in value[:_SHOWN]] + ["..."] * (len(value) > _SHOWN)
+        text = f"({', '.join(inside)}{',' * (len(value) == 1)})" if sum(map(len, inside)) < _LONG else ""
+    else:
+        text = ""
+    return text if text and len(text) <= _LONG else describe(value)
+
+
+_SHOWN, _LONG = 8, 80
+
+
+# --- tests of values --------------------------------------------------------------------------------
+
+
+def is_integer(value: Any) -> bool:
+    """An int that fits 64 bits; a bool is none."""
+    return type(value) is int and -LARGEST <= value < LARGEST
+
+
+def is_dimension(value: Any) -> bool:
+    """An integer, or an expression over named dimensions that gives one."""
+    return is_integer(value) or (
+        isinstance(value, te.Expr) and dtypes.is_int(value.dtype) and _is_closed(value)
+    )
+
+
+def is_condition(value: Any) -> bool:
+    """An expression over named dimensions that is true or false."""
+    return type(value) is bool or (isinstance(value, te.Expr) and value.dtype == "bool" and _is_closed(value))
+
+
+def is_number(value: Any) -> bool:
+    """An int or a float."""
+    return type(value) is float or is_integer(value)
+
+
+def is_quantity(value: Any) -> bool:
+    """A number or a dimension."""
+    return type(value) is float or is_dimension(value)
+
+
+def is_text(value: Any) -> bool:
+    return type(value) is str
+
+
+def is_bool(value: Any) -> bool:
+    return type(value) is bool
+
+
+def is_dtype(value: Any) -> bool:
+    """The name of a dtype."""
+    return type(value) is str and dtypes.is_known(value)
+
+
+def is_activation(value: Any) -> bool:
+    """The name of a function, and its two parameters."""
+    return type(value) is tuple and len(value) == 3 and is_text(value[0]) and all(map(is_number, value[1:]))
+
+
+def _is_whole(dtype: str) -> bool:
+    return dtypes.is_int(dtype) or dtype == "bool"
+
+
+def _is_closed(value: te.Expr) -> bool:
+    """Whether named dimensions are all that ``value`` depends on, and a run can evaluate it."""
+    if type(value) is te.SizeVar:
+        return True
+    return all(isinstance(node, _EVALUABLE) and _is_whole(node.dtype) for node in postorder(value))
+
+
+_EVALUABLE = (te.SizeVar, te.Const, te.Binary, te.Select, te.Not, te.Cast)
+
+
+def _several(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: type(value) is tuple and all(map(holds, value))
+
+
+def _one_or_several(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: holds(value) or (type(value) is tuple and all(map(holds, value)))
+
+
+# --- what users may write instead ---------------------------------------------------------------------
+
+
+def _as_bool(value: Any) -> Any:
+    """0 and 1 are bools, and None is False, as in TVM."""
+    return bool(value) if value is None or (type(value) is int and value in (0, 1)) else value
+
+
+def _as_dtype(value: Any) -> Any:
+    """numpy's dtypes and types have names."""
+    if isinstance(value, (np.dtype, type)):
+        try:
+            return dtypes.check(value)
+        except (TypeError, UnsupportedError):
+            return value
+    return value
+
+
+def _as_text(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def _as_tuple(value: Any) -> Any:
+    """A lone extent is a shape of one axis."""
+    return (value,) if is_dimension(value) else value
+
+
+def _as_several(value: Any) -> Any:
+    return () if value is None else value
+
+
+ANY = Kind("a value", lambda value: True)
+INTEGER = Kind("an integer", is_integer)
+INTEGERS = Kind("an integer or a tuple of integers", _one_or_several(is_integer))
+DIMENSION = Kind("an integer or a dimension", is_dimension)
+DIMENSIONS = Kind("a tuple of integers and dimensions", _several(is_dimension), _as_tuple)
+EXTENTS = Kind("an integer or a tuple of integers and dimensions", _one_or_several(is_dimension))
+NUMBER = Kind("a number", is_number)
+QUANTITY = Kind("a number or a dimension", is_quantity)
+BOOL = Kind("True or False", is_bool, _as_bool)
+TEXT = Kind("a text", is_text, _as_text)
+DTYPE = Kind("the name of a dtype", is_dtype, _as_dtype)
+WIDTHS = Kind("a tuple of pairs of integers and dimensions", _several(_several(is_dimension)))
+
+_BY_NAME: Mapping[str, Kind] = {
+    "axis": INTEGERS,
+    "index_rank": INTEGER,
+    "axes": Kind("a tuple of integers", _several(is_integer), _as_tuple),
+    **dict.fromkeys(("kernel_size", "output_size", "size", "reps"), EXTENTS),
+    **dict.fromkeys(("strides", "padding", "dilation", "pool_size", "pooled_size"), INTEGERS),
+    **dict.fromkeys(("indices_or_sections", "begin", "end"), EXTENTS),
+    **dict.fromkeys(("shape", "newshape", "image_shape", "values", "extents"), DIMENSIONS),
+    **dict.fromkeys(("channels", "units", "count", "depth", "repeats", "k"), DIMENSION),
+    **dict.fromkeys(("block_size", "tile_size", "width", "stride", "num_newaxis", "batch_dims"), INTEGER),
+    **dict.fromkeys(("groups", "num_groups", "deformable_groups", "sample_ratio", "cubic_exclude"), INTEGER),
+    **dict.fromkeys(("seq_axis", "batch_axis"), INTEGER),
+    **dict.fromkeys(("start", "stop", "step"), QUANTITY),
+    **dict.fromkeys(("a_min", "a_max", "clip", "pad_value", "mask_value", "spatial_scale", "scale"), NUMBER),
+    **dict.fromkeys(("alpha", "beta", "bias", "epsilon", "eps", "rate", "cubic_alpha"), NUMBER),
+    "extrapolation_value": NUMBER,
+    **dict.fromkeys(("src_layout", "dst_layout", "message"), TEXT),
+    **dict.fromkeys(("dtype", "out_dtype"), DTYPE),
+    "pad_width": WIDTHS,
+    "conditions": Kind("a tuple of conditions on dimensions", _several(is_condition)),
+    "scales": Kind("a tuple of numbers", _several(is_quantity), _as_several),
+    "roi": Kind("a tuple of numbers", _several(is_quantity), _as_several),
+    "activations": Kind("a tuple of (name, alpha, beta)", _several(is_activation)),
+}
+
+_WITHOUT_DEFAULT: Mapping[str, Kind] = {"strides": EXTENTS}
+"""Slices have no strides unless given, and theirs may be dimensions; those of windows are numbers."""
+
+_BY_DEFAULT: Mapping[type, Kind] = {int: DIMENSION, float: QUANTITY, str: TEXT, tuple: INTEGERS}
