@@ -87,15 +87,19 @@ def operator(
     schedule: str = "injective",
     parameters: Sequence[str] = (),
     field: int | None = None,
+    doc: str | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated te compute as the operator ``name``. A second registration raises.
 
-    ``parameters`` says the order for users where attributes stand between arguments.
+    ``parameters`` says the order for users where attributes stand between arguments; ``doc`` is the docstring
+    of a compute that is made and not written.
     """
 
     def register(compute: Callable[..., Any]) -> Callable[..., Any]:
         if name in OPERATORS:
             raise TvmliteError(f"operator {name!r} is already registered", Span.of_caller())
+        if doc is not None:
+            compute.__doc__ = doc
         arguments = list(inspect.signature(compute).parameters.values())[1:]
         variadic = any(p.kind is p.VAR_POSITIONAL for p in arguments)
         names = tuple(p.name for p in arguments)

@@ -72,10 +72,11 @@ def register_binary(
     formula: Callable[[Any, Any], Any],
     reference: Callable[..., Any],
     infer: Callable[..., TensorType] = numbers_type,
+    doc: str | None = None,
 ) -> None:
     """The operator ``name``: ``formula`` in te, ``reference`` in numpy, of one element of each side."""
 
-    @operator(name, infer=infer, reference=reference, fuse=Fuse.BROADCAST)
+    @operator(name, infer=infer, reference=reference, fuse=Fuse.BROADCAST, doc=doc)
     def apply(call: Call, lhs: Tensor, rhs: Tensor) -> Tensor:
         return binary(lhs, rhs, formula, name)
 
@@ -141,21 +142,80 @@ _floor_divide = _by_kind(common.floor_divide, lambda a, b: np.floor(np.divide(a,
 _mod = _by_kind(common.truncating_mod, np.fmod)
 _floor_mod = _by_kind(common.floor_mod, np.mod)
 
-register_binary("add", lambda a, b: a + b, quietly(np.add))
-register_binary("subtract", lambda a, b: a - b, quietly(np.subtract))
-register_binary("multiply", lambda a, b: a * b, quietly(np.multiply))
-register_binary("divide", _by_kind(e.TruncDiv, e.Div), quietly(_divide))
-register_binary("floor_divide", _by_kind(e.FloorDiv, _floor_quotient), quietly(_floor_divide))
-register_binary("mod", e.TruncMod, quietly(_mod))
-register_binary("floor_mod", _by_kind(e.FloorMod, _float_floor_mod), quietly(_floor_mod))
-register_binary("power", _power, quietly(_by_kind(_integer_power_numpy, np.power)))
-register_binary("maximum", e.Max, quietly(np.maximum), broadcast_type)
-register_binary("minimum", e.Min, quietly(np.minimum), broadcast_type)
-register_binary("bitwise_and", _bitwise("bitwise_and", e.And), quietly(np.bitwise_and), _bits_type)
-register_binary("bitwise_or", _bitwise("bitwise_or", e.Or), quietly(np.bitwise_or), _bits_type)
-register_binary("bitwise_xor", _bitwise("bitwise_xor", e.NotEqual), quietly(np.bitwise_xor), _bits_type)
-register_binary("left_shift", _shift("shift_left"), quietly(_left_shift_numpy), _shift_type)
-register_binary("right_shift", _shift("shift_right"), quietly(_right_shift_numpy), _shift_type)
+register_binary("add", lambda a, b: a + b, quietly(np.add), doc="``lhs + rhs``.")
+register_binary("subtract", lambda a, b: a - b, quietly(np.subtract), doc="``lhs - rhs``.")
+register_binary("multiply", lambda a, b: a * b, quietly(np.multiply), doc="``lhs * rhs``.")
+register_binary(
+    "divide",
+    _by_kind(e.TruncDiv, e.Div),
+    quietly(_divide),
+    doc="``lhs / rhs``; of integers rounded towards 0, by 0 it is 0.",
+)
+register_binary(
+    "floor_divide",
+    _by_kind(e.FloorDiv, _floor_quotient),
+    quietly(_floor_divide),
+    doc="``lhs / rhs`` rounded downwards; of integers by 0 it is 0.",
+)
+register_binary(
+    "mod",
+    e.TruncMod,
+    quietly(_mod),
+    doc="The remainder of ``divide``, with the sign of ``lhs``; of integers by 0 it is 0.",
+)
+register_binary(
+    "floor_mod",
+    _by_kind(e.FloorMod, _float_floor_mod),
+    quietly(_floor_mod),
+    doc="The remainder of ``floor_divide``, with the sign of ``rhs``; of integers by 0 it is 0.",
+)
+register_binary(
+    "power",
+    _power,
+    quietly(_by_kind(_integer_power_numpy, np.power)),
+    doc="``lhs`` to the power of ``rhs``; of integers exact below 2**53, and at most the greatest there is.",
+)
+register_binary(
+    "maximum", e.Max, quietly(np.maximum), broadcast_type, doc="The greater of both; NaN if one is."
+)
+register_binary(
+    "minimum", e.Min, quietly(np.minimum), broadcast_type, doc="The lesser of both; NaN if one is."
+)
+register_binary(
+    "bitwise_and",
+    _bitwise("bitwise_and", e.And),
+    quietly(np.bitwise_and),
+    _bits_type,
+    doc="The bits that both have.",
+)
+register_binary(
+    "bitwise_or",
+    _bitwise("bitwise_or", e.Or),
+    quietly(np.bitwise_or),
+    _bits_type,
+    doc="The bits that either has.",
+)
+register_binary(
+    "bitwise_xor",
+    _bitwise("bitwise_xor", e.NotEqual),
+    quietly(np.bitwise_xor),
+    _bits_type,
+    doc="The bits that one has and the other has not.",
+)
+register_binary(
+    "left_shift",
+    _shift("shift_left"),
+    quietly(_left_shift_numpy),
+    _shift_type,
+    doc="``lhs * 2**rhs``: bits beyond the width are lost.",
+)
+register_binary(
+    "right_shift",
+    _shift("shift_right"),
+    quietly(_right_shift_numpy),
+    _shift_type,
+    doc="``lhs / 2**rhs`` rounded downwards.",
+)
 
 
 def _bias_numpy(call: Call, data: np.ndarray, bias: np.ndarray) -> np.ndarray:

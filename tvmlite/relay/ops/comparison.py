@@ -44,17 +44,49 @@ def _of_bools(make: Callable[[e.Expr, e.Expr], e.Expr]) -> Callable[[e.Expr, e.E
     return formula
 
 
-register_binary("equal", _comparison(e.Equal), _answer(np.equal), _bool_type)
-register_binary("not_equal", _comparison(e.NotEqual), _answer(np.not_equal), _bool_type)
-register_binary("less", _comparison(e.Less), _answer(np.less), _bool_type)
-register_binary("less_equal", _comparison(e.LessEqual), _answer(np.less_equal), _bool_type)
-register_binary("greater", _comparison(e.Less, swapped=True), _answer(np.greater), _bool_type)
 register_binary(
-    "greater_equal", _comparison(e.LessEqual, swapped=True), _answer(np.greater_equal), _bool_type
+    "equal", _comparison(e.Equal), _answer(np.equal), _bool_type, doc="Whether both are equal (NaN never is)."
 )
-register_binary("logical_and", _of_bools(e.And), _answer(np.logical_and), _bool_type)
-register_binary("logical_or", _of_bools(e.Or), _answer(np.logical_or), _bool_type)
-register_binary("logical_xor", _of_bools(e.NotEqual), _answer(np.logical_xor), _bool_type)
+register_binary(
+    "not_equal", _comparison(e.NotEqual), _answer(np.not_equal), _bool_type, doc="Whether both differ."
+)
+register_binary(
+    "less", _comparison(e.Less), _answer(np.less), _bool_type, doc="Whether ``lhs`` is below ``rhs``."
+)
+register_binary(
+    "less_equal",
+    _comparison(e.LessEqual),
+    _answer(np.less_equal),
+    _bool_type,
+    doc="Whether ``lhs`` is not above ``rhs``.",
+)
+register_binary(
+    "greater",
+    _comparison(e.Less, swapped=True),
+    _answer(np.greater),
+    _bool_type,
+    doc="Whether ``lhs`` is above ``rhs``.",
+)
+register_binary(
+    "greater_equal",
+    _comparison(e.LessEqual, swapped=True),
+    _answer(np.greater_equal),
+    _bool_type,
+    doc="Whether ``lhs`` is not below ``rhs``.",
+)
+register_binary(
+    "logical_and", _of_bools(e.And), _answer(np.logical_and), _bool_type, doc="Whether both are not 0."
+)
+register_binary(
+    "logical_or", _of_bools(e.Or), _answer(np.logical_or), _bool_type, doc="Whether one is not 0."
+)
+register_binary(
+    "logical_xor",
+    _of_bools(e.NotEqual),
+    _answer(np.logical_xor),
+    _bool_type,
+    doc="Whether just one is not 0.",
+)
 
 
 def _where_type(call: Call, condition: Type, x: Type, y: Type) -> TensorType:

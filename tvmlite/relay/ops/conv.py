@@ -241,4 +241,11 @@ for _rank in (1, 2, 3):
         fuse=Fuse.OUT_ELEMWISE_FUSABLE,
         attrs=conv_attrs(_rank),
         schedule="conv2d",
+        doc=f"""The convolution of ``data`` with ``weight`` along {_rank} axes.
+
+        Layouts are {windows.LAYOUTS[_rank]} and O, I / ``groups`` and the kernel only. ``padding`` is one
+        number, one an axis, or those before and then those behind; ``strides`` and ``dilation`` one number or
+        one an axis. ``channels`` and ``kernel_size`` are what the weight has, and may be left out.
+        ``out_dtype`` is the data's unless given.
+        """,
     )(conv_compute(_rank))

@@ -381,6 +381,12 @@ def blocked_numpy(rank: int, depthwise: bool) -> Callable[..., np.ndarray]:
     return reference
 
 
+_BLOCKED = """The {}convolution along {} axes of channels in blocks: what ``AlterOpLayout`` makes.
+
+The layouts say how long the blocks are; the defaults are of 16 (TVM's, of 8). The weight's outputs are in
+blocks, too.
+"""
+
 for _rank in (1, 2, 3):
     operator(
         name_of(_rank),
@@ -393,6 +399,7 @@ for _rank in (1, 2, 3):
             "kernel_layout": weight_layout(_rank, 16),
         },
         schedule="conv2d",
+        doc=_BLOCKED.format("", _rank),
     )(blocked_compute(_rank))
     operator(
         name_of(_rank, depthwise=True),
@@ -405,4 +412,5 @@ for _rank in (1, 2, 3):
             "kernel_layout": weight_layout(_rank, 16, depthwise=True),
         },
         schedule="conv2d",
+        doc=_BLOCKED.format("depthwise ", _rank),
     )(depthwise_compute(_rank))

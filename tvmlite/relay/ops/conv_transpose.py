@@ -235,4 +235,10 @@ for _rank in (1, 2, 3):
         fuse=Fuse.OUT_ELEMWISE_FUSABLE,
         attrs=_attrs(_rank),
         schedule="conv2d",
+        doc=f"""The convolution that is transposed: what gives ``data`` its gradient, along {_rank} axes.
+
+        The weight is laid out input channels first, then output channels / ``groups``: this is called
+        {WEIGHT_LAYOUTS[_rank]} here; TVM 0.11 lays it out so, too, but for one and three axes calls it O, I.
+        ``output_padding`` more elements stand at the end of each axis.
+        """,
     )(transposed_compute(_rank))

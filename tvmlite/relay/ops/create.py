@@ -74,6 +74,7 @@ def _register_filled(name: str, value: int) -> None:
         reference=reference,
         fuse=Fuse.ELEMWISE,
         attrs={"shape": REQUIRED, "dtype": "float32"},
+        doc=f"A tensor of ``shape``, integers and dimensions, all of whose elements are {value}.",
     )
     def filled(call: Call) -> Tensor:
         constant = e.const(value, dtypes.check(call["dtype"]))

@@ -54,10 +54,10 @@ def _bools(call: Call, data: Type) -> TensorType:
     return TensorType(same_as_first(call, data).shape, "bool")
 
 
-def _register_float(name: str, reference: Callable[..., Any]) -> None:
+def _register_float(name: str, reference: Callable[..., Any], doc: str) -> None:
     """An operator of floats that is the intrinsic of its own name."""
 
-    @operator(name, infer=_floats_only, reference=quietly(reference), fuse=Fuse.ELEMWISE)
+    @operator(name, infer=_floats_only, reference=quietly(reference), fuse=Fuse.ELEMWISE, doc=doc)
     def apply(call: Call, data: Tensor) -> Tensor:
         return elementwise(data, lambda x: intrinsic(name, x), name)
 
@@ -74,64 +74,66 @@ def _erf_numpy(x: np.ndarray) -> np.ndarray:
     return np.vectorize(math.erf, otypes=[np.float64])(x.astype(np.float64))
 
 
-for _name, _reference in {
-    "exp": np.exp,
-    "log": np.log,
-    "log2": np.log2,
-    "sqrt": np.sqrt,
-    "rsqrt": _rsqrt_numpy,
-    "sigmoid": _sigmoid_numpy,
-    "tanh": np.tanh,
-    "erf": _erf_numpy,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-    "asinh": np.arcsinh,
-    "acosh": np.arccosh,
-    "atanh": np.arctanh,
+for _name, _row in {
+    "exp": (np.exp, "``e`` to the power of each element."),
+    "log": (np.log, "The natural logarithm of each element."),
+    "log2": (np.log2, "The logarithm of each element to the base 2."),
+    "sqrt": (np.sqrt, "The square root of each element."),
+    "rsqrt": (_rsqrt_numpy, "``1 / sqrt(x)``."),
+    "sigmoid": (_sigmoid_numpy, "``1 / (1 + exp(-x))``."),
+    "tanh": (np.tanh, "The hyperbolic tangent of each element."),
+    "erf": (_erf_numpy, "The error function of each element."),
+    "sin": (np.sin, "The sine of each element, in radians."),
+    "cos": (np.cos, "The cosine of each element, in radians."),
+    "tan": (np.tan, "The tangent of each element, in radians."),
+    "asin": (np.arcsin, "The angle in radians whose sine each element is."),
+    "acos": (np.arccos, "The angle in radians whose cosine each element is."),
+    "atan": (np.arctan, "The angle in radians whose tangent each element is."),
+    "sinh": (np.sinh, "The hyperbolic sine of each element."),
+    "cosh": (np.cosh, "The hyperbolic cosine of each element."),
+    "asinh": (np.arcsinh, "What each element is the hyperbolic sine of."),
+    "acosh": (np.arccosh, "What each element is the hyperbolic cosine of."),
+    "atanh": (np.arctanh, "What each element is the hyperbolic tangent of."),
 }.items():
-    _register_float(_name, _reference)
+    _register_float(_name, *_row)
 
 
-def _register_rounding(name: str, reference: Callable[..., Any]) -> None:
+def _register_rounding(name: str, reference: Callable[..., Any], doc: str) -> None:
     """A rounding of floats; integers are round already."""
 
-    @operator(name, infer=_numbers_only, reference=quietly(reference), fuse=Fuse.ELEMWISE)
+    @operator(name, infer=_numbers_only, reference=quietly(reference), fuse=Fuse.ELEMWISE, doc=doc)
     def apply(call: Call, data: Tensor) -> Tensor:
         if dtypes.is_float(data.dtype):
             return elementwise(data, lambda x: intrinsic(name, x), name)
         return elementwise(data, lambda x: x, name)
 
 
-for _name, _reference in {"floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc}.items():
-    _register_rounding(_name, _reference)
+for _name, _row in {
+    "floor": (np.floor, "The greatest whole number that is not above each element."),
+    "ceil": (np.ceil, "The least whole number that is not below each element."),
+    "round": (np.rint, "The nearest whole number; of two the even one (in TVM 0.11 that further from 0)."),
+    "trunc": (np.trunc, "Each element without its fraction."),
+}.items():
+    _register_rounding(_name, *_row)
 
 
-def _register_test(name: str, reference: Callable[..., Any], of_ints: bool) -> None:
+def _register_test(name: str, reference: Callable[..., Any], of_ints: bool, doc: str) -> None:
     """A question about floats; ``of_ints`` is its answer for everything else."""
 
     def answer(call: Call, data: np.ndarray) -> np.ndarray:
         floats = dtypes.is_float(dtypes.check(data.dtype))
         return np.asarray(reference(data)) if floats else np.full(data.shape, of_ints)
 
-    @operator(name, infer=_bools, reference=answer, fuse=Fuse.ELEMWISE)
+    @operator(name, infer=_bools, reference=answer, fuse=Fuse.ELEMWISE, doc=doc)
     def apply(call: Call, data: Tensor) -> Tensor:
         if not dtypes.is_float(data.dtype):
             return elementwise(data, lambda x: e.const(of_ints), name)
         return elementwise(data, lambda x: e.Call(name, (x,), "bool"), name)
 
 
-for _name, _reference, _of_ints in (
-    ("isnan", np.isnan, False),
-    ("isinf", np.isinf, False),
-    ("isfinite", np.isfinite, True),
-):
-    _register_test(_name, _reference, _of_ints)
+_register_test("isnan", np.isnan, False, "Whether each element is NaN.")
+_register_test("isinf", np.isinf, False, "Whether each element is an infinity.")
+_register_test("isfinite", np.isfinite, True, "Whether each element is neither NaN nor an infinity.")
 
 
 @operator("negative", infer=_numbers_only, reference=quietly(np.negative), fuse=Fuse.ELEMWISE)

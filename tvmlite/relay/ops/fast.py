@@ -95,7 +95,9 @@ def _exp_numpy(x: np.ndarray) -> np.ndarray:
 
 
 def _register(name: str, formula: Callable[[e.Expr], e.Expr], reference: Callable[..., np.ndarray]) -> None:
-    @operator(name, infer=_float32, reference=quietly(reference), fuse=Fuse.ELEMWISE)
+    doc = f"``{name.removeprefix('fast_')}``, quicker and less exact, of float32 only."
+
+    @operator(name, infer=_float32, reference=quietly(reference), fuse=Fuse.ELEMWISE, doc=doc)
     def apply(call: Call, data: Tensor) -> Tensor:
         return elementwise(data, formula, name)
 

@@ -218,6 +218,12 @@ def _counted(
     return plane
 
 
+_POOLING = """The {} of each window along {} axes, channels first.
+
+``strides``, ``dilation`` and ``padding`` are as a convolution's. In ``ceil_mode`` the last window may hang
+over the end, but none begins in the padding there: PyTorch's rule, which TVM 0.11 does not have.
+"""
+
 for _rank in (1, 2, 3):
     operator(
         f"nn.max_pool{_rank}d",
@@ -226,6 +232,7 @@ for _rank in (1, 2, 3):
         fuse=Fuse.OUT_ELEMWISE_FUSABLE,
         attrs=pool_attrs(_rank, mean=False),
         schedule="pool",
+        doc=_POOLING.format("greatest element", _rank),
     )(max_pool_compute(_rank))
     operator(
         f"nn.avg_pool{_rank}d",
@@ -234,4 +241,5 @@ for _rank in (1, 2, 3):
         fuse=Fuse.OUT_ELEMWISE_FUSABLE,
         attrs=pool_attrs(_rank, mean=True),
         schedule="pool",
+        doc=_POOLING.format("mean", _rank) + "With ``count_include_pad`` padding counts as elements of 0.\n",
     )(avg_pool_compute(_rank))

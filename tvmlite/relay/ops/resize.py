@@ -183,4 +183,9 @@ for _rank in (1, 2, 3):
             "out_dtype": None,
             "scales": None,
         },
+        doc=f"""``data`` resized to ``size`` along its last {_rank} axes, channels first.
+
+        As in TVM, except for ``scales``, the factors of the extents, where coordinates are to be computed
+        with them and not with the quotients of the extents.
+        """,
     )(resize_compute(_rank))
