@@ -14,7 +14,7 @@ from tvmlite.relay.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import agree, fault, ravelled
 from tvmlite.relay.ops.conv import converted, sum_dtype
-from tvmlite.relay.types import Shape, TensorType, num_elements, show_shape
+from tvmlite.relay.types import Shape, TensorType, num_elements
 from tvmlite.te import expr as e
 from tvmlite.te import reducers
 
@@ -24,8 +24,6 @@ def _geometry(call: Call) -> tuple[Any, ...]:
     image, rank = call["image_shape"], len(call["image_shape"])
     kernel, strides = windows.spatial(call, "kernel_size", rank), windows.spatial(call, "strides", rank)
     dilation, (begins, ends) = windows.spatial(call, "dilation", rank), windows.padding_of(call, rank)
-    if not all(isinstance(k, int) for k in kernel):
-        raise fault(call, f"kernel_size is {show_shape(kernel)}, expected numbers")
     blocks = tuple(
         windows.window_extent(size, k, s, d, b, f)
         for size, k, s, d, b, f in zip(image, kernel, strides, dilation, begins, ends, strict=True)
@@ -37,7 +35,7 @@ def _infer(call: Call, data: TensorType) -> TensorType:
     windows.check_rank(call, "data", data, 3)
     image, kernel, _, _, _, blocks = _geometry(call)
     taps, rows = math.prod(kernel), data.shape[1]
-    if isinstance(rows, int) and rows % taps:
+    if isinstance(rows, int) and isinstance(taps, int) and rows % taps:
         raise fault(call, f"data has {rows} rows, expected a multiple of the {taps} elements of a window")
     agree(call, "the number of windows", data.shape[2], num_elements(blocks))
     return TensorType((data.shape[0], rows // taps, *image), data.dtype)
