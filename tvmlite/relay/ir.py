@@ -47,6 +47,13 @@ class Expr(Shown):
             elif not isinstance(value, kinds):
                 raise _misfit(self, name, value, kinds)
 
+    def _with(self, changes: dict[str, Any]) -> Any:
+        """This node with other children. They come from rewriting, not from users: nothing is checked again."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made.__dict__.update(changes)
+        return made
+
     if TYPE_CHECKING:  # relay.overloads gives these: they make calls of operators, which are made of nodes
 
         def __neg__(self) -> Call: ...

@@ -40,6 +40,10 @@ __all__ = [
 ]  # fmt: skip
 
 
+_EXTENTS = {int, te.SizeVar}
+"""The classes of most extents, which need no closer look."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class TensorType(Node):
     """An array's shape and dtype. In a shape, a string is the dimension of that name."""
@@ -48,9 +52,7 @@ class TensorType(Node):
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        if type(self.shape) is not tuple or any(
-            type(extent) is not int and not isinstance(extent, te.SizeVar) for extent in self.shape
-        ):
+        if type(self.shape) is not tuple or not {*map(type, self.shape)} <= _EXTENTS:
             object.__setattr__(self, "shape", _extents(self.shape))
         if type(self.dtype) is not str or not dtypes.is_known(self.dtype):
             object.__setattr__(self, "dtype", dtypes.check(self.dtype))
