@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core.errors import TvmliteError
+from tvmlite.core.span import Span
 
 SECONDS = 10.0
 """How long one call may take."""
@@ -38,11 +39,16 @@ class Subject:
     arguments: Mapping[str, Any]
     words: tuple[str, ...] = ()
     """What errors may call it besides."""
+    places: tuple[str, ...] = (r".*:\d+:\d+: ",)
+    """How messages begin, as patterns, that name a place in what was given."""
+    callbacks: tuple[str, ...] = ()
+    """Parameters that take functions, whose errors are not ours: they are left as they are."""
 
     def parameters(self) -> list[inspect.Parameter]:
-        """What can be given by name or position."""
+        """What may be mangled."""
         fixed = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
-        return [p for p in inspect.signature(self.function).parameters.values() if p.kind not in fixed]
+        every = inspect.signature(self.function).parameters.values()
+        return [p for p in every if p.kind not in fixed and p.name not in self.callbacks]
 
 
 @dataclass(frozen=True)
@@ -146,6 +152,26 @@ def _changed(value: Any, random: Random, others: Sequence[Any]) -> Any:
     return tuple(items) if isinstance(value, tuple) else items
 
 
+LONG = 20
+"""From this length on a text is garbled and not replaced by another."""
+
+
+def _garbled(text: Any, random: Random) -> Any:
+    """``text``, or bytes, with one to three pieces of it dropped, doubled, or put elsewhere."""
+    for _ in range(random.randint(1, 3)):
+        start, to = random.randrange(len(text) + 1), random.randrange(len(text) + 1)
+        end = start + random.choice((1, 1, 2, 5, 20))
+        piece = text[start:end]
+        match random.choice(("drop", "double", "move")):
+            case "drop":
+                text = text[:start] + text[end:]
+            case "double":
+                text = text[:end] + piece + text[end:]
+            case _:
+                text = text[:to] + piece + text[to:]
+    return text
+
+
 def _near(value: Any, many: Sequence[Any]) -> Sequence[Any]:
     """Those of ``many`` that are of the class of ``value`` or of one near it; all, if none is."""
     bases = [base for base in type(value).__mro__ if base is not object]
@@ -164,6 +190,8 @@ def case_of(subject: Subject, random: Random, wrong: Sequence[Any]) -> Case:
             given[parameter.name] = random.choice(others)
         elif isinstance(value, (tuple, list)) and random.random() < 0.7:
             given[parameter.name] = _changed(value, random, others)
+        elif isinstance(value, (str, bytes)) and len(value) > LONG:
+            given[parameter.name] = _garbled(value, random)
         else:
             given[parameter.name] = random.choice(_near(value, others))
     if given and random.random() < 0.03:
@@ -229,13 +257,24 @@ def _fault_of_error(case: Case, error: TvmliteError) -> str | None:
     names += [p.name.lower() for p in case.subject.parameters()]
     given = (*case.positional, *case.keywords.values(), *case.subject.arguments.values())
     names += [*(v.lower() for v in given if isinstance(v, str)), *case.subject.words]
-    if re.match(r"(.*:\d+:\d+: |model file )", error.message):  # a place in what was given
+    if _ends_in_what_was_given(case, error):
         return None
     if not any(name in error.message.lower() for name in names):
         return f"{type(error).__name__} at {place} names nothing: {error.message[:150]}"
     if Path(getattr(error.span, "source", "")).parent.parent != Path(__file__).parent.parent:
         return f"{type(error).__name__} at {place} ends at {error.span}: {error.message[:150]}"
     return None
+
+
+def _ends_in_what_was_given(case: Case, error: TvmliteError) -> bool:
+    """Whether ``error`` names a line of a text, or a part of a model, that was an argument."""
+    if any(re.match(place, error.message) for place in case.subject.places):
+        return True
+    given = (*case.positional, *case.keywords.values(), "<relay text>")
+    span = error.span
+    return isinstance(span, Span) and (
+        span.note.startswith("node") or span.source in [v for v in given if isinstance(v, str)]
+    )
 
 
 def _where(error: BaseException) -> str:

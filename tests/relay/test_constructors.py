@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
 import runpy
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fuzz.constructors import Subject, faults, public, subjects
+from onnx import TensorProto, helper, numpy_helper
 
 import tvmlite
 from tvmlite import relay, te
@@ -74,6 +76,21 @@ def _nodes() -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _onnx_model() -> bytes:
+    """A model of a few nodes, as the bytes of a file."""
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 3]) for name in "xy")
+    scale = numpy_helper.from_array(np.ones((3,), np.float32), "scale")
+    nodes = [
+        helper.make_node("Mul", ["x", "scale"], ["m"]),
+        helper.make_node("Softmax", ["m"], ["s"], axis=1),
+        helper.make_node("Transpose", ["s"], ["t"], perm=[1, 0]),
+        helper.make_node("Transpose", ["t"], ["y"], perm=[1, 0]),
+    ]
+    graph = helper.make_graph(nodes, "small", [x], [y], [scale])
+    opset = [helper.make_opsetid("", 18)]
+    return helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString()
+
+
 def _examples() -> dict[str, list[dict[str, Any]]]:
     nodes = _nodes()
     x, flag = nodes["value"], nodes["condition"]
@@ -98,6 +115,8 @@ def _examples() -> dict[str, list[dict[str, Any]]]:
         "If": [{"condition": flag, "then": x, "otherwise": nodes["body"]}],
         "const": [{"value": 1.0}, {"value": [1, 2], "dtype": "int8"}], "TupleType": [{"fields": types}],
         "FuncType": [{"params": types, "result": types[0]}],
+        "frontend.from_onnx": [{"model": _onnx_model(), "shape": {"x": [2, 3]}}],
+        "frontend.onnx_coverage": [{"model": _onnx_model()}],
         "parse_expr": [{"text": "free_var %x: Tensor[(2, 3), float32];\nadd(%x, 1f)"}],
     }  # fmt: skip
 
@@ -126,9 +145,15 @@ def _subjects() -> list[Subject]:
     frontend = list(public(relay.frontend, "frontend."))
     words = {"TupleGetItem": ("field",), "make": ("operator",), "Constant": ("dtype",)}
     return [
-        *subjects([*top, *_operators(), *frontend], _examples(), _nodes(), words),
+        *subjects([*top, *_operators()], _examples(), _nodes(), words),
+        *(
+            dataclasses.replace(one, places=("model file ", "model: ", ".{0,9}: ", "\\w+: its input"))
+            for one in subjects(frontend, _examples(), {})
+        ),
         *_passes(),
-        Subject("compile", tvmlite.compile, {"module": _nodes()["module"]}),
+        Subject(
+            "compile", tvmlite.compile, {"module": _nodes()["module"]}, callbacks=("progress", "kernel_cost")
+        ),
     ]
 
 

@@ -75,14 +75,14 @@ def describe(value: Any) -> str:
     return "None" if value is None else f"a {type(value).__name__}"
 
 
-def show(value: Any) -> str:
+def show(value: Any, depth: int = 0) -> str:
     """``value`` in an error: itself where it is short and plain, else what it is."""
     if isinstance(value, str):
         text = repr(value if len(value) < _LONG else value[: _LONG // 2] + "...")
     elif value is None or isinstance(value, (bool, int, float, type)):
         text = repr(value)
-    elif isinstance(value, tuple):
-        inside = [show(one) for one in value[:_SHOWN]] + ["..."] * (len(value) > _SHOWN)
+    elif isinstance(value, tuple) and depth < DEEPEST:
+        inside = [show(one, depth + 1) for one in value[:_SHOWN]] + ["..."] * (len(value) > _SHOWN)
         text = f"({', '.join(inside)}{',' * (len(value) == 1)})" if sum(map(len, inside)) < _LONG else ""
     else:
         text = ""

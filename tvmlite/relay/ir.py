@@ -48,7 +48,7 @@ class Expr(Shown):
                 raise _misfit(self, name, value, kinds)
 
     def _with(self, changes: dict[str, Any]) -> Any:
-        """This node with other children. They come from rewriting, not from users: nothing is checked again."""
+        """This node with other children. They come from rewriting, not from users, and are not checked."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         made.__dict__.update(changes)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.relay.attributes import show
 
 
 def from_onnx(model: Any, shape: Any = None, constants: Any = None) -> Any:
@@ -13,6 +16,8 @@ def from_onnx(model: Any, shape: Any = None, constants: Any = None) -> Any:
         from tvmlite.relay.frontend.onnx.importer import from_onnx as convert  # the onnx package is an extra
     except ImportError as error:
         raise _without_onnx(error) from None
+    _check_by_name("from_onnx: shape", shape)
+    _check_by_name("from_onnx: constants", constants)
     return convert(model, shape, constants)
 
 
@@ -22,7 +27,14 @@ def onnx_coverage(model: Any, shape: Any = None) -> list[Any]:
         from tvmlite.relay.frontend.onnx.coverage import coverage  # the onnx package is an extra
     except ImportError as error:
         raise _without_onnx(error) from None
+    _check_by_name("onnx_coverage: shape", shape)
     return coverage(model, shape)
+
+
+def _check_by_name(what: str, given: Any) -> None:
+    """Refuse what is not values by the name of an input or a dimension."""
+    if given is not None and not (isinstance(given, Mapping) and all(isinstance(key, str) for key in given)):
+        raise ModelError(f"{what} is {show(given)}, expected values by the names of inputs", Span.of_caller())
 
 
 def _without_onnx(error: ImportError) -> Exception:

@@ -158,6 +158,8 @@ def strided_slice(call: Call, data: Tensor) -> Tensor:
 
 def _window_type(call: Call, data: Type) -> TensorType:
     (checked,) = tensors(call, data)
+    if not all(isinstance(call[name], tuple) for name in ("begin", "strides", "shape")):
+        raise fault(call, "begin, strides and shape are tuples, with one of each an axis")
     if not len(call["begin"]) == len(call["strides"]) == len(call["shape"]) == checked.ndim:
         raise fault(
             call,
