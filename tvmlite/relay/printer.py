@@ -46,6 +46,8 @@ def show(node: Node) -> str:
 
 def astext(node: Node, show_meta_data: bool = False) -> str:
     """``node`` as text; with ``show_meta_data`` the large constants follow, and it can be read anywhere."""
+    if not isinstance(show_meta_data, (bool, int)):
+        raise InputError(f"astext: show_meta_data is {describe(show_meta_data)}, expected True or False")
     constants: dict[str, Constant] = {}
     if isinstance(node, Module):
         parts = [_header(node)] if node.output_names or node.attrs else []
