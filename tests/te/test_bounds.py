@@ -267,6 +267,39 @@ def test_a_row_of_fused_symbolic_axes_needs_a_tile_of_constant_size() -> None:
     np.testing.assert_allclose(y, x * 2 + 1, rtol=1e-6)
 
 
+def test_rows_of_a_product_of_sums_need_a_tile_of_constant_size() -> None:
+    h, w, n = te.size_var("h"), te.size_var("w"), te.size_var("n")
+    a = te.placeholder((h * (w + 1) * (n + 2),), name="a")
+    double = te.compute(a.shape, lambda p: a[p] * 2.0, name="double")
+    b = te.compute(
+        (h, w + 1, n + 2), lambda y, x, z: double[(y * (w + 1) + x) * (n + 2) + z] + 1.0, name="b"
+    )
+    schedule = te.create_schedule(b.op)
+    outer, inner = schedule[b].split(schedule[b].fuse(*b.op.axis), 14)
+    schedule[double].compute_at(schedule[b], outer)
+
+    assert allocations(schedule, [a, b, h, w, n]) == {"double": [14]}
+
+
+def test_an_axis_written_out_is_of_constant_extent_though_the_whole_may_be_shorter(run: Any) -> None:
+    n = te.size_var("n")
+    a = te.placeholder((n,), name="a")
+    rows = te.min(n, te.const(5, "int64"))
+    double = te.compute((rows,), lambda i: a[i] * 2.0, name="double")
+    b = te.compute((rows,), lambda i: double[i] + 1.0, name="b")
+    schedule = te.create_schedule(b.op)
+    outer, inner = schedule[b].split(b.op.axis[0], 8)
+    schedule[b].unroll(inner)
+    schedule[double].compute_at(schedule[b], outer)
+    schedule[double].unroll(double.op.axis[0])
+
+    assert allocations(schedule, [a, b]) == {"double": [8]}
+    for size in (0, 3, 9):
+        x = np.arange(size, dtype="float32")
+        shape = (min(size, 5),)
+        np.testing.assert_array_equal(run(schedule, [a, b], [x], [shape])[0], x[:5] * 2 + 1)
+
+
 def test_a_cache_that_an_inlined_stage_does_not_need_is_whole(run: Any) -> None:
     at = te.placeholder((4,), "int32", name="at")
     x = te.placeholder((8,), name="x")

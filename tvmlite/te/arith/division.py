@@ -53,18 +53,15 @@ class Rules:
 
     def _meet_quotient(self, poly: Poly, monomial: Monomial, atom: int) -> Poly | None:
         value, divisor = self.atoms[atom].args
-        if len(divisor) != 1:
-            return None
         quotient = self._partner(atom, value, divisor)
         if quotient is None:
             return None
-        ((unit, factor),) = divisor.items()
         others = p.without(monomial, (atom,)) or ()
-        partner = p.times(p.times(others, (quotient,)), unit)
         coefficient = poly[monomial]
-        if poly.get(partner) != coefficient * factor:
+        whole = p.multiply({p.times(others, (quotient,)): coefficient}, divisor)
+        if any(poly.get(partner) != factor for partner, factor in whole.items()):
             return None
-        rest = {m: c for m, c in poly.items() if m not in (monomial, partner)}
+        rest = {m: c for m, c in poly.items() if m != monomial and m not in whole}
         return p.add(rest, p.multiply({others: coefficient}, value))
 
     def _partner(self, atom: int, value: Poly, divisor: Poly) -> int | None:

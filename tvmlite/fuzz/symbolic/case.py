@@ -1,0 +1,33 @@
+"""Case ``index`` of seed ``seed``: a graph of random operators and the sizes it is run at."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from tvmlite.fuzz.symbolic.dims import NAMES, bindings
+from tvmlite.fuzz.symbolic.families import FAMILIES
+from tvmlite.fuzz.symbolic.inputs import Inputs
+from tvmlite.relay.ir import Function, Module, Var, var
+from tvmlite.relay.types import Binding
+
+
+@dataclass(frozen=True)
+class Case:
+    """A module, the values of its dimensions in each run, and the family of its operators."""
+
+    module: Module
+    runs: tuple[Binding, ...]
+    family: str
+
+
+def make(seed: int, index: int) -> Case:
+    """The case, the same for the same numbers. A TvmliteError where an operator refuses the extents."""
+    rnd = random.Random(f"symbolic/{seed}/{index}")
+    name = rnd.choice(list(FAMILIES))
+    inputs = Inputs(rnd)
+    body = FAMILIES[name](inputs)
+    sizes = var("sizes", NAMES, "bool")  # so that each dimension is known, whatever parameters there are
+    params: tuple[Var, ...] = (*inputs.params, sizes)
+    module = Module({"main": Function(params, body)})
+    return Case(module, tuple(bindings(rnd, inputs.extents)), name)
