@@ -275,7 +275,7 @@ def test_rows_of_a_product_of_sums_need_a_tile_of_constant_size() -> None:
         (h, w + 1, n + 2), lambda y, x, z: double[(y * (w + 1) + x) * (n + 2) + z] + 1.0, name="b"
     )
     schedule = te.create_schedule(b.op)
-    outer, inner = schedule[b].split(schedule[b].fuse(*b.op.axis), 14)
+    outer, _ = schedule[b].split(schedule[b].fuse(*b.op.axis), 14)
     schedule[double].compute_at(schedule[b], outer)
 
     assert allocations(schedule, [a, b, h, w, n]) == {"double": [14]}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -41,8 +43,43 @@ def dim(name: str) -> te.SizeVar:
     return _dims[name]
 
 
+Taken: TypeAlias = tuple[Dim, Dim]
+"""Two extents that are taken to be equal."""
+
+_taken: ContextVar[list[Taken] | None] = ContextVar("taken", default=None)
+
+
+@contextmanager
+def taking_equal() -> Iterator[list[Taken]]:
+    """Inside, ``same_dim`` holds of all extents that are not proved to differ; gives those it was asked of
+    and that are not proved equal either."""
+    taken: list[Taken] = []
+    before = _taken.set(taken)
+    try:
+        yield taken
+    finally:
+        _taken.reset(before)
+
+
 def same_dim(a: Dim, b: Dim) -> bool:
-    """Whether ``a`` and ``b`` are proved equal, whatever the named dimensions are."""
+    """Whether ``a`` and ``b`` are proved equal, whatever the named dimensions are (but: ``taking_equal``)."""
+    if proved_equal(a, b):
+        return True
+    taken = _taken.get()
+    if taken is None or (isinstance(a, int) and isinstance(b, int)):
+        return False
+    if arith.Analyzer().prove(_differ(a, b)):
+        return False
+    taken.append((a, b))
+    return True
+
+
+def _differ(a: Dim, b: Dim) -> te.Expr:
+    return te.NotEqual(*te.match(te.convert(a, "int64"), te.convert(b, "int64")))
+
+
+def proved_equal(a: Dim, b: Dim) -> bool:
+    """Whether ``a`` and ``b`` are certainly equal."""
     if a is b:
         return True
     if isinstance(a, (int, te.SizeVar)) and isinstance(b, (int, te.SizeVar)):

@@ -31,6 +31,7 @@ from tvmlite.relay.types import (
     TupleType,
     Type,
     broadcast_shapes,
+    is_symbolic,
     normal_dim,
     num_elements,
     same_dim,
@@ -236,7 +237,25 @@ def _operator_call(node: Call) -> Type:
             raise TypeInferError(
                 f"{row.name}: argument {position} is {show_type(type_)}, expected a tensor", _span(node)
             )
+    _check_attributes(node, row)
     return normal_type(row.infer(node, *types), row.name, node)
+
+
+def _check_attributes(node: Call, row: operators.Operator) -> None:
+    """Refuse a dimension where an operator must know a number to be compiled at all."""
+    for name, value in node.attrs:
+        if is_symbolic(value) and name not in row.open_attrs:
+            raise TypeInferError(
+                f"{row.name}: {name} is {_show_attribute(value)}, expected numbers that compiling knows",
+                _span(node),
+                hint=f"dimensions may be in {', '.join(row.open_attrs)}" if row.open_attrs else None,
+            )
+
+
+def _show_attribute(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_show_attribute, value))})"
+    return show_dim(value) if isinstance(value, te.Expr) else str(value)
 
 
 def _function_call(node: Call, function: Function) -> Type:

@@ -51,6 +51,7 @@ class Operator:
     - ``compute(call, *tensors)`` gives a te.Tensor, or a list of them for a tuple type.
     - ``reference(call, *arrays)`` gives the same in plain numpy; attributes arrive as numbers.
     - ``attrs`` are the attributes with their defaults (``REQUIRED`` where there is none).
+    - ``open_attrs`` are the attributes in which a number may be a dimension, told by a run: ``newshape``.
     - ``schedule`` names the template in ``te.schedules`` for a group with this operator as anchor.
     - ``num_inputs`` is None for a variadic operator, which takes one relay Tuple.
     - ``parameters`` are the arguments and attributes in the order of TVM's Python function.
@@ -70,6 +71,7 @@ class Operator:
     parameters: tuple[str, ...]
     field: int | None
     kinds: tuple[tuple[str, Any, Kind], ...]
+    open_attrs: tuple[str, ...] = ()
 
 
 REQUIRED = inspect.Parameter.empty
@@ -88,6 +90,7 @@ def operator(
     parameters: Sequence[str] = (),
     field: int | None = None,
     doc: str | None = None,
+    open_attrs: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated te compute as the operator ``name``. A second registration raises.
 
@@ -118,6 +121,7 @@ def operator(
             order,
             field,
             tuple((key, value, kind_of(key, value)) for key, value in sorted((attrs or {}).items())),
+            open_attrs,
         )
         return compute
 

@@ -72,7 +72,9 @@ def _compare(what: str, wanted: np.ndarray, given: np.ndarray) -> None:
         apart = ~((np.abs(want - have) <= allowed) | (want == have) | (np.isnan(want) & np.isnan(have)))
     if apart.any():
         place = tuple(int(n) for n in np.argwhere(apart)[0])
-        text = f"{what}: {apart.sum()} of {apart.size} elements; {given[place]} at {place}, not {wanted[place]}"
+        text = (
+            f"{what}: {apart.sum()} of {apart.size} elements; {given[place]} at {place}, not {wanted[place]}"
+        )
         raise Wrong("run", "value", text)
 
 

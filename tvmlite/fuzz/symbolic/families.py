@@ -219,7 +219,9 @@ def norm(inputs: Inputs) -> Expr:
         return finished(inputs, call(f"nn.{kind}_norm", data, *weights))
     if kind == "l2":
         shape = some_shape(rnd)
-        return finished(inputs, call("nn.l2_normalize", inputs.tensor(shape), eps=1e-3, axis=(len(shape) - 1,)))
+        return finished(
+            inputs, call("nn.l2_normalize", inputs.tensor(shape), eps=1e-3, axis=(len(shape) - 1,))
+        )
     channels = rnd.choice((2, 4, 16))
     data = _image(inputs, channels, 2)
     weights = [inputs.weight((channels,)), inputs.weight((channels,))]
@@ -263,7 +265,9 @@ def composed_attention(inputs: Inputs) -> Expr:
     rnd = inputs.rnd
     batch, queries, keys = (fixed_or_open(rnd, (2, 5), 0.7) for _ in range(3))
     depth = rnd.choice((4, 16))
-    scores = call("nn.batch_matmul", inputs.tensor((batch, queries, depth)), inputs.tensor((batch, keys, depth)))
+    scores = call(
+        "nn.batch_matmul", inputs.tensor((batch, queries, depth)), inputs.tensor((batch, keys, depth))
+    )
     weights = call("nn.softmax", call("multiply", scores, constant(np.float32(0.25))))
     values = inputs.tensor((batch, keys, rnd.choice((4, 16))))
     return finished(inputs, call("nn.batch_matmul", weights, values, transpose_b=False))
@@ -290,7 +294,9 @@ def slices(inputs: Inputs) -> Expr:
     begin = rnd.choice((0, 0, 1, -2))
     end = rnd.choice((least, 2**31, normal_dim(least - 1), -1))
     stride = rnd.choice((1, 1, 2, 3))
-    made = call("strided_slice", inputs.tensor(shape), begin=(begin,), end=(end,), strides=(stride,), axes=(axis,))
+    made = call(
+        "strided_slice", inputs.tensor(shape), begin=(begin,), end=(end,), strides=(stride,), axes=(axis,)
+    )
     return finished(inputs, made)
 
 
@@ -385,7 +391,13 @@ def sorting(inputs: Inputs) -> Expr:
     data, axis = inputs.param(shape), rnd.randrange(len(shape))
     if rnd.random() < 0.5:
         return call("sort", data, axis=axis, is_ascend=rnd.random() < 0.5)
-    return call("topk", data, k=normal_dim(te.Min(te.convert(shape[axis], "int64"), te.const(2, "int64"))), axis=axis, ret_type="values")
+    return call(
+        "topk",
+        data,
+        k=normal_dim(te.Min(te.convert(shape[axis], "int64"), te.const(2, "int64"))),
+        axis=axis,
+        ret_type="values",
+    )
 
 
 @family

@@ -72,7 +72,9 @@ class Inputs:
         """Two tensors, one behind the other, where the extent is a sum; two of half the axis cut off else."""
         axis = self._axis(shape)
         extent = shape[axis]
-        first, second = (extent.a, extent.b) if isinstance(extent, te.Add) else (extent, self.rnd.randint(1, 3))
+        first, second = (
+            (extent.a, extent.b) if isinstance(extent, te.Add) else (extent, self.rnd.randint(1, 3))
+        )
         one, other = list(shape), list(shape)
         one[axis], other[axis] = normal_dim(first), normal_dim(second)
         both = call("concatenate", [self.param(one, dtype), self.param(other, dtype)], axis=axis)

@@ -54,6 +54,7 @@ def _assume_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_assume_numpy,
     fuse=Fuse.ELEMWISE,
     attrs={"newshape": REQUIRED},
+    open_attrs=("newshape",),
 )
 def assume_shape(call: Call, data: Tensor) -> Tensor:
     """``data`` itself, of the shape ``newshape`` that it is not known to have: else the run stops."""
@@ -83,6 +84,7 @@ def _assumed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_assumed_numpy,
     fuse=Fuse.ELEMWISE,
     attrs={"conditions": REQUIRED, "message": REQUIRED, "always": False},
+    open_attrs=("conditions",),
 )
 def assume(call: Call, data: Tensor) -> Tensor:
     """``data`` itself, which is right where the ``conditions`` on dimensions hold: else the run stops.
@@ -149,6 +151,7 @@ def _indices_numpy(call: Call, indices: np.ndarray) -> np.ndarray:
     fuse=Fuse.OPAQUE,
     schedule="extern",
     attrs={"extents": REQUIRED, "axis": None},
+    open_attrs=("extents",),
 )
 def assume_indices(call: Call, indices: Tensor) -> Tensor:
     """``indices``, negative ones counted from the end; the run stops at one outside the axis it is of.

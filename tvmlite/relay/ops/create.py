@@ -50,6 +50,7 @@ def _full_numpy(call: Call, fill_value: np.ndarray) -> np.ndarray:
     reference=_full_numpy,
     fuse=Fuse.ELEMWISE,
     attrs={"shape": (), "dtype": None},
+    open_attrs=("shape",),
 )
 def full(call: Call, fill_value: Tensor) -> Tensor:
     """A tensor of ``shape`` all of whose elements are the scalar ``fill_value``."""
@@ -75,6 +76,7 @@ def _register_filled(name: str, value: int) -> None:
         fuse=Fuse.ELEMWISE,
         attrs={"shape": REQUIRED, "dtype": "float32"},
         doc=f"A tensor of ``shape``, integers and dimensions, all of whose elements are {value}.",
+        open_attrs=("shape",),
     )
     def filled(call: Call) -> Tensor:
         constant = e.const(value, dtypes.check(call["dtype"]))
@@ -126,6 +128,7 @@ def _arange_numpy(call: Call) -> np.ndarray:
     reference=_arange_numpy,
     fuse=Fuse.INJECTIVE,
     attrs={"start": 0, "stop": None, "step": None, "dtype": "float32"},
+    open_attrs=("start", "stop"),
 )
 def arange(call: Call) -> Tensor:
     """``start, start + step, ...`` as long as it is before ``stop``; start and stop may be dimensions.
@@ -200,6 +203,7 @@ def _shape_value_numpy(call: Call) -> np.ndarray:
     reference=_shape_value_numpy,
     fuse=Fuse.INJECTIVE,
     attrs={"values": REQUIRED, "dtype": "int64"},
+    open_attrs=("values",),
 )
 def shape_value(call: Call) -> Tensor:
     """The vector of ``values``, numbers and expressions over dimensions."""
@@ -239,6 +243,7 @@ def _one_hot_numpy(
     reference=_one_hot_numpy,
     fuse=Fuse.BROADCAST,
     attrs={"depth": REQUIRED, "axis": -1, "dtype": None},
+    open_attrs=("depth",),
 )
 def one_hot(call: Call, indices: Tensor, on_value: Tensor, off_value: Tensor) -> Tensor:
     """``on_value`` where the index along a new axis is the element, else ``off_value``."""

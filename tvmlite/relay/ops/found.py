@@ -66,6 +66,7 @@ def _argwhere_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     fuse=Fuse.OPAQUE,
     attrs={"count": REQUIRED},
     schedule="extern",
+    open_attrs=("count",),
 )
 def argwhere(call: Call, condition: Tensor) -> Tensor:
     """The indices of the ``count`` elements that are not zero, a row each, in order.

@@ -65,6 +65,7 @@ def _pad_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_pad_numpy,
     fuse=Fuse.INJECTIVE,
     attrs={"pad_width": REQUIRED, "pad_value": 0.0, "pad_mode": "constant"},
+    open_attrs=("pad_width", "pad_value"),
 )
 def pad(call: Call, data: Tensor) -> Tensor:
     """``data`` with ``pad_width``, a (before, after) an axis, more elements; negative widths crop.

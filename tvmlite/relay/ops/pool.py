@@ -233,6 +233,7 @@ for _rank in (1, 2, 3):
         attrs=pool_attrs(_rank, mean=False),
         schedule="pool",
         doc=_POOLING.format("greatest element", _rank),
+        open_attrs=("pool_size",),
     )(max_pool_compute(_rank))
     operator(
         f"nn.avg_pool{_rank}d",
@@ -242,4 +243,5 @@ for _rank in (1, 2, 3):
         attrs=pool_attrs(_rank, mean=True),
         schedule="pool",
         doc=_POOLING.format("mean", _rank) + "With ``count_include_pad`` padding counts as elements of 0.\n",
+        open_attrs=("pool_size",),
     )(avg_pool_compute(_rank))

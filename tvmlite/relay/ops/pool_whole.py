@@ -154,6 +154,7 @@ _ADAPTIVE_ATTRS = {"output_size": None, "layout": "NCHW", "out_layout": ""}
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs=_ADAPTIVE_ATTRS,
     schedule="reduce",
+    open_attrs=("output_size",),
 )
 def adaptive_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The greatest element of each region."""
@@ -167,6 +168,7 @@ def adaptive_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs=_ADAPTIVE_ATTRS,
     schedule="reduce",
+    open_attrs=("output_size",),
 )
 def adaptive_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The mean of each region."""

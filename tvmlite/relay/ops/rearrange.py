@@ -235,7 +235,12 @@ def _trilu_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 
 @operator(
-    "trilu", infer=_trilu_type, reference=_trilu_numpy, fuse=Fuse.INJECTIVE, attrs={"k": 0, "upper": True}
+    "trilu",
+    infer=_trilu_type,
+    reference=_trilu_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"k": 0, "upper": True},
+    open_attrs=("k",),
 )
 def trilu(call: Call, data: Tensor) -> Tensor:
     """The triangle on and above (``upper``) or on and below the ``k``-th diagonal of each matrix, else 0.

@@ -188,4 +188,5 @@ for _rank in (1, 2, 3):
         As in TVM, except for ``scales``, the factors of the extents, where coordinates are to be computed
         with them and not with the quotients of the extents.
         """,
+        open_attrs=("size",),
     )(resize_compute(_rank))

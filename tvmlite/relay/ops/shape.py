@@ -184,6 +184,7 @@ def _broadcast_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_broadcast_numpy,
     fuse=Fuse.BROADCAST,
     attrs={"shape": REQUIRED},
+    open_attrs=("shape",),
 )
 def broadcast_to(call: Call, data: Tensor) -> Tensor:
     """The data repeated along new axes and axes of extent 1 until it has ``shape``."""
@@ -214,7 +215,14 @@ def _tile_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.tile(data, call["reps"])
 
 
-@operator("tile", infer=_tile_type, reference=_tile_numpy, fuse=Fuse.INJECTIVE, attrs={"reps": REQUIRED})
+@operator(
+    "tile",
+    infer=_tile_type,
+    reference=_tile_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"reps": REQUIRED},
+    open_attrs=("reps",),
+)
 def tile(call: Call, data: Tensor) -> Tensor:
     """The data laid out ``reps`` times along each axis, as ``numpy.tile``."""
     shape, reps = _tiled(call, data.shape)
@@ -250,6 +258,7 @@ def _repeat_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_repeat_numpy,
     fuse=Fuse.INJECTIVE,
     attrs={"repeats": REQUIRED, "axis": REQUIRED},
+    open_attrs=("repeats",),
 )
 def repeat(call: Call, data: Tensor) -> Tensor:
     """Each slice along ``axis`` ``repeats`` times in a row."""

@@ -139,6 +139,7 @@ def _slice_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_slice_numpy,
     fuse=Fuse.INJECTIVE,
     attrs={"begin": REQUIRED, "end": REQUIRED, "strides": None, "axes": None, "slice_mode": "end"},
+    open_attrs=("begin", "end"),
 )
 def strided_slice(call: Call, data: Tensor) -> Tensor:
     """``data[begin:end:strides]`` along ``axes`` (the first ones unless given), clamped as in numpy.
@@ -183,6 +184,7 @@ def _window_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_window_numpy,
     fuse=Fuse.INJECTIVE,
     attrs={"begin": REQUIRED, "strides": REQUIRED, "shape": REQUIRED},
+    open_attrs=("begin", "strides", "shape"),
 )
 def strided_window(call: Call, data: Tensor) -> Tensor:
     """Of each axis ``shape`` elements from ``begin`` on, ``strides`` apart: numbers and dimensions that a run
@@ -244,6 +246,7 @@ def _split_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, ...]:
     reference=_split_numpy,
     fuse=Fuse.INJECTIVE,
     attrs={"indices_or_sections": REQUIRED, "axis": 0},
+    open_attrs=("indices_or_sections",),
 )
 def split(call: Call, data: Tensor) -> list[Tensor]:
     """Equal sections, or the pieces between indices, along ``axis``: a tuple."""

@@ -240,6 +240,7 @@ def _topk_numpy(call: Call, data: np.ndarray) -> Any:
     fuse=Fuse.OPAQUE,
     attrs={"k": 1, "axis": -1, "ret_type": "both", "is_ascend": False, "dtype": "int32"},
     schedule="extern",
+    open_attrs=("k",),
 )
 def topk(call: Call, data: Tensor) -> Any:
     """The first ``k`` of each row along ``axis`` in descending order (ascending if asked), and their indices.

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
+from tvmlite.te import expr as e
 from tvmlite.te.schedules.borders import apart, rows_at_border
-from tvmlite.te.schedules.group import Group, extent_of, product, work_of, worth_threads
+from tvmlite.te.schedules.group import Group, extent_of, nodes_of, product, work_of, worth_threads
 from tvmlite.te.schedules.injective import elementwise_loops, finish
 from tvmlite.te.schedules.nest import unrollable
 from tvmlite.te.schedules.places import image_by_rows
 from tvmlite.te.schedules.tile import MOST_ROWS, MOST_TAIL, few_registers, tail_of, waste
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar
+from tvmlite.te.tensor import ComputeOp, IterVar, TensorRead
 
 UNROLLED_WINDOW = 32
 """Windows of at most this many places are unrolled whole."""
@@ -131,13 +133,13 @@ def _rows_a_chunk(blocks: int | None, count: int, least: int, enough: int) -> in
 
 
 def _padding(group: Group, anchor: ComputeOp) -> list[Stage]:
-    """The knob ``padding``; the stages of padded data to be read by the window row."""
+    """The knob ``padding``; the stages of padded data to be read by the window row, whose length must be
+    known: what is read is written out."""
     config, pads = group.config, group.tagged("pad")
     host = group.host(anchor.output(0))
     if pads:
-        config.define_knob(
-            "padding", ("row", "inline", "whole") if len(anchor.reduce_axis) > 1 else ("inline",)
-        )
+        by_row = len(anchor.reduce_axis) > 1 and _row_read_is_known(anchor, pads)
+        config.define_knob("padding", ("row", "inline", "whole") if by_row else ("inline",))
         if few_registers(group.target):
             config.suggest("padding", OptionChoice("inline"))
     how = config["padding"].val if pads else "inline"
@@ -146,6 +148,20 @@ def _padding(group: Group, anchor: ComputeOp) -> list[Stage]:
         for pad in pads:
             elementwise_loops(group, pad.output(0))
     return [group.stage(pad) for pad in pads] if how == "row" else []
+
+
+def _row_read_is_known(anchor: ComputeOp, pads: Sequence[ComputeOp]) -> bool:
+    """Whether the place where ``anchor`` reads along a row of ``pads`` moves by numbers alone, over a window
+    of known length."""
+    axes = {axis.var: extent_of(axis) for axis in (*anchor.axis[2:-1], *anchor.reduce_axis)}
+    results = {pad.output(0) for pad in pads}
+    for node in nodes_of(anchor):
+        if isinstance(node, TensorRead) and node.tensor in results:
+            along = node.indices[-2]
+            moving = [n for n in postorder(along) if isinstance(n, e.Var)]
+            if any(n not in axes or (n is not anchor.axis[-2].var and axes[n] is None) for n in moving):
+                return False
+    return True
 
 
 def _tile(group: Group, rows: Sequence[IterVar], along: IterVar, lane: IterVar) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay import infer, op
+from tvmlite.relay.equal_extents import with_equal_extents
 from tvmlite.relay.frontend.onnx import demand, dims, loader
 from tvmlite.relay.ir import Constant, Expr, Tuple, TupleGetItem
 from tvmlite.relay.types import Dim, Shape, TensorType
@@ -233,10 +234,13 @@ class OnnxNode:
     # Making calls
 
     def make(self, name: str, *args: Any, **attrs: Any) -> Expr:
-        """A call of a relay operator; Python numbers become constants of the first tensor's dtype."""
+        """A call of a relay operator; Python numbers become constants of the first tensor's dtype.
+
+        Extents that it asks to be equal, and that may be, are: a run checks it (``with_equal_extents``).
+        """
         tensors = [a for a in args if isinstance(a, Expr)]
         made = [a if isinstance(a, Expr) else self.const(a, self.dtype(tensors[0])) for a in args]
-        return op.make(name, *made, span=self.span, **attrs)
+        return with_equal_extents(op.make(name, *made, span=self.span, **attrs))
 
     def const(self, value: Any, dtype: str) -> Constant:
         """A constant, its value converted (never out of range: that is our own fault)."""
@@ -244,7 +248,7 @@ class OnnxNode:
 
     def many(self, name: str, args: Sequence[Expr], **attrs: Any) -> Expr:
         """A call of a variadic operator."""
-        return op.make(name, Tuple(tuple(args), self.span), span=self.span, **attrs)
+        return with_equal_extents(op.make(name, Tuple(tuple(args), self.span), span=self.span, **attrs))
 
     def field(self, value: Expr, index: int) -> Expr:
         return TupleGetItem(value, index, self.span)

@@ -1,0 +1,76 @@
+"""Models whose extents are equal though they are spelled differently, or equal at some sizes only."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import tvmlite
+from tvmlite import relay
+from tvmlite.core.errors import ExecutionError
+
+NUMBERS = {"zero": [0], "end": [2**31], "four": [4], "two": [2], "twice": [2, 1]}
+
+
+def _model(nodes: list[onnx.NodeProto], inputs, weights: dict[str, np.ndarray], dtype: int) -> bytes:
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in inputs],
+        [helper.make_tensor_value_info("y", dtype, None)],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
+
+
+def test_a_quantized_concatenation_of_rows_that_are_equal_at_some_sizes() -> None:
+    node = helper.make_node
+    nodes = [
+        node("Slice", ["x", "zero", "end", "zero", "four"], ["fourths"]),
+        node("Tile", ["fourths", "twice"], ["a"]),
+        node("Slice", ["x", "zero", "end", "zero", "two"], ["b"]),
+        node(
+            "QLinearConcat",
+            ["s", "z", "a", "s", "z", "b", "s", "z"],
+            ["y"],
+            "joined",
+            domain="com.microsoft",
+            axis=1,
+        ),
+    ]
+    weights = {k: np.array(v) for k, v in NUMBERS.items()}
+    weights |= {"s": np.float32(0.5), "z": np.uint8(3)}
+    model = _model(nodes, [("x", TensorProto.UINT8, ["h", 3])], weights, TensorProto.UINT8)
+    lib = tvmlite.compile(relay.frontend.from_onnx(model))
+
+    for rows in (3, 4, 7, 8):
+        x = np.arange(rows * 3, dtype=np.uint8).reshape(rows, 3)
+        np.testing.assert_array_equal(lib(x), np.concatenate([np.tile(x[::4], (2, 1)), x[::2]], 1))
+    with pytest.raises(ExecutionError) as error:
+        lib(np.zeros((5, 3), np.uint8))
+    assert 'node "joined" (QLinearConcat): the extents (h + 3) // 4 * 2 and (h + 1) // 2' in str(error.value)
+    assert "must be equal, where h = 5" in str(error.value)
+
+
+@pytest.mark.parametrize("channels", [8, 6])
+def test_open_channels_that_a_weight_fixes_are_checked(channels: int) -> None:
+    gamma = np.linspace(0.5, 2, 8, dtype="float32")
+    nodes = [
+        helper.make_node("InstanceNormalization", ["x", "g", "g"], ["normal"]),
+        helper.make_node("Conv", ["normal", "w"], ["y"], "conv"),
+    ]
+    weights = {"g": gamma, "w": np.ones((2, 8, 1), "float32")}
+    model = _model(nodes, [("x", TensorProto.FLOAT, ["n", "c", "t"])], weights, TensorProto.FLOAT)
+    lib = tvmlite.compile(relay.frontend.from_onnx(model))
+    x = np.random.default_rng(0).standard_normal((2, channels, 5)).astype("float32")
+
+    if channels != 8:
+        with pytest.raises(ExecutionError, match="the extents c and 8 must be equal, where c = 6"):
+            lib(x)
+        return
+    normal = (x - x.mean(2, keepdims=True)) / np.sqrt(x.var(2, keepdims=True) + 1e-5)
+    wanted = (normal * gamma[:, None] + gamma[:, None]).sum(1, keepdims=True).repeat(2, 1)
+    np.testing.assert_allclose(lib(x), wanted, rtol=1e-4, atol=1e-4)
