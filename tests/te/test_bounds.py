@@ -271,9 +271,7 @@ def test_rows_of_a_product_of_sums_need_a_tile_of_constant_size() -> None:
     h, w, n = te.size_var("h"), te.size_var("w"), te.size_var("n")
     a = te.placeholder((h * (w + 1) * (n + 2),), name="a")
     double = te.compute(a.shape, lambda p: a[p] * 2.0, name="double")
-    b = te.compute(
-        (h, w + 1, n + 2), lambda y, x, z: double[(y * (w + 1) + x) * (n + 2) + z] + 1.0, name="b"
-    )
+    b = te.compute((h, w + 1, n + 2), lambda y, x, z: double[(y * (w + 1) + x) * (n + 2) + z] + 1.0, name="b")
     schedule = te.create_schedule(b.op)
     outer, _ = schedule[b].split(schedule[b].fuse(*b.op.axis), 14)
     schedule[double].compute_at(schedule[b], outer)
@@ -281,7 +279,7 @@ def test_rows_of_a_product_of_sums_need_a_tile_of_constant_size() -> None:
     assert allocations(schedule, [a, b, h, w, n]) == {"double": [14]}
 
 
-def test_an_axis_written_out_is_of_constant_extent_though_the_whole_may_be_shorter(run: Any) -> None:
+def test_a_tile_is_of_constant_extent_though_the_whole_may_be_shorter(run: Any) -> None:
     n = te.size_var("n")
     a = te.placeholder((n,), name="a")
     rows = te.min(n, te.const(5, "int64"))

@@ -1,4 +1,4 @@
-"""Try random computes under random schedules with both code generators; print what goes wrong, made small."""
+"""Try random computes under random schedules, or random graphs of open sizes; print what goes wrong."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from typing import Any
 
 from tvmlite.core.errors import InputError
 from tvmlite.fuzz import case, report
-from tvmlite.fuzz.run import Finding, Tally, fuzz
+from tvmlite.fuzz.run import KINDS, Finding, Tally, fuzz
 from tvmlite.fuzz.shrink import failure_of, shrink
+from tvmlite.fuzz.symbolic import case as symbolic_case
 
 NAME = "fuzz"
 HELP = "look for wrong code with random computes and schedules"
@@ -24,6 +25,13 @@ BACKENDS = ("llvm", "c")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
+    parser.add_argument(
+        "--kind",
+        choices=KINDS,
+        default=KINDS[0],
+        help="computes under random schedules with both code generators, or graphs of operators over extents "
+        "that are open, at several sizes (default: schedules)",
+    )
     parser.add_argument("--seed", type=int, help="decides all cases (default: a fresh one, which is printed)")
     parser.add_argument("--n", type=int, default=300, help="how many cases (default: 300)")
     parser.add_argument("--backend", default="llvm,c", help="code generators to test (default: llvm,c)")
@@ -45,18 +53,26 @@ def main(options: argparse.Namespace) -> int:
             raise InputError(f"{option} is {value}, expected at least 1")
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(10**6)
     if options.show is not None:
-        print(case.make(seed, options.show).program.text())
+        print(_shown(options.kind, seed, options.show))
         return 0
     limit = None if options.time is None else _seconds("--time", options.time)
     patience = _seconds("--shrink", options.shrink)
     with _stopped_by_sigterm():
         print(f"seed {seed}", flush=True)
-        tally = fuzz(seed, options.n, backends, options.jobs, limit, _Line(options.n))
+        tally = fuzz(seed, options.n, backends, options.jobs, limit, _Line(options.n), options.kind)
     _Line.wipe()
     for finding in [] if tally.interrupted else _distinct(tally.findings):
         _tell(seed, finding, backends, patience)
-    print(report.table(tally))
+    print(report.families(tally) if options.kind == "symbolic" else report.table(tally))
     return 130 if tally.interrupted else 1 if tally.findings else 0
+
+
+def _shown(kind: str, seed: int, index: int) -> str:
+    """The program of a case, or its graph and the sizes it is run at."""
+    if kind == "symbolic":
+        made = symbolic_case.make(seed, index)
+        return "\n".join((str(made.module), *("# at " + symbolic_case.named(run) for run in made.runs)))
+    return case.make(seed, index).program.text()
 
 
 @contextmanager

@@ -32,6 +32,19 @@ def table(tally: Tally) -> str:
     return "\n".join(lines)
 
 
+def families(tally: Tally) -> str:
+    """The same of graphs over symbolic extents, by the family of their operators."""
+    lines = [f"{'operators':<24}{'graphs':>7}{'wrong':>7}"]
+    lines += [f"{name:<24}{tally.tags[name]:>7}{tally.wrong_tags[name]:>7}" for name in sorted(tally.tags)]
+    lines.append("")
+    lines.append(
+        f"{'interrupted: ' if tally.interrupted else ''}"
+        f"{tally.cases} graphs in {tally.seconds:.0f} s, {tally.compared} runs, {len(tally.findings)} wrong; "
+        f"{tally.refused.total()} refused by their operators' type relations"
+    )
+    return "\n".join(lines)
+
+
 def _row(names: list[str], place: int, tally: Tally) -> str:
     if place >= len(names):
         return ""

@@ -16,6 +16,10 @@ BLOCK = 12
 """Cases a worker is given at once; their C code is one compilation."""
 
 
+KINDS = ("schedules", "symbolic")
+"""What can be tried: computes under random schedules, or graphs of operators over symbolic extents."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """A case that went wrong: how, and the program (None if the case could not even be made)."""
@@ -62,10 +66,11 @@ def fuzz(
     jobs: int = 2,
     seconds: float | None = None,
     progress: Callable[[Tally], object] = lambda tally: None,
+    kind: str = "schedules",
 ) -> Tally:
-    """Try cases 0 to ``count - 1`` of ``seed``, or as many as ``seconds`` allow, or as come before a
-    KeyboardInterrupt. ``progress`` is told the tally after each."""
-    return _Run(seed, count, backends, jobs, seconds, progress).run()
+    """Try cases 0 to ``count - 1`` of ``seed``, of ``kind`` (one of ``KINDS``), or as many as ``seconds``
+    allow, or as come before a KeyboardInterrupt. ``progress`` is told the tally after each."""
+    return _Run(seed, count, backends, jobs, seconds, progress, kind).run()
 
 
 class _Run:
@@ -77,8 +82,9 @@ class _Run:
         jobs: int,
         seconds: float | None,
         progress: Callable[[Tally], object],
+        kind: str,
     ) -> None:
-        self.seed, self.backends, self.progress = seed, list(backends), progress
+        self.seed, self.backends, self.progress, self.kind = seed, list(backends), progress, kind
         self.blocks = deque(list(range(n, min(n + BLOCK, count))) for n in range(0, count, BLOCK))
         self.desks = [_Desk(Member()) for _ in range(jobs)]
         self.tally, self.start = Tally(), time.monotonic()
@@ -103,7 +109,7 @@ class _Run:
         for desk in self.desks:
             if not desk.busy and self.blocks and not late:
                 desk.waiting, desk.busy = self.blocks.popleft(), True
-                desk.member.send(seed=self.seed, indices=desk.waiting, backends=self.backends)
+                desk.member.send(seed=self.seed, indices=desk.waiting, backends=self.backends, kind=self.kind)
         return any(desk.busy for desk in self.desks)
 
     def listen(self) -> None:

@@ -14,11 +14,13 @@ import traceback
 from collections.abc import Sequence
 from typing import Any
 
-from tvmlite.core.errors import LibraryError
+from tvmlite.core.errors import LibraryError, TvmliteError
 from tvmlite.fuzz import case
 from tvmlite.fuzz.check import Job, Refused, Wrong, check_legal, prepare, run_native, run_together
 from tvmlite.fuzz.evaluate import TooLarge
 from tvmlite.fuzz.program import Program
+from tvmlite.fuzz.symbolic import case as symbolic_case
+from tvmlite.fuzz.symbolic.check import check as check_symbolic
 from tvmlite.te import tensor as t
 
 C_TARGETS = ("c -vector-bits=512", "c -vector-bits=256", "c")
@@ -43,6 +45,8 @@ class Worker:
                 self.single(Program.from_fields(request["program"]), request["backends"])
             elif "describe" in request:
                 self.describe(Program.from_fields(request["describe"]))
+            elif request["kind"] == "symbolic":
+                self.symbolic(request["seed"], request["indices"])
             else:
                 self.block(request["seed"], request["indices"], request["backends"])
             self.say(end=True)
@@ -88,6 +92,29 @@ class Worker:
                 self.done(index, result, time.perf_counter() - start)
         if "c" in backends and jobs:
             self.together(jobs, C_TARGETS[(seed + indices[0]) % len(C_TARGETS)])
+
+    def symbolic(self, seed: int, indices: Sequence[int]) -> None:
+        """Several graphs over symbolic extents, one by one."""
+        for index in indices:
+            start = time.perf_counter()
+            self.say(index=index, stage="generate")
+            self.done(index, self.one_symbolic(seed, index), time.perf_counter() - start)
+
+    def one_symbolic(self, seed: int, index: int) -> dict[str, Any]:
+        """What comes of one graph."""
+        facts: dict[str, Any] = {}
+        try:
+            made = symbolic_case.make(seed, index)
+            facts["tags"] = [made.family]
+            self.say(index=index, stage="compile")
+            facts["elements"] = facts["compared"] = check_symbolic(made)
+        except Wrong as wrong:
+            return {**facts, "wrong": wrong.signature, "text": wrong.text}
+        except TvmliteError as error:
+            return {**facts, "refused": error.message}
+        except Exception:
+            return {**facts, "broken": traceback.format_exc(limit=-4)}
+        return facts
 
     def one(self, seed: int, index: int, backends: Sequence[str], jobs: dict[int, Job]) -> dict[str, Any]:
         """All but the C code of one case; those ready for C join ``jobs``."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.errors import ScheduleError, UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
 from tvmlite.relay import op as operators
@@ -33,15 +34,32 @@ def lower_group(group: Function, target: Target, name: str, config: Config | Non
     Its parameters are one buffer for each parameter of the group, one for each output, and then the
     dimensions that the group mentions, in the order of their names (``dimensions``). Of a group that is
     ``in_place``, the parameter it names is the output: one buffer, read and then written.
+
+    No error of a schedule that nobody wrote reaches a user: where the template's own choices cannot be
+    carried out, a warning says so and the loops are plain. What is wrong with a ``config`` stays an error.
     """
     inputs, outputs = group_tensors(group)
-    schedule = schedules.apply(anchor(group).schedule, outputs, target, config)
-    function = lower_schedule(schedule, [*inputs, *outputs, *dimensions(group)], name)
+    args = [*inputs, *outputs, *dimensions(group)]
+    try:
+        schedule = schedules.apply(anchor(group).schedule, outputs, target, config)
+        function = lower_schedule(schedule, args, name)
+    except ScheduleError as error:
+        if config is not None:
+            raise
+        warnings.warn(_told_as_plain(name, error), stacklevel=2)
+        function = lower_schedule(schedules.plain(outputs), args, name)
     checks = [one for node in postorder(group.body) if isinstance(node, Call) for one in promises(node)]
     if checks:
         function = replace(function, body=loop.sequence(*checks, function.body))
     position = dict(group.attrs).get(IN_PLACE)
     return function if position is None else in_place(function, position)
+
+
+def _told_as_plain(name: str, error: ScheduleError) -> str:
+    return (
+        f"kernel {name}: the default schedule does not fit its extents ({error.message}), so its loops are "
+        "plain: results are right, but it is slow. This is a fault of tvmlite: please report it"
+    )
 
 
 def group_tensors(group: Function) -> tuple[list[Tensor], list[Tensor]]:

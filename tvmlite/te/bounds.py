@@ -33,7 +33,7 @@ from tvmlite.te.relations import (
 )
 from tvmlite.te.scan import ScanOp
 from tvmlite.te.schedule import Schedule
-from tvmlite.te.stage import AT, UNROLL, VECTORIZE, Fuse, Split, Stage
+from tvmlite.te.stage import AT, Fuse, Split, Stage
 from tvmlite.te.stage_base import SHRINK, loops_around
 from tvmlite.te.tensor import IterVar, Operation, Tensor, TensorRead
 from tvmlite.te.widen import Widening
@@ -338,16 +338,16 @@ def _anywhere(axis: IterVar, running: tuple[e.Var, ...], bounds: Bounds) -> Inte
 def _clip(interval: Interval | None, axis: IterVar, stage: Stage, bounds: Bounds) -> Extent:
     """The range of ``axis`` to compute, given the interval that is read: all of the axis where that is not
     less, and where the interval is of unknown extent. Reads are in bounds, so what sticks out is never read.
-    An axis that is written out keeps an interval of known extent, longer though it may be than a whole axis
-    such as ``min(n, 5)``."""
+    A stage in the loop of another keeps an interval of known extent, though a whole axis may be shorter, such
+    as ``min(n, 5)``: its loops can be unrolled then, as those that read it."""
     analyzer, whole = bounds.analyzer, bounds.whole[axis]
     if interval is None:
         return whole
     low, width = simplify(analyzer, interval.low), _constant_width(interval.width, bounds)
     if width is None:
         return whole
-    needs_number = isinstance(width, int) and isinstance(whole.extent, Expr) and _is_written_out(axis, stage)
-    if not needs_number and at_least(width + 1 - whole.extent, 0, analyzer):
+    only_known = stage.attach_type == AT and isinstance(width, int) and isinstance(whole.extent, Expr)
+    if not only_known and at_least(width + 1 - whole.extent, 0, analyzer):
         return whole
     if isinstance(low, int) and isinstance(width, int) and isinstance(whole.extent, int):
         begin = int(whole.min)  # type: ignore[arg-type]
@@ -356,12 +356,6 @@ def _clip(interval: Interval | None, axis: IterVar, stage: Stage, bounds: Bounds
     if stage.attach_type != AT and not (isinstance(low, int) and isinstance(width, int)):
         return whole
     return Extent(low, never_negative(width + 1))
-
-
-def _is_written_out(axis: IterVar, stage: Stage) -> bool:
-    """Whether a loop over ``axis``, or over a part of it, is unrolled or becomes the lanes of vectors."""
-    made = made_from(stage.relations, [axis])
-    return any(kind in (UNROLL, VECTORIZE) for leaf, kind in stage.loop_kinds.items() if leaf in made)
 
 
 def _in_groups(part: Extent, axis: IterVar, stage: Stage, bounds: Bounds) -> Extent:

@@ -21,6 +21,11 @@ class Case:
     family: str
 
 
+def named(binding: Binding) -> str:
+    """``a=3, b=4``"""
+    return ", ".join(f"{name.name}={value}" for name, value in binding.items())
+
+
 def make(seed: int, index: int) -> Case:
     """The case, the same for the same numbers. A TvmliteError where an operator refuses the extents."""
     rnd = random.Random(f"symbolic/{seed}/{index}")

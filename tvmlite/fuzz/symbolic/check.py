@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
 import zlib
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TvmliteError
 from tvmlite.driver import compile
 from tvmlite.fuzz.check import Wrong
-from tvmlite.fuzz.symbolic.case import Case
+from tvmlite.fuzz.symbolic.case import Case, named
 from tvmlite.relay.interpret import interpret
 from tvmlite.relay.ir import Module
 from tvmlite.relay.types import Binding, TensorType, evaluate_shape
@@ -25,8 +25,10 @@ def check(case: Case) -> int:
     """Compile and run ``case``; gives how many runs there were. Wrong if anything but the right answer comes
     of it: no error is the fault of a case whose graph the interpreter carries out."""
     try:
-        compiled = compile(case.module)
-    except TvmliteError as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a template that does not fit is a fault, though one is told
+            compiled = compile(case.module)
+    except (TvmliteError, UserWarning) as error:
         raise Wrong("compile", type(error).__name__, str(error)) from error
     runs = 0
     for binding in case.runs:
@@ -35,9 +37,9 @@ def check(case: Case) -> int:
         try:
             got = _flat(compiled(*arguments))
         except TvmliteError as error:
-            raise Wrong("run", type(error).__name__, f"{_named(binding)}: {error}") from error
+            raise Wrong("run", type(error).__name__, f"{named(binding)}: {error}") from error
         for number, (want, given) in enumerate(zip(wanted, got, strict=True)):
-            _compare(f"output {number} at {_named(binding)}", want, given)
+            _compare(f"output {number} at {named(binding)}", want, given)
         runs += 1
     return runs
 
@@ -87,7 +89,3 @@ def _flat(value: Any) -> list[np.ndarray]:
     if isinstance(value, (tuple, list)):
         return [one for field in value for one in _flat(field)]
     return [np.asarray(value)]
-
-
-def _named(binding: Mapping[Any, int]) -> str:
-    return ", ".join(f"{name.name}={value}" for name, value in binding.items())

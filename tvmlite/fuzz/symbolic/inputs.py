@@ -100,6 +100,8 @@ class Inputs:
     def _padded(self, shape: Shape, dtype: str) -> Expr:
         """A shorter tensor with a border."""
         axis = self._axis(shape)
+        if shape[axis] == 1:
+            return self.param(shape, dtype)
         shorter = list(shape)
         shorter[axis] = normal_dim(shape[axis] - 1)
         width = [(0, 0)] * len(shape)

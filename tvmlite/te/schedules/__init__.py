@@ -33,6 +33,7 @@ __all__ = [
     "extern",
     "injective",
     "matrix",
+    "plain",
     "reduction",
     "rows",
     "sketch",
@@ -65,6 +66,14 @@ def apply(name: str, outputs: Sequence[Tensor], target: Target, config: Config |
     schedule = create_schedule([tensor.op for tensor in outputs])
     chosen = name if rule in (None, HAND) else rule
     TEMPLATES[chosen](Group(schedule, tuple(outputs), target, config))
+    return schedule
+
+
+def plain(outputs: Sequence[Tensor]) -> Schedule:
+    """A schedule that is legal at any extents, and slow: element-wise stages inlined, others in loops of
+    their own as their axes stand, nothing unrolled, in vectors or shared among threads."""
+    schedule = create_schedule([tensor.op for tensor in outputs])
+    Group(schedule, tuple(outputs), Target.parse("c"), FallbackConfig()).inline_all_but(())
     return schedule
 
 
