@@ -80,7 +80,7 @@ def test_a_run_checks_the_extents_and_tells_the_sizes() -> None:
     [
         ("nn.conv2d", [(1, 4, "h", "w"), (8, 4, 3, 3)], {"padding": (h, 1, 1, 1)}, "padding"),
         ("nn.avg_pool1d", [(1, 4, "h")], {"pool_size": 2, "strides": h}, "strides"),
-        ("nn.col2im", [(1, 12, 4)], {"image_shape": (3, 3), "kernel_size": (h, 2)}, "kernel_size"),
+        ("nn.col2im", [(1, 12, 4)], {"image_shape": (3, 3), "kernel_size": (2, 2), "strides": h}, "strides"),
         (
             "vision.roi_align",
             [(1, 4, "h", "w"), (3, 5)],

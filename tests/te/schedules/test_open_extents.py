@@ -1,4 +1,4 @@
-"""What templates choose for extents that are sums, products and minima: tiles of known size, at any of them."""
+"""What templates choose for extents that are sums, products and minima: tiles of known size, for any."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
     fuse=Fuse.OPAQUE,
     attrs={"image_shape": REQUIRED, "kernel_size": REQUIRED, "strides": 1, "padding": 0, "dilation": 1},
     schedule="reduction",
-    open_attrs=("image_shape",),
+    open_attrs=("image_shape", "kernel_size"),
 )
 def col2im(call: Call, data: te.Tensor) -> te.Tensor:
     """``(n, c * taps, windows)`` to ``(n, c, *image_shape)``: each element is the sum of its copies."""

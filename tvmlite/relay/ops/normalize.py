@@ -84,14 +84,14 @@ def kept_of(index: Sequence[Any], axes: Sequence[int]) -> tuple[Any, ...]:
 def softmax_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     wide = data.astype(sum_dtype(data.dtype.name))
     with np.errstate(all="ignore"):
-        powers = np.exp(wide - wide.max(axis=call["axis"], keepdims=True))
+        powers = np.exp(wide - wide.max(axis=call["axis"], keepdims=True, initial=-np.inf))
         return (powers / powers.sum(axis=call["axis"], keepdims=True)).astype(data.dtype)
 
 
 def log_softmax_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     wide = data.astype(sum_dtype(data.dtype.name))
     with np.errstate(all="ignore"):
-        moved = wide - wide.max(axis=call["axis"], keepdims=True)
+        moved = wide - wide.max(axis=call["axis"], keepdims=True, initial=-np.inf)
         return (moved - np.log(np.exp(moved).sum(axis=call["axis"], keepdims=True))).astype(data.dtype)
 
 
