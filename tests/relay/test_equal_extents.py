@@ -71,7 +71,7 @@ def test_a_run_checks_the_extents_and_tells_the_sizes() -> None:
     a, b = np.ones((2, 3), "float32"), np.ones((3, 3), "float32")
 
     np.testing.assert_array_equal(lib(a, a, np.zeros(5, "float32")), a + a)
-    with pytest.raises(ExecutionError, match=r"h // 2 and h // 4 \* 2 must be equal, where h = 6"):
+    with pytest.raises(ExecutionError, match=r"h // 2 and h // 4 \* 2 must be equal \(h is 6\)"):
         lib(a, b, np.zeros(6, "float32"))
 
 
@@ -93,12 +93,10 @@ def test_a_run_checks_the_extents_and_tells_the_sizes() -> None:
 def test_a_dimension_where_compiling_needs_a_number_is_refused(name, shapes, attrs, key) -> None:
     args = [var(f"x{k}", shape) for k, shape in enumerate(shapes)]
 
-    with pytest.raises(TypeInferError, match=rf"{name}: {key}.*expected numbers that compiling knows"):
+    with pytest.raises(TypeInferError, match=rf"{name}: {key}.* is .*h.*, expected an integer"):
         type_of(make(name, *args, **attrs))
 
 
 def test_a_split_into_an_unknown_number_of_sections_is_refused() -> None:
-    with pytest.raises(
-        TypeInferError, match="indices_or_sections is h, expected a number or several indices"
-    ):
+    with pytest.raises(TypeInferError, match="indices_or_sections is h, expected a number or a tuple"):
         type_of(relay.split(var("x", (8,)), h))

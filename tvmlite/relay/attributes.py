@@ -81,6 +81,8 @@ def show(value: Any, depth: int = 0) -> str:
         text = repr(value if len(value) < _LONG else value[: _LONG // 2] + "...")
     elif value is None or isinstance(value, (bool, int, float, type)):
         text = repr(value)
+    elif isinstance(value, (te.Var, te.Binary)):
+        text = str(value)
     elif isinstance(value, tuple) and depth < DEEPEST:
         inside = [show(one, depth + 1) for one in value[:_SHOWN]] + ["..."] * (len(value) > _SHOWN)
         text = f"({', '.join(inside)}{',' * (len(value) == 1)})" if sum(map(len, inside)) < _LONG else ""
@@ -210,8 +212,8 @@ _BY_NAME: Mapping[str, Kind] = {
     "axis": INTEGERS,
     "index_rank": INTEGER,
     "axes": Kind("a tuple of integers", _several(is_integer), _as_tuple),
-    **dict.fromkeys(("kernel_size", "output_size", "size", "reps"), EXTENTS),
-    **dict.fromkeys(("strides", "padding", "dilation", "pool_size", "pooled_size"), INTEGERS),
+    **dict.fromkeys(("kernel_size", "output_size", "pool_size", "size", "reps"), EXTENTS),
+    **dict.fromkeys(("strides", "padding", "dilation", "pooled_size"), INTEGERS),
     **dict.fromkeys(("indices_or_sections", "begin", "end"), EXTENTS),
     **dict.fromkeys(("shape", "newshape", "image_shape", "values", "extents"), DIMENSIONS),
     **dict.fromkeys(("channels", "units", "count", "depth", "repeats", "k"), DIMENSION),

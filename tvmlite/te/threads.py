@@ -11,7 +11,7 @@ from tvmlite.core.span import Span
 
 def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: Any = None) -> NoReturn:
     """An error: CPUs have no grid of threads."""
-    given = tag if isinstance(tag, str) and tag else arguments.shown(dom)
+    given = arguments.shown(tag if isinstance(tag, str) and tag else dom)
     raise TensorExpressionError(
         f"thread_axis: CPUs have no thread axes, such as {given}",
         Span.of_caller(),

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.builders import builder
-from tvmlite.relay.ir import Expr, Var, constant, var
+from tvmlite.relay.ir import Expr, Tuple, Var, constant, var
+from tvmlite.relay.op import make
 from tvmlite.relay.types import Dim, Shape, normal_dim
 from tvmlite.te import expr as te
 
 
 def call(name: str, *args: Any, **attrs: Any) -> Expr:
-    """A call of the operator ``name``."""
-    return builder(name)(*args, **attrs)
+    """A call of the operator ``name``; a list of arguments is a tuple."""
+    return make(name, *(Tuple(tuple(a)) if isinstance(a, (list, tuple)) else a for a in args), **attrs)
 
 
 @dataclass

@@ -52,7 +52,7 @@ def test_a_quantized_concatenation_of_rows_that_are_equal_at_some_sizes() -> Non
     with pytest.raises(ExecutionError) as error:
         lib(np.zeros((5, 3), np.uint8))
     assert 'node "joined" (QLinearConcat): the extents (h + 3) // 4 * 2 and (h + 1) // 2' in str(error.value)
-    assert "must be equal, where h = 5" in str(error.value)
+    assert "must be equal (h is 5)" in str(error.value)
 
 
 @pytest.mark.parametrize("channels", [8, 6])
@@ -68,7 +68,7 @@ def test_open_channels_that_a_weight_fixes_are_checked(channels: int) -> None:
     x = np.random.default_rng(0).standard_normal((2, channels, 5)).astype("float32")
 
     if channels != 8:
-        with pytest.raises(ExecutionError, match="the extents c and 8 must be equal, where c = 6"):
+        with pytest.raises(ExecutionError, match=r"the extents c and 8 must be equal \(.*c is 6"):
             lib(x)
         return
     normal = (x - x.mean(2, keepdims=True)) / np.sqrt(x.var(2, keepdims=True) + 1e-5)
