@@ -30,25 +30,38 @@ def peers(
     printed. One process measures one number of threads: OpenVINO keeps to the first it was given.
     """
     data = model.SerializeToString()
-    session = onnxruntime_session(data, threads)
-    runs: dict[str, Run] = {"onnxruntime": lambda: session.run(None, dict(inputs))}
+    runs: dict[str, Run] = {"onnxruntime": onnxruntime_runs(data, threads)(inputs)}
     if with_torch:
         runs["torch"] = _torch(model, inputs, threads, runs["onnxruntime"]())
     try:
-        import openvino
+        runs["openvino"] = openvino_runs(data, threads, exact)(inputs)
     except ImportError:
         print("openvino is not installed: its column stays empty", file=sys.stderr)
-        return runs
+    return runs
+
+
+def onnxruntime_runs(model: str | bytes, threads: int) -> Callable[[Mapping[str, np.ndarray]], Run]:
+    """For inputs, a run of ``model``, a path or the bytes of a file, in onnxruntime."""
+    session = onnxruntime_session(model, threads)
+    return lambda inputs: lambda: session.run(None, dict(inputs))
+
+
+def openvino_runs(
+    model: str | bytes, threads: int, exact: bool = True
+) -> Callable[[Mapping[str, np.ndarray]], Run]:
+    """For inputs, a run of ``model``, a path or the bytes of a file, in OpenVINO; ``exact``: as ``peers``."""
+    import openvino  # an optional extra
+
     core = openvino.Core()
     settings = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY"}
     if exact:
         settings["INFERENCE_PRECISION_HINT"] = "f32"
-    compiled = core.compile_model(core.read_model(data, b""), "CPU", settings)
+    read = core.read_model(model) if isinstance(model, str) else core.read_model(model, b"")
+    compiled = core.compile_model(read, "CPU", settings)
     if not exact:
         print(f"    openvino computes in {compiled.get_property('INFERENCE_PRECISION_HINT').get_type_name()}")
     request = compiled.create_infer_request()
-    runs["openvino"] = lambda: list(request.infer(dict(inputs), share_inputs=True).values())
-    return runs
+    return lambda inputs: lambda: list(request.infer(dict(inputs), share_inputs=True).values())
 
 
 def _torch(

@@ -1,0 +1,1 @@
+"""Trained models that packages carry: fetched, given inputs, checked and timed."""

@@ -1,0 +1,164 @@
+"""What the records of models come to: rows of the table, and the summary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+Record = Mapping[str, Any]
+
+SLOWER = 0.9
+"""A model whose speed is less than this of the best peer's is counted as slower."""
+
+COLD_BAR, COLD_BAR_ALL = 5.0, 20.0
+"""Seconds of a cold compilation: for nine models in ten, and for all."""
+
+LOADED_BAR = 1.05
+"""The most that the exported library may take of the time in the process that compiled it."""
+
+PEERS = ("onnxruntime", "openvino")
+
+
+def check_record(name: str, events: Sequence[Record], tolerance: tuple[float, float]) -> dict[str, Any]:
+    """The verdict on a model, of the events of its witness and its check.
+
+    ``tolerance``: of a model in floats, and of one that is quantized.
+    """
+    named = {one["event"]: one for one in events}
+    made: dict[str, Any] = {"kind": "check", "model": name}
+    made["quantized"] = named.get("model", {}).get("quantized", False)
+    if "compiled" in named:
+        made |= {key: named["compiled"][key] for key in ("seconds", "peak_gb", "kernels")}
+    if "witnessed" in named:
+        made["shapes"] = named["witnessed"]["shapes"]
+    compared = [one for one in events if one["event"] == "compared"]
+    if compared:
+        worst = max(compared, key=lambda one: one["gap"])
+        made |= {"gap": worst["gap"], "why": worst["why"]}
+    for event, verdict in (
+        ("skipped", "excluded"),
+        ("refused by ONNX Runtime", "excluded"),
+        ("not reproducible", "excluded"),
+        ("refused", "refused"),
+        ("failed", "failed"),
+        ("ended", "failed"),
+    ):
+        if event in named:
+            reason = f"{event}: " if verdict == "excluded" else ""
+            return made | {"verdict": verdict, "why": reason + named[event]["why"]}
+    right = compared and made["gap"] <= tolerance[made["quantized"]]
+    return made | {"verdict": "right" if right else "wrong"}
+
+
+def time_records(name: str, threads: int, events: Sequence[Record]) -> list[dict[str, Any]]:
+    """A record of each size that was timed, or of why none was."""
+    head = {"kind": "time", "model": name, "threads": threads}
+    timed = [one for one in events if one["event"] == "timed"]
+    left_out = {
+        one["name"]: one["why"] for one in events if one["event"] == "peer"
+    }  # of any size: a peer that is wrong at one is named for all
+    ended = next((one["why"] for one in events if one["event"] in ("ended", "refused", "failed")), "")
+    if ended or not timed:
+        return [head | {"why": ended or "nothing was timed"}]
+    keys = ("size", "median", "least", "load")
+    return [head | {key: one[key] for key in keys} | {"left_out": left_out} for one in timed]
+
+
+def speed(record: Record) -> float:
+    """How many times as fast as the best peer ours is."""
+    times = record["median"]
+    return min(times[name] for name in PEERS if name in times) / times["tvmlite"]
+
+
+def loaded_ratio(record: Record) -> float:
+    """What the exported library takes of the time in the process that compiled it; by the least of all turns,
+    which another program's load moves the least."""
+    return record["least"]["loaded"] / record["least"]["tvmlite"]
+
+
+def check_row(record: Record) -> str:
+    """A row of the table of answers."""
+    cold = f"{record['seconds']:6.1f} s  {record['peak_gb']:5.2f} GB" if "seconds" in record else f"{'-':>18}"
+    off = f"{record['gap']:8.1e}" if "gap" in record else f"{'-':>8}"
+    said = "" if record["verdict"] == "right" else f"  {_one_line(record['why'])}"
+    return f"{record['model'][:44]:44}  {record['verdict']:8}  {off}  {cold}{said}"
+
+
+def time_row(record: Record) -> str:
+    """A row of the table of times."""
+    head = f"{record['model'][:44]:44} {record['threads']:2}"
+    if "why" in record:
+        return f"{head}  not timed: {_one_line(record['why'])}"
+    times = record["median"]
+    cells = "".join(
+        f"{times[name] * 1e3:12.3f}" if name in times else f"{'-':>12}"
+        for name in ("tvmlite", "loaded", *PEERS)
+    )
+    slower = "  slower" if speed(record) < SLOWER else ""
+    said = "".join(f"  ({name} left out: {_one_line(why)})" for name, why in record["left_out"].items())
+    head += f" {record['size'] + 1}{cells}"
+    return f"{head}  {speed(record):6.2f}  {loaded_ratio(record):6.2f}  {record['load']:5.2f}{slower}{said}"
+
+
+def summary(records: Iterable[Record]) -> str:
+    """What a run comes to, in lines."""
+    records = list(records)
+    return "\n".join([*_answers([one for one in records if one["kind"] == "check"]), *_times(records)])
+
+
+def _answers(checked: Sequence[Record]) -> list[str]:
+    counts = {
+        verdict: sum(one["verdict"] == verdict for one in checked)
+        for verdict in ("right", "wrong", "refused", "failed", "excluded")
+    }
+    lines = [
+        f"{len(checked)} models: {counts['right']} right, {counts['wrong']} wrong, {counts['refused']} "
+        f"refused, {counts['failed']} failed (a crash, a hang, or an error that is no TvmliteError)",
+        f"{counts['excluded']} of them are not counted: ONNX Runtime refuses them or gives two answers",
+    ]
+    cold = [one["seconds"] for one in checked if "seconds" in one]
+    if cold:
+        half, nine, most = (float(np.percentile(cold, at)) for at in (50, 90, 100))
+        over = sum(one > COLD_BAR_ALL for one in cold)
+        lines.append(
+            f"cold compile: {half:.1f} s for half of {len(cold)} models, {nine:.1f} s for nine in ten (bar "
+            f"{COLD_BAR:.0f}), {most:.1f} s for all (bar {COLD_BAR_ALL:.0f}; {over} over it)"
+        )
+    return lines
+
+
+def _times(records: Sequence[Record]) -> list[str]:
+    lines = []
+    timed = [one for one in records if one["kind"] == "time"]
+    for threads in sorted({one["threads"] for one in timed}):
+        rows = [one for one in timed if one["threads"] == threads and "why" not in one]
+        untimed = sum(one["threads"] == threads and "why" in one for one in timed)
+        if not rows:
+            lines.append(f"threads {threads}: nothing timed ({untimed} could not be)")
+            continue
+        speeds = [speed(one) for one in rows]
+        ratios = [loaded_ratio(one) for one in rows]
+        slower = sorted({one["model"] for one in rows if speed(one) < SLOWER})
+        lines.append(
+            f"threads {threads}: {geometric_mean(speeds):.2f} times as fast as the best peer (geometric mean "
+            f"of {len(rows)} rows), {len(slower)} models slower than {SLOWER} of it; {untimed} models not timed"
+        )
+        lines.append(
+            f"threads {threads}: the exported library takes {np.median(ratios):.3f} of the compiling "
+            f"process's time (median; {max(ratios):.2f} at most; {sum(one > LOADED_BAR for one in ratios)} rows over "
+            f"{LOADED_BAR})"
+        )
+        lines += [f"    slower: {name}" for name in slower]
+    return lines
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """The root of the product."""
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:160]
