@@ -33,6 +33,7 @@ from trained.listing import packages
 def main() -> int:
     """Print the tables and the summary; 1 if a model is wrong, refused or failed."""
     options = _options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that stages end as well
     models = _models(options)
     if options.list:
         print("\n".join(f"{one.name:48} {one.path}" for one in models))
@@ -171,6 +172,7 @@ def _job(model: Trained, folder: Path, options: argparse.Namespace, **more: Any)
     }
     paths = {key: str(folder / name) for key, name in files.items()}
     told = {"path": str(model.path), "hint": asdict(model.hint), "rounds": options.rounds}
+    told["export"] = not options.only_check
     return paths | told | {"memory": options.memory} | more
 
 

@@ -174,7 +174,7 @@ def _integers(
     if re.search(r"type|segment", name):
         return np.zeros(shape)
     if "position" in name:
-        return np.broadcast_to(np.arange(shape[-1]), shape)
+        return np.broadcast_to(np.arange(shape[-1] if shape else 1), shape)
     if dtype == np.uint8:
         return random.integers(0, 256, shape)
     if dtype == np.int16:

@@ -142,14 +142,14 @@ def _times(records: Sequence[Record]) -> list[str]:
         speeds = [speed(one) for one in rows]
         ratios = [loaded_ratio(one) for one in rows]
         slower = sorted({one["model"] for one in rows if speed(one) < SLOWER})
+        over = sum(one > LOADED_BAR for one in ratios)
         lines.append(
             f"threads {threads}: {geometric_mean(speeds):.2f} times as fast as the best peer (geometric mean "
-            f"of {len(rows)} rows), {len(slower)} models slower than {SLOWER} of it; {untimed} models not timed"
+            f"of {len(rows)} rows), {len(slower)} models slower than {SLOWER} of it; {untimed} not timed"
         )
         lines.append(
-            f"threads {threads}: the exported library takes {np.median(ratios):.3f} of the compiling "
-            f"process's time (median; {max(ratios):.2f} at most; {sum(one > LOADED_BAR for one in ratios)} rows over "
-            f"{LOADED_BAR})"
+            f"threads {threads}: the exported library takes {np.median(ratios):.3f} of the compiling process's "
+            f"time (median; {max(ratios):.2f} at most; {over} rows over {LOADED_BAR})"
         )
         lines += [f"    slower: {name}" for name in slower]
     return lines

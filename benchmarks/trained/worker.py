@@ -93,8 +93,9 @@ def check(job: Mapping[str, Any]) -> None:
         assert peak
         say(job, "compiled", seconds=seconds, peak_gb=int(peak[1]) / 1e6, kernels=len(lib.signature.kernels))
         _compare(job, lib)
-        lib.export(job["library"])
-        say(job, "exported", bytes=Path(job["library"]).stat().st_size)
+        if job.get("export", True):
+            lib.export(job["library"])
+            say(job, "exported", bytes=Path(job["library"]).stat().st_size)
     except TvmliteError as error:
         say(job, "refused", why=f"{type(error).__name__}: {error}")
     except Exception as error:
@@ -263,9 +264,8 @@ def differing(made: Mapping[str, Any], want: Mapping[str, Any]) -> str:
 
 def save(path: str, sets: Arrays) -> None:
     """Write sets of arrays by name."""
-    np.savez(
-        path, **{f"{index}/{name}": array for index, one in enumerate(sets) for name, array in one.items()}
-    )
+    arrays: dict[str, Any] = {f"{index}/{name}": one[name] for index, one in enumerate(sets) for name in one}
+    np.savez(path, **arrays)
 
 
 def load(path: str) -> Arrays:
