@@ -333,7 +333,9 @@ def test_the_summary_counts_and_averages() -> None:
     assert (
         "threads 1: 1.41 times as fast as the best peer (geometric mean of 2 rows), 1 models slower" in text
     )
-    assert "1.050 of the compiling process's time (median; 1.10 at most; 1 rows over 1.05)" in text
+    assert (
+        "1.050 of the time in the process that compiled it (median; 1.10 at most; 1 rows over 1.05)" in text
+    )
     assert "slower: package:2.0" in text
 
 

@@ -153,7 +153,7 @@ def _values(
 
 
 def _floats(name: str, shape: tuple[int, ...], size: int, random: np.random.Generator) -> np.ndarray:
-    if "mask" in name.lower() or not shape:
+    if "mask" in name.lower() or len(shape) == 0:
         return np.ones(shape)
     if STATE.search(name):
         return random.standard_normal(shape) * (0.1 if size else 0)
@@ -173,8 +173,8 @@ def _integers(
         return np.full(shape, longest)
     if re.search(r"type|segment", name):
         return np.zeros(shape)
-    if "position" in name:
-        return np.broadcast_to(np.arange(shape[-1] if shape else 1), shape)
+    if "position" in name and shape:
+        return np.indices(shape)[-1]
     if dtype == np.uint8:
         return random.integers(0, 256, shape)
     if dtype == np.int16:

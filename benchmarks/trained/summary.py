@@ -148,8 +148,8 @@ def _times(records: Sequence[Record]) -> list[str]:
             f"of {len(rows)} rows), {len(slower)} models slower than {SLOWER} of it; {untimed} not timed"
         )
         lines.append(
-            f"threads {threads}: the exported library takes {np.median(ratios):.3f} of the compiling process's "
-            f"time (median; {max(ratios):.2f} at most; {over} rows over {LOADED_BAR})"
+            f"threads {threads}: the exported library takes {np.median(ratios):.3f} of the time in the "
+            f"process that compiled it (median; {max(ratios):.2f} at most; {over} rows over {LOADED_BAR})"
         )
         lines += [f"    slower: {name}" for name in slower]
     return lines
