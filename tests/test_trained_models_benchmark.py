@@ -275,6 +275,30 @@ def test_the_worst_size_decides(gap: float, quantized: bool, verdict: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("sensitivity", "verdict"), [(0.0, "wrong"), (0.04, "wrong"), (0.06, "unsteady"), (math.inf, "wrong")]
+)
+def test_what_onnxruntime_itself_cannot_hold_is_neither_right_nor_wrong(
+    sensitivity: float, verdict: str
+) -> None:
+    said = events(
+        ("model", {"quantized": True, "nodes": 1}),
+        ("witnessed", {"shapes": [], "sensitivity": sensitivity}),
+        ("compared", {"size": 0, "gap": 0.1, "why": "y"}),
+    )
+
+    assert summary.check_record("package:net", said, TOLERANCES)["verdict"] == verdict
+
+
+def test_nudging_moves_floats_a_little_and_nothing_else() -> None:
+    given = {"x": np.full(100, 3, np.float32), "ids": np.arange(4)}
+    moved = worker.nudged(given)
+
+    assert 0 < np.abs(moved["x"] - 3).max() < 3e-4
+    assert moved["x"].dtype == np.float32
+    np.testing.assert_array_equal(moved["ids"], given["ids"])
+
+
+@pytest.mark.parametrize(
     ("event", "verdict"),
     [
         ("refused by ONNX Runtime", "excluded"),
@@ -327,7 +351,7 @@ def test_the_summary_counts_and_averages() -> None:
     text = summary.summary([*checks, *times])
 
     assert "6 models: 2 right, 1 wrong, 1 refused, 1 failed" in text
-    assert "1 of them are not counted" in text
+    assert "not counted: 1 excluded" in text
     assert "2.5 s for half of 6 models, 4.5 s for nine in ten" in text
     # The root of 4 times a half.
     assert (

@@ -19,6 +19,10 @@ COLD_BAR, COLD_BAR_ALL = 5.0, 20.0
 LOADED_BAR = 1.05
 """The most that the exported library may take of the time in the process that compiled it."""
 
+UNSTEADY = 2.0
+"""A model that is off by at most this many times what ONNX Runtime's answer moves by where its inputs move a
+little: neither right nor wrong can be told."""
+
 PEERS = ("onnxruntime", "openvino")
 
 
@@ -49,8 +53,13 @@ def check_record(name: str, events: Sequence[Record], tolerance: tuple[float, fl
         if event in named:
             reason = f"{event}: " if verdict == "excluded" else ""
             return made | {"verdict": verdict, "why": reason + named[event]["why"]}
-    right = compared and made["gap"] <= tolerance[made["quantized"]]
-    return made | {"verdict": "right" if right else "wrong"}
+    if compared and made["gap"] <= tolerance[made["quantized"]]:
+        return made | {"verdict": "right"}
+    sensitivity = named.get("witnessed", {}).get("sensitivity", 0.0)
+    if compared and made["gap"] <= UNSTEADY * sensitivity < math.inf:
+        why = f"{made['why']}: ONNX Runtime's own moves by {sensitivity:.1e} where inputs move by 1e-5"
+        return made | {"verdict": "unsteady", "why": why}
+    return made | {"verdict": "wrong"}
 
 
 def time_records(name: str, threads: int, events: Sequence[Record]) -> list[dict[str, Any]]:
@@ -112,12 +121,13 @@ def summary(records: Iterable[Record]) -> str:
 def _answers(checked: Sequence[Record]) -> list[str]:
     counts = {
         verdict: sum(one["verdict"] == verdict for one in checked)
-        for verdict in ("right", "wrong", "refused", "failed", "excluded")
+        for verdict in ("right", "wrong", "refused", "failed", "unsteady", "excluded")
     }
     lines = [
         f"{len(checked)} models: {counts['right']} right, {counts['wrong']} wrong, {counts['refused']} "
         f"refused, {counts['failed']} failed (a crash, a hang, or an error that is no TvmliteError)",
-        f"{counts['excluded']} of them are not counted: ONNX Runtime refuses them or gives two answers",
+        f"not counted: {counts['excluded']} excluded (ONNX Runtime refuses them or gives two answers), "
+        f"{counts['unsteady']} unsteady (its own answer moves as far where inputs move by 1e-5)",
     ]
     cold = [one["seconds"] for one in checked if "seconds" in one]
     if cold:

@@ -32,6 +32,9 @@ TURN = 0.1
 TOLERANCE, QUANTIZED_TOLERANCE = 2e-3, 5e-2
 """The largest ``relative_gap`` of a right answer."""
 
+NUDGE = 1e-5
+"""How far inputs are moved, relative to themselves, to see how far ONNX Runtime's own answers move."""
+
 Arrays = list[dict[str, np.ndarray]]
 
 
@@ -66,6 +69,7 @@ def witness(job: Mapping[str, Any]) -> None:
         names = [one.name for one in session.get_outputs()]
         answers = [dict(zip(names, session.run(None, one), strict=True)) for one in sets]
         again = [dict(zip(names, session.run(None, one), strict=True)) for one in sets]
+        moved = [dict(zip(names, session.run(None, nudged(one)), strict=True)) for one in sets]
     except Exception as error:  # whatever ONNX Runtime ends in, it is its word on this model
         say(job, "refused by ONNX Runtime", why=first_line(error))
         return
@@ -75,7 +79,8 @@ def witness(job: Mapping[str, Any]) -> None:
     save(job["inputs"], sets)
     save(job["answers"], answers)
     shapes = [{name: list(array.shape) for name, array in one.items()} for one in sets]
-    say(job, "witnessed", shapes=shapes)
+    sensitivity = max(gap(a, b) for a, b in zip(moved, answers, strict=True))
+    say(job, "witnessed", shapes=shapes, sensitivity=sensitivity)
 
 
 def check(job: Mapping[str, Any]) -> None:
@@ -223,6 +228,17 @@ def turn(run: Callable[[], object]) -> list[float]:
         run()
         seconds.append(time.perf_counter() - start)
     return seconds
+
+
+def nudged(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """``inputs`` with their floats moved by about ``NUDGE`` of themselves."""
+    random = np.random.default_rng(1)
+    return {
+        name: (one * (1 + NUDGE * random.standard_normal(one.shape))).astype(one.dtype)
+        if one.dtype in (np.float32, np.float64)
+        else one
+        for name, one in inputs.items()
+    }
 
 
 def is_quantized(graph: Any) -> bool:
