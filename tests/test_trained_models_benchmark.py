@@ -137,6 +137,16 @@ def test_open_dimensions_have_two_sizes_and_fixed_ones_have_one() -> None:
     ]
 
 
+@pytest.mark.parametrize("shape", [(2, 3, 48, 100), (1, 1, 30, 40), (2, 50, 70, 3)])
+def test_images_are_dark_letters_on_light_paper(shape: tuple[int, ...]) -> None:
+    made = inputs.picture(shape, np.random.default_rng(0))
+
+    assert made.shape == shape
+    assert made.min() >= 0
+    assert made.max() <= 1
+    assert 0.05 < (made < 0.5).mean() < 0.4
+
+
 def test_what_is_named_alike_is_of_one_extent_and_lengths_are_those_of_the_others() -> None:
     speech = model(
         {
@@ -290,12 +300,13 @@ def test_what_onnxruntime_itself_cannot_hold_is_neither_right_nor_wrong(
 
 
 def test_nudging_moves_floats_a_little_and_nothing_else() -> None:
-    given = {"x": np.full(100, 3, np.float32), "ids": np.arange(4)}
+    given = {"x": np.full(100, 3.5, np.float32), "ids": np.arange(4), "float_ids": np.arange(4.0)}
     moved = worker.nudged(given)
 
-    assert 0 < np.abs(moved["x"] - 3).max() < 3e-4
+    assert 0 < np.abs(moved["x"] - 3.5).max() < 3e-4
     assert moved["x"].dtype == np.float32
-    np.testing.assert_array_equal(moved["ids"], given["ids"])
+    for name in ("ids", "float_ids"):
+        np.testing.assert_array_equal(moved[name], given[name])
 
 
 @pytest.mark.parametrize(
