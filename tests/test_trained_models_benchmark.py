@@ -299,6 +299,21 @@ def test_what_onnxruntime_itself_cannot_hold_is_neither_right_nor_wrong(
     assert summary.check_record("package:net", said, TOLERANCES)["verdict"] == verdict
 
 
+def test_weights_are_nudged_unless_they_are_whole() -> None:
+    tables = {
+        "w": np.full((3, 4), 0.3, np.float32),
+        "shape": np.array([2, 3]),
+        "whole": np.ones(3, np.float32),
+    }
+    made = model({}, tables=tables)
+    worker.nudge_weights(made)
+
+    moved = {one.name: numpy_helper.to_array(one) for one in made.graph.initializer}
+    assert 0 < np.abs(moved["w"] - tables["w"]).max() < 2e-6
+    for name in ("shape", "whole"):
+        np.testing.assert_array_equal(moved[name], tables[name])
+
+
 def test_nudging_moves_floats_a_little_and_nothing_else() -> None:
     given = {"x": np.full(100, 3.5, np.float32), "ids": np.arange(4), "float_ids": np.arange(4.0)}
     moved = worker.nudged(given)

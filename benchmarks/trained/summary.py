@@ -21,7 +21,7 @@ LOADED_BAR = 1.05
 
 UNSTEADY = 2.0
 """A model that is off by at most this many times what ONNX Runtime's answer moves by where its inputs move by
-1e-5 or its own optimizations are off: neither right nor wrong can be told."""
+1e-5, its weights by 1e-6, or its own optimizations are off: neither right nor wrong can be told."""
 
 PEERS = ("onnxruntime", "openvino")
 

@@ -32,8 +32,8 @@ TURN = 0.1
 TOLERANCE, QUANTIZED_TOLERANCE = 2e-3, 5e-2
 """The largest ``relative_gap`` of a right answer."""
 
-NUDGE = 1e-5
-"""How far inputs are moved, relative to themselves, to see how far ONNX Runtime's own answers move."""
+NUDGE, WEIGHT_NUDGE = 1e-5, 1e-6
+"""How far inputs and weights are moved, relative to themselves, to see how far the witness moves."""
 
 Arrays = list[dict[str, np.ndarray]]
 
@@ -68,7 +68,7 @@ def witness(job: Mapping[str, Any]) -> None:
         sets = made_inputs(model, Hint(**job["hint"]))
         answers = _answers(session, sets)
         again = _answers(session, sets)
-        others = [_answers(session, [nudged(one) for one in sets]), _answers(_unoptimized(job["path"]), sets)]
+        others = _other_answers(job["path"], model, session, sets)
     except Exception as error:  # whatever ONNX Runtime ends in, it is its word on this model
         say(job, "refused by ONNX Runtime", why=first_line(error))
         return
@@ -86,6 +86,26 @@ def _answers(session: Any, sets: Arrays) -> Arrays:
     """What ``session`` answers to each set, by name."""
     names = [one.name for one in session.get_outputs()]
     return [dict(zip(names, session.run(None, one), strict=True)) for one in sets]
+
+
+def _other_answers(path: str, model: Any, session: Any, sets: Arrays) -> list[Arrays]:
+    """Its answers to nudged inputs, without its optimizations, and with nudged weights."""
+    from tvmlite.commands.bench import onnxruntime_session
+
+    made = [_answers(session, [nudged(one) for one in sets]), _answers(_unoptimized(path), sets)]
+    if not any(one.external_data for one in model.graph.initializer):
+        nudge_weights(model)
+        made.append(_answers(onnxruntime_session(model.SerializeToString(), 1), sets))
+    return made
+
+
+def nudge_weights(model: Any) -> None:
+    """Move the floats of ``model`` by about ``WEIGHT_NUDGE`` of themselves, except where all are whole."""
+    from onnx import numpy_helper
+
+    for one in model.graph.initializer:
+        moved = _moved(numpy_helper.to_array(one), WEIGHT_NUDGE)
+        one.CopyFrom(numpy_helper.from_array(moved, one.name))
 
 
 def _unoptimized(path: str) -> Any:
@@ -247,13 +267,16 @@ def turn(run: Callable[[], object]) -> list[float]:
 
 
 def nudged(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """``inputs``, their floats moved by about ``NUDGE`` of themselves unless all are whole, as ids are."""
-    random = np.random.default_rng(1)
-    made = dict(inputs)
-    for name, one in inputs.items():
-        if one.dtype in (np.float32, np.float64) and (one != np.rint(one)).any():
-            made[name] = (one * (1 + NUDGE * random.standard_normal(one.shape))).astype(one.dtype)
-    return made
+    """``inputs`` with their floats moved by about ``NUDGE`` of themselves, except where all are whole."""
+    return {name: _moved(one, NUDGE) for name, one in inputs.items()}
+
+
+def _moved(array: np.ndarray, nudge: float) -> np.ndarray:
+    """``array`` times nearly one; itself if all are whole numbers, which may be ids or sizes."""
+    if array.dtype not in (np.float32, np.float64) or not (array != np.rint(array)).any():
+        return array
+    moved = array * (1 + nudge * np.random.default_rng(1).standard_normal(array.shape))
+    return np.asarray(moved, array.dtype)
 
 
 def is_quantized(graph: Any) -> bool:
