@@ -97,7 +97,11 @@ def read_sizes(
                 raise wrong_shape(function, expected, shape)
         elif wanted is not None and sizes.setdefault(wanted, given) != given:
             error = wrong_shape(function, expected, shape)
-            raise InputError(f"{error.message}, where {wanted} is {sizes[wanted]} already")
+            raise InputError(
+                f"{error.message}, where {wanted} is {sizes[wanted]} already",
+                hint=f"where the model calls two different extents {wanted}, give one another name as you "
+                "compile: from_onnx(model, shapes) or --input-shapes",
+            )
 
 
 def wrong_shape(
