@@ -19,11 +19,13 @@ class Hint:
     ``dims``: values of open dimensions by name (``INPUT.AXIS`` where one has none), one for each size.
     ``inputs``: by input, ``shapes`` (one for each size), ``fill`` (a number, or nested lists of them) or
     ``low`` and ``high`` (of integers, ``high`` excluded).
+    ``shapes``: those that tvmlite is to compile for, by input, where the file calls different extents alike.
     ``skip``: why the model is left out.
     """
 
     dims: Mapping[str, list[int]] = field(default_factory=dict)
     inputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    shapes: Mapping[str, list[int | str]] = field(default_factory=dict)
     skip: str = ""
 
 

@@ -127,7 +127,7 @@ def check(job: Mapping[str, Any]) -> None:
     from tvmlite.relay.frontend import from_onnx
 
     try:
-        lib = compile(from_onnx(job["path"]))
+        lib = compile(from_onnx(job["path"], told_shapes(job)))
         seconds = time.perf_counter() - start
         # VmHWM is of this program alone; getrusage would begin with the process it was forked from.
         peak = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
@@ -171,7 +171,7 @@ def in_turns(job: Mapping[str, Any]) -> None:
     from tvmlite.driver import compile
     from tvmlite.relay.frontend import from_onnx
 
-    lib = compile(from_onnx(job["path"]))
+    lib = compile(from_onnx(job["path"], told_shapes(job)))
     runtime.set_num_threads(job["threads"])
     makers = {"onnxruntime": runtimes.onnxruntime_runs, "openvino": runtimes.openvino_runs}
     peers: dict[str, Callable[..., runtimes.Run]] = {}
@@ -252,6 +252,11 @@ def loaded(job: Mapping[str, Any]) -> None:
     for line in sys.stdin:
         inputs = sets[int(line)]
         print(json.dumps(turn(lambda given=inputs: lib.run(given))), flush=True)
+
+
+def told_shapes(job: Mapping[str, Any]) -> dict[str, tuple[int | str, ...]] | None:
+    """The shapes to compile for, where the list gives any."""
+    return {name: tuple(shape) for name, shape in job["hint"]["shapes"].items()} or None
 
 
 def turn(run: Callable[[], object]) -> list[float]:
