@@ -119,7 +119,7 @@ def _heading(options: argparse.Namespace) -> None:
     print(f"{'model':44}  {'verdict':8}  {'off by':>8}  {'cold compile':>18}")
     if not options.only_check:
         columns = "".join(f"{name:>12}" for name in ("tvmlite", ".so loaded", *summary.PEERS))
-        print(f"{'':41}threads size{columns[4:]}   speed  loaded   load")
+        print(f"{'':41}threads size{columns[4:]}    speed|least   loaded   load")
 
 
 def _model(model: Trained, folder: Path, records: Records, options: argparse.Namespace) -> None:
@@ -139,8 +139,7 @@ def _model(model: Trained, folder: Path, records: Records, options: argparse.Nam
         return
     for count in options.threads:
         if count in times:
-            job = _job(model, folder, options, threads=count, quantized=known[0]["quantized"])
-            for record in summary.time_records(model.name, count, _run("time", job, options)):
+            for record in _timed(model, folder, count, known[0]["quantized"], options):
                 records.add(record)
         for record in records.of(model.name, "time", count):
             print(summary.time_row(record), flush=True)
@@ -159,6 +158,17 @@ def _checked(model: Trained, folder: Path, options: argparse.Namespace) -> dict[
             events += _run("check", _job(model, folder, options), options)
     tolerance = worker.TOLERANCE, worker.QUANTIZED_TOLERANCE
     return summary.check_record(model.name, events, tolerance)
+
+
+def _timed(
+    model: Trained, folder: Path, threads: int, quantized: bool, options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """The records of one model's times with a number of threads; without OpenVINO where that fails."""
+    tried = _run("peer", _job(model, folder, options, threads=threads), options)
+    left_out = [{"event": "peer", "name": "openvino", "why": one["why"]} for one in tried]
+    peers = [name for name in summary.PEERS if not (left_out and name == "openvino")]
+    job = _job(model, folder, options, threads=threads, quantized=quantized, peers=peers)
+    return summary.time_records(model.name, threads, [*left_out, *_run("time", job, options)])
 
 
 def _job(model: Trained, folder: Path, options: argparse.Namespace, **more: Any) -> dict[str, Any]:

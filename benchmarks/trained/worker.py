@@ -3,9 +3,9 @@
     python -m trained.worker STAGE JOB.json
 
 The stages are ``witness`` (what ONNX Runtime answers), ``check`` (a cold compilation, its answers beside
-those, and the exported library), ``time`` (the runtimes in turns) and ``loaded`` (turns of the exported
-library in a process that only loads it). A stage appends its events to the job's file ``events``, a line of
-JSON each.
+those, and the exported library), ``peer`` (whether OpenVINO survives the model), ``time`` (the runtimes in
+turns) and ``loaded`` (turns of the exported library in a process that only loads it). A stage appends its
+events to the job's file ``events``, a line of JSON each.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
     job = json.loads(Path(path).read_text())
     limit = int(job["memory"] * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    {"witness": witness, "check": check, "time": in_turns, "loaded": loaded}[stage](job)
+    {"witness": witness, "check": check, "peer": peer, "time": in_turns, "loaded": loaded}[stage](job)
 
 
 def say(job: Mapping[str, Any], event: str, **what: Any) -> None:
@@ -162,6 +162,18 @@ def _compare(job: Mapping[str, Any], lib: Any) -> None:
             )
 
 
+def peer(job: Mapping[str, Any]) -> None:
+    """Run OpenVINO once at every size: of some models it dies, which is not to end the timing of ours."""
+    import runtimes
+
+    try:
+        runs = runtimes.openvino_runs(job["path"], job["threads"])
+        for inputs in load(job["inputs"]):
+            runs(inputs)()
+    except Exception as error:
+        say(job, "peer", name="openvino", why=" ".join(str(error).split())[:300])
+
+
 def in_turns(job: Mapping[str, Any]) -> None:
     """Time ours, the peers, and the exported library in a process that only loads it, at every size."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: job["threads"]])
@@ -174,12 +186,7 @@ def in_turns(job: Mapping[str, Any]) -> None:
     lib = compile(from_onnx(job["path"], told_shapes(job)))
     runtime.set_num_threads(job["threads"])
     makers = {"onnxruntime": runtimes.onnxruntime_runs, "openvino": runtimes.openvino_runs}
-    peers: dict[str, Callable[..., runtimes.Run]] = {}
-    for name, maker in makers.items():
-        try:
-            peers[name] = maker(job["path"], job["threads"])
-        except Exception as error:  # a peer may refuse what ONNX Runtime's check ran
-            say(job, "peer", name=name, why=first_line(error))
+    peers = {name: makers[name](job["path"], job["threads"]) for name in job["peers"]}
     tolerance = QUANTIZED_TOLERANCE if job["quantized"] else TOLERANCE
     with subprocess.Popen(
         [sys.executable, "-m", "trained.worker", "loaded", job["self"]],
