@@ -117,10 +117,8 @@ class Records:
 
 
 def _heading(options: argparse.Namespace) -> None:
-    processors = len(os.sched_getaffinity(0))
-    print(
-        f"load {os.getloadavg()[0]:.2f}, {processors} processors, {options.rounds} rounds, clock {options.clock}; medians in ms"
-    )
+    load = f"load {os.getloadavg()[0]:.2f}, {len(os.sched_getaffinity(0))} processors"
+    print(f"{load}, {options.rounds} rounds, clock {options.clock}; medians in ms")
     print(f"{'model':44}  {'verdict':8}  {'off by':>8}  {'cold compile':>18}")
     if not options.only_check:
         columns = "".join(f"{name:>12}" for name in ("tvmlite", ".so loaded", *summary.PEERS))
