@@ -25,9 +25,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from trained import summary, worker
+from trained import summary
+from trained.answers import QUANTIZED_TOLERANCE, TOLERANCE
 from trained.fetch import FetchError, Trained, cache_folder, distinct, trained_models
 from trained.listing import packages
+from trained.worker import CLOCKS
 
 
 def main() -> int:
@@ -58,7 +60,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, nargs="+", default=[1], help="default: 1")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each runtime (default: 5)")
     parser.add_argument(
-        "--clock", choices=worker.CLOCKS, default="wall", help="cpu: each process's own, for a busy machine"
+        "--clock", choices=CLOCKS, default="wall", help="cpu: each process's own, for a busy machine"
     )
     parser.add_argument("--only-check", action="store_true", help="no timing")
     parser.add_argument(
@@ -159,7 +161,7 @@ def _checked(model: Trained, folder: Path, options: argparse.Namespace) -> dict[
             events[-1] = {"event": "refused by ONNX Runtime", "why": events[-1]["why"]}
         if events[-1]["event"] == "witnessed":
             events += _run("check", _job(model, folder, options), options)
-    tolerance = worker.TOLERANCE, worker.QUANTIZED_TOLERANCE
+    tolerance = TOLERANCE, QUANTIZED_TOLERANCE
     return summary.check_record(model.name, events, tolerance)
 
 

@@ -18,12 +18,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # last: it has a models.py, as this folder has
 
+answers = importlib.import_module("trained.answers")
 archive = importlib.import_module("trained.archive")
 fetch = importlib.import_module("trained.fetch")
 inputs = importlib.import_module("trained.inputs")
 listing = importlib.import_module("trained.listing")
 summary = importlib.import_module("trained.summary")
-worker = importlib.import_module("trained.worker")
+witness = importlib.import_module("trained.witness")
 
 
 def model(
@@ -234,28 +235,28 @@ def test_a_model_is_quantized_where_any_graph_of_it_is() -> None:
     )
     node = helper.make_node("If", ["c"], ["y"], then_branch=inner, else_branch=inner)
 
-    assert worker.is_quantized(model({}, [node]).graph)
-    assert not worker.is_quantized(model({}, [helper.make_node("Conv", ["x", "w"], ["y"])]).graph)
+    assert witness.is_quantized(model({}, [node]).graph)
+    assert not witness.is_quantized(model({}, [helper.make_node("Conv", ["x", "w"], ["y"])]).graph)
 
 
 def test_outputs_differ_by_shape_by_dtype_or_by_value() -> None:
     want = {"y": np.array([1.0, -4.0], np.float32)}
 
-    assert worker.gap(want, want) == 0
-    assert worker.differing(want, want) == ""
-    assert worker.gap({"y": np.array([1.0, -3.0], np.float32)}, want) == 0.25
+    assert answers.gap(want, want) == 0
+    assert answers.differing(want, want) == ""
+    assert answers.gap({"y": np.array([1.0, -3.0], np.float32)}, want) == 0.25
     flat = {"y": np.array([[1.0, -4.0]], np.float32)}
-    assert worker.gap(flat, want) == math.inf
-    assert worker.differing(flat, want) == "y is float32[1, 2], expected float32[2]"
-    assert "float64[2], expected float32[2]" in worker.differing({"y": np.array([1.0, -4.0])}, want)
+    assert answers.gap(flat, want) == math.inf
+    assert answers.differing(flat, want) == "y is float32[1, 2], expected float32[2]"
+    assert "float64[2], expected float32[2]" in answers.differing({"y": np.array([1.0, -4.0])}, want)
 
 
 def test_inputs_come_back_from_their_file_as_they_were(tmp_path: Path) -> None:
     sets = [{"a/b": np.arange(3), "sr": np.array(8, np.int64)}, {"a/b": np.arange(4), "sr": np.array(9)}]
     path = str(tmp_path / "sets.npz")
-    worker.save(path, sets)
+    answers.save(path, sets)
 
-    back = worker.load(path)
+    back = answers.load(path)
     assert [list(one) for one in back] == [["a/b", "sr"], ["a/b", "sr"]]
     assert back[0]["sr"].shape == ()
     assert back[1]["a/b"].tolist() == [0, 1, 2, 3]
@@ -306,7 +307,7 @@ def test_weights_are_nudged_unless_they_are_whole() -> None:
         "whole": np.ones(3, np.float32),
     }
     made = model({}, tables=tables)
-    worker.nudge_weights(made)
+    witness.nudge_weights(made)
 
     moved = {one.name: numpy_helper.to_array(one) for one in made.graph.initializer}
     assert 0 < np.abs(moved["w"] - tables["w"]).max() < 2e-6
@@ -316,7 +317,7 @@ def test_weights_are_nudged_unless_they_are_whole() -> None:
 
 def test_nudging_moves_floats_a_little_and_nothing_else() -> None:
     given = {"x": np.full(100, 3.5, np.float32), "ids": np.arange(4), "float_ids": np.arange(4.0)}
-    moved = worker.nudged(given)
+    moved = witness.nudged(given)
 
     assert 0 < np.abs(moved["x"] - 3.5).max() < 3e-4
     assert moved["x"].dtype == np.float32

@@ -23,6 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from trained.answers import QUANTIZED_TOLERANCE, TOLERANCE, differing, gap, load
+from trained.events import first_line, say
+from trained.witness import witness
+
 PAUSE = 0.2
 """Seconds between runtimes: the threads of some spin on after a run."""
 
@@ -30,14 +34,6 @@ TURN = 0.1
 """Seconds a turn takes, at least."""
 
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
-
-TOLERANCE, QUANTIZED_TOLERANCE = 2e-3, 5e-2
-"""The largest ``relative_gap`` of a right answer."""
-
-NUDGE, WEIGHT_NUDGE = 1e-5, 1e-6
-"""How far inputs and weights are moved, relative to themselves, to see how far the witness moves."""
-
-Arrays = list[dict[str, np.ndarray]]
 
 
 def main() -> None:
@@ -47,78 +43,6 @@ def main() -> None:
     limit = int(job["memory"] * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     {"witness": witness, "check": check, "peer": peer, "time": in_turns, "loaded": loaded}[stage](job)
-
-
-def say(job: Mapping[str, Any], event: str, **what: Any) -> None:
-    """Append one event."""
-    with Path(job["events"]).open("a") as file:
-        file.write(json.dumps({"event": event, **what}) + "\n")
-
-
-def witness(job: Mapping[str, Any]) -> None:
-    """Make inputs, and write them and ONNX Runtime's answers to the files ``inputs`` and ``answers``."""
-    import onnx
-
-    from trained.inputs import made_inputs
-    from trained.listing import Hint
-    from tvmlite.commands.bench import onnxruntime_session
-
-    model = onnx.load(job["path"], load_external_data=False)
-    say(job, "model", quantized=is_quantized(model.graph), nodes=len(model.graph.node))
-    try:
-        session = onnxruntime_session(job["path"], 1)
-        sets = made_inputs(model, Hint(**job["hint"]))
-        answers = _answers(session, sets)
-        again = _answers(session, sets)
-        others = _other_answers(job["path"], model, session, sets)
-    except Exception as error:  # whatever ONNX Runtime ends in, it is its word on this model
-        say(job, "refused by ONNX Runtime", why=first_line(error))
-        return
-    if any(gap(a, b) > TOLERANCE for a, b in zip(answers, again, strict=True)):
-        say(job, "not reproducible", why="two runs of ONNX Runtime differ: the model draws random numbers")
-        return
-    save(job["inputs"], sets)
-    save(job["answers"], answers)
-    shapes = [{name: list(array.shape) for name, array in one.items()} for one in sets]
-    sensitivity = max(gap(a, b) for other in others for a, b in zip(other, answers, strict=True))
-    say(job, "witnessed", shapes=shapes, sensitivity=sensitivity)
-
-
-def _answers(session: Any, sets: Arrays) -> Arrays:
-    """What ``session`` answers to each set, by name."""
-    names = [one.name for one in session.get_outputs()]
-    return [dict(zip(names, session.run(None, one), strict=True)) for one in sets]
-
-
-def _other_answers(path: str, model: Any, session: Any, sets: Arrays) -> list[Arrays]:
-    """Its answers to nudged inputs, without its optimizations, and with nudged weights."""
-    from tvmlite.commands.bench import onnxruntime_session
-
-    made = [_answers(session, [nudged(one) for one in sets]), _answers(_unoptimized(path), sets)]
-    if not any(one.external_data for one in model.graph.initializer):
-        nudge_weights(model)
-        made.append(_answers(onnxruntime_session(model.SerializeToString(), 1), sets))
-    return made
-
-
-def nudge_weights(model: Any) -> None:
-    """Move the floats of ``model`` by about ``WEIGHT_NUDGE`` of themselves, except where all are whole."""
-    from onnx import numpy_helper
-
-    for one in model.graph.initializer:
-        moved = _moved(numpy_helper.to_array(one), WEIGHT_NUDGE)
-        one.CopyFrom(numpy_helper.from_array(moved, one.name))
-
-
-def _unoptimized(path: str) -> Any:
-    """ONNX Runtime's session that computes node by node."""
-    import onnxruntime
-
-    settings = onnxruntime.SessionOptions()
-    settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    settings.intra_op_num_threads = 1
-    settings.log_severity_level = 3
-    return onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
 
 
 def check(job: Mapping[str, Any]) -> None:
@@ -279,77 +203,6 @@ def turn(run: Callable[[], object], clock: str) -> list[float]:
         run()
         seconds.append(now() - start)
     return seconds
-
-
-def nudged(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """``inputs`` with their floats moved by about ``NUDGE`` of themselves, except where all are whole."""
-    return {name: _moved(one, NUDGE) for name, one in inputs.items()}
-
-
-def _moved(array: np.ndarray, nudge: float) -> np.ndarray:
-    """``array`` times nearly one; itself if all are whole numbers, which may be ids or sizes."""
-    if array.dtype not in (np.float32, np.float64) or not (array != np.rint(array)).any():
-        return array
-    moved = array * (1 + nudge * np.random.default_rng(1).standard_normal(array.shape))
-    return np.asarray(moved, array.dtype)
-
-
-def is_quantized(graph: Any) -> bool:
-    """Whether anything in ``graph`` or its subgraphs computes on, or rounds to, small integers."""
-    for node in graph.node:
-        if re.search(r"Quantize|QLinear|Integer|^QGemm|^QAttention", node.op_type):
-            return True
-        if any(is_quantized(sub) for one in node.attribute for sub in (one.g, *one.graphs)):
-            return True
-    return False
-
-
-def gap(made: Mapping[str, Any], want: Mapping[str, Any]) -> float:
-    """The largest ``relative_gap`` of all outputs."""
-    from tvmlite.samples import relative_gap
-
-    pairs = zip(map(np.asarray, made.values()), map(np.asarray, want.values()), strict=True)
-    return max((_gap(a, b, relative_gap) for a, b in pairs), default=0.0)
-
-
-def _gap(made: np.ndarray, want: np.ndarray, relative_gap: Callable[..., float]) -> float:
-    if want.dtype.kind in "OSU":
-        return 0.0 if made.shape == want.shape and (made == want).all() else float("inf")
-    return relative_gap(made, want)
-
-
-def differing(made: Mapping[str, Any], want: Mapping[str, Any]) -> str:
-    """The first output of another shape or dtype, in words; else the output that is farthest off."""
-    worst, far = "", 0.0
-    for name, theirs in want.items():
-        ours = made[name] if name in made else np.empty(0)
-        if (ours.shape, ours.dtype) != (theirs.shape, theirs.dtype):
-            return f"{name} is {ours.dtype}{list(ours.shape)}, expected {theirs.dtype}{list(theirs.shape)}"
-        off = gap({name: ours}, {name: theirs})
-        if off > far:
-            worst, far = name, off
-    return worst
-
-
-def save(path: str, sets: Arrays) -> None:
-    """Write sets of arrays by name."""
-    arrays: dict[str, Any] = {f"{index}/{name}": one[name] for index, one in enumerate(sets) for name in one}
-    np.savez(path, **arrays)
-
-
-def load(path: str) -> Arrays:
-    """Read what ``save`` wrote."""
-    sets: dict[int, dict[str, np.ndarray]] = {}
-    with np.load(path) as file:
-        for key in file.files:
-            index, name = key.split("/", 1)
-            sets.setdefault(int(index), {})[name] = file[key]
-    return [sets[index] for index in sorted(sets)]
-
-
-def first_line(error: BaseException) -> str:
-    """The first line that says something."""
-    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,57 @@
+"""Sets of arrays by name, what a model takes or answers: kept in files, and how far they are from others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+Arrays = list[dict[str, np.ndarray]]
+"""A dict for each size."""
+
+TOLERANCE, QUANTIZED_TOLERANCE = 2e-3, 5e-2
+"""The largest ``relative_gap`` of a right answer."""
+
+
+def gap(made: Mapping[str, Any], want: Mapping[str, Any]) -> float:
+    """The largest ``relative_gap`` of all outputs."""
+    from tvmlite.samples import relative_gap
+
+    pairs = zip(map(np.asarray, made.values()), map(np.asarray, want.values()), strict=True)
+    return max((_gap(a, b, relative_gap) for a, b in pairs), default=0.0)
+
+
+def _gap(made: np.ndarray, want: np.ndarray, relative_gap: Callable[..., float]) -> float:
+    if want.dtype.kind in "OSU":
+        return 0.0 if made.shape == want.shape and (made == want).all() else float("inf")
+    return relative_gap(made, want)
+
+
+def differing(made: Mapping[str, Any], want: Mapping[str, Any]) -> str:
+    """The first output of another shape or dtype, in words; else the output that is farthest off."""
+    worst, far = "", 0.0
+    for name, theirs in want.items():
+        ours = made[name] if name in made else np.empty(0)
+        if (ours.shape, ours.dtype) != (theirs.shape, theirs.dtype):
+            return f"{name} is {ours.dtype}{list(ours.shape)}, expected {theirs.dtype}{list(theirs.shape)}"
+        off = gap({name: ours}, {name: theirs})
+        if off > far:
+            worst, far = name, off
+    return worst
+
+
+def save(path: str, sets: Arrays) -> None:
+    """Write sets of arrays by name."""
+    arrays: dict[str, Any] = {f"{index}/{name}": one[name] for index, one in enumerate(sets) for name in one}
+    np.savez(path, **arrays)
+
+
+def load(path: str) -> Arrays:
+    """Read what ``save`` wrote."""
+    sets: dict[int, dict[str, np.ndarray]] = {}
+    with np.load(path) as file:
+        for key in file.files:
+            index, name = key.split("/", 1)
+            sets.setdefault(int(index), {})[name] = file[key]
+    return [sets[index] for index in sorted(sets)]

@@ -1,0 +1,104 @@
+"""What ONNX Runtime answers, and how far its own answer moves: what it cannot hold, nobody is held to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trained.answers import TOLERANCE, Arrays, gap, save
+from trained.events import first_line, say
+
+NUDGE, WEIGHT_NUDGE = 1e-5, 1e-6
+"""How far inputs and weights are moved, relative to themselves, to see how far the witness moves."""
+
+
+def witness(job: Mapping[str, Any]) -> None:
+    """Make inputs, and write them and ONNX Runtime's answers to the files ``inputs`` and ``answers``."""
+    import onnx
+
+    from trained.inputs import made_inputs
+    from trained.listing import Hint
+    from tvmlite.commands.bench import onnxruntime_session
+
+    model = onnx.load(job["path"], load_external_data=False)
+    say(job, "model", quantized=is_quantized(model.graph), nodes=len(model.graph.node))
+    try:
+        session = onnxruntime_session(job["path"], 1)
+        sets = made_inputs(model, Hint(**job["hint"]))
+        answers = _answers(session, sets)
+        again = _answers(session, sets)
+        others = _other_answers(job["path"], model, session, sets)
+    except Exception as error:  # whatever ONNX Runtime ends in, it is its word on this model
+        say(job, "refused by ONNX Runtime", why=first_line(error))
+        return
+    if any(gap(a, b) > TOLERANCE for a, b in zip(answers, again, strict=True)):
+        say(job, "not reproducible", why="two runs of ONNX Runtime differ: the model draws random numbers")
+        return
+    save(job["inputs"], sets)
+    save(job["answers"], answers)
+    shapes = [{name: list(array.shape) for name, array in one.items()} for one in sets]
+    sensitivity = max(gap(a, b) for other in others for a, b in zip(other, answers, strict=True))
+    say(job, "witnessed", shapes=shapes, sensitivity=sensitivity)
+
+
+def _answers(session: Any, sets: Arrays) -> Arrays:
+    """What ``session`` answers to each set, by name."""
+    names = [one.name for one in session.get_outputs()]
+    return [dict(zip(names, session.run(None, one), strict=True)) for one in sets]
+
+
+def _other_answers(path: str, model: Any, session: Any, sets: Arrays) -> list[Arrays]:
+    """Its answers to nudged inputs, without its optimizations, and with nudged weights."""
+    from tvmlite.commands.bench import onnxruntime_session
+
+    made = [_answers(session, [nudged(one) for one in sets]), _answers(_unoptimized(path), sets)]
+    if not any(one.external_data for one in model.graph.initializer):
+        nudge_weights(model)
+        made.append(_answers(onnxruntime_session(model.SerializeToString(), 1), sets))
+    return made
+
+
+def nudge_weights(model: Any) -> None:
+    """Move the floats of ``model`` by about ``WEIGHT_NUDGE`` of themselves, except where all are whole."""
+    from onnx import numpy_helper
+
+    for one in model.graph.initializer:
+        moved = _moved(numpy_helper.to_array(one), WEIGHT_NUDGE)
+        one.CopyFrom(numpy_helper.from_array(moved, one.name))
+
+
+def _unoptimized(path: str) -> Any:
+    """ONNX Runtime's session that computes node by node."""
+    import onnxruntime
+
+    settings = onnxruntime.SessionOptions()
+    settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    settings.intra_op_num_threads = 1
+    settings.log_severity_level = 3
+    return onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
+
+
+def nudged(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """``inputs`` with their floats moved by about ``NUDGE`` of themselves, except where all are whole."""
+    return {name: _moved(one, NUDGE) for name, one in inputs.items()}
+
+
+def _moved(array: np.ndarray, nudge: float) -> np.ndarray:
+    """``array`` times nearly one; itself if all are whole numbers, which may be ids or sizes."""
+    if array.dtype not in (np.float32, np.float64) or not (array != np.rint(array)).any():
+        return array
+    moved = array * (1 + nudge * np.random.default_rng(1).standard_normal(array.shape))
+    return np.asarray(moved, array.dtype)
+
+
+def is_quantized(graph: Any) -> bool:
+    """Whether anything in ``graph`` or its subgraphs computes on, or rounds to, small integers."""
+    for node in graph.node:
+        if re.search(r"Quantize|QLinear|Integer|^QGemm|^QAttention", node.op_type):
+            return True
+        if any(is_quantized(sub) for one in node.attribute for sub in (one.g, *one.graphs)):
+            return True
+    return False
