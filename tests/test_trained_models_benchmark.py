@@ -263,6 +263,7 @@ def test_inputs_come_back_from_their_file_as_they_were(tmp_path: Path) -> None:
 
 
 TOLERANCES = (2e-3, 5e-2)
+COMPILED = {"seconds": 1.0, "processor_seconds": 1.5, "peak_gb": 0.2, "kernels": 3}
 
 
 def events(*pairs: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -276,7 +277,7 @@ def events(*pairs: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
 def test_the_worst_size_decides(gap: float, quantized: bool, verdict: str) -> None:
     said = events(
         ("model", {"quantized": quantized, "nodes": 1}),
-        ("compiled", {"seconds": 1.0, "peak_gb": 0.2, "kernels": 3}),
+        ("compiled", COMPILED),
         ("compared", {"size": 0, "gap": 0.0, "why": ""}),
         ("compared", {"size": 1, "gap": gap, "why": "y"}),
     )
@@ -344,7 +345,7 @@ def test_what_ends_a_check_is_its_verdict(event: str, verdict: str) -> None:
 
 
 def test_a_check_that_compared_nothing_is_not_right() -> None:
-    said = events(("compiled", {"seconds": 1.0, "peak_gb": 0.2, "kernels": 3}))
+    said = events(("compiled", COMPILED))
 
     assert summary.check_record("package:net", said, TOLERANCES)["verdict"] != "right"
 

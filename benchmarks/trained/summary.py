@@ -35,7 +35,9 @@ def check_record(name: str, events: Sequence[Record], tolerance: tuple[float, fl
     made: dict[str, Any] = {"kind": "check", "model": name}
     made["quantized"] = named.get("model", {}).get("quantized", False)
     if "compiled" in named:
-        made |= {key: named["compiled"][key] for key in ("seconds", "peak_gb", "kernels")}
+        made |= {
+            key: named["compiled"][key] for key in ("seconds", "processor_seconds", "peak_gb", "kernels")
+        }
     if "witnessed" in named:
         made["shapes"] = named["witnessed"]["shapes"]
     compared = [one for one in events if one["event"] == "compared"]

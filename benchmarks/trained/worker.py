@@ -58,7 +58,15 @@ def check(job: Mapping[str, Any]) -> None:
         # VmHWM is of this program alone; getrusage would begin with the process it was forked from.
         peak = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
         assert peak
-        say(job, "compiled", seconds=seconds, peak_gb=int(peak[1]) / 1e6, kernels=len(lib.signature.kernels))
+        processor = time.process_time()
+        say(
+            job,
+            "compiled",
+            seconds=seconds,
+            processor_seconds=processor,
+            peak_gb=int(peak[1]) / 1e6,
+            kernels=len(lib.signature.kernels),
+        )
         _compare(job, lib)
         if job.get("export", True):
             lib.export(job["library"])
