@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import warnings
 from collections.abc import Sequence
 
 from tvmlite.commands import bench, compile_, coverage, demo, doctor, fuzz, opt, replay, run, show, tune
+from tvmlite.commands.parser import Parser
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.span import Span
 from tvmlite.core.version import VERSION
@@ -20,7 +20,7 @@ COMMANDS = (compile_, run, tune, replay, bench, show, coverage, opt, doctor, fuz
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. The exit status is 0 on success, 1 on the user's error, 2 for a wrong command line,
     130 on Ctrl-C, 141 when the reader of our output goes away."""
-    options = _parser().parse_args(argv)
+    options = _parser().parse_whole(argv)
     sys.unraisablehook = _keep_interrupt
     warnings.showwarning = _show_warning
     start = Span.of_caller()
@@ -40,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"tvmlite: {type(error).__name__}: {told}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"tvmlite: {error}", file=sys.stderr)
+        place = f"{error.filename}: " if error.filename is not None else ""
+        print(f"tvmlite: {place}{error.strerror or error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("tvmlite: interrupted", file=sys.stderr)
@@ -64,8 +65,8 @@ def _keep_interrupt(unraisable: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(unraisable)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="tvmlite", description="A two-level deep-learning compiler: ONNX models to fast CPU code."
     )
     parser.add_argument("--version", action="version", version=f"tvmlite {VERSION}")
@@ -73,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     for module in COMMANDS:
         one = commands.add_parser(module.NAME, help=module.HELP, description=module.__doc__)
         module.arguments(one)
-        one.set_defaults(command=module.main)
+        one.set_defaults(command=module.main, parser=one)
     return parser
 
 

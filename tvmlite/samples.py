@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,30 @@ def random_inputs(lib: Library, dims: Mapping[str, int], seed: int = 0) -> dict[
     return made
 
 
+class OpenDimensions(InputError):
+    """Inputs cannot be made up: the sizes of open dimensions, ``names``, are not given."""
+
+    def __init__(self, shapes: Mapping[str, Sequence[int | str | None]], known: Mapping[str, int]) -> None:
+        missing = {
+            name: dict.fromkeys(d for d in shape if isinstance(d, str) and d not in known)
+            for name, shape in shapes.items()
+        }
+        told = [
+            f"input {name!r} has the open dimension{'s' * (len(dims) > 1)} {', '.join(map(repr, dims))}"
+            for name, dims in missing.items()
+            if dims
+        ]
+        self.names = tuple(dict.fromkeys(dim for dims in missing.values() for dim in dims))
+        sizes = ", ".join(f"{name!r}: N" for name in self.names)
+        super().__init__("; ".join(told), hint=f"give arrays with inputs=, or sizes with shape={{{sizes}}}")
+
+
+def require_sizes(shapes: Mapping[str, Sequence[int | str | None]], known: Mapping[str, int]) -> None:
+    """OpenDimensions, with all that are missing, if a named extent in ``shapes`` is not in ``known``."""
+    if any(isinstance(d, str) and d not in known for shape in shapes.values() for d in shape):
+        raise OpenDimensions(shapes, known)
+
+
 def _random_inputs(lib: Library, dims: Mapping[str, int], seed: int, highest: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     parameters = lib.signature.of_kind("input")
@@ -56,9 +80,10 @@ def _random_inputs(lib: Library, dims: Mapping[str, int], seed: int, highest: in
         raise InputError(
             f"--dims: there is no open dimension {min(unknown)!r}; there are {', '.join(known) or 'none'}"
         )
+    require_sizes({name: p.shape for name, p in zip(lib.input_names, parameters, strict=True)}, dims)
     made = {}
     for name, parameter in zip(lib.input_names, parameters, strict=True):
-        shape = [d if isinstance(d, int) else _open_extent(name, d, dims) for d in parameter.shape]
+        shape = [_extent(name, d, dims) for d in parameter.shape]
         arguments.check_memory(name, [("random numbers", 8 * math.prod(shape))])
         values: Any = rng.standard_normal(shape)
         if not dtypes.is_float(parameter.dtype):
@@ -67,15 +92,9 @@ def _random_inputs(lib: Library, dims: Mapping[str, int], seed: int, highest: in
     return made
 
 
-def _open_extent(given: str, extent: str | None, dims: Mapping[str, int]) -> int:
+def _extent(given: str, extent: int | str | None, dims: Mapping[str, int]) -> int:
     if extent is None:
         raise InputError(
             f"input {given!r} has an extent that other inputs decide", hint="give inputs with --inputs in.npz"
         )
-    if extent not in dims:
-        raise InputError(
-            f"input {given!r} has the open dimension {extent!r}",
-            hint=f"give inputs with --inputs in.npz, its value with --dims {extent}=N, "
-            f"or pin it with --sizes {extent}=N",
-        )
-    return dims[extent]
+    return extent if isinstance(extent, int) else dims[extent]

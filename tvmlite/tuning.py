@@ -32,6 +32,7 @@ from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Function, Module
 from tvmlite.relay.specialise import Sizes
 from tvmlite.relay.trust import TOLERANCES
+from tvmlite.relay.types import dims_of
 from tvmlite.runtime import timing
 from tvmlite.te.space import Task
 from tvmlite.whole_model import Run, Turns, in_turns, positions, positions_of_tuned, profiled
@@ -158,6 +159,8 @@ def tune(
         model = from_onnx(model)
     if Path(records).exists():
         tell(Choices.of(records, target).notes, stacklevel=3)  # ``once`` stands between
+    if inputs is None:
+        _require_sizes(model, shape or {})
     make = partial(compile, model, target, shape=shape, **options)
     default = make()
     inputs = samples.random_inputs(default, {}, seed) if inputs is None else inputs
@@ -205,6 +208,14 @@ def tune(
     if interrupted:
         raise TuningInterrupted(tuned)
     return tuned
+
+
+def _require_sizes(model: object, shape: Sizes) -> None:
+    """An error if ``shape`` leaves dimensions of the inputs open: no arrays can be made up for those."""
+    if isinstance(model, (Module, Function)):
+        main = model if isinstance(model, Function) else model.main
+        open_dims = {param.name: [dim.name for dim in dims_of(param.type)] for param in main.params}
+        samples.require_sizes(open_dims, {name: n for name, n in shape.items() if isinstance(n, int)})
 
 
 def _has_decided(path: Path, seed: int, default: CompiledModule, make: Callable[..., CompiledModule]) -> bool:

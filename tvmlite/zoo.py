@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.core.extras import how_to_install
 
 try:
     import onnx
@@ -23,7 +24,7 @@ try:
     from onnx.reference import ReferenceEvaluator
 except ImportError:
     raise UnsupportedError(
-        "the model graphs come with the onnx package", hint="pip install 'tvmlite[onnx]'"
+        "the model graphs come with the onnx package", hint=how_to_install("onnx")
     ) from None
 
 

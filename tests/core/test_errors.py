@@ -61,3 +61,13 @@ def test_wrong_arguments_are_told_with_the_line_of_the_call(target: str) -> None
 def test_the_line_that_starts_the_command_is_not_the_users(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuzz", "--n", "0"]) == 1
     assert capsys.readouterr().err == "tvmlite: InputError: --n is 0, expected at least 1\n"
+
+
+def test_pythons_own_library_between_two_frames_of_ours_is_not_the_users_line() -> None:
+    module = tvmlite.relay.parse("def @main(%x: Tensor[(n, 4), float32]) { nn.relu(%x) }")
+
+    with pytest.raises(
+        InputError, match=r"(?s)dimension 'n'.*\n  at .*test_errors.py:\d+: tvmlite.tune\("
+    ) as caught:
+        tvmlite.tune(module, trials=1)
+    assert caught.value.hint == "give arrays with inputs=, or sizes with shape={'n': N}"

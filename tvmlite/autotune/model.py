@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.extras import how_to_install
 
 Prior: TypeAlias = Callable[[np.ndarray], np.ndarray]
 """What is thought of rows of features beforehand: higher for quicker candidates."""
@@ -35,7 +36,7 @@ def require() -> None:
     if not available():
         raise UnsupportedError(
             "a cost model needs the package xgboost",
-            hint="pip install 'tvmlite[tune]', or use random search",
+            hint=f"{how_to_install('tune')}, or use random search",
         )
 
 

@@ -22,6 +22,7 @@ from tvmlite.autotune.telling import tell
 from tvmlite.autotune.tuners import Tuner
 from tvmlite.autotune.watch import label_of
 from tvmlite.core.errors import ExecutionError, InputError
+from tvmlite.core.extras import how_to_install
 from tvmlite.core.target import Target
 from tvmlite.te.space import ConfigEntity, Task, rule_of
 
@@ -226,7 +227,8 @@ def _kind(
     if name not in TUNERS:
         raise InputError(f"tuner {name!r}: there are {', '.join(TUNERS)}")
     if name == "xgboost" and not model.available():
-        warnings.warn("xgboost is not installed: a genetic search is done instead", stacklevel=3)
+        told = f"xgboost is not installed: a genetic search is done instead ({how_to_install('tune')})"
+        warnings.warn(told, stacklevel=3)
         name = "genetic"
     if name != "xgboost":
         return lambda task: TUNERS[name](task, seed)

@@ -33,7 +33,7 @@ def main(options: argparse.Namespace) -> int:
         raise InputError(f"--rounds is {options.rounds}, expected at least 1")
     right = True
     lib = common.compile_model(options)
-    inputs = samples.random_inputs(lib, common.parse_dims(options.dims))
+    inputs = common.random_inputs(lib, options)
     runs: dict[str, Callable[[], object]] = {"tvmlite": lambda: lib.run(inputs)}
     if options.against:
         peer = onnxruntime_session(str(options.model), runtime.num_threads())

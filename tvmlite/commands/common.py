@@ -6,13 +6,15 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tvmlite import runtime
+from tvmlite import runtime, samples
+from tvmlite.commands import files
 from tvmlite.core import abi
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Pipeline
@@ -125,6 +127,9 @@ def compile_model(
     options: argparse.Namespace, check: Callable[[Module], object] | None = None
 ) -> CompiledModule:
     """Import and compile ``options.model``, with a progress line; ``check`` is asked between the two."""
+    records = getattr(options, "records", None)
+    if records is not None:
+        files.readable(records, "--records", files.HOW_RECORDS)
     progress = Progress()
     progress("importing", 0, 0)
     module = import_model(options)
@@ -139,7 +144,7 @@ def compile_model(
         name=abi.unique_names({"program": "main", "model": options.model.stem})["model"],
         progress=progress,
         verify=getattr(options, "verify", False),
-        records=getattr(options, "records", None),
+        records=records,
         require_tuned=getattr(options, "require_tuned", False),
         predict=getattr(options, "predict", False),
     )
@@ -149,9 +154,26 @@ def compile_model(
 
 def library_of(options: argparse.Namespace) -> runtime.Library:
     """A compiled library (``.so``) loaded, or an ONNX model compiled."""
-    if options.model.suffix == ".onnx":
-        return compile_model(options)
-    return runtime.load(options.model)
+    return runtime.load(options.model) if options.model.suffix == ".so" else compile_model(options)
+
+
+def random_inputs(lib: runtime.Library, options: argparse.Namespace, seed: int = 0) -> dict[str, np.ndarray]:
+    """Seeded inputs of the sizes that ``--dims`` gives."""
+    with open_dimensions(options):
+        return samples.random_inputs(lib, parse_dims(options.dims), seed)
+
+
+@contextmanager
+def open_dimensions(options: argparse.Namespace) -> Iterator[None]:
+    """Sizes of open dimensions that are missing are told with the options that this command has for them."""
+    try:
+        yield
+    except samples.OpenDimensions as error:
+        sizes = " ".join(f"{name}=N" for name in error.names)
+        ways = ["give inputs with --inputs in.npz"] if hasattr(options, "inputs") else []
+        ways += [f"give sizes with --dims {sizes}"] if hasattr(options, "dims") else []
+        ways += [f"pin them with --sizes {sizes}"] if options.model.suffix != ".so" else []
+        raise InputError(error.message, hint=", or ".join(ways)) from None
 
 
 def describe(path: Path) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import os
 import time
 from pathlib import Path
 
 from tvmlite import export
-from tvmlite.commands import common
-from tvmlite.core.errors import InputError, LibraryError
+from tvmlite.commands import common, files
+from tvmlite.core.errors import InputError
 
 NAME = "compile"
 HELP = "compile an ONNX model into a library"
@@ -43,20 +41,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _check_output(path: Path) -> None:
-    """What would end an export is said before a model is compiled for it."""
-    export.check_format(path)
-    if not path.parent.is_dir():
-        raise LibraryError(f"cannot write {path}: {os.strerror(errno.ENOENT)}: {str(path.parent)!r}")
-
-
 def main(options: argparse.Namespace) -> int:
     """Carry the command out."""
     if options.require_tuned and options.records is None:
         raise InputError("--require-tuned needs --records: without them nothing is tuned")
     common.set_threads(options)
+    export.check_format(options.output)
+    files.writable(options.output, "-o")
     start = time.perf_counter()
-    _check_output(options.output)
     lib = common.compile_model(
         options, lambda module: export.check_format(options.output, export.weights_of(module))
     )

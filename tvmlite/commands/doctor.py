@@ -11,6 +11,7 @@ import numpy as np
 
 from tvmlite import runtime, te
 from tvmlite.core import config
+from tvmlite.core.extras import how_to_install
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
 from tvmlite.driver import build
@@ -20,11 +21,11 @@ NAME = "doctor"
 HELP = "say what this machine has and what is missing"
 
 EXTRAS = (
-    ("onnx", "import ONNX models", "tvmlite[onnx]"),
-    ("xgboost", "tune with a learned cost model", "tvmlite[tune]"),
-    ("rich", "live tables while tuning", "tvmlite[tune]"),
-    ("torch", "compare with torch.compile", "torch"),
-    ("onnxruntime", "compare with onnxruntime", "tvmlite[bench]"),
+    ("onnx", "import ONNX models", "onnx"),
+    ("xgboost", "tune with a learned cost model", "tune"),
+    ("rich", "live tables while tuning", "tune"),
+    ("torch", "compare with torch.compile", ""),
+    ("onnxruntime", "compare with onnxruntime", "bench"),
 )
 
 DISTRIBUTIONS = {"xgboost": ("xgboost-cpu", "xgboost")}
@@ -47,7 +48,8 @@ def main(options: argparse.Namespace) -> int:
     _line("linker", _linker())
     for name, use, extra in EXTRAS:
         version = next(filter(None, map(_version, DISTRIBUTIONS.get(name, (name,)))), None)
-        _line(name, version or f"not installed: needed to {use} (pip install '{extra}')")
+        how = how_to_install(extra) if extra else f"pip install {name}"
+        _line(name, version or f"not installed: needed to {use} ({how})")
     works = _kernel_works()
     _line("a kernel", "compiled, run and right" if works else "gives a wrong answer: please report this")
     return 0 if works else 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from tvmlite.commands import files
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Pipeline, Times
 from tvmlite.core.target import Target
@@ -26,6 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Carry the command out."""
+    files.readable(options.graph, "graph", "tvmlite show model.onnx > graph.relay writes one")
     try:
         text = options.graph.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

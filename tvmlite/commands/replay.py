@@ -9,7 +9,7 @@ from tvmlite.artifact import FORMS
 from tvmlite.autotune.build import Builder, reference
 from tvmlite.autotune.measure import LocalRunner, Outcome
 from tvmlite.autotune.records import Record
-from tvmlite.commands import common
+from tvmlite.commands import common, files
 from tvmlite.core.config import processors
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.core.target import Target
@@ -75,7 +75,11 @@ def _line(given: str) -> str:
     name, _, number = given.rpartition(":")
     if not name or not number.isdecimal():
         raise InputError(f"replay: {given[:80]!r} given, expected a record's line or FILE:NUMBER")
-    lines = Path(name).read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = (
+        files.readable(Path(name), "records", files.HOW_RECORDS)
+        .read_text(encoding="utf-8", errors="replace")
+        .splitlines()
+    )
     if not 1 <= int(number) <= len(lines):
         raise InputError(f"replay: {name} has {len(lines)} lines, none is number {number}")
     return lines[int(number) - 1]

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tvmlite import samples
 from tvmlite.artifact import CompiledModule
-from tvmlite.commands import common
+from tvmlite.commands import common, files
 from tvmlite.core.errors import InputError
 
 NAME = "run"
@@ -35,17 +34,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Carry the command out."""
     common.set_threads(options)
+    files.writable(options.outputs, "--outputs")
+    if options.inputs is not None and options.dims:
+        raise InputError("--dims says how large random inputs are; --inputs gives them already")
+    given = None if options.inputs is None else _read(options.inputs)
     lib = common.library_of(options)
     if options.until is not None:
         if not isinstance(lib, CompiledModule):
             raise InputError(f"--until needs the model: {options.model} is a library, which has no nodes")
         lib = lib.until(options.until)
-    if options.inputs is not None:
-        if options.dims:
-            raise InputError("--dims says how large random inputs are; --inputs gives them already")
-        inputs = _read(options.inputs)
-    else:
-        inputs = samples.random_inputs(lib, common.parse_dims(options.dims), options.seed)
+    inputs = given if given is not None else common.random_inputs(lib, options, options.seed)
+    if given is None:
         print(f"inputs: random, seed {options.seed}")
     outputs = lib.run(inputs)
     for name, array in outputs.items():
@@ -60,7 +59,8 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _read(path: Path) -> dict[str, np.ndarray]:
-    if path.exists() and not zipfile.is_zipfile(path):
+    files.readable(path, "--inputs", "numpy.savez(path, NAME=array, ...) writes one")
+    if not zipfile.is_zipfile(path):
         raise InputError(f"--inputs {path}: not an .npz file (numpy.savez writes one)")
     try:
         with np.load(path, allow_pickle=False) as data:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tvmlite import runtime, samples
+from tvmlite import runtime
 from tvmlite.artifact import CompiledModule
-from tvmlite.commands import common
+from tvmlite.commands import common, files
 from tvmlite.core.errors import InputError
 from tvmlite.graph_page import draw, page
 from tvmlite.relay import printer
@@ -68,13 +68,14 @@ def _module(options: argparse.Namespace, last: str) -> Module:
 
 def _page(options: argparse.Namespace) -> int:
     """Write the page of ``--html``."""
+    files.writable(options.html, "--html")
     dims = common.parse_dims(options.dims)
     if options.profile:
         if options.last_pass is not None:
             raise InputError("--profile times the kernels of the whole pipeline; it goes without --pass")
         common.set_threads(options)
         lib = common.compile_model(options)
-        module, times = lib.module, _microseconds(lib, dims)
+        module, times = lib.module, _microseconds(lib, options)
         threads = runtime.num_threads()
         said = (
             f"after all passes of level {options.opt_level}, timed on {threads} thread{'s' * (threads > 1)}"
@@ -91,9 +92,10 @@ def _page(options: argparse.Namespace) -> int:
     return 0
 
 
-def _microseconds(lib: CompiledModule, dims: dict[str, int]) -> list[float]:
+def _microseconds(lib: CompiledModule, options: argparse.Namespace) -> list[float]:
     """The median time of each kernel, in the order of calls, on random inputs."""
-    inputs = [samples.random_inputs(lib, dims)[name] for name in lib.input_names]
+    made = common.random_inputs(lib, options)
+    inputs = [made[name] for name in lib.input_names]
     lib(*inputs)
     runs = [[time / 1e3 for _, time in lib.profile(*inputs).kernels] for _ in range(PROFILED_RUNS)]
     return [float(t) for t in np.median(runs, axis=0)]

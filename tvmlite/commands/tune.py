@@ -11,7 +11,7 @@ from tvmlite.autotune import report
 from tvmlite.autotune.learner import TUNERS
 from tvmlite.autotune.tune import seconds_of
 from tvmlite.autotune.watch import Watch
-from tvmlite.commands import common
+from tvmlite.commands import common, files
 from tvmlite.relay.ir import Module
 from tvmlite.te.visualizer import limits
 from tvmlite.tuning import TunedModel, TuningInterrupted, tune
@@ -44,12 +44,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Carry the command out; a Ctrl-C leaves what was measured in the records, and the better in force."""
     common.set_threads(options)
+    files.writable(options.output, "-o")
+    files.writable(options.report, "--report")
     module = common.import_model(options)
     budget = (options.budget or "10m") if options.trials is None else None
     peak = limits.measure(["float32"], 1 << 16, runtime.num_threads()).operations
     watch = Watch(trials=options.trials, budget=None if budget is None else seconds_of(budget), peak=peak)
     try:
-        with watch:
+        with watch, common.open_dimensions(options):
             tuned = _tuned(options, module, budget, watch)
     except KeyboardInterrupt as stop:
         if isinstance(stop, TuningInterrupted):

@@ -5,10 +5,16 @@ from __future__ import annotations
 import linecache
 import sys
 from dataclasses import dataclass
+from types import FrameType
 
 
-def _is_ours(module: str) -> bool:
+def _is_ours(frame: FrameType) -> bool:
+    module = frame.f_globals.get("__name__", "")
     return module.startswith("tvmlite.") or module == "tvmlite"
+
+
+def _is_of_python(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__", "").partition(".")[0] in sys.stdlib_module_names
 
 
 @dataclass(frozen=True)
@@ -25,15 +31,20 @@ class Span:
 
     @staticmethod
     def of_caller() -> Span:
-        """The innermost frame outside tvmlite.
+        """The innermost frame outside tvmlite and Python's own library, which may stand between two of ours
+        (``contextlib``) or call us; if there is no such frame, the innermost outside tvmlite.
 
         Frames are told apart by module name, not by path: a checkout's folder would also be a
         prefix of its own tests and tutorials.
         """
         frame = sys._getframe(1)
-        while frame.f_back and _is_ours(frame.f_globals.get("__name__", "")):
+        while frame.f_back and _is_ours(frame):
             frame = frame.f_back
-        return Span(frame.f_code.co_filename, frame.f_lineno)
+        nearest = frame
+        while frame.f_back and (_is_of_python(frame) or _is_ours(frame)):
+            frame = frame.f_back
+        chosen = nearest if _is_of_python(frame) else frame
+        return Span(chosen.f_code.co_filename, chosen.f_lineno)
 
     def __str__(self) -> str:
         where = f"{self.source}:{self.line}" if self.line else self.source

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.core.extras import how_to_install
 from tvmlite.core.span import Span
 from tvmlite.relay.attributes import show
 
@@ -41,9 +42,7 @@ def _without_onnx(error: ImportError) -> Exception:
     """What to raise for ``error``: itself, unless it is the onnx package that is missing."""
     if error.name != "onnx":
         return error
-    return UnsupportedError(
-        "importing ONNX models needs the package onnx", hint="pip install 'tvmlite[onnx]'"
-    )
+    return UnsupportedError("importing ONNX models needs the package onnx", hint=how_to_install("onnx"))
 
 
 __all__ = ["from_onnx", "onnx_coverage"]

@@ -17,6 +17,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core import mapped
 from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.core.span import Span
+from tvmlite.relay.frontend.onnx.foreign import how_to_export
 
 OLDEST_OPSET = 1
 LARGEST_FILE = 2**31
@@ -124,20 +125,23 @@ def _read(path: Path) -> bytes:
 
 def _parse(data: bytes, name: str) -> onnx.ModelProto:
     if not data:
-        raise ModelError(f"{name}: the file is empty, expected an ONNX model")
+        raise ModelError(f"{name}: the file is empty, expected an ONNX model", hint=how_to_export(name))
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(data)
     except Exception as error:  # protobuf's implementations share no public exception class
         if type(error).__name__ not in ("DecodeError", "RuntimeError", "ValueError"):
             raise
-        raise ModelError(f"{name}: not an ONNX model, or a truncated one ({error})") from error
+        hint = how_to_export(name)
+        raise ModelError(f"{name}: not an ONNX model, or a truncated one ({error})", hint=hint) from error
     return proto
 
 
 def _check_whole(proto: onnx.ModelProto, name: str) -> None:
     if not proto.HasField("graph") or proto.ir_version <= 0:
-        raise ModelError(f"{name}: not an ONNX model: it has no graph or no ir_version")
+        raise ModelError(
+            f"{name}: not an ONNX model: it has no graph or no ir_version", hint=how_to_export(name)
+        )
     if proto.ir_version > onnx.IR_VERSION:
         raise UnsupportedError(
             f"{name}: the model is of ir_version {proto.ir_version}, supported are 1 to {onnx.IR_VERSION}",

@@ -1,0 +1,38 @@
+"""The files a command line names: checked before the work begins, which may take an hour."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tvmlite.core.errors import InputError
+
+HOW_RECORDS = "tvmlite tune model.onnx -o tune.jsonl writes one"
+"""The hint for records that are not there."""
+
+
+def readable(path: Path, what: str, hint: str | None = None) -> Path:
+    """``path``, which must be a file that can be read; ``what`` names it in the InputError: ``--inputs``.
+    ``hint`` says how to make it where it is not there."""
+    if path.is_dir():
+        raise InputError(f"{what} {path}: a folder, expected a file")
+    if not path.exists():
+        raise InputError(f"{what} {path}: there is no such file", hint=hint)
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{what} {path}: no permission to read it")
+    return path
+
+
+def writable(path: Path | None, what: str) -> None:
+    """An InputError if a file ``path`` could not be written; ``what`` names it there: ``--outputs``."""
+    if path is None:
+        return
+    folder = path.parent
+    if path.is_dir():
+        raise InputError(f"{what} {path}: a folder, expected a file")
+    if not folder.exists():
+        raise InputError(f"{what} {path}: there is no folder {folder}", hint=f"mkdir -p {folder}")
+    if not folder.is_dir():
+        raise InputError(f"{what} {path}: {folder} is not a folder")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise InputError(f"{what} {path}: no permission to write it")

@@ -1,0 +1,38 @@
+"""The parser of command lines: argparse, which also says what a mistyped word was likely meant to be."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Sequence
+from typing import NoReturn
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors name the nearest command, option or choice."""
+
+    def parse_whole(self, words: Sequence[str] | None) -> argparse.Namespace:
+        """The options; words that no option takes are an error of the command they were given to.
+
+        Each command sets ``parser``, itself, as a default.
+        """
+        options, unknown = self.parse_known_args(words)
+        if unknown:
+            parser: Parser = getattr(options, "parser", self)
+            known = [name for action in parser._actions for name in action.option_strings]
+            near = [_nearest(word.partition("=")[0], known) for word in unknown if word.startswith("-")]
+            parser.error(f"unrecognized arguments: {' '.join(unknown)}{''.join(near)}")
+        return options
+
+    def error(self, message: str) -> NoReturn:
+        """Print ``message``, and exit with status 2."""
+        found = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        near = _nearest(found[1], re.findall(r"[\w.-]+", found[2])) if found else ""
+        self.exit(2, f"{self.prog}: error: {message}{near}\n  hint: {self.prog} --help says what it takes\n")
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    """A question after the one of ``known`` that ``word`` is most like; empty if none is."""
+    near = difflib.get_close_matches(word, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""

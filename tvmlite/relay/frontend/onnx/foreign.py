@@ -1,0 +1,32 @@
+"""Files of other frameworks, which have to be exported to ONNX first: how."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_TORCH = "torch.onnx.export(model, (example_input,), 'model.onnx') in PyTorch writes an ONNX file"
+_TENSORFLOW = "python -m tf2onnx.convert writes an ONNX file (pip install tf2onnx)"
+
+_EXPORTERS = {
+    ".pt": _TORCH,
+    ".pth": _TORCH,
+    ".pt2": _TORCH,
+    ".ckpt": _TORCH,
+    ".safetensors": f"these are weights without a graph: load them into the model; {_TORCH}",
+    ".h5": _TENSORFLOW,
+    ".keras": _TENSORFLOW,
+    ".pb": _TENSORFLOW,
+    ".tflite": _TENSORFLOW,
+    ".pdmodel": "paddle2onnx --model_dir FOLDER --save_file model.onnx writes an ONNX file",
+    ".mlmodel": "coremltools and onnxmltools convert Core ML models",
+    ".pkl": "skl2onnx converts models of scikit-learn",
+    ".xml": "this may be OpenVINO's form of a model: give the ONNX file it was made of",
+    ".ort": "this is ONNX Runtime's own form of a model: give the ONNX file it was made of",
+    ".so": "a compiled library is run by `tvmlite run`, or loaded by tvmlite.runtime.load",
+}
+"""What to do about a file with such an ending."""
+
+
+def how_to_export(name: str) -> str | None:
+    """A hint how the file ``name``, which is no ONNX model, becomes one; None for an unknown ending."""
+    return _EXPORTERS.get(Path(name).suffix.lower())
