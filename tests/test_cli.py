@@ -297,6 +297,34 @@ def test_passes_run_over_text(tvmlite: Run, folder: Path) -> None:
     assert "%  fuse\n" in fused.out
 
 
+def test_what_show_writes_to_a_file_is_read_by_opt_in_another_process(tvmlite: Run, folder: Path) -> None:
+    shown = tvmlite("show", "conv.onnx", "--pass", "none")
+    fused = tvmlite("show", "conv.onnx", "--pass", "simplify_expr")
+    (folder / "graph.relay").write_text(shown.out)
+
+    child = _process(["opt", "graph.relay", "-p", "simplify_expr"])
+    out, errors = child.communicate(timeout=HANGS)
+
+    assert (child.returncode, errors) == (0, "")
+    assert "meta[relay.Constant]" in out
+    assert len(out.partition("#[metadata]")[2]) > 32 * 16 * 9 * 4  # the weights' bytes
+    assert out.partition("def ")[2] == fused.out.partition("def ")[2]
+
+
+def test_large_constants_are_left_out_on_a_terminal_and_that_is_said(
+    tvmlite: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+
+    short, whole = tvmlite("show", "conv.onnx"), tvmlite("show", "conv.onnx", "--constants")
+    small = tvmlite("show", "conv.onnx", "--no-constants")
+
+    assert "#[metadata]" not in short.out
+    assert short.out.endswith("left out on a terminal: write to a file, or give --constants */\n")
+    assert "#[metadata]" in whole.out
+    assert small.out == short.out.partition("/* large")[0]
+
+
 # doctor, version, help
 
 

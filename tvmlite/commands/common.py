@@ -20,7 +20,7 @@ from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Pipeline
 from tvmlite.core.target import Target
 from tvmlite.driver import CompiledModule, compile
-from tvmlite.relay import passes
+from tvmlite.relay import passes, printer
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Module
 from tvmlite.relay.passes.to_mixed_precision import DTYPES
@@ -174,6 +174,24 @@ def open_dimensions(options: argparse.Namespace) -> Iterator[None]:
         ways += [f"give sizes with --dims {sizes}"] if hasattr(options, "dims") else []
         ways += [f"pin them with --sizes {sizes}"] if options.model.suffix != ".so" else []
         raise InputError(error.message, hint=", or ".join(ways)) from None
+
+
+def constants_option(parser: argparse.ArgumentParser) -> None:
+    """``--constants``, for commands that print Relay text."""
+    parser.add_argument(
+        "--constants",
+        action=argparse.BooleanOptionalAction,
+        help="print large constants, too, so that opt can read the text (default: not on a terminal)",
+    )
+
+
+def print_relay(module: Module, options: argparse.Namespace) -> None:
+    """Print ``module`` as text that ``tvmlite opt`` reads; large constants are left out on a terminal."""
+    whole = not sys.stdout.isatty() if options.constants is None else options.constants
+    text = printer.astext(module, show_meta_data=whole)
+    print(text, end="" if text.endswith("\n") else "\n")
+    if options.constants is None and not whole and "meta[relay.Constant]" in text:
+        print("/* large constants are left out on a terminal: write to a file, or give --constants */")
 
 
 def describe(path: Path) -> str:

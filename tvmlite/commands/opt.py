@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tvmlite.commands import files
+from tvmlite.commands import common, files
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Pipeline, Times
 from tvmlite.core.target import Target
-from tvmlite.relay import passes, printer
+from tvmlite.relay import passes
 from tvmlite.relay.parser import parse
 from tvmlite.relay.verify import verify
 
@@ -22,6 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("graph", type=Path, help="a file of Relay text")
     parser.add_argument("-p", "--passes", default="", help="names separated by commas, run in order")
     parser.add_argument("--target", default="native", help="for passes that ask (default: native)")
+    common.constants_option(parser)
     parser.add_argument("--times", action="store_true", help="print the time of each pass")
 
 
@@ -40,7 +41,7 @@ def main(options: argparse.Namespace) -> int:
             raise InputError(f"no pass {name!r}; there are {', '.join(sorted(table))}")
     times = Times()
     module = Pipeline([table[name] for name in wanted], verify, str).run(module, times)
-    print(printer.astext(module, show_meta_data=True))
+    common.print_relay(module, options)
     if options.times:
         print(times)
     return 0

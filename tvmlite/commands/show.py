@@ -13,7 +13,6 @@ from tvmlite.artifact import CompiledModule
 from tvmlite.commands import common, files
 from tvmlite.core.errors import InputError
 from tvmlite.graph_page import draw, page
-from tvmlite.relay import printer
 from tvmlite.relay.ir import Module
 
 NAME = "show"
@@ -36,6 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile", action="store_true", help="run the model for the page: time of each kernel"
     )
+    common.constants_option(parser)
     common.dims_option(parser)
     common.thread_option(parser)
     parser.add_argument("--kernel", help="a kernel by (part of) its name; 'all' for every one")
@@ -50,7 +50,7 @@ def main(options: argparse.Namespace) -> int:
         return _kernels(options)
     if options.html is not None:
         return _page(options)
-    print(printer.astext(_module(options, options.last_pass or "none"), show_meta_data=False))
+    common.print_relay(_module(options, options.last_pass or "none"), options)
     return 0
 
 

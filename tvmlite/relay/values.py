@@ -331,7 +331,7 @@ class ValueReader:
         if found is None:
             lexer.fail(
                 f"constant {key!r} is not in this text, nor alive in this process: "
-                "print with astext(show_meta_data=True) to keep large constants",
+                "print with astext(show_meta_data=True) or tvmlite show --constants to keep large ones",
                 start,
             )
         return found
