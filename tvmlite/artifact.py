@@ -14,6 +14,7 @@ from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
 from tvmlite.kernels import CompiledKernel, legal_kernel, lowered_kernel
+from tvmlite.relay import labels
 from tvmlite.relay.entry import output_names
 from tvmlite.relay.ir import Function, Module, Tuple
 from tvmlite.relay.places import Constants
@@ -122,6 +123,7 @@ class CompiledModule(Library):
             {
                 "input_names": [p.name for p in module.main.params],
                 "output_names": output_names(module, len(entry.outputs)),
+                "kernel_labels": labels.of_calls(module.main),
                 **_metadata_of(dict(module.attrs)),
             },
         )

@@ -10,6 +10,7 @@ from tvmlite.autotune.report import decisions as decided
 from tvmlite.choices import Choice, Choices
 from tvmlite.core.pipeline import Times
 from tvmlite.kernels import CompiledKernel
+from tvmlite.relay import labels
 from tvmlite.relay.decisions import Decision
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.lower import anchor
@@ -21,7 +22,8 @@ from tvmlite.te.space import rule_of
 @dataclass(frozen=True)
 class KernelRow:
     """One kernel: its symbol and operators, how often it is called, its result, where its schedule comes
-    from, and whether its code came from the cache.
+    from, and whether its code came from the cache. ``label`` is what people call it (``relay.labels``): of
+    several calls by the node of the first.
 
     ``loss`` is how much slower than with the best schedule known it is expected to be, None where nothing
     tells; ``seconds`` of a call were measured; ``reason`` says why its schedule was not.
@@ -36,6 +38,7 @@ class KernelRow:
     loss: float | None = None
     reason: str = ""
     seconds: float | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,16 +79,13 @@ class Report:
                 "schedule",
                 *(["measured", "expected loss"] if tuned else []),
                 "code",
-                "operators",
-                "result",
+                "kernel",
             )
         ]
         for row in self.rows:
-            operators = " ".join(row.operators)
-            operators = operators if len(operators) <= 60 else operators[:57] + "..."
             code = "cached" if row.from_cache else "compiled"
             known = [_measured(row), _loss(row)] if tuned else []
-            rows.append((f"{row.calls:5}", row.schedule, *known, code, operators, row.result))
+            rows.append((f"{row.calls:5}", row.schedule, *known, code, row.label))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = (
             "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -110,6 +110,7 @@ def _row(kernel: CompiledKernel, decision: Choice) -> KernelRow:
         decision.loss,
         decision.reason,
         decision.seconds,
+        labels.label(task.group),
     )
 
 

@@ -300,6 +300,6 @@ def _tasks(lib: CompiledModule, target: Target) -> tuple[list[Task], list[float]
             continue
         task = tasks.task_of(kernel.task.group, target)
         if len(task.config_space) > 1:
-            found[task.key] = task
+            found.setdefault(task.key, task)
             calls[task.key] = calls.get(task.key, 0.0) + kernel.task.calls
     return list(found.values()), list(calls.values()), skipped

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from made_up_tuning import MadeUpMachine
@@ -74,15 +75,15 @@ def test_time_left_is_told_in_minutes() -> None:
     assert Watch(budget=600, stream=io.StringIO()).left() == "10:00 left"
 
 
-def test_long_names_are_cut(task: Task) -> None:
-    assert label_of(task, {task.key: "x" * 100}) == "x" * 43 + "…"
+def test_a_task_is_called_by_its_label_or_its_name_and_arguments(task: Task) -> None:
+    assert label_of(task) == "tests.matmul(16, 16, 16)"
+    assert label_of(replace(task, label="conv2d+relu stem 1x64x14")) == "conv2d+relu stem 1x64x14"
+    assert label_of(task, {task.key: "x" * 100}) == "x" * 100
 
 
-def test_a_program_is_called_by_its_operators_and_its_result() -> None:
-    program = """fn (%p0: Tensor[(1, 3), float32]) -> Tensor[(1, 64, 14), float32] {
-      %0 = nn.conv2d(%p0, channels=64) /* ty=Tensor[(1, 64, 14), float32] */;
-      nn.relu(%0)
-    }"""
-    task = Task("fused", (program,), Target.parse("native"), ConfigSpace(), 1.0)
+def test_of_a_program_that_has_no_label_the_first_line_is_told() -> None:
+    task = Task(
+        "fused", ("fn (%p0: Tensor[(1,), float32]) {\n  %p0\n}",), Target.parse("native"), ConfigSpace(), 1.0
+    )
 
-    assert label_of(task) == "nn.conv2d+nn.relu 1x64x14"
+    assert label_of(task) == "fused(fn (%p0: Tensor[(1,), float32]) {)"

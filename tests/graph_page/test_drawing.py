@@ -43,11 +43,11 @@ def test_every_operator_input_and_output_has_a_box() -> None:
 
     kinds = {box.title: box.kind for box in drawing.boxes}
     assert kinds["x"] == "input"
-    assert kinds["nn.relu"] == "elementwise"
+    assert kinds["relu"] == "elementwise"
     assert kinds["sum"] == "reduction"
     assert "contraction" in kinds.values()
     assert _titles(drawing)[-2:] == ["y", "total"]
-    relu = drawing.boxes[_titles(drawing).index("nn.relu")]
+    relu = drawing.boxes[_titles(drawing).index("relu")]
     assert relu.nodes == ("bend",)
     assert relu.result == "float32 (n, 64)"
 
@@ -57,8 +57,8 @@ def test_edges_say_what_flows_and_lead_forward() -> None:
     titles = _titles(drawing)
 
     assert all(source < target for source, target, _ in drawing.edges)
-    assert (titles.index("nn.relu"), titles.index("sum"), "float32 (n, 64)") in drawing.edges
-    assert (titles.index("nn.relu"), titles.index("y"), "float32 (n, 64)") in drawing.edges
+    assert (titles.index("relu"), titles.index("sum"), "float32 (n, 64)") in drawing.edges
+    assert (titles.index("relu"), titles.index("y"), "float32 (n, 64)") in drawing.edges
 
 
 def test_a_group_is_one_box_of_several_operators() -> None:
@@ -68,6 +68,8 @@ def test_a_group_is_one_box_of_several_operators() -> None:
     assert group.kind == "contraction"
     assert len(group.operators) == 2
     assert group.nodes == ("product", "bend")
+    assert group.label == "dense+relu product nx64"
+    assert (group.title, group.node) == ("dense+relu", "product")
     assert "Primitive=1" in group.text
 
 
@@ -111,7 +113,7 @@ def test_a_residual_network_falls_into_its_blocks() -> None:
     drawing = draw(Module.from_expr(relay.Function((x,), value)))
 
     assert [[drawing.boxes[i].title for i in block] for block in drawing.blocks] == [
-        ["exp", "nn.relu", "add"]
+        ["exp", "relu", "add"]
     ] * 3
 
 

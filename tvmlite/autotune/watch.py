@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -18,29 +17,13 @@ SECONDS = 10.0
 ROWS = 24
 """Tasks in the table: those whose kernels take most of the time."""
 
-LABEL = 44
-"""Letters of a task's name that are shown."""
-
 COLUMNS = ("task", "trials", "failed", "GFLOP/s", "of peak", "best", "gain")
 
 
 def label_of(task: Task, labels: Mapping[str, str] | None = None) -> str:
-    """What to call ``task``: its entry in ``labels``, by its key, or its name and arguments.
-
-    Of an argument that is a program, as a fused group's is, the operators and the result's shape are told.
-    """
-    given = (labels or {}).get(task.key)
-    text = given or _of_program(task) or f"{task.name}({', '.join(map(str, task.args))})"
-    return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
-
-
-def _of_program(task: Task) -> str:
-    match task.args:
-        case (str() as program,) if "\n" in program:
-            called = re.findall(r"(?:=|^)\s*([a-z]\w*(?:\.\w+)*)\(", program, re.MULTILINE)
-            shapes = re.findall(r"-> \w+\[\(([^)]*)\)", program)
-            return " ".join(["+".join(called), *(shape.replace(", ", "x") for shape in shapes[:1])])
-    return ""
+    """What to call ``task``: its entry in ``labels``, by its key, its label, or its name and arguments."""
+    given = (labels or {}).get(task.key) or task.label
+    return given or f"{task.name}({', '.join(str(arg).partition(chr(10))[0] for arg in task.args)})"
 
 
 class Watch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import sys
 from dataclasses import dataclass
 from types import FrameType
@@ -45,6 +46,12 @@ class Span:
             frame = frame.f_back
         chosen = nearest if _is_of_python(frame) else frame
         return Span(chosen.f_code.co_filename, chosen.f_lineno)
+
+    @property
+    def node(self) -> str:
+        """The name of the model's node, or of its first output where it has none; empty elsewhere."""
+        found = re.search(r'^node (?:of output )?"(.*)" \(\w+\)', self.note)
+        return found[1] if found else ""
 
     def __str__(self) -> str:
         where = f"{self.source}:{self.line}" if self.line else self.source

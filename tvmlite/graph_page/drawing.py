@@ -10,8 +10,8 @@ from math import prod
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
+from tvmlite.relay import labels, printer
 from tvmlite.relay import op as operators
-from tvmlite.relay import printer
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Function, If, Module, Tuple, TupleGetItem, Var
 from tvmlite.relay.lower import anchor, group_outputs
@@ -40,7 +40,8 @@ class Box:
     """One box. Numbers are None where they depend on an open dimension whose size is not given.
 
     ``bytes`` are those of what it reads and writes, constants among them in ``weights``; ``flops`` the
-    arithmetic its formulas ask for; ``nodes`` the places of the model it comes from.
+    arithmetic its formulas ask for; ``nodes`` the places of the model it comes from. ``label`` is what people
+    call it (``relay.labels``), its parts are ``title`` and ``node``.
     """
 
     title: str
@@ -53,6 +54,8 @@ class Box:
     weights: int = 0
     flops: int | None = None
     microseconds: float | None = None
+    label: str = ""
+    node: str = ""
 
 
 @dataclass
@@ -151,7 +154,7 @@ def _box(node: Expr, sizes: Sizes) -> Box:
             params: list[Var] = []
             args = tuple(_parameter(type_of(arg), params) for arg in node.args)
             alone = Function(tuple(params), Call(node.op, args, node.attrs, node.span))
-            box = Box(name, _kind(operators.get(name)), result, (name,), _nodes([node]), printer.show(alone))
+            box = _labelled(alone, _kind(operators.get(name)), result, (name,), _nodes([node]))
             return _counted(box, node, alone, sizes)
         case If():
             return Box("if", "other", result, ("if",), _nodes([node]))
@@ -172,8 +175,15 @@ def _group(call: Call, group: Function, result: str, sizes: Sizes) -> Box:
         return Box("group", "other", result, text=printer.show(group))
     names = tuple(str(n.op) for n in calls)
     chief = anchor(group)
-    box = Box(chief.name, _kind(chief), result, names, _nodes(calls), printer.show(group))
+    box = _labelled(group, _kind(chief), result, names, _nodes(calls))
     return _counted(box, call, group, sizes)
+
+
+def _labelled(group: Function, kind: str, result: str, names: tuple[str, ...], nodes: tuple[str, ...]) -> Box:
+    """The box of ``group``, called as everywhere."""
+    text, node = printer.show(group), labels.node(group)
+    title = labels.operators(names)
+    return Box(title, kind, result, names, nodes, text, label=labels.label(group), node=node)
 
 
 def _kind(row: operators.Operator) -> str:

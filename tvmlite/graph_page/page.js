@@ -33,6 +33,7 @@ const html = (name, parent, text, className) => {
   return made;
 };
 const cut = (text, most) => text.length > most ? text.slice(0, most - 1) + "…" : text;
+const end = (text, most) => text.length > most ? "…" + text.slice(1 - most) : text;
 const count = (names) => [...names.reduce((all, n) => all.set(n, (all.get(n) || 0) + 1), new Map())]
   .map(([name, times]) => times > 1 ? `${times} ${name}` : name).join(", ");
 const total = (members, key) => members.every((b) => b[key] === undefined) ? undefined
@@ -225,15 +226,13 @@ function drawBox(unit, number) {
   if (plain) {
     make("text", { class: "title", x: WIDTH / 2, y: 22, "text-anchor": "middle" }, g, cut(box.title, 28));
   } else {
-    const rest = [...(box.operators || [])];
-    if (unit.folded === undefined) rest.splice(rest.lastIndexOf(box.title), 1);
     make("text", { class: "title", x: 14, y: 20 }, g, (unit.folded === undefined ? "" : "+ ") + cut(box.title, 27));
-    make("text", { class: "more", x: 14, y: 36 }, g, cut(count(rest), 38));
+    make("text", { class: "more", x: 14, y: 36 }, g, unit.folded === undefined ? end(box.node || "", 38) : cut(count(box.operators), 38));
     const numbers = Object.entries(MEASURES).filter(([k]) => box[k] !== undefined).map(([k, [, show]]) => show(box[k]));
     make("text", { class: "numbers", x: 14, y: 53 }, g, numbers.join("  ·  "));
   }
   if (box.result && box.kind !== "output") make("text", { class: "shape", x: WIDTH / 2 + 9, y: unit.height + 15 }, g, cut(box.result, 34));
-  make("title", {}, g, [box.title, ...(box.nodes || [])].slice(0, 12).join("\n"));
+  make("title", {}, g, [box.label || box.title, ...(box.nodes || [])].slice(0, 12).join("\n"));
   g.addEventListener("click", () => { if (!dragged) unit.folded === undefined ? choose(number) : toggle(unit.folded); });
 }
 
@@ -406,7 +405,7 @@ function detail({ box, members }) {
   side.replaceChildren();
   const head = html("h2", side);
   html("span", head, "", "key").style.background = `var(--${box.kind})`;
-  head.append(box.title);
+  head.append(box.label || box.title);
   const list = html("dl", side);
   if (box.result) row(list, box.kind === "input" || box.kind === "output" ? "type" : "result", box.result);
   for (const [key, [name, show]] of Object.entries(MEASURES)) if (box[key] !== undefined) row(list, name, show(box[key]));
@@ -434,7 +433,7 @@ function links(title, list) {
 function entry(list, i, value) {
   const button = html("button", html("li", list));
   button.type = "button";
-  html("span", button, boxes[i].title + (boxes[i].nodes ? ` — ${boxes[i].nodes.at(-1)}` : ""));
+  html("span", button, boxes[i].label || boxes[i].title);
   html("span", button, value);
   button.title = button.textContent;
   button.addEventListener("click", () => {

@@ -13,7 +13,19 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir import Call, Constant, Expr, Function, If, LetDims, Loop, Tuple, TupleGetItem, Var
 
-__all__ = ["VIEWS", "Bind", "Block", "Branch", "Repeat", "Run", "Step", "blocks_of", "is_view", "order"]
+__all__ = [
+    "VIEWS",
+    "Bind",
+    "Block",
+    "Branch",
+    "Repeat",
+    "Run",
+    "Step",
+    "blocks_of",
+    "is_view",
+    "order",
+    "runs_of",
+]
 
 VIEWS = ("reshape", "expand_dims", "squeeze")
 """Operators that give the same bytes another shape: outside a group they take no kernel and no memory."""
@@ -94,6 +106,19 @@ def order(function: Function) -> Block:
                     getattr(node, "span", None),
                 )
     return root
+
+
+def runs_of(block: Block) -> Iterator[Run]:
+    """The kernel calls of ``block`` and the blocks in it, in order."""
+    for step in block.steps:
+        match step:
+            case Run():
+                yield step
+            case Branch():
+                yield from runs_of(step.then)
+                yield from runs_of(step.otherwise)
+            case Repeat():
+                yield from runs_of(step.body)
 
 
 def blocks_of(body: Expr, root: Block) -> tuple[dict[Expr, Block], dict[tuple[Expr, str], Block]]:

@@ -76,13 +76,15 @@ def group_outputs(group: Function) -> tuple[Tensor, ...]:
 def anchor(group: Function) -> operators.Operator:
     """The operator that decides the group's schedule: the least willing to fuse, the last of those. An
     UnsupportedError if the group calls none."""
-    rows = [
-        operators.get(n.op) for n in postorder(group.body) if isinstance(n, Call) and isinstance(n.op, str)
-    ]
-    if not rows:
+    return operators.get(str(anchor_call(group).op))
+
+
+def anchor_call(group: Function) -> Call:
+    """The call of the operator that decides the group's schedule; see ``anchor``."""
+    calls = [n for n in postorder(group.body) if isinstance(n, Call) and isinstance(n.op, str)]
+    if not calls:
         raise UnsupportedError("a fused group that calls no operator has nothing to schedule", group.span)
-    best = max(rows, key=lambda row: row.fuse)
-    return [row for row in rows if row.fuse == best.fuse][-1]
+    return max(reversed(calls), key=lambda call: operators.get(str(call.op)).fuse)
 
 
 def dimensions(function: Function) -> tuple[e.SizeVar, ...]:

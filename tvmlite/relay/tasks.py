@@ -7,13 +7,14 @@ the computation back, so that a record can be replayed without the model it was 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import postorder, substitute
 from tvmlite.core.target import Target
+from tvmlite.relay import labels, printer
 from tvmlite.relay import op as operators
-from tvmlite.relay import printer
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import Call, Function, Var
 from tvmlite.relay.lower import anchor, dimensions, group_tensors
@@ -57,7 +58,7 @@ def task_of(group: Function, target: Target) -> Task:
     reason = why_no_task(group)
     if reason:
         raise UnsupportedError(f"a fused group is no tuning task: {reason}", group.span)
-    return create(NAME, [task_text(group)], target)
+    return replace(create(NAME, [task_text(group)], target), label=labels.label(group))
 
 
 def is_of_group(task: tuple[str, Sequence[object]]) -> bool:

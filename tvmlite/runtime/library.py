@@ -38,7 +38,7 @@ class Library(InProcess):
     arrays, which go in and out as such (the parameters of list ``x`` are ``x.0``, ``x.1``, ...); its
     ``squeezed`` say which axes an output is without in a run where all of them are of extent 1. Its
     ``input_names`` and ``output_names`` are the model's own, which need not be C identifiers as those of the
-    signature are.
+    signature are; its ``kernel_labels`` are what people call the kernels of ``signature.kernels``.
     """
 
     def __init__(self, function: CompiledFunction, metadata: Mapping[str, Any] | None = None) -> None:
@@ -49,6 +49,7 @@ class Library(InProcess):
         outputs = [p.name for p in self.signature.outputs]
         self.input_names = self._names("input_names", inputs)
         self.output_names = self._names("output_names", outputs)
+        self.kernel_labels = self._names("kernel_labels", self.signature.kernels)
         self._input_set = frozenset(self.input_names)
         lists = self.metadata.get("sequences")
         self._squeezed = squeezed_axes(self.metadata.get("squeezed", ()), len(outputs))
@@ -107,7 +108,7 @@ class Library(InProcess):
         result, times = self.function.profile(*given)
         whole = time.perf_counter_ns() - start
         kernels = tuple(zip(self.signature.kernels, times, strict=True))
-        return Profile(kernels, whole, self._in_rank(result))
+        return Profile(kernels, whole, self._in_rank(result), self.kernel_labels)
 
     def time(
         self,

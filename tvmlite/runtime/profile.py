@@ -9,12 +9,14 @@ from dataclasses import dataclass
 class Profile:
     """One run of an entry: ``(kernel, nanoseconds)`` in the order they ran, and the whole call's time.
 
-    ``result`` is what the run returned. ``str`` gives a table, the slowest first.
+    ``result`` is what the run returned, ``labels`` are what people call the kernels. ``str`` gives a table,
+    the slowest first.
     """
 
     kernels: tuple[tuple[str, int], ...]
     nanoseconds: int
     result: object = None
+    labels: tuple[str, ...] = ()
 
     @property
     def outside(self) -> int:
@@ -22,7 +24,9 @@ class Profile:
         return self.nanoseconds - sum(time for _, time in self.kernels)
 
     def __str__(self) -> str:
-        rows = sorted(self.kernels, key=lambda row: -row[1])
+        names = self.labels or tuple(name for name, _ in self.kernels)
+        times = (nanoseconds for _, nanoseconds in self.kernels)
+        rows = sorted(zip(names, times, strict=True), key=lambda row: -row[1])
         rows += [("(outside kernels)", self.outside), ("total", self.nanoseconds)]
         width = max(len(name) for name, _ in rows)
         whole = max(self.nanoseconds, 1)

@@ -106,7 +106,7 @@ class Task:
 
     ``config_space`` holds every configuration, ``flop`` the arithmetic operations of one call, ``moved`` the
     bytes of the arrays it takes: each is moved once at least. The buffers at the places ``cold`` are in no
-    cache when it is called.
+    cache when it is called. ``label`` is what people call it, where that is not its name and arguments.
     """
 
     name: str
@@ -116,6 +116,7 @@ class Task:
     flop: float
     moved: int = 0
     cold: tuple[int, ...] = ()
+    label: str = ""
 
     def instantiate(self, config: Config) -> tuple[Schedule, list[Any]]:
         """The schedule with its knobs set as ``config`` says, and the function's arguments."""
