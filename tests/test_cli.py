@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from tvmlite import cli, export, relay
-from tvmlite.commands import common
+from tvmlite.commands import common, tune
 from tvmlite.core.version import VERSION
 
 WEIGHTS = np.random.default_rng(3).standard_normal((8, 5)).astype(np.float32)
@@ -530,8 +531,10 @@ def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlit
     shown = tvmlite("replay", (folder / "tune.jsonl").read_text().splitlines()[0], "--form", "loops")
 
     assert tuned.status == 0, tuned.err
-    ends = ("of the default, 4 trials", "nothing quicker than the default", "was not quicker in the model")
+    ends = ("of the default, 4 trials", "nothing quicker than the default", "not surely quicker there")
     assert any(told in tuned.out for told in ends), tuned.out  # these are measurements
+    takes = "take it with\n    tvmlite compile conv.onnx -o conv.so --records tune.jsonl\n"
+    assert (takes in tuned.out) != ("nothing to take, a longer search may find more" in tuned.out)
     assert "<h1>conv.onnx</h1>" in (folder / "tune.html").read_text(encoding="utf-8")
     assert compiled.status == 0, compiled.err
     assert "tuned conv2d" in compiled.out
@@ -576,3 +579,17 @@ def test_mistakes_in_commands_of_tuning_are_told(tvmlite: Run, folder: Path) -> 
     assert (replayed.status, "bad.jsonl has 1 lines, none is number 7" in replayed.err) == (1, True)
     assert (neither.status, "expected a record's line or FILE:NUMBER" in neither.err) == (1, True)
     assert (broken.status, "ParseError: fields" in broken.err) == (1, True)
+
+
+def test_the_command_that_takes_what_was_found_is_quoted_and_has_every_option() -> None:
+    words = ["tune", "a b.onnx", "-o", "t 1.jsonl", "--input-shapes", 'x:[1,"h"]', "--sizes", "h=3"]
+    words += ["--error-bound", "1e-4", "--opt-level", "4", "--threads", "1", "--trials", "3"]
+    options = cli.parser().parse_whole(words)
+
+    assert tune.how_to_take(options) == (
+        "tvmlite compile 'a b.onnx' -o 'a b.so' --records 't 1.jsonl' --threads 1 "
+        """--input-shapes 'x:[1,"h"]' --sizes h=3 --opt-level 4 --error-bound 0.0001"""
+    )
+    again = cli.parser().parse_whole(shlex.split(tune.how_to_take(options))[1:])
+    for name in ("input_shapes", "sizes", "error_bound", "opt_level", "threads", "target", "precision"):
+        assert getattr(again, name) == getattr(options, name)

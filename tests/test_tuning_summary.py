@@ -29,7 +29,7 @@ def searched(
 def test_kernels_that_are_quicker_stand_first_the_one_that_saves_most_before_the_others() -> None:
     some = [searched(16, 2e-3, 1e-3), searched(64, 9e-3, 2e-3), searched(32, 1e-3, 1e-3)]
 
-    lines = tuning_summary.lines(some, {}, {}, ())
+    lines = tuning_summary.lines(some, {}, {}, {})
 
     assert [line.split(":")[0] for line in lines] == [
         "tests.matmul(64, 16, 16)",
@@ -42,7 +42,7 @@ def test_kernels_that_are_quicker_stand_first_the_one_that_saves_most_before_the
 def test_kernels_that_were_not_tried_share_a_line_and_their_part_of_the_time_is_told() -> None:
     some = [searched(16), searched(32), searched(64, 1e-3, 1e-3)]
 
-    lines = tuning_summary.lines(some, {}, {16: 0.125, 32: 0.25, 64: 0.5}, ())  # type: ignore[dict-item]
+    lines = tuning_summary.lines(some, {}, {16: 0.125, 32: 0.25, 64: 0.5}, {})  # type: ignore[dict-item]
 
     assert lines == [
         "1 kernel (50.0% of the time): nothing quicker than the default was found",
@@ -53,7 +53,7 @@ def test_kernels_that_were_not_tried_share_a_line_and_their_part_of_the_time_is_
 def test_kernels_that_were_not_seen_in_the_model_are_told_as_such() -> None:
     some = [searched(16, 2e-3, 1e-3), searched(64, 1e-3, 1e-3)]
 
-    lines = tuning_summary.lines(some, {}, {}, (), late=[some[0].task.args[0]])  # type: ignore[list-item]
+    lines = tuning_summary.lines(some, {}, {}, {}, late=[some[0].task.args[0]])  # type: ignore[list-item]
 
     assert lines == [
         "1 kernel: nothing quicker than the default was found",
@@ -64,7 +64,7 @@ def test_kernels_that_were_not_seen_in_the_model_are_told_as_such() -> None:
 def test_kernels_that_are_no_tasks_are_told_by_reason() -> None:
     skipped = {"a": "open dimensions n", "b": "open dimensions n", "c": "its loops are given as they are"}
 
-    lines = tuning_summary.lines([], skipped, {"a": 0.5, "b": 0.25, "c": 0.25}, ())
+    lines = tuning_summary.lines([], skipped, {"a": 0.5, "b": 0.25, "c": 0.25}, {})
 
     assert lines == [
         "2 kernels (75.0% of the time): not tuned: open dimensions n",
@@ -79,9 +79,29 @@ def test_failures_are_told_by_cause_over_all_kernels() -> None:
         searched(64, failures={"crash": 8}),
     ]
 
-    lines = tuning_summary.lines(some, {}, {}, ())
+    lines = tuning_summary.lines(some, {}, {}, {})
 
     assert (
         lines[0] == "tests.matmul(64, 16, 16): nothing could be measured: 8 crash; the first: crash: as told"
     )
     assert lines[-1] == "12 of 24 trials failed: 8 crash, 3 refused, 1 timeout"
+
+
+def test_why_what_was_quicker_alone_is_not_used_is_told_of_those_that_take_most_time() -> None:
+    some = [searched(16 * n, 1e-3, 1e-3) for n in range(1, 8)]
+    for one in some:
+        one.progress.curve = [2e-3, 1e-3]
+        one.progress.leaders = [one.best] if one.best else []
+    shares = {16 * n: 0.01 * n for n in range(1, 8)}
+    dropped = {16 * n: f"reason {n}" for n in range(1, 8)}
+
+    lines = tuning_summary.lines(some, {}, shares, dropped)  # type: ignore[arg-type]
+
+    assert lines[:2] == [
+        "7 kernels (28.0% of the time): tried in the model, not surely quicker there: not used",
+        "    tests.matmul(112, 16, 16) (7.0% of the time): 2.00x alone; reason 7",
+    ]
+    assert lines[5:] == [
+        "    tests.matmul(48, 16, 16) (3.0% of the time): 2.00x alone; reason 3",
+        "    ... 2 more",
+    ]

@@ -20,7 +20,7 @@ COMMANDS = (compile_, run, tune, replay, bench, show, coverage, opt, doctor, fuz
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. The exit status is 0 on success, 1 on the user's error, 2 for a wrong command line,
     130 on Ctrl-C, 141 when the reader of our output goes away."""
-    options = _parser().parse_whole(argv)
+    options = parser().parse_whole(argv)
     sys.unraisablehook = _keep_interrupt
     warnings.showwarning = _show_warning
     start = Span.of_caller()
@@ -65,17 +65,18 @@ def _keep_interrupt(unraisable: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(unraisable)
 
 
-def _parser() -> Parser:
-    parser = Parser(
+def parser() -> Parser:
+    """The parser of all commands."""
+    made = Parser(
         prog="tvmlite", description="A two-level deep-learning compiler: ONNX models to fast CPU code."
     )
-    parser.add_argument("--version", action="version", version=f"tvmlite {VERSION}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    made.add_argument("--version", action="version", version=f"tvmlite {VERSION}")
+    commands = made.add_subparsers(required=True, metavar="COMMAND")
     for module in COMMANDS:
         one = commands.add_parser(module.NAME, help=module.HELP, description=module.__doc__)
         module.arguments(one)
         one.set_defaults(command=module.main, parser=one)
-    return parser
+    return made
 
 
 if __name__ == "__main__":

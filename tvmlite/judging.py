@@ -37,6 +37,8 @@ from tvmlite.whole_model import (
     ratios,
     rounds,
     seconds_of_call,
+    speedup,
+    why_not,
 )
 
 FINALISTS = 3
@@ -57,16 +59,16 @@ class Verdict:
     """What was decided: ``lib``, and its runs beside the default's, None if it is the default.
 
     ``kernels`` are the searches, their best and default as timed in the model; ``records`` say so.
-    ``dropped`` are the texts of tasks whose finalists were not quicker there, ``late`` of those there was no
-    time to compile, of which the records say nothing; ``notes`` say why else something is not used, and
-    whether others used the machine meanwhile.
+    ``dropped`` says why, by the texts of tasks whose finalists were not quicker there; ``late`` are texts of
+    those there was no time to compile, of which the records say nothing; ``notes`` say why else something is
+    not used, and whether others used the machine meanwhile.
     """
 
     lib: CompiledModule
     turns: Turns | None
     kernels: tuple[Tuned, ...]
     records: tuple[rec.Record, ...] = ()
-    dropped: tuple[str, ...] = ()
+    dropped: Mapping[str, str] = field(default_factory=dict)
     late: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -80,6 +82,7 @@ class _Case:
     finalists: list[ConfigEntity]
     costs: list[list[float]] = field(default_factory=list)
     winner: int = 0
+    why_not: str = ""
 
     @property
     def text(self) -> str:
@@ -94,14 +97,18 @@ class _Case:
         return progress.weight * saved
 
     def choose(self, libraries: int) -> None:
-        """The finalist that took least, if it is quicker than the default beyond doubt; so many ``libraries``
-        ran in turns."""
+        """The finalist that took least, if it is quicker than the default beyond doubt, or why there is none;
+        so many ``libraries`` ran in turns."""
         default, *others = self.costs
-        best = 1.0
-        for number, costs in enumerate(others, 1):
-            found = ratios(default, costs, libraries)
-            if timing.interval(found)[1] < 1 and timing.median(found) < best:
-                best, self.winner = timing.median(found), number
+        found = {number: ratios(default, costs, libraries) for number, costs in enumerate(others, 1)}
+        ordered = sorted(found, key=lambda number: timing.median(found[number]))
+        quicker = [number for number in ordered if timing.interval(found[number])[1] < 1]
+        if quicker and timing.median(found[quicker[0]]) < 1:
+            self.winner = quicker[0]
+        elif ordered:
+            best = found[ordered[0]]
+            interval = timing.interval(best)
+            self.why_not = f"{speedup(timing.median(best), interval)} in the model: {why_not(interval)}"
 
 
 @dataclass
@@ -133,7 +140,7 @@ class Judge:
         cases = [case for case in cases if case.text not in late]
         self._compare(cases)
         lib, turns, notes = self._together([case for case in cases if case.winner])
-        dropped = tuple(case.text for case in cases if case.finalists and not case.winner)
+        dropped = {case.text: case.why_not for case in cases if case.finalists and not case.winner}
         records = {case.text: self._records(case) for case in cases}
         kernels = [_as_timed(one, records.get(one.task.args[0], [])) for one in searches]
         kept = tuple(record for block in records.values() for record in block)
@@ -197,13 +204,13 @@ class Judge:
             self._busy.append(others.share)
             if turns.is_better:
                 return lib, turns, []
-            note = (
-                f"the winners together are not quicker beyond {turns.doubt}: the default is used\n    {turns}"
-            )
+            note = f"the winners together: {turns}\n    not taken: {turns.why_not}"
         else:
-            note = f"the tuned model's answers are off by {gap:.1e}: the default is used"
+            note = (
+                f"the tuned model's answers are off by {gap:.1e}, not taken: {self.tolerance:.1e} are allowed"
+            )
         for case in winners:
-            case.winner = 0
+            case.winner, case.why_not = 0, "not taken, as the winners together were not (see below)"
         return self.base, None, [note]
 
     def _library(self, configs: Mapping[str, ConfigEntity]) -> CompiledModule:

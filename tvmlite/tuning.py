@@ -50,22 +50,30 @@ AFTER_INTERRUPT = 5.0
 """Seconds to time the whole model for after a Ctrl-C, at most."""
 
 
+PROFILED_RUNS = 9
+PROFILED_SECONDS = 1.0
+"""Runs that tell where the time of the model goes: so many, or what fits into the seconds."""
+
+NOTHING = "the model stays as it was: nothing that was found is surely quicker in it"
+"""The end where no schedule and no decision has changed."""
+
+
 @dataclass(frozen=True)
 class TunedModel:
     """What came of tuning a model.
 
     ``lib`` is the model compiled with what was kept, ``kernels`` tell of each task's search, ``turns`` are
-    runs of the same graph with default schedules and of ``lib``, None if they are the same. ``dropped`` are
-    texts of tasks whose best were not quicker in the model, ``late`` of those there was no time to see in it,
-    ``skipped`` says of each kernel that is no task why. ``decided`` tells of the graph, ``whole`` are runs of
-    the default library and of ``lib`` where both graph and schedules have changed. ``shares`` are parts of
-    the time by kernels' symbols and tasks' texts.
+    runs of the same graph with default schedules and of ``lib``, None if they are the same. By texts of tasks
+    ``dropped`` says why their best are not used, as they were not quicker in the model; ``late`` are those
+    there was no time to see in it. ``skipped`` says of each kernel that is no task why. ``decided`` tells of
+    the graph, ``whole`` are runs of the default library and of ``lib`` where both graph and schedules have
+    changed. ``shares`` are parts of the time by kernels' symbols and tasks' texts.
     """
 
     lib: CompiledModule
     kernels: tuple[Tuned, ...]
     turns: Turns | None
-    dropped: tuple[str, ...] = ()
+    dropped: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     decided: Decided | None = None
@@ -99,7 +107,7 @@ class TunedModel:
         lines = [] if self.decided is None or not str(self.decided) else [str(self.decided)]
         lines += tuning_summary.lines(self.kernels, self.skipped, self.shares, self.dropped, self.late)
         turns = self.default_and_tuned
-        whole = "nothing is quicker than the default" if turns is None else str(turns)
+        whole = NOTHING if turns is None else f"the model: {turns}"
         return "\n".join([*lines, *self.notes, whole])
 
 
@@ -174,11 +182,12 @@ def tune(
     found, weights, skipped = _tasks(base, target)
     if not found:
         none = "no kernel of it can be scheduled in several ways"
-        return TunedModel(base, (), None, (), skipped, (none,), decided)
+        return TunedModel(base, (), None, {}, skipped, (none,), decided)
     whole = WHOLE_SECONDS if seconds is None else SHARE_OF_WHOLE * seconds
     left = None if seconds is None else max(1.0, seconds - whole - (time.monotonic() - started))
     shares = _shares(base, arguments, run)
     search = partial(autotune.tune, found, records, trials=trials, budget=left, weights=weights, seed=seed)
+    search = partial(search, shares=[shares.get(task.args[0], 0.0) for task in found])
     search = partial(search, tuner=tuner, early_stopping=early_stopping, resume=resume, callbacks=callbacks)
     kernels, interrupted = _searched(search, runner, jobs, base)
     whole = min(whole, AFTER_INTERRUPT) if interrupted else whole
@@ -278,13 +287,17 @@ def _footprint(lib: CompiledModule) -> Footprint:
 def _shares(lib: CompiledModule, arguments: Sequence[np.ndarray], run: Run) -> dict[str, float]:
     """The parts of the time of ``lib`` that its kernels take, by symbols and by texts of tasks."""
     run(lib, arguments)
-    profile = run(lib, arguments)
-    whole = max(sum(nanoseconds for _, nanoseconds in profile.kernels), 1)
+    end = time.monotonic() + PROFILED_SECONDS
+    profiles = [run(lib, arguments)]
+    while len(profiles) < PROFILED_RUNS and time.monotonic() < end:
+        profiles.append(run(lib, arguments))
+    times = np.median([[nanoseconds for _, nanoseconds in one.kernels] for one in profiles], axis=0)
+    whole = max(float(times.sum()), 1.0)
     shares: dict[str, float] = {}
-    for symbol, (_, nanoseconds) in zip(lib.signature.kernels, profile.kernels, strict=True):
-        shares[symbol] = shares.get(symbol, 0.0) + nanoseconds / whole
+    for symbol, nanoseconds in zip(lib.signature.kernels, times, strict=True):
+        shares[symbol] = shares.get(symbol, 0.0) + float(nanoseconds) / whole
     for text, places in positions(lib).items():
-        shares[text] = sum(profile.kernels[place][1] for place in places) / whole
+        shares[text] = float(times[places].sum()) / whole
     return shares
 
 

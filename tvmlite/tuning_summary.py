@@ -6,18 +6,22 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from tvmlite.autotune.tune import Tuned
+from tvmlite.autotune.watch import label_of
+
+MOST_REASONS = 5
+"""Kernels of which it is said why what was found is not used."""
 
 
 def lines(
     searches: Sequence[Tuned],
     skipped: Mapping[str, str],
     shares: Mapping[str, float],
-    dropped: Sequence[str],
+    dropped: Mapping[str, str],
     late: Sequence[str] = (),
 ) -> list[str]:
     """The lines. ``skipped`` says of kernels that are no tasks why, by symbol; ``shares`` are parts of the
-    model's time by symbols and by texts of tasks; ``dropped`` are texts of those whose best was not quicker
-    in the model, ``late`` of those there was no time to see in it."""
+    model's time by symbols and by texts of tasks; ``dropped`` says why by texts of those whose best was not
+    quicker in the model, ``late`` are those there was no time to see in it."""
     quicker, failed, same, lost, unseen, untried = [], [], [], [], [], []
     for one in searches:
         if one.best is None:
@@ -34,10 +38,7 @@ def lines(
 
     made = [str(one) for one in sorted(quicker, key=lambda one: -_saved(one))]
     made += [str(one) for one in failed]
-    if lost:
-        made.append(
-            f"{_count(lost)}{part(lost)}: what was quicker by itself was not quicker in the model: not used"
-        )
+    made += _lost(lost, shares, dropped)
     if same:
         made.append(f"{_count(same)}{part(same)}: nothing quicker than the default was found")
     if unseen:
@@ -51,6 +52,21 @@ def lines(
         some = [symbol for symbol, why in skipped.items() if why == reason]
         made.append(f"{_count(some)}{_part(shares, some)}: not tuned: {reason}")
     return [*made, *_failures(searches)]
+
+
+def _lost(lost: Sequence[Tuned], shares: Mapping[str, float], dropped: Mapping[str, str]) -> list[str]:
+    """Why what was quicker by itself is not used: the kernels that take most time one by one."""
+    if not lost:
+        return []
+    texts = [one.task.args[0] for one in lost]
+    lines = [f"{_count(lost)}{_part(shares, texts)}: tried in the model, not surely quicker there: not used"]
+    ordered = sorted(lost, key=lambda one: -shares.get(one.task.args[0], 0.0))
+    for one in ordered[:MOST_REASONS]:
+        share = _part(shares, [one.task.args[0]])
+        reason = dropped[one.task.args[0]]
+        lines.append(f"    {label_of(one.task)}{share}: {one.progress.gain:.2f}x alone; {reason}")
+    more = len(ordered) - MOST_REASONS
+    return [*lines, f"    ... {more} more"] if more > 0 else lines
 
 
 def _failures(searches: Sequence[Tuned]) -> list[str]:

@@ -20,6 +20,7 @@ from tvmlite.relay import tasks
 from tvmlite.runtime import timing
 from tvmlite.runtime.profile import Profile
 from tvmlite.runtime.threads import num_threads
+from tvmlite.te.visualizer import text
 
 FEWEST_RATIOS = 6
 """Of a comparison; of fewer the interval that reaches from the least to the most is not sure enough."""
@@ -82,15 +83,25 @@ class Turns:
         """Whether ``after`` is quicker beyond doubt: where there are copies, all of its than all of
         ``before``, but for so few pairs that this is no chance. Copies of one library differ, beyond doubt,
         where it matters to a cache where their weights lie."""
-        befores, afters = zip(*self._pairs, strict=True)
-        each = itertools.product(befores, afters)
-        lost = sum(timing.interval(ratios(*pair, self._libraries))[1] >= 1 for pair in each)
-        return lost <= MOST_LOST[len(befores)]
+        return self._pairs_lost <= MOST_LOST[1 + len(self.copies)]
 
     @property
-    def doubt(self) -> str:
-        """What the difference is within, where ``after`` is not better: chance, or that of copies."""
-        return "what copies of one differ by" if self.interval[1] < 1 else "doubt"
+    def _pairs_lost(self) -> int:
+        """Of all pairs of a copy before and a copy after, those whose interval does not say quicker."""
+        befores, afters = zip(*self._pairs, strict=True)
+        each = itertools.product(befores, afters)
+        return sum(timing.interval(ratios(*pair, self._libraries))[1] >= 1 for pair in each)
+
+    @property
+    def why_not(self) -> str:
+        """Why ``after`` is not taken, where it is not better."""
+        if self.interval[1] >= 1:
+            return why_not(self.interval)
+        count = 1 + len(self.copies)
+        return (
+            f"each was loaded {count} times, with its weights at other addresses, and {self._pairs_lost} of "
+            f"the {count**2} pairs do not show a gain: it may come from where the weights lie"
+        )
 
     def kernel(self, positions: Sequence[int]) -> tuple[list[float], list[float]]:
         """Seconds of a call of the kernels at ``positions`` in the order of calls, turn by turn."""
@@ -114,13 +125,23 @@ class Turns:
         return [one ** (1 / len(befores)) for one in found]
 
     def __str__(self) -> str:
-        before, after = self.seconds
-        low, high = self.interval
+        before, after = map(text.seconds, self.seconds)
         copies = f" of {1 + len(self.copies)} copies" if self.copies else ""
-        return (
-            f"{before * 1e3:.3f} ms before, {after * 1e3:.3f} ms after: {1 / self.ratio:.3f}x "
-            f"[{1 / high:.3f}, {1 / low:.3f}], {len(self.before)} turns{copies}"
-        )
+        gain = speedup(self.ratio, self.interval)
+        return f"{before} before, {after} after: {gain}, {len(self.before)} turns{copies}"
+
+
+def speedup(ratio: float, interval: tuple[float, float]) -> str:
+    """``1.04x [1.01, 1.07]``: how many times quicker, with its 95% interval, of a ratio of times."""
+    low, high = interval
+    return f"{1 / ratio:.3f}x [{1 / high:.3f}, {1 / low:.3f}]"
+
+
+def why_not(interval: tuple[float, float]) -> str:
+    """Why a difference whose ratio of times is in ``interval`` with 95% confidence is not taken as a gain."""
+    if interval[0] > 1:
+        return "it is slower there"
+    return "the interval in brackets does not lie above 1, so the difference may be chance"
 
 
 def in_turns(

@@ -76,10 +76,11 @@ class Search:
         known: Iterable[Record] = (),
         weight: float = 1.0,
         in_force: Sequence[ConfigEntity] = (),
+        share: float = 0.0,
     ) -> None:
         task = tuner.task
         self.tuner, self.runner = tuner, runner
-        self.progress = Progress(task, min(trials, len(task.config_space)), weight)
+        self.progress = Progress(task, min(trials, len(task.config_space)), weight, share)
         others = [one for one in in_force if one.settings != task.default.settings]
         known_here = [one for one in others if task.config_space.index_of(one.settings) is not None]
         self.progress.in_force = _different(known_here)

@@ -19,15 +19,16 @@ class Progress:
 
     ``curve`` has the best seconds so far after each trial (infinity as long as there are none), ``predicted``
     what the tuner thought of a candidate before it was measured, beside its operations a second; ``weight``
-    is how often the task's kernel runs in what is tuned, ``busy`` the share of the machine that other
-    processes used while each candidate was timed, where the machine tells; ``in_force`` are what
-    comparisons of earlier runs found best, the last first, ``default`` the trial of the default, if that
-    went well.
+    is how often the task's kernel runs in what is tuned, ``share`` what part of its time that takes by
+    default (0: nobody knows), ``busy`` the share of the machine that other processes used while each
+    candidate was timed, where the machine tells; ``in_force`` are what comparisons of earlier runs found
+    best, the last first, ``default`` the trial of the default, if that went well.
     """
 
     task: Task
     total: int
     weight: float = 1.0
+    share: float = 0.0
     trials: int = 0
     leaders: list[Record] = field(default_factory=list)
     failures: dict[str, int] = field(default_factory=dict)
@@ -48,6 +49,13 @@ class Progress:
     def best_flops(self) -> float:
         """Operations a second of the best so far; 0 if there is none."""
         return 0.0 if self.best is None else self.task.flop / self.best.cost
+
+    @property
+    def gain(self) -> float:
+        """How many times quicker the best so far is by itself than the default, which is tried first; 1 as
+        long as nobody knows."""
+        known = self.best is not None and self.curve and math.isfinite(self.curve[0])
+        return self.curve[0] / self.curve[-1] if known else 1.0
 
     def finalists(self, most: int, slowest: float = math.inf) -> list[ConfigEntity]:
         """What is to be held against the default: the best, at most so many, that took less than ``slowest``

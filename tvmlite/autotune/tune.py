@@ -85,6 +85,7 @@ def tune(
     trials: int | None = None,
     budget: float | str | None = None,
     weights: Sequence[float] | None = None,
+    shares: Sequence[float] | None = None,
     seed: int = 0,
     tuner: str = "xgboost",
     runner: Runner | None = None,
@@ -97,12 +98,13 @@ def tune(
     """Search the spaces of ``tasks`` for quick schedules; each trial is appended to the file ``records``.
 
     There are ``trials`` trials in all, or ``budget`` seconds (or ``"10m"``). Batch by batch they go to the
-    task with most to win (``scheduler``); ``weights`` tell how often each runs in what is tuned. A task whose
-    last ``early_stopping`` trials have not bettered its best is left. At the end each task's best are timed
-    beside its default, which a record replaces only where it is quicker. ``resume`` takes up a run with the
-    same ``seed`` that was cut short: what ``records`` already tell is not measured again. Records of other
-    runs, in that file or in ``learn_from``, teach the cost model, whatever tasks they are of. Without
-    ``compare`` nothing is timed beside the defaults: the caller does that. A Ctrl-C is ``Interrupted``.
+    task with most to win (``scheduler``); ``weights`` tell how often each runs in what is tuned, ``shares``
+    what part of its time that takes, which is shown. A task whose last ``early_stopping`` trials have not
+    bettered its best is left. At the end each task's best are timed beside its default, which a record
+    replaces only where it is quicker. ``resume`` takes up a run with the same ``seed`` that was cut short:
+    what ``records`` already tell is not measured again. Records of other runs, in that file or in
+    ``learn_from``, teach the cost model, whatever tasks they are of. Without ``compare`` nothing is timed
+    beside the defaults: the caller does that. A Ctrl-C is ``Interrupted``.
     Nothing measured at all is an ExecutionError that tells the first cause.
     """
     tasks = [tasks] if isinstance(tasks, Task) else list(tasks)
@@ -122,9 +124,13 @@ def tune(
     kind = _kind(tuner, tasks, seed, known)
     again = earlier if resume else ()
     searches = [
-        engine.Search(kind(task), machine, trials or len(task.config_space), again, weight, kept)
-        for task, weight, kept in zip(
-            tasks, weights, _in_force(tasks, earlier, machine.threads, seed if resume else None), strict=True
+        engine.Search(kind(task), machine, trials or len(task.config_space), again, weight, kept, share)
+        for task, weight, kept, share in zip(
+            tasks,
+            weights,
+            _in_force(tasks, earlier, machine.threads, seed if resume else None),
+            shares or [0.0] * len(tasks),
+            strict=True,
         )
     ]
     try:

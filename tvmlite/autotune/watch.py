@@ -10,6 +10,7 @@ from typing import Any, TextIO
 from tvmlite.autotune.progress import Progress
 from tvmlite.autotune.records import Record
 from tvmlite.te.space import Task
+from tvmlite.te.visualizer import text
 
 SECONDS = 10.0
 """Between two lines where no table can be shown."""
@@ -17,13 +18,20 @@ SECONDS = 10.0
 ROWS = 24
 """Tasks in the table: those whose kernels take most of the time."""
 
-COLUMNS = ("task", "trials", "failed", "GFLOP/s", "of peak", "best", "gain")
+COLUMNS = ("kernel", "of time", "trials", "failed", "GFLOP/s", "of peak", "best", "alone", "in model")
+"""``alone`` is how many times quicker the best is by itself than the default; ``in model`` how many times
+quicker that makes the whole, if the kernel gains as much in it."""
 
 
 def label_of(task: Task, labels: Mapping[str, str] | None = None) -> str:
     """What to call ``task``: its entry in ``labels``, by its key, its label, or its name and arguments."""
     given = (labels or {}).get(task.key) or task.label
     return given or f"{task.name}({', '.join(str(arg).partition(chr(10))[0] for arg in task.args)})"
+
+
+def expected_gain(tasks: Sequence[Progress]) -> float:
+    """How many times quicker the whole is, if each kernel gains in it what it gains by itself."""
+    return 1 / (1 - sum(one.share * (1 - 1 / one.gain) for one in tasks))
 
 
 class Watch:
@@ -64,12 +72,12 @@ class Watch:
             self._told = time.monotonic()
             print(self._line(progress), file=self.stream, flush=True)
 
-    def say(self, text: str) -> None:
-        """Tell ``text``, above the table where there is one."""
+    def say(self, message: str) -> None:
+        """Print ``message``, above the table where there is one."""
         if self._live is not None:
-            self._live.console.print(text)
+            self._live.console.print(message)
         else:
-            print(text, file=self.stream, flush=True)
+            print(message, file=self.stream, flush=True)
 
     def __enter__(self) -> Watch:
         self._started = self._told = time.monotonic()
@@ -81,8 +89,10 @@ class Watch:
         if self._live is not None:
             self._live.stop()
         elif self.tasks:
-            for row in self.rows():
+            for row in (COLUMNS, *self.rows()):
                 print("  ".join(f"{cell:>8}" for cell in (*row[1:], row[0])), file=self.stream, flush=True)
+            if model := self._model():
+                print(model.removeprefix("; "), file=self.stream, flush=True)
 
     def rows(self) -> list[tuple[str, ...]]:
         """The cells of the table, as ``COLUMNS``; the tasks that take most time first."""
@@ -102,29 +112,43 @@ class Watch:
 
     def _row(self, progress: Progress) -> tuple[str, ...]:
         failed = str(sum(progress.failures.values()) or "")
-        head = (label_of(progress.task, self.labels), str(progress.trials), failed)
+        share = f"{progress.share:.1%}" if progress.share else ""
+        head = (label_of(progress.task, self.labels), share, str(progress.trials), failed)
         if progress.best is None:
-            return (*head, "", "", "", "")
-        first = next(cost for cost in progress.curve if cost < float("inf"))
-        share = f"{progress.best_flops / self.peak:.0%}" if self.peak else ""
-        cost = progress.best.cost
-        best = f"{cost * 1e6:.1f} us" if cost < 1e-3 else f"{cost * 1e3:.2f} ms"
-        return (*head, f"{progress.best_flops / 1e9:.1f}", share, best, f"{first / cost:.2f}x")
+            return (*head, "", "", "", "", "")
+        peak = f"{progress.best_flops / self.peak:.0%}" if self.peak else ""
+        best = text.seconds(progress.best.cost)
+        model = f"{expected_gain([progress]):.3f}x" if progress.share else ""
+        return (*head, f"{progress.best_flops / 1e9:.1f}", peak, best, f"{progress.gain:.2f}x", model)
 
     def _line(self, progress: Progress) -> str:
-        name, trials, failed, flops, share, best, gain = self._row(progress)
-        parts = [f"{trials} trials", f"{failed} failed" if failed else ""]
-        parts += [f"{flops} GFLOP/s" if flops else "", f"{share} of peak" if share else "", best, gain]
-        return f"{self.left()}; {name}: " + ", ".join(part for part in parts if part)
+        name, share, trials, failed, flops, peak, best, gain, _ = self._row(progress)
+        parts = [
+            f"{share} of the time" if share else "",
+            f"{trials} trials",
+            f"{failed} failed" if failed else "",
+        ]
+        parts += [f"{flops} GFLOP/s" if flops else "", f"{peak} of peak" if peak else "", best]
+        parts += [f"{gain} alone" if gain else ""]
+        return f"{self.left()}; {name}: " + ", ".join(part for part in parts if part) + self._model()
+
+    def _model(self) -> str:
+        """What all that was found would make of the whole; empty where nobody knows what part each takes."""
+        if not any(one.share for one in self.tasks.values()):
+            return ""
+        return f"; the model {expected_gain(list(self.tasks.values())):.3f}x if each gains as much in it"
 
     def _table(self) -> Any:
         from rich.table import Table  # an optional extra, there if ``_live`` found it
 
-        table = Table(title=f"tuning {len(self.tasks)} tasks, {self.left()}", title_justify="left")
-        for name in COLUMNS:
-            table.add_column(name, justify="left" if name == "task" else "right", no_wrap=True)
-        for row in self.rows():
-            table.add_row(*row)
+        title = f"tuning {len(self.tasks)} kernels, {self.left()}{self._model()}"
+        table = Table(title=title, title_justify="left")
+        rows = self.rows()
+        told = [place for place, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
+        for place in told:
+            table.add_column(COLUMNS[place], justify="right" if place else "left", no_wrap=True)
+        for row in rows:
+            table.add_row(*(row[place] for place in told))
         return table
 
 

@@ -67,6 +67,17 @@ def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -
     )
 
 
+def model_words(options: argparse.Namespace) -> list[str]:
+    """Those of ``model_options`` that are not as by default, as words of a command line."""
+    words: list[str] = []
+    for name in ("input_shapes", "sizes", "target", "opt_level", "precision", "error_bound"):
+        value = getattr(options, name)
+        if value != options.parser.get_default(name):
+            values = value if isinstance(value, list) else [value]
+            words += [f"--{name.replace('_', '-')}", *map(str, values)]
+    return words
+
+
 def records_option(parser: argparse.ArgumentParser) -> None:
     """``--records``, for commands whose kernels may have been tuned."""
     parser.add_argument("--records", type=Path, help="what tvmlite tune has found out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 
@@ -59,14 +60,16 @@ def main(options: argparse.Namespace) -> int:
         print(f"tvmlite: what was measured is in {options.output}; --resume goes on", file=sys.stderr)
         raise
     _tell(options, tuned, watch.peak or peak)
-    compile_ = f"tvmlite compile {options.model} -o model.so --records {options.output}"
-    print(f"{options.output}: take it with {compile_}, and the options given here that change kernels")
     return 0
 
 
 def _tell(options: argparse.Namespace, tuned: TunedModel, peak: float) -> None:
-    """Print what came of it, and write the page if one is wanted."""
+    """Print what came of it and how to use it, and write the page if one is wanted."""
     print(tuned)
+    if tuned.default_and_tuned is None:
+        print(f"{options.output}: what was measured; nothing to take, a longer search may find more")
+    else:
+        print(f"{options.output}: take it with\n    {how_to_take(options)}")
     if options.report is None:
         return
     turns = tuned.default_and_tuned
@@ -80,6 +83,14 @@ def _tell(options: argparse.Namespace, tuned: TunedModel, peak: float) -> None:
         decisions=tuned.decided.records if tuned.decided else (),
     )
     print(f"{options.report}: what came of it")
+
+
+def how_to_take(options: argparse.Namespace) -> str:
+    """The command that compiles the model with what was found, as a shell takes it."""
+    threads = [] if options.threads is None else ["--threads", str(options.threads)]
+    library = options.model.with_suffix(".so").name
+    words = ["compile", str(options.model), "-o", library, "--records", str(options.output), *threads]
+    return shlex.join(["tvmlite", *words, *common.model_words(options)])
 
 
 def _tuned(options: argparse.Namespace, module: Module, budget: str | None, watch: Watch) -> TunedModel:
