@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -535,7 +536,12 @@ def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlit
     assert any(told in tuned.out for told in ends), tuned.out  # these are measurements
     takes = "take it with\n    tvmlite compile conv.onnx -o conv.so --records tune.jsonl\n"
     assert (takes in tuned.out) != ("nothing to take, a longer search may find more" in tuned.out)
-    assert "<h1>conv.onnx</h1>" in (folder / "tune.html").read_text(encoding="utf-8")
+    page = (folder / "tune.html").read_text(encoding="utf-8")
+    assert "<h1>Tuning of conv.onnx</h1>" in page
+    assert f"<dd>tvmlite tune conv.onnx -o tune.jsonl {' '.join(search)}</dd>" in page
+    assert f"<dt>date</dt><dd>{time.strftime('%Y-')}" in page
+    assert "<dt>machine</dt><dd>" in page
+    assert re.search(r"<summary>conv2d\w* y 1x[\dx]+</summary>", page)
     assert compiled.status == 0, compiled.err
     assert "tuned conv2d" in compiled.out
     assert timed.status == 0, timed.err

@@ -14,10 +14,10 @@ import numpy as np
 from tvmlite import autotune, machine, runtime, samples, tuning_summary
 from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
+from tvmlite.autotune import report
 from tvmlite.autotune.decision_records import latest
 from tvmlite.autotune.engine import Callback
 from tvmlite.autotune.measure import Crew, Footprint, LocalRunner, Runner, processors_of
-from tvmlite.autotune.report import KernelTime
 from tvmlite.autotune.telling import once, tell
 from tvmlite.autotune.tune import Interrupted, Tuned, seconds_of
 from tvmlite.choices import Choices
@@ -27,13 +27,12 @@ from tvmlite.core.version import VERSION
 from tvmlite.deciding import Decided, Decider
 from tvmlite.driver import compile
 from tvmlite.judging import Judge
-from tvmlite.relay import tasks
+from tvmlite.relay import labels, tasks
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Function, Module
 from tvmlite.relay.specialise import Sizes
 from tvmlite.relay.trust import TOLERANCES
 from tvmlite.relay.types import dims_of
-from tvmlite.runtime import timing
 from tvmlite.te.space import Task
 from tvmlite.whole_model import Run, Turns, in_turns, positions, positions_of_tuned, profiled
 
@@ -92,16 +91,42 @@ class TunedModel:
         turns = self.default_and_tuned
         return 1.0 if turns is None else 1 / turns.ratio
 
-    def kernel_times(self) -> list[KernelTime]:
-        """How long each kernel takes in the model, before and after; none where nothing has changed."""
+    def kernel_times(self) -> list[report.KernelTime]:
+        """How long each call of a kernel takes in the model at best, before and after; none where nothing has
+        changed."""
         if self.turns is None:
             return []
         tuned = {place for places in positions_of_tuned(self.lib).values() for place in places}
         times = []
-        for place, symbol in enumerate(self.lib.signature.kernels):
-            before, after = (timing.median(sorted(costs)) for costs in self.turns.kernel([place]))
-            times.append(KernelTime(symbol, before, after, "tuned" if place in tuned else "default"))
+        for place, label in enumerate(self.lib.kernel_labels):
+            before, after = map(min, self.turns.kernel([place]))  # others may hold up all but the quickest
+            times.append(report.KernelTime(label, before, after, "tuned" if place in tuned else "default"))
         return times
+
+    def page(self, **told: Any) -> str:
+        """What came of it as an HTML page; ``told`` are further arguments of ``autotune.report.page``."""
+        turns = self.default_and_tuned
+        model = None
+        if turns is not None:
+            low, high = turns.interval
+            model = report.ModelTime(*turns.seconds, self.gain, (1 / high, 1 / low))
+        names = {one.task.symbol: labels.label(one.task.group) for one in self.lib.kernels}
+        late = dict.fromkeys(self.late, "found too late to be tried in the model; --resume does")
+        outcomes = {**late, **self.dropped}
+        return report.page(
+            self.kernels,
+            model=model,
+            times=self.kernel_times(),
+            outcomes={
+                one.task.key: outcomes[one.task.args[0]]
+                for one in self.kernels
+                if one.task.args[0] in outcomes
+            },
+            skipped={names.get(symbol, symbol): reason for symbol, reason in self.skipped.items()},
+            notes=[*([] if turns else [NOTHING]), *self.notes],
+            decisions=self.decided.records if self.decided else (),
+            **told,
+        )
 
     def __str__(self) -> str:
         lines = [] if self.decided is None or not str(self.decided) else [str(self.decided)]

@@ -141,7 +141,7 @@ def why_not(interval: tuple[float, float]) -> str:
     """Why a difference whose ratio of times is in ``interval`` with 95% confidence is not taken as a gain."""
     if interval[0] > 1:
         return "it is slower there"
-    return "the interval in brackets does not lie above 1, so the difference may be chance"
+    return "may be chance: the interval reaches 1 or below"
 
 
 def in_turns(

@@ -114,7 +114,7 @@ def test_the_table_says_what_was_won() -> None:
     assert section([]) == ""
     page = section([kept, decision()])
     assert "attention &lt;x&gt;" in page
-    assert "<td>1 µs (33%)</td>" in page
+    assert '<td class="words">1 µs (33%)</td>' in page
 
 
 def test_what_was_tried_together_and_not_taken_is_one_row() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
+import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -13,11 +14,13 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors name the nearest command, option or choice."""
 
     def parse_whole(self, words: Sequence[str] | None) -> argparse.Namespace:
-        """The options; words that no option takes are an error of the command they were given to.
+        """The options, and ``words`` among them; what no option takes is an error of the command meant.
 
         Each command sets ``parser``, itself, as a default.
         """
+        words = sys.argv[1:] if words is None else list(words)
         options, unknown = self.parse_known_args(words)
+        options.words = words
         if unknown:
             parser: Parser = getattr(options, "parser", self)
             known = [name for action in parser._actions for name in action.option_strings]

@@ -5,19 +5,24 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import time
 from pathlib import Path
 
 from tvmlite import runtime
-from tvmlite.autotune import report
 from tvmlite.autotune.learner import TUNERS
 from tvmlite.autotune.tune import seconds_of
 from tvmlite.autotune.watch import Watch
 from tvmlite.commands import common, files
+from tvmlite.core.config import processors
+from tvmlite.core.version import VERSION
 from tvmlite.relay.ir import Module
+from tvmlite.runtime.cpu import processor_name
 from tvmlite.te.visualizer import limits
 from tvmlite.tuning import TunedModel, TuningInterrupted, tune
 
 NAME = "tune"
+DEFAULT_BUDGET = "10m"
+
 HELP = "search quick schedules for a model's kernels"
 
 
@@ -48,7 +53,7 @@ def main(options: argparse.Namespace) -> int:
     files.writable(options.output, "-o")
     files.writable(options.report, "--report")
     module = common.import_model(options)
-    budget = (options.budget or "10m") if options.trials is None else None
+    budget = (options.budget or DEFAULT_BUDGET) if options.trials is None else None
     peak = limits.measure(["float32"], 1 << 16, runtime.num_threads()).operations
     watch = Watch(trials=options.trials, budget=None if budget is None else seconds_of(budget), peak=peak)
     try:
@@ -72,17 +77,24 @@ def _tell(options: argparse.Namespace, tuned: TunedModel, peak: float) -> None:
         print(f"{options.output}: take it with\n    {how_to_take(options)}")
     if options.report is None:
         return
-    turns = tuned.default_and_tuned
-    report.write(
-        options.report,
-        tuned.kernels,
-        title=str(options.model),
-        times=tuned.kernel_times(),
-        peak=peak,
-        notes=[*([str(turns)] if turns else []), *tuned.notes],
-        decisions=tuned.decided.records if tuned.decided else (),
-    )
+    page = tuned.page(title=f"Tuning of {options.model.name}", facts=_facts(options, tuned), peak=peak)
+    options.report.write_text(page, encoding="utf-8")
     print(f"{options.report}: what came of it")
+
+
+def _facts(options: argparse.Namespace, tuned: TunedModel) -> dict[str, str]:
+    """What was tuned, when, where and how."""
+    threads = runtime.num_threads()
+    limit = f"{options.trials} trials" if options.trials is not None else options.budget or DEFAULT_BUDGET
+    return {
+        "date": time.strftime("%Y-%m-%d %H:%M %z"),
+        "machine": f"{processor_name()}, {processors()} cores usable",
+        "target": str(tuned.lib.target),
+        "threads": str(threads),
+        "command": shlex.join(["tvmlite", *options.words]),
+        "search": f"{limit}, seed {options.seed}, records in {options.output}",
+        "tvmlite": VERSION,
+    }
 
 
 def how_to_take(options: argparse.Namespace) -> str:

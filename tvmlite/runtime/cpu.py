@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 
 from tvmlite.core import amx
 
@@ -42,6 +44,16 @@ def missing_features(features: Iterable[str]) -> list[str]:
             _plain(_LINUX.get(name, name)) not in present or (name.startswith("amx-") and not amx.permitted())
         )
     ]
+
+
+def processor_name() -> str:
+    """What the processor's maker calls it; its architecture where the system does not tell."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    found = re.search(r"^(?:model name|Model|cpu)\s*: *(\S.*)$", text, re.MULTILINE)
+    return found[1].strip() if found else platform.processor() or platform.machine()
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from made_up_tuning import MadeUpMachine, small_matmul
 from tvmlite import autotune
 from tvmlite.autotune import report
 from tvmlite.autotune.progress import Progress
-from tvmlite.autotune.report import KernelTime
+from tvmlite.autotune.report import KernelTime, ModelTime
 from tvmlite.autotune.report.chart import bars, curve, scatter
 from tvmlite.autotune.tune import Tuned
 
@@ -60,7 +62,7 @@ def test_the_page_tells_of_every_task(tuned: list[Tuned], tmp_path: Path) -> Non
 
     reader = read(written.read_text(encoding="utf-8"))
 
-    for words in ("A <model>", "a & b", "tests.matmul(16, 16, 16)", "48", "trials of 2 tasks", "GFLOP/s"):
+    for words in ("A <model>", "a & b", "tests.matmul(16, 16, 16)", "48", "trials of 2 kernels", "GFLOP/s"):
         assert words in reader.text, words
     assert reader.links == []
     assert "http" not in written.read_text(encoding="utf-8")
@@ -71,15 +73,78 @@ def test_it_tells_where_the_time_of_the_model_goes(tuned: list[Tuned]) -> None:
 
     reader = read(report.page(tuned, times=times))
 
-    assert "Where the time of the model goes" in reader.text
-    for words in ("conv <1>", "2 ms", "1 ms", "default", "3 ms", "1.5×"):
+    assert "Where the time of a run goes" in reader.text
+    for words in ("conv <1>", "2 ms", "1 ms", "default"):
         assert words in reader.text, words
 
 
 def test_a_task_of_which_nothing_was_measured_is_told(tuned: list[Tuned]) -> None:
     empty = Tuned(tuned[0].task, None, None, Progress(tuned[0].task, 8), "random")
 
-    assert "nothing measured" in read(report.page([empty, tuned[1]])).text
+    assert (
+        "1 kernel: not tried: all trials or the time went to others"
+        in read(report.page([empty, tuned[1]])).text
+    )
+
+
+def test_kernels_without_a_measurement_are_one_line_for_each_reason(tuned: list[Tuned]) -> None:
+    def unmeasured(name: str, failures: dict[str, int]) -> Tuned:
+        task = replace(tuned[0].task, label=name)
+        progress = Progress(task, 8, failures=failures, first_failure="crash: as told" if failures else "")
+        return Tuned(task, None, None, progress, "random")
+
+    idle = [unmeasured(f"idle {n}", {}) for n in range(38)]
+    broken = unmeasured("broken", {"crash": 8})
+    skipped = {"copy": "its loops are given as they are", "cast": "its loops are given as they are"}
+
+    html = report.page([*idle, broken, tuned[1]], skipped=skipped)
+
+    reader = read(html)
+    for line in (
+        "38 kernels: not tried: all trials or the time went to others",
+        "1 kernel: nothing could be measured: 8 crash; the first: crash: as told",
+        "2 kernels: not tuned: its loops are given as they are",
+    ):
+        assert reader.text.count(line) == 1, line
+    assert html.count("<tr>") == 2  # the head and the one that was measured
+    assert html.count("<li>idle ") == 38
+
+
+def test_the_header_tells_when_where_and_how_and_the_model_before_and_after(tuned: list[Tuned]) -> None:
+    model = ModelTime(2.634e-4, 1.96e-4, 1.344, (1.31, 1.372))
+    facts = {"date": "2026-11-24 06:26 +0000", "machine": "A <fast> one, 8 cores", "threads": "2"}
+
+    text = read(report.page(tuned, facts=facts, model=model)).text
+
+    for words in ("2026-11-24 06:26 +0000", "A <fast> one, 8 cores", "263 µs", "196 µs", "1.34×"):
+        assert words in text, words
+    assert "as quick, 95% interval 1.31× to 1.37×" in text
+    assert report.page(tuned, facts=facts, model=model) == report.page(tuned, facts=facts, model=model)
+
+
+def test_names_are_whole_so_that_no_two_rows_are_alike(tuned: list[Tuned]) -> None:
+    names = [f"{'conv2d+add+relu+' * 8} /a/very/deep/block.{n}/Conv 1x64x56x56" for n in (1, 2)]
+    some = [replace(one, task=replace(one.task, label=name)) for one, name in zip(tuned, names, strict=True)]
+
+    text = read(report.page(some)).text
+
+    assert all(name in text for name in names)
+
+
+def test_why_what_was_found_is_not_used_stands_in_its_row(tuned: list[Tuned]) -> None:
+    html = report.page(tuned, outcomes={tuned[0].task.key: "1.1x [0.9, 1.3] in the model: may be chance"})
+
+    assert '<td class="words">1.1x [0.9, 1.3] in the model: may be chance</td>' in html
+    assert '<td class="words">used</td>' in html
+
+
+def test_no_two_names_of_lines_stand_on_each_other() -> None:
+    for default, peak in ((10.0, 10.2), (9.9, 10.0), (0.01, 12.0), (0.01, 0.02)):
+        picture = curve([0.02, 9.9, 10.0], default, peak)
+        heights = [float(y) for y in re.findall(r'-name" x="\d+" y="([\d.]+)"', picture)]
+        assert len(heights) == 3
+        assert all(abs(a - b) >= 12 for n, a in enumerate(heights) for b in heights[:n])
+        assert all(10 < y < 210 for y in heights)
 
 
 def test_pictures_of_little_are_pictures() -> None:

@@ -9,7 +9,12 @@ from html import escape
 from tvmlite.te.visualizer import text
 
 _WIDTH, _HEIGHT = 560, 220
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 18, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 24, 34
+_NAMES = 96
+"""The margin on the right where lines are named, so that no name stands on a curve."""
+
+_APART = 14
+"""Between the names of two lines."""
 
 
 def curve(rates: Sequence[float], default: float | None, peak: float | None) -> str:
@@ -19,9 +24,10 @@ def curve(rates: Sequence[float], default: float | None, peak: float | None) -> 
     most = max([*rates, default or 0.0, 1e-9]) * 1.08
     if peak and peak < 3 * most:
         most = max(most, peak * 1.04)
-    frame = _Frame(1, max(len(rates), 2), 0, most)
+    frame = _Frame(1, max(len(rates), 2), 0, most, _NAMES)
     points = " ".join(f"{frame.x(n):.1f},{frame.y(rate):.1f}" for n, rate in enumerate(rates, 1))
-    lines = [_line(frame, value, name) for value, name in ((default, "default"), (peak, "peak")) if value]
+    ends = [("roof", "default", default), ("roof", "peak", peak), ("best", "best", rates[-1])]
+    lines = _lines(frame, [(kind, name, value) for kind, name, value in ends if value and value <= most])
     return frame.svg(
         "best so far", "trials", "GFLOP/s", [*lines, f'<polyline class="curve" points="{points}"/>']
     )
@@ -36,11 +42,10 @@ def scatter(points: Sequence[tuple[float, float]]) -> str:
 
 
 def bars(rows: Sequence[tuple[str, float, float, str]]) -> str:
-    """A table of names, with bars for what each takes before and after."""
-    ordered = sorted(rows, key=lambda row: -row[1])
-    most = max([max(before, after) for _, before, after, _ in ordered] + [1e-12])
+    """A table of names, in order, with bars for the seconds that each takes before and after."""
+    most = max([max(before, after) for _, before, after, _ in rows] + [1e-12])
     cells = []
-    for name, before, after, origin in ordered:
+    for name, before, after, origin in rows:
         both = "".join(
             f'<span class="bar {kind}" style="--share:{value / most:.2%}"></span>'
             for kind, value in (("before", before), ("after", after))
@@ -56,12 +61,13 @@ def bars(rows: Sequence[tuple[str, float, float, str]]) -> str:
 class _Frame:
     """Where numbers are in a picture."""
 
-    def __init__(self, left: float, right: float, low: float, high: float) -> None:
+    def __init__(self, left: float, right: float, low: float, high: float, margin: int = _RIGHT) -> None:
         self.left, self.low = left, low
         self.width, self.height = right - left or 1.0, high - low or 1.0
+        self.end = _WIDTH - margin
 
     def x(self, value: float) -> float:
-        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * (value - self.left) / self.width
+        return _LEFT + (self.end - _LEFT) * (value - self.left) / self.width
 
     def y(self, value: float) -> float:
         return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * (value - self.low) / self.height
@@ -71,28 +77,33 @@ class _Frame:
         grid = []
         for value in _ticks(self.low, self.low + self.height):
             y = self.y(value)
-            grid.append(f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>')
+            grid.append(f'<path class="grid" d="M{_LEFT} {y:.1f}H{self.end}"/>')
             grid.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
         for value in _ticks(self.left, self.left + self.width):
             place = f'x="{self.x(value):.1f}" y="{_HEIGHT - _BOTTOM + 16}"'
             grid.append(f'<text {place} text-anchor="middle">{value:g}</text>')
         names = (
             f'<text x="{_LEFT}" y="12">{escape(up)}</text>'
-            f'<text x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 4}" text-anchor="end">{escape(across)}</text>'
+            f'<text x="{self.end}" y="{_HEIGHT - 4}" text-anchor="end">{escape(across)}</text>'
         )
         start = f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(name)}">'
         return f"{start}{''.join(grid)}{names}{''.join(inside)}</svg>"
 
 
-def _line(frame: _Frame, value: float, name: str) -> str:
-    if value > frame.low + frame.height:
-        return ""
-    y = frame.y(value)
-    place = f'x="{_WIDTH - _RIGHT}" y="{y - 4:.1f}"'
-    return (
-        f'<path class="roof" d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}"/>'
-        f'<text class="roof-name" {place} text-anchor="end">{name} {text.digits(value)}</text>'
-    )
+def _lines(frame: _Frame, ends: Sequence[tuple[str, str, float]]) -> list[str]:
+    """Lines across at the values of ``ends`` (kind, name, value), with their names in the margin, none on
+    another; of the kind ``best`` only the name: its line is the curve."""
+    made, last = [], -math.inf
+    lowest = _HEIGHT - _BOTTOM - _APART * (len(ends) - 1)
+    for kind, name, value in sorted(ends, key=lambda end: -end[2]):
+        y = frame.y(value)
+        last = max(min(y + 4, lowest + 4), last + _APART)
+        lowest += _APART
+        if kind == "roof":
+            made.append(f'<path class="roof" d="M{_LEFT} {y:.1f}H{frame.end}"/>')
+        place = f'x="{frame.end + 6}" y="{last:.1f}"'
+        made.append(f'<text class="{kind}-name" {place}>{escape(name)} {text.digits(value)}</text>')
+    return made
 
 
 def _ticks(low: float, high: float) -> list[float]:

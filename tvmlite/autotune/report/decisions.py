@@ -29,10 +29,12 @@ def section(records: Sequence[DecisionRecord]) -> str:
     ordered = _ordered(records)
     if not ordered:
         return ""
-    head = "".join(f'<th scope="col">{name}</th>' for name in HEADS)
+    head = "".join(f'<th scope="col">{name}</th>' for name in HEADS[:-1])
+    head += f'<th scope="col" class="words">{HEADS[-1]}</th>'
     rows = ""
     for name, *cells in map(_cells, ordered):
-        inside = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        inside = "".join(f"<td>{escape(cell)}</td>" for cell in cells[:-1])
+        inside += f'<td class="words">{escape(cells[-1])}</td>'
         rows += f'<tr><th scope="row">{escape(name)}</th>{inside}</tr>'
     body = f'<table class="tasks"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
     return f'<section><h2>Decisions</h2><div class="wide">{body}</div></section>'

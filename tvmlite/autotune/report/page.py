@@ -1,4 +1,4 @@
-"""What came of a tuning run, as one HTML file: curves, predictions, where the time of the model goes."""
+"""What came of a tuning run, as one HTML file: the model before and after, its kernels, and each search."""
 
 from __future__ import annotations
 
@@ -7,15 +7,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from tvmlite.autotune.decision_records import DecisionRecord
 from tvmlite.autotune.report import decisions as decided
+from tvmlite.autotune.report import kernels
 from tvmlite.autotune.report.chart import bars, curve, scatter
 from tvmlite.autotune.tune import Tuned
 from tvmlite.autotune.watch import label_of
 from tvmlite.te.visualizer import html, text
 
 PACKAGE = "tvmlite.autotune.report"
+
+OPEN = 2
+"""Searches whose pictures are unfolded: those of the kernels that take most time."""
+
+MOST_BARS = 16
+"""Kernels whose time is drawn; of more the rest is one bar."""
 
 
 @dataclass(frozen=True)
@@ -28,21 +36,20 @@ class KernelTime:
     origin: str = ""
 
 
-def write(
-    path: str | Path,
-    tuned: Sequence[Tuned],
-    *,
-    title: str = "Tuning",
-    times: Sequence[KernelTime] = (),
-    peak: float | None = None,
-    labels: Mapping[str, str] | None = None,
-    notes: Sequence[str] = (),
-    decisions: Sequence[DecisionRecord] = (),
-) -> Path:
-    """Write the page of ``tuned`` to ``path``, and give the path; see ``page``."""
+@dataclass(frozen=True)
+class ModelTime:
+    """Seconds of a run of a whole model before and after; how many times quicker, with its 95% interval."""
+
+    before: float
+    after: float
+    gain: float
+    interval: tuple[float, float]
+
+
+def write(path: str | Path, tuned: Sequence[Tuned], **told: Any) -> Path:
+    """Write the page of ``tuned`` to ``path``, and give the path; ``told`` are the arguments of ``page``."""
     written = Path(path)
-    made = page(tuned, title=title, times=times, peak=peak, labels=labels, notes=notes, decisions=decisions)
-    written.write_text(made, encoding="utf-8")
+    written.write_text(page(tuned, **told), encoding="utf-8")
     return written
 
 
@@ -50,40 +57,55 @@ def page(
     tuned: Sequence[Tuned],
     *,
     title: str = "Tuning",
+    facts: Mapping[str, str] | None = None,
+    model: ModelTime | None = None,
     times: Sequence[KernelTime] = (),
+    outcomes: Mapping[str, str] | None = None,
+    skipped: Mapping[str, str] | None = None,
     peak: float | None = None,
     labels: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
     decisions: Sequence[DecisionRecord] = (),
 ) -> str:
-    """The HTML of a run: each task's best against trials, and what was predicted against what was measured.
+    """The HTML of a run: the same arguments give the same page.
 
-    ``times`` are those of a model's parts before and after, as its library measured them; ``peak`` is how
-    many operations a second the machine can do, ``labels`` name tasks by their keys, ``notes`` are told as
-    they are, ``decisions`` are those about the model's graph.
+    ``facts`` are told under the title: date, machine, command. ``model`` are the times of a whole model, None
+    where it stays as it was or there is none, ``times`` those of its parts as its library measured them.
+    ``outcomes`` say by tasks' keys why what was found is not used, ``skipped`` by kernels' names why they
+    were not searched. ``peak`` is how many operations a second the machine can do, ``labels`` name tasks by
+    their keys, ``notes`` are told as they are, ``decisions`` are those about the model's graph.
     """
-    ordered = sorted(tuned, key=_seconds, reverse=True)
+    ordered = sorted(tuned, key=kernels.seconds_before, reverse=True)
+    measured = [one for one in ordered if one.best is not None]
     values = {
         "title": escape(title),
-        "header": _header(ordered, times, notes),
+        "facts": _facts(facts or {}),
+        "header": _header(ordered, model, notes),
         "model": _model(times),
+        "kernels": kernels.section(ordered, peak, labels, outcomes or {}, skipped or {}),
         "decisions": decided.section(decisions),
-        "tasks": "".join(_task(one, peak, labels) for one in ordered),
-        "table": _table(ordered, peak, labels),
+        "tasks": "".join(_task(one, peak, labels, n < OPEN) for n, one in enumerate(measured)),
     }
     style = html.resource("tvmlite.te.visualizer", "page.css") + html.resource(PACKAGE, "page.css")
     return html.page(title, style, html.resource(PACKAGE, "page.html"), values)
 
 
-def _header(tuned: Sequence[Tuned], times: Sequence[KernelTime], notes: Sequence[str]) -> str:
+def _facts(facts: Mapping[str, str]) -> str:
+    inside = "".join(f"<dt>{escape(name)}</dt><dd>{escape(told)}</dd>" for name, told in facts.items())
+    return f'<dl class="about">{inside}</dl>' if inside else ""
+
+
+def _header(tuned: Sequence[Tuned], model: ModelTime | None, notes: Sequence[str]) -> str:
     trials = sum(one.progress.trials for one in tuned)
     failed = sum(sum(one.progress.failures.values()) for one in tuned)
-    before = sum(one.before for one in times) or sum(map(_seconds_before, tuned))
-    after = sum(one.after for one in times) or sum(map(_seconds, tuned))
-    tiles = [(text.seconds(before), "before"), (text.seconds(after), "after")]
-    if after > 0:
-        tiles.append((text.times(before / after), "before by after"))
-    tiles += [(str(trials), f"trials of {len(tuned)} tasks"), (str(failed), "of them failed")]
+    tiles = []
+    if model is not None:
+        low, high = model.interval
+        tiles += [(text.seconds(model.before), "a run before"), (text.seconds(model.after), "a run after")]
+        tiles.append((text.gain(model.gain), f"as quick, 95% interval {text.gain(low)} to {text.gain(high)}"))
+    tiles.append(
+        (str(trials), f"trials of {len(tuned)} {'kernel' if len(tuned) == 1 else 'kernels'}, {failed} failed")
+    )
     inside = "".join(
         f"<div><b>{escape(number)}</b> <span>{escape(what)}</span></div>" for number, what in tiles
     )
@@ -94,62 +116,36 @@ def _header(tuned: Sequence[Tuned], times: Sequence[KernelTime], notes: Sequence
 def _model(times: Sequence[KernelTime]) -> str:
     if not times:
         return ""
-    rows = [(one.name, one.before, one.after, one.origin) for one in times]
-    return f"<section><h2>Where the time of the model goes</h2>{bars(rows)}</section>"
+    rows = sorted(((one.name, one.before, one.after, one.origin) for one in times), key=lambda row: -row[1])
+    shown, rest = rows[:MOST_BARS], rows[MOST_BARS:]
+    if rest:
+        before, after = (sum(row[column] for row in rest) for column in (1, 2))  # type: ignore[misc]
+        shown.append((f"{len(rest)} more kernels", before, after, ""))
+    key = "The quickest of all runs in turns, call by call: before (grey) and after (blue)."
+    inside = f'<div class="wide">{bars(shown)}</div><p class="caption">{key}</p>'
+    return f"<section><h2>Where the time of a run goes</h2>{inside}</section>"
 
 
-def _task(one: Tuned, peak: float | None, labels: Mapping[str, str] | None) -> str:
+def _task(one: Tuned, peak: float | None, labels: Mapping[str, str] | None, is_open: bool) -> str:
     progress = one.progress
-    rates = [one.task.flop / cost / 1e9 if math.isfinite(cost) else 0.0 for cost in progress.curve]
-    started = one.task.flop / one.default.cost / 1e9 if one.default else None
-    name = escape(label_of(one.task, labels))
-    figures = f"<figure>{curve(rates, started, peak / 1e9 if peak else None)}</figure>"
-    if len(progress.predicted) > 2:
+    figures = ""
+    if one.task.flop:
+        rates = [one.task.flop / cost / 1e9 if math.isfinite(cost) else 0.0 for cost in progress.curve]
+        default = rates[0] or None if rates else None
+        figures = f"<figure>{curve(rates, default, peak / 1e9 if peak else None)}</figure>"
+    if len(progress.predicted) > 2 and one.task.flop:
         points = [(thought, speed / 1e9) for thought, speed in progress.predicted]
         figures += f"<figure>{scatter(points)}</figure>"
+    name = escape(label_of(one.task, labels))
     return (
-        f'<section class="task"><h2>{name}</h2><p class="line">{escape(_told(one))}</p>'
-        f'<div class="pair">{figures}</div></section>'
+        f'<details class="task"{" open" * is_open}><summary>{name}</summary>'
+        f'<p class="line">{escape(_told(one))}</p><div class="pair">{figures}</div></details>'
     )
 
 
 def _told(one: Tuned) -> str:
-    told = [f"{one.progress.trials} trials", f"called {one.progress.weight:g} times"]
+    told = [f"{one.progress.trials} trials by {one.tuner}", f"{one.progress.weight:g} calls a run"]
     told += [f"{count} {kind}" for kind, count in one.progress.failures.items()]
     if one.best is not None:
         told.append(f"best: {one.best.config}")
     return "; ".join(told)
-
-
-def _table(tuned: Sequence[Tuned], peak: float | None, labels: Mapping[str, str] | None) -> str:
-    heads = ("task", "calls", "trials", "failed", "before", "after", "gain", "GFLOP/s", "of peak", "rule")
-    rows = "".join(_row(one, peak, labels) for one in tuned)
-    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    return f'<table class="tasks"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
-
-
-def _row(one: Tuned, peak: float | None, labels: Mapping[str, str] | None) -> str:
-    failed = sum(one.progress.failures.values())
-    cells = [f"{one.progress.weight:g}", str(one.progress.trials), str(failed)]
-    if one.best is None:
-        cells += ["", "nothing measured", "", "", "", ""]
-    else:
-        flops = one.task.flop / one.best.cost
-        cells += [
-            text.seconds(one.default.cost) if one.default else "",
-            text.seconds(one.best.cost),
-            text.times(one.gain),
-            text.digits(flops / 1e9),
-            text.percent(flops / peak) if peak else "",
-            one.rule or "",
-        ]
-    inside = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-    return f'<tr><th scope="row">{escape(label_of(one.task, labels))}</th>{inside}</tr>'
-
-
-def _seconds(one: Tuned) -> float:
-    return one.progress.weight * one.best.cost if one.best is not None else 0.0
-
-
-def _seconds_before(one: Tuned) -> float:
-    return one.progress.weight * one.default.cost if one.default is not None else _seconds(one)

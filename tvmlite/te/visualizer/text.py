@@ -33,3 +33,8 @@ def percent(share: float) -> str:
 def times(ratio: float) -> str:
     """``1.8×``; ``207×``"""
     return f"{ratio:.0f}×" if ratio >= 20 else f"{ratio:.3g}×" if ratio >= 10 else f"{ratio:.2g}×"
+
+
+def gain(ratio: float) -> str:
+    """``1.04×``: three digits, as gains near one need them."""
+    return f"{ratio:.0f}×" if ratio >= 100 else f"{ratio:.3g}×"
