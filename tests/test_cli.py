@@ -475,7 +475,7 @@ def test_the_demo_tells_its_story_and_is_right(tmp_path: Path) -> None:
     assert child.returncode == 0, errors
     assert "Traceback" not in errors
     titles = [line for line in out.splitlines() if line.startswith("--- ")]
-    assert [title[4:6] for title in titles] == ["th", "1.", "2.", "3.", "4.", "5.", "6.", "7."]
+    assert [title[4:6] for title in titles] == ["th", "1.", "2.", "3.", "4.", "5.", "6.", "7.", "8."]
     assert "of the largest value: right" in out
     assert "time on 1 thread: " in out
     assert max(map(len, out.splitlines())) <= 132

@@ -20,7 +20,7 @@ from tvmlite.core.extras import how_to_install
 
 try:
     import onnx
-    from onnx import numpy_helper
+    from onnx import helper, numpy_helper
     from onnx.reference import ReferenceEvaluator
 except ImportError:
     raise UnsupportedError(
@@ -78,6 +78,42 @@ def light_input(model: onnx.ModelProto, seed: int = 0) -> dict[str, np.ndarray]:
 def light_output(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
     """What ``model`` gives, by the onnx package's own implementation in numpy."""
     return [np.asarray(one) for one in ReferenceEvaluator(model).run(None, dict(inputs))]
+
+
+def log_mel(seconds: float = 3.0, rate: int = 16000) -> onnx.ModelProto:
+    """The front end of a speech recogniser: the logarithm of ``samples``' power in 80 bands, every 10 ms.
+
+    As exporters write it, the Fourier transform of 25 ms is a strided convolution with 402 sines and cosines;
+    the bands are seeded random weights.
+    """
+    window, hop, bands = rate // 40, rate // 100, 80
+    bins = window // 2 + 1
+    times = np.arange(window)
+    angles = 2 * np.pi * np.arange(bins)[:, None] * times / window
+    hann = 0.5 - 0.5 * np.cos(2 * np.pi * times / window)
+    waves = np.concatenate([np.cos(angles), -np.sin(angles)]) * hann
+    weights = {
+        "waves": waves[:, None].astype(np.float32),
+        "bands": np.random.default_rng(0).uniform(0, 1, (bands, bins)).astype(np.float32),
+        "least": np.float32(1e-6),
+        "halves": np.array([bins, bins]),
+    }
+    nodes = [
+        helper.make_node("Conv", ["samples", "waves"], ["wave"], "fourier/Conv", strides=[hop]),
+        helper.make_node("Split", ["wave", "halves"], ["real", "imaginary"], "fourier/Split", axis=1),
+        helper.make_node("Mul", ["real", "real"], ["a"], "power/Mul"),
+        helper.make_node("Mul", ["imaginary", "imaginary"], ["b"], "power/Mul_1"),
+        helper.make_node("Add", ["a", "b"], ["power"], "power/Add"),
+        helper.make_node("MatMul", ["bands", "power"], ["mel"], "mel/MatMul"),
+        helper.make_node("Add", ["mel", "least"], ["c"], "log/Add"),
+        helper.make_node("Log", ["c"], ["log_mel"], "log/Log"),
+    ]
+    count = int(seconds * rate)
+    shapes = {"samples": [1, 1, count], "log_mel": [1, bands, (count - window) // hop + 1]}
+    x, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, s) for name, s in shapes.items())
+    held = [numpy_helper.from_array(np.asarray(value), name) for name, value in weights.items()]
+    graph = helper.make_graph(nodes, "log_mel", [x], [y], held)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
 def _folder() -> Path:
