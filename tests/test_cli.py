@@ -426,6 +426,11 @@ def test_what_ends_an_export_is_said_before_a_model_is_compiled(
         ("run fixed.onnx --inputs absent.npz", 1, "InputError: --inputs absent.npz: there is no such file"),
         ("run fixed.onnx --inputs text.so", 1, "InputError: --inputs text.so: not an .npz file"),
         ("run fixed.onnx --inputs wrong.npz", 1, "InputError: there is no input 'z'; the inputs are in/x:0"),
+        ("run fixed.onnx --inputs dtype.npz", 1, "input 'in/x:0' has dtype float64, expected float32"),
+        ("run fixed.onnx --inputs shape.npz", 1, "input 'in/x:0' has shape (4, 7), expected float32 (4, 8)"),
+        ("run fixed.onnx --inputs objects.npz", 1, "objects.npz: not an .npz of plain arrays"),
+        ("run empty.onnx", 1, "ModelError: empty.onnx: the file is empty, expected an ONNX model"),
+        ("run .", 1, "ModelError: model file '.' is a folder"),
         ("run fixed.onnx --dims n", 1, "InputError: --dims 'n': expected NAME=NUMBER"),
         ("run fixed.onnx --dims n=3", 1, "--dims: there is no open dimension 'n'; there are none"),
         ("run fixed.onnx --inputs wrong.npz --dims n=3", 1, "--inputs gives them already"),
@@ -454,7 +459,11 @@ def test_a_mistake_is_one_clear_message(
     (folder / "net.pt").write_bytes(b"PK\x03\x04" * 9)
     (folder / "binary.relay").write_bytes(b"\xff\xfe\x00")
     (folder / "graph.relay").write_text("def @main(%x: Tensor[(3), float32]) { exp(%x) }\n")
+    (folder / "empty.onnx").touch()
     np.savez(folder / "wrong.npz", z=np.zeros(3))
+    np.savez(folder / "dtype.npz", **{"in/x:0": np.zeros((4, 8))})
+    np.savez(folder / "shape.npz", **{"in/x:0": np.zeros((4, 7), np.float32)})
+    np.savez(folder / "objects.npz", **{"in/x:0": np.array([{}], object)})
 
     done = tvmlite(*words.split())
 

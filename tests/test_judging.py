@@ -55,6 +55,7 @@ def test_winners_come_first_in_the_records_and_say_how_they_were_measured(
         (rec.FINAL, num_threads(), True)
     }
     assert [one.gain for one in verdict.kernels] == pytest.approx([2, 2])
+    assert [one.in_turns for one in verdict.kernels] == pytest.approx([2, 2])
     assert verdict.lib.signature.kernels != base.signature.kernels
 
 
@@ -66,6 +67,8 @@ def test_the_default_stays_and_comes_first_where_the_model_is_slower(
     assert verdict.lib is base
     assert verdict.turns is None
     assert set(verdict.dropped) == {one.task.args[0] for one in searches}
+    assert set(verdict.dropped.values()) == {"0.833x [0.833, 0.833] in the model: it is slower there"}
+    assert [one.gain for one in verdict.kernels] == [1, 1]
     for block, search in zip(rec.comparisons(verdict.records).values(), searches, strict=True):
         assert block[0].config.settings == search.task.default.settings
 

@@ -82,6 +82,7 @@ class _Case:
     finalists: list[ConfigEntity]
     costs: list[list[float]] = field(default_factory=list)
     winner: int = 0
+    gain: float = 1.0
     why_not: str = ""
 
     @property
@@ -104,7 +105,7 @@ class _Case:
         ordered = sorted(found, key=lambda number: timing.median(found[number]))
         quicker = [number for number in ordered if timing.interval(found[number])[1] < 1]
         if quicker and timing.median(found[quicker[0]]) < 1:
-            self.winner = quicker[0]
+            self.winner, self.gain = quicker[0], 1 / timing.median(found[quicker[0]])
         elif ordered:
             best = found[ordered[0]]
             interval = timing.interval(best)
@@ -142,7 +143,8 @@ class Judge:
         lib, turns, notes = self._together([case for case in cases if case.winner])
         dropped = {case.text: case.why_not for case in cases if case.finalists and not case.winner}
         records = {case.text: self._records(case) for case in cases}
-        kernels = [_as_timed(one, records.get(one.task.args[0], [])) for one in searches]
+        gains = {case.text: case.gain for case in cases}
+        kernels = [_as_timed(one, records.get(one.task.args[0], []), gains) for one in searches]
         kept = tuple(record for block in records.values() for record in block)
         if told := busy.note(self._busy, " in the model"):
             notes.append(told)
@@ -210,7 +212,8 @@ class Judge:
                 f"the tuned model's answers are off by {gap:.1e}, not taken: {self.tolerance:.1e} are allowed"
             )
         for case in winners:
-            case.winner, case.why_not = 0, "not taken, as the winners together were not (see below)"
+            case.winner, case.gain = 0, 1.0
+            case.why_not = "not taken, as the winners together were not (see below)"
         return self.base, None, [note]
 
     def _library(self, configs: Mapping[str, ConfigEntity]) -> CompiledModule:
@@ -251,8 +254,10 @@ def _finalists(search: Tuned, most: int) -> list[ConfigEntity]:
     return search.progress.finalists(most, SLACK * search.progress.curve[0])
 
 
-def _as_timed(search: Tuned, records: Sequence[rec.Record]) -> Tuned:
-    """``search`` with its best and its default as they were timed in the model."""
+def _as_timed(search: Tuned, records: Sequence[rec.Record], gains: Mapping[str, float]) -> Tuned:
+    """``search`` with its best and its default as they were timed in the model, and what it gained there."""
     default = search.task.default.settings
     found = [record for record in records if record.config.settings == default]
-    return replace(search, best=records[0], default=found[0]) if records else search
+    if not records:
+        return search
+    return replace(search, best=records[0], default=found[0], in_turns=gains[search.task.args[0]])
