@@ -134,9 +134,7 @@ def test_what_helps_by_itself_but_not_together_is_not_used(module: Module, tmp_p
     )
 
     assert "the winners together: 10 µs before, 10 µs after: 1.000x [1.000, 1.000], " in str(tuned)
-    assert "not taken: may be chance: the interval reaches 1 or below" in str(
-        tuned
-    )
+    assert "not taken: may be chance: the interval reaches 1 or below" in str(tuned)
     assert tuned.lib.kernel_names == tvmlite.compile(module, records=path).kernel_names
     assert all(one.task.config is None for one in tuned.lib.kernels)
 

@@ -80,6 +80,12 @@ class CompiledFunction(InProcess):
         """Writes short ways to call this one; None before the first call, and where there is none."""
         self._quick: Callable[[Sequence[Any]], Any] | None = None
 
+    def name_inputs(self, names: Sequence[str]) -> None:
+        """Call the inputs so in errors: a model's names need not be those of C, which its signature has."""
+        for slot, name in zip(self._input_slots, names, strict=True):
+            if slot.array is not None:
+                slot.array.name = name
+
     def __call__(self, *args: Any, **named: Any) -> Any:
         if self._quick is not None and not named:
             made = self._quick(args)

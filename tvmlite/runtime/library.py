@@ -49,6 +49,7 @@ class Library(InProcess):
         outputs = [p.name for p in self.signature.outputs]
         self.input_names = self._names("input_names", inputs)
         self.output_names = self._names("output_names", outputs)
+        function.name_inputs(self.input_names)
         self.kernel_labels = self._names("kernel_labels", self.signature.kernels)
         self._input_set = frozenset(self.input_names)
         lists = self.metadata.get("sequences")
