@@ -10,6 +10,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from command_line import folder, tvmlite  # noqa: F401  (fixtures; the path above finds them)
+
 
 @pytest.fixture
 def threads() -> Iterator[None]:
