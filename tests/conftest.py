@@ -26,9 +26,9 @@ def threads() -> Iterator[None]:
 @pytest.fixture
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that is the kernel cache while the test runs, empty at its start."""
-    folder = tmp_path / "kernel-cache"
-    monkeypatch.setenv("TVMLITE_CACHE", str(folder))
-    return folder
+    cache = tmp_path / "kernel-cache"
+    monkeypatch.setenv("TVMLITE_CACHE", str(cache))
+    return cache
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
