@@ -128,6 +128,36 @@ def test_a_condition_ends_a_loop_and_so_decides_its_rows(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("most", [2**31 - 1, None])
+def test_sizes_decide_whether_a_loop_begins(target: str, most: int | None) -> None:
+    """Keras' recurrent layers become a Loop whose first condition is ``0 < steps``, of an open size."""
+    body = graph(
+        [
+            node("Gather", ["x", "i"], ["row"], axis=0),
+            node("Add", ["total", "row"], ["next"]),
+            node("Add", ["i", "one"], ["following"]),
+            node("Less", ["following", "steps"], ["more"]),
+        ],
+        [("i", INT64, []), ("going", BOOL, []), ("total", FLOAT, [3])],
+        [("more", BOOL, []), ("next", FLOAT, [3])],
+    )
+    proto = model(
+        [
+            node("Shape", ["x"], ["shape"]),
+            node("Gather", ["shape", "zero"], ["steps"]),
+            node("Less", ["zero", "steps"], ["begins"]),
+            node("Loop", ["most" if most else "", "begins", "start"], ["y"], body=body),
+        ],
+        [("x", FLOAT, ["steps", 3]), ("start", FLOAT, [3])],
+        [("y", FLOAT, [3])],
+        zero=np.int64(0),
+        one=np.int64(1),
+        **({"most": np.int64(most)} if most else {}),
+    )
+    check(proto, [{"x": floats(n, 3), "start": floats(3)} for n in (0, 1, 5)], target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_states_of_a_counted_loop_may_change_places(target: str) -> None:
     body = graph(
         [

@@ -48,8 +48,8 @@ def loop(
     """Unrolled where the number of turns and the condition follow from constants; else a relay Loop."""
     graph = node.required("body")
     turns = None if trips is None else node.known(trips)
-    first = None if condition is None else node.known(condition)
-    if condition is not None and first is not None and not bool(first.reshape(-1)[0]):
+    first = node.known_truth(condition)
+    if first is False:
         turns = np.zeros(1, np.int64)
     few = (
         turns is not None
@@ -70,12 +70,12 @@ def _unrolled(node: OnnxNode, graph: onnx.GraphProto, turns: int, states: list[E
     for turn in range(turns):
         index, flag = node.const(turn, "int64"), node.const(True, "bool")
         outputs = body(node, graph, [index, flag, *states], 1 + len(states))
-        going = node.known(outputs[0])
-        if going is None or hasattr(going.reshape(-1)[0], "lanes"):
+        going = node.known_truth(outputs[0])
+        if going is None:
             return None
         states = outputs[1 : 1 + len(states)]
         scanned.append(outputs[1 + len(states) :])
-        if not bool(going.reshape(-1)[0]):
+        if not going:
             break
     rows = len(graph.output) - 1 - len(states)
     if rows and not scanned:

@@ -217,12 +217,13 @@ def dropout(
     node: OnnxNode, data: Expr, ratio: Expr | None = None, training: Expr | None = None
 ) -> Expr | list[Expr]:
     """The input: nothing is dropped in an inference. Whether it is one must be known at import."""
-    known = None if training is None else node.known(training)
+    known = node.known_truth(training)
     if training is not None and known is None:
         node.unsupported(
-            "training_mode depends on the data", "give its value at import: constants={name: False}"
+            "training_mode depends on the data or on sizes",
+            "give its value at import: constants={name: False}",
         )
-    if known is not None and bool(known.reshape(-1)[0]):
+    if known:
         if ratio is None or node.number(ratio, "ratio") != 0:
             node.unsupported(
                 "training_mode: dropping at random", "export the model for inference, or with ratio 0"

@@ -172,6 +172,12 @@ class OnnxNode:
             return np.empty([d for d in shape if isinstance(d, int)], object) if self._static(shape) else None
         return followed
 
+    def known_truth(self, value: Expr | None) -> bool | None:
+        """The truth of ``value``, of one element; None where only a run, by its data or sizes, decides it."""
+        followed = self.known(value)
+        test = None if followed is None or followed.size != 1 else followed.reshape(-1)[0]
+        return None if test is None or isinstance(test, e.Expr) else bool(test)
+
     @staticmethod
     def _static(shape: Shape) -> bool:
         return all(isinstance(d, int) for d in shape)
