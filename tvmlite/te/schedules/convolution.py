@@ -113,7 +113,7 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     if lane is None:
         outer_block, lane = stage.split(channel, factor=block)
     outer_block, inner_block = stage.split(outer_block, factor=blocks)
-    tail = GUARD if _few_rows(anchor) else tail_of(product(extent_of(a) for a in pixels))
+    tail = GUARD if _shares_tiles(anchor, blocks) else tail_of(product(extent_of(a) for a in pixels))
     tiles, pixel = stage.split(along, factor=wide, tail=tail)
     inner = [pixel]
     if high > 1:
@@ -151,7 +151,7 @@ def _shared_out(
     if turns > 1 or _next_panel_ahead(group, anchor, tile[0]):
         grain = len(loops) - 1
     else:
-        grain = 0 if _one_panel_a_thread(group, anchor, tile[0]) or _few_rows(anchor) else 1
+        grain = 0 if _one_panel_a_thread(group, anchor, tile[0]) or _shares_tiles(anchor, tile[0]) else 1
     panels = {"blocks": Panel(0, count), "tiles": Panel(len(loops) - 1, pixels, turns)}
     return shared_out(group, stage, [batch], loops, panels, parallel, grain, least, int(row_wise))
 
@@ -213,11 +213,15 @@ def _spans_rows(along: int, pixels: Sequence[IterVar]) -> bool:
     return total is not None and width is not None and total % along == 0 and width % along > 0
 
 
-def _few_rows(anchor: ComputeOp) -> bool:
-    """Whether rows alone are too few to be shared out among threads."""
-    images, _, *heights = (extent_of(a) for a in anchor.axis[:-1])
-    known = product([images, *heights[:-1]])
-    return known is not None and known < ENOUGH_TURNS
+def _shares_tiles(anchor: ComputeOp, blocks: int) -> bool:
+    """Whether threads must share the tiles of a row: rows, and panels of ``blocks`` blocks of channels, are
+    too few for them. Tiles are in one loop then, guarded where they may hang over the end, and a guard that
+    only a run decides stands in the innermost loop."""
+    images, count, *heights = (extent_of(a) for a in anchor.axis[:-1])
+    rows = product([images, *heights[:-1]])
+    if rows is None or rows >= ENOUGH_TURNS:
+        return False
+    return heights[-1] is not None or count is None or rows * (-(-count // blocks)) < ENOUGH_PANELS
 
 
 def _rows_at_once(
