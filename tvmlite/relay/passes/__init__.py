@@ -7,7 +7,8 @@ level   what is done to a graph
 1       training leftovers are taken apart, constants folded, operators fused into groups
 2       small algebra, equal expressions are one; normalisations, softmax, activations and attention
         are recognised where they are written out; scales move into weights; reshapes are views;
-        results take the places of operands that nothing reads any more
+        groups that differ in numbers only are one kernel; results take the places of operands that
+        nothing reads any more
 3       channels of convolution networks are put in blocks, constant weights laid out for the target (the
         default)
 4       exact no more: quicker ``exp``, ``tanh``, ``erf`` (``fast_math`` states its errors); convolutions
@@ -50,6 +51,7 @@ from tvmlite.relay.passes.recognize_attention import recognize_attention
 from tvmlite.relay.passes.recognize_norms import recognize_norms
 from tvmlite.relay.passes.recognize_softmax import recognize_softmax
 from tvmlite.relay.passes.reuse_operands import reuse_operands
+from tvmlite.relay.passes.share_kernels import share_kernels
 from tvmlite.relay.passes.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify_inference import simplify_inference
 from tvmlite.relay.passes.to_mixed_precision import to_mixed_precision
@@ -107,7 +109,7 @@ def pipeline(
     if opt_level >= 2 and precision != "float32":
         passes += [narrow_links(precision)]
     if opt_level >= 2:
-        passes += [hoist_views, reuse_operands]
+        passes += [hoist_views, share_kernels, reuse_operands]
     return Pipeline(passes, verify)
 
 
@@ -133,6 +135,7 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         recognize_softmax,
         reuse_operands,
         separate,
+        share_kernels,
         simplify_expr,
         simplify_inference,
         to_mixed_precision(),
