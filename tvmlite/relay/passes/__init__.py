@@ -5,10 +5,10 @@ level   what is done to a graph
 ======  ===========================================================================================
 0       types are checked, lets go, outputs get calls of their own; every operator is one kernel
 1       training leftovers are taken apart, constants folded, operators fused into groups
-2       small algebra, equal expressions are one; normalisations, softmax, activations and attention
-        are recognised where they are written out; scales move into weights; reshapes are views;
-        groups that differ in numbers only are one kernel; results take the places of operands that
-        nothing reads any more
+2       small algebra, equal expressions are one, and so are the same on all pieces of an array;
+        normalisations, softmax, activations and attention are recognised where they are written out;
+        scales move into weights; reshapes are views; groups that differ in numbers only are one kernel;
+        results take the places of operands that nothing reads any more
 3       channels of convolution networks are put in blocks, constant weights laid out for the target (the
         default)
 4       exact no more: quicker ``exp``, ``tanh``, ``erf`` (``fast_math`` states its errors); convolutions
@@ -43,6 +43,7 @@ from tvmlite.relay.passes.fold_scale_axis import fold_scale_axis
 from tvmlite.relay.passes.fuse import fuse, separate
 from tvmlite.relay.passes.hoist_views import hoist_views
 from tvmlite.relay.passes.infer_types import infer_types
+from tvmlite.relay.passes.join_pieces import join_pieces
 from tvmlite.relay.passes.materialize_outputs import materialize_outputs
 from tvmlite.relay.passes.narrow_links import narrow_links
 from tvmlite.relay.passes.pack_weights import pack_weights
@@ -88,7 +89,7 @@ def pipeline(
     if opt_level >= 1:
         passes += [simplify_inference, fold_constant]
     if opt_level >= 2:
-        passes += [canonicalize_ops, simplify_expr, eliminate_common_subexpr]
+        passes += [canonicalize_ops, simplify_expr, eliminate_common_subexpr, join_pieces]
         passes += [recognize_norms, recognize_softmax, recognize_activations, recognize_attention]
         passes += [eliminate_common_subexpr, combine_parallel_dense, fold_scale_axis, fold_constant]
     if precision != "float32":
@@ -127,6 +128,7 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         fuse,
         hoist_views,
         infer_types,
+        join_pieces,
         materialize_outputs,
         narrow_links(),
         recognize_activations,
