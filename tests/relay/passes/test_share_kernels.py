@@ -63,6 +63,33 @@ def test_numbers_that_operators_look_at_stay() -> None:
     assert after(body) is body
 
 
+def test_scales_and_zero_points_become_parameters() -> None:
+    def quantized(value: Expr, scale: float, zero: int) -> Call:
+        p = var("p0", (4, 6))
+        point = constant(zero, "int8")
+        return Call(group(make("qnn.quantize", p, constant(scale, "float32"), point), p), (value,))
+
+    made = after(Tuple((quantized(x, 0.5, 3), quantized(y, 0.25, -7))))
+
+    assert isinstance(made, Tuple)
+    first, second = made.fields
+    assert isinstance(first, Call)
+    assert isinstance(second, Call)
+    assert len(first.args) == 3
+    assert alike(first.op, second.op)
+
+
+def test_integers_that_count_stay() -> None:
+    def moved(value: Expr, places: int) -> Call:
+        p = var("p0", (4, 6))
+        body = make("take", p, make("add", constant(places, "int64"), constant(1, "int64")), axis=0)
+        return Call(group(body, p), (value,))
+
+    body = Tuple((moved(x, 0), moved(y, 1)))
+
+    assert after(body) is body
+
+
 def test_a_number_in_two_places_is_one_parameter() -> None:
     def twice(value: Expr, factor: float) -> Call:
         p, number = var("p0", (4, 6)), constant(factor, "float32")

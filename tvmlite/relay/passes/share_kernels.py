@@ -14,12 +14,15 @@ from tvmlite.relay.open_extents import with_plain_extents
 from tvmlite.relay.passes.graph_pass import graph_pass
 
 ARITHMETIC = ("add", "subtract", "multiply", "divide")
-"""Operators whose formulas are the same for a number known at compile time and for one that is not."""
+"""Operators whose formulas are the same for a float known at compile time and for one that is not."""
+
+QUANTIZATION = ("qnn.quantize", "qnn.dequantize")
+"""Such operators whose integers, the zero points, are numbers like others."""
 
 
 @graph_pass
 def share_kernels(body: Expr) -> Expr:
-    """Floats written into groups become parameters where other groups are the same but for them::
+    """Numbers written into groups become parameters where other groups are the same but for them::
 
         fn(p0) { multiply(p0, 0.5f) }(x)         fn(p0, p1) { multiply(p0, p1) }(x, 0.5f)
         fn(p0) { multiply(p0, 0.25f) }(y)  -->   fn(p0, p1) { multiply(p0, p1) }(y, 0.25f)
@@ -49,21 +52,22 @@ def share_kernels(body: Expr) -> Expr:
 
 
 def _numbers(group: Function) -> Iterator[Constant]:
-    """The floats that arithmetic in ``group`` takes, in order of first use, each once."""
+    """The numbers that arithmetic alone in ``group`` takes, in order of first use, each once."""
     found: dict[Constant, None] = {}
     others: set[Expr] = set()
     for node in postorder(group.body):
-        arithmetic = isinstance(node, Call) and node.op in ARITHMETIC
         for child in node.children():
-            if arithmetic and isinstance(child, Constant) and _is_number(child):
+            if isinstance(node, Call) and isinstance(child, Constant) and _is_number(child, node):
                 found[child] = None
             elif isinstance(child, Expr):
                 others.add(child)
     return (one for one in found if one not in others)
 
 
-def _is_number(constant: Constant) -> bool:
-    return constant.data.ndim == 0 and dtypes.is_float(constant.data.dtype.name)
+def _is_number(constant: Constant, reader: Call) -> bool:
+    """Whether ``constant`` is one number, and ``reader`` takes it as it would any other."""
+    known = QUANTIZATION if not dtypes.is_float(constant.data.dtype.name) else ARITHMETIC + QUANTIZATION
+    return constant.data.ndim == 0 and reader.op in known
 
 
 def _varying(groups: dict[Function, list[Constant]]) -> dict[Function, list[Constant]]:
