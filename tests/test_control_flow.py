@@ -158,6 +158,35 @@ def test_sizes_decide_whether_a_loop_begins(target: str, most: int | None) -> No
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_state_that_is_only_written_may_begin_as_anything(target: str, counted: bool) -> None:
+    body = graph(
+        [
+            node("Add", ["total", "x"], ["next"]),
+            node("Concat", ["next", "x"], ["wide"], axis=0),
+            node("ReduceSum", ["next"], ["sum"], keepdims=0),
+            node("Less", ["sum", "limit"], ["more"]),
+        ],
+        [("i", INT64, []), ("on", BOOL, []), ("total", FLOAT, ["n"]), ("undefined", FLOAT, [])],
+        [("on" if counted else "more", BOOL, []), ("next", FLOAT, ["n"]), ("wide", FLOAT, ["m"])],
+    )
+    if counted:
+        body.node.append(node("Identity", ["on"], ["going"]))
+        body.output[0].name = "going"
+    proto = model(
+        [node("Loop", ["turns", "yes", "x", "nothing"], ["last", "y"], body=body)],
+        [("turns", INT64, []), ("x", FLOAT, ["n"])],
+        [("last", FLOAT, ["n"]), ("y", FLOAT, ["m"])],
+        yes=np.True_,
+        nothing=np.float32(0),
+        limit=np.float32(3),
+    )
+    check(proto, [{"turns": np.array(t), "x": floats(4)} for t in (1, 3, 9)], target)
+    with pytest.raises(ExecutionError, match="makes no turn"):
+        tvmlite.compile(from_onnx(proto), target=target).run({"turns": np.array(0), "x": floats(4)})
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_states_of_a_counted_loop_may_change_places(target: str) -> None:
     body = graph(
         [

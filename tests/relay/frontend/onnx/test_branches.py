@@ -298,6 +298,54 @@ def test_an_output_of_two_ranks_by_the_data_is_refused() -> None:
         from_onnx(proto)
 
 
+def _flag_in_a_loop() -> onnx.ModelProto:
+    """A flag that begins as ``()``; in each turn it is ``()`` or ``(1,)`` by the data."""
+    seen = graph([node("Constant", [], ["t"], value=onnx.numpy_helper.from_array(np.array(True)))], ["t"])
+    asked = graph([node("Identity", ["wide"], ["e"])], ["e"])
+    body = helper.make_graph(
+        [
+            node("Add", ["total", "x"], ["next"]),
+            node("ReduceSum", ["next"], ["all"], keepdims=0),
+            node("Less", ["all", "limit"], ["more"]),
+            node("Reshape", ["more", "flat"], ["wide"]),
+            node("If", ["flag"], ["mixed"], "choose", then_branch=seen, else_branch=asked),
+            node("Not", ["mixed"], ["after"]),
+            node("Identity", ["more"], ["going"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("i", INT64, ()),
+            helper.make_tensor_value_info("on", BOOL, ()),
+            helper.make_tensor_value_info("total", FLOAT, ("n", 4)),
+            helper.make_tensor_value_info("flag", BOOL, ()),
+        ],
+        [
+            helper.make_tensor_value_info("going", BOOL, ()),
+            helper.make_tensor_value_info("next", FLOAT, ("n", 4)),
+            onnx.ValueInfoProto(name="after"),
+        ],
+    )
+    nodes = [
+        node("Loop", ["most", "yes", "x", "no"], ["ended", "flagged"], body=body),
+        node("Cast", ["flagged"], ["number"], to=FLOAT),
+        node("Add", ["ended", "number"], ["y"]),
+    ]
+    made = model(nodes)
+    held = {"limit": np.float32(100), "flat": np.array([-1]), "most": np.array(50)}
+    held |= {"yes": np.array(True), "no": np.array(False)}
+    have = {one.name for one in made.graph.initializer}
+    made.graph.initializer.extend(
+        onnx.numpy_helper.from_array(np.asarray(value), name)
+        for name, value in held.items()
+        if name not in have
+    )
+    return made
+
+
+def test_a_flag_of_one_element_may_have_either_rank_in_a_loop() -> None:
+    check(_flag_in_a_loop(), [{"x": floats(n, 4)} for n in (1, 3)])
+
+
 def test_branches_of_different_numbers_of_outputs_are_refused() -> None:
     then = graph([node("Abs", ["x"], ["t"])], ["t", "t"])
     otherwise = graph([node("Neg", ["x"], ["e"])], ["e"])

@@ -13,11 +13,13 @@ from tvmlite.relay.frontend.onnx import demand, interface
 from tvmlite.relay.frontend.onnx.broadcast import assume_shape
 from tvmlite.relay.frontend.onnx.loop_end import must_end
 from tvmlite.relay.frontend.onnx.node import OnnxNode
+from tvmlite.relay.frontend.onnx.node_order import names_read
 from tvmlite.relay.frontend.onnx.recurrent import _pick
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.ir import NO_END, Constant, Expr, LetDims, Loop, Var
-from tvmlite.relay.types import Dim, TensorType, dims_of
+from tvmlite.relay.types import Dim, TensorType, Type, dims_of
+from tvmlite.te import expr as e
 
 UNBOUNDED = 2**62
 """Turns of a loop that has no number of them."""
@@ -88,6 +90,9 @@ def _looped(
 ) -> list[Expr]:
     """A loop that a run counts; rows whose number a condition decides are made when it is known."""
     rows = len(graph.output) - 1 - len(carried)
+    written = _written_only(node, graph, carried)
+    if written:
+        carried = [written.get(k, one) for k, one in enumerate(carried)]
 
     def turn(keep_rows: bool) -> tuple[Var, list[Var], Expr, bool]:
         index = Var("turn", TensorType((), "int64"), node.span)
@@ -114,6 +119,8 @@ def _looped(
         )[0]
     index, states, made, always = turn(True)
     if always and condition is None:
+        if written:
+            demand.check(node, e.LessEqual(*e.match(1, most)), _NO_TURNS)
         if endless:
             node.unsupported("a loop without end: no number of turns, and a condition that always holds")
         return _results(node, Loop(index, tuple(states), most, None, tuple(carried), made, node.span), rows)
@@ -123,6 +130,9 @@ def _looped(
     if rows:
         index, states, made, _ = turn(False)
     ended = Loop(index, tuple(states), most, condition, tuple(carried), made, node.span)
+    if written:
+        (count,) = demand.bind(node, node.reshape(node.field(ended, len(carried)), (1,)), ["turns"])
+        demand.check(node, e.LessEqual(*e.match(1, count)), _NO_TURNS)
     if not rows:
         return _results(node, ended, 0)
     count = node.reshape(node.field(ended, len(carried)), (1,))
@@ -131,14 +141,57 @@ def _looped(
     return _results(node, Loop(index, tuple(states), most, None, tuple(carried), made, node.span), rows)
 
 
+def _written_only(node: OnnxNode, graph: onnx.GraphProto, carried: Sequence[Expr]) -> dict[int, Expr]:
+    """States that the body writes and never reads, and that begin as something of another type: by number,
+    what they may begin as instead, zeros of the type that they are written with.
+
+    Exporters begin with anything what only the last turn gives; a run must make one turn at least.
+    """
+    read = {name for one in graph.node for name in names_read(one)}
+    read.update(one.name for one in graph.output)
+    unread = [k for k in range(len(carried)) if graph.input[2 + k].name not in read]
+    if not unread:
+        return {}
+    types: list[Type] = []
+
+    def make() -> list[Expr]:
+        index = Var("turn", TensorType((), "int64"), node.span)
+        states = [Var(f"state{k}", node.type(one), node.span) for k, one in enumerate(carried)]
+        outputs = body(node, graph, [index, node.const(True, "bool"), *states], 1 + len(states))
+        types.extend(type_of(one) for one in outputs[1 : 1 + len(states)])
+        return []
+
+    known = set(node.importer.bound)
+    node.importer.block(make)
+    begun: dict[int, Expr] = {}
+    for k in unread:
+        have, becomes = node.type(carried[k]), types[k]
+        inside = set(dims_of(becomes)) & (node.importer.bound - known)
+        if isinstance(becomes, TensorType) and not inside and not _fits(have, becomes):
+            zero = node.const(0, becomes.dtype)
+            begun[k] = node.make("full", zero, shape=becomes.shape, dtype=becomes.dtype)
+    return begun
+
+
+def _fits(have: TensorType, becomes: TensorType) -> bool:
+    return have.dtype == becomes.dtype and have.ndim == becomes.ndim
+
+
+_NO_TURNS = "it makes no turn, and so an output that only its body gives is of no known shape"
+
+
 def is_without_end(turns: object) -> bool:
     """Whether a number of turns, known at import, is so large that it stands for none."""
     return isinstance(turns, (int, np.integer)) and int(turns) >= NO_END
 
 
 def _kept_shape(node: OnnxNode, after: Expr, var: Var) -> Expr:
-    """A state's next value, of the shape of the state."""
+    """A state's next value, of the shape of the state; of one element, a state may gain or lose axes of 1."""
     have, wanted = node.type(after), node.type(var)
+    if have.dtype == wanted.dtype and all(
+        isinstance(n, int) and n == 1 for n in (*have.shape, *wanted.shape)
+    ):
+        return node.reshape(after, wanted.shape)
     clash = [
         (a, b)
         for a, b in zip(have.shape, wanted.shape, strict=False)

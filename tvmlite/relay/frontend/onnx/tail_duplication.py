@@ -99,14 +99,15 @@ def resolve(
                 known = {name: then.elements[name] for name in live if then.elements.get(name) is not None}
                 importer.known.update((scope.values[name], elements) for name, elements in known.items())
                 return tail[count:]
-    squeezed = _squeezed(branch, outcomes, wanted) if wanted is importer.wanted else None
+    is_whole = wanted is importer.wanted
+    squeezed = _squeezed(branch, outcomes, wanted) if is_whole else _of_one_element(branch, outcomes, wanted)
     if squeezed is None:
         _assume(importer, branch, outcomes, wanted)
         return tail
     special, axes = squeezed
     live = [name for _, proto in tail for name in proto.output if name in wanted]
     _join(importer, branch, live, tail, scope, opsets, (special, axes))
-    for name, one in axes.items():
+    for name, one in axes.items() if is_whole else ():
         importer.squeezed.setdefault(name, one)
     return []
 
@@ -120,7 +121,7 @@ def _squeezed(
     """
     if branch.test is None or any(one.error is not None for one in outcomes):
         return None
-    names = [name for name in wanted if not outcomes[0].agrees(outcomes[1], name)]
+    names = _disagreeing(outcomes, wanted)
     for special in (True, False):
         analyzer = arith.Analyzer()
         known = branch.fact(special).known
@@ -132,6 +133,35 @@ def _squeezed(
             found = _missing_axes(types[not special], types[special], analyzer, known)
             if found:
                 axes[name] = found
+        if len(axes) == len(names):
+            return special, axes
+    return None
+
+
+def _disagreeing(outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> list[str]:
+    """Those of ``wanted`` that the branches decide, and that cannot come out of a relay If of both."""
+    made = [name for name in wanted if any(name in one.types for one in outcomes)]
+    return [name for name in made if not outcomes[0].agrees(outcomes[1], name)]
+
+
+def _of_one_element(
+    branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted
+) -> tuple[bool, dict[str, tuple[int, ...]]] | None:
+    """As ``_squeezed``, in a subgraph, of a branch that the data choose, where what differs has one element:
+    a flag or a count, of ``()`` or ``(1,)``, as exporters leave them to chance.
+    """
+    if branch.test is not None or any(one.error is not None for one in outcomes):
+        return None
+    names = _disagreeing(outcomes, wanted)
+    for special in (True, False):
+        axes: dict[str, tuple[int, ...]] = {}
+        for name in names:
+            small, large = outcomes[not special].types.get(name), outcomes[special].types.get(name)
+            if not isinstance(small, TensorType) or not isinstance(large, TensorType):
+                return None
+            ones = all(isinstance(n, int) and n == 1 for n in (*small.shape, *large.shape))
+            if ones and small.dtype == large.dtype and small.ndim <= large.ndim:
+                axes[name] = tuple(range(large.ndim - small.ndim))
         if len(axes) == len(names):
             return special, axes
     return None
