@@ -91,6 +91,26 @@ def test_rows_of_bfloat16_stand_in_pairs_where_two_are_multiplied_at_once() -> N
     assert pack_weights(narrow)(module) is module
 
 
+@pytest.mark.parametrize(
+    ("columns", "target", "layout", "shape"),
+    [
+        (20, wide, "NC16n4c", (2, 2, 16, 4)),
+        (9, wide, "NC16n", (1, 7, 16)),
+        (20, narrow, "NC4n", (5, 7, 4)),
+    ],
+)
+def test_rows_of_bytes_stand_in_fours_where_four_are_multiplied_at_once(
+    columns: int, target: Target, layout: str, shape: tuple
+) -> None:
+    rows = var("x", (5, 7), "uint8")
+    weight = constant(rng.integers(-128, 128, (columns, 7)).astype("int8"))
+
+    dense = packed(rows, make("nn.dense", rows, weight, out_dtype="int32"), target)
+
+    assert dense["weight_layout"] == layout
+    assert dense.args[1].data.shape == shape
+
+
 def test_what_has_no_packed_kernel_is_the_same_object() -> None:
     rows, turned = var("x", (3, 7)), var("x", (7, 3))
     half = var("x", (3, 7), "float16")

@@ -68,29 +68,30 @@ def dense(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
 
 
 def packed_columns(call: Call) -> int:
-    """How many columns one block of a packed weight has: 16 of ``NC16n`` and of ``NC16n2c``."""
+    """How many columns one block of a packed weight has: 16 of ``NC16n``, ``NC16n2c`` and ``NC16n4c``."""
     return _packing(call)[0]
 
 
-def _packing(call: Call) -> tuple[int, bool]:
-    """The columns of a block, and whether rows of the weight stand in pairs, as ``vdpbf16ps`` wants them."""
-    found = re.fullmatch(r"NC([1-9]\d*)n(2c)?", call["weight_layout"])
+def _packing(call: Call) -> tuple[int, int]:
+    """The columns of a block, and how many rows of the weight stand together: two as ``vdpbf16ps`` wants
+    them, four as ``vpdpbusd``, or each alone."""
+    found = re.fullmatch(r"NC([1-9]\d*)n(?:([24])c)?", call["weight_layout"])
     if found is None:
         raise UnsupportedError(
             f"{call.op}: weight_layout {call['weight_layout']!r} is not supported; one such as 'NC16n' is",
             call.span,
         )
-    return int(found[1]), found[2] is not None
+    return int(found[1]), int(found[2] or 1)
 
 
 def dense_pack_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
-    """``(..., k)`` by ``(units / n, k, n)``, or ``(units / n, k / 2, n, 2)``, gives ``(..., units)``."""
+    """``(..., k)`` by ``(units / n, k, n)``, or ``(units / n, k / c, n, c)``, gives ``(..., units)``."""
     data, weight = tensors(call, data, weight)
-    block, paired = _packing(call)
-    inside = (block, 2) if paired else (block,)
+    block, together = _packing(call)
+    inside = (block, together) if together > 1 else (block,)
     if data.ndim < 1 or weight.ndim != 2 + len(inside) or not same_shape(weight.shape[2:], inside):
         raise _misfit(call, data, weight)
-    if not same_dim(data.shape[-1], weight.shape[1] * 2 if paired else weight.shape[1]):
+    if not same_dim(data.shape[-1], weight.shape[1] * together):
         raise _misfit(call, data, weight)
     return TensorType((*data.shape[:-1], _units(call, weight)), result_dtype(call, data.dtype))
 
@@ -221,26 +222,26 @@ def packed_panels(b: te.Tensor, transposed: bool) -> te.Tensor:
 
 
 def _panel_product(
-    call: Call, data: te.Tensor, panels: te.Tensor, columns: Dim, paired: bool = False
+    call: Call, data: te.Tensor, panels: te.Tensor, columns: Dim, together: int = 1
 ) -> te.Tensor:
     """``data[.., k]`` times ``panels[j, k, i]``: all leading axes of the data are rows of one matrix.
 
-    ``paired``: times ``panels[j, k / 2, i, k % 2]``.
+    With ``together`` above 1, times ``panels[j, k / together, i, k % together]``.
     """
     dtype, block = result_dtype(call, data.dtype), panels.shape[2]
     work, lead = sum_dtype(dtype), data.shape[:-1]
     k = te.reduce_axis(panels.shape[1], name="k")
-    pair = te.reduce_axis(2, name="pair")
+    inside = te.reduce_axis(together, name="pair")
 
     def element(row: Any, outer: Any, inner: Any) -> e.Expr:
-        if not paired:
+        if together == 1:
             read = data[(*unravelled(row, lead), k)]
             return reducers.sum(read.astype(work) * panels[outer, k, inner].astype(work), k)
-        read = data[(*unravelled(row, lead), k * 2 + pair)]
-        return reducers.sum(read.astype(work) * panels[outer, k, inner, pair].astype(work), [k, pair])
+        read = data[(*unravelled(row, lead), k * together + inside)]
+        return reducers.sum(read.astype(work) * panels[outer, k, inner, inside].astype(work), [k, inside])
 
     shape = (product_of(lead), panels.shape[0], block)
-    product = te.compute(shape, element, name="dense", tag="matmul_packed", attrs={"paired": paired})
+    product = te.compute(shape, element, name="dense", tag="matmul_packed", attrs={"paired": together > 1})
     return converted(unpacked(product, lead, columns), dtype)
 
 

@@ -24,11 +24,13 @@ from tvmlite.core.node import rewrite
 from tvmlite.core.target import Target
 from tvmlite.relay.decisions import decide
 from tvmlite.relay.deferred import DeferredConstant
-from tvmlite.relay.infer import type_of
+from tvmlite.relay.infer import tensor_type_of, type_of
 from tvmlite.relay.ir import Call, Constant, Expr, Module, canonical
+from tvmlite.relay.op import make
 from tvmlite.relay.ops import dense_24
 from tvmlite.relay.passes.to_mixed_precision import multiplies_halves
 from tvmlite.relay.types import TensorType
+from tvmlite.te.schedules.dot import multiplies_quads
 from tvmlite.te.schedules.group import number, product
 from tvmlite.te.schedules.matrix import FEW_ROWS, columns_at_once
 
@@ -37,6 +39,9 @@ PACKED_DTYPES = ("float32", "float64")
 PAIR_BLOCK = 16
 """The sums that ``vdpbf16ps`` makes at once, of two products each."""
 
+
+QUAD = 4
+"""The products of 8 bits that ``vpdpbusd`` adds to a sum at once."""
 
 LEAST_BYTES = 256 << 10
 """A weight of fewer is read from a near cache, and putting a fourth of it together takes as long."""
@@ -66,6 +71,8 @@ def _pack(node: Expr, target: Target, narrow: str | None, bound: float) -> Expr:
     match node:
         case Call("nn.dense", (data, Constant() as weight)) if _takes_pairs(node, weight, target):
             return _paired_dense(node, data, weight)
+        case Call("nn.dense", (data, Constant() as weight)) if _is_integer_product(node, data, weight):
+            return _integer_dense(node, data, weight, target)
         case Call("nn.dense", (data, Constant() as weight)) if _can_pack(node, weight):
             return _packed_dense(node, data, weight, target, narrow, bound)
         case Call("nn.matmul", (data, Constant() as weight)) if not node["transpose_a"] and _can_pack(
@@ -148,6 +155,45 @@ def _paired_dense(node: Call, data: Expr, weight: Constant) -> Call:
     attrs["weight_layout"] = f"NC{PAIR_BLOCK}n2c"
     packed = _in_blocks(weight, PAIR_BLOCK, (0, 2, 1, 3), node, together=2)
     return Call("nn.contrib_dense_pack", (data, packed), canonical(attrs), node.span)
+
+
+def _is_integer_product(node: Call, data: Expr, weight: Constant) -> bool:
+    """Whether ``node`` sums products of uint8 and int8 in int32."""
+    dtypes_ = tensor_type_of(data).dtype, str(weight.dtype), _type(node).dtype
+    return dtypes_ == ("uint8", "int8", "int32") and weight.size > 0
+
+
+def _integer_dense(node: Call, data: Expr, weight: Constant, target: Target) -> Call:
+    """``data (m, k)`` times the rows of ``weight (n, k)``, packed; four elements of a row stand together where
+    ``target`` multiplies four at once, and there are as many rows as it makes sums."""
+    columns, k = weight.shape
+    rows, lanes = product(map(number, _type(node).shape[:-1])), multiplies_quads(target)
+    attrs = {"units": columns, "out_dtype": "int32"}
+    if lanes and columns >= lanes:
+        if k % QUAD:
+            data = _filled(data, -k % QUAD, node)
+            weight = Constant(np.pad(weight.data, ((0, 0), (0, -k % QUAD))), weight.span)
+        block = _quad_block(rows, columns, lanes, target)
+        packed = _in_blocks(weight, block, (0, 2, 1, 3), node, together=QUAD)
+        attrs["weight_layout"] = f"NC{block}n{QUAD}c"
+    else:
+        block = columns_at_once(target, "int32", rows, columns)
+        packed = _in_blocks(weight, block, (0, 2, 1), node)
+        attrs["weight_layout"] = f"NC{block}n"
+    return Call("nn.contrib_dense_pack", (data, packed), canonical(attrs), node.span)
+
+
+def _quad_block(rows: int | None, columns: int, lanes: int, target: Target) -> int:
+    """The columns of a block of ``lanes`` sums at once: of several vectors where few rows meet them."""
+    if rows is None or rows > FEW_ROWS:
+        return lanes
+    return columns_at_once(target, "int32", rows, columns) // lanes * lanes
+
+
+def _filled(data: Expr, count: int, node: Call) -> Expr:
+    """``data`` with ``count`` zeros behind each row."""
+    width = ((0, 0),) * (tensor_type_of(data).ndim - 1) + ((0, count),)
+    return make("nn.pad", data, span=node.span, pad_width=width, pad_value=0.0)
 
 
 def _can_pack(node: Call, weight: Constant) -> bool:

@@ -20,7 +20,9 @@ from tvmlite.te.loop import ir
 from tvmlite.te.tensor import Tensor
 from tvmlite.te.tensor_intrin import TensorIntrin, decl_buffer
 
-_VNNI = {16: "avx512vnni", 8: "avxvnni", 4: "avxvnni"}
+QUADS = {16: "avx512vnni", 8: "avxvnni", 4: "avxvnni"}
+"""What sums of four products need, by how many are made at once."""
+
 _BF16 = {16: "avx512bf16", 8: "avx512bf16,avx512vl", 4: "avx512bf16,avx512vl"}
 
 
@@ -38,7 +40,7 @@ def dot_16x1x16_uint8_int8_int32(int32_lanes: int = 16) -> TensorIntrin:
     """
     lanes = _checked("dot_16x1x16_uint8_int8_int32", int32_lanes)
     data, kernel = placeholder((4,), "uint8", "data"), placeholder((lanes, 4), "int8", "kernel")
-    return _dot(data, kernel, "int32", _VNNI[lanes], f"llvm.x86.avx512.vpdpbusd.{lanes * 32}")
+    return _dot(data, kernel, "int32", QUADS[lanes], f"llvm.x86.avx512.vpdpbusd.{lanes * 32}")
 
 
 @cache
@@ -103,6 +105,6 @@ def _emit(rows_of: Tensor, dtype: str, instruction: str) -> Emit:
 
 
 def _checked(name: str, lanes: int) -> int:
-    if lanes not in _VNNI:
+    if lanes not in QUADS:
         raise TensorExpressionError(f"{name}: {lanes} lanes, expected 16, 8 or 4", Span.of_caller())
     return lanes

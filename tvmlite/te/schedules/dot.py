@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from tvmlite.core.target import Target
 from tvmlite.te.intrin import x86
 from tvmlite.te.schedules.group import Group, extent_of, number
 from tvmlite.te.tensor import ComputeOp
 from tvmlite.te.tensor_intrin import TensorIntrin
 
 PAIR_LANES = (16, 8, 4)
-"""How many sums of pairs ``vdpbf16ps`` makes at once, of registers of each width."""
+"""How many sums of pairs ``vdpbf16ps`` makes at once, and of four products ``vpdpbusd``, of registers of each
+width."""
+
+
+def multiplies_quads(target: Target) -> int:
+    """How many sums of four products of 8 bits ``target`` makes at once; 0: it has no instruction."""
+    return next((lanes for lanes, needs in x86.QUADS.items() if target.has(needs)), 0)
 
 
 def is_paired(anchor: ComputeOp) -> bool:
-    """Whether ``anchor`` takes its operands in pairs.
+    """Whether ``anchor`` takes its operands in pairs, or in fours.
 
     Weights are then not asked for a panel ahead, and threads take tile by tile: ResNet-50 and BERT-base are
     quicker so, though float32 is slower.
@@ -23,7 +30,7 @@ def is_paired(anchor: ComputeOp) -> bool:
 def pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:
     """The instruction for sums of two products, where ``anchor`` takes its operands in pairs (its last reduce
     axis), those of the first tensor it reads perhaps as words, and the machine has it; of 16 sums where there
-    are more.
+    are more. For operands of 8 bits in fours, that for sums of four.
 
     None also where fewer results are read than it makes at once: loops compute no others.
     """
@@ -35,8 +42,14 @@ def pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:
     read = lanes if columns is None else number(unpack.output(0).shape[columns])
     if lanes is not None and read is not None and read < lanes:
         return None
-    if lanes is not None and lanes % PAIR_LANES[0] == 0:
+    if not is_paired(anchor) or lanes is None:
+        return None
+    if anchor.output(0).dtype == "int32":
+        widest = multiplies_quads(group.target)
+        lanes = widest if widest and lanes % widest == 0 else lanes
+        return x86.dot_16x1x16_uint8_int8_int32(lanes) if lanes in PAIR_LANES and widest >= lanes else None
+    if lanes % PAIR_LANES[0] == 0:
         lanes = PAIR_LANES[0]
-    if is_paired(anchor) and lanes in PAIR_LANES and group.target.has("avx512bf16"):
+    if lanes in PAIR_LANES and group.target.has("avx512bf16"):
         return x86.dot_16x1x16_bfloat16_float32(lanes, anchor.inputs[0].dtype == "uint32")
     return None

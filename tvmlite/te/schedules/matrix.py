@@ -11,6 +11,7 @@ from tvmlite.te.schedules.dot import is_paired, pair_product
 from tvmlite.te.schedules.group import (
     Group,
     extent_of,
+    number,
     product,
     template,
     work_of,
@@ -292,6 +293,10 @@ def accumulate(
         stage.unroll(step)
         inside = [step]
     tile = [block, row] if by_vectors else [row, block]
+    if dot is not None and (lanes := number(dot.op.output(0).shape[0])) != extent_of(lane):
+        vector, lane = stage.split(lane, factor=lanes)
+        stage.unroll(vector)
+        tile.append(vector)
     stage.reorder(*batch, turn, *inside, *steps, *tile, lane, *pair)
     stage.unroll(row)
     stage.unroll(block)

@@ -132,6 +132,9 @@ def matmul_integer(
     node: OnnxNode, a: Expr, b: Expr, a_zero: Expr | None = None, b_zero: Expr | None = None
 ) -> Expr:
     """The product of integers less their zero points, in int32."""
+    if isinstance(b, Constant) and (b_zero is None or isinstance(b_zero, Constant)):
+        if node.rank(b) == 2 and {node.dtype(a), node.dtype(b)} <= {"int8", "uint8"}:
+            return _by_integers(node, a, b.data, a_zero, None if b_zero is None else b_zero.data)
     if a_zero is None and b_zero is None:
         return matmul(node, a, b, "int32")
     left = centred(node, a, a_zero, rows=True)
@@ -139,17 +142,49 @@ def matmul_integer(
     return matmul(node, left, right, "int32")
 
 
+def _by_integers(
+    node: OnnxNode, a: Expr, b: np.ndarray, a_zero: Expr | None, b_zero: np.ndarray | None
+) -> Expr:
+    """``a @ b`` of bytes less their zero points, by a product of bytes, uint8 by int8, which processors have.
+
+    ``(a - za)(b - zb) = ab - za * (sum(b) - k * zb) - zb * sum(a)``, of int32 that wraps: the sums of a
+    constant ``b`` are known, those of ``a`` are made where ``zb`` is not 0. Bytes of the other sign are moved
+    by 128, and so are their zero points.
+    """
+    moved = 128 if b.dtype == np.uint8 else 0
+    weight, zero = b.astype(np.int32) - moved, (0 if b_zero is None else b_zero.astype(np.int32)) - moved
+    zero = np.broadcast_to(zero, (1, b.shape[1])).reshape(-1).astype(np.int32)
+    if node.dtype(a) == "int8":
+        a = node.cast(node.make("add", node.cast(a, "int32"), 128), "uint8")
+        a_zero = node.const(0, "int32") if a_zero is None else node.cast(a_zero, "int32")
+        a_zero = node.make("add", a_zero, 128)
+    made = matmul(node, a, Constant(weight.astype(np.int8), node.span), "int32")
+    if a_zero is not None:
+        sums = Constant(weight.sum(0, dtype=np.int32) - b.shape[0] * zero, node.span)
+        factor = _zero_point(node, node.cast(a_zero, "int32"), rows=True)
+        made = node.make("subtract", made, node.make("multiply", *broadcast_all(node, factor, sums)))
+    if zero.any():
+        kept = node.rank(a) > 1
+        sums = node.make("sum", node.cast(a, "int32"), axis=(-1,), keepdims=kept)
+        scaled = node.make("multiply", *broadcast_all(node, sums, Constant(zero, node.span)))
+        made = node.make("subtract", made, scaled)
+    return made
+
+
+def _zero_point(node: OnnxNode, zero: Expr, rows: bool) -> Expr:
+    """A zero point shaped to broadcast: a vector belongs to rows, or to columns."""
+    shape = node.shape(zero)
+    if len(shape) == 1 and dims.equal(shape[0], 1):
+        return node.reshape(zero, ())
+    return node.reshape(zero, (shape[0], 1)) if len(shape) == 1 and rows else zero
+
+
 def centred(node: OnnxNode, data: Expr, zero: Expr | None, rows: bool) -> Expr:
     """``data - zero`` in int32; a vector of zero points belongs to rows, or to columns."""
     made = node.cast(data, "int32")
     if zero is None:
         return made
-    shape = node.shape(zero)
-    zero = node.cast(zero, "int32")
-    if len(shape) == 1 and not dims.equal(shape[0], 1) and rows:
-        zero = node.reshape(zero, (shape[0], 1))
-    elif len(shape) == 1 and dims.equal(shape[0], 1):
-        zero = node.reshape(zero, ())
+    zero = _zero_point(node, node.cast(zero, "int32"), rows)
     return node.make("subtract", *broadcast_all(node, made, zero))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.frontend.onnx import dims, nn
 from tvmlite.relay.frontend.onnx.cast import saturated
-from tvmlite.relay.frontend.onnx.matmul import centred, matmul
+from tvmlite.relay.frontend.onnx.matmul import centred, matmul_integer
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.frontend.onnx.shape import slice_axes
@@ -192,7 +192,7 @@ def qlinear_matmul(
     out_zero: Expr,
 ) -> Expr:
     """An integer product, rescaled and rounded to the output's type; scales may be by row or column."""
-    product = matmul(node, centred(node, a, a_zero, rows=True), centred(node, b, b_zero, rows=False), "int32")
+    product = matmul_integer(node, a, b, a_zero, b_zero)
     left = _rows(node, node.cast(a_scale, "float32"))
     right = node.cast(b_scale, "float32")
     factor = node.make(

@@ -1,0 +1,110 @@
+"""MatMulInteger with constant weights: exact whatever the sizes, signs and zero points, on every target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, numpy_helper
+from onnx.helper import (
+    make_graph,
+    make_model,
+    make_node,
+    make_opsetid,
+    make_tensor_value_info,
+    np_dtype_to_tensor_dtype,
+)
+
+import tvmlite
+from tvmlite.relay.frontend import from_onnx
+from tvmlite.relay.interpret import interpret
+
+SIZES = [(1, 64, 48), (7, 31, 33), (33, 70, 64), (5, 12, 7), (1, 3, 1), (2, 130, 300)]
+"""Rows, k, and columns: k no multiple of 4, columns fewer than a vector, and not whole blocks."""
+
+TARGETS = ["native", "llvm -mcpu=haswell", "llvm -mcpu=cascadelake", "c"]
+"""Processors with sums of four products by one instruction, and without."""
+
+
+def whole(source: np.random.Generator, dtype: str, *shape: int) -> np.ndarray:
+    limits = np.iinfo(dtype)
+    return source.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+
+
+def model_of(a: np.ndarray, constants: dict[str, Any], rows: int | str) -> ModelProto:
+    names = ["a", *(name if name in constants else "" for name in ("b", "za", "zb"))]
+    graph = make_graph(
+        [make_node("MatMulInteger", names, ["y"])],
+        "product",
+        [make_tensor_value_info("a", np_dtype_to_tensor_dtype(a.dtype), (rows, *a.shape[1:]))],
+        [make_tensor_value_info("y", TensorProto.INT32, None)],
+        [numpy_helper.from_array(np.asarray(x), name) for name, x in constants.items()],
+    )
+    return make_model(graph, opset_imports=[make_opsetid("", 13)], ir_version=8)
+
+
+def product(a: np.ndarray, constants: dict[str, Any]) -> np.ndarray:
+    left = a.astype(np.int64) - np.asarray(constants.get("za", 0)).astype(np.int64).reshape(-1, 1)
+    right = constants["b"].astype(np.int64) - np.asarray(constants.get("zb", 0)).astype(np.int64)
+    return left @ right
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("rows", "k", "columns"), SIZES)
+def test_products_are_exact_for_every_size(rows: int, k: int, columns: int, target: str) -> None:
+    source = np.random.default_rng(k)
+    a, b = whole(source, "uint8", rows, k), whole(source, "int8", k, columns)
+    constants = {"b": b, "za": whole(source, "uint8"), "zb": whole(source, "int8", columns)}
+
+    lib = tvmlite.compile(from_onnx(model_of(a, constants, rows)), target)
+
+    np.testing.assert_array_equal(lib(a), product(a, constants))
+
+
+@pytest.mark.parametrize("opt_level", [1, 3])
+@pytest.mark.parametrize("zeros", ["", "za", "zb", "za zb"])
+@pytest.mark.parametrize("signs", ["uint8 uint8", "uint8 int8", "int8 uint8", "int8 int8"])
+def test_products_are_exact_for_every_sign_and_zero_point(signs: str, zeros: str, opt_level: int) -> None:
+    source = np.random.default_rng(0)
+    left, right = signs.split()
+    a, constants = whole(source, left, 6, 21), {"b": whole(source, right, 21, 35)}
+    constants |= {name: whole(source, left if name == "za" else right) for name in zeros.split()}
+    module = from_onnx(model_of(a, constants, 6))
+
+    np.testing.assert_array_equal(tvmlite.compile(module, opt_level=opt_level)(a), product(a, constants))
+    np.testing.assert_array_equal(interpret(module, [a]), product(a, constants))
+
+
+@pytest.mark.parametrize("target", TARGETS[:2])
+def test_any_number_of_rows_of_an_open_extent(target: str) -> None:
+    source = np.random.default_rng(1)
+    constants = {
+        "b": whole(source, "int8", 40, 50),
+        "za": whole(source, "uint8"),
+        "zb": whole(source, "int8"),
+    }
+    lib = tvmlite.compile(from_onnx(model_of(whole(source, "uint8", 1, 40), constants, "rows")), target)
+
+    for rows in (1, 2, 15, 70):
+        a = whole(source, "uint8", rows, 40)
+        np.testing.assert_array_equal(lib(a), product(a, constants))
+
+
+def test_zero_points_of_rows_and_sums_that_wrap() -> None:
+    source = np.random.default_rng(2)
+    a = np.full((3, 70000), 255, "uint8")
+    constants = {"b": np.full((70000, 16), 127, "int8"), "za": whole(source, "uint8", 3)}
+    expected = product(a, constants).astype(np.int32)
+
+    np.testing.assert_array_equal(tvmlite.compile(from_onnx(model_of(a, constants, 3)))(a), expected)
+
+
+def test_vectors_and_batches_are_multiplied_with_a_constant() -> None:
+    source = np.random.default_rng(3)
+    constants = {"b": whole(source, "uint8", 36, 20), "za": np.uint8(9), "zb": whole(source, "uint8", 20)}
+    right = constants["b"].astype(int) - constants["zb"].astype(int)
+    for shape in [(36,), (2, 3, 36)]:
+        a = whole(source, "uint8", *shape)
+        lib = tvmlite.compile(from_onnx(model_of(a, constants, shape[0])))
+        np.testing.assert_array_equal(lib(a), (a.astype(int) - 9) @ right)
