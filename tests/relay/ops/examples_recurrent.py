@@ -54,13 +54,22 @@ EXAMPLES = [
         )
         for coupled in (False, True)
     ),
-    (
-        "nn.lstm_scan",
-        {"activations": (S, T, T), "quantized": True},
-        [
-            "float32(5, 2, 64)", "float32(1, 16, 4, 16) in -1..1", "float32(48)",
-            "float32(2, 16)", "float32(2, 16)", "int32(2) in 0..5",
-        ],
+    *(
+        (
+            "nn.quantized_lstm_scan",
+            {"activations": (S, T, T), **attrs},
+            [
+                f"float32(5, {batch}, {4 * size})", f"int8({blocks}, {quads}, 4, 64) in -9..9",
+                f"float32({3 * size})", f"float32({4 * size}) in 0..0.01", f"int32({4 * size}) in -9..9",
+                f"int32({4 * size}) in -99..99", f"float32({batch}, {size})", f"float32({batch}, {size})",
+                f"int32({batch}) in 0..5",
+            ],
+        )
+        for size, blocks, quads, batch, attrs in [
+            (16, 1, 4, 2, {}),
+            (19, 2, 5, 5, {"peephole": True, "reverse": True}),
+            (3, 1, 1, "b", {"input_forget": True, "clip": 1.0}),
+        ]
     ),
     (
         "nn.lstm_scan",

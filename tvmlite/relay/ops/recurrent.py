@@ -51,24 +51,29 @@ def _scan_type(gates: int, states: int, extra: int, functions: int) -> Callable[
         agree(call, "the blocks of the recurrence", recurrence.shape[0], -(-hidden // lanes))
         agree(call, "the gates of the recurrence", recurrence.shape[2], gates)
         agree(call, "the last extent of the data", data.shape[2], gates * hidden)
-        vectors, lengths = rest[:-1], rest[-1]
         if extra:
-            agree(call, "the extra parameters", vectors[0].shape[0], extra * hidden)
-            vectors = vectors[1:]
-        for state in vectors:
-            agree(call, "the states' batch", state.shape[0], data.shape[1])
-            agree(call, "the states' size", state.shape[1], hidden)
-        expect_integers(call, "lengths", lengths)
-        agree(call, "the number of lengths", lengths.shape[0], data.shape[1])
-        _check_activations(call, functions)
-        state_type = TensorType((data.shape[1], hidden), dtype)
-        whole: Type = TensorType((*data.shape[:2], hidden), dtype)
-        return TupleType((whole, *[state_type] * states))
+            agree(call, "the extra parameters", rest[0].shape[0], extra * hidden)
+        check_activations(call, functions)
+        return states_type(call, data, hidden, rest[-1 - states :])
 
     return infer
 
 
-def _check_activations(call: Call, count: int) -> None:
+def states_type(call: Call, data: TensorType, hidden: int, rest: Sequence[TensorType]) -> TupleType:
+    """The results of a layer of ``hidden`` units; ``rest`` are its states and the lengths."""
+    *vectors, lengths = rest
+    for state in vectors:
+        agree(call, "the states' batch", state.shape[0], data.shape[1])
+        agree(call, "the states' size", state.shape[1], hidden)
+    expect_integers(call, "lengths", lengths)
+    agree(call, "the number of lengths", lengths.shape[0], data.shape[1])
+    state_type = TensorType((data.shape[1], hidden), data.dtype)
+    whole: Type = TensorType((*data.shape[:2], hidden), data.dtype)
+    return TupleType((whole, *[state_type] * len(vectors)))
+
+
+def check_activations(call: Call, count: int) -> None:
+    """Raise unless ``count`` gate functions are given that exist."""
     given = call["activations"]
     if len(given) != count or any(name not in ACTIVATIONS for name, _, _ in given):
         raise fault(call, f"activations are {given}, expected {count} of {', '.join(ACTIVATIONS)}")
@@ -106,20 +111,34 @@ def _by_rows(recurrence: np.ndarray) -> np.ndarray:
 def _scan_numpy(
     step: Callable[..., Sequence[np.ndarray]], states: int
 ) -> Callable[..., tuple[np.ndarray, ...]]:
+    """A layer in numpy, step by step."""
+
     def reference(call: Call, data: np.ndarray, recurrence: np.ndarray, *rest: np.ndarray) -> Any:
         work = np.float64 if data.dtype == np.float64 else np.float32
-        floats = [a.astype(work) for a in (_by_rows(recurrence), *rest[:-1])]
-        parameters, now = floats[: len(floats) - states], floats[len(floats) - states :]
-        out = np.zeros((*data.shape[:2], recurrence.shape[1]), work)
-        order = range(len(data) - 1, -1, -1) if call["reverse"] else range(len(data))
-        for time in order:
-            inside = (time < rest[-1].astype(np.int64))[:, None]
-            new = step(call, data[time].astype(work), *parameters, *now)
-            now = [np.where(inside, a, b) for a, b in zip(new, now, strict=True)]
-            out[time] = np.where(inside, new[0], 0)
-        return tuple(convert_numpy(a, dtypes.check(data.dtype)) for a in (out, *now))
+        parameters = [a.astype(work) for a in (_by_rows(recurrence), *rest[: -1 - states])]
+        return scanned_numpy(call, step, data, parameters, rest[-1 - states :])
 
     return reference
+
+
+def scanned_numpy(
+    call: Call,
+    step: Callable[..., Sequence[np.ndarray]],
+    data: np.ndarray,
+    parameters: Sequence[np.ndarray],
+    rest: Sequence[np.ndarray],
+) -> tuple[np.ndarray, ...]:
+    """All hidden states, and the last states; ``rest`` are those before the first step, and the lengths."""
+    work = np.float64 if data.dtype == np.float64 else np.float32
+    now = [a.astype(work) for a in rest[:-1]]
+    out = np.zeros((*data.shape[:2], now[0].shape[1]), work)
+    order = range(len(data) - 1, -1, -1) if call["reverse"] else range(len(data))
+    for time in order:
+        inside = (time < rest[-1].astype(np.int64))[:, None]
+        new = step(call, data[time].astype(work), *parameters, *now)
+        now = [np.where(inside, a, b) for a, b in zip(new, now, strict=True)]
+        out[time] = np.where(inside, new[0], 0)
+    return tuple(convert_numpy(a, dtypes.check(data.dtype)) for a in (out, *now))
 
 
 def _rnn_numpy(call: Call, x: np.ndarray, recurrence: np.ndarray, h: np.ndarray) -> list[np.ndarray]:
@@ -137,20 +156,17 @@ def _gru_numpy(
     return [(1 - z) * _applied_numpy(call, 1, x[:, last] + kept) + z * h]
 
 
-def _quantized_numpy(h: np.ndarray) -> np.ndarray:
-    """Each row as what 8 bits keep of it: its range, which holds 0, in 255 steps."""
-    low, high = np.minimum(h.min(1, keepdims=True), 0), np.maximum(h.max(1, keepdims=True), 0)
-    step = (high - low) / h.dtype.type(255)
-    step = np.where(step == 0, h.dtype.type(1), step)
-    zero = np.rint(-low / step)
-    return (np.clip(np.rint(h / step) + zero, 0, 255) - zero) * step
-
-
 def _lstm_numpy(
     call: Call, x: np.ndarray, recurrence: np.ndarray, peephole: np.ndarray, h: np.ndarray, c: np.ndarray
 ) -> list[np.ndarray]:
-    seen = _quantized_numpy(h) if call["quantized"] else h
-    i, o, f, g = np.split(x + seen @ recurrence, 4, axis=1)
+    return lstm_gates_numpy(call, x + h @ recurrence, peephole, h, c)
+
+
+def lstm_gates_numpy(
+    call: Call, sums: np.ndarray, peephole: np.ndarray, h: np.ndarray, c: np.ndarray
+) -> list[np.ndarray]:
+    """The states after a step whose products add up to ``sums``."""
+    i, o, f, g = np.split(sums, 4, axis=1)
     windows = np.split(peephole, 3) if call["with_peephole"] else [np.zeros((), h.dtype)] * 3
     i = _applied_numpy(call, 0, i + windows[0] * c)
     f = 1 - i if call["input_forget"] else _applied_numpy(call, 0, f + windows[2] * c)
@@ -252,12 +268,15 @@ def gru_scan(
     return steps.tensors("gru_scan", inputs, [], [] if before else [update, masked], step)
 
 
+LSTM_ATTRS: dict[str, Any] = {**ATTRS, "with_peephole": False, "input_forget": False}
+
+
 @operator(
     "nn.lstm_scan",
     infer=_scan_type(4, 2, 3, 3),
     reference=_scan_numpy(_lstm_numpy, 2),
     fuse=Fuse.OPAQUE,
-    attrs={**ATTRS, "with_peephole": False, "input_forget": False, "quantized": False},
+    attrs=LSTM_ATTRS,
     schedule="extern",
 )
 def lstm_scan(
@@ -269,42 +288,40 @@ def lstm_scan(
     cell: Tensor,
     lengths: Tensor,
 ) -> list[Tensor]:
-    """Gates input, output, forget, cell. All hidden states, the last one, and the last cell.
-
-    ``quantized``: each sample's hidden state is rounded to 255 steps of its range before each product.
-    """
+    """Gates input, output, forget, cell. All hidden states, the last one, and the last cell."""
     steps = Steps(call, data, recurrence)
-    cells, seen = steps.state("cells"), steps.state("seen")
+    cells = steps.state("cells")
 
     def step(turn: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
         def unit(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
-            def gate(number: int, function: int, window: int, c: e.Expr) -> e.Expr:
-                value = steps.input(memory, at, number, n) + total(number)
-                if call["with_peephole"]:
-                    value = value + steps.value(memory.given[2], window * steps.size + n) * c
-                return _applied(call, function, value)
+            return lstm_unit(steps, memory, cells, at, n, total)
 
-            def ended(c: e.Expr) -> loop.Stmt:
-                return loop.sequence(
-                    loops.store(cells, (at.sample, n), c),
-                    steps.moved_on(at, memory, n, gate(1, 0, 1, c) * _applied(call, 2, c)),
-                )
-
-            old = loops.load(cells, at.sample, n)
-            i = gate(0, 0, 0, old)
-            f = 1.0 - i if call["input_forget"] else gate(2, 0, 2, old)
-            new = _applied(call, 1, steps.input(memory, at, 3, n) + total(3))
-            return loops.let("cell", f * old + i * new, ended)
-
-        def rounded(at: At, k: e.Expr) -> e.Expr:
-            return loops.load(seen, at.sample, k)
-
-        if not call["quantized"]:
-            return steps.shared(turn, time, memory, Work(steps.old, range(4), unit))
-        return loop.sequence(
-            steps.quantized(turn, memory, seen),
-            steps.shared(turn, time, memory, Work(rounded, range(4), unit)),
-        )
+        return steps.shared(turn, time, memory, Work(steps.old, range(4), unit))
 
     inputs = [data, recurrence, peephole, hidden, cell, lengths]
-    return steps.tensors("lstm_scan", inputs, [cells], [seen] if call["quantized"] else [], step)
+    return steps.tensors("lstm_scan", inputs, [cells], [], step)
+
+
+def lstm_unit(
+    steps: Steps, memory: Memory, cells: loop.Buffer, at: At, n: e.Expr, total: Callable[[int], e.Expr]
+) -> loop.Stmt:
+    """The new states of unit ``n``; the third of the inputs are the peepholes."""
+    call = steps.call
+
+    def gate(number: int, function: int, window: int, c: e.Expr) -> e.Expr:
+        value = steps.input(memory, at, number, n) + total(number)
+        if call["with_peephole"]:
+            value = value + steps.value(memory.given[2], window * steps.size + n) * c
+        return _applied(call, function, value)
+
+    def ended(c: e.Expr) -> loop.Stmt:
+        return loop.sequence(
+            loops.store(cells, (at.sample, n), c),
+            steps.moved_on(at, memory, n, gate(1, 0, 1, c) * _applied(call, 2, c)),
+        )
+
+    old = loops.load(cells, at.sample, n)
+    i = gate(0, 0, 0, old)
+    f = 1.0 - i if call["input_forget"] else gate(2, 0, 2, old)
+    new = _applied(call, 1, steps.input(memory, at, 3, n) + total(3))
+    return loops.let("cell", f * old + i * new, ended)

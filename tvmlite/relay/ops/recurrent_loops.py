@@ -117,7 +117,7 @@ class Steps:
     def __init__(self, call: Call, data: Tensor, recurrence: Tensor) -> None:
         self.call, self.dtype = call, data.dtype
         self.steps, self.batch, _ = data.shape
-        blocks, size, gates, lanes = recurrence.shape
+        blocks, size, gates, lanes = self.extents(recurrence)
         assert isinstance(blocks, int)
         assert isinstance(size, int)
         assert isinstance(gates, int)
@@ -126,7 +126,12 @@ class Steps:
         self.samples = min(SAMPLES, max(self.batch, 1)) if isinstance(self.batch, int) else SAMPLES
         self.bytes = gates * size * size * dtypes.bytes_of(recurrence.dtype)
         self.work = "float64" if data.dtype == "float64" else "float32"
+        self.rows, self.sums = size, self.work
         self.hidden = loops.buffer("hidden", (2, self.batch, size), self.work)
+
+    def extents(self, recurrence: Tensor) -> tuple[Any, ...]:
+        """Blocks of units, units, gates, and the units of a block."""
+        return recurrence.shape
 
     def state(self, name: str) -> loop.Buffer:
         """Memory for a number a unit, of each sample."""
@@ -181,14 +186,11 @@ class Steps:
 
     def _multiplied(self, ats: Sequence[At], memory: Memory, work: Work, sums: loop.Buffer) -> loop.Stmt:
         """``sums[sample, gate, lane]`` of a block: through the rows of its weights, by turns backwards."""
-        total = _Total(ats, work.gates, self.lanes, self.work)
-        whole = self.size // total.chains
+        total = Total(ats, work.gates, self.lanes, self.sums)
+        whole = self.rows // total.chains
 
         def added(k: e.Expr, chain: int) -> loop.Stmt:
-            return total.added(
-                chain,
-                lambda at, gate, j: work.row(at, k) * self.value(memory.recurrence, at.block, k, gate, j),
-            )
+            return self.added(total, chain, k, memory, work)
 
         def turn(n: e.Expr) -> loop.Stmt:
             places = [n * total.chains + chain for chain in range(total.chains)]
@@ -197,13 +199,19 @@ class Steps:
                 *(added(k + ats[0].now * (last - k * 2), chain) for chain, k in enumerate(places))
             )
 
-        rest = [added(loops.index(k), 0) for k in range(whole * total.chains, self.size)]
+        rest = [added(loops.index(k), 0) for k in range(whole * total.chains, self.rows)]
         body = loop.sequence(*total.cleared(), loops.over(whole, turn, "k"), *rest, *total.stored(sums))
         return loops.allocated(body, total.buffer)
 
     def _has(self, at: At, memory: Memory) -> e.Expr:
         """Whether the sample has this step."""
         return at.time < e.cast(loops.INT, loops.load(memory.lengths, at.sample))
+
+    def added(self, total: Total, chain: int, k: e.Expr, memory: Memory, work: Work) -> loop.Stmt:
+        """The products of row ``k`` of a block's weights, added to the sums of ``chain``."""
+        return total.added(
+            chain, lambda at, gate, j: work.row(at, k) * self.value(memory.recurrence, at.block, k, gate, j)
+        )
 
     # --- all of them ---
 
@@ -212,7 +220,7 @@ class Steps:
         tiles, rest = memory.count // self.samples, memory.count % self.samples
         items = tiles + rest
         whole = items * self.blocks
-        cycles = self.lanes // LANES * (len(work.gates) * self.size + GATES_CYCLES)
+        cycles = self.lanes // LANES * (len(work.gates) * self.rows + GATES_CYCLES)
         most = e.Min(whole, memory.count * self.blocks * cycles // WORTH)
         pieces = e.Max(e.Min(most, loop.THREADS), loops.index(1)) if memory.is_shared else loops.index(1)
         first, count = loops.Cell("first"), loops.Cell("count")
@@ -233,7 +241,7 @@ class Steps:
 
     def _item(self, is_tile: e.Expr, tile: At, lone: At, memory: Memory, work: Work) -> loop.Stmt:
         """A block of units of the samples from ``tile`` on, or of ``lone``."""
-        sums = loops.buffer("sums", (self.samples, work.gates.stop, self.lanes), self.work)
+        sums = loops.buffer("sums", (self.samples, work.gates.stop, self.lanes), self.sums)
 
         def finished(k: e.Expr) -> loop.Stmt:
             at = replace(lone, sample=e.Select(is_tile, tile.sample, lone.sample) + k)
@@ -247,39 +255,6 @@ class Steps:
         products = loop.If(is_tile, self._multiplied(ats, memory, work, sums), alone)
         number = e.Select(is_tile, loops.index(self.samples), loops.index(1))
         return loops.allocated(loop.sequence(products, loops.over(number, finished, "s")), sums)
-
-    def quantized(self, turn: e.Expr, memory: Memory, seen: loop.Buffer) -> loop.Stmt:
-        """``seen`` is what 8 bits keep of each sample's output state: its range, with 0, in 255 steps."""
-        ends = loops.buffer("ends", (2,), self.work)
-
-        def sample(number: e.Expr) -> loop.Stmt:
-            b = memory.begin + number
-
-            def value(j: e.Expr) -> e.Expr:
-                return loops.load(self.hidden, turn % 2, b, j)
-
-            def widen(j: e.Expr) -> loop.Stmt:
-                return loop.sequence(
-                    loops.store(ends, (0,), e.Min(loops.load(ends, 0), value(j))),
-                    loops.store(ends, (1,), e.Max(loops.load(ends, 1), value(j))),
-                )
-
-            def rounded(one: e.Expr) -> e.Expr:
-                return e.Call("round", (one,), self.work)
-
-            low, width = loops.load(ends, 0), loops.load(ends, 1) - loops.load(ends, 0)
-            step = e.Select(width > 0.0, width / 255.0, e.const(1.0, self.work))
-            zero = rounded((0.0 - low) / step)
-
-            def put(j: e.Expr) -> loop.Stmt:
-                code = rounded(value(j) / step) + zero
-                code = e.Max(e.Min(code, e.const(255.0, self.work)), e.const(0.0, self.work))
-                return loops.store(seen, (b, j), (code - zero) * step)
-
-            begin = [loops.store(ends, (k,), e.const(0.0, self.work)) for k in (0, 1)]
-            return loop.sequence(*begin, loops.over(self.size, widen, "j"), loops.over(self.size, put, "j"))
-
-        return loops.allocated(loops.over(memory.count, sample, "b"), ends)
 
     def tensors(
         self,
@@ -339,7 +314,7 @@ class Steps:
         return by_samples if isinstance(self.batch, int) else loop.If(batch > 1, by_samples, by_units)
 
 
-class _Total:
+class Total:
     """The sums of products of a block: of each sample, of each gate.
 
     Where they are few, rows add to several of each by turns, which are added up at the end.

@@ -164,8 +164,8 @@ def _is_integer_product(node: Call, data: Expr, weight: Constant) -> bool:
 
 
 def _integer_dense(node: Call, data: Expr, weight: Constant, target: Target) -> Call:
-    """``data (m, k)`` times the rows of ``weight (n, k)``, packed; four elements of a row stand together where
-    ``target`` multiplies four at once, and there are as many rows as it makes sums."""
+    """``data (m, k)`` times the rows of ``weight (n, k)``, packed; four elements of a row stand together
+    where ``target`` multiplies four at once, and there are as many rows as it makes sums."""
     columns, k = weight.shape
     rows, lanes = product(map(number, _type(node).shape[:-1])), multiplies_quads(target)
     attrs = {"units": columns, "out_dtype": "int32"}

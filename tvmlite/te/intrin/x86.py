@@ -6,7 +6,9 @@ lack the instruction.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
@@ -61,6 +63,49 @@ def dot_16x1x16_bfloat16_float32(float32_lanes: int = 16, words: bool = False) -
     data = placeholder((1,), "uint32", "data") if words else placeholder((2,), "bfloat16", "data")
     kernel = placeholder((lanes, 2), "bfloat16", "kernel")
     return _dot(data, kernel, "float32", _BF16[lanes], f"llvm.x86.avx512bf16.dpbf16ps.{lanes * 32}")
+
+
+def quad_products(
+    sums: ir.Buffer,
+    at: Sequence[Any],
+    data: ir.Buffer,
+    data_at: Sequence[Any],
+    kernel: ir.Buffer,
+    kernel_at: Sequence[Any],
+    lanes: int,
+) -> ir.Stmt:
+    """``sums[at, i] += sum(data[k] * kernel[i * 4 + k])`` for ``lanes`` ``i`` and 4 ``k``: int32, of uint8 by
+    int8, from ``data_at`` and ``kernel_at`` on; as a statement of loops that are written by hand."""
+
+    def moved(place: Sequence[Any], by: Any) -> tuple[e.Expr, ...]:
+        return (*(e.convert(one) for one in place[:-1]), e.convert(place[-1]) + by)
+
+    def instructions(width: int) -> ir.Stmt:
+        stores = []
+        for begin in range(0, lanes, width):
+            word = reinterpret("int32", data.vload(data_at, "uint8x4"))
+            repeated = reinterpret(f"uint8x{width * 4}", e.broadcast(word, width))
+            rows = kernel.vload(moved(kernel_at, begin * 4), f"int8x{width * 4}")
+            place = moved(at, begin)
+            before = sums.vload(place, f"int32x{width}")
+            name = f"llvm.x86.avx512.vpdpbusd.{width * 32}"
+            stores.append(
+                sums.vstore(place, call_llvm_intrin(f"int32x{width}", name, before, repeated, rows))
+            )
+        return ir.sequence(*stores)
+
+    lane = e.Var("i", e.INDEX)
+    place = moved(at, lane)
+    total = sums.vload(place)
+    for k in range(4):
+        value, weight = data.vload(moved(data_at, k)), kernel.vload(moved(kernel_at, lane * 4 + k))
+        total = total + e.cast("int32", value) * e.cast("int32", weight)
+    body = sums.vstore(place, total)
+    made: ir.Stmt = ir.For(lane, e.const(0, e.INDEX), e.const(lanes, e.INDEX), body, ir.VECTORIZE)
+    for width, needs in reversed(QUADS.items()):
+        if lanes % width == 0:
+            made = ir.Choice(tuple(needs.split(",")), instructions(width), made)
+    return made
 
 
 def _dot(data: Tensor, kernel: Tensor, dtype: str, needs: str, instruction: str) -> TensorIntrin:

@@ -415,16 +415,19 @@ def test_shorter_batches_append_where_their_past_ends():
 
 @pytest.mark.parametrize(("batch", "tolerance"), [(1, 1e-5), (3, 0.03)])
 @pytest.mark.parametrize("direction", ["forward", "bidirectional"])
-def test_an_lstm_of_quantised_weights_rounds_its_inputs_and_states(direction, batch, tolerance):
+@pytest.mark.parametrize(("size", "dtype"), [(5, "int8"), (16, "int8"), (21, "uint8")])
+def test_an_lstm_of_quantised_weights_rounds_its_inputs_and_states(size, dtype, direction, batch, tolerance):
     """Of several samples onnxruntime rounds the states by one scale, we each by its own."""
-    count = 1 + (direction == "bidirectional")
-    scales = [S([0.02] * count), S([3] * count, np.int8), S([0.03] * count), S([-2] * count, np.int8)]
-    weights = [_random(s, "int8", -40, 40) for s in ((count, 6, 20), (count, 5, 20))]
-    inputs = [F(12, batch, 6), *weights, F(count, 40), None, None, None, None, *scales]
+    count, middle = 1 + (direction == "bidirectional"), 128 if dtype == "uint8" else 0
+    zeros = [S([middle + n] * count, np.dtype(dtype).type) for n in (3, -2)]
+    scales = [S([0.02] * count), zeros[0], S([0.03] * count), zeros[1]]
+    shapes = ((count, 6, 4 * size), (count, size, 4 * size))
+    weights = [_random(s, dtype, middle - 40, middle + 40) for s in shapes]
+    inputs = [F(12, batch, 6), *weights, F(count, 8 * size), None, None, None, None, *scales]
     model = _model(
         "DynamicQuantizeLSTM",
         inputs,
-        {"hidden_size": 5, "direction": direction},
+        {"hidden_size": size, "direction": direction},
         3,
         constants=(1, 2, 8, 9, 10, 11),
     )
@@ -433,6 +436,23 @@ def test_an_lstm_of_quantised_weights_rounds_its_inputs_and_states(direction, ba
 
     for got, want in zip(made, expected, strict=True):
         np.testing.assert_allclose(got, want, atol=tolerance)
+
+
+def test_an_lstm_of_quantised_weights_has_scales_by_column():
+    """And an initial state; its weights are inputs."""
+    source = np.random.default_rng(0)
+    weights = [_random(s, "int8", -99, 99) for s in ((1, 10, 28), (1, 7, 28))]
+    scales = [(source.random((1, 28)) * 0.02).astype(np.float32) for _ in range(2)]
+    zeros = [np.zeros((1, 28), np.int8)] * 2
+    states = [F(1, 1, 7), F(1, 1, 7, seed=1)]
+    parameters = [scales[0], zeros[0], scales[1], zeros[1]]
+    inputs = [F(9, 1, 10), *weights, F(1, 56), None, *states, None, *parameters]
+
+    given = [x for x in inputs if x is not None]
+    made, expected = _both(_model("DynamicQuantizeLSTM", inputs, {"hidden_size": 7}, 3), given)
+
+    for got, want in zip(made, expected, strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-5)
 
 
 def test_what_group_query_attention_lacks_is_named():

@@ -9,7 +9,10 @@ from tvmlite.relay.frontend.onnx.index import from_front
 from tvmlite.relay.frontend.onnx.microsoft import DOMAIN, _add, _transposed, unpacked
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
+from tvmlite.relay.frontend.onnx.shape import slice_axes
 from tvmlite.relay.ir import Constant, Expr
+from tvmlite.relay.ops.recurrent_loops import LANES
+from tvmlite.relay.ops.recurrent_quantized import QUAD
 
 
 @converter("QuantizeLinear", domain=DOMAIN)
@@ -204,33 +207,55 @@ def dynamic_quantize_lstm(
     recurrence_scale: Expr,
     recurrence_zero: Expr,
 ) -> list[Expr]:
-    """An LSTM of the weights' real values, which lie input first.
+    """An LSTM of integer weights, which lie input first.
 
     What is multiplied with them is rounded to 8 bits as onnxruntime does it: all inputs by one scale, and at
     each step the hidden state, each sample's by its own (onnxruntime: those of a thread by theirs).
     """
-    codes, scale, zero = quant.dynamic_quantize(node, data)
-    centred = node.make("subtract", node.cast(codes, "float32"), node.cast(zero, "float32"))
-    data = node.make("multiply", centred, scale)
-    wide = [
-        node.transpose(_centred(node, codes, scale, zero), (0, 2, 1))
-        for codes, scale, zero in (
-            (weight, weight_scale, weight_zero),
-            (recurrence, recurrence_scale, recurrence_zero),
-        )
-    ]
-    return recurrent.lstm(
-        node, data, wide[0], wide[1], bias, lengths, initial, cell, peephole, quantized=True
-    )
+    whole: dict[Expr, list[Expr]] = {}
+
+    def products(direction: int, inputs: Expr) -> Expr:
+        if inputs not in whole:
+            whole[inputs] = quant.dynamic_quantize(node, inputs)
+        codes, scale, zero = whole[inputs]
+        columns, own, own_zero = (_part(node, x, direction) for x in (weight, weight_scale, weight_zero))
+        total = node.cast(matmul.matmul_integer(node, codes, columns, zero, own_zero), "float32")
+        factor = node.make("multiply", *broadcast_all(node, scale, own))
+        return node.make("multiply", *broadcast_all(node, total, factor))
+
+    def recurrent_weight(direction: int) -> tuple[Expr, list[Expr]]:
+        parts = (_part(node, x, direction) for x in (recurrence, recurrence_scale, recurrence_zero))
+        return _in_quads(node, *parts)
+
+    rows_last = [node.transpose(x, (0, 2, 1)) for x in (weight, recurrence)]
+    quantized = recurrent.Quantized(products, recurrent_weight)
+    return recurrent.lstm(node, data, *rows_last, bias, lengths, initial, cell, peephole, quantized)
 
 
-def _centred(node: OnnxNode, codes: Expr, scale: Expr, zero: Expr) -> Expr:
-    """Real weights; a scale and zero point a direction, or a direction and column."""
-    parts = [
-        node.reshape(x, (node.shape(codes)[0], 1, 1 if node.rank(x) == 1 else node.shape(x)[1]))
-        for x in (scale, zero)
-    ]
-    less = node.make(
-        "subtract", *broadcast_all(node, node.cast(codes, "float32"), node.cast(parts[1], "float32"))
+def _part(node: OnnxNode, value: Expr, direction: int) -> Expr:
+    """What ``value`` has for a direction."""
+    if isinstance(value, Constant):
+        return Constant(value.data[direction], node.span)
+    picked = slice_axes(node, value, [0], [direction], [direction + 1])
+    return node.reshape(picked, node.shape(value)[1:])
+
+
+def _in_quads(node: OnnxNode, weight: Expr, scale: Expr, zero: Expr) -> tuple[Expr, list[Expr]]:
+    """A recurrence ``(size, gates * size)`` as nn.quantized_lstm_scan takes it; a scale, zero point and sum
+    of each column."""
+    size, columns = node.shape(weight)
+    assert isinstance(size, int)
+    assert isinstance(columns, int)
+    moved = 128 if node.dtype(weight) == "uint8" else 0
+    weight, zero = (node.make("subtract", node.cast(x, "int32"), moved) for x in (weight, zero))
+    zero, scale = (node.broadcast_to(node.reshape(x, (-1,)), (columns,)) for x in (zero, scale))
+    sums = node.make(
+        "sum", node.make("subtract", *broadcast_all(node, weight, zero)), axis=(0,), keepdims=False
     )
-    return node.make("multiply", *broadcast_all(node, less, parts[0]))
+    gates, blocks, quads = columns // size, -(-size // LANES), -(-size // QUAD)
+    made = node.reshape(weight, (size, gates, size))
+    width = ((0, quads * QUAD - size), (0, 0), (0, blocks * LANES - size))
+    made = node.cast(node.make("nn.pad", made, pad_width=width, pad_value=0.0), "int8")
+    made = node.reshape(made, (quads, QUAD, gates, blocks, LANES))
+    made = node.transpose(made, (3, 0, 2, 4, 1))
+    return node.reshape(made, (blocks, quads, gates, LANES * QUAD)), [scale, zero, sums]

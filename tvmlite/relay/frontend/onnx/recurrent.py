@@ -209,8 +209,22 @@ def _laid_out(node: OnnxNode, made: list[Expr]) -> list[Expr]:
     return made
 
 
+@dataclass(frozen=True)
+class Quantized:
+    """How a layer of integer weights multiplies: ``products`` of a direction's number and all inputs, in
+    float32; and its ``recurrence``, as the operator takes it, with the parameters that stand behind it."""
+
+    products: Callable[[int, Expr], Expr]
+    recurrence: Callable[[int], tuple[Expr, list[Expr]]]
+
+
 def _scanned(
-    layer: _Layer, operator: str, states: Sequence[Expr | None], extra: Sequence[Expr | None], **attrs: object
+    layer: _Layer,
+    operator: str,
+    states: Sequence[Expr | None],
+    extra: Sequence[Expr | None],
+    quantized: Quantized | None = None,
+    **attrs: object,
 ) -> list[Expr]:
     """The layer by ``operator``, which takes the products of all inputs at once, made before.
 
@@ -224,15 +238,25 @@ def _scanned(
         lengths = node.broadcast_to(node.reshape(whole, (1,)), (batch,))
     every: list[list[Expr]] = []
     for one in layer.directions:
-        product = _linear(node, flat, one.weight, None if one.bias is None else one.bias[0])
-        between = extra[one.number]
+        between = [] if (given := extra[one.number]) is None else [given]
+        if quantized is None:
+            product, recurrence = (
+                node.make("nn.dense", flat, one.weight),
+                _in_blocks(node, one.recurrence, hidden),
+            )
+        else:
+            product = quantized.products(one.number, flat)
+            recurrence, parameters = quantized.recurrence(one.number)
+            between += parameters
+        if one.bias is not None:
+            product = node.make("add", product, one.bias[0])
         if one.bias is not None and operator != "nn.gru_scan":
             product = node.make("add", product, one.bias[1])
         call = node.make(
             operator,
             node.reshape(product, (steps, batch, node.shape(one.recurrence)[0])),
-            _in_blocks(node, one.recurrence, hidden),
-            *([] if between is None else [between]),
+            recurrence,
+            *between,
             *(layer.state(state, one.number) for state in states),
             lengths,
             reverse=one.reverse,
@@ -354,16 +378,16 @@ def lstm(
     initial: Expr | None = None,
     cell: Expr | None = None,
     peephole: Expr | None = None,
-    quantized: bool = False,
+    quantized: Quantized | None = None,
 ) -> list[Expr]:
-    """``quantized``: before each product the hidden state is rounded to 8 bits, as onnxruntime does it."""
     layer = _layer(node, 4, ["Sigmoid", "Tanh", "Tanh"], (data, weight, recurrence, bias, lengths))
-    if quantized or not layer.is_short:
+    if quantized is not None or not layer.is_short:
         zeros = node.full(0, (3 * layer.hidden,), node.dtype(data))
         looks = [zeros if peephole is None else _pick(node, peephole, 0, d.number) for d in layer.directions]
         coupled = bool(node.attr("input_forget", 0))
-        attrs = {"with_peephole": peephole is not None, "input_forget": coupled, "quantized": quantized}
-        return _scanned(layer, "nn.lstm_scan", [initial, cell], looks, **attrs)
+        attrs = {"with_peephole": peephole is not None, "input_forget": coupled}
+        operator = "nn.lstm_scan" if quantized is None else "nn.quantized_lstm_scan"
+        return _scanned(layer, operator, [initial, cell], looks, quantized, **attrs)
     runs = []
     for one in layer.directions:
         windows = None
