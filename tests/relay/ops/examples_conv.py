@@ -55,6 +55,18 @@ EXAMPLES = [
         {**TILED, **SAME, "dilation": (2, 1)},
         ["bfloat16(1, 1, h, 7, 32)", "bfloat16(4, 1, 3, 3, 16, 16, 2)"],
     ),
+    (
+        "nn.contrib_conv2d_NCHWc",
+        {
+            **SAME,
+            "data_layout": "NCHW8c",
+            "out_layout": "NCHW",
+            "kernel_layout": "OIHW16o4i",
+            "channels": 20,
+            "out_dtype": "int32",
+        },
+        ["uint8(1, 2, h, w, 8)", "int8(2, 3, 3, 3, 16, 4)"],
+    ),
     ("nn.contrib_conv2d_NCHWc", PAIRS, ["bfloat16(1, 2, h, w, 16)", "bfloat16(2, 13, 1, 1, 16, 2)"]),
     (
         "nn.contrib_conv2d_NCHWc",

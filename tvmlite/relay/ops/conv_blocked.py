@@ -51,12 +51,13 @@ def name_of(rank: int, depthwise: bool = False) -> str:
 
 
 def weight_layout(
-    rank: int, block: int, depthwise: bool = False, paired: bool = False, tiled: bool = False
+    rank: int, block: int, depthwise: bool = False, together: int = 1, tiled: bool = False
 ) -> str:
-    """The layout of weights for vectors of ``block`` channels: ``OIHW16o``, ``OIHW16o2i``, ``OIHW1i16o``,
-    ``OIHW16i16o2i``."""
+    """The layout of weights for vectors of ``block`` channels: ``OIHW16o``, ``OIHW16o2i``, ``OIHW16o4i``,
+    ``OIHW1i16o``, ``OIHW16i16o2i``."""
     inner = "1i" if depthwise else f"{TILE_PAIRS}i" if tiled else ""
-    return f"{WEIGHT_LAYOUTS[rank]}{inner}{block}o{'2i' if paired or tiled else ''}"
+    together = 2 if tiled else together
+    return f"{WEIGHT_LAYOUTS[rank]}{inner}{block}o{f'{together}i' if together > 1 else ''}"
 
 
 def is_tiled(call: Call) -> bool:
@@ -71,9 +72,10 @@ def tiled_weight(weight: np.ndarray, block: int) -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(parts, (0, 2, 3, 1, 4), (0, 1, -3, -2, -1)))
 
 
-def is_paired(call: Call) -> bool:
-    """Whether two input channels of the weight stand together."""
-    return str(call["kernel_layout"]).endswith("2i")
+def channels_together(call: Call) -> int:
+    """How many input channels of the weight stand together: two, four, or each alone."""
+    found = re.search(r"o([24])i$", str(call["kernel_layout"]))
+    return int(found[1]) if found else 1
 
 
 def out_layout(call: Call) -> str:
@@ -90,19 +92,21 @@ def blocked_type(rank: int) -> Callable[..., TensorType]:
         written = written_block(call, rank)
         if written not in (0, block) and not (is_tiled(call) and written % block == 0):
             raise fault(call, f"out_layout is {out_layout(call)}, the weight has blocks of {block} channels")
-        together = 2 * TILE_PAIRS if is_tiled(call) else 2 if is_paired(call) else 1
-        groups, inputs = call["groups"], weight.shape[1] * together
+        together = channels_together(call)
+        groups, inputs = call["groups"], weight.shape[1] * together * (TILE_PAIRS if is_tiled(call) else 1)
         channels = _channels(call, weight, block)
         if groups != 1 and not _whole_blocks(channels, groups, block):
             raise fault(
                 call, f"groups is {groups}: {channels} channels are not whole blocks of {block} in each group"
             )
-        if is_paired(call) and read % 2:
+        if read % together:
             raise fault(
-                call, f"data_layout is {call['data_layout']}: pairs of channels lie across its blocks"
+                call, f"data_layout is {call['data_layout']}: {together} channels lie across its blocks"
             )
+        if together > 2 and not read:
+            raise fault(call, f"data_layout is {call['data_layout']}, expected blocks of channels")
         fits = (inputs * groups + (read - 1)) // read if read else inputs * groups
-        one_alone = is_paired(call) and not read and groups == 1 and same_dim(data.shape[1], fits - 1)
+        one_alone = together == 2 and not read and groups == 1 and same_dim(data.shape[1], fits - 1)
         if not same_dim(data.shape[1], fits) and not one_alone:
             raise fault(
                 call,
@@ -143,7 +147,7 @@ def depthwise_type(rank: int) -> Callable[..., TensorType]:
 def _weight_block(call: Call, weight: TensorType, rank: int, depthwise: bool) -> int:
     """The block of output channels in the kernel_layout, once the weight is seen to be laid out so."""
     plain, inner = WEIGHT_LAYOUTS[rank], "1i" if depthwise else ""
-    pair = "" if depthwise else "(2i)?"
+    pair = "" if depthwise else "([24]i)?"
     tiled = not depthwise and is_tiled(call)
     before = f"{TILE_PAIRS}i" if tiled else inner
     found = re.fullmatch(rf"{plain}{before}([1-9]\d*)o{pair}", call["kernel_layout"])
@@ -153,10 +157,10 @@ def _weight_block(call: Call, weight: TensorType, rank: int, depthwise: bool) ->
             f"'{plain}{inner}16o'",
             call.span,
         )
-    paired = is_paired(call)
-    windows.check_rank(call, "weight", weight, rank + 3 + (depthwise or paired) + tiled)
+    together = channels_together(call)
+    windows.check_rank(call, "weight", weight, rank + 3 + (depthwise or together > 1) + tiled)
     block = int(found[1])
-    inside = (1, block) if depthwise else (block, 2) if paired else (block,)
+    inside = (1, block) if depthwise else (block, together) if together > 1 else (block,)
     inside = (TILE_PAIRS, *inside) if tiled else inside
     if not same_shape(weight.shape[2 + rank :], inside):
         raise fault(call, f"weight is {show_shape(weight.shape)}, kernel_layout is {call['kernel_layout']}")
@@ -209,13 +213,13 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
 
     def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
         lanes = windows.block_of(call, "data_layout", rank)
-        paired, kernel = is_paired(call), weight.shape[2 : 2 + rank]
+        together, kernel = channels_together(call), weight.shape[2 : 2 + rank]
         dtype, shape = result_dtype(call, data.dtype), _extents(call, data.shape, kernel, rank)
         padding, groups = windows.padding_of(call, rank), call["groups"]
         strides, dilation = windows.spatial(call, "strides", rank), windows.spatial(call, "dilation", rank)
         pointwise = rank > 1 and all(is_one(n) for n in (*kernel, *strides)) and not any(map(any, padding))
-        words = paired and not lanes
-        takes_whole = paired and written_block(call, rank) > 0 and not pointwise
+        words = together == 2 and not lanes
+        takes_whole = together == 2 and written_block(call, rank) > 0 and not pointwise
         wide = small_images.wide(call, kernel, shape) if takes_whole else None
         if wide is not None:
             source = small_images.phases(call, data, wide)
@@ -223,12 +227,12 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
             source = (
                 _words(data, *padding) if words else windows.padded(data, *padding, 0, trailing=lanes > 0)
             )
-        several = lanes // 2 if paired else lanes
+        several = lanes // together
         per_group, tiled = weight.shape[0] // groups, is_tiled(call)
         inputs = weight.shape[1] * TILE_PAIRS if tiled else weight.shape[1]
         channel = te.reduce_axis(inputs, name="ic")
         taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(kernel)]
-        pair = [te.reduce_axis(2, name="pair")] if paired else []
+        pair = [te.reduce_axis(together, name="pair")] if together > 1 else []
 
         def factor(oo: Any, lane: Any) -> e.Expr:
             if tiled:
@@ -246,7 +250,7 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
             places = [y * s + k * d for y, k, s, d in zip(at, taps, strides, dilation, strict=True)]
             read: Any = channel if groups == 1 else oo // per_group * inputs + channel
             if several:
-                inside = read % several * 2 + pair[0] if paired else read % several
+                inside = read % several * together + pair[0] if pair else read % several
                 places, read = [*places, inside], read // several
             value = source[(n, read, *places)]
             value = half_of(value, pair[0].var) if words else value.astype(work)
@@ -259,7 +263,7 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
             element,
             name="conv",
             tag="conv2d_packed",
-            attrs={"paired": paired, "wide": wide is not None},
+            attrs={"paired": together > 1, "wide": wide is not None},
         )
         row = shape[-1] if wide is None else wide.row
         return converted(_laid_out(call, sums, shape, pointwise or wide is not None, rank, row), dtype)
@@ -360,9 +364,9 @@ def blocked_numpy(rank: int, depthwise: bool) -> Callable[..., np.ndarray]:
         if is_tiled(call):
             weight = np.moveaxis(weight, (-3, -1), (2, 3))  # (o, i, 16, 2, .., block)
             weight = weight.reshape(weight.shape[0], -1, *weight.shape[4:])
-        elif is_paired(call):
-            together = np.moveaxis(weight, -1, 2)
-            weight = together.reshape(weight.shape[0], -1, *together.shape[3:])
+        elif channels_together(call) > 1:
+            parts = np.moveaxis(weight, -1, 2)
+            weight = parts.reshape(weight.shape[0], -1, *parts.shape[3:])
         plain = np.moveaxis(weight[..., 0, :] if depthwise else weight, -1, 1)
         plain = plain.reshape(-1, *plain.shape[2:])
         groups = plain.shape[0] if depthwise else call["groups"]

@@ -87,7 +87,7 @@ def _regions(body: Expr, target: Target) -> _Regions:
     nodes = [node for node in postorder(body) if isinstance(node, Expr)]
     for node in nodes:
         lanes = rules.lanes_of(node, target) if rules.spatial_rank(node) is not None else 0
-        if rules.is_convolution(node, lanes):
+        if rules.is_convolution(node, lanes) or rules.quad_block(node, target):
             found.convolutions[node] = None
             found.add(node).gain += _elements(node)
         elif (tied := rules.tied(node, lanes)) is not None:
@@ -248,6 +248,10 @@ class _Rewriter:
     def _convolution(self, node: Expr, written: int) -> None:
         assert isinstance(node, Call)
         read = self.regions.block(node.args[0])
+        quads = rules.quad_block(node, self.target)
+        if quads and read % quads:
+            read = 0
+        read = read or quads
         data = self.as_blocked(node.args[0], read) if read else self.as_plain(node.args[0])
         made = rules.convolution(node, data, read, written, self.regions.target)
         if written:

@@ -21,6 +21,7 @@ from tvmlite.relay.ops import conv_blocked, strips, windows
 from tvmlite.relay.ops.conv import sum_dtype
 from tvmlite.relay.types import Dim, TensorType, dims_of, evaluate_dim
 from tvmlite.te.intrin import amx
+from tvmlite.te.schedules.dot import multiplies_quads
 
 CONVOLVED = ("float32", "float64", "bfloat16", "float16")
 """The dtypes of operands that convolutions on blocks have kernels for."""
@@ -30,6 +31,9 @@ LIKELY_EXTENT = 128
 
 FEW_CHANNELS = 4
 """Convolutions with no more output channels than this would waste most of a vector of channels."""
+
+QUAD = 4
+"""The products of 8 bits that are added to a sum at once."""
 
 TILE_BLOCK = amx.DEPTH
 """The channels that AMX's tiles multiply at once."""
@@ -84,14 +88,17 @@ def is_convolution(node: Expr, lanes: int) -> bool:
 
 def _is_plain(node: Call) -> bool:
     """Whether a convolution is channels-first, of dtypes for which there are kernels on blocks."""
-    rank = _RANKS[str(node.op)]
     kinds = {tensor_type_of(one).dtype for one in node.args}
-    layouts = (node["data_layout"], node["kernel_layout"], node["out_layout"] or node["data_layout"])
-    plain = (windows.LAYOUTS[rank], conv_blocked.WEIGHT_LAYOUTS[rank], windows.LAYOUTS[rank])
-    if layouts != plain or len(kinds) != 1 or not kinds <= set(CONVOLVED):
+    if not _is_channels_first(node) or len(kinds) != 1 or not kinds <= set(CONVOLVED):
         return False
     kind, made = kinds.pop(), tensor_type_of(node).dtype
     return made in (kind, sum_dtype(kind))
+
+
+def _is_channels_first(node: Call) -> bool:
+    rank = _RANKS[str(node.op)]
+    layouts = (node["data_layout"], node["kernel_layout"], node["out_layout"] or node["data_layout"])
+    return layouts == (windows.LAYOUTS[rank], conv_blocked.WEIGHT_LAYOUTS[rank], windows.LAYOUTS[rank])
 
 
 def convolution(node: Call, data: Expr, read: int, written: int, target: Target) -> Call:
@@ -104,7 +111,9 @@ def convolution(node: Call, data: Expr, read: int, written: int, target: Target)
     paired = _takes_pairs(node, read, target)
     if paired and read == written == TILE_BLOCK and takes_tiles(node, target):
         return _tiled(node, data)
-    plain, layout = conv_blocked.WEIGHT_LAYOUTS[rank], conv_blocked.weight_layout(rank, block, paired=paired)
+    together = 2 if paired else QUAD if quad_block(node, target) else 1
+    plain = conv_blocked.WEIGHT_LAYOUTS[rank]
+    layout = conv_blocked.weight_layout(rank, block, together=together)
     attrs = {
         **dict(node.attrs),
         "data_layout": blocked_layout(rank, read) if read else windows.LAYOUTS[rank],
@@ -114,6 +123,23 @@ def convolution(node: Call, data: Expr, read: int, written: int, target: Target)
     }
     packed = make("layout_transform", weight, src_layout=plain, dst_layout=layout, span=node.span)
     return Call(conv_blocked.name_of(rank), (data, packed), canonical(attrs), node.span)
+
+
+def quad_block(node: Expr, target: Target) -> int:
+    """The channels in a block of data of a convolution of uint8 by int8 that ``target`` multiplies four at
+    once; 0: ``node`` is none."""
+    match node:
+        case Call(op=str() as name, args=(data, Constant(weight))) if name in _RANKS and _is_channels_first(
+            node
+        ):
+            kinds = tensor_type_of(data).dtype, str(weight.dtype), tensor_type_of(node).dtype
+            lanes = multiplies_quads(target)
+            if kinds != ("uint8", "int8", "int32") or node["groups"] != 1 or spatial_rank(data) is None:
+                return 0
+            if not lanes or weight.shape[0] < lanes or target.lanes("int32") % lanes:
+                return 0
+            return min(4 * QUAD, -(-weight.shape[1] // QUAD) * QUAD)
+    return 0
 
 
 def takes_tiles(node: Expr, target: Target) -> bool:

@@ -1,4 +1,4 @@
-"""MatMulInteger with constant weights: exact whatever the sizes, signs and zero points, on every target."""
+"""MatMulInteger and ConvInteger of constant weights: exact, whatever the sizes, signs and zero points."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from onnx.helper import (
     make_tensor_value_info,
     np_dtype_to_tensor_dtype,
 )
+from onnx.reference import ReferenceEvaluator
 
 import tvmlite
 from tvmlite.relay.frontend import from_onnx
@@ -108,3 +109,99 @@ def test_vectors_and_batches_are_multiplied_with_a_constant() -> None:
         a = whole(source, "uint8", *shape)
         lib = tvmlite.compile(from_onnx(model_of(a, constants, shape[0])))
         np.testing.assert_array_equal(lib(a), (a.astype(int) - 9) @ right)
+
+
+CONVOLUTIONS = [
+    # data, weight, attributes
+    ((1, 5, 9, 11), (19, 5, 3, 3), {"pads": [1, 1, 1, 1]}),
+    ((2, 32, 9, 11), (32, 32, 3, 3), {"pads": [0, 2, 1, 0], "strides": [2, 2]}),
+    ((1, 8, 9, 11), (16, 4, 3, 3), {"pads": [1, 1, 1, 1], "group": 2}),
+    ((1, 16, 9, 11), (16, 1, 3, 3), {"pads": [1, 1, 1, 1], "group": 16}),
+    ((1, 24, 7, 5), (17, 24, 1, 1), {}),
+    ((1, 3, 12, 8), (16, 3, 2, 4), {"auto_pad": "SAME_UPPER", "dilations": [1, 2]}),
+    ((2, 20, 9), (24, 20, 3), {"pads": [2, 2]}),
+    ((1, 6, 5, 4, 6), (16, 6, 2, 2, 2), {"pads": [1] * 6}),
+]
+
+
+def convolved(
+    data: np.ndarray,
+    constants: dict[str, Any],
+    attrs: dict[str, Any],
+    open_extents: bool = False,
+    **options: Any,
+) -> tuple[np.ndarray, np.ndarray]:
+    """What we and what ONNX's reference makes of ConvInteger."""
+    names = ["x", *(name if name in constants else "" for name in ("w", "zx", "zw"))]
+    extents = [f"d{n}" for n in range(data.ndim - 2)] if open_extents else data.shape[2:]
+    kind = np_dtype_to_tensor_dtype(data.dtype)
+    graph = make_graph(
+        [make_node("ConvInteger", names, ["y"], **attrs)],
+        "convolution",
+        [make_tensor_value_info("x", kind, (*data.shape[:2], *extents))],
+        [make_tensor_value_info("y", TensorProto.INT32, None)],
+        [numpy_helper.from_array(np.asarray(x), name) for name, x in constants.items()],
+    )
+    model = make_model(graph, opset_imports=[make_opsetid("", 13)], ir_version=8)
+    return tvmlite.compile(from_onnx(model), **options)(data), _by_floats(data, constants, attrs)
+
+
+def _by_floats(data: np.ndarray, constants: dict[str, Any], attrs: dict[str, Any]) -> np.ndarray:
+    """The convolution in float64, exact, of numbers less their zero points."""
+    left = data.astype(np.float64) - float(constants.get("zx", 0))
+    zero = np.asarray(constants.get("zw", 0)).astype(np.float64)
+    right = constants["w"].astype(np.float64) - zero.reshape(-1, *(1,) * (data.ndim - 1))
+    node = make_node("Conv", ["x", "w"], ["y"], **attrs)
+    graph = make_graph(
+        [node],
+        "reals",
+        [make_tensor_value_info(n, TensorProto.DOUBLE, x.shape) for n, x in (("x", left), ("w", right))],
+        [make_tensor_value_info("y", TensorProto.DOUBLE, None)],
+    )
+    model = make_model(graph, opset_imports=[make_opsetid("", 13)], ir_version=8)
+    return ReferenceEvaluator(model).run(None, {"x": left, "w": right})[0]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("shape", "weight", "attrs"), CONVOLUTIONS)
+def test_convolutions_are_exact(shape: tuple, weight: tuple, attrs: dict, target: str) -> None:
+    source = np.random.default_rng(4)
+    constants = {"w": whole(source, "int8", *weight), "zx": whole(source, "uint8")}
+
+    made, expected = convolved(whole(source, "uint8", *shape), constants, attrs, target=target)
+
+    np.testing.assert_array_equal(made, expected)
+
+
+@pytest.mark.parametrize("opt_level", [0, 3])
+@pytest.mark.parametrize("zeros", ["", "zx", "zx zw"])
+@pytest.mark.parametrize("signs", ["uint8 uint8", "uint8 int8", "int8 uint8", "int8 int8"])
+def test_convolutions_are_exact_for_every_sign_and_zero_point(signs: str, zeros: str, opt_level: int) -> None:
+    source = np.random.default_rng(5)
+    left, right = signs.split()
+    constants = {"w": whole(source, right, 18, 7, 3, 3)}
+    constants |= {n: whole(source, *((left,) if n == "zx" else (right, 18))) for n in zeros.split()}
+    attrs = {"pads": [1, 1, 0, 1]}
+
+    made, expected = convolved(whole(source, left, 1, 7, 6, 9), constants, attrs, opt_level=opt_level)
+
+    np.testing.assert_array_equal(made, expected)
+
+
+@pytest.mark.parametrize("target", TARGETS[:2])
+def test_convolutions_of_open_extents(target: str) -> None:
+    source = np.random.default_rng(6)
+    constants = {"w": whole(source, "int8", 32, 12, 3, 3), "zx": whole(source, "uint8")}
+    for attrs in ({"pads": [1, 1, 1, 1]}, {"auto_pad": "SAME_LOWER", "strides": [2, 2]}):
+        data = whole(source, "uint8", 1, 12, 13, 21)
+        made, expected = convolved(data, constants, attrs, open_extents=True, target=target)
+        np.testing.assert_array_equal(made, expected)
+
+
+def test_grouped_weights_with_zero_points() -> None:
+    source = np.random.default_rng(7)
+    constants = {"w": whole(source, "uint8", 16, 4, 3, 3), "zx": whole(source, "uint8"), "zw": np.uint8(7)}
+
+    made, expected = convolved(whole(source, "uint8", 1, 8, 6, 9), constants, {"group": 2})
+
+    np.testing.assert_array_equal(made, expected)

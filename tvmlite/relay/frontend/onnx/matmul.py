@@ -155,9 +155,7 @@ def _by_integers(
     weight, zero = b.astype(np.int32) - moved, (0 if b_zero is None else b_zero.astype(np.int32)) - moved
     zero = np.broadcast_to(zero, (1, b.shape[1])).reshape(-1).astype(np.int32)
     if node.dtype(a) == "int8":
-        a = node.cast(node.make("add", node.cast(a, "int32"), 128), "uint8")
-        a_zero = node.const(0, "int32") if a_zero is None else node.cast(a_zero, "int32")
-        a_zero = node.make("add", a_zero, 128)
+        a, a_zero = as_uint8(node, a, a_zero)
     made = matmul(node, a, Constant(weight.astype(np.int8), node.span), "int32")
     if a_zero is not None:
         sums = Constant(weight.sum(0, dtype=np.int32) - b.shape[0] * zero, node.span)
@@ -169,6 +167,13 @@ def _by_integers(
         scaled = node.make("multiply", *broadcast_all(node, sums, Constant(zero, node.span)))
         made = node.make("subtract", made, scaled)
     return made
+
+
+def as_uint8(node: OnnxNode, data: Expr, zero: Expr | None) -> tuple[Expr, Expr]:
+    """int8 moved by 128, and its zero point, in int32."""
+    zero = node.const(0, "int32") if zero is None else node.cast(zero, "int32")
+    moved = node.cast(node.make("add", node.cast(data, "int32"), 128), "uint8")
+    return moved, node.make("add", zero, 128)
 
 
 def _zero_point(node: OnnxNode, zero: Expr, rows: bool) -> Expr:

@@ -100,15 +100,18 @@ def conv(node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None = None) -> 
     return with_bias(node, convolution(node, data, weight), bias)
 
 
-def convolution(node: OnnxNode, data: Expr, weight: Expr, out_dtype: str = "") -> Expr:
-    """The convolution a node's attributes describe, without its bias."""
+def convolution(
+    node: OnnxNode, data: Expr, weight: Expr, out_dtype: str = "", padding: Padding | None = None
+) -> Expr:
+    """The convolution a node's attributes describe, without its bias; its ``padding``, or another."""
     rank = spatial_rank(node, data)
     shape = node.shape(weight)
     if len(shape) != rank + 2:
         node.bad(f"the weight is of rank {len(shape)}, expected {rank + 2}")
     kernel = _static(node, shape[2:])
     strides, dilations = per_axis(node, "strides", rank, 1), per_axis(node, "dilations", rank, 1)
-    padding = padding_of(node, node.shape(data)[2:], kernel, strides, dilations)
+    if padding is None:
+        padding = padding_of(node, node.shape(data)[2:], kernel, strides, dilations)
     data, left = padded(node, data, padding, 0.0)
     return node.make(
         f"nn.conv{rank}d",
@@ -122,6 +125,13 @@ def convolution(node: OnnxNode, data: Expr, weight: Expr, out_dtype: str = "") -
         kernel_size=kernel,
         out_dtype=out_dtype,
     )
+
+
+def convolved_padding(node: OnnxNode, data: Expr, weight: Expr) -> Padding:
+    """The padding of a convolution of ``data``."""
+    rank = spatial_rank(node, data)
+    strides, dilations = per_axis(node, "strides", rank, 1), per_axis(node, "dilations", rank, 1)
+    return padding_of(node, node.shape(data)[2:], _static(node, node.shape(weight)[2:]), strides, dilations)
 
 
 def _static(node: OnnxNode, shape: Sequence[Dim]) -> tuple[int, ...]:

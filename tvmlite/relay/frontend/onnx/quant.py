@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.frontend.onnx import dims, nn
+from tvmlite.relay.frontend.onnx.broadcast import broadcast_all
 from tvmlite.relay.frontend.onnx.cast import saturated
-from tvmlite.relay.frontend.onnx.matmul import centred, matmul_integer
+from tvmlite.relay.frontend.onnx.matmul import as_uint8, centred, matmul_integer
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.frontend.onnx.shape import slice_axes
-from tvmlite.relay.ir import Expr
+from tvmlite.relay.ir import Constant, Expr
 from tvmlite.relay.types import Shape, show_shape
 
 _WHOLE = ("int8", "uint8", "int16", "uint16", *dtypes.NARROW_INTS)
@@ -138,9 +141,53 @@ def conv_integer(
     """The convolution, in int32, of integers less their zero points (so that padding adds nothing)."""
     if data_zero is not None and not all(dims.equal(d, 1) for d in node.shape(data_zero)):
         node.unsupported("a zero point of the data that is not one number")
-    left = centred(node, data, None if data_zero is None else node.reshape(data_zero, ()), rows=True)
+    data_zero = None if data_zero is None else node.reshape(data_zero, ())
+    if isinstance(weight, Constant) and {node.dtype(data), node.dtype(weight)} <= {"int8", "uint8"}:
+        zero = _known_zeros(node, weight, weight_zero)
+        if zero is not None and (node.attr("group", 1) == 1 or not zero.any()):
+            return _convolution_of_bytes(node, data, weight.data, data_zero, zero)
+    left = centred(node, data, data_zero, rows=True)
     right = _centred_weight(node, weight, weight_zero)
     return nn.convolution(node, left, right, "int32")
+
+
+def _known_zeros(node: OnnxNode, weight: Constant, zero: Expr | None) -> np.ndarray | None:
+    """The zero point of each output channel of ``weight``, taken for int8; None: they are not constant."""
+    if zero is not None and not isinstance(zero, Constant):
+        return None
+    moved = 128 if weight.data.dtype == np.uint8 else 0
+    given = np.zeros((), np.int32) if zero is None else zero.data.astype(np.int32).reshape(-1)
+    return np.broadcast_to(given - moved, weight.data.shape[:1])
+
+
+def _convolution_of_bytes(
+    node: OnnxNode, data: Expr, weight: np.ndarray, data_zero: Expr | None, zero: np.ndarray
+) -> Expr:
+    """The convolution by one of uint8 by int8, which processors have: zero points come off its sums, as
+    ``matmul.matmul_integer`` has it. What is padded is the data's zero point, and so adds nothing."""
+    moved = 128 if weight.dtype == np.uint8 else 0
+    kernel = Constant((weight.astype(np.int32) - moved).astype(np.int8), node.span)
+    if node.dtype(data) == "int8":
+        data, data_zero = as_uint8(node, data, data_zero)
+    ones = (1,) * (weight.ndim - 2)
+    padding = nn.convolved_padding(node, data, kernel)
+    if data_zero is not None and not all(dims.equal(p, 0) for pair in padding for p in pair):
+        point = node.cast(data_zero, "uint8")
+        less = nn.pad_spatial(node, node.make("subtract", data, point), padding, 0.0)
+        data, padding = node.make("add", less, point), ((0, 0),) * len(ones)
+    made = nn.convolution(node, data, kernel, "int32", padding)
+    if data_zero is not None:
+        sums = kernel.data.reshape(len(zero), -1).sum(1, dtype=np.int32)
+        sums = sums - zero * int(np.prod(weight.shape[1:]))
+        factor = Constant(sums.astype(np.int32).reshape(-1, *ones), node.span)
+        made = node.make("subtract", made, node.make("multiply", node.cast(data_zero, "int32"), factor))
+    if zero.any():
+        sums_of = node.make("sum", node.cast(data, "int32"), axis=(1,), keepdims=True)
+        window = Constant(np.ones((1, 1, *weight.shape[2:]), np.int32), node.span)
+        whole = nn.convolution(node, sums_of, window, "int32", padding)
+        factor = Constant(zero.astype(np.int32).reshape(1, -1, *ones), node.span)
+        made = node.make("subtract", made, node.make("multiply", *broadcast_all(node, whole, factor)))
+    return made
 
 
 def _centred_weight(node: OnnxNode, weight: Expr, zero: Expr | None) -> Expr:
