@@ -89,8 +89,8 @@ def _lines(
 ) -> ir.Stmt:
     """Ask for the lines of a region; in the loops ``share``, for one part of its longest axis a turn."""
     buffer, bounds = building.buffers[tensor], building.bounds
-    step = max(1, LINE_BYTES // dtypes.bytes_of(tensor.dtype))
-    turns: list[Number] = [*counts[:-1], ceil_div(counts[-1], step)] if counts else []
+    steps = _steps(tensor, counts)
+    turns: list[Number] = [ceil_div(count, step) for count, step in zip(counts, steps, strict=True)]
     loops = [e.Var(f"{tensor.name}.line{axis}", e.INDEX) for axis in range(len(turns))]
     lines: list[Expr] = list(loops)
     done: Expr = e.const(False)
@@ -103,7 +103,6 @@ def _lines(
         part = simplify(bounds.analyzer, ceil_div(turns[longest], total))
         done = e.convert(turn * part >= turns[longest])
         turns[longest], lines[longest] = part, turn * part + loops[longest]
-    steps = [1] * (len(turns) - 1) + [step]
     indices = [low + line * n for low, line, n in zip(lows, lines, steps, strict=True)] if turns else []
     load = ir.Load(buffer, building.place(tensor, indices))
     # what takes many turns to come in must not drive from the first cache what they work on
@@ -115,6 +114,17 @@ def _lines(
             var, e.const(0, e.INDEX), e.convert(count, e.INDEX), body, ir.UNROLL if few else ir.SERIAL
         )
     return body if e.is_const(done, 0) else ir.If(e.Not(done), body)
+
+
+def _steps(tensor: Tensor, counts: list[int]) -> list[int]:
+    """How far along each axis the next line is: along one whose inner axes are read whole, and share a line,
+    as many as share it."""
+    steps, left = [], max(1, LINE_BYTES // dtypes.bytes_of(tensor.dtype))
+    for extent, count in zip(reversed(tensor.shape), reversed(counts), strict=True):
+        steps.append(left)
+        whole = isinstance(extent, int) and extent == count and left % count == 0
+        left = left // count if whole else 1
+    return steps[::-1]
 
 
 def one_ahead(made: Sequence[tuple[Stage, ir.Stmt]], loop: ir.For, building: Building) -> ir.Stmt:

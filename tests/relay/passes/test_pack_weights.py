@@ -96,16 +96,17 @@ def test_rows_of_bfloat16_stand_in_pairs_where_two_are_multiplied_at_once() -> N
     [
         (20, wide, "NC16n4c", (2, 2, 16, 4)),
         (9, wide, "NC16n", (1, 7, 16)),
+        (20, "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell", "NC8n4c", (3, 2, 8, 4)),
         (20, narrow, "NC4n", (5, 7, 4)),
     ],
 )
 def test_rows_of_bytes_stand_in_fours_where_four_are_multiplied_at_once(
-    columns: int, target: Target, layout: str, shape: tuple
+    columns: int, target: Target | str, layout: str, shape: tuple
 ) -> None:
     rows = var("x", (5, 7), "uint8")
     weight = constant(rng.integers(-128, 128, (columns, 7)).astype("int8"))
 
-    dense = packed(rows, make("nn.dense", rows, weight, out_dtype="int32"), target)
+    dense = packed(rows, make("nn.dense", rows, weight, out_dtype="int32"), Target.parse(target))
 
     assert dense["weight_layout"] == layout
     assert dense.args[1].data.shape == shape

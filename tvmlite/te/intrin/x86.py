@@ -6,9 +6,9 @@ lack the instruction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
@@ -22,8 +22,15 @@ from tvmlite.te.loop import ir
 from tvmlite.te.tensor import Tensor
 from tvmlite.te.tensor_intrin import TensorIntrin, decl_buffer
 
-QUADS = {16: "avx512vnni", 8: "avxvnni", 4: "avxvnni"}
-"""What sums of four products need, by how many are made at once."""
+QUADS = {16: ("avx512bw", "avx512vnni"), 8: ("avx2", "avxvnni"), 4: ("avxvnni",)}
+"""What sums of four products need, by how many are made at once; the last is ``vpdpbusd``, quicker than the
+other (``_by_halves``)."""
+
+_PAIRS = {
+    16: ("llvm.x86.avx512.pmaddubs.w.512", "llvm.x86.avx512.pmaddw.d.512"),
+    8: ("llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd"),
+}
+"""Sums of two products: of uint8 by int8 in int16, which saturate; and of int16 in int32."""
 
 _BF16 = {16: "avx512bf16", 8: "avx512bf16,avx512vl", 4: "avx512bf16,avx512vl"}
 
@@ -42,7 +49,8 @@ def dot_16x1x16_uint8_int8_int32(int32_lanes: int = 16) -> TensorIntrin:
     """
     lanes = _checked("dot_16x1x16_uint8_int8_int32", int32_lanes)
     data, kernel = placeholder((4,), "uint8", "data"), placeholder((lanes, 4), "int8", "kernel")
-    return _dot(data, kernel, "int32", QUADS[lanes], f"llvm.x86.avx512.vpdpbusd.{lanes * 32}")
+    steps = {needs: _quad_step(needs, lanes) for needs in QUADS[lanes]}
+    return _dot(data, kernel, "int32", "vpdpbusd", steps)
 
 
 @cache
@@ -62,7 +70,42 @@ def dot_16x1x16_bfloat16_float32(float32_lanes: int = 16, words: bool = False) -
     lanes = _checked("dot_16x1x16_bfloat16_float32", float32_lanes)
     data = placeholder((1,), "uint32", "data") if words else placeholder((2,), "bfloat16", "data")
     kernel = placeholder((lanes, 2), "bfloat16", "kernel")
-    return _dot(data, kernel, "float32", _BF16[lanes], f"llvm.x86.avx512bf16.dpbf16ps.{lanes * 32}")
+    step = _called(f"llvm.x86.avx512bf16.dpbf16ps.{lanes * 32}")
+    return _dot(data, kernel, "float32", "dpbf16ps", {_BF16[lanes]: step})
+
+
+Step: TypeAlias = Callable[[e.Expr, e.Expr, e.Expr], e.Expr]
+"""The sums after ``step(sums, data, rows)``: ``data`` is repeated, for each row."""
+
+
+def _called(instruction: str) -> Step:
+    """The step that is one instruction."""
+    return lambda sums, data, rows: call_llvm_intrin(
+        f"{sums.dtype}x{sums.lanes}", instruction, sums, data, rows
+    )
+
+
+def _quad_step(needs: str, lanes: int) -> Step:
+    """The step of sums of four products on a machine that has ``needs``."""
+    if needs == QUADS[lanes][-1]:
+        return _called(f"llvm.x86.avx512.vpdpbusd.{lanes * 32}")
+    return _by_halves(lanes)
+
+
+def _by_halves(lanes: int) -> Step:
+    """The sums by instructions whose sums of two products saturate in int16: those of the data's lower seven
+    bits, and of its highest one, are too small for that: from -128 * 128 * 2 to 128 * 127 * 2."""
+    bytes_of, pairs_of = _PAIRS[lanes]
+    one = e.const(1, "int16", 2 * lanes)
+
+    def step(sums: e.Expr, data: e.Expr, rows: e.Expr) -> e.Expr:
+        for mask in (0x7F, 0x80):
+            part = data & e.const(mask, "uint8", 4 * lanes)
+            pairs = call_llvm_intrin(f"int16x{2 * lanes}", bytes_of, part, rows)
+            sums = sums + call_llvm_intrin(f"int32x{lanes}", pairs_of, pairs, one)
+        return sums
+
+    return step
 
 
 def quad_products(
@@ -80,7 +123,7 @@ def quad_products(
     def moved(place: Sequence[Any], by: Any) -> tuple[e.Expr, ...]:
         return (*(e.convert(one) for one in place[:-1]), e.convert(place[-1]) + by)
 
-    def instructions(width: int) -> ir.Stmt:
+    def instructions(width: int, step: Step) -> ir.Stmt:
         stores = []
         for begin in range(0, lanes, width):
             word = reinterpret("int32", data.vload(data_at, "uint8x4"))
@@ -88,10 +131,7 @@ def quad_products(
             rows = kernel.vload(moved(kernel_at, begin * 4), f"int8x{width * 4}")
             place = moved(at, begin)
             before = sums.vload(place, f"int32x{width}")
-            name = f"llvm.x86.avx512.vpdpbusd.{width * 32}"
-            stores.append(
-                sums.vstore(place, call_llvm_intrin(f"int32x{width}", name, before, repeated, rows))
-            )
+            stores.append(sums.vstore(place, step(before, repeated, rows)))
         return ir.sequence(*stores)
 
     lane = e.Var("i", e.INDEX)
@@ -102,14 +142,15 @@ def quad_products(
         total = total + e.cast("int32", value) * e.cast("int32", weight)
     body = sums.vstore(place, total)
     made: ir.Stmt = ir.For(lane, e.const(0, e.INDEX), e.const(lanes, e.INDEX), body, ir.VECTORIZE)
-    for width, needs in reversed(QUADS.items()):
-        if lanes % width == 0:
-            made = ir.Choice(tuple(needs.split(",")), instructions(width), made)
+    for width, choices in reversed(QUADS.items()):
+        for needs in choices if lanes % width == 0 else ():
+            made = ir.Choice((needs,), instructions(width, _quad_step(needs, width)), made)
     return made
 
 
-def _dot(data: Tensor, kernel: Tensor, dtype: str, needs: str, instruction: str) -> TensorIntrin:
-    """Rows of ``kernel`` times ``data``, summed in ``dtype``: 32 bits of each row at once."""
+def _dot(data: Tensor, kernel: Tensor, dtype: str, name: str, steps: Mapping[str, Step]) -> TensorIntrin:
+    """Rows of ``kernel`` times ``data``, summed in ``dtype``: 32 bits of each row at once; by the last of
+    ``steps`` whose needs a machine has."""
     lanes, count = (int(n) for n in kernel.shape)  # type: ignore[arg-type]
     k = reduce_axis((0, count), name="k")
 
@@ -118,17 +159,16 @@ def _dot(data: Tensor, kernel: Tensor, dtype: str, needs: str, instruction: str)
         return reducers.sum(value * kernel[i, k].astype(dtype), axis=k)
 
     result = compute((lanes,), product, name="C")
-    emit = _emit(kernel, dtype, instruction)
     dense = {
         data: decl_buffer(data.shape, data.dtype, "data", strides=[1]),
         kernel: decl_buffer(kernel.shape, kernel.dtype, "kernel", strides=[count, 1]),
         result: decl_buffer(result.shape, dtype, "C", strides=[1]),
     }
-    name = instruction.split(".")[-2]
-    return decl_tensor_intrin(result.op, name=name, binds=dense, special={needs: emit})
+    special = {needs: _emit(kernel, dtype, step) for needs, step in steps.items()}
+    return decl_tensor_intrin(result.op, name=name, binds=dense, special=special)
 
 
-def _emit(rows_of: Tensor, dtype: str, instruction: str) -> Emit:
+def _emit(rows_of: Tensor, dtype: str, added: Step) -> Emit:
     lanes, count = (int(n) for n in rows_of.shape)  # type: ignore[arg-type]
 
     def emit(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> tuple[ir.Stmt, ir.Stmt, ir.Stmt]:
@@ -142,7 +182,7 @@ def _emit(rows_of: Tensor, dtype: str, instruction: str) -> Emit:
         zero = e.const(0, dtype, lanes)
 
         def step(before: e.Expr) -> ir.Stmt:
-            return result.vstore(0, call_llvm_intrin(f"{dtype}x{lanes}", instruction, before, repeated, rows))
+            return result.vstore(0, added(before, repeated, rows))
 
         return step(zero), result.vstore(0, zero), step(result.vload(0, f"{dtype}x{lanes}"))
 

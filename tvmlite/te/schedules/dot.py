@@ -15,7 +15,7 @@ width."""
 
 def multiplies_quads(target: Target) -> int:
     """How many sums of four products of 8 bits ``target`` makes at once; 0: it has no instruction."""
-    return next((lanes for lanes, needs in x86.QUADS.items() if target.has(needs)), 0)
+    return next((lanes for lanes, needs in x86.QUADS.items() if any(map(target.has, needs))), 0)
 
 
 def is_paired(anchor: ComputeOp) -> bool:
