@@ -76,6 +76,19 @@ def panels() -> Any:
     return s, (A, W, C, D), (o, pair, outer)
 
 
+def test_prefetch_of_short_rows_asks_for_each_line_once(loops: Any) -> None:
+    """16 rows of four bytes are one line."""
+    W = te.placeholder((8, 5, 32, 4), "int8", name="W")
+    o, i = te.reduce_axis((0, 5), "k"), te.reduce_axis((0, 4), "p")
+    C = te.compute((8, 32), lambda n, m: te.sum(W[n, o, m, i].astype("int32"), [o, i]), name="C")
+    s = te.create_schedule(C.op)
+    s[C].reorder(C.op.axis[0], o, C.op.axis[1], i)
+    s[C].prefetch(W, o, 1)
+
+    assert "for W.line2 in unroll(0, 2)" in loops(s, [W, C])
+    assert "prefetch(W[n, k + 1, W.line2 * 16, 0])" in loops(s, [W, C])
+
+
 def test_prefetch_is_shared_among_loops_within(loops: Any, run: Any) -> None:
     s, (A, W, C, D), (panel, pair, outer) = panels()
     s[C].prefetch(W, panel, share=[pair, outer])
