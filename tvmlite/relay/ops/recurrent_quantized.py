@@ -27,13 +27,11 @@ from tvmlite.relay.ops.recurrent import (
 from tvmlite.relay.ops.recurrent_loops import LANES, At, Memory, Steps, Total, Work
 from tvmlite.relay.types import TensorType, TupleType
 from tvmlite.te import expr as e
-from tvmlite.te.intrin import x86
+from tvmlite.te.intrin.x86 import QUAD, quad_products
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.tensor import Tensor
 
 GATES = 4
-QUAD = 4
-"""Products that are added to a sum at once."""
 
 
 def quantized_lstm_type(
@@ -154,7 +152,7 @@ class _QuantizedSteps(Steps):
                 sums = total.buffer, (total.place(chain, sample, gate), 0)
                 codes, weights = (at.sample, k * QUAD), (at.block, k, gate, 0)
                 products.append(
-                    x86.quad_products(*sums, self.codes, codes, memory.recurrence, weights, self.lanes)
+                    quad_products(*sums, self.codes, codes, memory.recurrence, weights, self.lanes)
                 )
         return loop.sequence(*products)
 
@@ -171,15 +169,14 @@ class _QuantizedSteps(Steps):
         return loops.over(memory.count, lambda n: self._quantized(turn % 2, memory.begin + n), "b")
 
     def _quantized(self, now: e.Expr, sample: e.Expr) -> loop.Stmt:
-        low, high = (loops.buffer(name, (LANES,), "float32") for name in ("low", "high"))
-        count = loops.buffer("count", (LANES,), "int32")
-        real = e.const(0.0, "float32")
-
         def state(unit: e.Expr) -> e.Expr:
             return loops.load(self.hidden, now, sample, unit)
 
-        def rounded(value: e.Expr) -> e.Expr:
-            return e.Call("round", (value,), "float32")
+        return loop.sequence(self._scaled(sample, state), self._coded(sample, state))
+
+    def _scaled(self, sample: e.Expr, state: Callable[[e.Expr], e.Expr]) -> loop.Stmt:
+        """The scale and zero point of a sample."""
+        low, high = (loops.buffer(name, (LANES,), "float32") for name in ("low", "high"))
 
         def widen(j: e.Expr, unit: e.Expr) -> loop.Stmt:
             return loop.sequence(
@@ -189,12 +186,29 @@ class _QuantizedSteps(Steps):
 
         width = loops.load(high, 0) - loops.load(low, 0)
         scale = e.Select(width > 0.0, width / 255.0, e.const(1.0, "float32"))
+        zero = _rounded((0.0 - loops.load(low, 0)) / loops.load(self.scale, sample))
+        body = loop.sequence(
+            *(
+                _over_lanes(LANES, lambda j, b=b: loops.store(b, (j,), e.const(0.0, b.dtype)))
+                for b in (low, high)
+            ),  # type: ignore[misc]
+            _over_units(self.size, widen),
+            _folded(low, e.Min),
+            _folded(high, e.Max),
+            loops.store(self.scale, (sample,), scale),
+            loops.store(self.totals, (sample, 0), zero),
+        )
+        return loops.allocated(body, low, high)
+
+    def _coded(self, sample: e.Expr, state: Callable[[e.Expr], e.Expr]) -> loop.Stmt:
+        """The codes of a sample, zeros behind them, and their sum."""
+        count = loops.buffer("count", (LANES,), "int32")
         step = loops.load(self.scale, sample)
         zero = e.cast("float32", loops.load(self.totals, sample, 0))
 
         def put(j: e.Expr, unit: e.Expr) -> loop.Stmt:
-            code = e.Min(rounded(state(unit) / step) + zero, e.const(255.0, "float32"))
-            whole = e.cast("int32", e.Max(code, real))
+            code = e.Min(_rounded(state(unit) / step) + zero, e.const(255.0, "float32"))
+            whole = e.cast("int32", e.Max(code, e.const(0.0, "float32")))
             return loops.let(
                 "code",
                 whole,
@@ -204,27 +218,19 @@ class _QuantizedSteps(Steps):
                 ),
             )
 
+        behind = range(self.size, self.rows * QUAD)
         body = loop.sequence(
-            _over_lanes(
-                LANES,
-                lambda j: loop.sequence(
-                    *(loops.store(b, (j,), e.const(0, b.dtype)) for b in (low, high, count))
-                ),
-            ),
-            _over_units(self.size, widen),
-            _folded(low, e.Min),
-            _folded(high, e.Max),
-            loops.store(self.scale, (sample,), scale),
-            loops.store(self.totals, (sample, 0), rounded((0.0 - loops.load(low, 0)) / step)),
+            _over_lanes(LANES, lambda j: loops.store(count, (j,), e.const(0, "int32"))),
             _over_units(self.size, put),
             _folded(count, e.Add),
             loops.store(self.totals, (sample, 1), loops.load(count, 0)),
-            *(
-                loops.store(self.codes, (sample, n), e.const(0, "uint8"))
-                for n in range(self.size, self.rows * QUAD)
-            ),
+            *(loops.store(self.codes, (sample, n), e.const(0, "uint8")) for n in behind),
         )
-        return loops.allocated(body, low, high, count)
+        return loops.allocated(body, count)
+
+
+def _rounded(value: e.Expr) -> e.Expr:
+    return e.Call("round", (value,), "float32")
 
 
 def _over_lanes(count: int, make: Callable[[e.Expr], loop.Stmt]) -> loop.Stmt:

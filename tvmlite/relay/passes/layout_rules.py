@@ -21,6 +21,7 @@ from tvmlite.relay.ops import conv_blocked, strips, windows
 from tvmlite.relay.ops.conv import sum_dtype
 from tvmlite.relay.types import Dim, TensorType, dims_of, evaluate_dim
 from tvmlite.te.intrin import amx
+from tvmlite.te.intrin.x86 import QUAD
 from tvmlite.te.schedules.dot import multiplies_quads
 
 CONVOLVED = ("float32", "float64", "bfloat16", "float16")
@@ -31,9 +32,6 @@ LIKELY_EXTENT = 128
 
 FEW_CHANNELS = 4
 """Convolutions with no more output channels than this would waste most of a vector of channels."""
-
-QUAD = 4
-"""The products of 8 bits that are added to a sum at once."""
 
 TILE_BLOCK = amx.DEPTH
 """The channels that AMX's tiles multiply at once."""

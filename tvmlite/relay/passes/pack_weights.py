@@ -30,6 +30,7 @@ from tvmlite.relay.op import make
 from tvmlite.relay.ops import dense_24
 from tvmlite.relay.passes.to_mixed_precision import multiplies_halves
 from tvmlite.relay.types import TensorType
+from tvmlite.te.intrin.x86 import QUAD
 from tvmlite.te.schedules.dot import multiplies_quads
 from tvmlite.te.schedules.group import number, product
 from tvmlite.te.schedules.matrix import FEW_ROWS, columns_at_once
@@ -39,9 +40,6 @@ PACKED_DTYPES = ("float32", "float64")
 PAIR_BLOCK = 16
 """The sums that ``vdpbf16ps`` makes at once, of two products each."""
 
-
-QUAD = 4
-"""The products of 8 bits that ``vpdpbusd`` adds to a sum at once."""
 
 LEAST_BYTES = 256 << 10
 """A weight of fewer is read from a near cache, and putting a fourth of it together takes as long."""

@@ -22,6 +22,9 @@ from tvmlite.te.loop import ir
 from tvmlite.te.tensor import Tensor
 from tvmlite.te.tensor_intrin import TensorIntrin, decl_buffer
 
+QUAD = 4
+"""Products of 8 bits that are added to a sum at once."""
+
 QUADS = {16: ("avx512bw", "avx512vnni"), 8: ("avx2", "avxvnni"), 4: ("avxvnni",)}
 """What sums of four products need, by how many are made at once; the last is ``vpdpbusd``, quicker than the
 other (``_by_halves``)."""

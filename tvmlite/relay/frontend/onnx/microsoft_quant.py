@@ -12,7 +12,7 @@ from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.frontend.onnx.shape import slice_axes
 from tvmlite.relay.ir import Constant, Expr
 from tvmlite.relay.ops.recurrent_loops import LANES
-from tvmlite.relay.ops.recurrent_quantized import QUAD
+from tvmlite.te.intrin.x86 import QUAD
 
 
 @converter("QuantizeLinear", domain=DOMAIN)

@@ -238,16 +238,8 @@ def _scanned(
         lengths = node.broadcast_to(node.reshape(whole, (1,)), (batch,))
     every: list[list[Expr]] = []
     for one in layer.directions:
-        between = [] if (given := extra[one.number]) is None else [given]
-        if quantized is None:
-            product, recurrence = (
-                node.make("nn.dense", flat, one.weight),
-                _in_blocks(node, one.recurrence, hidden),
-            )
-        else:
-            product = quantized.products(one.number, flat)
-            recurrence, parameters = quantized.recurrence(one.number)
-            between += parameters
+        product, recurrence, parameters = _operands(layer, one, flat, quantized)
+        between = [*([] if (given := extra[one.number]) is None else [given]), *parameters]
         if one.bias is not None:
             product = node.make("add", product, one.bias[0])
         if one.bias is not None and operator != "nn.gru_scan":
@@ -271,6 +263,17 @@ def _scanned(
         parts = [node.reshape(fields[k], shape) for fields in every]
         made.append(node.many("concatenate", parts, axis=int(k == 0)) if len(parts) > 1 else parts[0])
     return _laid_out(node, made)
+
+
+def _operands(
+    layer: _Layer, one: _Direction, inputs: Expr, quantized: Quantized | None
+) -> tuple[Expr, Expr, list[Expr]]:
+    """The products of all inputs, the recurrence, and the parameters that stand behind it."""
+    if quantized is not None:
+        return quantized.products(one.number, inputs), *quantized.recurrence(one.number)
+    node = layer.node
+    product = node.make("nn.dense", inputs, one.weight)
+    return product, _in_blocks(node, one.recurrence, layer.hidden), []
 
 
 def _in_blocks(node: OnnxNode, recurrence: Expr, hidden: int) -> Expr:
