@@ -172,9 +172,11 @@ def _convolution_of_bytes(
     ones = (1,) * (weight.ndim - 2)
     padding = nn.convolved_padding(node, data, kernel)
     if data_zero is not None and not all(dims.equal(p, 0) for pair in padding for p in pair):
-        point = node.cast(data_zero, "uint8")
-        less = nn.pad_spatial(node, node.make("subtract", data, point), padding, 0.0)
-        data, padding = node.make("add", less, point), ((0, 0),) * len(ones)
+        inside = node.full(0, (1, 1, *node.shape(data)[2:]), "uint8")
+        border = nn.pad_spatial(node, inside, padding, 1.0)
+        point = node.make("multiply", border, node.cast(data_zero, "uint8"))
+        data = node.make("add", *broadcast_all(node, nn.pad_spatial(node, data, padding, 0.0), point))
+        padding = ((0, 0),) * len(ones)
     made = nn.convolution(node, data, kernel, "int32", padding)
     if data_zero is not None:
         sums = kernel.data.reshape(len(zero), -1).sum(1, dtype=np.int32)
