@@ -67,7 +67,7 @@ EXAMPLES = [
         )
         for size, blocks, quads, batch, attrs in [
             (16, 1, 4, 2, {}),
-            (19, 2, 5, 5, {"peephole": True, "reverse": True}),
+            (19, 2, 5, 5, {"with_peephole": True, "reverse": True}),
             (3, 1, 1, "b", {"input_forget": True, "clip": 1.0}),
         ]
     ),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.frontend.onnx import dims
 from tvmlite.relay.frontend.onnx.broadcast import assume_shape, broadcast_all
