@@ -221,7 +221,7 @@ def test_te_mistakes_end_at_the_users_line() -> None:
         (lambda: te.compute((8,), lambda i: a[i, 0] << 1), "shift_left of float32 values"),
         (lambda: te.compute((8,), lambda i: te.sum(a[i, k], [k, k])), "an axis is given twice: k, k"),
         (lambda: te.compute((8,), no_function), "a int given, expected a function"),
-        (lambda: te.compute((-3,), lambda i: i), "an extent is -3"),
+        (lambda: te.compute((-3,), lambda i: i), "an extent of a shape: -3 given"),
         (lambda: te.reduce_axis((0, 2.5)), "expected an extent or"),
         (lambda: te.reduce_axis((0, -8), "k"), "its extent is -8"),
     ]

@@ -194,7 +194,7 @@ def _behind_three_gigabytes() -> relay.IRModule:
             out[place] = place % 100 + 1
 
     table = DeferredConstant((rows, 1024), np.dtype("uint8"), fill)
-    x = relay.var("x", (4,), "int64")
+    x = relay.var("x", shape=(4,), dtype="int64")
     taken = relay.cast(relay.take(table, x, axis=0), dtype="float32")
     body = relay.nn.dense(taken, relay.const(np.full((16, 1024), 0.5, "float32")))
     return relay.IRModule.from_expr(relay.Function((x,), body))

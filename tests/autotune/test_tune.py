@@ -323,7 +323,8 @@ def test_what_was_in_force_before_a_run_is_compared_again_where_the_run_had_comp
 def test_what_two_runs_have_put_in_force_is_compared_and_the_last_before_the_first(task: Task) -> None:
     best = autotune.tune(task, trials=30, tuner="random", runner=MadeUpMachine())[0].progress
     first, second, third = (one.config for one in best.leaders[:3])
-    unknown = [one for one in map(task.config_space.get, range(50)) if one not in best.finalists(4)][:2]
+    led = [one.config.settings for one in best.leaders]
+    unknown = [one for one in map(task.config_space.get, range(50)) if one.settings not in led][:2]
 
     def finalists(most: int, *in_force: ConfigEntity) -> list[dict[str, object]]:
         best.in_force = in_force

@@ -171,8 +171,9 @@ def test_the_command_tells_what_it_tried_until_it_was_stopped() -> None:
 def test_a_finding_is_told_when_it_comes(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     def interrupted(*given: Any) -> Tally:
         tally = Tally(cases=5, findings=[Finding(3, "llvm: value", "B[0] is 1", None)])
-        given[-1](tally)
-        given[-1](tally)
+        show_progress = given[5]
+        show_progress(tally)
+        show_progress(tally)
         tally.interrupted = True
         return tally
 

@@ -31,7 +31,9 @@ def _register() -> None:
             2: lambda call, a, b: _never(call, a, b),
             None: lambda call, *tensors: _never(call, *tensors),
         }[inputs]
-        operator(name, infer=infer, reference=reference, fuse=fuse, attrs=attrs)(compute)
+        operator(name, infer=infer, reference=reference, fuse=fuse, attrs=attrs, open_attrs=tuple(attrs))(
+            compute
+        )
 
     same = lambda call, a: a  # noqa: E731
     toy("test.add", _broadcast_type, lambda c, a, b: a + b, Fuse.BROADCAST, 2)

@@ -285,7 +285,7 @@ def test_init_stands_just_outside_the_first_reduce_loop(loops) -> None:
             lambda s, C: s.split(s.op.axis[0], nparts=2.5),
             "split: axis i of stage C by nparts 2.5: expected an int of at least 1",
         ),
-        (lambda s, C: s.split("i", factor=2), "split: 'i' is not an axis"),
+        (lambda s, C: s.split("i", factor=2), "split: 'i' given, expected an axis"),
         (
             lambda s, C: (s.split(s.op.axis[0], 2), s.split(s.op.axis[0], 2)),
             "split: axis i of stage C is no loop any more: it was split into i.outer and i.inner",

@@ -161,7 +161,7 @@ def test_storage_align_needs_an_axis_and_a_buffer_of_our_own(loops: Any) -> None
     outer, _ = s[B].split(B.op.axis[0], factor=2)
     with pytest.raises(ScheduleError, match=r"IterVar\(i\.outer, data\) is not one of the axes that B was"):
         s[B].storage_align(outer, 16)
-    with pytest.raises(ScheduleError, match="factor 0 and offset 0, expected at least 1 and 0"):
+    with pytest.raises(ScheduleError, match="storage_align: factor: 0 given, expected an int of at least 1"):
         s[B].storage_align(B.op.axis[0], 0)
     s[C].storage_align(C.op.axis[0], 16)
     with pytest.raises(ScheduleError, match=r"(?s)storage_align: C is an argument.*s\[C\]\.storage_align"):
@@ -225,11 +225,10 @@ def test_align_bounds_needs_an_axis_of_whole_groups() -> None:
     outer, _ = s[C].split(C.op.axis[0], factor=2)
     with pytest.raises(ScheduleError, match=r"align_bounds: IterVar\(i\.outer, data\) is not one of"):
         s[C].align_bounds(outer, 2)
-    for factor in (5, 0):
-        with pytest.raises(
-            ScheduleError, match=rf"IterVar\(c, data\) does not consist of whole groups of {factor}"
-        ):
-            s[B].align_bounds(B.op.axis[1], factor)
+    with pytest.raises(ScheduleError, match=r"IterVar\(c, data\) does not consist of whole groups of 5"):
+        s[B].align_bounds(B.op.axis[1], 5)
+    with pytest.raises(ScheduleError, match="factor: 0 given, expected an int of at least 1"):
+        s[B].align_bounds(B.op.axis[1], 0)
 
 
 def test_double_buffer_computes_one_turn_ahead(loops: Any, run: Any) -> None:

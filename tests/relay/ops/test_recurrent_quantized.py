@@ -55,7 +55,7 @@ def layer(size: int, batch: int, steps: int) -> tuple[dict[str, np.ndarray], np.
 
 
 def call_of(inputs: dict[str, np.ndarray]) -> tuple[list[relay.Var], relay.Call]:
-    parameters = [relay.var(name, x.shape, str(x.dtype)) for name, x in inputs.items()]
+    parameters = [relay.var(name, shape=x.shape, dtype=str(x.dtype)) for name, x in inputs.items()]
     return parameters, op.make("nn.quantized_lstm_scan", *parameters, activations=FUNCTIONS)
 
 
