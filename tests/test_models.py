@@ -31,17 +31,22 @@ def _expected(model: onnx.ModelProto | Path, feeds: Mapping[str, np.ndarray]) ->
     return [np.asarray(one) for one in session.run(None, dict(feeds))]
 
 
-def _assert_right(made: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> None:
+def _assert_right(made: Sequence[np.ndarray], expected: Sequence[np.ndarray], tolerance: float) -> None:
     assert len(made) == len(expected)
     for got, want in zip(made, expected, strict=True):
         assert got.dtype == want.dtype
         assert got.shape == want.shape
         assert want.std() > 1e-3, "an answer that is the same everywhere proves nothing"
         gap = np.abs(got.astype(np.float64) - want).max() / np.abs(want).max()
-        assert gap <= TOLERANCE, f"differs by {gap:.1e} of the largest value"
+        assert gap <= tolerance, f"differs by {gap:.1e} of the largest value"
 
 
-def _check(model: onnx.ModelProto | Path, sizes: Sequence[Dims], target: str = "native") -> None:
+def _check(
+    model: onnx.ModelProto | Path,
+    sizes: Sequence[Dims],
+    target: str = "native",
+    tolerance: float = TOLERANCE,
+) -> None:
     """One library, right at each of ``sizes`` on one and on two threads."""
     lib = compile(from_onnx(model), target)
     for seed, dims in enumerate(sizes):
@@ -49,7 +54,7 @@ def _check(model: onnx.ModelProto | Path, sizes: Sequence[Dims], target: str = "
         expected = _expected(model, feeds)
         for threads in (1, 2):
             runtime.set_num_threads(threads)
-            _assert_right(list(lib.run(feeds).values()), expected)
+            _assert_right(list(lib.run(feeds).values()), expected, tolerance)
 
 
 @pytest.mark.parametrize("name", models.light_models())
@@ -70,7 +75,10 @@ def _batch_and_image(batch: int, height: int, width: int) -> Dims:
 
 
 def test_the_text_detector_at_two_sizes() -> None:
-    _check(models.ocr_models()["det"], [_batch_and_image(1, 320, 320), _batch_and_image(2, 192, 416)])
+    # Its hard swishes and last sigmoid make much of a last bit: onnxruntime with and without its optimisations
+    # differs by 1.8e-4 at the first size, so twice that is as near as it can tell.
+    sizes = [_batch_and_image(1, 320, 320), _batch_and_image(2, 192, 416)]
+    _check(models.ocr_models()["det"], sizes, tolerance=4e-4)
 
 
 def test_the_text_recogniser_at_two_widths() -> None:
