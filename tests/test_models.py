@@ -75,8 +75,8 @@ def _batch_and_image(batch: int, height: int, width: int) -> Dims:
 
 
 def test_the_text_detector_at_two_sizes() -> None:
-    # Its hard swishes and last sigmoid make much of a last bit: onnxruntime with and without its optimisations
-    # differs by 1.8e-4 at the first size, so twice that is as near as it can tell.
+    # Its last sigmoid makes much of a last bit: onnxruntime with and without its optimizations differs by
+    # 1.8e-4 at the first size, so twice that is as near as it can tell.
     sizes = [_batch_and_image(1, 320, 320), _batch_and_image(2, 192, 416)]
     _check(models.ocr_models()["det"], sizes, tolerance=4e-4)
 
