@@ -96,6 +96,12 @@ class Constant(Expr):
     data: np.ndarray
     span: Span | None = None
 
+    def __post_init__(self) -> None:
+        """Arithmetic on arrays of rank 0 gives numpy's scalars: those are arrays of rank 0 here."""
+        if isinstance(self.data, np.generic):
+            object.__setattr__(self, "data", np.asarray(self.data))
+        super().__post_init__()
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents."""
