@@ -15,9 +15,14 @@ import numpy as np
 from tvmlite.relay.frontend.onnx.ml import DOMAIN, rows_of, transformed
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
-from tvmlite.relay.ir import Expr
+from tvmlite.relay.ir import Expr, Loop, Var
+from tvmlite.relay.types import TensorType
 
 DEEPEST_TREE = 128
+
+UNROLLED = 2
+"""So many levels are one kernel. Each is written into the formula of the next several times over, so the code
+of many grows beyond measure: deeper trees are a loop, a level a turn."""
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
 """How a node compares a feature with its threshold, in the order of TreeEnsemble's numbers."""
@@ -63,18 +68,32 @@ def _leaves(node: OnnxNode, trees: Trees, rows: Expr) -> Expr:
     if isinstance(width, int) and trees.features.size and trees.features.max() >= width:
         node.bad(f"a node asks for feature {trees.features.max()} of {width}")
 
+    roots = node.const(trees.roots[None], "int64")
+    at = node.broadcast_to(roots, (node.shape(rows)[0], len(trees.roots)))
+    depth = trees.depth(node)
+    if depth <= UNROLLED:
+        for _ in range(depth):
+            at = _next_level(node, trees, rows, at)
+        return at
+    state = Var("node", node.type(at), node.span)
+    turn = Var("level", TensorType((), "int64"), node.span)
+    goes_on = node.const(True, "bool")
+    body = node.importer.block(lambda: [goes_on, _next_level(node, trees, rows, state)], as_tuple=True)
+    return node.field(Loop(turn, (state,), depth, None, (at,), body, node.span), 0)
+
+
+def _next_level(node: OnnxNode, trees: Trees, rows: Expr, at: Expr) -> Expr:
+    """The nodes one level below those that rows are ``at``."""
+
     def table(values: np.ndarray, kind: str) -> Expr:
         return node.make("take", node.const(values, kind), at, axis=0)
 
-    at = node.broadcast_to(node.const(trees.roots[None], "int64"), (node.shape(rows)[0], len(trees.roots)))
-    for _ in range(trees.depth(node)):
-        value = node.make("gather", rows, table(trees.features, "int64"), axis=1)
-        goes = _holds(node, trees, value, table)
-        if trees.tracks.any():
-            missing = node.make("logical_and", node.make("isnan", value), table(trees.tracks, "bool"))
-            goes = node.make("logical_or", goes, missing)
-        at = node.make("where", goes, table(trees.then, "int64"), table(trees.otherwise, "int64"))
-    return at
+    value = node.make("gather", rows, table(trees.features, "int64"), axis=1)
+    goes = _holds(node, trees, value, table)
+    if trees.tracks.any():
+        missing = node.make("logical_and", node.make("isnan", value), table(trees.tracks, "bool"))
+        goes = node.make("logical_or", goes, missing)
+    return node.make("where", goes, table(trees.then, "int64"), table(trees.otherwise, "int64"))
 
 
 def _holds(node: OnnxNode, trees: Trees, value: Expr, table: Any) -> Expr:
