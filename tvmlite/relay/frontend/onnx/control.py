@@ -147,6 +147,8 @@ def _written_only(node: OnnxNode, graph: onnx.GraphProto, carried: Sequence[Expr
 
     Exporters begin with anything what only the last turn gives; a run must make one turn at least.
     """
+    if len(graph.input) != 2 + len(carried):
+        return {}  # as converting the body will say
     read = {name for one in graph.node for name in names_read(one)}
     read.update(one.name for one in graph.output)
     unread = [k for k in range(len(carried)) if graph.input[2 + k].name not in read]
