@@ -44,6 +44,7 @@ def _schedule() -> tuple[te.Schedule, te.Tensor]:
         ),
         (lambda: te.sum(A[0, 0], axis="k"), "sum: axis: 'k' given, expected a te.reduce_axis"),
         (lambda: te.sum([], axis=te.reduce_axis(4)), "sum: no values given, expected at least one"),
+        (lambda: te.cast(np.zeros(3), te.var()), "dtype 'of a ndarray' is not supported"),
         (lambda: te.const("1"), "const: '1' given, expected a number"),
         (lambda: te.const(float("nan"), "int32"), "const: nan has no value of int32"),
         (lambda: te.comm_reducer(None, None), "comm_reducer: fcombine: None given, expected a function"),
@@ -86,6 +87,10 @@ def test_a_wrong_argument_is_named(call: Callable[[], Any], message: str) -> Non
         (
             lambda s, c: s[c].align_bounds(c.op.axis[0], 0),
             "align_bounds: factor: 0 given, expected an int of at least 1",
+        ),
+        (
+            lambda s, c: s[c].pragma(c.op.axis[0], np.zeros(3)),
+            "pragma: pragma_type: a ndarray given",
         ),
         (lambda s, c: s[c].set_scope(1), "set_scope: scope: 1 given, expected a string"),
         (lambda s, c: s.replay("2"), "replay: steps: '2' given, expected an int of at least 0"),

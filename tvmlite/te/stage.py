@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
@@ -239,12 +240,13 @@ class Stage(MemoryPrimitives, OrderPrimitives):
         Other notes are kept with the loop and mean nothing to us.
         """
         self.require_leaf("pragma", var)
+        arguments.text("pragma: pragma_type", pragma_type, ScheduleError)
         value = pragma_value.value if isinstance(pragma_value, e.Const) else pragma_value
         if pragma_type == "auto_unroll_max_step" and not (isinstance(value, int) and value >= 0):
             raise self.error(
                 "pragma", f"has auto_unroll_max_step {value!r}, expected a number of stores", var
             )
-        self.pragmas.setdefault(var, []).append((str(pragma_type), value))
+        self.pragmas.setdefault(var, []).append((pragma_type, value))
 
     @primitive
     def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:

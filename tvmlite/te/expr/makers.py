@@ -99,7 +99,7 @@ def cast(dtype: str, value: Value) -> Expr:
     ``"float32x16"`` makes a scalar, converted to float32, a vector of 16 equal lanes.
     """
     expr = convert(value)
-    if expr.dtype == dtype:
+    if type(dtype) is str and expr.dtype == dtype:
         return expr
     dtype, lanes = lanes_of(dtype)
     if lanes > 1 and expr.lanes != lanes:
