@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.target import Target
 from tvmlite.te import expr as e
-from tvmlite.te.arith import mentions
+from tvmlite.te.arith import Analyzer, mentions
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import loads
 
@@ -19,43 +19,50 @@ SPARE = 4
 def is_explicit(function: ir.Function, target: Target) -> bool:
     """Whether a function says itself what is done in vectors and kept in registers.
 
-    Not so if LLVM could make vectors of a loop, must unroll one to bring an array into registers, or could
+    Not so if LLVM could make vectors of a loop, must unroll one to bring sums into registers, or could
     keep what a loop adds up in memory in a register meanwhile.
     """
     around: dict[ir.For, list[ir.Store]] = {}
+    sums: set[ir.Buffer] = set()
+    accesses: list[ir.Load | ir.Store] = []
     looked_at: set[e.Expr] = set()
-    registers = target.vector_registers * target.vector_bits // 8
     stack: list[tuple[ir.Stmt, ir.For | None]] = [(function.body, None)]
     while stack:
         node, loop = stack.pop()
-        if isinstance(node, ir.While) or not _is_in_registers(node, registers, looked_at):
+        if isinstance(node, ir.While):
             return False
         if isinstance(node, ir.For):
             if loop is not None:
                 around.pop(loop, None)  # not an innermost one
             loop = node
             around[node] = []
-        elif isinstance(node, ir.Store) and loop in around:
-            around[loop].append(node)
+        elif isinstance(node, ir.Store):
+            accesses.append(node)
+            if loop in around:
+                around[loop].append(node)
+            if any(load.buffer is node.buffer for load in loads(node.value)):
+                sums.add(node.buffer)
+        accesses += _new_loads(node, looked_at)
         stack.extend((one, loop) for one in node.children() if isinstance(one, ir.Stmt))
+    registers = target.vector_registers * target.vector_bits // 8
+    if any(one.buffer in sums and not _is_known(one, registers) for one in accesses):
+        return False
     return all(_says_itself(loop, stores) for loop, stores in around.items())
 
 
-def _is_in_registers(stmt: ir.Stmt, size: int, looked_at: set[e.Expr]) -> bool:
-    """Whether small arrays in ``stmt`` itself are read and written at places known now; what is
-    ``looked_at`` is known to be so."""
-    if isinstance(stmt, ir.Store) and not _is_known(stmt, size):
-        return False
+def _new_loads(stmt: ir.Stmt, looked_at: set[e.Expr]) -> list[ir.Load]:
+    """The loads in ``stmt`` itself, but for those in what is ``looked_at`` already."""
+    found: list[ir.Load] = []
     stack = [one for one in stmt.children() if isinstance(one, e.Expr)]
     while stack:
         node = stack.pop()
         if node in looked_at:
             continue
         looked_at.add(node)
-        if isinstance(node, ir.Load) and not _is_known(node, size):
-            return False
+        if isinstance(node, ir.Load):
+            found.append(node)
         stack += node.children()  # type: ignore[arg-type]
-    return True
+    return found
 
 
 def _is_known(access: ir.Load | ir.Store, size: int) -> bool:
@@ -64,13 +71,22 @@ def _is_known(access: ir.Load | ir.Store, size: int) -> bool:
 
 
 def _says_itself(loop: ir.For, stores: list[ir.Store]) -> bool:
-    if stores and all(store.value.lanes == 1 for store in stores):
+    scalars = stores and all(store.value.lanes == 1 for store in stores)
+    if scalars and not all(_is_scattered(store.indices[0], loop.var) for store in stores):
         return False
     return all(
         (store.buffer.scope == "local" and _is_fixed(store.indices[0]))
         or mentions(store.indices[0], (loop.var,))
         for store in stores
     )
+
+
+def _is_scattered(index: e.Expr, var: e.Var) -> bool:
+    """Whether the places of a loop's turns are apart, so that vectors would gain nothing."""
+    if not mentions(index, (var,)):
+        return False
+    found = Analyzer().linear(index, var)
+    return found is None or abs(found[0]) > 1
 
 
 def _is_fixed(index: e.Expr) -> bool:

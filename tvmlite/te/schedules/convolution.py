@@ -18,7 +18,16 @@ from tvmlite.te.schedules.group import (
     worth_threads,
 )
 from tvmlite.te.schedules.injective import elementwise_loops, finish
-from tvmlite.te.schedules.nest import AHEAD, ENOUGH_TURNS, PANELS, Panel, shared_out, unrollable, whole_steps
+from tvmlite.te.schedules.nest import (
+    AHEAD,
+    ENOUGH_TURNS,
+    PANELS,
+    Panel,
+    in_registers,
+    shared_out,
+    unrollable,
+    whole_steps,
+)
 from tvmlite.te.schedules.passes import in_passes, passes
 from tvmlite.te.schedules.places import by_rows, pad_by_rows
 from tvmlite.te.schedules.planes import plain, pointwise
@@ -130,8 +139,21 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     place = _shared_out(group, anchor, stage, batch, loops, (blocks, wide), 0 if tail == GUARD else 1)
     ahead = _next_panel_ahead(group, anchor, blocks)
     by_vectors = vectors_first(RegisterTile(high * wide, blocks), block, group.target, anchor.output(0).dtype)
-    accumulate(group, anchor, stage, place, ahead, by_vectors)
+    sums = anchor if in_blocks else _copied(group, anchor, stage, place)
+    accumulate(group, sums, stage, place, ahead, by_vectors)
     finish(group, host)
+
+
+def _copied(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> ComputeOp:
+    """Have a tile's sums copied from the registers into memory, where ``host`` reads them channel by channel
+    in a loop: read from registers, each of its turns would be code of its own. Gives the sums."""
+    sums = group.schedule.cache_write(anchor.output(0), "local").op
+    copy = group.stage(anchor)
+    copy.compute_at(host, place)
+    assert isinstance(copy.op, ComputeOp)
+    *tile, lane = copy.op.axis
+    in_registers(copy, tile, lane)
+    return sums
 
 
 def _shared_out(
