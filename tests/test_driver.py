@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import models
 import numpy as np
@@ -19,9 +20,18 @@ import small_models
 from onnx.reference import ReferenceEvaluator
 
 import tvmlite
-from tvmlite import relay, te
+from tvmlite import kernels, relay, sharing, te
 from tvmlite.artifact import FORMS, CompiledModule
-from tvmlite.core.errors import ConfigError, InputError, TargetError, TypeInferError, VerifyError
+from tvmlite.core import config
+from tvmlite.core.errors import (
+    ConfigError,
+    InputError,
+    ScheduleError,
+    TargetError,
+    TypeInferError,
+    VerifyError,
+)
+from tvmlite.core.target import Target
 from tvmlite.relay.frontend import from_onnx
 
 SCALE = np.random.default_rng(0).standard_normal(8).astype(np.float32)
@@ -354,6 +364,48 @@ def test_two_processes_give_the_same_bytes_whatever_their_hash_seed(tmp_path: Pa
     assert first == second
     files = [hashlib.sha256((tmp_path / f"{seed}.so").read_bytes()).hexdigest() for seed in ("1", "4242")]
     assert files[0] == files[1]
+
+
+# Several processes.
+
+
+@pytest.fixture
+def three_processes(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
+    monkeypatch.setattr(config, "processors", lambda: 3)
+    monkeypatch.setattr(sharing, "ENOUGH", 1)
+
+
+def test_kernels_of_several_processes_are_those_of_one(
+    three_processes: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = from_onnx(models.light_model("squeezenet"))
+    numbers: list[int] = []
+
+    shared = tvmlite.compile(module, progress=lambda what, number, total: numbers.append(number))
+    monkeypatch.setenv("TVMLITE_CACHE", "off")
+    alone = tvmlite.compile(module)
+
+    assert [one.object for one in shared.kernels] == [one.object for one in alone.kernels]
+    assert not any(row.from_cache for row in shared.report.rows)
+    assert sorted(numbers) == list(range(len(shared.kernels)))
+
+
+def test_an_error_of_another_process_is_the_users(
+    three_processes: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parent, lower_group = os.getpid(), kernels.lower_group
+
+    def lower(group: Any, target: Target, symbol: str, config: Any) -> Any:
+        if "pool" in symbol:
+            raise ScheduleError(f"cannot be lowered; in the child first: {os.getpid() != parent}")
+        return lower_group(group, target, symbol, config)
+
+    monkeypatch.setattr(kernels, "lower_group", lower)
+
+    with pytest.raises(ScheduleError, match="in the child first: False") as caught:
+        tvmlite.compile(from_onnx(models.light_model("squeezenet")))
+
+    assert any("while lowering the kernel" in note for note in caught.value.__notes__)
 
 
 # The cache.

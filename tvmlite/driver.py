@@ -23,7 +23,7 @@ from tvmlite.core import abi, arguments, config
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
 from tvmlite.core.target import Target
-from tvmlite.kernels import CompiledKernel, compile_kernel, interfaces_of
+from tvmlite.kernels import CompiledKernel, compile_kernels, interfaces_of
 from tvmlite.predictions import Predictions
 from tvmlite.relay import passes
 from tvmlite.relay.attributes import show
@@ -149,12 +149,7 @@ def _kernels(
     tasks, task_of = kernel_tasks(fused, target, lambda group: choices.decide(group).config)
     if require_tuned:
         require({task.symbol: choices.decide(task.group) for task in tasks})
-    cache = object_cache()
-    kernels: dict[str, CompiledKernel] = {}
-    for number, task in enumerate(tasks):
-        if progress is not None:
-            progress("compiling kernels", number, len(tasks))
-        kernels[task.key] = compile_kernel(task, target, cache)
+    kernels = compile_kernels(tasks, target, object_cache(), progress)
     return list(kernels.values()), interfaces_of(task_of, kernels)
 
 
@@ -168,10 +163,8 @@ def rescheduled(
     ``compiled`` are kernels by key, which need not be compiled any more; those that must be are added.
     """
     tasks, task_of = kernel_tasks(lib.module, lib.target, choose)
-    cache = object_cache()
-    for task in tasks:
-        if task.key not in compiled:
-            compiled[task.key] = compile_kernel(task, lib.target, cache)
+    new = [task for task in tasks if task.key not in compiled]
+    compiled.update(compile_kernels(new, lib.target, object_cache()))
     entry, constants = build_entry(lib.module, lib.entry.name, interfaces_of(task_of, compiled))
     assert constants.offsets == lib.constants.offsets, "the graph is the same, so the constants are"
     kernels = [compiled[task.key] for task in tasks]

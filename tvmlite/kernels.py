@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tvmlite.core.errors import TvmliteError
@@ -15,6 +15,7 @@ from tvmlite.relay.entry import KernelInterface
 from tvmlite.relay.ir import Function
 from tvmlite.relay.kernels import KernelTask
 from tvmlite.relay.lower import dimensions, lower_group
+from tvmlite.sharing import shared_out
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import jit, llvm
 from tvmlite.te.codegen.cache import ObjectCache
@@ -35,6 +36,42 @@ class CompiledKernel:
     object: bytes = b""
     legal: loop.Function | None = None
     from_cache: bool = False
+
+
+def compile_kernels(
+    tasks: Sequence[KernelTask],
+    target: Target,
+    cache: ObjectCache | None,
+    progress: Callable[[str, int, int], object] | None = None,
+) -> dict[str, CompiledKernel]:
+    """The kernels of ``tasks`` by their keys; ``progress`` is as in ``driver.compile``.
+
+    What the cache has not is made by as many processes as there are processors, which leave it there.
+    """
+    new = [number for number, task in enumerate(tasks) if _is_new(task, target, cache)]
+    made: dict[int, CompiledKernel] = {}
+
+    def compile_one(number: int) -> None:
+        if progress is not None:
+            progress("compiling kernels", number, len(tasks))
+        made[number] = compile_kernel(tasks[number], target, cache)
+
+    def leave_in_cache(number: int) -> None:
+        compile_kernel(tasks[number], target, cache)
+
+    with shared_out(new, leave_in_cache, jit.alone()) as mine:
+        for number in mine:
+            compile_one(number)
+    for number in range(len(tasks)):
+        if number not in made:
+            compile_one(number)
+            made[number] = replace(made[number], from_cache=made[number].from_cache and number not in new)
+    return {task.key: made[number] for number, task in enumerate(tasks)}
+
+
+def _is_new(task: KernelTask, target: Target, cache: ObjectCache | None) -> bool:
+    """Whether a kernel is to be compiled and then kept."""
+    return cache is not None and target.kind != "c" and task.cacheable and not cache.has(task.key)
 
 
 def compile_kernel(task: KernelTask, target: Target, cache: ObjectCache | None) -> CompiledKernel:

@@ -152,9 +152,59 @@ def test_nor_is_what_adds_up_in_memory() -> None:
     assert not explicit(weighted(vectors_of("w"), vectors_of("s"), vectors_of("x"), index(4)))
 
 
-def test_nor_is_a_loop_through_an_array_that_fits_into_registers() -> None:
-    assert not explicit(scaling(1, scope="local", length=512))
-    assert explicit(scaling(1, scope="local", length=1024))
+def times(extent: int, body: ir.Stmt) -> ir.For:
+    return ir.For(te.Var("k", "int64"), index(0), index(extent), body)
+
+
+def buffer_of(loop: ir.For) -> ir.Buffer:
+    assert isinstance(loop.body, ir.Store)
+    return loop.body.buffer
+
+
+def test_nor_is_a_loop_through_sums_that_fit_into_registers() -> None:
+    small, large = (scaling(1, scope="local", length=n) for n in (512, 1024))
+
+    assert not explicit(ir.Allocate(buffer_of(small), times(9, small)))
+    assert explicit(ir.Allocate(buffer_of(large), times(9, large)))
+    assert explicit(times(9, ir.Allocate(buffer_of(small), small)))  # nothing is added up
+
+
+def test_nor_is_a_loop_that_reads_sums_at_places_of_its_own_but_one_that_reads_their_copy_is() -> None:
+    sums, copy, out = vectors_of("s", "local"), vectors_of("t", "local"), vectors_of("y")
+    tile = weighted(vectors_of("w"), sums, vectors_of("x"), index(4))
+    j = te.Var("j", "int64")
+
+    def every_fourth(read: ir.Buffer) -> ir.For:
+        place = te.Ramp(j, index(4), 4)
+        return ir.For(
+            j, index(0), index(4), ir.Store(out, (te.Ramp(j * 4, index(1), 4),), ir.Load(read, (place,)))
+        )
+
+    vectors = [te.Ramp(index(n), index(1), 16) for n in range(0, 64, 16)]
+    copied = [ir.Store(copy, (place,), ir.Load(sums, (place,))) for place in vectors]
+
+    assert not explicit(ir.Allocate(sums, ir.sequence(tile, every_fourth(sums))))
+    assert explicit(ir.Allocate(sums, ir.Allocate(copy, ir.sequence(tile, *copied, every_fourth(copy)))))
+
+
+def test_a_loop_of_scalars_that_leaves_gaps_is_as_it_is_to_be() -> None:
+    out, i = vectors_of("y"), te.Var("i", "int64")
+    value = te.const(1.0, "float32")
+
+    assert explicit(ir.For(i, index(0), index(4), ir.Store(out, (i * 16,), value)))
+    assert not explicit(ir.For(i, index(0), index(4), ir.Store(out, (i,), value)))
+    pair = [ir.Store(out, (i * 2 + n,), value) for n in range(2)]
+    assert not explicit(ir.For(i, index(0), index(4), ir.sequence(*pair)))
+
+
+def test_a_variable_that_changes_from_turn_to_turn_is_as_good_as_the_loops() -> None:
+    i, base = te.Var("i", "int64"), te.Var("base", "int64")
+    out = vectors_of("y")
+    place = (te.Ramp(base, index(1), 16),)
+    doubled = ir.Store(out, place, ir.Load(out, place) * 2.0)
+
+    assert explicit(ir.For(i, index(0), index(4), ir.Let(base, i * 16, doubled)))
+    assert not explicit(ir.For(i, index(0), index(4), ir.Let(base, te.Var("n", "int64") * 16, doubled)))
 
 
 def test_an_explicit_module_says_so_and_leaves_no_loop_to_be_unrolled() -> None:

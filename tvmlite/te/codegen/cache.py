@@ -66,6 +66,10 @@ class ObjectCache:
             os.utime(path)  # its last use, for trimming
         return content
 
+    def has(self, key: str) -> bool:
+        """Whether there is an entry under ``key``, perhaps a broken one."""
+        return self._path(key).is_file()
+
     def put(self, key: str, content: bytes) -> None:
         """Keep ``content`` under ``key``."""
         path = self._path(key)

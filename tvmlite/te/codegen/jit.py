@@ -15,7 +15,8 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Literal, get_args
 
@@ -55,6 +56,13 @@ def compile_object(ir_text: str, target: Target) -> bytes:
         found = _compile(ir_text, target, "object")
         kept.put(key, found)
     return found
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Where no other thread generates code."""
+    with _lock:
+        yield
 
 
 def assembly(ir_text: str, target: Target) -> str:

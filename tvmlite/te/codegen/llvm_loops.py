@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.target import Target
 from tvmlite.te import expr as e
@@ -16,38 +19,65 @@ SPARE = 4
 """Registers for what a turn of a loop reads."""
 
 
+@dataclass(frozen=True)
+class _Turn:
+    """A loop, and the variables whose values change from one of its turns to the next."""
+
+    loop: ir.For
+    variables: tuple[e.Var, ...]
+
+    def then(self, node: ir.Let) -> _Turn:
+        return replace(self, variables=(*self.variables, node.var)) if self.changes(node.value) else self
+
+    def changes(self, expr: e.Expr) -> bool:
+        return mentions(expr, self.variables)
+
+
 def is_explicit(function: ir.Function, target: Target) -> bool:
     """Whether a function says itself what is done in vectors and kept in registers.
 
     Not so if LLVM could make vectors of a loop, must unroll one to bring sums into registers, or could
     keep what a loop adds up in memory in a register meanwhile.
     """
-    around: dict[ir.For, list[ir.Store]] = {}
+    innermost: dict[ir.For, list[tuple[ir.Store, _Turn]]] = {}
+    allocated: dict[ir.Buffer, int] = {}
     sums: set[ir.Buffer] = set()
     accesses: list[ir.Load | ir.Store] = []
     looked_at: set[e.Expr] = set()
-    stack: list[tuple[ir.Stmt, ir.For | None]] = [(function.body, None)]
+    stack: list[tuple[ir.Stmt, tuple[_Turn, ...]]] = [(function.body, ())]
     while stack:
-        node, loop = stack.pop()
-        if isinstance(node, ir.While):
-            return False
-        if isinstance(node, ir.For):
-            if loop is not None:
-                around.pop(loop, None)  # not an innermost one
-            loop = node
-            around[node] = []
-        elif isinstance(node, ir.Store):
-            accesses.append(node)
-            if loop in around:
-                around[loop].append(node)
-            if any(load.buffer is node.buffer for load in loads(node.value)):
-                sums.add(node.buffer)
+        node, turns = stack.pop()
+        match node:
+            case ir.While():
+                return False
+            case ir.For():
+                if turns:
+                    innermost.pop(turns[-1].loop, None)
+                innermost[node] = []
+                turns = (*turns, _Turn(node, (node.var,)))
+            case ir.Let():
+                turns = tuple(turn.then(node) for turn in turns)
+            case ir.Allocate():
+                allocated[node.buffer] = len(turns)
+            case ir.Store():
+                accesses.append(node)
+                if turns and turns[-1].loop in innermost:
+                    innermost[turns[-1].loop].append((node, turns[-1]))
+                if _adds_up(node, turns[allocated.get(node.buffer, 0) :]):
+                    sums.add(node.buffer)
         accesses += _new_loads(node, looked_at)
-        stack.extend((one, loop) for one in node.children() if isinstance(one, ir.Stmt))
+        stack.extend((one, turns) for one in node.children() if isinstance(one, ir.Stmt))
     registers = target.vector_registers * target.vector_bits // 8
     if any(one.buffer in sums and not _is_known(one, registers) for one in accesses):
         return False
-    return all(_says_itself(loop, stores) for loop, stores in around.items())
+    return all(_says_itself(stores) for stores in innermost.values())
+
+
+def _adds_up(store: ir.Store, turns: Sequence[_Turn]) -> bool:
+    """Whether one of ``turns``, of loops that its array outlives, adds to what ``store`` wrote before."""
+    if all(load.buffer is not store.buffer for load in loads(store.value)):
+        return False
+    return not all(turn.changes(store.indices[0]) for turn in turns)
 
 
 def _new_loads(stmt: ir.Stmt, looked_at: set[e.Expr]) -> list[ir.Load]:
@@ -70,23 +100,24 @@ def _is_known(access: ir.Load | ir.Store, size: int) -> bool:
     return access.buffer.scope != "local" or _is_fixed(access.indices[0]) or not _fits(access.buffer, size)
 
 
-def _says_itself(loop: ir.For, stores: list[ir.Store]) -> bool:
-    scalars = stores and all(store.value.lanes == 1 for store in stores)
-    if scalars and not all(_is_scattered(store.indices[0], loop.var) for store in stores):
+def _says_itself(stores: Sequence[tuple[ir.Store, _Turn]]) -> bool:
+    """Whether a loop with these stores is in vectors already, and adds nothing up in memory."""
+    scalar = stores and all(store.value.lanes == 1 for store, _ in stores)
+    if scalar and not all(_is_scattered(store.indices[0], turn, len(stores)) for store, turn in stores):
         return False
-    return all(
-        (store.buffer.scope == "local" and _is_fixed(store.indices[0]))
-        or mentions(store.indices[0], (loop.var,))
-        for store in stores
+    return not any(
+        _adds_up(store, (turn,)) and not (store.buffer.scope == "local" and _is_fixed(store.indices[0]))
+        for store, turn in stores
     )
 
 
-def _is_scattered(index: e.Expr, var: e.Var) -> bool:
-    """Whether the places of a loop's turns are apart, so that vectors would gain nothing."""
-    if not mentions(index, (var,)):
+def _is_scattered(index: e.Expr, turn: _Turn, count: int) -> bool:
+    """Whether the places of a loop's turns are so far apart that ``count`` stores leave gaps between them:
+    vectors would gain nothing."""
+    if not turn.changes(index):
         return False
-    found = Analyzer().linear(index, var)
-    return found is None or abs(found[0]) > 1
+    step = Analyzer().linear(index, turn.loop.var)
+    return step is None or abs(step[0]) > count
 
 
 def _is_fixed(index: e.Expr) -> bool:

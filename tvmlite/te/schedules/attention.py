@@ -129,15 +129,20 @@ def _accumulate_context(group: Group, context: ComputeOp, host: Stage, place: It
 
 def _passes(group: Group, host: Stage, place: IterVar) -> None:
     """The greatest, the powers and their sums, row by row."""
-    for op in group.tagged(*PASSES):
-        group.stage(op).compute_at(host, place)
+    readers = {op: group.readers(op.output(0)) for op in group.tagged(*PASSES)}
+    for op, (reader, *others) in readers.items():
+        stage = group.stage(op)
+        if not others and isinstance(reader, ComputeOp) and reader.tag == "row_scalar":
+            stage.compute_at(group.stage(reader), reader.axis[-1])
+        else:
+            stage.compute_at(host, place)
         if op.tag == "row_reduce":
-            formula = group.formula(op)
+            row, formula = op.axis[-1], group.formula(op)
             for partial in reduce_row(group, op, formula, partial_vectors(group, formula)):
-                group.stage(partial).compute_at(host, place)
+                group.stage(partial).compute_at(stage, row)
         elif op.tag == "row_powers":
             lanes = group.target.lanes(op.output(0).dtype)
-            vectorize(group.stage(op), op.axis[-1], extent_of(op.axis[-1]), lanes)
+            vectorize(stage, op.axis[-1], extent_of(op.axis[-1]), lanes)
 
 
 def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> None:

@@ -1,0 +1,91 @@
+"""Work is shared out among processes: every piece is done once, and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from tvmlite import sharing
+from tvmlite.core import config
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is shared out")
+
+
+@pytest.fixture(autouse=True)
+def three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "processors", lambda: 3)
+
+
+def test_every_piece_is_done_once(tmp_path: Path) -> None:
+    def work(number: int) -> None:
+        (tmp_path / f"{number} by {os.getpid()}").touch()
+
+    with sharing.shared_out(range(100), work, nullcontext()) as mine:
+        for number in mine:
+            time.sleep(0.001)
+            work(number)
+
+    done = sorted((name.name.split(" by ") for name in tmp_path.iterdir()), key=lambda one: int(one[0]))
+    assert [int(number) for number, _ in done] == list(range(100))
+    assert 1 < len({process for _, process in done}) <= 3
+
+
+def test_few_pieces_are_the_callers() -> None:
+    with sharing.shared_out(range(2 * sharing.ENOUGH - 1), lambda number: 1 / 0, nullcontext()) as mine:
+        assert list(mine) == list(range(2 * sharing.ENOUGH - 1))
+
+
+def test_what_fails_elsewhere_keeps_nobody_from_the_rest(tmp_path: Path) -> None:
+    parent = os.getpid()
+
+    def work(number: int) -> None:
+        if number % 3 == 0:
+            raise ValueError(number)
+        if number % 3 == 1:
+            warnings.warn("as good as an error", RuntimeWarning, stacklevel=1)
+        assert os.getpid() != parent
+        (tmp_path / str(number)).touch()
+
+    with sharing.shared_out(range(60), work, nullcontext()) as mine:
+        time.sleep(0.3)
+        left = list(mine)
+
+    assert {int(one.name) for one in tmp_path.iterdir()} == set(range(2, 60, 3)) - set(left)
+    assert len(left) < 60
+
+
+def test_an_error_of_the_callers_ends_the_others() -> None:
+    began = time.monotonic()
+
+    with (
+        pytest.raises(KeyboardInterrupt),
+        sharing.shared_out(range(60), lambda number: time.sleep(60), nullcontext()),
+    ):
+        raise KeyboardInterrupt
+
+    assert time.monotonic() - began < 30
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_a_lock_that_is_held_while_forking_is_open_in_the_children(tmp_path: Path) -> None:
+    from threading import Lock
+
+    lock = Lock()
+
+    def work(number: int) -> None:
+        assert lock.acquire(timeout=10)
+        lock.release()
+        (tmp_path / str(number)).touch()
+
+    with sharing.shared_out(range(60), work, lock) as mine:
+        time.sleep(0.3)
+        left = list(mine)
+
+    assert len(left) + len(list(tmp_path.iterdir())) == 60
