@@ -1,5 +1,6 @@
 """ONNX's classical models: scalers, linear models and trees, against onnxruntime; what is out is refused."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -184,3 +185,27 @@ def test_classes_of_text_are_refused() -> None:
                 **attrs,
             )
         )
+
+
+@pytest.mark.parametrize(
+    "labels", [{"classlabels_int64s": [7, 3, 5]}, {"classlabels_strings": ["c", "a", "b"]}]
+)
+def test_maps_of_classes_are_the_columns_of_an_array(labels: dict[str, Any]) -> None:
+    kind = TensorProto.INT64 if "classlabels_int64s" in labels else TensorProto.STRING
+    maps = helper.make_sequence_type_proto(
+        helper.make_map_type_proto(kind, helper.make_tensor_type_proto(FLOAT, []))
+    )
+    node = helper.make_node("ZipMap", ["x"], ["y"], domain="ai.onnx.ml", **labels)
+    graph = helper.make_graph(
+        [node], "g", [helper.make_tensor_value_info("x", FLOAT, [4, 3])], [helper.make_value_info("y", maps)]
+    )
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("ai.onnx.ml", 1)]
+    made = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    x = np.random.default_rng(0).random((4, 3), "float32")
+    (classes,) = labels.values()
+
+    with pytest.warns(RuntimeWarning, match=f"the columns are the classes {re.escape(str(classes))}"):
+        lib = tvmlite.compile(from_onnx(made))
+
+    (rows,) = onnxruntime.InferenceSession(made.SerializeToString()).run(None, {"x": x})
+    np.testing.assert_array_equal(lib(x), [[row[label] for label in classes] for row in rows])

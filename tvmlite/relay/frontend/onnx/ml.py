@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
+from tvmlite.core.span import Span
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.ir import Expr
@@ -98,3 +100,24 @@ def array_feature_extractor(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
     if node.rank(data) == 1:
         data = node.expand_to_rank(data, 2)
     return node.make("take", data, flat, axis=node.rank(data) - 1)
+
+
+@converter("ZipMap", domain=DOMAIN)
+def zip_map(node: OnnxNode, data: Expr) -> Expr:
+    """The rows of scores as they are, with a column for each class: arrays hold no maps.
+
+    A RuntimeWarning says so, and which classes the columns are.
+    """
+    scores = rows_of(node, data)
+    classes = node.attr("classlabels_int64s", []) or node.attr("classlabels_strings", [])
+    width = node.shape(scores)[1]
+    if isinstance(width, int) and len(classes) != width:
+        node.bad(f"{len(classes)} classes for {width} columns")
+    caller = Span.of_caller()
+    warnings.warn_explicit(
+        f"{node.span}: its output is an array, not a map of each row: the columns are the classes {classes}",
+        RuntimeWarning,
+        caller.source,
+        caller.line,
+    )
+    return scores
