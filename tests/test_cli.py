@@ -308,16 +308,21 @@ def test_control_c_ends_with_130_and_leaves_a_usable_cache(tmp_path: Path) -> No
     assert (again.returncode, errors) == (0, "")
 
 
+INTERRUPTED = {
+    "by the signal": "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n",
+    "in text that is executed": "exec('raise KeyboardInterrupt')\n",
+    "in a destructor": "class Gone:\n    def __del__(self):\n        raise KeyboardInterrupt\nGone()\n",
+}
+"""Modules that Ctrl-C meets; of the last, Python goes on."""
+
+
 @pytest.mark.parametrize("command", [MODULE, script()], ids=["module", "script"])
-@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize("how", INTERRUPTED)
 def test_control_c_ends_the_command_while_it_imports_its_modules(
-    command: Sequence[str], lost: bool, tmp_path: Path
+    command: Sequence[str], how: str, tmp_path: Path
 ) -> None:
-    """The first numpy that is found is one that gets the signal, or raises where Python can raise nothing."""
-    sends = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
-    loses = "class Gone:\n    def __del__(self):\n        raise KeyboardInterrupt\nGone()\n"
     goes_on = f"import sys\nsys.path.remove({str(tmp_path)!r})\ndel sys.modules['numpy']\nimport numpy\n"
-    (tmp_path / "numpy.py").write_text((loses if lost else sends) + goes_on)
+    (tmp_path / "numpy.py").write_text(INTERRUPTED[how] + goes_on)
 
     child = process(["doctor"], command, PYTHONPATH=os.pathsep.join((str(tmp_path), str(ROOT))))
     _, errors = child.communicate(timeout=HANGS)

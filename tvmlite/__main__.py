@@ -23,6 +23,9 @@ def main() -> int:
             raise KeyboardInterrupt
     except KeyboardInterrupt:
         print("tvmlite: interrupted", file=sys.stderr)
+        # After an interrupt that came through an exec of text, as dataclasses do, CPython would end by the
+        # signal in spite of the status, until it executes another text.
+        exec("")
         return 130
     return status
 
