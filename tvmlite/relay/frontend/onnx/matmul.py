@@ -8,11 +8,11 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.frontend.onnx import dims
-from tvmlite.relay.frontend.onnx.broadcast import assume_shape, broadcast_all
+from tvmlite.relay.frontend.onnx.broadcast import assume_shape, broadcast_all, common_extent
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.ir import Constant, Expr
-from tvmlite.relay.types import show_shape
+from tvmlite.relay.types import Dim, show_shape
 
 
 @converter("MatMul")
@@ -199,6 +199,7 @@ def centred(node: OnnxNode, data: Expr, zero: Expr | None, rows: bool) -> Expr:
 def einsum(node: OnnxNode, *inputs: Expr) -> Expr:
     """Sums of products by index letters: pairs are multiplied in order, as batches of matrices."""
     terms, result = _equation(node, inputs)
+    terms = _of_common_extents(node, terms)
     terms = [_diagonal(node, letters, value) for letters, value in terms]
     while len(terms) > 1:
         (left, a), (right, b), *rest = terms
@@ -255,6 +256,21 @@ def _equation(node: OnnxNode, inputs: Sequence[Expr]) -> tuple[list[tuple[str, E
         return terms, right.replace("...", extra)
     every = "".join(letters for letters, _ in terms)
     return terms, extra + "".join(sorted(c for c in set(every) - set(extra) if every.count(c) == 1))
+
+
+def _of_common_extents(node: OnnxNode, terms: list[tuple[str, Expr]]) -> list[tuple[str, Expr]]:
+    """``terms`` in which a letter is one extent, or 1; a run checks those that are not known to be equal."""
+    shapes = [node.shape(value) for _, value in terms]
+    met: dict[str, list[Dim]] = {}
+    for (letters, _), shape in zip(terms, shapes, strict=True):
+        for letter, extent in zip(letters, shape, strict=True):
+            met.setdefault(letter, []).append(extent)
+    size = {letter: common_extent(node, extents, shapes) for letter, extents in met.items()}
+    fitted = []
+    for (letters, value), shape in zip(terms, shapes, strict=True):
+        wanted = (d if dims.equal(d, 1) else size[c] for c, d in zip(letters, shape, strict=True))
+        fitted.append((letters, assume_shape(node, value, tuple(wanted))))
+    return fitted
 
 
 def _summed(node: OnnxNode, letters: str, value: Expr, keep: str) -> tuple[str, Expr]:
