@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnx
 
-from tvmlite.relay.frontend.onnx import demand, dims, interface
+from tvmlite.relay.frontend.onnx import demand, dims, interface, loop_lists
 from tvmlite.relay.frontend.onnx.broadcast import assume_shape
 from tvmlite.relay.frontend.onnx.loop_end import must_end
 from tvmlite.relay.frontend.onnx.loop_rows import with_extents_of_first_turn
@@ -62,7 +62,12 @@ def loop(
         if made is not None:
             return made
     going = None if condition is None or first is not None else node.reshape(condition, ())
-    return _looped(node, graph, trips, going, list(carried))
+    lists = loop_lists.appended(graph, len(carried))
+
+    def make(body: onnx.GraphProto, states: list[Expr]) -> list[Expr]:
+        return _looped(node, body, trips, going, states)
+
+    return loop_lists.with_rows_for(node, graph, carried, lists, make) if lists else make(graph, [*carried])
 
 
 def _unrolled(node: OnnxNode, graph: onnx.GraphProto, turns: int, states: list[Expr]) -> list[Expr] | None:

@@ -22,6 +22,7 @@ from tvmlite.relay.frontend.onnx import (
     loader,
     node_order,
     registry,
+    sequence,
     shapes,
     tail_duplication,
 )
@@ -119,6 +120,7 @@ class Importer:
         self.inputs = GraphInputs(source, pinned or {})
         self.facts: list[branches.Fact] = []
         self.wanted: tail_duplication.Wanted = {}
+        self.lists: dict[Expr, Expr] = {}
         self.squeezed: dict[str, tuple[int, ...]] = {}
         self.depth = 0
         self.uncomputed: dict[str, str] = {}
@@ -209,6 +211,8 @@ class Importer:
             )
         if found is None:
             raise ModelError(f"{self.source}: {what} {name!r} is not the name of any value computed before")
+        if found in self.lists:
+            raise UnsupportedError(f"{self.source}: {what} {name!r} is a list whose length only a run tells")
         return found
 
     def _output(self, declared: onnx.ValueInfoProto, scope: Scope) -> Expr:
@@ -316,6 +320,8 @@ class Importer:
                 if any(name in other.output for other in loader.nodes_of(self.proto.graph)):
                     node.bad(f"its input {name!r} is a value inside another graph, which is not seen here")
                 node.bad(f"its input {name!r} is the name of nothing in the graph")
+            if found in self.lists and node.op_type not in sequence.OF_OPEN_LISTS:
+                node.unsupported(f"its input {name!r} is a list whose length only a run tells")
             inputs.append(None if found is NOTHING else found)
         return inputs
 
