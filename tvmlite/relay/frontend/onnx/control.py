@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnx
 
-from tvmlite.relay.frontend.onnx import demand, dims, interface, loop_lists
+from tvmlite.relay.frontend.onnx import demand, dims, interface
 from tvmlite.relay.frontend.onnx.broadcast import assume_shape
 from tvmlite.relay.frontend.onnx.loop_end import must_end
+from tvmlite.relay.frontend.onnx.loop_lists import with_lists
 from tvmlite.relay.frontend.onnx.loop_rows import with_extents_of_first_turn
+from tvmlite.relay.frontend.onnx.loop_states import with_kept
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.node_order import names_read
 from tvmlite.relay.frontend.onnx.recurrent import _pick
@@ -62,12 +64,14 @@ def loop(
         if made is not None:
             return made
     going = None if condition is None or first is not None else node.reshape(condition, ())
-    lists = loop_lists.appended(graph, len(carried))
 
-    def make(body: onnx.GraphProto, states: list[Expr]) -> list[Expr]:
-        return _looped(node, body, trips, going, states)
+    def make(inside: OnnxNode, body: onnx.GraphProto, states: list[Expr]) -> list[Expr]:
+        return _looped(inside, body, trips, going, states)
 
-    return loop_lists.with_rows_for(node, graph, carried, lists, make) if lists else make(graph, [*carried])
+    def make_lists(inside: OnnxNode, body: onnx.GraphProto, states: list[Expr]) -> list[Expr]:
+        return with_lists(inside, body, states, make)
+
+    return with_kept(node, graph, carried, make_lists)
 
 
 def _unrolled(node: OnnxNode, graph: onnx.GraphProto, turns: int, states: list[Expr]) -> list[Expr] | None:

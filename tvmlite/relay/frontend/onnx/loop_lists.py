@@ -7,13 +7,14 @@ for it; the importer's ``lists`` have its stacked elements, which converters of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import onnx
 
 from tvmlite.relay.frontend.onnx import dims
 from tvmlite.relay.frontend.onnx.broadcast import assume_shape
+from tvmlite.relay.frontend.onnx.loop_states import Make, without
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.node_order import names_read
 from tvmlite.relay.ir import Expr, Tuple
@@ -29,7 +30,7 @@ class Appended:
     axis: int | None
 
 
-def appended(graph: onnx.GraphProto, count: int) -> list[Appended]:
+def _appended(graph: onnx.GraphProto, count: int) -> list[Appended]:
     """Which of the ``count`` states of a loop's body nothing reads but the node that appends to them."""
     if len(graph.input) != 2 + count or len(graph.output) < 1 + count:
         return []  # as converting the body will say
@@ -51,37 +52,20 @@ def appended(graph: onnx.GraphProto, count: int) -> list[Appended]:
     return found
 
 
-def with_rows_for(
-    node: OnnxNode,
-    graph: onnx.GraphProto,
-    states: Sequence[Expr],
-    lists: Sequence[Appended],
-    make: Callable[[onnx.GraphProto, list[Expr]], list[Expr]],
-) -> list[Expr]:
-    """The outputs of a loop by ``make``, of a body whose ``lists`` are rows and of the other states."""
+def with_lists(node: OnnxNode, graph: onnx.GraphProto, states: Sequence[Expr], make: Make) -> list[Expr]:
+    """The outputs of a loop by ``make``, whose body has rows for states that it only appends to."""
+    lists = _appended(graph, len(states))
+    if not lists:
+        return make(node, graph, list(states))
     numbers = [one.state for one in lists]
-    made = make(_without(graph, lists), [s for k, s in enumerate(states) if k not in numbers])
-    count = len(states) - len(lists)
-    before, rows, others = made[:count], made[count : count + len(lists)], made[count + len(lists) :]
+    ends = [graph.output[1 + k].name for k in numbers]
+    others = [state for k, state in enumerate(states) if k not in numbers]
+    made = make(node, without(graph, numbers, [one.value for one in lists], ends), others)
+    rows = made[len(others) : len(others) + len(lists)]
+    del made[len(others) : len(others) + len(lists)]
     for one, stacked in zip(lists, rows, strict=True):
         join = _listed if one.axis is None else _joined
-        before.insert(one.state, join(node, one, states[one.state], stacked))
-    return [*before, *others]
-
-
-def _without(graph: onnx.GraphProto, lists: Sequence[Appended]) -> onnx.GraphProto:
-    """The body ``graph`` without these states; what is appended to them are its first rows."""
-    numbers = [one.state for one in lists]
-    ends = {graph.output[1 + k].name for k in numbers}
-    made = onnx.GraphProto(name=graph.name, initializer=graph.initializer)
-    made.sparse_initializer.extend(graph.sparse_initializer)
-    made.node.extend(one for one in graph.node if ends.isdisjoint(one.output))
-    made.input.extend(one for k, one in enumerate(graph.input) if k - 2 not in numbers)
-    kept = [one for k, one in enumerate(graph.output) if k - 1 not in numbers]
-    rest = len(graph.input) - 1 - len(numbers)  # the condition and the states that are left
-    made.output.extend(kept[:rest])
-    made.output.extend(onnx.ValueInfoProto(name=one.value) for one in lists)
-    made.output.extend(kept[rest:])
+        made.insert(one.state, join(node, one, states[one.state], stacked))
     return made
 
 
