@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -89,10 +90,22 @@ def tvmlite(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return run
 
 
-def process(words: Sequence[str], **environment: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tvmlite", *words]
+MODULE = (sys.executable, "-m", "tvmlite")
+"""The command as a module."""
+
+
+def script() -> tuple[str, ...]:
+    """The command as the script that an installer makes of the project's file."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    module, _, function = project["scripts"]["tvmlite"].partition(":")
+    return sys.executable, "-c", f"import sys; from {module} import {function}; sys.exit({function}())"
+
+
+def process(
+    words: Sequence[str], command: Sequence[str] = MODULE, **environment: str
+) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        command,
+        [*command, *words],
         env={**os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

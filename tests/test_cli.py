@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import models
 import numpy as np
 import onnx
 import pytest
-from command_line import HANGS, WEIGHTS, Run, process, seconds_of_children
+from command_line import HANGS, MODULE, WEIGHTS, Run, process, script, seconds_of_children
 
 from tvmlite import cli, relay
 from tvmlite.core.version import VERSION
+
+ROOT = Path(__file__).parents[1]
 
 pytestmark = pytest.mark.usefixtures("threads")
 
@@ -302,6 +306,28 @@ def test_control_c_ends_with_130_and_leaves_a_usable_cache(tmp_path: Path) -> No
     again = process(words, TVMLITE_CACHE=str(cache))
     _, errors = again.communicate(timeout=HANGS)
     assert (again.returncode, errors) == (0, "")
+
+
+INTERRUPTED = {
+    "by the signal": "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n",
+    "in text that is executed": "exec('raise KeyboardInterrupt')\n",
+    "in a destructor": "class Gone:\n    def __del__(self):\n        raise KeyboardInterrupt\nGone()\n",
+}
+"""Modules that Ctrl-C meets; of the last, Python goes on."""
+
+
+@pytest.mark.parametrize("command", [MODULE, script()], ids=["module", "script"])
+@pytest.mark.parametrize("how", INTERRUPTED)
+def test_control_c_ends_the_command_while_it_imports_its_modules(
+    command: Sequence[str], how: str, tmp_path: Path
+) -> None:
+    goes_on = f"import sys\nsys.path.remove({str(tmp_path)!r})\ndel sys.modules['numpy']\nimport numpy\n"
+    (tmp_path / "numpy.py").write_text(INTERRUPTED[how] + goes_on)
+
+    child = process(["doctor"], command, PYTHONPATH=os.pathsep.join((str(tmp_path), str(ROOT))))
+    _, errors = child.communicate(timeout=HANGS)
+
+    assert (child.returncode, errors) == (130, "tvmlite: interrupted\n")
 
 
 def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
-from onnx import TensorProto, helper
+from control_flow_models import BOOL, FLOAT, INT64, check, floats, graph, model, node
 
 import tvmlite
 from tvmlite import relay, runtime
@@ -19,50 +18,8 @@ from tvmlite.relay.frontend.onnx.loop_end import must_end
 from tvmlite.relay.interpret import interpret
 from tvmlite.relay.ir import Var
 from tvmlite.relay.types import tensor_type
-from tvmlite.relay.verify import verify
 
-FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 TARGETS = ["native", *(["c"] if shutil.which("cc") else [])]
-node = helper.make_node
-rng = np.random.default_rng(0)
-onnxruntime.set_default_logger_severity(4)
-
-
-def info(name: str, kind: int, shape: Any = None) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(name, kind, shape)
-
-
-def graph(nodes, inputs=(), outputs=()) -> onnx.GraphProto:
-    return helper.make_graph(nodes, "g", [info(*i) for i in inputs], [info(*o) for o in outputs])
-
-
-def model(nodes, inputs, outputs, **constants) -> onnx.ModelProto:
-    made = graph(nodes, inputs, outputs)
-    for name, value in constants.items():
-        made.initializer.append(onnx.numpy_helper.from_array(np.asarray(value), name))
-    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
-
-
-def floats(*shape: int) -> np.ndarray:
-    return rng.random(shape).astype("float32")
-
-
-def check(proto: onnx.ModelProto, feeds: list[dict[str, np.ndarray]], target: str) -> None:
-    """Compiled, interpreted and onnxruntime's results are the same; the text of the graph is read back."""
-    module = from_onnx(proto)
-    verify(module)
-    assert str(relay.parse(module.astext())) == str(module)
-    lib = tvmlite.compile(module, target=target)
-    session = onnxruntime.InferenceSession(proto.SerializeToString())
-    for feed in feeds:
-        wanted: Any = session.run(None, feed)
-        meant = interpret(module, feed)
-        meant = meant if isinstance(meant, tuple) else (meant,)
-        for got, mean, want in zip(lib.run(feed).values(), meant, wanted, strict=True):
-            assert got.shape == np.shape(mean)
-            if np.size(want):  # without turns onnxruntime forgets the shape of rows
-                np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
-            np.testing.assert_allclose(got, mean, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("target", TARGETS)

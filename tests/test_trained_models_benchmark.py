@@ -148,6 +148,18 @@ def test_images_are_dark_letters_on_light_paper(shape: tuple[int, ...]) -> None:
     assert 0.05 < (made < 0.5).mean() < 0.4
 
 
+def test_dimensions_that_a_question_mark_names_are_told_apart() -> None:
+    made = model({"x": (TensorProto.FLOAT, ["batch", 3, "?", "?"])})
+
+    (first, second), (hinted,) = (
+        inputs.made_inputs(made, hint) for hint in (listing.Hint(), listing.Hint(dims={"x.2": [48]}))
+    )
+
+    assert first["x"].shape == (1, 3, 160, 224)
+    assert second["x"].shape == (2, 3, 224, 320)
+    assert hinted["x"].shape == (1, 3, 48, 224)
+
+
 def test_what_is_named_alike_is_of_one_extent_and_lengths_are_those_of_the_others() -> None:
     speech = model(
         {

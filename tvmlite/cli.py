@@ -19,16 +19,13 @@ COMMANDS = (compile_, run, tune, replay, bench, show, coverage, opt, doctor, fuz
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. The exit status is 0 on success, 1 on the user's error, 2 for a wrong command line,
-    130 on Ctrl-C, 141 when the reader of our output goes away."""
+    141 when the reader of our output goes away. Ctrl-C is the caller's matter (``tvmlite.__main__``)."""
     options = parser().parse_whole(argv)
-    sys.unraisablehook = _keep_interrupt
     warnings.showwarning = _show_warning
     start = Span.of_caller()
     try:
         status = options.command(options)
         sys.stdout.flush()
-        if _interrupts:
-            raise KeyboardInterrupt
         return status
     except BrokenPipeError:  # whoever read our output (head, less) has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -43,26 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         place = f"{error.filename}: " if error.filename is not None else ""
         print(f"tvmlite: {place}{error.strerror or error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("tvmlite: interrupted", file=sys.stderr)
-        return 130
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """A warning in one line, without the place in our code that it comes from."""
     print(f"tvmlite: {message}", file=sys.stderr)
-
-
-_interrupts: list[KeyboardInterrupt] = []
-"""Those of Ctrl-C that came where Python can raise nothing: in a destructor, say."""
-
-
-def _keep_interrupt(unraisable: sys.UnraisableHookArgs) -> None:
-    """Remember a lost KeyboardInterrupt; tell of anything else as Python does."""
-    if isinstance(unraisable.exc_value, KeyboardInterrupt):
-        _interrupts.append(unraisable.exc_value)
-    else:
-        sys.__unraisablehook__(unraisable)
 
 
 def parser() -> Parser:
@@ -77,7 +59,3 @@ def parser() -> Parser:
         module.arguments(one)
         one.set_defaults(command=module.main, parser=one)
     return made
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -119,8 +119,10 @@ def interfaces_of(
     return {group: kernels[task.key].interface.at(task.extents) for group, task in task_of.items()}
 
 
-_OPERATIONS = {c.__name__: c for c in (e.Add, e.Sub, e.Mul, e.FloorDiv, e.FloorMod, e.Min, e.Max)}
-"""What the number of bytes of a workspace is computed with."""
+_ARITHMETIC = (e.Add, e.Sub, e.Mul, e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod, e.Min, e.Max)
+_CONDITIONS = (e.Equal, e.NotEqual, e.Less, e.LessEqual, e.And, e.Or, e.Not, e.Select)
+_OPERATIONS = {made.__name__: made for made in (*_ARITHMETIC, *_CONDITIONS)}
+"""What extents, and so the number of bytes of a workspace, are computed with."""
 
 
 def _encode(interface: KernelInterface) -> dict[str, Any]:
@@ -147,25 +149,28 @@ def _decode(fields: dict[str, Any]) -> KernelInterface:
 def _encode_expr(expr: e.Expr) -> Any:
     match expr:
         case e.Const(value):
-            return value
+            return bool(value) if expr.dtype == "bool" else value
         case e.Var(name):
             return ["threads"] if expr is loop.THREADS else name
-        case e.Binary(a, b):
-            assert type(expr).__name__ in _OPERATIONS, f"{type(expr).__name__} in a workspace's size"
-            return [type(expr).__name__, _encode_expr(a), _encode_expr(b)]
-        case _:
-            raise AssertionError(f"{type(expr).__name__} in a workspace's size")
+        case e.Cast(value=value):
+            return ["Cast", expr.dtype, _encode_expr(value)]
+    name = type(expr).__name__
+    assert name in _OPERATIONS, f"{name} in a workspace's size"
+    return [name, *(_encode_expr(child) for child in expr.children() if isinstance(child, e.Expr))]
 
 
 def _decode_expr(fields: Any) -> e.Expr:
     match fields:
+        case bool():
+            return e.const(fields, "bool")
         case int():
             return e.const(fields, e.INDEX)
         case str():
             return dim(fields)
         case ["threads"]:
             return loop.THREADS
-        case [name, a, b]:
-            return _OPERATIONS[name](_decode_expr(a), _decode_expr(b))
-        case _:
-            raise AssertionError(f"{fields!r} in a cached kernel")
+        case ["Cast", dtype, value]:
+            return e.cast(dtype, _decode_expr(value))
+        case [name, *parts]:
+            return _OPERATIONS[name](*map(_decode_expr, parts))
+    raise AssertionError(f"{fields!r} in a cached kernel")

@@ -10,8 +10,8 @@ from tvmlite.autotune import gains
 from tvmlite.autotune.gains import Gains, Trust
 from tvmlite.autotune.predict import Predicted, predicted
 from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.source_digest import source_digest
 from tvmlite.core.target import Target
-from tvmlite.core.version import source_digest
 from tvmlite.relay import tasks
 from tvmlite.relay.ir import Function
 from tvmlite.relay.lower import anchor

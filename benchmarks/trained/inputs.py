@@ -61,10 +61,14 @@ def made_inputs(model: onnx.ModelProto, hint: Hint = Hint(), seed: int = 0) -> l
 
 
 def _shape(value: onnx.ValueInfoProto) -> Shape:
-    """The extents; an open one is its name, or ``INPUT.AXIS``."""
+    """The extents; an open one is its name, or ``INPUT.AXIS`` where it has none: "" and "?" name nothing."""
     extents = value.type.tensor_type.shape.dim
     return tuple(
-        one.dim_value if one.dim_value > 0 else one.dim_param or f"{value.name}.{axis}"
+        one.dim_value
+        if one.dim_value > 0
+        else one.dim_param
+        if any(letter.isalnum() for letter in one.dim_param)
+        else f"{value.name}.{axis}"
         for axis, one in enumerate(extents)
     )
 

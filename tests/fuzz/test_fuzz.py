@@ -155,7 +155,7 @@ def test_the_command_prints_its_seed_and_a_table(capsys: pytest.CaptureFixture[s
 
 
 def test_the_command_tells_what_it_tried_until_it_was_stopped() -> None:
-    command = [sys.executable, "-m", "tvmlite.cli", "fuzz", "--seed", "8", "--n", "10000", "--jobs", "1"]
+    command = [sys.executable, "-m", "tvmlite", "fuzz", "--seed", "8", "--n", "10000", "--jobs", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "seed 8\n"

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from tvmlite.core.node import postorder
+from tvmlite.core.source_digest import source_digest
 from tvmlite.core.target import Target
-from tvmlite.core.version import source_digest
 from tvmlite.relay import op as operators
 from tvmlite.relay import printer
 from tvmlite.relay.ir import Call, Function, Module

@@ -74,3 +74,45 @@ def test_open_channels_that_a_weight_fixes_are_checked(channels: int) -> None:
     normal = (x - x.mean(2, keepdims=True)) / np.sqrt(x.var(2, keepdims=True) + 1e-5)
     wanted = (normal * gamma[:, None] + gamma[:, None]).sum(1, keepdims=True).repeat(2, 1)
     np.testing.assert_allclose(lib(x), wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes", "sizes"),
+    [
+        ("bk,kn->bn", [["b", "k"], [16, 3]], [(1, 16), (4, 16)]),
+        ("bk,kn->bn", [["b", "k"], ["q", 3]], [(1, 16), (4, 16)]),
+        ("...k,...k->...", [["b", "k"], [4, 16]], [(4, 16)]),
+        ("ii->i", [["n", 4]], [(4, 4)]),
+    ],
+)
+def test_a_letter_of_einsum_is_one_extent(equation: str, shapes: list, sizes: list) -> None:
+    names = "xw"[: len(shapes)]
+    inputs = [(name, TensorProto.FLOAT, shape) for name, shape in zip(names, shapes, strict=True)]
+    model = _model(
+        [helper.make_node("Einsum", list(names), ["y"], "product", equation=equation)],
+        inputs,
+        {},
+        TensorProto.FLOAT,
+    )
+    lib = tvmlite.compile(relay.frontend.from_onnx(model))
+    random = np.random.default_rng(0)
+    other = random.random((4 if equation[0] == "." else 16, 16 if equation[0] == "." else 3), np.float32)
+
+    for size in sizes:
+        arrays = [random.random(size, np.float32), other][: len(names)]
+        np.testing.assert_allclose(lib(*arrays), np.einsum(equation, *arrays), rtol=1e-5)
+    if len(names) > 1:
+        with pytest.raises(ExecutionError, match=r'"product" \(Einsum\): the extents .* must be equal'):
+            lib(random.random((4, 7), np.float32), other)
+
+
+def test_the_first_k_of_an_open_extent() -> None:
+    node = helper.make_node("TopK", ["x", "k"], ["y", "at"], "best")
+    model = _model([node], [("x", TensorProto.FLOAT, ["b", "n"])], {"k": np.array([3])}, TensorProto.FLOAT)
+    lib = tvmlite.compile(relay.frontend.from_onnx(model))
+
+    for n in (3, 8):
+        x = np.random.default_rng(n).random((2, n), np.float32)
+        np.testing.assert_array_equal(lib(x), np.sort(x)[:, :-4:-1])
+    with pytest.raises(ExecutionError, match=r'"best" \(TopK\).*n is 2'):
+        lib(np.zeros((2, 2), np.float32))

@@ -136,3 +136,20 @@ def test_a_size_that_no_arithmetic_of_dimensions_gives_is_computed_when_the_mode
     got = interpret(module, [np.arange(40, dtype="float32").reshape(1, 1, 10, 4)])
 
     np.testing.assert_array_equal(got.reshape(-1, 4)[:, 0], [4, 16, 32])
+
+
+@pytest.mark.parametrize("sizes", [[1, 1, 2], None])
+def test_a_shape_is_split_into_its_extents(sizes) -> None:
+    """As TensorFlow's framing of a signal does, to replace one axis by two."""
+    g = Graph("b", "s", 12, 2)
+    parts = [] if sizes is None else [np.array(sizes)]
+    g.nodes.append(
+        helper.make_node(
+            "Split", [g.op("Shape", "x"), *map(g.const, parts)], ["p0", "p1", *["p2"] * bool(parts)]
+        )
+    )
+    shape = ["p0", "p1", np.array([24])] if parts else ["p0", "p1"]
+    joined = g.op("Concat", *shape, axis=0)
+
+    wanted = "(b, s, 24)" if parts else "(b, s, 12, 2)"
+    assert g.run(g.op("Reshape", "x", joined), (2, 5, 12, 2), (1, 1, 12, 2)) == wanted

@@ -17,7 +17,7 @@ def broadcast_all(node: OnnxNode, *values: Expr) -> tuple[Expr, ...]:
     shapes = [node.shape(v) for v in values]
     rank = max(len(s) for s in shapes)
     result = [
-        _common(node, [s[len(s) - rank + i] for s in shapes if len(s) - rank + i >= 0], shapes)
+        common_extent(node, [s[len(s) - rank + i] for s in shapes if len(s) - rank + i >= 0], shapes)
         for i in range(rank)
     ]
     made: list[Expr] = []
@@ -38,8 +38,8 @@ def assume_shape(node: OnnxNode, value: Expr, shape: tuple[Dim, ...]) -> Expr:
     return node.make("assume_shape", value, newshape=tuple(shape))
 
 
-def _common(node: OnnxNode, extents: list[Dim], shapes: list[tuple[Dim, ...]]) -> Dim:
-    """The extent that all of ``extents`` broadcast to: a number if there is one, else the first."""
+def common_extent(node: OnnxNode, extents: list[Dim], shapes: list[tuple[Dim, ...]]) -> Dim:
+    """The extent that ``extents``, of such ``shapes``, broadcast to: a number if one is, else the first."""
     others = [d for d in extents if not _is_one(d)]
     if not others:
         return 1

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import onnx
 
-from tvmlite.core.errors import TypeInferError
-from tvmlite.core.node import postorder
-from tvmlite.relay.frontend.onnx import demand, interface
+from tvmlite.relay.frontend.onnx import demand, dims, interface
 from tvmlite.relay.frontend.onnx.broadcast import assume_shape
 from tvmlite.relay.frontend.onnx.loop_end import must_end
+from tvmlite.relay.frontend.onnx.loop_lists import with_lists
+from tvmlite.relay.frontend.onnx.loop_rows import with_extents_of_first_turn
+from tvmlite.relay.frontend.onnx.loop_states import with_kept
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.node_order import names_read
 from tvmlite.relay.frontend.onnx.recurrent import _pick
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import NO_END, Constant, Expr, LetDims, Loop, Var
+from tvmlite.relay.ir import NO_END, Constant, Expr, Loop, Var
 from tvmlite.relay.types import Dim, TensorType, Type, dims_of
 from tvmlite.te import expr as e
 
@@ -49,10 +50,10 @@ def loop(
 ) -> list[Expr]:
     """Unrolled where the number of turns and the condition follow from constants; else a relay Loop."""
     graph = node.required("body")
-    turns = None if trips is None else node.known(trips)
     first = node.known_truth(condition)
     if first is False:
-        turns = np.zeros(1, np.int64)
+        trips = node.const(0, "int64")
+    turns = None if trips is None else node.known(trips)
     few = (
         turns is not None
         and not hasattr(turns.reshape(-1)[0], "lanes")
@@ -63,11 +64,19 @@ def loop(
         if made is not None:
             return made
     going = None if condition is None or first is not None else node.reshape(condition, ())
-    return _looped(node, graph, trips, going, list(carried))
+
+    def make(inside: OnnxNode, body: onnx.GraphProto, states: list[Expr]) -> list[Expr]:
+        return _looped(inside, body, trips, going, states)
+
+    def make_lists(inside: OnnxNode, body: onnx.GraphProto, states: list[Expr]) -> list[Expr]:
+        return with_lists(inside, body, states, make)
+
+    return with_kept(node, graph, carried, make_lists)
 
 
 def _unrolled(node: OnnxNode, graph: onnx.GraphProto, turns: int, states: list[Expr]) -> list[Expr] | None:
-    """The body as often as it is carried out; None where only a run can tell whether it goes on."""
+    """The body as often as it is carried out; None where only a run can tell whether it goes on, or where no
+    turn shows what rows are like."""
     scanned: list[list[Expr]] = []
     for turn in range(turns):
         index, flag = node.const(turn, "int64"), node.const(True, "bool")
@@ -81,7 +90,7 @@ def _unrolled(node: OnnxNode, graph: onnx.GraphProto, turns: int, states: list[E
             break
     rows = len(graph.output) - 1 - len(states)
     if rows and not scanned:
-        node.unsupported("a loop of no turns with scan outputs")
+        return None
     return [*states, *(_stacked(node, [turn[k] for turn in scanned], 0) for k in range(rows))]
 
 
@@ -110,20 +119,23 @@ def _looped(
         made = node.importer.block(make, as_tuple=True)
         return index, states, made, always
 
+    def first() -> list[Expr]:
+        started = [node.const(0, "int64"), node.const(True, "bool"), *carried]
+        return body(node, graph, started, 1 + len(carried))[1 + len(carried) :]
+
     most: Dim = UNBOUNDED
     count = None if trips is None else node.known(trips)
     endless = trips is None or (count is not None and is_without_end(count.reshape(-1)[0]))
     if trips is not None and not endless:
-        most = demand.bind(
-            node, node.make("maximum", node.cast(node.reshape(trips, (1,)), "int64"), 0), ["trips"]
-        )[0]
+        most = _number_of_turns(node, trips)
     index, states, made, always = turn(True)
     if always and condition is None:
         if written:
             demand.check(node, e.LessEqual(*e.match(1, most)), _NO_TURNS)
         if endless:
             node.unsupported("a loop without end: no number of turns, and a condition that always holds")
-        return _results(node, Loop(index, tuple(states), most, None, tuple(carried), made, node.span), rows)
+        ended = Loop(index, tuple(states), most, None, tuple(carried), made, node.span)
+        return _results(node, ended, rows, first)
     if endless and must_end(index, states, made):
         most = NO_END - 1
     condition = node.const(True, "bool") if condition is None else condition
@@ -134,11 +146,22 @@ def _looped(
         (count,) = demand.bind(node, node.reshape(node.field(ended, len(carried)), (1,)), ["turns"])
         demand.check(node, e.LessEqual(*e.match(1, count)), _NO_TURNS)
     if not rows:
-        return _results(node, ended, 0)
+        return _results(node, ended, 0, first)
     count = node.reshape(node.field(ended, len(carried)), (1,))
     index, states, made, _ = turn(True)
     (most,) = demand.bind(node, count, ["turns"])
-    return _results(node, Loop(index, tuple(states), most, None, tuple(carried), made, node.span), rows)
+    ended = Loop(index, tuple(states), most, None, tuple(carried), made, node.span)
+    return _results(node, ended, rows, first)
+
+
+def _number_of_turns(node: OnnxNode, trips: Expr) -> Dim:
+    """The one element of ``trips``, 0 where it is negative."""
+    found = node.known(trips)
+    known = dims.whole(found.ravel().tolist()[0]) if found is not None and found.size == 1 else None
+    if known is not None:
+        return dims.maximum(known, 0)
+    told = node.make("maximum", node.cast(node.reshape(trips, (1,)), "int64"), 0)
+    return demand.bind(node, told, ["trips"])[0]
 
 
 def _written_only(node: OnnxNode, graph: onnx.GraphProto, carried: Sequence[Expr]) -> dict[int, Expr]:
@@ -194,30 +217,23 @@ def _kept_shape(node: OnnxNode, after: Expr, var: Var) -> Expr:
         isinstance(n, int) and n == 1 for n in (*have.shape, *wanted.shape)
     ):
         return node.reshape(after, wanted.shape)
-    clash = [
-        (a, b)
-        for a, b in zip(have.shape, wanted.shape, strict=False)
-        if isinstance(a, int) and isinstance(b, int) and a != b
-    ]
-    if have.dtype != wanted.dtype or have.ndim != wanted.ndim or clash:
+    if have.dtype != wanted.dtype or dims.differ(have.shape, wanted.shape):
         node.unsupported(f"a state that begins as {wanted} and becomes {have}: its type must stay the same")
     return assume_shape(node, after, wanted.shape)
 
 
-def _results(node: OnnxNode, made: Loop, rows: int) -> list[Expr]:
-    """The last states and the stacked rows."""
-    inside = {d for one in postorder(made.body) if isinstance(one, LetDims) for d in one.dims}
-    if inside.intersection(dims_of(type_of(made))):
-        node.unsupported("scan outputs of an extent that changes from turn to turn")
+def _results(node: OnnxNode, made: Loop, rows: int, first: Callable[[], Sequence[Expr]]) -> list[Expr]:
+    """The last states and the stacked rows, those of the first turn being what ``first`` makes."""
+    made = with_extents_of_first_turn(node, made, first)
     return [node.field(made, k) for k in range(len(made.states) + rows)]
 
 
 def _stacked(node: OnnxNode, values: list[Expr], axis: int) -> Expr:
-    shape = list(node.shape(values[0]))
-    try:
-        rows = [node.reshape(v, [*shape[:axis], 1, *shape[axis:]]) for v in values]
-    except TypeInferError:
+    shape = node.shape(values[0])
+    if any(dims.differ(node.shape(value), shape) for value in values):
         node.unsupported("scan outputs of different shapes")
+    fitted = [assume_shape(node, value, shape) for value in values]
+    rows = [node.reshape(value, [*shape[:axis], 1, *shape[axis:]]) for value in fitted]
     return node.many("concatenate", rows, axis=axis) if len(rows) > 1 else rows[0]
 
 
@@ -277,18 +293,22 @@ def _scanned(
     states = [Var(f"state{k}", node.type(one), node.span) for k, one in enumerate(carried)]
     last = node.reshape(node.make("shape_value", values=(length - 1,), dtype="int64"), ())
 
-    def make() -> list[Expr]:
+    def turn(index: Expr, states: Sequence[Expr]) -> list[Expr]:
         steps = [
             node.make("take", data, node.make("subtract", last, index) if reverse else index, axis=axis)
             for data, axis, reverse in sequences
         ]
-        outputs = body(node, graph, [*states, *steps])
+        return body(node, graph, [*states, *steps])
+
+    def make() -> list[Expr]:
+        outputs = turn(index, states)
         after = [_kept_shape(node, out, var) for out, var in zip(outputs, states, strict=False)]
         return [node.const(True, "bool"), *after, *outputs[len(states) :]]
 
     block = node.importer.block(make, as_tuple=True)
     made = Loop(index, tuple(states), length, None, tuple(carried), block, node.span)
-    return _results(node, made, len(graph.output) - len(carried))
+    rows = len(graph.output) - len(carried)
+    return _results(node, made, rows, lambda: turn(node.const(0, "int64"), carried)[len(carried) :])
 
 
 def _moved(node: OnnxNode, made: list[Expr], axes: list[int], reverses: list[int]) -> list[Expr]:

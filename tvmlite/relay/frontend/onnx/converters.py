@@ -8,6 +8,7 @@ from tvmlite.relay.frontend.onnx import (  # noqa: F401
     cast,
     control,
     create,
+    einsum,
     elementwise,
     found,
     group_query,

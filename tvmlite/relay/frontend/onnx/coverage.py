@@ -11,7 +11,8 @@ import onnx
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.frontend.onnx import branches, functions, interface, loader, registry
-from tvmlite.relay.frontend.onnx.importer import Importer, Scope, ShapeOverride
+from tvmlite.relay.frontend.onnx.graph_inputs import ShapeOverride
+from tvmlite.relay.frontend.onnx.importer import Importer, Scope
 from tvmlite.relay.frontend.onnx.refusals import advice
 
 Status = Literal["native", "function", "missing", "refused", "unchecked"]
@@ -58,7 +59,7 @@ class _Survey(Importer):
         self.unknown: set[str] = set()
         self.top = Scope()
         self.initializers(self.proto.graph, self.top)
-        self._inputs(self.proto.graph, self.top, shape)
+        self.inputs.params(self.proto.graph, self.top.values, shape)
         graph = self.proto.graph
         self.nodes(graph.node, self.top, self.opsets, interface.ranks(graph.output))
 

@@ -47,6 +47,13 @@ def same(a: Sequence[Any], b: Sequence[Any]) -> bool:
     return len(a) == len(b) and all(equal(x, y) for x, y in zip(a, b, strict=True))
 
 
+def differ(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Whether two shapes are certainly different: in rank, or in two numbers."""
+    return len(a) != len(b) or any(
+        isinstance(x, int) and isinstance(y, int) and x != y for x, y in zip(a, b, strict=True)
+    )
+
+
 def whole(value: Any) -> Dim | None:
     """``value`` as an int or an integer expression, if it is one."""
     if isinstance(value, bool):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 import onnx
 
-from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
@@ -24,17 +22,17 @@ from tvmlite.relay.frontend.onnx import (
     loader,
     node_order,
     registry,
+    sequence,
     shapes,
     tail_duplication,
 )
+from tvmlite.relay.frontend.onnx.graph_inputs import GraphInputs, ShapeOverride, identifier
 from tvmlite.relay.frontend.onnx.node import NOTHING, OnnxNode
 from tvmlite.relay.frontend.onnx.shared_names import fixed_shapes
 from tvmlite.relay.ir import Call, Constant, Expr, Function, LetDims, Loop, Module, Tuple, Var
 from tvmlite.relay.specialise import checked_size, specialise
-from tvmlite.relay.types import TensorType, dim, dims_of, show_shape
+from tvmlite.relay.types import TensorType, dim, dims_of
 from tvmlite.te import expr as te
-
-ShapeOverride = Mapping[str, Sequence[Any] | int | None]
 
 
 def from_onnx(
@@ -66,7 +64,7 @@ def from_onnx(
         declared = {n: [e.name if isinstance(e, te.SizeVar) else e for e in s] for n, s in fixed.items()}
         importer = Importer(proto, folder, source, pinned)
         module = importer.run({**shapes, **declared}, constants or {})
-    known = [*(size.name for size in dims_of([p.type for p in module.main.params])), *importer.met]
+    known = [*(size.name for size in dims_of([p.type for p in module.main.params])), *importer.inputs.met]
     for name in sizes:
         if name not in known:
             given = _listed(p.name for p in module.main.params)
@@ -113,16 +111,16 @@ class Importer:
         source: str,
         pinned: Mapping[str, int] | None = None,
     ) -> None:
-        """``pinned`` gives sizes of open dimensions that are fixed; those that inputs have are ``met``."""
+        """``pinned`` gives sizes of open dimensions that are fixed."""
         self.proto = proto
         self.folder = folder
         self.source = source
         self.opsets = loader.opset_versions(proto.opset_import, source)
         self.known: dict[Expr, np.ndarray] = {}
-        self.pinned = pinned or {}
-        self.met: list[int | str] = []
+        self.inputs = GraphInputs(source, pinned or {})
         self.facts: list[branches.Fact] = []
         self.wanted: tail_duplication.Wanted = {}
+        self.lists: dict[Expr, Expr] = {}
         self.squeezed: dict[str, tuple[int, ...]] = {}
         self.depth = 0
         self.uncomputed: dict[str, str] = {}
@@ -139,8 +137,8 @@ class Importer:
         functions.check_operators(self, graph)
         scope = Scope()
         self.initializers(graph, scope)
-        self._fixed(graph, scope, constants)
-        inputs = self._inputs(graph, scope, shape)
+        self.inputs.fix(graph, scope.values, constants)
+        inputs = self.inputs.params(graph, scope.values, shape)
         self._taken = {
             d.name for _, value in inputs for p in interface.flat(value) for d in dims_of(infer.type_of(p))
         }
@@ -175,10 +173,10 @@ class Importer:
         """New dimensions for the elements of ``value``, an int64 vector; good to the end of the block."""
         found = []
         for wanted in names:
-            name, count = _identifier(wanted), 0
+            name, count = identifier(wanted), 0
             while name in self._taken:
                 count += 1
-                name = f"{_identifier(wanted)}_{count}"
+                name = f"{identifier(wanted)}_{count}"
             self._taken.add(name)
             found.append(dim(name))
         self._lets[-1].append((tuple(found), value, span))
@@ -213,6 +211,8 @@ class Importer:
             )
         if found is None:
             raise ModelError(f"{self.source}: {what} {name!r} is not the name of any value computed before")
+        if found in self.lists:
+            raise UnsupportedError(f"{self.source}: {what} {name!r} is a list whose length only a run tells")
         return found
 
     def _output(self, declared: onnx.ValueInfoProto, scope: Scope) -> Expr:
@@ -228,9 +228,8 @@ class Importer:
                 raise ModelError(f"{what} is declared {dtype}, its nodes compute {made.dtype}")
         return found
 
-    # Inputs
-
     def initializers(self, graph: onnx.GraphProto, scope: Scope) -> None:
+        """Name the constants that ``graph`` holds in ``scope``."""
         if graph.sparse_initializer:
             name = graph.sparse_initializer[0].values.name
             raise UnsupportedError(f"{self.source}: initializer {name!r} is sparse")
@@ -243,87 +242,8 @@ class Importer:
                 raise ModelError(f"{what} is given twice")
             array = loader.array_of(tensor, self.folder, what)
             if tensor.name in declared:
-                self._check_declared(declared[tensor.name], array, what)
+                self.inputs.check_default(declared[tensor.name], array, what)
             scope.values[tensor.name] = Constant(array)
-
-    def _check_declared(self, declared: onnx.ValueInfoProto, array: np.ndarray, what: str) -> None:
-        """An initializer that is an input too, as it was to be before IR version 4, must be of its type."""
-        if not declared.type.tensor_type.HasField("shape"):
-            return
-        type_ = self._input_type(declared, None)
-        if array.dtype != dtypes.numpy_of(type_.dtype) or not _fits(type_, array):
-            raise ModelError(
-                f"{what} is {array.dtype} of shape {array.shape}, declared as an input it is "
-                f"{type_.dtype} of shape {show_shape(type_.shape)}"
-            )
-
-    def _fixed(self, graph: onnx.GraphProto, scope: Scope, constants: Mapping[str, Any]) -> None:
-        """Inputs that the caller has given values."""
-        inputs = {i.name: i for i in graph.input}
-        for name, value in constants.items():
-            what = f"{self.source}: input {name!r}"
-            if name not in inputs:
-                raise ModelError(
-                    f"{self.source}: a constant is given for {name!r}; the inputs are "
-                    f"{', '.join(map(repr, inputs)) or 'none'}"
-                )
-            declared = self._input_type(inputs[name], None)
-            try:
-                array = np.array(value)
-            except ValueError as error:  # rows of different lengths
-                raise ModelError(f"{what}: the constant is no array ({error})") from error
-            if array.dtype != dtypes.numpy_of(declared.dtype) or not _fits(declared, array):
-                raise ModelError(
-                    f"{what} is {declared.dtype} of shape {show_shape(declared.shape)}, "
-                    f"the constant is {array.dtype} of shape {array.shape}"
-                )
-            scope.values[name] = Constant(array)
-
-    def _inputs(self, graph: onnx.GraphProto, scope: Scope, shape: ShapeOverride) -> list[tuple[str, Expr]]:
-        wanted = [i for i in graph.input if i.name not in scope.values]
-        unknown = sorted(set(shape) - {i.name for i in wanted})
-        if unknown:
-            raise ModelError(
-                f"{self.source}: shape is given for {unknown[0]!r}; the inputs are "
-                f"{', '.join(repr(i.name) for i in wanted) or 'none'}"
-            )
-        params: list[tuple[str, Expr]] = []
-        for one in wanted:
-            if not one.name:
-                raise ModelError(f"{self.source}: an input has no name")
-            if one.name in scope.values:
-                raise ModelError(f"{self.source}: input {one.name!r} is given twice")
-            what = f"{self.source}: input {one.name!r}"
-            given = one.name in shape
-            made = interface.declare(one, given, shape.get(one.name), self._input_type, what)
-            scope.values[one.name] = made
-            if made is not NOTHING:
-                params.append((one.name, made))
-        return params
-
-    def _input_type(self, one: onnx.ValueInfoProto, override: Sequence[int | str] | None) -> TensorType:
-        what = f"{self.source}: input {one.name!r}"
-        if one.type.WhichOneof("value") != "tensor_type":
-            kind = one.type.WhichOneof("value") or "no type"
-            raise UnsupportedError(f"{what} is a {kind.removesuffix('_type')}, expected a tensor")
-        declared = one.type.tensor_type
-        dtype = loader.dtype_of(declared.elem_type, what)
-        if not declared.HasField("shape") and override is None:
-            raise UnsupportedError(f"{what} has no rank", hint=f"give shape={{{one.name!r}: (...)}}")
-        rows = list(declared.shape.dim) if declared.HasField("shape") else None
-        if override is not None:
-            extents = _overridden(rows, override, what)
-        else:
-            extents = [_declared(d, one.name, i, what) for i, d in enumerate(rows or [])]
-        self.met += [d for d in extents if d in self.pinned and d not in self.met]
-        extents = [self.pinned.get(d, d) if isinstance(d, str) else d for d in extents]
-        made = tuple(dim(d) if isinstance(d, str) else d for d in extents)
-        loader.checked_bytes(tuple(d for d in made if isinstance(d, int)), dtype, what)
-        if len(made) > loader.LARGEST_RANK:
-            raise ModelError(
-                f"{what}: has {len(made)} dimensions, at most {loader.LARGEST_RANK} are supported"
-            )
-        return TensorType(made, dtype)
 
     # Nodes
 
@@ -400,6 +320,8 @@ class Importer:
                 if any(name in other.output for other in loader.nodes_of(self.proto.graph)):
                     node.bad(f"its input {name!r} is a value inside another graph, which is not seen here")
                 node.bad(f"its input {name!r} is the name of nothing in the graph")
+            if found in self.lists and node.op_type not in sequence.OF_OPEN_LISTS:
+                node.unsupported(f"its input {name!r} is a list whose length only a run tells")
             inputs.append(None if found is NOTHING else found)
         return inputs
 
@@ -442,46 +364,3 @@ def _mentioned(value: Expr) -> set[te.SizeVar]:
         elif isinstance(node, Loop):
             found.update(dims_of(node.turns))
     return found
-
-
-def _declared(declared: Any, name: str, index: int, what: str) -> int | str:
-    """One declared extent: a number, or the name of a dynamic dimension."""
-    if declared.HasField("dim_value") and declared.dim_value != -1:  # older exporters write -1 for "any"
-        if declared.dim_value < 0:
-            raise ModelError(f"{what}: dimension {index} is {declared.dim_value}")
-        return int(declared.dim_value)
-    given = declared.dim_param
-    if not any(c.isalnum() for c in given):  # "" and "?" name nothing
-        given = f"{name}_dim{index}"
-    return _identifier(given)
-
-
-def _fits(type_: TensorType, array: np.ndarray) -> bool:
-    """Whether ``array`` has the rank of ``type_``, and its extents where they are numbers."""
-    return len(type_.shape) == array.ndim and all(
-        not isinstance(d, int) or d == n for d, n in zip(type_.shape, array.shape, strict=True)
-    )
-
-
-def _identifier(name: str) -> str:
-    made = re.sub(r"\W", "_", name, flags=re.ASCII)
-    return f"d{made}" if made[:1].isdigit() else made
-
-
-def _overridden(rows: list[Any] | None, override: Sequence[int | str], what: str) -> list[int | str]:
-    if isinstance(override, str) or not isinstance(override, Sequence):
-        raise ModelError(f"{what}: shape is {override!r}, expected a tuple of numbers and names")
-    if rows is not None and len(rows) != len(override):
-        raise ModelError(f"{what} has {len(rows)} dimensions, shape gives {len(override)}: {tuple(override)}")
-    made: list[int | str] = []
-    for index, extent in enumerate(override):
-        if isinstance(extent, str):
-            if not extent.isidentifier():
-                raise ModelError(f"{what}: {extent!r} is not a name for dimension {index}")
-        elif isinstance(extent, bool) or not isinstance(extent, int | np.integer) or extent < 0:
-            raise ModelError(f"{what}: dimension {index} is {extent!r}, expected a number or a name")
-        declared = rows[index].dim_value if rows is not None and rows[index].HasField("dim_value") else -1
-        if declared >= 0 and not isinstance(extent, str) and extent != declared:
-            raise ModelError(f"{what}: dimension {index} is {declared} in the model, shape gives {extent}")
-        made.append(extent if isinstance(extent, str) else int(extent))
-    return made

@@ -132,7 +132,7 @@ def _top_k(node: OnnxNode, data: Expr, count: Dim) -> list[Expr]:
     extent = node.shape(data)[axis]
     if isinstance(count, int) and (count < 0 or (isinstance(extent, int) and count > extent)):
         node.bad(f"K is {count} on an axis of {extent}")
-    if not isinstance(count, int):
+    if not (isinstance(count, int) and isinstance(extent, int)):
         data = at_least(node, data, axis, count)
     made = node.make(
         "topk",

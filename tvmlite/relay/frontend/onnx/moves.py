@@ -83,6 +83,20 @@ def _concat(node: OnnxNode, *values: Expr) -> np.ndarray:
         node.bad(f"inputs of shapes {[a.shape for a in arrays]}")
 
 
+@rule("Split")
+def _split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[np.ndarray]:
+    elements = elements_of(node, data)
+    axis = node.axis(node.attr("axis", 0), elements.ndim)
+    extent = elements.shape[axis]
+    given = node.attr("split") if sizes is None else _plain(node, sizes)
+    if given is None:
+        part = -(-extent // node.num_outputs)
+        given = [min(part, extent - k * part) for k in range(node.num_outputs)]
+    if len(given) != node.num_outputs or min(given, default=0) < 0 or sum(given) != extent:
+        raise Unknown  # as the converter says
+    return np.split(elements, np.cumsum(given)[:-1], axis)
+
+
 @rule("Unsqueeze")
 def _unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> np.ndarray:
     elements = elements_of(node, data)

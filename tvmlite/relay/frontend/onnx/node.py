@@ -133,7 +133,8 @@ class OnnxNode:
 
     def type(self, value: Expr) -> TensorType:
         made = infer.type_of(value)
-        assert isinstance(made, TensorType), made
+        if not isinstance(made, TensorType):
+            self.bad("one of its values is a sequence, expected a tensor")
         return made
 
     def shape(self, value: Expr) -> Shape:

@@ -1,19 +1,24 @@
 """ONNX's sequences and optionals, followed at import: a sequence is a relay Tuple of its elements.
 
 How many elements there are, and which of them is meant, must follow from constants and shapes, as it does in
-exported models. An optional is its element; an empty one is ``NOTHING``, which converters see as an input
-left out.
+exported models; but for what a loop appends to a list (``loop_lists``). An optional is its element; an empty
+one is ``NOTHING``, which converters see as an input left out.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from tvmlite.relay.frontend.onnx import loop_lists, shapes
 from tvmlite.relay.frontend.onnx.control import body
+from tvmlite.relay.frontend.onnx.index import from_front
 from tvmlite.relay.frontend.onnx.node import NOTHING, OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
 from tvmlite.relay.frontend.onnx.shape import slice_axes
 from tvmlite.relay.ir import Expr, Tuple
+
+OF_OPEN_LISTS = ("SequenceLength", "SequenceAt", "ConcatFromSequence", "Identity")
+"""Operators that take a list whose length only a run tells (``loop_lists``)."""
 
 
 def _elements(node: OnnxNode, value: Expr | None, what: str = "input_sequence") -> tuple[Expr, ...]:
@@ -44,11 +49,18 @@ def empty(node: OnnxNode) -> Expr:
 
 @converter("SequenceLength", since=11)
 def length(node: OnnxNode, sequence: Expr) -> Expr:
+    stacked = node.importer.lists.get(sequence)
+    if stacked is not None:
+        return shapes.materialise(node, shapes.objects(node.shape(stacked)[:1], ()), "int64")
     return node.const(len(_elements(node, sequence)), "int64")
 
 
 @converter("SequenceAt", since=11)
 def at(node: OnnxNode, sequence: Expr, position: Expr) -> Expr:
+    stacked = node.importer.lists.get(sequence)
+    if stacked is not None:
+        index = from_front(node, node.reshape(position, ()), node.shape(stacked)[0])
+        return node.make("take", stacked, index, axis=0)
     elements = _elements(node, sequence)
     if not elements:
         node.bad("of a sequence that is empty")
@@ -74,10 +86,17 @@ def erase(node: OnnxNode, sequence: Expr, position: Expr | None = None) -> Expr:
 @converter("ConcatFromSequence", since=11)
 def concat(node: OnnxNode, sequence: Expr) -> Expr:
     """Along ``axis``; with ``new_axis`` along one that is put there."""
+    new = bool(node.attr("new_axis", 0))
+    stacked = node.importer.lists.get(sequence)
+    if stacked is not None:
+        rank = node.rank(stacked) - 1
+        axis = node.axis(node.required("axis"), rank + new)
+        if not new:
+            return loop_lists.along(node, stacked, axis)
+        return node.transpose(stacked, [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)])
     elements = list(_elements(node, sequence))
     if not elements:
         node.unsupported("of a sequence that is empty")
-    new = bool(node.attr("new_axis", 0))
     axis = node.axis(node.required("axis"), node.rank(elements[0]) + new)
     if new:
         shapes = [list(node.shape(v)) for v in elements]

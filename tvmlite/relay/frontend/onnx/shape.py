@@ -138,12 +138,7 @@ def concat(node: OnnxNode, *inputs: Expr) -> Expr:
         if len(shape) != len(first):
             node.bad(f"inputs of shapes {show_shape(first)} and {show_shape(shape)}")
         wanted = tuple(own if i == axis else d for i, (own, d) in enumerate(zip(shape, first, strict=True)))
-        clash = [
-            i
-            for i, (a, b) in enumerate(zip(shape, wanted, strict=True))
-            if isinstance(a, int) and isinstance(b, int) and a != b
-        ]
-        if clash:
+        if dims.differ(shape, wanted):
             node.bad(
                 f"inputs of shapes {show_shape(first)} and {show_shape(shape)}, joined along axis {axis}"
             )
