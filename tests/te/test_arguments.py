@@ -37,7 +37,10 @@ def _schedule() -> tuple[te.Schedule, te.Tensor]:
             lambda: te.compute((2,), lambda i: i, attrs=[1]),
             "compute 'compute': attrs: a list given, expected a dict",
         ),
-        (lambda: te.compute((2,), lambda i: np.zeros(3)), "a ndarray is not a scalar expression"),
+        (
+            lambda: te.compute((2,), lambda i: np.zeros(3)),
+            "compute 'compute': its element: a ndarray given, expected a scalar expression",
+        ),
         (
             lambda: te.reduce_axis((0, 1.5)),
             "reduce_axis 'rv': a tuple given, expected an extent or (begin, end)",

@@ -40,9 +40,13 @@ def function(where: str, value: Any, error: Error = TensorExpressionError) -> Ca
 
 
 def instance(
-    where: str, value: Any, kind: type[Value], what: str, error: Error = TensorExpressionError
+    where: str,
+    value: Any,
+    kind: type[Value] | tuple[type[Value], ...],
+    what: str,
+    error: Error = TensorExpressionError,
 ) -> Value:
-    """``value``, of the type ``kind``, which messages call ``what``."""
+    """``value``, of the type ``kind`` or of one of several, which messages call ``what``."""
     if not isinstance(value, kind):
         raise refused(where, value, what, error)
     return value

@@ -91,7 +91,7 @@ class Stage(MemoryPrimitives, OrderPrimitives):
         for label, value in (("factor", factor), ("nparts", nparts)):
             if value is not None and not _is_extent(value):
                 raise self.error("split", f"by {label} {value!r}: expected an int of at least 1", parent)
-        if tail not in (GUARD, SHRINK):
+        if not isinstance(tail, str) or tail not in (GUARD, SHRINK):
             raise self.error("split", f'with tail {tail!r}: expected "guard" or "shrink"', parent)
         if tail == SHRINK and not isinstance(factor, (int, np.integer, e.Const)):
             given = f"nparts={nparts}" if factor is None else f"factor={factor}"
@@ -216,7 +216,7 @@ class Stage(MemoryPrimitives, OrderPrimitives):
 
     def bind(self, ivar: IterVar, thread_ivar: Any) -> NoReturn:
         """An error: CPUs have no thread axes to bind a loop to."""
-        threads.thread_axis(tag=getattr(thread_ivar, "name", str(thread_ivar)))
+        threads.thread_axis(tag=getattr(thread_ivar, "name", arguments.shown(thread_ivar)))
 
     @primitive
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
