@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,8 @@ from fuzz.constructors import Subject, faults_as_asked, public, subjects
 import tvmlite
 from tvmlite import te, tir
 from tvmlite.core.node import postorder
+from tvmlite.te.expr import Operators
+from tvmlite.te.ir_builder import BufferVar, IRBuilder, Scope
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor import Reduce
 
@@ -273,6 +276,71 @@ def _method(name: str, number: int) -> Subject:
     )  # fmt: skip
 
 
+# --- values and loop nests written by hand ----------------------------------------------------------
+
+
+def _operators() -> Iterator[Subject]:
+    """The operators of scalar expressions, of axes and of tensors with some of their indices; what a tensor
+    itself answers to."""
+    words = ("expression", "values", "tensor", "expected ints", "dtype", "lanes", "is not supported")
+    for owner in (X, N, N < 3, A[0, 0], K, A[0]):
+        for name, method in vars(Operators).items():
+            if callable(method) and name not in ("__hash__",):
+                given = {"other": 2, "dtype": "float32"}
+                kept = {key: given[key] for key in inspect.signature(method).parameters if key in given}
+                yield Subject(name.strip("_"), getattr(owner, name), kept, words)
+    for owner in (A, A[0]):
+        yield Subject("tensor", owner.__getitem__, {"indices": 1}, words)
+    yield Subject("tensor", A.__call__, {"indices": (N, 1)}, words)
+
+
+def _builder(name: str) -> Subject:
+    """The method ``name`` of a new builder of loop nests."""
+    builder = te.ir_builder.create()
+    given = {
+        "stmt": te.call_packed("f", N), "begin": 0, "end": 4, "name": "i", "dtype": "int64", "kind": "serial",
+        "condition": N < 3, "shape": (4,), "value": N, "buffer": te.decl_buffer((4,)), "scope": "local",
+    }  # fmt: skip
+
+    def lowered(result: Any) -> None:
+        if isinstance(result, Scope):
+            with result:
+                builder.emit(te.exp(X))
+        made = te.extern((4,), [ROW], lambda ins, outs: builder)
+        str(te.lower(te.create_schedule(made.op), [ROW, made]))
+
+    function = getattr(builder, name)
+    kept = {key: given[key] for key in inspect.signature(function).parameters if key in given}
+    words = ("ir_builder", "extern", "buf", "scope", "the variable")
+    return Subject(name, function, kept, words, after=lowered, renew=lambda: _builder(name))
+
+
+def _buffer(name: str) -> Subject:
+    """The method ``name`` of a buffer in a new builder of loop nests."""
+    builder = te.ir_builder.create()
+    buffer = builder.allocate("float32", (4, N), "buf")
+    given = {
+        "begin": (0, N),
+        "dtype": "float32x4",
+        "index": (1, 2),
+        "value": X,
+        "access_mask": "rw",
+        "offset": 1,
+    }
+    function = getattr(buffer, name)
+    kept = {key: given[key] for key in inspect.signature(function).parameters if key in given}
+    if name == "vload":
+        kept["dtype"] = "float32"
+    return Subject(name.strip("_"), function, kept, ("buf", "index", "indexed"), renew=lambda: _buffer(name))
+
+
+def _nests() -> Iterator[Subject]:
+    for name, _ in public(IRBuilder):
+        yield _builder(name)
+    for name in (*(name for name, _ in public(BufferVar)), "__getitem__", "__setitem__"):
+        yield _buffer(name)
+
+
 MAPPINGS = (
     lambda i, j: [j],
     lambda i: i,
@@ -293,7 +361,7 @@ def _subjects() -> list[Subject]:
     methods = [
         _method(name, number) for name in _methods() for number in range(len(_steps(_world()).get(name, [0])))
     ]
-    return [*functions, *methods]
+    return [*functions, *methods, *_operators(), *_nests()]
 
 
 def test_every_call_answers_or_says_what_is_wrong(request: pytest.FixtureRequest) -> None:
