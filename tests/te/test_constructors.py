@@ -329,8 +329,6 @@ def _buffer(name: str) -> Subject:
     }
     function = getattr(buffer, name)
     kept = {key: given[key] for key in inspect.signature(function).parameters if key in given}
-    if name == "vload":
-        kept["dtype"] = "float32"
     return Subject(name.strip("_"), function, kept, ("buf", "index", "indexed"), renew=lambda: _buffer(name))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import cffi
 import numpy as np
 
+from tvmlite.core import arguments as checked
 from tvmlite.core.abi import TOO_SMALL, Parameter, Signature
 from tvmlite.core.errors import InputError, TargetError
 from tvmlite.runtime import arguments
@@ -132,7 +133,12 @@ class CompiledFunction(InProcess):
         With ``others``, further lists of all arguments, calls take one list after the other: what is large
         enough in all of them together does not stay in the caches.
         """
-        bound = [self._bind(args, named), *(self._bind(tuple(one), {}) for one in others)]
+        checked.function("time: clock", clock, InputError)
+        if until is not None:
+            checked.function("time: until", until, InputError)
+        lists = checked.listed("time: others", others, "lists of arguments", InputError)
+        rows = [checked.listed("time: others", one, "arguments", InputError) for one in lists]
+        bound = [self._bind(args, named), *(self._bind(one, {}) for one in rows)]
         taken: list[Scratch | None] = []
         try:
             for row, _outputs in bound:
