@@ -243,7 +243,12 @@ def _method(kind: str, name: str) -> Subject:
 
 @functools.cache
 def _subjects() -> list[Subject]:
-    words = {"autotune.XGBTuner": ("loss",), "nd.array": ("dtype",), "target.Target": ("processor",)}
+    words = {
+        "autotune.create": ("extent", "processor"),
+        "autotune.XGBTuner": ("loss",),
+        "nd.array": ("dtype",),
+        "target.Target": ("processor",),
+    }
     functions = subjects(
         _functions(), _examples(), {}, words, callbacks=("function", "run", "say", "rules", "callbacks")
     )
@@ -268,7 +273,7 @@ def _wrong() -> list[Any]:
 
 def _used(result: Any) -> None:
     """What a user does next: print it, enter it."""
-    if not isinstance(result, np.ndarray):
+    if not isinstance(result, (np.ndarray, autotune.Task, autotune.Record)):  # nor what Python prints of them
         str(result)
         repr(result)
     if hasattr(result, "__enter__") and not isinstance(result, autotune.Watch):

@@ -100,9 +100,9 @@ def compile(
     the node.
     """
     check_compile_options(
-        "compile", opt_level=opt_level, name=name, progress=progress, verify=verify, shape=shape, precision=precision,
-        error_bound=error_bound, records=records, require_tuned=require_tuned, predict=predict,
-        decisions=decisions, kernel_cost=kernel_cost,
+        "compile", opt_level=opt_level, name=name, progress=progress, verify=verify, shape=shape,
+        precision=precision, error_bound=error_bound, records=records, require_tuned=require_tuned,
+        predict=predict, decisions=decisions, kernel_cost=kernel_cost,
     )  # fmt: skip
     target, name = Target.parse(target), abi.check_symbol(name)
     times, pass_times = Times(), Times()
@@ -208,7 +208,7 @@ def build(
 
 
 def check_compile_options(where: str, **given: Any) -> None:
-    """An InputError of the function ``where`` about an option of ``compile`` that is none or not of its kind."""
+    """An InputError of ``where`` if one of ``given`` is no option of ``compile``, or not of its kind."""
     for name, value in given.items():
         if name not in _OPTIONS:
             raise InputError(f"{where}: there is no option {name}; there are {', '.join(_OPTIONS)}")

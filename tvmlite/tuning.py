@@ -190,7 +190,10 @@ def tune(
     checked.boolean("tune: decisions", decisions, InputError)
     checked.whole("tune: seed", seed, InputError, least=0)
     checked.whole("tune: jobs", jobs, InputError, least=1)
+    checked.instance("tune: model", model, (Module, Function, str, Path), "a model", InputError)
     checked.function("tune: run", run, InputError)
+    if say is not None:
+        checked.function("tune: say", say, InputError)
     check_options("tune", runner, "runner", early_stopping, callbacks)
     check_compile_options("tune", shape=shape, **options)
     if inputs is not None:

@@ -10,7 +10,12 @@ from tvmlite.te.builtin_functions import MATMUL
 
 
 def matmul(
-    lhs: te.Tensor, rhs: te.Tensor, transa: bool = False, transb: bool = False, **options: Any
+    lhs: te.Tensor,
+    rhs: te.Tensor,
+    transa: bool = False,
+    transb: bool = False,
+    dtype: Any = None,
+    tag: str = "",
 ) -> te.Tensor:
     """The product of two matrices, each transposed if so wanted, as a stage of its own."""
     for name, one in (("lhs", lhs), ("rhs", rhs)):
@@ -25,5 +30,6 @@ def matmul(
         [lhs, rhs],
         lambda ins, outs: te.call_packed(MATMUL, ins[0], ins[1], outs[0], transa, transb),
         name="C",
-        **options,
+        dtype=dtype,
+        tag=tag,
     )

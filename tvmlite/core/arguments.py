@@ -80,7 +80,10 @@ def number(where: str, value: Any, error: Error = TensorExpressionError) -> floa
 def path(where: str, value: Any, error: Error = TensorExpressionError) -> Path:
     """``value``, a string or a path, as a path."""
     kinds: tuple[type[Any], ...] = (str, os.PathLike)
-    return Path(instance(where, value, kinds, "a path", error))
+    made = Path(instance(where, value, kinds, "a path", error))
+    if "\0" in str(made):  # which no system takes
+        raise refused(where, value, "a path", error)
+    return made
 
 
 def extents(where: str, value: Any, error: Error = TensorExpressionError) -> tuple[int, ...]:

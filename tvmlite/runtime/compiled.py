@@ -164,8 +164,12 @@ class CompiledFunction(InProcess):
         ``func_name`` is ``entry_name``, ``dev`` the only device there is. With ``min_repeat_ms`` there are so
         many calls that a run lasts as long.
         """
-        if func_name != self.name:
+        if checked.text("time_evaluator: func_name", func_name, InputError) != self.name:
             raise InputError(f"time_evaluator: there is no function {func_name!r}, only {self.name!r}")
+        number = checked.whole("time_evaluator: number", number, InputError, least=1)
+        repeat = checked.whole("time_evaluator: repeat", repeat, InputError, least=1)
+        if min_repeat_ms != 0:
+            checked.number("time_evaluator: min_repeat_ms", min_repeat_ms, InputError)
 
         def evaluate(*args: Any) -> Evaluation:
             calls = number

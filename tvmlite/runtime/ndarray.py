@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import arguments
-from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import InputError, TargetError
 from tvmlite.core.span import Span
-from tvmlite.runtime.tensor import empty_array, of_numbers
+from tvmlite.runtime.tensor import allocated, of_numbers
 
 _CPUS = ("cpu", "llvm", "c", "native")
 
@@ -94,8 +93,7 @@ def array(given: Any, device: Device | None = None) -> NDArray:
 def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:
     """An array whose elements are yet to be written."""
     require_cpu("empty: device", device)
-    extents = arguments.extents("empty: shape", shape, InputError)
-    return empty_array(extents, dtypes.numpy_of(dtypes.check(dtype))).view(NDArray)
+    return allocated(shape, dtype).view(NDArray)
 
 
 def require_cpu(where: str, device: object) -> None:

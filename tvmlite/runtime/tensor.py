@@ -118,27 +118,28 @@ def as_array(source: Any) -> np.ndarray | None:
 
 def empty(shape: Sequence[int], dtype: str = "float32", alignment: int = WORKSPACE_ALIGNMENT) -> Tensor:
     """An uninitialised dense tensor whose first element is at a multiple of ``alignment`` bytes."""
-    extents = arguments.extents("empty: shape", shape, InputError)
     alignment = arguments.whole("empty: alignment", alignment, InputError, least=1)
     if alignment & (alignment - 1):
         raise InputError(f"empty: alignment is {alignment}, expected a power of two")
-    return Tensor(empty_array(extents, dtypes.numpy_of(dtypes.check(dtype)), alignment))
+    return Tensor(allocated(shape, dtype, alignment))
+
+
+def allocated(shape: Any, dtype: str, alignment: int = WORKSPACE_ALIGNMENT) -> np.ndarray:
+    """The array of ``empty``; BeyondMemory if the machine does not give so many bytes."""
+    extents = arguments.extents("empty: shape", shape, InputError)
+    kind = dtypes.numpy_of(dtypes.check(dtype))
+    try:
+        return empty_array(extents, kind, alignment)
+    except (MemoryError, ValueError, OverflowError):
+        raise BeyondMemory(f"empty: no memory for shape {extents} of {dtype}") from None
 
 
 def empty_array(shape: tuple[int, ...], dtype: np.dtype, alignment: int = WORKSPACE_ALIGNMENT) -> np.ndarray:
     """As ``empty``, as a numpy array."""
     bytes_wanted = math.prod(shape) * dtype.itemsize
-    memory = _memory(bytes_wanted + alignment)
+    memory = np.empty(bytes_wanted + alignment, np.uint8)
     address = int(_ffi.cast(_ADDRESS, _ffi.from_buffer(memory)))  # half the time of numpy's own ways
     return np.ndarray(shape, dtype, memory.data, -address % alignment)
-
-
-def _memory(count: int) -> np.ndarray:
-    """So many bytes; BeyondMemory if the machine does not give them."""
-    try:
-        return np.empty(count, np.uint8)
-    except (MemoryError, ValueError, OverflowError):
-        raise BeyondMemory(f"empty: no memory for {count:,} bytes") from None
 
 
 def side_by_side(

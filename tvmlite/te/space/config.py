@@ -94,7 +94,7 @@ class Config:
         """A knob: the order of ``axes`` (``knobs.reorder_choices`` tells the policies)."""
         if interval is not None:
             groups = [interval]
-        axes = arguments.listed("define_reorder: axes", axes, "axes", ScheduleError)
+        _check_axes("define_reorder", axes)
         self._define(name, lambda: knobs.reorder_choices(len(axes), policy, candidate, groups))
         return list(axes)
 
@@ -102,7 +102,7 @@ class Config:
         self, name: str, axes: Sequence[Any], policy: str, candidate: Sequence[Sequence[str]] | None = None
     ) -> list[Any]:
         """A knob: how to annotate ``axes``, outermost first; ``knobs.annotate_choices`` has the policies."""
-        axes = arguments.listed("define_annotate: axes", axes, "axes", ScheduleError)
+        _check_axes("define_annotate", axes)
         self._define(name, lambda: knobs.annotate_choices(len(axes), policy, candidate))
         return list(axes)
 
@@ -346,6 +346,11 @@ def _fits(choice: Choice, constraints: Sequence[int]) -> bool:
         return False
     pairs = zip(choice.size, constraints, strict=True)
     return all(bound == -1 or 1 <= length <= bound for length, bound in pairs)
+
+
+def _check_axes(where: str, axes: Any) -> None:
+    """A ScheduleError if ``axes``, loops or what stands for them, are no sequence."""
+    arguments.instance(f"{where}: axes", axes, Sequence, "a list of axes", ScheduleError)
 
 
 def _length(name: str, axis: IterVar | VirtualAxis | int) -> int:

@@ -15,6 +15,9 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te.space.choices import ANNOTATIONS, AnnotateChoice, OptionChoice, ReorderChoice, SplitChoice
 
+MOST_OUTPUTS = 64
+"""Into so many loops one may be split; templates make up to four."""
+
 MOST_CHOICES = 1_000_000
 """A knob may have so many settings; more is a mistake in the template, and would not fit in memory."""
 
@@ -36,6 +39,8 @@ def split_choices(
     lengths, ``filter(choice)`` keeps what it says yes to.
     """
     num_outputs = arguments.whole("define_split: num_outputs", num_outputs, ScheduleError, least=1)
+    if num_outputs > MOST_OUTPUTS:
+        raise _error(f"define_split: num_outputs is {num_outputs}, expected at most {MOST_OUTPUTS}")
     arguments.text("define_split: policy", policy, ScheduleError)
     arguments.boolean("define_split: no_tail", no_tail, ScheduleError)
     candidate = _lists("define_split: candidate", candidate)
@@ -136,12 +141,17 @@ def annotate_choices(
 
 def option_choices(candidate: Sequence[Any]) -> list[OptionChoice]:
     """The values of a knob of the template's own."""
-    candidate = arguments.listed("define_knob: candidate", candidate, "values", ScheduleError)
+    kinds = (list, tuple, range)
+    candidate = arguments.instance(
+        "define_knob: candidate", candidate, kinds, "a list of values", ScheduleError
+    )
     if not candidate:
         raise _error("define_knob: no candidate given")
     for one in candidate:
         if not (one is None or isinstance(one, (bool, int, float, str))):
-            raise _error(f"define_knob: {one!r} given, expected a number, a word, a truth value or None")
+            raise _error(
+                f"define_knob: {arguments.shown(one)} given, expected a number, a word, a truth value or None"
+            )
     return [OptionChoice(one) for one in candidate]
 
 

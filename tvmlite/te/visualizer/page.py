@@ -67,7 +67,12 @@ def visualize(
         for key, n in given.items()
     }
     done = replay(schedule, args, Target.parse(target), numbers, check_symbol(name), budget, assembly)
-    written.write_text(page(done, schedule), encoding="utf-8")
+    try:
+        written.write_text(page(done, schedule), encoding="utf-8")
+    except (OSError, ValueError) as error:  # a ValueError of a path with a zero byte in it
+        raise InputError(
+            f"visualize: {str(path)!r} cannot be written: {getattr(error, 'strerror', error)}"
+        ) from None
     return written
 
 
