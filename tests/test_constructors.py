@@ -228,7 +228,7 @@ def _objects() -> dict[str, tuple[Any, dict[str, dict[str, Any]]]]:
 def _method(kind: str, name: str) -> Subject:
     """The method ``name`` of a new thing of that ``kind``."""
     owner, methods = _objects()[kind]
-    words = ("input", "shape", "knob", "argument", "given", "json", "fields", kind)
+    words = ("input", "shape", "knob", "argument", "given", "json", "fields", "error is", kind)
     fixed = ("number", "repeat", "budget") if name.startswith("time") else ()
     return Subject(
         name.strip("_"),

@@ -242,6 +242,12 @@ def case_of(subject: Subject, random: Random, wrong: Sequence[Any]) -> Case:
     return Case(subject, tuple(positional), keywords)
 
 
+def as_given(subject: Subject) -> Case:
+    """The call of ``subject`` with its right arguments."""
+    positional, keywords = _placed(subject.parameters(), subject.arguments, by_position=True)
+    return Case(subject, tuple(positional), keywords)
+
+
 def _placed(
     parameters: Sequence[inspect.Parameter], given: Mapping[str, Any], by_position: bool
 ) -> tuple[list[Any], dict[str, Any]]:
@@ -269,7 +275,9 @@ class TookTooLong(BaseException):
 
 
 @contextmanager
-def _limited() -> Iterator[None]:
+def limited() -> Iterator[None]:
+    """What is done inside must be done in ``SECONDS``."""
+
     def stop(*_: Any) -> None:
         raise TookTooLong
 
@@ -289,14 +297,14 @@ def fault_of(case: Case, after: Callable[[Any], object]) -> str | None:
     and ends at a line of the tests; or Python's own TypeError for arguments that do not fit.
     """
     try:
-        with _limited():
+        with limited():
             (case.subject.after or after)(case.subject.function(*case.positional, **case.keywords))
     except TvmliteError as error:
         return _fault_of_error(case, error)
     except TypeError as error:
-        return _where(error) if _frames_of_ours(error) else None
+        return where_of(error) if _frames_of_ours(error) else None
     except (Exception, TookTooLong) as error:
-        return _where(error)
+        return where_of(error)
     return None
 
 
@@ -340,7 +348,8 @@ def _frames_of_ours(error: BaseException) -> list[traceback.FrameSummary]:
     return [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(package)]
 
 
-def _where(error: BaseException) -> str:
+def where_of(error: BaseException) -> str:
+    """``error``, and where in the package it was raised."""
     inside = _frames_of_ours(error) or traceback.extract_tb(error.__traceback__)
     places = [f"{f.filename.rpartition('tvmlite/')[2]}:{f.lineno}" for f in inside[-2:]]
     return f"{type(error).__name__} at {' < '.join(reversed(places))}: {str(error)[:150]}"
@@ -402,10 +411,13 @@ __all__ = [
     "ANYTHING",
     "Case",
     "Subject",
+    "as_given",
     "case_of",
     "fault_of",
     "faults",
     "faults_as_asked",
+    "limited",
     "public",
     "subjects",
+    "where_of",
 ]

@@ -136,6 +136,7 @@ class CompiledFunction(InProcess):
         checked.function("time: clock", clock, InputError)
         if until is not None:
             checked.function("time: until", until, InputError)
+        checked.boolean("time: warm", warm, InputError)
         lists = checked.listed("time: others", others, "lists of arguments", InputError)
         rows = [checked.listed("time: others", one, "arguments", InputError) for one in lists]
         bound = [self._bind(args, named), *(self._bind(one, {}) for one in rows)]

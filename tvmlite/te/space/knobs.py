@@ -15,6 +15,9 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te.space.choices import ANNOTATIONS, AnnotateChoice, OptionChoice, ReorderChoice, SplitChoice
 
+LONGEST = 1 << 40
+"""Divisors of longer loops are not looked for: it takes longer than a second."""
+
 MOST_OUTPUTS = 64
 """Into so many loops one may be split; templates make up to four."""
 
@@ -174,6 +177,11 @@ def _lists(where: str, value: Any, kind: type[Any] = int) -> list[tuple[Any, ...
 
 
 def _lengths(length: int, policy: str) -> list[int]:
+    if length > LONGEST and policy in ("factors", "verbose"):
+        raise _error(
+            f"define_split: a loop of {length} turns, expected at most {LONGEST}",
+            hint='policy "power2" has no limit',
+        )
     powers = [1 << n for n in range(length.bit_length()) if 1 << n <= length]
     match policy:
         case "factors":
