@@ -1,4 +1,4 @@
-"""Several primitives in a row, with right and wrong arguments: what is not refused computes what is defined."""
+"""Several primitives in a row, with right and wrong arguments: what is not refused computes what is wanted."""
 
 from __future__ import annotations
 

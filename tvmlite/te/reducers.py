@@ -156,11 +156,11 @@ def _multiply(x: Expr, y: Expr) -> Expr:
 
 
 def _maximum(x: Expr, y: Expr) -> Expr:
-    return e.Max(e.scalar("max", x), e.scalar("max", y))
+    return e.Max(x, y)
 
 
 def _minimum(x: Expr, y: Expr) -> Expr:
-    return e.Min(e.scalar("min", x), e.scalar("min", y))
+    return e.Min(x, y)
 
 
 sum = comm_reducer(_add, _zero, "sum")
