@@ -1,4 +1,4 @@
-"""Several primitives in a row, with right and wrong arguments: what is not refused computes what is wanted."""
+"""Several primitives in a row, right and wrong: what is not refused computes what the computation says."""
 
 from __future__ import annotations
 
