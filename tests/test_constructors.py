@@ -248,10 +248,13 @@ def _subjects() -> list[Subject]:
         "autotune.XGBTuner": ("loss",),
         "nd.array": ("dtype",),
         "target.Target": ("processor",),
+        "tvmlite.tune": ("processor",),
     }
-    functions = subjects(
-        _functions(), _examples(), {}, words, callbacks=("function", "run", "say", "rules", "callbacks")
-    )
+    more: dict[str, Any] = {
+        "callbacks": ("function", "run", "say", "rules", "callbacks"),
+        "places": ("model file ",),
+    }
+    functions = subjects(_functions(), _examples(), {}, words, **more)
     return [
         *functions,
         *(_method(kind, name) for kind, (_, methods) in _objects().items() for name in methods),

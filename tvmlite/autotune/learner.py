@@ -101,6 +101,8 @@ class XGBTuner(Tuner):
         super().__init__(task, seed)
         if not isinstance(explore, (int, float)) or not 0 <= explore <= 1:
             raise arguments.refused("XGBTuner: explore", explore, "a number from 0 to 1", InputError)
+        if prior is not None:
+            arguments.function("XGBTuner: prior", prior, InputError)
         for one in arguments.listed("XGBTuner: handed", handed, "numbers of configurations", InputError):
             arguments.whole("XGBTuner: handed", one, InputError, least=0)
         self.explore, self.prior = explore, prior or known_beforehand(task.target)
