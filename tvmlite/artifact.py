@@ -67,7 +67,9 @@ class CompiledKernelFunction(CompiledFunction):
     def export(self, path: str | Path) -> None:
         """Write the function to ``path``: ``.so`` is a library for ``runtime.load``, ``.o`` an object,
         ``.c`` its source, ``.h`` its header; another ending is an InputError."""
-        export.export_function(self, arguments.path("export: path", path, InputError))
+        export.export_function(
+            self, Path(arguments.instance("export: path", path, (str, Path), "a path", InputError))
+        )
 
     save = export_library = export
 
@@ -186,7 +188,7 @@ class CompiledModule(Library):
 
         ``.so`` is a complete library, ``.h`` its header; ``.c`` comes with a ``.h`` and what else it needs
         beside it."""
-        export.export(self, arguments.path("export: path", path, InputError))
+        export.export(self, Path(arguments.instance("export: path", path, (str, Path), "a path", InputError)))
 
 
 def _near(name: str, known: Mapping[str, Any]) -> str:

@@ -216,7 +216,8 @@ class Stage(MemoryPrimitives, OrderPrimitives):
 
     def bind(self, ivar: IterVar, thread_ivar: Any) -> NoReturn:
         """An error: CPUs have no thread axes to bind a loop to."""
-        threads.thread_axis(tag=getattr(thread_ivar, "name", arguments.shown(thread_ivar)))
+        name = thread_ivar if isinstance(thread_ivar, str) else arguments.shown(thread_ivar)
+        threads.thread_axis(tag=getattr(thread_ivar, "name", name))
 
     @primitive
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
