@@ -170,6 +170,10 @@ def test_a_wrong_argument_is_named(call: Callable[[], Any], message: str) -> Non
         (lambda s, c: s.cache_write([], "local"), "cache_write: no tensors given, expected at least one"),
         (lambda s, c: s["C"], "the schedule has no stage 'C'"),
         (lambda s, c: s[c].split(c.op.axis[0], 2, tail=np.ones(2)), "split: axis i of stage C with tail"),
+        (
+            lambda s, c: s[c].split(c.op.axis[1], c.op.reduce_axis[0].var),
+            "split: axis j of stage C by factor k: expected no variable of an axis",
+        ),
         (lambda s, c: s[c].transform_layout(3), "transform_layout: mapping: 3 given, expected a function"),
         (
             lambda s, c: s[c].loop_partition(c.op.axis[0], 3),
