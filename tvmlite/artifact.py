@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tvmlite import export, machine
+from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
@@ -54,17 +55,21 @@ class CompiledKernelFunction(CompiledFunction):
 
     def source(self, form: str = "loops") -> str:
         """The function as text; ``form`` is one of ``FORMS``."""
+        arguments.text("source: form", form, InputError)
         return source_of(form, self.lowered, self.legal, self.target)
 
     def get_source(self, fmt: str = "") -> str:
         """TVM's way to read it: ``"ll"`` for LLVM IR, ``"asm"``, ``"c"``; by default what is compiled."""
         plain = "c" if self.target.kind == "c" else "llvm"
+        arguments.text("get_source: fmt", fmt, InputError)
         return self.source({"": plain, "ll": "llvm", "s": "asm"}.get(fmt, fmt))
 
     def export(self, path: str | Path) -> None:
         """Write the function to ``path``: ``.so`` is a library for ``runtime.load``, ``.o`` an object,
         ``.c`` its source, ``.h`` its header; another ending is an InputError."""
-        export.export_function(self, Path(path))
+        export.export_function(
+            self, Path(arguments.instance("export: path", path, (str, Path), "a path", InputError))
+        )
 
     save = export_library = export
 
@@ -145,8 +150,9 @@ class CompiledModule(Library):
 
     def source(self, form: str = "loops", kernel: str | None = None) -> str:
         """A kernel, or all kernels and the entry, as text; ``form`` is one of ``FORMS``."""
-        if kernel is not None and kernel not in self.kernel_names:
-            raise InputError(f"no kernel {kernel!r}; there are {', '.join(self.kernel_names)}")
+        arguments.text("source: form", form, InputError)
+        if kernel is not None and (not isinstance(kernel, str) or kernel not in self.kernel_names):
+            raise InputError(f"no kernel {arguments.shown(kernel)}; there are {', '.join(self.kernel_names)}")
         chosen = [one.task for one in self.kernels if kernel in (None, one.task.symbol)]
         if form == "c" and kernel is None:
             return export.c_source(self)
@@ -169,6 +175,7 @@ class CompiledModule(Library):
     def until(self, name: str) -> CompiledModule:
         """The model as far as the value ``name`` (see ``run_until``), as a library of its own."""
         module = self.origin.module
+        arguments.text("until: name", name, InputError)
         if name not in module.values:
             raise InputError(f"the model has no value or node {name!r}; {_near(name, module.values)}")
         value = module.values[name]
@@ -181,9 +188,7 @@ class CompiledModule(Library):
 
         ``.so`` is a complete library, ``.h`` its header; ``.c`` comes with a ``.h`` and what else it needs
         beside it."""
-        if not isinstance(path, (str, Path)):
-            raise InputError(f"export: a {type(path).__name__} given, expected a path")
-        export.export(self, Path(path))
+        export.export(self, Path(arguments.instance("export: path", path, (str, Path), "a path", InputError)))
 
 
 def _near(name: str, known: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from tvmlite.autotune.decision_records import DecisionRecord
 from tvmlite.autotune.records import Record
 from tvmlite.autotune.telling import tell
 from tvmlite.choices import Choices, require
-from tvmlite.core import abi, arguments, config
+from tvmlite.core import abi, config
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
 from tvmlite.core.target import Target
@@ -99,12 +99,12 @@ def compile(
     input, or on the arrays it gives by name. A change of meaning is a VerifyError that names the pass and
     the node.
     """
-    _check_options(
-        opt_level=opt_level, name=name, progress=progress, verify=verify, shape=shape, precision=precision,
-        error_bound=error_bound, records=records, require_tuned=require_tuned, predict=predict,
-        decisions=decisions, kernel_cost=kernel_cost,
+    check_compile_options(
+        "compile", opt_level=opt_level, name=name, progress=progress, verify=verify, shape=shape,
+        precision=precision, error_bound=error_bound, records=records, require_tuned=require_tuned,
+        predict=predict, decisions=decisions, kernel_cost=kernel_cost,
     )  # fmt: skip
-    target, name = Target.parse(target), _symbol(name)
+    target, name = Target.parse(target), abi.check_symbol(name)
     times, pass_times = Times(), Times()
     with times.step("check"):
         module = specialise(_checked(module), shape or {})
@@ -190,7 +190,7 @@ def build(
         lowered = schedule
         warn_of_long_code(lowered, target.lanes("float32"))
     elif isinstance(schedule, Schedule):
-        lowered = lower(schedule, () if args is None else args, _symbol(name))
+        lowered = lower(schedule, () if args is None else args, abi.check_symbol(name))
         warn_of_long_code(lowered, target.lanes("float32"), schedule)
     else:
         raise InputError(
@@ -200,13 +200,15 @@ def build(
     return CompiledKernelFunction.link(lowered, legalize(lowered, target), target)
 
 
-def _check_options(**given: Any) -> None:
-    """Refuse an option of ``compile`` that is not of its kind."""
+def check_compile_options(where: str, **given: Any) -> None:
+    """An InputError of ``where`` if one of ``given`` is no option of ``compile``, or not of its kind."""
     for name, value in given.items():
+        if name not in _OPTIONS:
+            raise InputError(f"{where}: there is no option {name}; there are {', '.join(_OPTIONS)}")
         kinds, expected = _OPTIONS[name]
         holds = callable(value) if Callable in kinds else isinstance(value, kinds)  # type: ignore[arg-type]
         if not holds and not (value is None and NoneType in kinds):
-            raise InputError(f"compile: {name} is {show(value)}, expected {expected}")
+            raise InputError(f"{where}: {name} is {show(value)}, expected {expected}")
 
 
 _OPTIONS: Mapping[str, tuple[tuple[Any, ...], str]] = {
@@ -236,14 +238,6 @@ def _checked(module: Module | Function) -> Module:
         )
     check(module)
     return module
-
-
-def _symbol(name: str) -> str:
-    """``name``, which must be a C identifier that a program can define besides its own."""
-    arguments.text("name", name, InputError)
-    if not name.isascii() or not name.isidentifier() or name in abi.C_KEYWORDS:
-        raise InputError(f"name {name!r} is not a C identifier that a library can define")
-    return name
 
 
 def object_cache() -> ObjectCache | None:

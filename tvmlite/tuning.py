@@ -16,16 +16,17 @@ from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
 from tvmlite.autotune import report
 from tvmlite.autotune.decision_records import latest
-from tvmlite.autotune.engine import Callback
+from tvmlite.autotune.engine import Callback, check_options
 from tvmlite.autotune.measure import Crew, Footprint, LocalRunner, Runner, processors_of
 from tvmlite.autotune.telling import once, tell
 from tvmlite.autotune.tune import Interrupted, Tuned, seconds_of
 from tvmlite.choices import Choices
+from tvmlite.core import arguments as checked
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
 from tvmlite.deciding import Decided, Decider
-from tvmlite.driver import compile
+from tvmlite.driver import check_compile_options, compile
 from tvmlite.judging import Judge
 from tvmlite.relay import labels, tasks
 from tvmlite.relay.frontend import from_onnx
@@ -185,6 +186,18 @@ def tune(
     """
     started = time.monotonic()
     target = _measurable(target)
+    checked.path("tune: records", records, InputError)
+    checked.boolean("tune: decisions", decisions, InputError)
+    checked.whole("tune: seed", seed, InputError, least=0)
+    checked.whole("tune: jobs", jobs, InputError, least=1)
+    checked.instance("tune: model", model, (Module, Function, str, Path), "a model", InputError)
+    checked.function("tune: run", run, InputError)
+    if say is not None:
+        checked.function("tune: say", say, InputError)
+    check_options("tune", runner, "runner", early_stopping, callbacks)
+    check_compile_options("tune", shape=shape, **options)
+    if inputs is not None:
+        checked.mapping("tune: inputs", inputs, InputError)
     seconds = None if budget is None else seconds_of(budget)
     if jobs != 1:
         processors_of(jobs, runtime.num_threads())
@@ -197,6 +210,9 @@ def tune(
     make = partial(compile, model, target, shape=shape, **options)
     default = make()
     inputs = samples.random_inputs(default, {}, seed) if inputs is None else inputs
+    missing = [name for name in default.input_names if name not in inputs]
+    if missing:
+        raise InputError(f"tune: inputs has no {', '.join(missing)}")
     arguments = [np.asarray(inputs[name]) for name in default.input_names]
     tolerance = TOLERANCES[options.get("precision", "float32")] + options.get("error_bound", 0.0)
     decider = Decider(default, make, Path(records), arguments, run, seed, tolerance, runner)

@@ -109,11 +109,9 @@ def test_decisions_follow_from_seed_and_records() -> None:
 
 
 def test_weights_must_be_positive_and_one_a_task() -> None:
-    with pytest.raises(
-        InputError, match=r"weights are \[1.0\], expected a positive number for each of 2 tasks"
-    ):
+    with pytest.raises(InputError, match="1 weights are given, expected one for each of 2 tasks"):
         autotune.tune(tasks_of(64, 96), trials=8, weights=[1])
-    with pytest.raises(InputError, match=r"weights are \[0.0, 1.0\]"):
+    with pytest.raises(InputError, match="weights: 0 given, expected a number more than 0"):
         autotune.tune(tasks_of(64, 96), trials=8, weights=[0, 1])
     with pytest.raises(InputError, match="no task is given"):
         autotune.tune([], trials=8)

@@ -194,7 +194,7 @@ def test_where_nothing_can_be_built_some_are_trials_that_fail_and_the_search_goe
 
 
 def test_mistakes_are_told(task: Task) -> None:
-    with pytest.raises(InputError, match="population is 1"):
+    with pytest.raises(InputError, match="population: 1 given, expected an int of at least 2"):
         autotune.GATuner(task, population=1)
     with pytest.raises(UnsupportedError, match="loss 'mae': there are rank, reg"):
         autotune.XGBTuner(task, loss_type="mae")

@@ -22,7 +22,9 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pytest
 
+import tvmlite
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.span import Span
 
@@ -41,14 +43,21 @@ class Subject:
     """What errors may call it besides."""
     places: tuple[str, ...] = (r".*:\d+:\d+: ",)
     """How messages begin, as patterns, that name a place in what was given."""
+    fixed: tuple[str, ...] = ()
+    """Parameters that are left as they are."""
     callbacks: tuple[str, ...] = ()
-    """Parameters that take functions, whose errors are not ours: they are left as they are."""
+    """Parameters that take functions, whose errors are not ours: they are given no others than ``wrong``."""
+    wrong: tuple[Any, ...] = ()
+    """What else arguments are replaced by."""
+    after: Callable[[Any], object] | None = None
+    """What is done with the result, if it is not what is done with all."""
+    renew: Callable[[], Subject] | None = None
+    """Makes the subject anew for each call: of a function that changes what it is called on."""
 
     def parameters(self) -> list[inspect.Parameter]:
-        """What may be mangled."""
-        fixed = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+        """What may be mangled; ``*args`` is a parameter whose argument is a tuple."""
         every = inspect.signature(self.function).parameters.values()
-        return [p for p in every if p.kind not in fixed and p.name not in self.callbacks]
+        return [p for p in every if p.kind is not p.VAR_KEYWORD]
 
 
 @dataclass(frozen=True)
@@ -82,10 +91,11 @@ def subjects(
     examples: Mapping[str, Sequence[Mapping[str, Any]]],
     by_parameter: Mapping[str, Any],
     words: Mapping[str, tuple[str, ...]] | None = None,
+    **more: Any,
 ) -> list[Subject]:
     """``functions`` with each of their ``examples``; without one, what ``by_parameter`` has for parameters.
 
-    ``words`` is how errors may call a function besides.
+    ``words`` is how errors may call a function besides; ``more`` are other fields of the subjects.
     """
     found, words = [], words or {}
     for name, function in functions:
@@ -93,7 +103,8 @@ def subjects(
             key: by_parameter[key] for key in inspect.signature(function).parameters if key in by_parameter
         }
         found += [
-            Subject(name, function, given, words.get(name, ())) for given in examples.get(name, [plain])
+            Subject(name, function, given, words.get(name, ()), **more)
+            for given in examples.get(name, [plain])
         ]
     return found
 
@@ -152,6 +163,25 @@ def _changed(value: Any, random: Random, others: Sequence[Any]) -> Any:
     return tuple(items) if isinstance(value, tuple) else items
 
 
+def _changed_dict(value: dict[Any, Any], random: Random, others: Sequence[Any]) -> dict[Any, Any]:
+    """``value`` with a key or a value of it replaced by another."""
+    changed = dict(value)
+    key = random.choice(list(changed))
+    if random.random() < 0.5:
+        changed[key] = random.choice(_near(changed[key], others))
+    else:
+        changed[random.choice([one for one in others if _is_hashable(one)])] = changed.pop(key)
+    return changed
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except (TypeError, RecursionError):
+        return False
+    return True
+
+
 LONG = 20
 """From this length on a text is garbled and not replaced by another."""
 
@@ -181,33 +211,60 @@ def _near(value: Any, many: Sequence[Any]) -> Sequence[Any]:
 
 def case_of(subject: Subject, random: Random, wrong: Sequence[Any]) -> Case:
     """A call of ``subject`` with one or two arguments mangled, of ``wrong`` values and ``ANYTHING``."""
-    others = (*wrong, *ANYTHING)
+    everything = (*subject.wrong, *wrong, *ANYTHING)
+    no_functions = (*subject.wrong, *(one for one in everything if not callable(one)))
     parameters = subject.parameters()
+    changing = [one for one in parameters if one.name not in subject.fixed]
     given = dict(subject.arguments)
-    for parameter in random.sample(parameters, min(len(parameters), random.choice((1, 1, 2)))):
-        value = given.get(parameter.name, parameter.default)
-        if random.random() < 0.3:
+    for parameter in random.sample(changing, min(len(changing), random.choice((1, 1, 2)))):
+        others = no_functions if parameter.name in subject.callbacks else everything
+        default = () if parameter.kind is parameter.VAR_POSITIONAL else parameter.default
+        value = given.get(parameter.name, default)
+        if subject.wrong and random.random() < 0.3:
+            given[parameter.name] = random.choice(subject.wrong)
+        elif random.random() < 0.3:
             given[parameter.name] = random.choice(others)
         elif isinstance(value, (tuple, list)) and random.random() < 0.7:
             given[parameter.name] = _changed(value, random, others)
+        elif isinstance(value, dict) and value and random.random() < 0.7:
+            given[parameter.name] = _changed_dict(value, random, others)
         elif isinstance(value, (str, bytes)) and len(value) > LONG:
             given[parameter.name] = _garbled(value, random)
         else:
             given[parameter.name] = random.choice(_near(value, others))
     if given and random.random() < 0.03:
         given.pop(random.choice(sorted(given)))
-    positional, keywords = [], dict(given)
-    by_position = random.random() < 0.5
+    positional, keywords = _placed(parameters, given, by_position=random.random() < 0.5)
+    if random.random() < 0.03:
+        keywords["unknown"] = random.choice(everything)
+    if random.random() < 0.03:
+        positional.append(random.choice(everything))
+    return Case(subject, tuple(positional), keywords)
+
+
+def as_given(subject: Subject) -> Case:
+    """The call of ``subject`` with its right arguments."""
+    positional, keywords = _placed(subject.parameters(), subject.arguments, by_position=True)
+    return Case(subject, tuple(positional), keywords)
+
+
+def _placed(
+    parameters: Sequence[inspect.Parameter], given: Mapping[str, Any], by_position: bool
+) -> tuple[list[Any], dict[str, Any]]:
+    """``given`` as positional and as named arguments; what stands before ``*args`` must be positional."""
+    positional: list[Any] = []
+    keywords = dict(given)
+    by_position = by_position or any(p.kind is p.VAR_POSITIONAL and p.name in given for p in parameters)
     for parameter in parameters:
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            several = keywords.pop(parameter.name, ())
+            positional += several if isinstance(several, (tuple, list)) else [several]
+            break
         may = parameter.kind is not parameter.KEYWORD_ONLY and parameter.name in keywords
         if not may or not (by_position or parameter.kind is parameter.POSITIONAL_ONLY):
             break
         positional.append(keywords.pop(parameter.name))
-    if random.random() < 0.03:
-        keywords["unknown"] = random.choice(others)
-    if random.random() < 0.03:
-        positional.append(random.choice(others))
-    return Case(subject, tuple(positional), keywords)
+    return positional, keywords
 
 
 # --- what came of a call ----------------------------------------------------------------------------
@@ -218,7 +275,9 @@ class TookTooLong(BaseException):
 
 
 @contextmanager
-def _limited() -> Iterator[None]:
+def limited() -> Iterator[None]:
+    """What is done inside must be done in ``SECONDS``."""
+
     def stop(*_: Any) -> None:
         raise TookTooLong
 
@@ -238,32 +297,38 @@ def fault_of(case: Case, after: Callable[[Any], object]) -> str | None:
     and ends at a line of the tests; or Python's own TypeError for arguments that do not fit.
     """
     try:
-        with _limited():
-            after(case.subject.function(*case.positional, **case.keywords))
+        with limited():
+            (case.subject.after or after)(case.subject.function(*case.positional, **case.keywords))
     except TvmliteError as error:
         return _fault_of_error(case, error)
     except TypeError as error:
-        ours = error.__traceback__ is not None and error.__traceback__.tb_next is None
-        return None if ours else _where(error)
+        return where_of(error) if _frames_of_ours(error) else None
     except (Exception, TookTooLong) as error:
-        return _where(error)
+        return where_of(error)
     return None
 
 
 def _fault_of_error(case: Case, error: TvmliteError) -> str | None:
     raised = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{raised.filename.rpartition('tvmlite/')[2]}:{raised.lineno}"
-    names = [case.subject.name.rpartition(".")[2].strip("()").lower()]
-    names += [p.name.lower() for p in case.subject.parameters()]
-    given = (*case.positional, *case.keywords.values(), *case.subject.arguments.values())
-    names += [*(v.lower() for v in given if isinstance(v, str)), *case.subject.words]
     if _ends_in_what_was_given(case, error):
         return None
-    if not any(name in error.message.lower() for name in names):
+    if not any(name in error.message.lower() for name in _names(case)):
         return f"{type(error).__name__} at {place} names nothing: {error.message[:150]}"
-    if Path(getattr(error.span, "source", "")).parent.parent != Path(__file__).parent.parent:
+    if Path(__file__).parent.parent not in Path(getattr(error.span, "source", "")).parents:
         return f"{type(error).__name__} at {place} ends at {error.span}: {error.message[:150]}"
     return None
+
+
+def _names(case: Case) -> list[str]:
+    """What a message may name: the function, a parameter, a text or the name of a thing given."""
+    names = [case.subject.name.rpartition(".")[2].strip("()")]
+    names += [p.name for p in case.subject.parameters() if len(p.name) > 1]
+    for value in (*case.positional, *case.keywords.values(), *case.subject.arguments.values()):
+        for one in itertools.islice(value, 8) if isinstance(value, (tuple, list, dict)) else (value,):
+            name = one if isinstance(one, str) else getattr(getattr(one, "tensor", one), "name", None)
+            names += [name, repr(name)[1:-1]] if isinstance(name, str) else []
+    return [*(name.lower() for name in names), *case.subject.words]
 
 
 def _ends_in_what_was_given(case: Case, error: TvmliteError) -> bool:
@@ -277,9 +342,15 @@ def _ends_in_what_was_given(case: Case, error: TvmliteError) -> bool:
     )
 
 
-def _where(error: BaseException) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    inside = [f for f in frames if "tvmlite/" in f.filename] or frames
+def _frames_of_ours(error: BaseException) -> list[traceback.FrameSummary]:
+    """Where in the package ``error`` passed through."""
+    package = str(Path(tvmlite.__file__).parent)
+    return [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(package)]
+
+
+def where_of(error: BaseException) -> str:
+    """``error``, and where in the package it was raised."""
+    inside = _frames_of_ours(error) or traceback.extract_tb(error.__traceback__)
     places = [f"{f.filename.rpartition('tvmlite/')[2]}:{f.lineno}" for f in inside[-2:]]
     return f"{type(error).__name__} at {' < '.join(reversed(places))}: {str(error)[:150]}"
 
@@ -299,11 +370,25 @@ def faults(
     order = list(many)
     Random(seed).shuffle(order)
     for number in range(count):
-        case = case_of(order[number % len(order)], Random(f"{seed} {number}"), wrong)
+        subject = order[number % len(order)]
+        subject = subject if subject.renew is None else subject.renew()
+        case = case_of(subject, Random(f"{seed} {number}"), wrong)
         fault = fault_of(case, after)
         if fault is not None:
             found.setdefault(fault, str(case))
     return found
+
+
+def faults_as_asked(
+    request: pytest.FixtureRequest,
+    many: Sequence[Subject],
+    wrong: Sequence[Any],
+    after: Callable[[Any], object],
+) -> str:
+    """The ``faults`` of as many calls as pytest's options say, as text."""
+    count, seed = (int(str(request.config.getoption(f"--constructor-{what}"))) for what in ("calls", "seed"))
+    found = faults(many, wrong, after, count, seed)
+    return "\n".join(f"{fault}\n    {case}" for fault, case in sorted(found.items()))
 
 
 def shown(value: Any, depth: int = 3) -> str:
@@ -322,4 +407,17 @@ def shown(value: Any, depth: int = 3) -> str:
     return text if len(text) < 60 else f"<{type(value).__name__}: {text[:50]}...>"
 
 
-__all__ = ["ANYTHING", "Case", "Subject", "case_of", "fault_of", "faults", "public", "subjects"]
+__all__ = [
+    "ANYTHING",
+    "Case",
+    "Subject",
+    "as_given",
+    "case_of",
+    "fault_of",
+    "faults",
+    "faults_as_asked",
+    "limited",
+    "public",
+    "subjects",
+    "where_of",
+]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fuzz.constructors import Subject, faults, public, subjects
+from fuzz.constructors import Subject, faults_as_asked, public, subjects
 from onnx import TensorProto, helper, numpy_helper
 
 import tvmlite
@@ -193,8 +193,6 @@ def _after(result: Any) -> None:
 
 
 def test_every_call_answers_or_says_what_is_wrong(request: pytest.FixtureRequest) -> None:
-    count, seed = (request.config.getoption(f"--constructor-{what}") for what in ("calls", "seed"))
+    found = faults_as_asked(request, _subjects(), _wrong(), _after)
 
-    found = faults(_subjects(), _wrong(), _after, count, seed)
-
-    assert not found, "\n".join(f"{fault}\n    {case}" for fault, case in sorted(found.items()))
+    assert not found, found

@@ -374,7 +374,7 @@ def test_time_tells_a_median_in_its_interval(add: CompiledFunction) -> None:
     assert timing.number == 10
     assert 0 < timing.interval[0] <= timing.median <= timing.interval[1] < 1
     assert "us [" in str(timing)
-    with pytest.raises(InputError, match="repeat is 0"):
+    with pytest.raises(InputError, match="repeat: 0 given"):
         add.time(A, B, repeat=0)
 
 

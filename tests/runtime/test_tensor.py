@@ -42,7 +42,7 @@ def test_copies_lie_side_by_side_each_aligned() -> None:
 
 
 def test_unusable_shapes_and_alignments_are_refused() -> None:
-    with pytest.raises(InputError, match=r"shape is \(2, -1\)"):
+    with pytest.raises(InputError, match="empty: shape: -1 given, expected an int of at least 0"):
         empty((2, -1))
     with pytest.raises(InputError, match="alignment is 3, expected a power of two"):
         empty((2,), alignment=3)

@@ -31,7 +31,11 @@ def test_short_calls_are_run_many_times() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"number": 0}, "number is 0"), ({"repeat": -1}, "repeat is -1"), ({"budget": 0}, "budget is 0")],
+    [
+        ({"number": 0}, "number: 0 given"),
+        ({"repeat": -1}, "repeat: -1 given"),
+        ({"budget": 0}, "budget: 0 given"),
+    ],
 )
 def test_unusable_wishes_are_refused(wrong: dict[str, int], message: str) -> None:
     with pytest.raises(InputError, match=message):

@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 
 import tvmlite
-from tvmlite import te
+from tvmlite import te, tir
+from tvmlite.contrib import cblas
 from tvmlite.core.errors import ScheduleError, TensorExpressionError, TvmliteError, UnsupportedError
 
 A = te.placeholder((4, 8), name="A")
+B = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="B")
+K = te.reduce_axis((0, 8), name="k")
+BUILDER = te.ir_builder.create()
 CYCLE: list[Any] = []
 CYCLE.append(CYCLE)
 
@@ -37,7 +41,10 @@ def _schedule() -> tuple[te.Schedule, te.Tensor]:
             lambda: te.compute((2,), lambda i: i, attrs=[1]),
             "compute 'compute': attrs: a list given, expected a dict",
         ),
-        (lambda: te.compute((2,), lambda i: np.zeros(3)), "a ndarray is not a scalar expression"),
+        (
+            lambda: te.compute((2,), lambda i: np.zeros(3)),
+            "compute 'compute': its element: a ndarray given, expected a scalar expression",
+        ),
         (
             lambda: te.reduce_axis((0, 1.5)),
             "reduce_axis 'rv': a tuple given, expected an extent or (begin, end)",
@@ -59,6 +66,72 @@ def _schedule() -> tuple[te.Schedule, te.Tensor]:
         (
             lambda: te.decl_buffer((2,), strides=4),
             "decl_buffer: strides: 4 given, expected a list of ints and te.vars",
+        ),
+        (lambda: te.exp((1, 2)), "exp: a tuple given, expected a scalar expression"),
+        (lambda: te.select(te.var("n") < 1, 1, "a"), "select: 'a' given, expected a scalar expression"),
+        (lambda: te.if_then_else([], 1, 2), "if_then_else: the condition: a list given, expected a scalar"),
+        (lambda: te.floordiv(te.var("n"), {}), "floordiv: a dict given, expected a scalar expression"),
+        (lambda: te.all(te.var("n") < 1, True, axis=K), "all: 2 conditions given, expected one with axis="),
+        (lambda: te.infinity("int8"), "infinity: dtype 'int8' has none, expected a float's"),
+        (lambda: te.const(1, "int32", 0), "const: lanes: 0 given, expected an int of at least 1"),
+        (lambda: te.const(np.array(["a"])), "const: a ndarray given, expected a number"),
+        (lambda: te.cast("int8", te.Tensor), "cast: value: a type given, expected a scalar expression"),
+        (lambda: te.var("h", "float16") + te.var("b", "bfloat16"), "no common dtype of float16 and bfloat16"),
+        (lambda: te.const(1, "int32", 4) + te.const(1, "int32", 8), "cannot broadcast 4 lanes to 8"),
+        (lambda: te.max((1, 2), axis=K), "max: the identity does not take the dtypes of 2 values"),
+        (lambda: te.sum((1, 2), axis=K), "sum: the identity does not take the dtypes of 2 values"),
+        (lambda: te.sum(A[0, K], axis=K, where=1.5), "sum: where is float32, expected bool"),
+        (lambda: te.sum(A[0, K], axis=K, init=(1, 2)), "sum: init has 2 values, expected 1"),
+        (
+            lambda: te.comm_reducer(lambda x: x, lambda t: 0)(1, K),
+            "reduce: the combination does not take two",
+        ),
+        (
+            lambda: te.decl_tensor_intrin(B.op, binds={"a": 1}),
+            "decl_tensor_intrin: binds: 'a' given, expected",
+        ),
+        (
+            lambda: te.decl_tensor_intrin(B.op, default_buffer_params={"shape": 1}),
+            "decl_tensor_intrin: default_buffer_params: 'shape' given, expected one of strides",
+        ),
+        (lambda: te.decl_tensor_intrin(B.op, special={"avx2": 1}), "decl_tensor_intrin: special: 1 given"),
+        (
+            lambda: te.call_extern("float32", "f", A.op),
+            "f: a PlaceholderOp given, expected a scalar expression",
+        ),
+        (lambda: te.IterVar(None, "i"), "IterVar: var: 'i' given, expected a te.var"),
+        (
+            lambda: te.IterVar(None, te.var("i"), "odd"),
+            "IterVar: kind: 'odd' given, expected one of data, reduce",
+        ),
+        (lambda: te.Tensor(B.op, 1), "Tensor: value_index: 1 given, expected 0 to 0, the results of B"),
+        (lambda: te.Tensor("op"), "Tensor: op: 'op' given, expected an operation"),
+        (lambda: te.Stage(3), "Stage: op: 3 given, expected an operation"),
+        (lambda: te.Schedule([1], []), "Schedule: stages: 1 given, expected a stage"),
+        (
+            lambda: te.TensorIntrin("f", A.op, (), (), None, None, None),
+            "TensorIntrin: op: a PlaceholderOp given",
+        ),
+        (lambda: tir.Var(3), "Var: name: 3 given, expected a string"),
+        (lambda: tir.Cast("int8", 3), "Cast: value: 3 given, expected an expression"),
+        (lambda: tir.Call("exp", (1,), "float32"), "Call: args: 1 given, expected an expression"),
+        (lambda: tir.Const("1", "int8"), "Const: value: '1' given, expected a number"),
+        (lambda: BUILDER.for_range(0, 4, kind=[]), "for_range: kind: a list given, expected a string"),
+        (lambda: BUILDER.if_scope("c"), "if_scope: the condition: 'c' given, expected a scalar expression"),
+        (lambda: BUILDER.emit(3), "ir_builder: emit: 3 given, expected a statement or an expression"),
+        (lambda: BUILDER.buffer_ptr(A), "buffer_ptr: buffer: a Tensor given, expected a buffer"),
+        (
+            lambda: te.decl_buffer((4,)).vload("i"),
+            "an index of buffer 'buffer': 'i' given, expected a scalar",
+        ),
+        (lambda: te.decl_buffer((4,)).vload(1.5), "buffer 'buffer' is indexed with a float32 value"),
+        (lambda: te.decl_buffer((4,)).vload(()), "buffer 'buffer' is indexed with nothing"),
+        (lambda: te.decl_buffer((4,)).vload(0, np.ones(2)), "dtype 'of a ndarray' is not supported"),
+        (lambda: tvmlite.ir.register_op_attr("f", np.ones(2)), "register_op_attr: attr_key: a ndarray given"),
+        (lambda: cblas.matmul(A, 3), "matmul: rhs: 3 given, expected a tensor"),
+        (
+            lambda: _schedule()[0].stages[-1].bind(K, CYCLE),
+            "thread_axis: CPUs have no thread axes, such as 'a list'",
         ),
         (lambda: list(A), "tensor 'A' cannot be iterated over"),
         (lambda: list(A[0]), "tensor 'A' cannot be iterated over"),
@@ -96,6 +169,25 @@ def test_a_wrong_argument_is_named(call: Callable[[], Any], message: str) -> Non
         (lambda s, c: s.replay("2"), "replay: steps: '2' given, expected an int of at least 0"),
         (lambda s, c: s.cache_write([], "local"), "cache_write: no tensors given, expected at least one"),
         (lambda s, c: s["C"], "the schedule has no stage 'C'"),
+        (lambda s, c: s[c].split(c.op.axis[0], 2, tail=np.ones(2)), "split: axis i of stage C with tail"),
+        (
+            lambda s, c: s[c].split(c.op.axis[1], c.op.reduce_axis[0].var),
+            "split: axis j of stage C by factor k: expected no variable of an axis",
+        ),
+        (lambda s, c: s[c].transform_layout(3), "transform_layout: mapping: 3 given, expected a function"),
+        (
+            lambda s, c: s[c].loop_partition(c.op.axis[0], 3),
+            "loop_partition: sizes: 3 given, expected a list",
+        ),
+        (lambda s, c: s.rfactor(c, K, te.var("n")), "rfactor"),
+        (
+            lambda s, c: s.rfactor(c, c.op.reduce_axis[0], te.var("n")),
+            "rfactor: factor_axis: a Var given, expected an int",
+        ),
+        (
+            lambda s, c: s.create_group(c, A, te.var("n")),
+            "create_group: include_inputs: a Var given, expected True",
+        ),
     ],
 )
 def test_a_wrong_argument_of_a_primitive_is_named(call: Callable[..., Any], message: str) -> None:

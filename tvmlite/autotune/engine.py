@@ -25,7 +25,9 @@ from tvmlite.autotune.measure import (
 from tvmlite.autotune.progress import Progress
 from tvmlite.autotune.records import FINAL, Record
 from tvmlite.autotune.uncollected import aside, uncollected
+from tvmlite.core import arguments
 from tvmlite.core.config import processors
+from tvmlite.core.errors import InputError
 from tvmlite.core.version import VERSION
 from tvmlite.runtime import timing
 from tvmlite.te.space import ConfigEntity, Task, encode_args
@@ -199,6 +201,18 @@ class Search:
                 batch.add(index)
                 count -= 1
         return self.tuner.propose(count) if count else []
+
+
+def check_options(
+    where: str, runner: object, name: str, early_stopping: object, callbacks: Sequence[Callback]
+) -> None:
+    """An InputError of ``where`` if these options of a search, of which ``name`` is the runner, are wrong."""
+    if runner is not None:
+        arguments.instance(f"{where}: {name}", runner, Runner, "a runner", InputError)  # type: ignore[type-abstract]
+    if early_stopping is not None:
+        arguments.whole(f"{where}: early_stopping", early_stopping, InputError, least=1)
+    for one in arguments.listed(f"{where}: callbacks", callbacks, "functions", InputError):
+        arguments.function(f"{where}: callbacks", one, InputError)
 
 
 def jobs_of(runner: Runner) -> int:

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import schedules, space
@@ -40,6 +41,7 @@ def template(name: str, function: Callable[..., Any] | None = None, rules: Rules
     """
     if function is None:
         return functools.partial(template, name, rules=rules)
+    arguments.function("template: function", function, ScheduleError)
 
     @functools.wraps(function)
     def scheduled(*args: Any) -> Any:

@@ -27,6 +27,8 @@ from tvmlite.autotune.model import CostModel, Prior
 from tvmlite.autotune.search import Moves, Score, most_promising
 from tvmlite.autotune.transfer import known_beforehand
 from tvmlite.autotune.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
+from tvmlite.core import arguments
+from tvmlite.core.errors import InputError
 from tvmlite.te.space import Task
 
 POOL = 48
@@ -97,6 +99,12 @@ class XGBTuner(Tuner):
         handed: Sequence[int] = (),
     ) -> None:
         super().__init__(task, seed)
+        if not isinstance(explore, (int, float)) or not 0 <= explore <= 1:
+            raise arguments.refused("XGBTuner: explore", explore, "a number from 0 to 1", InputError)
+        if prior is not None:
+            arguments.function("XGBTuner: prior", prior, InputError)
+        for one in arguments.listed("XGBTuner: handed", handed, "numbers of configurations", InputError):
+            arguments.whole("XGBTuner: handed", one, InputError, least=0)
         self.explore, self.prior = explore, prior or known_beforehand(task.target)
         self.handed = list(handed)
         self.knobs = KnobFeatures(self.space)

@@ -10,8 +10,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.extras import how_to_install
+from tvmlite.core.span import Span
 
 Prior: TypeAlias = Callable[[np.ndarray], np.ndarray]
 """What is thought of rows of features beforehand: higher for quicker candidates."""
@@ -49,8 +51,9 @@ class CostModel:
     """
 
     def __init__(self, loss: str = "rank", seed: int = 0) -> None:
-        if loss not in LOSSES:
-            raise UnsupportedError(f"loss {loss!r}: there are {', '.join(LOSSES)}")
+        if not isinstance(loss, str) or loss not in LOSSES:
+            given, known = arguments.shown(loss), ", ".join(LOSSES)
+            raise UnsupportedError(f"loss {given}: there are {known}", Span.of_caller())
         require()
         self.loss, self.seed = loss, seed
         self._booster: Any = None

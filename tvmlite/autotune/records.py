@@ -12,8 +12,9 @@ from typing import Any
 
 from tvmlite.autotune import autotvm_log, decision_records, fields
 from tvmlite.autotune.decision_records import DecisionRecord
-from tvmlite.core import version
+from tvmlite.core import arguments, version
 from tvmlite.core.errors import InputError, ParseError, ScheduleError
+from tvmlite.core.span import Span
 from tvmlite.core.target import Target
 from tvmlite.runtime import timing
 from tvmlite.te.space import ConfigEntity
@@ -62,6 +63,17 @@ class Record:
     threads: int = 0
     trace: tuple[str, ...] = field(default=(), compare=False)
 
+    def __post_init__(self) -> None:
+        match self.task:
+            case (str(), tuple()):
+                pass
+            case other:
+                raise arguments.refused("Record: task", other, "a name and a tuple of arguments", InputError)
+        arguments.text("Record: target", self.target, InputError)
+        arguments.instance("Record: config", self.config, ConfigEntity, "a ConfigEntity", InputError)
+        for cost in arguments.listed("Record: costs", self.costs, "seconds", InputError):
+            arguments.number("Record: costs", cost, InputError)
+
     @property
     def ok(self) -> bool:
         """Whether the candidate may be used: it ran, and its answer was right."""
@@ -109,7 +121,7 @@ class Record:
 
         Nothing in a line is ever run: knobs are numbers and words, and a template is found by its name.
         """
-        found = _read(text)
+        found = _read(arguments.text("from_json: text", text, InputError))
         if isinstance(found, DecisionRecord):
             raise ParseError("a decision about a graph, which has no kernel of its own")
         return found
@@ -156,7 +168,9 @@ class Records:
     @staticmethod
     def of(given: Iterable[Record | DecisionRecord]) -> Records:
         """Records that were in no file."""
-        given = tuple(given)
+        if not isinstance(given, Iterable):
+            raise arguments.refused("records", given, "records or a file of them", InputError)
+        given = arguments.all_instances("records", given, (Record, DecisionRecord), "a record", InputError)
         return Records(
             tuple(one for one in given if isinstance(one, Record)),
             decisions=tuple(one for one in given if isinstance(one, DecisionRecord)),
@@ -178,7 +192,12 @@ def append(path: str | Path, records: Iterable[Record | DecisionRecord]) -> None
     text = "".join(record.to_json() + "\n" for record in records)
     if not text:
         return
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    except (OSError, ValueError) as error:  # a ValueError of a path with a zero byte in it
+        raise InputError(
+            f"records {str(path)!r} cannot be written: {getattr(error, 'strerror', error)}"
+        ) from None
     try:
         size = os.fstat(descriptor).st_size
         cut = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
@@ -214,8 +233,10 @@ def load(path: str | Path) -> Records:
                     damages.append(Damage(number, "not UTF-8 text"))
                 except ParseError as error:
                     damages.append(Damage(number, error.message))
-    except OSError as error:
-        raise InputError(f"records {str(path)!r} cannot be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"records {str(path)!r} cannot be read: {getattr(error, 'strerror', error)}"
+        ) from None
     return Records(tuple(records), tuple(damages), tuple(decisions))
 
 
@@ -321,7 +342,7 @@ def _read(text: str) -> Record | DecisionRecord:
             raise ParseError("it tells no error, and yet no costs, or not that the answer was right")
         return made
     except ParseError as error:
-        raise ParseError(fields.shortened(error.message)) from None
+        raise ParseError(fields.shortened(error.message), Span.of_caller()) from None
 
 
 def _decoded(found: Any) -> Record:

@@ -21,6 +21,7 @@ from tvmlite.autotune.scheduler import Scheduler
 from tvmlite.autotune.telling import tell
 from tvmlite.autotune.tuners import Tuner
 from tvmlite.autotune.watch import label_of
+from tvmlite.core import arguments
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.core.extras import how_to_install
 from tvmlite.core.target import Target
@@ -111,9 +112,14 @@ def tune(
     beside the defaults: the caller does that. A Ctrl-C is ``Interrupted``.
     Nothing measured at all is an ExecutionError that tells the first cause.
     """
-    tasks = [tasks] if isinstance(tasks, Task) else list(tasks)
-    weights = [1.0] * len(tasks) if weights is None else [float(weight) for weight in weights]
-    _check(tasks, weights, trials, resume, records)
+    given = [tasks] if isinstance(tasks, Task) else tasks
+    tasks = list(arguments.listed("tune: tasks", given, "tasks", InputError))
+    arguments.all_instances("tune: tasks", tasks, Task, "a task", InputError)
+    weights = _weights("weights", weights, len(tasks), 1.0)
+    shares = _weights("shares", shares, len(tasks), 0.0)
+    _check(tasks, trials, resume, records, compare)
+    engine.check_options("tune", runner, "runner", early_stopping, callbacks)
+    seed = arguments.whole("tune: seed", seed, InputError, least=0)
     if (trials is None) == (budget is None):
         raise InputError("tune: give either trials= or budget=")
     seconds = None if budget is None else seconds_of(budget)
@@ -122,6 +128,8 @@ def tune(
     earlier = _loaded(records, target) if records is not None and os.path.exists(records) else ()
     if isinstance(learn_from, (str, Path)):
         learn_from = _loaded(learn_from, target)
+    arguments.listed("tune: learn_from", learn_from, "records", InputError)
+    arguments.all_instances("tune: learn_from", learn_from, rec.Record, "a record", InputError)
     listeners = [*callbacks, *([] if records is None else [callback.log_to_file(records)])]
     machine = runner or LocalRunner()
     known = [r for r in (*earlier, *learn_from) if r.threads in (0, machine.threads)]
@@ -133,7 +141,7 @@ def tune(
             tasks,
             weights,
             _in_force(tasks, earlier, machine.threads, seed if resume else None),
-            shares or [0.0] * len(tasks),
+            shares,
             strict=True,
         )
     ]
@@ -204,29 +212,40 @@ def seconds_of(budget: float | str) -> float:
         found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", budget.strip())
         seconds = float(found[1]) * _UNITS[found[2] or "s"] if found else 0.0
     else:
-        seconds = float(budget)
+        is_number = isinstance(budget, (int, float)) and not isinstance(budget, bool)
+        seconds = float(budget) if is_number else 0.0
     if not 0 < seconds < float("inf"):
-        raise InputError(f"budget is {budget!r}, expected a time such as '90s', '10m' or '1.5h'")
+        given = arguments.shown(budget)
+        raise InputError(f"budget is {given}, expected a time such as '90s', '10m' or '1.5h'")
     return seconds
 
 
 def _check(
-    tasks: Sequence[Task],
-    weights: Sequence[float],
-    trials: int | None,
-    resume: bool,
-    records: str | Path | None,
+    tasks: Sequence[Task], trials: int | None, resume: bool, records: str | Path | None, compare: bool
 ) -> None:
     if not tasks:
         raise InputError("tune: no task is given")
-    if len(weights) != len(tasks) or not all(0 < weight < float("inf") for weight in weights):
-        raise InputError(
-            f"tune: weights are {weights}, expected a positive number for each of {len(tasks)} tasks"
-        )
-    if trials is not None and trials < 1:
-        raise InputError(f"tune: trials is {trials!r}, expected at least 1")
+    if trials is not None:
+        arguments.whole("tune: trials", trials, InputError, least=1)
+    arguments.boolean("tune: resume", resume, InputError)
+    arguments.boolean("tune: compare", compare, InputError)
+    if records is not None:
+        arguments.path("tune: records", records, InputError)
     if resume and records is None:
         raise InputError("tune: resume= needs records=")
+
+
+def _weights(name: str, given: Sequence[float] | None, count: int, default: float) -> list[float]:
+    """One number for each of ``count`` tasks, of at least ``default`` where that is 0, else more than 0."""
+    if given is None:
+        return [default] * count
+    listed = arguments.listed(f"tune: {name}", given, "numbers", InputError)
+    for one in listed:
+        if one != 0 or isinstance(one, bool) or default:
+            arguments.number(f"tune: {name}", one, InputError)
+    if len(listed) != count:
+        raise InputError(f"tune: {len(listed)} {name} are given, expected one for each of {count} tasks")
+    return [float(one) for one in listed]
 
 
 def _kind(
@@ -234,7 +253,7 @@ def _kind(
 ) -> Callable[[Task], Tuner]:
     """Makes the tuner of a task. One with a cost model learns from ``earlier`` records but for those of this
     run itself: a run that is taken up again begins with what it began with."""
-    if name not in TUNERS:
+    if arguments.text("tune: tuner", name, InputError) not in TUNERS:
         raise InputError(f"tuner {name!r}: there are {', '.join(TUNERS)}")
     if name == "xgboost" and not model.available():
         told = f"xgboost is not installed: a genetic search is done instead ({how_to_install('tune')})"

@@ -11,6 +11,7 @@ from tvmlite.autotune import engine
 from tvmlite.autotune.build import Builder
 from tvmlite.autotune.measure import LocalRunner, Runner
 from tvmlite.autotune.progress import Progress
+from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
 from tvmlite.te.space import ConfigSpace, Task
 
@@ -25,6 +26,8 @@ class Tuner:
     """How many to propose at a time: fewer learn more often, more keep the machine busier."""
 
     def __init__(self, task: Task, seed: int = 0) -> None:
+        arguments.instance(f"{type(self).__name__}: task", task, Task, "a task", InputError)
+        arguments.whole(f"{type(self).__name__}: seed", seed, InputError, least=0)
         self.task, self.seed = task, seed
         self.space: ConfigSpace = task.config_space
         self.generator = np.random.default_rng(seed)
@@ -34,6 +37,7 @@ class Tuner:
 
     def propose(self, count: int) -> list[int]:
         """At most ``count`` configurations to measure next; none when the space is used up."""
+        count = arguments.whole("propose: count", count, InputError, least=0)
         chosen = list(dict.fromkeys(self._choose(count)))[:count]
         self.proposed.update(dict.fromkeys(chosen))
         return chosen
@@ -65,6 +69,8 @@ class Tuner:
         ``callbacks`` are called after each batch (``autotune.callback`` has some). Stops early when
         ``early_stopping`` trials in a row have not bettered the best.
         """
+        n_trial = arguments.whole("tune: n_trial", n_trial, InputError, least=1)
+        engine.check_options("tune", measure_option, "measure_option", early_stopping, callbacks)
         runner = measure_option or LocalRunner()
         try:
             return engine.run(self, runner, n_trial, early_stopping=early_stopping, callbacks=callbacks)
@@ -114,8 +120,9 @@ class GATuner(Tuner):
 
     def __init__(self, task: Task, seed: int = 0, population: int = 48, mutation: float = 0.1) -> None:
         super().__init__(task, seed)
-        if population < 2:
-            raise InputError(f"GATuner: population is {population}, expected at least 2")
+        arguments.whole("GATuner: population", population, InputError, least=2)
+        if not isinstance(mutation, (int, float)) or not 0 <= mutation <= 1:
+            raise arguments.refused("GATuner: mutation", mutation, "a number from 0 to 1", InputError)
         self.population, self.mutation = population, mutation
 
     def _choose(self, count: int) -> list[int]:

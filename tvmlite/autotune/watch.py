@@ -9,6 +9,8 @@ from typing import Any, TextIO
 
 from tvmlite.autotune.progress import Progress
 from tvmlite.autotune.records import Record
+from tvmlite.core import arguments
+from tvmlite.core.errors import InputError
 from tvmlite.te.space import Task
 from tvmlite.te.visualizer import text
 
@@ -57,7 +59,15 @@ class Watch:
         stream: TextIO | None = None,
     ) -> None:
         self.trials, self.budget, self.peak, self.labels = trials, budget, peak, labels
-        self.stream = stream or sys.stderr
+        self.stream = sys.stderr if stream is None else stream
+        if not (hasattr(self.stream, "write") and hasattr(self.stream, "isatty")):
+            raise arguments.refused("Watch: stream", stream, "a stream to write text to", InputError)
+        for name, value in (("budget", budget), ("peak", peak)):
+            if value is not None:
+                arguments.number(f"Watch: {name}", value, InputError)
+        if trials is not None:
+            arguments.whole("Watch: trials", trials, InputError, least=1)
+        arguments.mapping("Watch: labels", labels, InputError)
         self.tasks: dict[str, Progress] = {}
         self._started = self._told = time.monotonic()
         self._live: Any = _live(self.stream)

@@ -45,8 +45,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import LibraryError
+from tvmlite.core.errors import InputError, LibraryError
 
 VERSION = 1
 WORKSPACE_ALIGNMENT = 64
@@ -232,6 +233,14 @@ def unique_names(wanted: Mapping[Any, str]) -> dict[Any, str]:
         taken.add(name)
         names[key] = name
     return names
+
+
+def check_symbol(name: object) -> str:
+    """``name``; an InputError unless it is a C identifier that a program can define besides its own."""
+    name = arguments.text("name", name, InputError)
+    if not name.isascii() or not name.isidentifier() or name in C_KEYWORDS:
+        raise InputError(f"name {name!r} is not a C identifier that a library can define")
+    return name
 
 
 C_KEYWORDS = frozenset(

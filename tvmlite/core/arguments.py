@@ -7,7 +7,9 @@ Each function gives its argument back, or raises an error that names the functio
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from tvmlite.core.errors import TensorExpressionError, TvmliteError
@@ -40,9 +42,13 @@ def function(where: str, value: Any, error: Error = TensorExpressionError) -> Ca
 
 
 def instance(
-    where: str, value: Any, kind: type[Value], what: str, error: Error = TensorExpressionError
+    where: str,
+    value: Any,
+    kind: type[Value] | tuple[type[Value], ...],
+    what: str,
+    error: Error = TensorExpressionError,
 ) -> Value:
-    """``value``, of the type ``kind``, which messages call ``what``."""
+    """``value``, of the type ``kind`` or of one of several, which messages call ``what``."""
     if not isinstance(value, kind):
         raise refused(where, value, what, error)
     return value
@@ -63,6 +69,29 @@ def whole(where: str, value: Any, error: Error = TensorExpressionError, least: i
     return number
 
 
+def number(where: str, value: Any, error: Error = TensorExpressionError) -> float:
+    """``value`` as a float, which is more than 0 and finite; a bool is none."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not 0 < value < float("inf"):
+        raise refused(where, value, "a number more than 0", error)
+    return float(value)
+
+
+def path(where: str, value: Any, error: Error = TensorExpressionError) -> Path:
+    """``value``, a string or a path, as a path."""
+    kinds: tuple[type[Any], ...] = (str, os.PathLike)
+    made = Path(instance(where, value, kinds, "a path", error))
+    if "\0" in str(made):  # which no system takes
+        raise refused(where, value, "a path", error)
+    return made
+
+
+def extents(where: str, value: Any, error: Error = TensorExpressionError) -> tuple[int, ...]:
+    """``value``, the shape of an array, as ints; a lone int is the extent of a vector."""
+    given = value if isinstance(value, (list, tuple)) else (value,)
+    return tuple(whole(where, extent, error, least=0) for extent in given)
+
+
 def listed(where: str, value: Any, what: str, error: Error = TensorExpressionError) -> tuple[Any, ...]:
     """The elements of ``value``, a list or a tuple of ``what``."""
     if not isinstance(value, (list, tuple)):
@@ -71,9 +100,13 @@ def listed(where: str, value: Any, what: str, error: Error = TensorExpressionErr
 
 
 def all_instances(
-    where: str, values: Iterable[Any], kind: type[Value], what: str, error: Error = TensorExpressionError
+    where: str,
+    values: Iterable[Any],
+    kind: type[Value] | tuple[type[Value], ...],
+    what: str,
+    error: Error = TensorExpressionError,
 ) -> tuple[Value, ...]:
-    """``values`` as a tuple, each of the type ``kind``, which messages call ``what``."""
+    """``values`` as a tuple, each of the type ``kind`` or of one of several, which messages call ``what``."""
     return tuple(instance(where, one, kind, what, error) for one in values)
 
 

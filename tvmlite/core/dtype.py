@@ -92,9 +92,9 @@ def check(dtype: object) -> str:
     return name
 
 
-def is_known(name: str) -> bool:
+def is_known(name: object) -> bool:
     """Whether ``name`` is that of a dtype."""
-    return name in _BITS
+    return type(name) is str and name in _BITS
 
 
 def bits(dtype: str) -> int:
@@ -189,5 +189,5 @@ def promote(left: str, right: str) -> str:
     if bits(left) != bits(right):
         return left if bits(left) > bits(right) else right
     if is_float(left):
-        raise UnsupportedError(f"no common dtype of {left} and {right}: cast one of them")
+        raise UnsupportedError(f"no common dtype of {left} and {right}: cast one of them", Span.of_caller())
     return left if left in SIGNED else right

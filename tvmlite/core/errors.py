@@ -75,7 +75,7 @@ class BeyondMemory(InputError):
     """More memory is asked for than the machine has."""
 
 
-class LibraryError(TvmliteError, RuntimeError):
+class LibraryError(CallError, RuntimeError):
     """A compiled library that cannot be loaded, exported or linked."""
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
-from tvmlite.core import config, processor
+from tvmlite.core import arguments, config, processor
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TargetError
 
@@ -32,6 +33,16 @@ class Target:
     vector_bits: int = 128
     vector_registers: int = 16
     instructions: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for name in ("kind", "triple", "cpu"):
+            arguments.text(f"Target: {name}", getattr(self, name), TargetError)
+        for name in ("vector_bits", "vector_registers"):
+            arguments.whole(f"Target: {name}", getattr(self, name), TargetError, least=1)
+        for name, kind in (("features", tuple), ("instructions", frozenset)):
+            where, what = f"Target: {name}", f"a {kind.__name__} of strings"
+            given: Any = arguments.instance(where, getattr(self, name), kind, what, TargetError)
+            arguments.all_instances(where, given, str, "a string", TargetError)
 
     @staticmethod
     def parse(text: str | Target) -> Target:

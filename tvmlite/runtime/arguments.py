@@ -127,7 +127,7 @@ def scalar(function: str, parameter: Parameter, value: Any) -> int | float:
             number = float(value)
             return number if dtypes.bits(dtype) > 16 else _half_bits(number, dtype)
         whole = int(bool(value)) if dtype == "bool" else operator.index(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"{function}: scalar {name!r} is a {type(value).__name__}, expected a number of {dtype}"
         ) from None

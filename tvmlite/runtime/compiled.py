@@ -12,6 +12,7 @@ from typing import Any
 import cffi
 import numpy as np
 
+from tvmlite.core import arguments as checked
 from tvmlite.core.abi import TOO_SMALL, Parameter, Signature
 from tvmlite.core.errors import InputError, TargetError
 from tvmlite.runtime import arguments
@@ -132,7 +133,13 @@ class CompiledFunction(InProcess):
         With ``others``, further lists of all arguments, calls take one list after the other: what is large
         enough in all of them together does not stay in the caches.
         """
-        bound = [self._bind(args, named), *(self._bind(tuple(one), {}) for one in others)]
+        checked.function("time: clock", clock, InputError)
+        if until is not None:
+            checked.function("time: until", until, InputError)
+        checked.boolean("time: warm", warm, InputError)
+        lists = checked.listed("time: others", others, "lists of arguments", InputError)
+        rows = [checked.listed("time: others", one, "arguments", InputError) for one in lists]
+        bound = [self._bind(args, named), *(self._bind(one, {}) for one in rows)]
         taken: list[Scratch | None] = []
         try:
             for row, _outputs in bound:
@@ -158,8 +165,12 @@ class CompiledFunction(InProcess):
         ``func_name`` is ``entry_name``, ``dev`` the only device there is. With ``min_repeat_ms`` there are so
         many calls that a run lasts as long.
         """
-        if func_name != self.name:
+        if checked.text("time_evaluator: func_name", func_name, InputError) != self.name:
             raise InputError(f"time_evaluator: there is no function {func_name!r}, only {self.name!r}")
+        number = checked.whole("time_evaluator: number", number, InputError, least=1)
+        repeat = checked.whole("time_evaluator: repeat", repeat, InputError, least=1)
+        if min_repeat_ms != 0:
+            checked.number("time_evaluator: min_repeat_ms", min_repeat_ms, InputError)
 
         def evaluate(*args: Any) -> Evaluation:
             calls = number

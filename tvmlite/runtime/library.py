@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tvmlite.core import abi
+from tvmlite.core import abi, arguments
 from tvmlite.core.errors import InputError, LibraryError
 from tvmlite.runtime import elf, threads
 from tvmlite.runtime.compiled import CompiledFunction
@@ -134,7 +134,8 @@ class Library(InProcess):
             return [named[name] for name in wanted]
         for name in named:
             if name not in wanted:
-                raise InputError(f"there is no input {name!r}; the inputs are {', '.join(wanted)}")
+                given_name = arguments.shown(name)
+                raise InputError(f"there is no input {given_name}; the inputs are {', '.join(wanted)}")
         if len(given) + len(named) > len(wanted):
             raise InputError(f"{len(given) + len(named)} inputs, expected {len(wanted)}: {', '.join(wanted)}")
         missing = [name for name in wanted[len(given) :] if name not in named]

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.core import dtype as dtypes
+from tvmlite.core import arguments
 from tvmlite.core.errors import InputError, TargetError
 from tvmlite.core.span import Span
+from tvmlite.runtime.tensor import allocated, of_numbers
 
 _CPUS = ("cpu", "llvm", "c", "native")
 
@@ -35,18 +36,17 @@ class Device:
 
 def cpu(index: int = 0) -> Device:
     """The processors of this machine."""
-    return Device(index)
+    return Device(arguments.whole("cpu: index", index, TargetError, least=0))
 
 
 def device(kind: Any, index: int = 0) -> Device:
     """The device of a target's ``kind`` (``"llvm"``, ``"cpu"``, ``"c"``, or a whole target); a TargetError
     for anything that is no CPU."""
-    words = str(kind).split()
+    words = str(kind).split() if isinstance(kind, str) or hasattr(kind, "kind") else []
     if not words or words[0] not in _CPUS:
-        raise TargetError(
-            f"device {str(kind)!r} is not a CPU, and there is code for CPUs only", Span.of_caller()
-        )
-    return Device(index)
+        given = arguments.shown(str(kind) if words else kind)
+        raise TargetError(f"device {given} is not a CPU, and there is code for CPUs only", Span.of_caller())
+    return cpu(index)
 
 
 class NDArray(np.ndarray):
@@ -65,7 +65,7 @@ class NDArray(np.ndarray):
 
     def copyfrom(self, source: Any) -> NDArray:
         """Take the elements of ``source``, of this shape; an InputError for another."""
-        given = np.asarray(source)
+        given = of_numbers("copyfrom", source, self.dtype)
         if given.shape != self.shape:
             raise InputError(f"copyfrom: {given.shape} given, expected {self.shape}")
         self[...] = given
@@ -76,7 +76,7 @@ class NDArray(np.ndarray):
         if isinstance(target, Device):
             return array(self, target)
         if not isinstance(target, np.ndarray) or target.shape != self.shape:
-            given = getattr(target, "shape", target)
+            given = getattr(target, "shape", None) or arguments.shown(target)
             raise InputError(f"copyto: {given} given, expected an array of {self.shape}")
         target[...] = self
         return target
@@ -84,10 +84,19 @@ class NDArray(np.ndarray):
 
 def array(given: Any, device: Device | None = None) -> NDArray:
     """A copy of ``given`` in memory of its own; of Python numbers float32, as in TVM."""
-    made = np.array(given, dtype=None if hasattr(given, "dtype") else np.float32, order="C")
-    return made.view(NDArray)
+    require_cpu("array: device", device)
+    if hasattr(given, "dtype"):
+        return of_numbers("array", given, None).view(NDArray)
+    return of_numbers("array", given, np.dtype(np.float32)).view(NDArray)
 
 
 def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:
     """An array whose elements are yet to be written."""
-    return np.empty(shape, dtypes.numpy_of(dtype)).view(NDArray)
+    require_cpu("empty: device", device)
+    return allocated(shape, dtype).view(NDArray)
+
+
+def require_cpu(where: str, device: object) -> None:
+    """An InputError if ``device`` is neither a device nor None."""
+    if device is not None:
+        arguments.instance(where, device, Device, "a device", InputError)

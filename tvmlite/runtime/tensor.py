@@ -9,9 +9,10 @@ from typing import Any
 import cffi
 import numpy as np
 
+from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import WORKSPACE_ALIGNMENT, align
-from tvmlite.core.errors import InputError
+from tvmlite.core.errors import BeyondMemory, InputError
 from tvmlite.runtime import dlpack
 
 _ffi: Any = cffi.FFI()
@@ -28,6 +29,7 @@ class Tensor:
     __slots__ = ("_array",)
 
     def __init__(self, array: np.ndarray) -> None:
+        arguments.instance("Tensor: array", array, np.ndarray, "a numpy array", InputError)
         dtypes.check(array.dtype)
         self._array = array
 
@@ -80,10 +82,21 @@ def tensor(source: Any, dtype: str | None = None) -> Tensor:
     """
     array = as_array(source)
     if array is None:
-        array = np.asarray(source, None if dtype is None else dtypes.numpy_of(dtypes.check(dtype)))
+        array = of_numbers("tensor", source, None if dtype is None else dtypes.numpy_of(dtypes.check(dtype)))
     if dtype is not None and dtypes.check(array.dtype) != dtypes.check(dtype):
         array = array.astype(dtypes.numpy_of(dtype))
     return Tensor(array)
+
+
+def of_numbers(where: str, source: Any, dtype: np.dtype | None) -> np.ndarray:
+    """Nested numbers, or an array, as a new array; an InputError if ``source`` is neither, or ragged."""
+    try:
+        made = np.array(source, dtype)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        made = None
+    if made is None or not (dtypes.is_known(made.dtype.name)):
+        raise arguments.refused(where, source, "an array, or nested numbers that make one", InputError)
+    return made
 
 
 def as_array(source: Any) -> np.ndarray | None:
@@ -105,12 +118,20 @@ def as_array(source: Any) -> np.ndarray | None:
 
 def empty(shape: Sequence[int], dtype: str = "float32", alignment: int = WORKSPACE_ALIGNMENT) -> Tensor:
     """An uninitialised dense tensor whose first element is at a multiple of ``alignment`` bytes."""
-    extents = tuple(int(n) for n in shape)
-    if any(n < 0 for n in extents):
-        raise InputError(f"empty: shape is {extents}, expected no negative extent")
-    if alignment < 1 or alignment & (alignment - 1):
+    alignment = arguments.whole("empty: alignment", alignment, InputError, least=1)
+    if alignment & (alignment - 1):
         raise InputError(f"empty: alignment is {alignment}, expected a power of two")
-    return Tensor(empty_array(extents, dtypes.numpy_of(dtypes.check(dtype)), alignment))
+    return Tensor(allocated(shape, dtype, alignment))
+
+
+def allocated(shape: Any, dtype: str, alignment: int = WORKSPACE_ALIGNMENT) -> np.ndarray:
+    """The array of ``empty``; BeyondMemory if the machine does not give so many bytes."""
+    extents = arguments.extents("empty: shape", shape, InputError)
+    kind = dtypes.numpy_of(dtypes.check(dtype))
+    try:
+        return empty_array(extents, kind, alignment)
+    except (MemoryError, ValueError, OverflowError):
+        raise BeyondMemory(f"empty: no memory for shape {extents} of {dtype}") from None
 
 
 def empty_array(shape: tuple[int, ...], dtype: np.dtype, alignment: int = WORKSPACE_ALIGNMENT) -> np.ndarray:

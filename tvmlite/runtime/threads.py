@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Protocol
 
-from tvmlite.core import config
+from tvmlite.core import arguments, config
 from tvmlite.core.errors import ConfigError
 
 MOST = 1024
@@ -44,7 +44,9 @@ def set_num_threads(threads: int) -> None:
     """
     global _wanted
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST:
-        raise ConfigError(f"set_num_threads: {threads!r} threads, expected a number from 1 to {MOST}")
+        raise ConfigError(
+            f"set_num_threads: {arguments.shown(threads)} threads, expected a number from 1 to {MOST}"
+        )
     with _lock:
         if threads < num_threads():  # first the pools, then the scratch memory
             _tell_pools(threads)

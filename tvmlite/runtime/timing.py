@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
 
 Clock: TypeAlias = Callable[[], float]
@@ -87,10 +88,9 @@ def measure(
     its processor.
     """
     for name, value in (("number", number), ("repeat", repeat)):
-        if value is not None and not (isinstance(value, int) and value >= 1):
-            raise InputError(f"time: {name} is {value!r}, expected a whole number, at least 1")
-    if not (isinstance(budget, (int, float)) and budget > 0):
-        raise InputError(f"time: budget is {budget!r} seconds, expected more than 0")
+        if value is not None:
+            arguments.whole(f"time: {name}", value, InputError, least=1)
+    arguments.number("time: budget", budget, InputError)
     was_collecting = gc.isenabled()
     gc.disable()
     try:

@@ -62,7 +62,7 @@ def compute(
     )
     made = fcompute(*(a.var for a in axis))
     several = isinstance(made, (tuple, list))
-    body = tuple(e.convert(b) for b in (made if several else (made,)))
+    body = tuple(e.scalar(f"compute {name!r}: its element", b) for b in (made if several else (made,)))
     _check_body(body, name, span)
     reduce_axis = body[0].axis if isinstance(body[0], Reduce) else ()
     op = ComputeOp(name, axis, reduce_axis, body, tag, tuple(attrs.items()), span)

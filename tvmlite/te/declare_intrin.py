@@ -20,6 +20,7 @@ from tvmlite.te.tensor_intrin import TensorIntrin, decl_buffer
 from tvmlite.te.widen import Widening
 
 Emit: TypeAlias = Callable[[list[ir.Buffer], list[ir.Buffer]], Any]
+_BUFFER_OPTIONS = ("strides", "elem_offset", "offset_factor", "data_alignment", "scope")
 _Parts: TypeAlias = tuple[ir.Stmt | None, ir.Stmt | None, ir.Stmt | None, ir.Stmt | None]
 
 
@@ -47,15 +48,24 @@ def decl_tensor_intrin(
     binds = arguments.mapping("decl_tensor_intrin: binds", binds)
     options = arguments.mapping("decl_tensor_intrin: default_buffer_params", default_buffer_params)
     special = arguments.mapping("decl_tensor_intrin: special", special)
+    for needs, emit in special.items():
+        arguments.text("decl_tensor_intrin: special", needs)
+        arguments.function("decl_tensor_intrin: special", emit)
+    unknown = [name for name in options if name not in _BUFFER_OPTIONS]
+    if unknown:
+        where = "decl_tensor_intrin: default_buffer_params"
+        raise arguments.refused(where, unknown[0], f"one of {', '.join(_BUFFER_OPTIONS)}")
     if not isinstance(op, t.ComputeOp):
         raise TensorExpressionError(
             f"decl_tensor_intrin: {op.name} is not a compute, there is nothing to match", Span.of_caller()
         )
-    if scalar_params:
+    if scalar_params is not None and not (isinstance(scalar_params, (list, tuple)) and not scalar_params):
         raise UnsupportedError("decl_tensor_intrin: scalar_params are not supported", Span.of_caller())
     label = arguments.text("decl_tensor_intrin: name", name) or op.name
     given = dict(binds)
-    for tensor in given:
+    for tensor, bound in given.items():
+        arguments.instance("decl_tensor_intrin: binds", tensor, t.Tensor, "a tensor")
+        arguments.instance("decl_tensor_intrin: binds", bound, ir.Buffer, "a buffer")
         if tensor not in (*op.inputs, *op.outputs):
             raise TensorExpressionError(
                 f"decl_tensor_intrin {label!r}: {tensor.name} is neither read nor made by {op.name}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import substitute
 from tvmlite.core.span import Span
@@ -40,6 +41,7 @@ def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int 
             Span.of_caller(),
         )
     stage.refuse_shrinking("rfactor")
+    factor_axis = arguments.whole("rfactor: factor_axis", factor_axis, ScheduleError)
     place = factor_axis + len(op.axis) + 1 if factor_axis < 0 else factor_axis
     if not 0 <= place <= len(op.axis):
         raise ScheduleError(

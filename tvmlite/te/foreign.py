@@ -80,7 +80,7 @@ call_pure_intrin = call_intrin
 
 def reinterpret(dtype: str, x: Value) -> Expr:
     """The bits of ``x`` read as ``dtype``, which may be a vector such as ``"int8x64"``, of as many bits."""
-    value, (kind, lanes) = e.convert(x), e.lanes_of(dtype)
+    value, (kind, lanes) = e.scalar("reinterpret: x", x), e.lanes_of(dtype)
     if (value.dtype, value.lanes) == (kind, lanes):
         return value
     if dtypes.bits(value.dtype) * value.lanes != dtypes.bits(kind) * lanes:
@@ -107,7 +107,7 @@ def call_packed(name: str, *args: Any) -> ir.Stmt:
             values += [buffer.access_ptr(), *buffer.shape]
             form.append(f"{buffer.dtype}:{len(buffer.shape)}")
         else:
-            value = e.convert(arg)
+            value = e.scalar(f"call_packed: {name}", arg)
             values.append(value)
             form.append(value.dtype)
     called = e.Foreign("packed", name, tuple(values), "int32", form=",".join(form))
@@ -116,7 +116,7 @@ def call_packed(name: str, *args: Any) -> ir.Stmt:
 
 def _foreign(kind: str, dtype: str, name: str, args: tuple[Any, ...]) -> e.Foreign:
     element, lanes = e.lanes_of(dtype)
-    return e.Foreign(kind, name, tuple(e.convert(a) for a in args), element, lanes)
+    return e.Foreign(kind, name, tuple(e.scalar(name, a) for a in args), element, lanes)
 
 
 def _type_name(dtype: str, lanes: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import tensor as t
@@ -57,6 +58,7 @@ class Group:
 
 def create_group(schedule: Schedule, outputs: Any, inputs: Any, include_inputs: bool) -> Group:
     """See ``Schedule.create_group``."""
+    arguments.boolean("create_group: include_inputs", include_inputs, ScheduleError)
     last, first = (_operations(schedule, given) for given in (outputs, inputs))
     chosen: set[Operation] = set()
     reached: set[Operation] = set()

@@ -72,7 +72,7 @@ def call(name: str, *args: Value) -> Expr:
         raise TensorExpressionError(
             f"{name} takes {row.arity} arguments, given {len(args)}", Span.of_caller()
         )
-    values = _common(args)
+    values = _common(e.scalars(name, *args))
     dtype = values[0].dtype
     if row.takes == "float" and not dtypes.is_float(dtype):
         raise TensorExpressionError(
@@ -232,13 +232,13 @@ def trunc(x: Value) -> Expr:
 
 
 def _whole(name: str, x: Value) -> Expr:
-    value = e.convert(x)
+    value = e.scalar(name, x)
     return call(name, value) if dtypes.is_float(value.dtype) else value
 
 
 def abs(x: Value) -> Expr:
     """The magnitude; of an unsigned value itself, of the least signed int itself (it wraps)."""
-    value = e.convert(x)
+    value = e.scalar("abs", x)
     return value if dtypes.is_unsigned(value.dtype) or value.dtype == "bool" else call("abs", value)
 
 
@@ -258,7 +258,7 @@ def isfinite(x: Value) -> Expr:
 
 
 def _classify(name: str, x: Value, of_ints: bool) -> Expr:
-    value = e.convert(x)
+    value = e.scalar(name, x)
     return call(name, value) if dtypes.is_float(value.dtype) else e.const(of_ints)
 
 
@@ -274,12 +274,12 @@ def clz(x: Value) -> Expr:
 
 def likely(x: Value) -> Expr:
     """The condition ``x``, which mostly holds."""
-    return e.Call("likely", (e.convert(x),), "bool")
+    return e.Call("likely", (_condition("likely", x),), "bool")
 
 
 def if_then_else(condition: Value, a: Value, b: Value) -> Expr:
     """``a`` where ``condition`` holds, else ``b``; the other side is not evaluated and may be unsafe."""
-    test, (x, y) = _condition("if_then_else", condition), e.match(a, b)
+    test, (x, y) = _condition("if_then_else", condition), e.match(*e.scalars("if_then_else", a, b))
     if isinstance(test, e.Const):
         return x if test.value else y
     return e.Call("if_then_else", (test, x, y), x.dtype)
@@ -287,12 +287,12 @@ def if_then_else(condition: Value, a: Value, b: Value) -> Expr:
 
 def select(condition: Value, a: Value, b: Value) -> Expr:
     """``a`` where ``condition`` holds, else ``b``; both sides are evaluated."""
-    test, (x, y) = _condition("select", condition), e.match(a, b)
+    test, (x, y) = _condition("select", condition), e.match(*e.scalars("select", a, b))
     return e.Select(test, x, y)
 
 
 def _condition(name: str, condition: Value) -> Expr:
-    test = e.convert(condition)
+    test = e.scalar(f"{name}: the condition", condition)
     if dtypes.is_float(test.dtype):
         raise TensorExpressionError(f"{name}: the condition is {test.dtype}, expected bool", Span.of_caller())
     return test if test.dtype == "bool" else e.NotEqual(test, e.const(0, test.dtype))
@@ -324,12 +324,12 @@ indexmod = floormod
 
 def div(a: Value, b: Value) -> Expr:
     """``a / b``: of floats the quotient, of ints C's, rounded towards zero."""
-    x, y = e.match(a, b)
+    x, y = e.match(*e.scalars("div", a, b))
     return e.div(x, y) if dtypes.is_float(x.dtype) else e.fold(e.TruncDiv, x, y)
 
 
 def _int_division(make: type[e.Binary], name: str, a: Value, b: Value) -> Expr:
-    x, y = e.match(a, b)
+    x, y = e.match(*e.scalars(name, a, b))
     if not dtypes.is_int(x.dtype):
         raise TensorExpressionError(f"{name} takes ints, given {x.dtype}", Span.of_caller())
     return e.fold(make, x, y)
@@ -337,6 +337,10 @@ def _int_division(make: type[e.Binary], name: str, a: Value, b: Value) -> Expr:
 
 def infinity(dtype: str = "float32") -> e.Const:
     """Positive infinity."""
+    if not dtypes.is_float(dtypes.check(dtype)):
+        raise TensorExpressionError(
+            f"infinity: dtype {dtype!r} has none, expected a float's", Span.of_caller()
+        )
     return e.const(float("inf"), dtype)
 
 
@@ -358,7 +362,7 @@ def _either(
         return reducer(a, axis, where=where, init=init)
     if b is None:
         raise TensorExpressionError(f"te.{name} takes two values, or a value and axis=", Span.of_caller())
-    x, y = e.match(a, b)
+    x, y = e.match(*e.scalars(name, a, b))
     return e.fold(make, x, y)
 
 
@@ -372,15 +376,23 @@ def _is_axes(value: Any) -> bool:
 def all(*conditions: Any, axis: Any = None, where: Value | None = None) -> Expr:
     """Whether all ``conditions`` hold; with ``axis``, whether the one condition holds all along."""
     if axis is not None:
-        return _all_reduce(_condition("all", *conditions), axis, where=where)
+        return _all_reduce(_only_condition("all", conditions), axis, where=where)
     return e.all_of([_condition("all", c) for c in conditions])
 
 
 def any(*conditions: Any, axis: Any = None, where: Value | None = None) -> Expr:
     """Whether any of ``conditions`` holds; with ``axis``, whether the one condition holds anywhere."""
     if axis is not None:
-        return _any_reduce(_condition("any", *conditions), axis, where=where)
+        return _any_reduce(_only_condition("any", conditions), axis, where=where)
     return e.any_of([_condition("any", c) for c in conditions])
+
+
+def _only_condition(name: str, conditions: Sequence[Value]) -> Expr:
+    if len(conditions) != 1:
+        raise TensorExpressionError(
+            f"{name}: {len(conditions)} conditions given, expected one with axis=", Span.of_caller()
+        )
+    return _condition(name, conditions[0])
 
 
 def _true(dtype: str) -> Expr:

@@ -110,6 +110,7 @@ class IRBuilder:
 
     def emit(self, stmt: ir.Stmt | Expr) -> None:
         """Add a statement, or an expression evaluated for its effect."""
+        arguments.instance("ir_builder: emit", stmt, (ir.Stmt, Expr), "a statement or an expression")
         self._open[-1].append(ir.Evaluate(stmt) if isinstance(stmt, Expr) else stmt)
 
     def get(self) -> ir.Stmt:
@@ -124,7 +125,10 @@ class IRBuilder:
         self, begin: Value, end: Value, name: str = "i", dtype: str = e.INDEX, kind: str = "serial"
     ) -> Scope:
         """A loop over ``begin ... end - 1``; gives its variable (cast to ``dtype``)."""
-        kind = {"unrolled": ir.UNROLL, "vectorized": ir.VECTORIZE}.get(kind, kind)
+        arguments.text("for_range: name", name)
+        kind = {"unrolled": ir.UNROLL, "vectorized": ir.VECTORIZE}.get(
+            arguments.text("for_range: kind", kind), kind
+        )
         if kind not in (ir.SERIAL, ir.PARALLEL, ir.UNROLL, ir.VECTORIZE):
             raise TensorExpressionError(f"for_range: unknown kind of loop {kind!r}", Span.of_caller())
         var = e.Var(name, e.INDEX)
@@ -154,6 +158,7 @@ class IRBuilder:
         self, dtype: str, shape: Value | Sequence[Value], name: str = "buf", scope: str = "local"
     ) -> BufferVar:
         """Scratch memory, uninitialised, until the scope it is made in closes."""
+        arguments.text("allocate: name", name)
         extents = shape if isinstance(shape, (tuple, list)) else (shape,)
         whole = tuple(_index(n, name) for n in extents)  # type: ignore[arg-type]
         buffer = ir.Buffer(name, dtypes.check(dtype), whole)
@@ -162,14 +167,14 @@ class IRBuilder:
 
     def let(self, name: str, value: Value) -> e.Var:
         """``value``, evaluated here once, by a name; good until the scope it is made in closes."""
-        expr = e.convert(value)
-        var = e.Var(name, expr.dtype)
+        expr = e.scalar("let: value", value)
+        var = e.Var(arguments.text("let: name", name), expr.dtype)
         self._made[-1].append((len(self._open[-1]), (var, expr)))
         return var
 
     def buffer_ptr(self, buffer: ir.Buffer) -> BufferVar:
         """One of the buffers given to ``te.extern``'s function, to index."""
-        return BufferVar(self, buffer)
+        return BufferVar(self, arguments.instance("buffer_ptr: buffer", buffer, ir.Buffer, "a buffer"))
 
     def likely(self, condition: Value) -> Expr:
         """``condition``, which mostly holds."""
@@ -282,7 +287,7 @@ def _buffer(name: str, dtype: str, shape: t.Shape) -> ir.Buffer:
 
 
 def _index(value: Any, name: str) -> Expr:
-    expr = e.convert(value)
+    expr = e.scalar(f"{name}: an index or extent", value)
     if not dtypes.is_int(expr.dtype):
         raise TensorExpressionError(
             f"{name}: an index or extent is {expr.dtype}, expected an int", Span.of_caller()
@@ -291,7 +296,7 @@ def _index(value: Any, name: str) -> Expr:
 
 
 def _bool(name: str, condition: Value) -> Expr:
-    test = e.convert(condition)
+    test = e.scalar(f"{name}: the condition", condition)
     if test.dtype != "bool":
         raise TensorExpressionError(f"{name}: the condition is {test.dtype}, expected bool", Span.of_caller())
     return test

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
@@ -68,6 +69,7 @@ def transform(stage: StageBase, mapping: Callable[..., Any]) -> list[IterVar]:
 
 def _index_map(mapping: Callable[..., Any], extents: t.Shape, name: str, span: Span) -> IndexMap:
     rank = len(extents)
+    arguments.function("transform_layout: mapping", mapping, ScheduleError)
     variadic = any(p.kind is p.VAR_POSITIONAL for p in inspect.signature(mapping).parameters.values())
     count = len(inspect.signature(mapping).parameters)
     if not variadic and count != rank:
@@ -76,7 +78,10 @@ def _index_map(mapping: Callable[..., Any], extents: t.Shape, name: str, span: S
     made = mapping(*variables)
     given = tuple(made) if isinstance(made, (tuple, list)) else (made,)
     digits = tuple(
-        _without_idle_base(_digit(e.convert(one), variables, name, span), extents) for one in given
+        _without_idle_base(
+            _digit(e.scalar("transform_layout: a new index", one), variables, name, span), extents
+        )
+        for one in given
     )
     for axis in range(rank):
         _check_digits([d for d in digits if d.axis == axis], axis, name, span)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -35,7 +36,7 @@ def comm_reducer(
         several = isinstance(expr, (tuple, list))
         if several and not expr:
             raise TensorExpressionError(f"{name}: no values given, expected at least one", Span.of_caller())
-        source = tuple(e.convert(x) for x in (expr if several else (expr,)))
+        source = tuple(e.scalar(f"{name}: expr", x) for x in (expr if several else (expr,)))
         combiner = _combiner(fcombine, fidentity, name, tuple(s.dtype for s in source))
         axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
         for one in axes:
@@ -44,14 +45,29 @@ def comm_reducer(
         if len(set(axes)) < len(axes):
             named = ", ".join(one.var.name for one in axes)
             raise TensorExpressionError(f"{name}: an axis is given twice: {named}", Span.of_caller())
-        condition = e.const(True) if where is None else e.convert(where)
-        inits = () if init is None else tuple(init) if isinstance(init, (tuple, list)) else (init,)
-        inits = tuple(e.cast(s.dtype, v) for s, v in zip(source, inits, strict=False))
+        condition = e.const(True) if where is None else e.scalar(f"{name}: where", where)
+        if condition.dtype != "bool":
+            raise TensorExpressionError(
+                f"{name}: where is {condition.dtype}, expected bool", Span.of_caller()
+            )
+        inits = _initial(name, init, source)
         made = tuple(Reduce(combiner, source, axes, condition, i, inits) for i in range(len(source)))
         return made if several else made[0]
 
     reducer.__name__ = name
     return reducer
+
+
+def _initial(name: str, init: Any, source: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The values of ``init``, one for each of ``source``; of None none."""
+    if init is None:
+        return ()
+    given = tuple(init) if isinstance(init, (tuple, list)) else (init,)
+    if len(given) != len(source):
+        raise TensorExpressionError(
+            f"{name}: init has {len(given)} values, expected {len(source)}", Span.of_caller()
+        )
+    return tuple(e.cast(s.dtype, e.scalar(f"{name}: init", v)) for s, v in zip(source, given, strict=True))
 
 
 def _combiner(fcombine: Any, fidentity: Any, name: str, kinds: tuple[str, ...]) -> CommReducer:
@@ -62,6 +78,8 @@ def _combiner(fcombine: Any, fidentity: Any, name: str, kinds: tuple[str, ...]) 
     left = tuple(e.Var(f"x{i}", t) for i, t in enumerate(kinds))
     right = tuple(e.Var(f"y{i}", t) for i, t in enumerate(kinds))
     one = len(kinds) == 1
+    _check_takes(f"{name}: the combination", fcombine, (left, right), "two values")
+    _check_takes(f"{name}: the identity", fidentity, kinds, f"the dtypes of {len(kinds)} values")
     result = fcombine(left[0] if one else left, right[0] if one else right)
     identity = fidentity(*kinds)
     results = tuple(result) if isinstance(result, (tuple, list)) else (result,)
@@ -75,11 +93,23 @@ def _combiner(fcombine: Any, fidentity: Any, name: str, kinds: tuple[str, ...]) 
         name,
         left,
         right,
-        tuple(e.cast(t, r) for t, r in zip(kinds, results, strict=True)),
-        tuple(e.cast(t, i) for t, i in zip(kinds, identities, strict=True)),
+        tuple(e.cast(t, e.scalar(f"{name}: its result", r)) for t, r in zip(kinds, results, strict=True)),
+        tuple(
+            e.cast(t, e.scalar(f"{name}: its identity", i)) for t, i in zip(kinds, identities, strict=True)
+        ),
     )
     _combiners[key] = made
     return made
+
+
+def _check_takes(where: str, function: Any, given: tuple[Any, ...], what: str) -> None:
+    """A TensorExpressionError if ``function`` cannot be called with ``given``, which are ``what``."""
+    try:
+        inspect.signature(function).bind(*given)
+    except TypeError:
+        raise TensorExpressionError(f"{where} does not take {what}", Span.of_caller()) from None
+    except ValueError:  # a function of C's without a signature
+        return
 
 
 _combiners: dict[Any, CommReducer] = {}

@@ -28,6 +28,10 @@ class Schedule:
     """
 
     def __init__(self, stages: Sequence[Stage], outputs: Sequence[Operation]) -> None:
+        given = arguments.listed("Schedule: stages", stages, "stages", ScheduleError)
+        ops = arguments.listed("Schedule: outputs", outputs, "operations", ScheduleError)
+        arguments.all_instances("Schedule: stages", given, Stage, "a stage", ScheduleError)
+        arguments.all_instances("Schedule: outputs", ops, Operation, "an operation", ScheduleError)
         self.stages = list(stages)
         self.outputs = list(outputs)
         self.stage_map: dict[Operation, Stage] = {stage.op: stage for stage in stages}

@@ -9,6 +9,7 @@ import numpy as np
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
@@ -91,7 +92,9 @@ class Stage(MemoryPrimitives, OrderPrimitives):
         for label, value in (("factor", factor), ("nparts", nparts)):
             if value is not None and not _is_extent(value):
                 raise self.error("split", f"by {label} {value!r}: expected an int of at least 1", parent)
-        if tail not in (GUARD, SHRINK):
+            if isinstance(value, e.Expr) and {one.var for one in self.all_iter_vars} & {*postorder(value)}:
+                raise self.error("split", f"by {label} {value}: expected no variable of an axis", parent)
+        if not isinstance(tail, str) or tail not in (GUARD, SHRINK):
             raise self.error("split", f'with tail {tail!r}: expected "guard" or "shrink"', parent)
         if tail == SHRINK and not isinstance(factor, (int, np.integer, e.Const)):
             given = f"nparts={nparts}" if factor is None else f"factor={factor}"
@@ -216,7 +219,8 @@ class Stage(MemoryPrimitives, OrderPrimitives):
 
     def bind(self, ivar: IterVar, thread_ivar: Any) -> NoReturn:
         """An error: CPUs have no thread axes to bind a loop to."""
-        threads.thread_axis(tag=getattr(thread_ivar, "name", str(thread_ivar)))
+        name = thread_ivar if isinstance(thread_ivar, str) else arguments.shown(thread_ivar)
+        threads.thread_axis(tag=getattr(thread_ivar, "name", name))
 
     @primitive
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:

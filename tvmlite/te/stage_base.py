@@ -86,6 +86,7 @@ class StageBase:
     """One operation of a schedule and the loops chosen for it; see ``Stage``."""
 
     def __init__(self, op: t.Operation, is_output: bool = False) -> None:
+        arguments.instance("Stage: op", op, t.Operation, "an operation", ScheduleError)
         self.op = op
         self.origin_op = op
         self.is_output = is_output

@@ -73,7 +73,7 @@ class MemoryPrimitives(StageBase):
                 f"prefetch: stage {self.name} does not read {getattr(tensor, 'name', tensor)}",
                 Span.of_caller(),
             )
-        later = e.convert(offset)
+        later = e.scalar("prefetch: offset", offset)
         if not dtypes.is_int(later.dtype):
             raise self.error("prefetch", f"cannot look {later.dtype} turns ahead", var)
         asked = Prefetch(given, var, later, tuple(loops), Span.of_caller())
@@ -158,7 +158,7 @@ class MemoryPrimitives(StageBase):
         """
         if not isinstance(self.op, t.ComputeOp):
             raise ScheduleError(f"set_store_predicate: {self.name} is not a compute", Span.of_caller())
-        condition = e.convert(predicate)
+        condition = e.scalar("set_store_predicate: predicate", predicate)
         if condition.dtype != "bool":
             raise ScheduleError(
                 f"set_store_predicate: the predicate of stage {self.name} is {condition.dtype}, "

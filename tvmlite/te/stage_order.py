@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tvmlite.core import arguments
+from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import epilogue
 from tvmlite.te.stage_base import StageBase
@@ -56,13 +58,14 @@ class OrderPrimitives(StageBase):
                                                # s[C].loop_partition(i, [2, None])
         """
         self.require_leaf("loop_partition", axis)
-        given = tuple(sizes)
-        wrong = [n for n in given if n is not None and (not isinstance(n, int) or n < 1)]
-        if wrong or given.count(None) > 1 or not given:
+        given = arguments.listed(
+            "loop_partition: sizes", sizes, "ints of at least 1, at most one None", ScheduleError
+        )
+        numbers = [n for n in given if n is not None]
+        if not given or len(numbers) < len(given) - 1 or any(type(n) is not int or n < 1 for n in numbers):
+            listed = ", ".join(map(arguments.shown, given))
             raise self.error(
-                "loop_partition",
-                f"by {list(given)!r}: expected ints of at least 1, at most one None",
-                axis,
+                "loop_partition", f"by [{listed}]: expected ints of at least 1, at most one None", axis
             )
         self.partitions[axis] = given
         self.partition_spans = {**self.partition_spans, axis: Span.of_caller()}

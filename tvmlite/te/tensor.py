@@ -21,6 +21,9 @@ from tvmlite.te.expr import Expr, Operators
 Extent: TypeAlias = int | Expr
 Shape: TypeAlias = tuple[Extent, ...]
 
+KINDS = ("data", "reduce", "ordered")
+"""What the iterations of an axis may be: see ``IterVar``."""
+
 MOST_EXTENT = (1 << 63) - 1
 """Indices are int64."""
 
@@ -45,6 +48,14 @@ class IterVar(Operators, Node):
     dom: Range | None
     var: e.Var
     kind: str = "data"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.var, e.Var):
+            raise arguments.refused("IterVar: var", self.var, "a te.var")
+        if self.dom is not None and not isinstance(self.dom, Range):
+            raise arguments.refused("IterVar: dom", self.dom, "a range or None")
+        if not isinstance(self.kind, str) or self.kind not in KINDS:
+            raise arguments.refused("IterVar: kind", self.kind, f"one of {', '.join(KINDS)}")
 
     def as_expr(self) -> Expr:
         """The axis used as a value."""
@@ -186,6 +197,13 @@ class Tensor(Node):
 
     op: Operation
     value_index: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.op, Operation):
+            raise arguments.refused("Tensor: op", self.op, "an operation")
+        if type(self.value_index) is not int or not 0 <= self.value_index < self.op.num_outputs:
+            expected = f"0 to {self.op.num_outputs - 1}, the results of {self.op.name}"
+            raise arguments.refused("Tensor: value_index", self.value_index, expected)
 
     @property
     def shape(self) -> Shape:
@@ -346,7 +364,9 @@ def _extent(value: Any) -> Extent:
         return int(value.value)
     if isinstance(value, Expr):
         if not dtypes.is_int(value.dtype):
-            raise TensorExpressionError(f"an extent is {value.dtype}, expected an int", Span.of_caller())
+            raise TensorExpressionError(
+                f"an extent of a shape is {value.dtype}, expected an int", Span.of_caller()
+            )
         return value
     whole = int(value) if isinstance(value, float) and value.is_integer() else value  # TVM takes ``N / 32``
     extent = arguments.whole("an extent of a shape", whole, least=0)

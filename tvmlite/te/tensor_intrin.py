@@ -43,6 +43,20 @@ class TensorIntrin:
     update: ir.Stmt | None
     finish: ir.Stmt | None = None
 
+    def __post_init__(self) -> None:
+        arguments.text("TensorIntrin: name", self.name)
+        arguments.instance("TensorIntrin: op", self.op, t.ComputeOp, "a compute's operation")
+        for label in ("inputs", "outputs"):
+            where = f"TensorIntrin: {label}"
+            given = arguments.listed(where, getattr(self, label), "buffers")
+            arguments.all_instances(where, given, ir.Buffer, "a buffer")
+        arguments.instance("TensorIntrin: body", self.body, ir.Stmt, "a statement")
+        for label in ("reset", "update", "finish"):
+            if getattr(self, label) is not None:
+                arguments.instance(
+                    f"TensorIntrin: {label}", getattr(self, label), ir.Stmt, "a statement or None"
+                )
+
 
 def decl_buffer(
     shape: Sequence[Any],
@@ -63,7 +77,8 @@ def decl_buffer(
     extents = tuple(_index(n) for n in t.shape_of(shape))
     arguments.text("decl_buffer: name", name)
     given = () if strides is None else strides
-    steps = tuple(e.convert(s) for s in arguments.listed("decl_buffer: strides", given, "ints and te.vars"))
+    listed = arguments.listed("decl_buffer: strides", given, "ints and te.vars")
+    steps = tuple(e.scalar("decl_buffer: strides", s) for s in listed)
     if elem_offset is not None:
         arguments.instance("decl_buffer: elem_offset", elem_offset, e.Var, "a te.var")
     offset_factor = arguments.whole(

@@ -321,7 +321,7 @@ def test_candidates_that_fail_only_together_are_not_compared(
 
 
 def test_times_must_be_positive() -> None:
-    with pytest.raises(InputError, match="timeout is 0 seconds"):
+    with pytest.raises(InputError, match="timeout: 0 given, expected a number more than 0"):
         LocalRunner(timeout=0)
 
 

@@ -79,3 +79,12 @@ def test_weights_that_are_not_in_fours_are_refused() -> None:
 
     with pytest.raises(TypeInferError, match="the quads of the recurrence"):
         type_of(call_of(inputs)[1])
+
+
+@pytest.mark.parametrize("name", ["peephole", "scales", "hidden", "cell"])
+def test_arguments_of_other_ranks_are_refused(name: str) -> None:
+    inputs, _ = layer(16, 2, 2)
+    wrong = {key: x[None] if key == name else x for key, x in zip(NAMES, inputs.values(), strict=False)}
+
+    with pytest.raises(TypeInferError, match=r"expected ranks \(1, 1, 1, 1, 2, 2, 1\)"):
+        type_of(call_of({**inputs, **wrong})[1])

@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from tvmlite.autotune.measure import frames
 from tvmlite.autotune.measure.cold import EVERYTHING, Footprint
+from tvmlite.core import arguments
 from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.te.loop import ir as loop
@@ -53,6 +54,7 @@ class Outcome:
     busy: float = 0.0
 
 
+@runtime_checkable
 class Runner(Protocol):
     """A machine to measure on. ``LocalRunner`` is this one; others can be made by these four methods.
 
@@ -127,10 +129,14 @@ class LocalRunner:
 
     def __post_init__(self) -> None:
         for name in ("budget", "timeout", "reference_timeout"):
-            if not getattr(self, name) > 0:
-                raise InputError(
-                    f"LocalRunner: {name} is {getattr(self, name)!r} seconds, expected more than 0"
-                )
+            arguments.number(f"LocalRunner: {name}", getattr(self, name), InputError)
+        for name in ("number", "threads"):
+            if getattr(self, name) is not None:
+                arguments.whole(f"LocalRunner: {name}", getattr(self, name), InputError, least=1)
+        arguments.instance("LocalRunner: footprint", self.footprint, Footprint, "a footprint", InputError)
+        if self.processors is not None:
+            for one in arguments.listed("LocalRunner: processors", self.processors, "ints", InputError):
+                arguments.whole("LocalRunner: processors", one, InputError, least=0)
         self._process: subprocess.Popen[bytes] | None = None
         self._words: Any = None
         self._known: set[str] = set()

@@ -39,9 +39,7 @@ def _scan_type(gates: int, states: int, extra: int, functions: int) -> Callable[
         if not dtypes.is_float(dtype) or data.ndim != 3 or recurrence.ndim != 4:
             raise fault(call, f"data is {data}, recurrence is {recurrence}, expected floats of 3 and 4 axes")
         ranks = (*(1,) * bool(extra), *(2,) * (len(rest) - 1 - bool(extra)), 1)
-        if [one.ndim for one in rest] != [*ranks]:
-            given = ", ".join(map(str, rest))
-            raise fault(call, f"the arguments after the recurrence are {given}, expected ranks {ranks}")
+        require_ranks(call, rest, ranks)
         hidden = recurrence.shape[1]
         if not isinstance(hidden, int):
             raise fault(call, f"the hidden size is {hidden}, expected a number")
@@ -57,6 +55,13 @@ def _scan_type(gates: int, states: int, extra: int, functions: int) -> Callable[
         return states_type(call, data, hidden, rest[-1 - states :])
 
     return infer
+
+
+def require_ranks(call: Call, rest: Sequence[TensorType], ranks: Sequence[int]) -> None:
+    """A TypeInferError if what follows the recurrence is not of these ``ranks``."""
+    if [one.ndim for one in rest] != [*ranks]:
+        given = ", ".join(map(str, rest))
+        raise fault(call, f"the arguments after the recurrence are {given}, expected ranks {tuple(ranks)}")
 
 
 def states_type(call: Call, data: TensorType, hidden: int, rest: Sequence[TensorType]) -> TupleType:

@@ -21,6 +21,7 @@ from tvmlite.relay.ops.recurrent import (
     check_activations,
     lstm_gates_numpy,
     lstm_unit,
+    require_ranks,
     scanned_numpy,
     states_type,
 )
@@ -43,6 +44,7 @@ def quantized_lstm_type(
         raise fault(
             call, f"data is {data}, recurrence is {recurrence}, expected float32 and int8 of 3 and 4 axes"
         )
+    require_ranks(call, (peephole, *rest), (1, 1, 1, 1, 2, 2, 1))
     size = hidden.shape[-1]
     if not isinstance(size, int):
         raise fault(call, f"the hidden size is {size}, expected a number")

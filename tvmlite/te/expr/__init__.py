@@ -28,6 +28,8 @@ from tvmlite.te.expr.makers import (
     is_const,
     lanes_of,
     match,
+    scalar,
+    scalars,
 )
 from tvmlite.te.expr.nodes import (
     Add,
@@ -110,6 +112,8 @@ __all__ = [
     "Operators",
     "Or",
     "Ramp",
+    "scalar",
+    "scalars",
     "Select",
     "SizeVar",
     "Sub",

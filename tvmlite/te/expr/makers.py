@@ -51,10 +51,9 @@ def const(value: int | float | bool, dtype: str | None = None, lanes: int = 1) -
     An int that int32 cannot hold becomes an int64. A value outside ``dtype`` wraps, as arithmetic does.
     """
     if not isinstance(value, (bool, int, float)):
-        if not (hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "size", 1) == 1):
+        if not _is_numpy_scalar(value):
             raise arguments.refused("const", value, "a number")
         value = value.item()
-        assert isinstance(value, (bool, int, float))
     if dtype is None:
         if isinstance(value, bool):
             dtype = "bool"
@@ -64,6 +63,8 @@ def const(value: int | float | bool, dtype: str | None = None, lanes: int = 1) -
             dtype = "int32" if -(2**31) <= value < 2**31 else "int64"
     elif type(dtype) is not str:
         dtype = dtypes.check(dtype)
+    if type(lanes) is not int or lanes < 1:
+        lanes = arguments.whole("const: lanes", lanes, least=1)
     if type(value) is int and dtype in _END and -_END[dtype] <= value < _END[dtype]:  # most constants
         return Const(value, dtype, lanes)
     if dtypes.is_float(dtype):
@@ -85,12 +86,36 @@ def convert(value: Value, dtype: str | None = None) -> Expr:
         return value
     if isinstance(value, (bool, int, float)):
         return const(value, dtype)
-    if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "size", 1) == 1:  # of numpy
+    if _is_numpy_scalar(value):
         return const(value.item(), dtype or dtypes.check(value.dtype))
-    as_expr = getattr(value, "as_expr", None)  # an iteration variable or a rank-0 tensor
-    if as_expr is not None:
-        return as_expr()
+    if _has_expression(value):
+        return value.as_expr()  # type: ignore[attr-defined]
     raise TensorExpressionError(f"{arguments.shown(value)} is not a scalar expression", Span.of_caller())
+
+
+def _is_numpy_scalar(value: Any) -> bool:
+    """Whether this is one number of numpy's, or an array of one."""
+    known = dtypes.is_known(getattr(getattr(value, "dtype", None), "name", None))
+    return known and hasattr(value, "item") and getattr(value, "size", 1) == 1
+
+
+def _has_expression(value: Any) -> bool:
+    """Whether this is an iteration variable, or a tensor, which is a scalar if its rank is 0."""
+    return hasattr(value, "as_expr") and not isinstance(value, type)
+
+
+def scalars(where: str, *values: Any) -> tuple[Any, ...]:
+    """``values``, if ``convert`` takes each; else an error that names ``where``."""
+    for value in values:
+        known = isinstance(value, (Expr, bool, int, float))
+        if not known and not _is_numpy_scalar(value) and not _has_expression(value):
+            raise arguments.refused(where, value, "a scalar expression")
+    return values
+
+
+def scalar(where: str, value: Any) -> Expr:
+    """``value`` as an expression; an error names ``where``, the function or parameter it was given to."""
+    return convert(*scalars(where, value))
 
 
 def cast(dtype: str, value: Value) -> Expr:
@@ -98,7 +123,7 @@ def cast(dtype: str, value: Value) -> Expr:
 
     ``"float32x16"`` makes a scalar, converted to float32, a vector of 16 equal lanes.
     """
-    expr = convert(value)
+    expr = value if isinstance(value, Expr) else scalar("cast: value", value)
     if type(dtype) is str and expr.dtype == dtype:
         return expr
     dtype, lanes = lanes_of(dtype)
@@ -148,7 +173,7 @@ def broadcast(value: Expr, lanes: int) -> Expr:
     if value.lanes == lanes:
         return value
     if value.lanes != 1:
-        raise TensorExpressionError(f"cannot broadcast {value.lanes} lanes to {lanes}")
+        raise TensorExpressionError(f"cannot broadcast {value.lanes} lanes to {lanes}", Span.of_caller())
     if isinstance(value, Const):
         return Const(value.value, value.dtype, lanes)
     return Broadcast(value, lanes)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias, TypeVar, Union
 
+from tvmlite.core import arguments
+from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.node import Shown
 from tvmlite.core.span import Span
@@ -45,6 +47,13 @@ class Var(Expr):
     lanes: int = 1
     identity: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        if not (type(self.name) is str and dtypes.is_known(self.dtype) and type(self.lanes) is int):
+            kind = type(self).__name__
+            _set(self, "name", arguments.text(f"{kind}: name", self.name))
+            _set(self, "dtype", dtypes.check(self.dtype))
+            _set(self, "lanes", arguments.whole(f"{kind}: lanes", self.lanes, least=1))
+
     def children(self) -> tuple[()]:
         return ()
 
@@ -66,6 +75,9 @@ class Const(Expr):
     lanes: int = 1
 
     def __init__(self, value: int | float, dtype: str, lanes: int = 1) -> None:  # there are many of these
+        if type(dtype) is not str or type(lanes) is not int or not isinstance(value, (int, float)):
+            arguments.instance("Const: value", value, (int, float), "a number")
+            dtype, lanes = dtypes.check(dtype), arguments.whole("Const: lanes", lanes, least=1)
         _set(self, "value", value)
         _set(self, "dtype", dtype)
         _set(self, "lanes", lanes)
@@ -256,6 +268,9 @@ class Cast(Expr):
     children_in: ClassVar[tuple[str, ...]] = ("value",)
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.value, Expr) and dtypes.is_known(self.dtype)):
+            arguments.instance("Cast: value", self.value, Expr, "an expression")
+            _set(self, "dtype", dtypes.check(self.dtype))
         _set(self, "lanes", self.value.lanes)
 
     def children(self) -> tuple[Expr]:
@@ -277,7 +292,13 @@ class Call(Expr):
     children_in: ClassVar[tuple[str, ...]] = ("args",)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lanes", max((a.lanes for a in self.args), default=1))
+        if not (isinstance(self.args, tuple) and all(isinstance(one, Expr) for one in self.args)):
+            args = arguments.listed("Call: args", self.args, "expressions")
+            _set(self, "args", arguments.all_instances("Call: args", args, Expr, "an expression"))
+        if not (type(self.name) is str and dtypes.is_known(self.dtype)):
+            arguments.text("Call: name", self.name)
+            _set(self, "dtype", dtypes.check(self.dtype))
+        _set(self, "lanes", max((a.lanes for a in self.args), default=1))
 
     @property
     def op(self) -> Intrinsic:

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te.expr import Const
@@ -93,6 +94,7 @@ class Config:
         """A knob: the order of ``axes`` (``knobs.reorder_choices`` tells the policies)."""
         if interval is not None:
             groups = [interval]
+        _check_axes("define_reorder", axes)
         self._define(name, lambda: knobs.reorder_choices(len(axes), policy, candidate, groups))
         return list(axes)
 
@@ -100,6 +102,7 @@ class Config:
         self, name: str, axes: Sequence[Any], policy: str, candidate: Sequence[Sequence[str]] | None = None
     ) -> list[Any]:
         """A knob: how to annotate ``axes``, outermost first; ``knobs.annotate_choices`` has the policies."""
+        _check_axes("define_annotate", axes)
         self._define(name, lambda: knobs.annotate_choices(len(axes), policy, candidate))
         return list(axes)
 
@@ -112,6 +115,9 @@ class Config:
 
     def add_flop(self, flop: float) -> None:
         """Count ``flop`` arithmetic operations; without a word they are counted from the computation."""
+        is_number = isinstance(flop, (int, float)) and not isinstance(flop, bool)
+        if not is_number or not 0 <= flop < math.inf:
+            raise arguments.refused("add_flop: flop", flop, "a number of at least 0", ScheduleError)
         self.flop += flop
 
     @staticmethod
@@ -124,9 +130,10 @@ class Config:
     def __getitem__(self, name: str) -> Any:
         """The setting of the knob ``name``."""
         choices = self._settings()
-        if name not in choices:
+        if not isinstance(name, str) or name not in choices:
             known = ", ".join(choices) or "none so far"
-            raise ScheduleError(f"there is no knob {name!r}; there are {known}", Span.of_caller())
+            given = arguments.shown(name)
+            raise ScheduleError(f"there is no knob {given}; there are {known}", Span.of_caller())
         return choices[name]
 
     def __contains__(self, name: str) -> bool:
@@ -147,7 +154,7 @@ class ConfigSpace(Config):
         self.space_map: dict[str, list[Choice]] = {}
 
     def _define(self, name: str, settings: Callable[[], list[Any]]) -> None:
-        if name not in self.space_map:
+        if arguments.text("a knob's name", name, ScheduleError) not in self.space_map:
             self.space_map[name] = settings()
 
     def _settings(self) -> Mapping[str, Choice]:
@@ -163,6 +170,7 @@ class ConfigSpace(Config):
 
     def get(self, index: int) -> ConfigEntity:
         """The combination of that number."""
+        index = arguments.whole("get: index", index, ScheduleError)
         if not 0 <= index < len(self):
             raise ScheduleError(f"config {index} of a space of {len(self)}", Span.of_caller())
         chosen: dict[str, Choice] = {}
@@ -243,7 +251,7 @@ class ConfigEntity(Config):
 
     def __init__(self, settings: Mapping[str, Choice], index: int | None = None) -> None:
         super().__init__()
-        self.settings = dict(settings)
+        self.settings = arguments.mapping("ConfigEntity: settings", settings, ScheduleError)
         self.index = index
 
     def _define(self, name: str, settings: Callable[[], list[Any]]) -> None:
@@ -265,7 +273,7 @@ class ConfigEntity(Config):
     def from_json_dict(fields: Any) -> ConfigEntity:
         """The settings that ``to_json_dict`` wrote; a ScheduleError if ``fields`` are none."""
         if not isinstance(fields, dict):
-            raise ScheduleError(f"knobs: {fields!r} given, expected names and settings")
+            raise arguments.refused("knobs", fields, "names and settings", ScheduleError)
         return ConfigEntity({str(name): _decode(name, value) for name, value in fields.items()})
 
     def __str__(self) -> str:
@@ -340,6 +348,11 @@ def _fits(choice: Choice, constraints: Sequence[int]) -> bool:
     return all(bound == -1 or 1 <= length <= bound for length, bound in pairs)
 
 
+def _check_axes(where: str, axes: Any) -> None:
+    """A ScheduleError if ``axes``, loops or what stands for them, are no sequence."""
+    arguments.instance(f"{where}: axes", axes, Sequence, "a list of axes", ScheduleError)
+
+
 def _length(name: str, axis: IterVar | VirtualAxis | int) -> int:
     extent = axis
     if isinstance(axis, VirtualAxis):
@@ -378,7 +391,9 @@ def _decode(name: Any, value: Any) -> Choice:
         case ["ot", (None | bool() | int() | float() | str()) as val]:
             return OptionChoice(val)
         case _:
-            raise ScheduleError(f"knob {name!r}: {value!r} is no setting of a knob")
+            raise ScheduleError(
+                f"knob {name!r}: {arguments.shown(value)} is no setting of a knob", Span.of_caller()
+            )
 
 
 def _whole(value: Any) -> bool:

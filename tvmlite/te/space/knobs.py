@@ -10,9 +10,16 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te.space.choices import ANNOTATIONS, AnnotateChoice, OptionChoice, ReorderChoice, SplitChoice
+
+LONGEST = 1 << 40
+"""Divisors of longer loops are not looked for: it takes longer than a second."""
+
+MOST_OUTPUTS = 64
+"""Into so many loops one may be split; templates make up to four."""
 
 MOST_CHOICES = 1_000_000
 """A knob may have so many settings; more is a mistake in the template, and would not fit in memory."""
@@ -34,8 +41,16 @@ def split_choices(
     left (-1), a tail included; ``no_tail`` leaves out what does not divide. ``max_factor`` bounds the inner
     lengths, ``filter(choice)`` keeps what it says yes to.
     """
-    if not isinstance(num_outputs, int) or num_outputs < 1:
-        raise _error(f"define_split: num_outputs is {num_outputs!r}, expected a whole number, at least 1")
+    num_outputs = arguments.whole("define_split: num_outputs", num_outputs, ScheduleError, least=1)
+    if num_outputs > MOST_OUTPUTS:
+        raise _error(f"define_split: num_outputs is {num_outputs}, expected at most {MOST_OUTPUTS}")
+    arguments.text("define_split: policy", policy, ScheduleError)
+    arguments.boolean("define_split: no_tail", no_tail, ScheduleError)
+    candidate = _lists("define_split: candidate", candidate)
+    if filter is not None:
+        arguments.function("define_split: filter", filter, ScheduleError)
+    if max_factor is not None:
+        max_factor = arguments.whole("define_split: max_factor", max_factor, ScheduleError)
     if policy == "candidate":
         if not candidate:
             raise _error('define_split: policy "candidate" needs candidate=[[-1, 8], ...]')
@@ -58,6 +73,9 @@ def reorder_choices(
     each interval ``(first, last)`` of ``groups``, both included, ``interleave`` every merge of the sequences
     in ``groups`` that keeps each one's order, ``candidate`` the permutations given.
     """
+    arguments.text("define_reorder: policy", policy, ScheduleError)
+    candidate = _lists("define_reorder: candidate", candidate)
+    groups = _lists("define_reorder: groups", groups)
     match policy:
         case "identity":
             return [ReorderChoice(tuple(range(count)))]
@@ -93,6 +111,8 @@ def annotate_choices(
     ``try_vec`` the innermost or nothing; ``try_unroll`` unrolls ever more loops from the innermost out;
     ``try_unroll_vec`` does and vectorizes the innermost or not; ``candidate`` takes the ones given.
     """
+    arguments.text("define_annotate: policy", policy, ScheduleError)
+    candidate = _lists("define_annotate: candidate", candidate, str)
     plain = ("none",) * count
     match policy:
         case "parallel" | "vectorize" | "unroll":
@@ -124,12 +144,17 @@ def annotate_choices(
 
 def option_choices(candidate: Sequence[Any]) -> list[OptionChoice]:
     """The values of a knob of the template's own."""
-    candidate = list(candidate)
+    kinds = (list, tuple, range)
+    candidate = arguments.instance(
+        "define_knob: candidate", candidate, kinds, "a list of values", ScheduleError
+    )
     if not candidate:
         raise _error("define_knob: no candidate given")
     for one in candidate:
         if not (one is None or isinstance(one, (bool, int, float, str))):
-            raise _error(f"define_knob: {one!r} given, expected a number, a word, a truth value or None")
+            raise _error(
+                f"define_knob: {arguments.shown(one)} given, expected a number, a word, a truth value or None"
+            )
     return [OptionChoice(one) for one in candidate]
 
 
@@ -139,7 +164,24 @@ def divisors(number: int) -> list[int]:
     return small + [number // d for d in reversed(small) if d * d != number]
 
 
+def _lists(where: str, value: Any, kind: type[Any] = int) -> list[tuple[Any, ...]]:
+    """``value`` as a list of lists of ``kind``; of None an empty one."""
+    if value is None:
+        return []
+    what = "ints" if kind is int else "words"
+    rows = [
+        arguments.listed(where, one, what, ScheduleError)
+        for one in arguments.listed(where, value, f"lists of {what}", ScheduleError)
+    ]
+    return [arguments.all_instances(where, row, kind, what[:-1], ScheduleError) for row in rows]
+
+
 def _lengths(length: int, policy: str) -> list[int]:
+    if length > LONGEST and policy in ("factors", "verbose"):
+        raise _error(
+            f"define_split: a loop of {length} turns, expected at most {LONGEST}",
+            hint='policy "power2" has no limit',
+        )
     powers = [1 << n for n in range(length.bit_length()) if 1 << n <= length]
     match policy:
         case "factors":
@@ -177,7 +219,7 @@ def _given_split(sizes: Sequence[int], num_outputs: int) -> SplitChoice:
 
 def _interval(count: int, groups: Sequence[Sequence[int]] | None) -> tuple[int, int]:
     match groups:
-        case [[int() as first, int() as last]] if 0 <= first <= last < count:
+        case [(int() as first, int() as last)] if 0 <= first <= last < count:
             return first, last
         case _:
             raise _error(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
@@ -84,8 +85,11 @@ def template(
     """
     if function is None:
         return functools.partial(template, name, rules=rules, cold=cold)
-    if not isinstance(name, str) or not name:
+    if not arguments.text("template: name", name, ScheduleError):
         raise ScheduleError(f"template: name {name!r} given, expected a word", Span.of_caller())
+    arguments.function("template: function", function, ScheduleError)
+    if rules is not None:
+        arguments.function("template: rules", rules, ScheduleError)
 
     @functools.wraps(function)
     def dispatched(*args: Any) -> tuple[Schedule, Sequence[Any]]:
@@ -118,8 +122,22 @@ class Task:
     cold: tuple[int, ...] = ()
     label: str = ""
 
+    def __post_init__(self) -> None:
+        arguments.text("Task: name", self.name, ScheduleError)
+        arguments.text("Task: label", self.label, ScheduleError)
+        arguments.instance("Task: args", self.args, tuple, "a tuple", ScheduleError)
+        arguments.instance("Task: target", self.target, Target, "a target", ScheduleError)
+        arguments.instance(
+            "Task: config_space", self.config_space, ConfigSpace, "a ConfigSpace", ScheduleError
+        )
+        arguments.instance("Task: flop", self.flop, (int, float), "a number", ScheduleError)
+        arguments.whole("Task: moved", self.moved, ScheduleError, least=0)
+        for place in arguments.listed("Task: cold", self.cold, "places of buffers", ScheduleError):
+            arguments.whole("Task: cold", place, ScheduleError, least=0)
+
     def instantiate(self, config: Config) -> tuple[Schedule, list[Any]]:
         """The schedule with its knobs set as ``config`` says, and the function's arguments."""
+        arguments.instance("instantiate: config", config, Config, "a configuration", ScheduleError)
         return _run(self.name, self.args, self.target, config)
 
     @cached_property
@@ -155,7 +173,9 @@ def create(name: str, args: Sequence[Any], target: str | Target = "native") -> T
     An unknown name is a ScheduleError, and so are more or fewer arguments than the template has. Of a space
     of more combinations than can be numbered a part is left (``ConfigSpace.thin``).
     """
-    args, parsed = tuple(args), Target.parse(target)
+    arguments.text("create: name", name, ScheduleError)
+    args = arguments.listed("create: args", args, "numbers, words and tensors", ScheduleError)
+    parsed = Target.parse(target)
     _require_arguments(name, args)
     rules = tuple(_RULES[name](*args))
     if len(rules) > 1:

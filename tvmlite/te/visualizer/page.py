@@ -12,7 +12,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi import check_symbol
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
 from tvmlite.te.expr import Var
@@ -50,12 +52,27 @@ def visualize(
     Raises what ``te.lower`` raises if no step can be lowered; an InputError if a size is missing; a
     ScheduleError if the schedule was changed otherwise than by calling its primitives.
     """
-    if budget is not None and not budget > 0:
-        raise InputError(f"visualize: budget is {budget} seconds, expected more than 0, or None")
-    numbers = {key.name if isinstance(key, Var) else str(key): int(n) for key, n in (sizes or {}).items()}
-    done = replay(schedule, args, Target.parse(target), numbers, name, budget, assembly)
-    written = Path(path)
-    written.write_text(page(done, schedule), encoding="utf-8")
+    arguments.instance("visualize: schedule", schedule, Schedule, "a schedule", InputError)
+    written = arguments.path("visualize: path", path, InputError)
+    arguments.boolean("visualize: assembly", assembly, InputError)
+    if budget is not None:
+        arguments.number("visualize: budget", budget, InputError)
+    given = arguments.mapping("visualize: sizes", sizes, InputError)
+    numbers = {
+        key.name
+        if isinstance(key, Var)
+        else arguments.text("visualize: sizes", key, InputError): arguments.whole(
+            "visualize: sizes", n, InputError, least=0
+        )
+        for key, n in given.items()
+    }
+    done = replay(schedule, args, Target.parse(target), numbers, check_symbol(name), budget, assembly)
+    try:
+        written.write_text(page(done, schedule), encoding="utf-8")
+    except (OSError, ValueError) as error:  # a ValueError of a path with a zero byte in it
+        raise InputError(
+            f"visualize: {str(path)!r} cannot be written: {getattr(error, 'strerror', error)}"
+        ) from None
     return written
 
 
