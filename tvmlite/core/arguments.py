@@ -54,9 +54,17 @@ def instance(
     return value
 
 
-def whole(where: str, value: Any, error: Error = TensorExpressionError, least: int | None = None) -> int:
-    """``value`` as an int, at least ``least``; anything of a whole number's type is one, a bool is not."""
+def whole(
+    where: str,
+    value: Any,
+    error: Error = TensorExpressionError,
+    least: int | None = None,
+    most: int | None = None,
+) -> int:
+    """``value`` as an int, at least ``least`` and at most ``most``; anything of a whole number's type is one,
+    a bool is not."""
     expected = "an int" if least is None else f"an int of at least {least}"
+    expected += "" if most is None else f", at most {most}"
     index = getattr(value, "__index__", None)
     if isinstance(value, bool) or index is None:
         raise refused(where, value, expected, error)
@@ -64,7 +72,7 @@ def whole(where: str, value: Any, error: Error = TensorExpressionError, least: i
         number = operator.index(value)
     except TypeError:  # an array of several, say
         raise refused(where, value, expected, error) from None
-    if least is not None and number < least:
+    if (least is not None and number < least) or (most is not None and number > most):
         raise refused(where, value, expected, error)
     return number
 

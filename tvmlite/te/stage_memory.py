@@ -16,6 +16,9 @@ from tvmlite.te.stage_base import Prefetch, StageBase, loops_around
 from tvmlite.te.tensor import IterVar, Tensor
 from tvmlite.te.trace import primitive
 
+MOST_APART = 1 << 20
+"""Elements that steps along an axis may be apart: more are a mistake, and would fill the memory."""
+
 
 class MemoryPrimitives(StageBase):
     """The part of ``Stage`` that arranges memory."""
@@ -82,7 +85,8 @@ class MemoryPrimitives(StageBase):
     @primitive
     def storage_align(self, axis: IterVar, factor: int, offset: int = 0) -> None:
         """Steps along ``axis``, one of the operation's own, are ``factor`` times something plus ``offset``
-        elements long in the stage's buffer. Rows so padded do not fall on the same cache lines.
+        elements long in the stage's buffer, with both at most 2**20. Rows so padded do not fall on the same
+        cache lines.
 
         ::
 
@@ -95,8 +99,8 @@ class MemoryPrimitives(StageBase):
                 f"storage_align: {axis!r} is not one of the axes that {self.name} was defined with",
                 Span.of_caller(),
             )
-        factor = arguments.whole("storage_align: factor", factor, ScheduleError, least=1)
-        offset = arguments.whole("storage_align: offset", offset, ScheduleError, least=0)
+        factor = arguments.whole("storage_align: factor", factor, ScheduleError, 1, MOST_APART)
+        offset = arguments.whole("storage_align: offset", offset, ScheduleError, 0, MOST_APART)
         self.alignments = {**self.alignments, axis: (factor, offset)}
         self.alignment_span = Span.of_caller()
 
