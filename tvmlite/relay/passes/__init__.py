@@ -55,6 +55,7 @@ from tvmlite.relay.passes.reuse_operands import reuse_operands
 from tvmlite.relay.passes.share_kernels import share_kernels
 from tvmlite.relay.passes.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify_inference import simplify_inference
+from tvmlite.relay.passes.simplify_loops import simplify_loops
 from tvmlite.relay.passes.to_mixed_precision import to_mixed_precision
 from tvmlite.relay.verify import verify
 
@@ -87,7 +88,7 @@ def pipeline(
         raise ConfigError(f"opt_level is {opt_level!r}, expected 0 to {MAX_LEVEL}")
     passes: list[Pass] = [infer_types, dead_code]
     if opt_level >= 1:
-        passes += [simplify_inference, fold_constant]
+        passes += [simplify_inference, simplify_loops, fold_constant]
     if opt_level >= 2:
         passes += [canonicalize_ops, simplify_expr, eliminate_common_subexpr, join_pieces]
         passes += [recognize_norms, recognize_softmax, recognize_activations, recognize_attention]
@@ -140,6 +141,7 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         share_kernels,
         simplify_expr,
         simplify_inference,
+        simplify_loops,
         to_mixed_precision(),
     ]
     if target is not None:
