@@ -1,7 +1,7 @@
 """What runs where: the calls of a fused graph in order, in blocks for branches and loops.
 
 A value is evaluated in the innermost block around all its uses: what only one branch needs is computed in
-that branch, what two share before them.
+that branch, what two share before them. What is the same in every turn of a loop is computed before it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir import Call, Constant, Expr, Function, If, LetDims, Loop, Tuple, TupleGetItem, Var
+from tvmlite.relay.types import dims_of
+from tvmlite.relay.verify import dimensions_of
+from tvmlite.te.expr import SizeVar
 
 __all__ = [
     "VIEWS",
@@ -126,14 +129,64 @@ def blocks_of(body: Expr, root: Block) -> tuple[dict[Expr, Block], dict[tuple[Ex
     places: dict[Expr, Block] = {body: root}
     inner: dict[tuple[Expr, str], Block] = {}
     nodes = [node for node in _in_order(body) if isinstance(node, Expr)]
+    free = _free(nodes) if any(isinstance(node, Loop) for node in nodes) else {}
+    turning: dict[Block, Loop] = {}
     for node in reversed(nodes):
+        while places[node] in turning and _is_invariant(node, places, turning, free):
+            outer = places[node].parent
+            assert outer is not None
+            places[node] = outer
         for name, child in _edges(node):
             block = places[node]
             if name:
                 block = inner[node, name] = block.child(child)
+            if isinstance(node, Loop) and name:
+                turning[block] = node
             known = places.get(child)
             places[child] = block if known is None else innermost(known, block)
     return places, inner
+
+
+Free: TypeAlias = "frozenset[Loop | LetDims]"
+
+
+def _is_invariant(
+    node: Expr, places: dict[Expr, Block], turning: dict[Block, Loop], free: dict[Expr, Free]
+) -> bool:
+    """Whether ``node``, in a block that a loop is ``turning``, is the same in each turn and can stand before
+    the loop: it is not the block's result, and what it is made of is not bound in the block."""
+    block = places[node]
+    bound = (one is turning[block] or places.get(one) is block for one in free[node])
+    return node is not block.result and not any(bound)
+
+
+def _free(nodes: list[Expr]) -> dict[Expr, Free]:
+    """The loops around each of ``nodes``, in order, whose turns it depends on, and the bindings of dimensions
+    that it is made of."""
+    binders: dict[object, Loop | LetDims] = {}
+    for node in nodes:
+        if isinstance(node, Loop):
+            binders |= dict.fromkeys((node.index, *node.states), node)
+        elif isinstance(node, LetDims):
+            binders |= dict.fromkeys(node.dims, node)
+    free: dict[Expr, Free] = {}
+    for node in nodes:
+        found = {binders[node]} if node in binders else set()
+        found |= {binders[dim] for dim in _mentioned(node) if dim in binders}
+        free[node] = frozenset(found.union(*(free[child] for child in node.children())) - {node})  # type: ignore[index]
+    return free
+
+
+def _mentioned(node: Expr) -> list[SizeVar]:
+    """The dimensions in the attributes of ``node``."""
+    match node:
+        case Call(Function() as group):
+            return dimensions_of(group)
+        case Call(attrs=attrs):
+            return dims_of([value for _, value in attrs])
+        case Loop(turns=turns):
+            return dims_of(turns)
+    return []
 
 
 def _edges(node: Expr) -> list[tuple[str, Expr]]:

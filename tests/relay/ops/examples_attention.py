@@ -24,6 +24,14 @@ EXAMPLES = [
             np.array([[0], [-np.inf]], np.float32) + HIDDEN,
         ],
     ),
+    *(
+        (
+            "nn.attention",
+            {"layout": "bshd"},
+            [f"float32(1, 2, 9, {n})", *[f"float32(1, 2, t, {n})"] * 2, SCALAR],
+        )
+        for n in (24, 26)
+    ),
     ("nn.gelu", {}, [WIDE]),
     ("nn.gelu", {"approximate": "tanh"}, [WIDE]),
     ("nn.gelu", {}, ["float16(3, n)"]),

@@ -20,7 +20,7 @@ from tvmlite.relay.ops.common import (
     tensors,
 )
 from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
-from tvmlite.relay.ops.matmul import packed_panels
+from tvmlite.relay.ops.matmul import PANEL, packed_panels
 from tvmlite.relay.ops.normalize import rows_reduced
 from tvmlite.relay.types import Dim, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
@@ -133,7 +133,7 @@ def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, ma
     )
     total = rows_reduced(powers, (3,), reducers.sum, lambda at: powers[at], "row_sum")
     share = te.compute(total.shape, lambda *at: 1.0 / total[at], name="row_share", tag="row_scalar")
-    values = te.compute(value.shape, lambda *at: value[at], name="values", tag="attention_values")
+    values = _whole_vectors(value)
     seen = te.reduce_axis(value.shape[2], name="t")
 
     def weighted(batch: Any, head: Any, row: Any, feature: Any) -> e.Expr:
@@ -141,7 +141,7 @@ def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, ma
         return reducers.sum(powers[batch, head, row, seen] * read.astype(work), seen)
 
     shape = (*query.shape[:3], value.shape[3])
-    context = te.compute(shape, weighted, name="context", tag="attention_context")
+    context = te.compute((*shape[:3], values.shape[3]), weighted, name="context", tag="attention_context")
     order = layout_order(call["layout"])
 
     def element(*at: Any) -> e.Expr:
@@ -157,6 +157,19 @@ def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, ma
         attrs={"order": order},
     )
     return converted(result, result_dtype(call, query.dtype))
+
+
+def _whole_vectors(value: te.Tensor) -> te.Tensor:
+    """``value``, zeros behind its features up to whole panels: sums of part of a vector take no register."""
+    features = value.shape[3]
+    if not isinstance(features, int) or features % PANEL == 0:
+        return te.compute(value.shape, lambda *at: value[at], name="values", tag="attention_values")
+
+    def element(*at: Any) -> e.Expr:
+        return e.Call("if_then_else", (at[3] < features, value[at], e.const(0, value.dtype)), value.dtype)
+
+    shape = (*value.shape[:3], -(-features // PANEL) * PANEL)
+    return te.compute(shape, element, name="values", tag="attention_values")
 
 
 def _scores(query: te.Tensor, key: te.Tensor, mask: te.Tensor, shared: int, work: str) -> te.Tensor:

@@ -43,6 +43,7 @@ from tvmlite.relay.passes.fold_scale_axis import fold_scale_axis
 from tvmlite.relay.passes.fuse import fuse, separate
 from tvmlite.relay.passes.hoist_views import hoist_views
 from tvmlite.relay.passes.infer_types import infer_types
+from tvmlite.relay.passes.integer_products import integer_products
 from tvmlite.relay.passes.join_pieces import join_pieces
 from tvmlite.relay.passes.materialize_outputs import materialize_outputs
 from tvmlite.relay.passes.narrow_links import narrow_links
@@ -55,6 +56,7 @@ from tvmlite.relay.passes.reuse_operands import reuse_operands
 from tvmlite.relay.passes.share_kernels import share_kernels
 from tvmlite.relay.passes.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify_inference import simplify_inference
+from tvmlite.relay.passes.simplify_loops import simplify_loops
 from tvmlite.relay.passes.to_mixed_precision import to_mixed_precision
 from tvmlite.relay.verify import verify
 
@@ -87,7 +89,9 @@ def pipeline(
         raise ConfigError(f"opt_level is {opt_level!r}, expected 0 to {MAX_LEVEL}")
     passes: list[Pass] = [infer_types, dead_code]
     if opt_level >= 1:
-        passes += [simplify_inference, fold_constant]
+        passes += [simplify_inference, simplify_loops]
+        passes += [integer_products(target)] if opt_level >= 2 and target is not None else []
+        passes += [fold_constant]
     if opt_level >= 2:
         passes += [canonicalize_ops, simplify_expr, eliminate_common_subexpr, join_pieces]
         passes += [recognize_norms, recognize_softmax, recognize_activations, recognize_attention]
@@ -140,9 +144,10 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         share_kernels,
         simplify_expr,
         simplify_inference,
+        simplify_loops,
         to_mixed_precision(),
     ]
     if target is not None:
         passes += [alter_op_layout(target), apply_winograd(), apply_winograd_dense(target)]
-        passes += [pack_weights(target)]
+        passes += [integer_products(target), pack_weights(target)]
     return {one.__name__: one for one in passes}

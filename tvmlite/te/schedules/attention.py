@@ -40,12 +40,14 @@ def attention(group: Group) -> None:
     output, context = group.tagged("attention_output")[-1], group.tagged("attention_context")[-1]
     host = group.host(output.output(0))
     group.inline_all_but({host.op, *group.tagged(*STAGES, *PASSES)})
-    _inline_plain_values(group)
-    tile = _tile(group, context)
+    order = dict(output.attrs)["order"]
+    features = extent_of(output.axis[order.index(3)])
+    _inline_plain_values(group, features)
+    tile = _tile(group, context, features)
     stage, axes = group.stage(host), group.axes(host)
-    batch, head, row, feature = (axes[dict(output.attrs)["order"].index(k)] for k in range(4))
+    batch, head, row, feature = (axes[order.index(k)] for k in range(4))
     tiles, rows = stage.split(row, factor=tile.rows)
-    vectors, lane = stage.split(feature, factor=group.target.lanes(context.output(0).dtype))
+    vectors, lane = stage.split(feature, factor=_lanes(group, context))
     parts, vector = stage.split(vectors, factor=tile.blocks)
     stage.reorder(batch, head, tiles, parts, rows, vector, lane)
     stage.unroll(rows)
@@ -60,13 +62,20 @@ def attention(group: Group) -> None:
     _copies(group, stage, heads, tiles)
 
 
-def _inline_plain_values(group: Group) -> None:
-    """Values that lie in rows already are read where they lie."""
+def _inline_plain_values(group: Group, features: int | None) -> None:
+    """Values that lie in rows already are read where they lie, if there are whole vectors of them."""
     (values,) = group.tagged("attention_values")
     formula = group.formula(values)
     (body,) = formula.body
+    match body:
+        case e.Call("if_then_else", (_, read, _)) if (features or 1) % _lanes(group, values) == 0:
+            body = read
     if isinstance(body, TensorRead) and _walks(body.indices[-1], formula.axis[-1].var):
         group.stage(values).compute_inline()
+
+
+def _lanes(group: Group, op: ComputeOp) -> int:
+    return group.target.lanes(op.output(0).dtype)
 
 
 def _walks(index: e.Expr, var: e.Expr) -> bool:
@@ -79,12 +88,11 @@ def _walks(index: e.Expr, var: e.Expr) -> bool:
     return index is var
 
 
-def _tile(group: Group, context: ComputeOp) -> RegisterTile:
+def _tile(group: Group, context: ComputeOp, features: int | None) -> RegisterTile:
     """Queries by vectors of features, as suits the product with the values; where registers are few, as many
     vectors as a panel of keys has, and queries as suit both products. On an AMD Zen 3 5 queries by 2 vectors
     are much quicker than 3 by 4, of which a panel's two vectors make no more than 6 sums."""
-    dtype, features = context.output(0).dtype, extent_of(context.axis[3])
-    lanes = group.target.lanes(dtype)
+    dtype, lanes = context.output(0).dtype, _lanes(group, context)
     vectors = None if features is None else -(-features // lanes)
     queries = extent_of(context.axis[2])
     best = tile_for(group.target, dtype, lanes, queries, vectors)
@@ -117,9 +125,11 @@ def _shared_out(
 def _accumulate_context(group: Group, context: ComputeOp, host: Stage, place: IterVar) -> None:
     """The values that a tile's powers weigh: accumulators in registers."""
     stage = group.stage(context)
-    lanes = group.target.lanes(context.output(0).dtype)
+    lanes = _lanes(group, context)
     stage.compute_at(host, place)
     batch, head, row, feature = context.axis
+    if (extent_of(feature) or 1) % lanes == 0:
+        stage.align_bounds(feature, lanes)
     vector, lane = stage.split(feature, factor=lanes)
     stage.reorder(batch, head, *context.reduce_axis, row, vector, lane)
     stage.unroll(row)
@@ -141,8 +151,7 @@ def _passes(group: Group, host: Stage, place: IterVar) -> None:
             for partial in reduce_row(group, op, formula, partial_vectors(group, formula)):
                 group.stage(partial).compute_at(stage, row)
         elif op.tag == "row_powers":
-            lanes = group.target.lanes(op.output(0).dtype)
-            vectorize(stage, op.axis[-1], extent_of(op.axis[-1]), lanes)
+            vectorize(stage, op.axis[-1], extent_of(op.axis[-1]), _lanes(group, op))
 
 
 def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> None:
@@ -153,7 +162,7 @@ def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> No
     batch, head, row, key = masked.axis
     width, panels = extent_of(scores.axis[4]), extent_of(scores.axis[3])
     assert width is not None
-    vectors = max(1, width // group.target.lanes(scores.output(0).dtype))
+    vectors = max(1, width // _lanes(group, scores))
     fitting = _blocks_beside(tile.rows, panels, vectors, group.target.vector_registers)
     group.config.define_knob("keys", (MOST_KEYS, 1, 2, 3))
     blocks = min(fitting, group.config["keys"].val)
@@ -179,4 +188,4 @@ def _copies(group: Group, host: Stage, heads: IterVar, tiles: IterVar) -> None:
         if stage.attach_type == INLINE:
             continue
         stage.compute_at(host, tiles if op.tag == "attention_query" else heads)
-        vectorize(stage, op.axis[-1], extent_of(op.axis[-1]), group.target.lanes(op.output(0).dtype))
+        vectorize(stage, op.axis[-1], extent_of(op.axis[-1]), _lanes(group, op))

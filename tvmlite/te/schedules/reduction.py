@@ -51,7 +51,7 @@ def _loops(group: Group, op: ComputeOp, host: Tensor) -> None:
     formula = group.formula(op)
     parallel = worth_threads(work_of(formula))
     if len(op.body) > 1:
-        several_results(group.stage(op), op, parallel)
+        several_results(group, op, formula, parallel)
     elif reads_along_reduction(formula):
         _rows(group, op, host, formula, parallel)
     else:
@@ -67,10 +67,24 @@ def reads_along_reduction(op: ComputeOp) -> bool:
     return bool(along) and not any(read.indices[-1] is last for read in reads)
 
 
-def several_results(stage: Stage, op: ComputeOp, parallel: bool) -> None:
-    """A reduction of tuples: plain loops."""
-    if parallel and op.axis:
-        stage.parallel(stage.fuse(*op.axis))
+def several_results(group: Group, op: ComputeOp, formula: ComputeOp, parallel: bool) -> None:
+    """A reduction of tuples: rows in vectors of partial results, or neighbouring results in a vector."""
+    stage, lanes = group.stage(op), lanes_of(formula, group.target)
+    axes, partials, vector = list(op.axis), [], None
+    if reads_along_reduction(formula):
+        partials = reduce_row(group, op, formula)
+    elif axes and (extent_of(axes[-1]) or lanes) >= lanes:
+        axes[-1], vector = stage.split(axes[-1], factor=lanes)
+    if not axes:
+        return
+    place = stage.fuse(*axes)
+    if vector is not None:
+        stage.reorder(place, *op.reduce_axis, vector)
+        stage.vectorize(vector)
+    for partial in partials:
+        group.stage(partial).compute_at(stage, place)
+    if parallel:
+        stage.parallel(place)
 
 
 def _rows(group: Group, op: ComputeOp, host: Tensor, formula: ComputeOp, parallel: bool) -> None:
@@ -116,7 +130,7 @@ def reduce_row(
         return []
     several = vectors if extent is None or extent >= 4 * vectors * lanes else 1
     _, lane = stage.split(stage.fuse(*row), factor=lanes * several)
-    partial = group.schedule.rfactor(op.output(0), lane, factor_axis=len(op.axis))
+    partial = _partial(group, op, lane)
     part = group.stage(partial)
     *kept, lane_axis = group.axes(partial)
     steps = [leaf for leaf in part.leaf_iter_vars if leaf.kind == "reduce"]
@@ -128,6 +142,12 @@ def reduce_row(
     return [partial, *_combined(group, op, lanes * several, combined)]
 
 
+def _partial(group: Group, op: ComputeOp, lane: IterVar) -> Tensor:
+    """The partial results of ``op`` that ``lane`` runs over, side by side; of several, the first."""
+    made = group.schedule.rfactor(op.output(0), lane, factor_axis=len(op.axis))
+    return made[0] if isinstance(made, list) else made
+
+
 def _combined(group: Group, op: ComputeOp, width: int, at_once: int) -> list[Tensor]:
     """Combine ``width`` partial results, ``at_once`` to one, and so on: one by one they would wait."""
     found: list[Tensor] = []
@@ -136,7 +156,7 @@ def _combined(group: Group, op: ComputeOp, width: int, at_once: int) -> list[Ten
         stage = group.stage(op)
         assert isinstance(stage.op, ComputeOp)
         _, lane = stage.split(stage.op.reduce_axis[-1], factor=width)
-        found.append(group.schedule.rfactor(op.output(0), lane, factor_axis=len(op.axis)))
+        found.append(_partial(group, op, lane))
         part = group.stage(found[-1])
         *kept, lane_axis = group.axes(found[-1])
         steps = [leaf for leaf in part.leaf_iter_vars if leaf.kind == "reduce"]

@@ -59,7 +59,7 @@ def _nest(plan: Plan, alone: Alone) -> None:
             tiled(nest, reads, reduction, tiles)
             return
     if len(alone.op.body) > 1:
-        parallel = worth_threads(work_of(plan.group.formula(alone.op)))
-        several_results(plan.group.stage(alone.op), alone.op, parallel)
+        formula = plan.group.formula(alone.op)
+        several_results(plan.group, alone.op, formula, worth_threads(work_of(formula)))
     else:
         one_row(plan, alone.op, alone.host)
