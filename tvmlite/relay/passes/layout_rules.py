@@ -28,7 +28,10 @@ CONVOLVED = ("float32", "float64", "bfloat16", "float16")
 """The dtypes of operands that convolutions on blocks have kernels for."""
 
 LIKELY_EXTENT = 128
-"""What a named dimension is taken for where layouts are weighed against each other."""
+"""What a named dimension is taken for where layouts are weighed against each other; more where an extent
+would not be positive, as a window of 512 samples has no place in 128."""
+
+LARGEST_LIKELY_EXTENT = 1 << 20
 
 FEW_CHANNELS = 4
 """Convolutions with no more output channels than this would waste most of a vector of channels."""
@@ -59,8 +62,11 @@ def spatial_rank(value: Expr) -> int | None:
 
 
 def likely(extent: Dim) -> int:
-    """``extent``, named dimensions taken for likely ones."""
-    return evaluate_dim(extent, dict.fromkeys(dims_of(extent), LIKELY_EXTENT))
+    """``extent``, named dimensions taken for likely ones: a positive number."""
+    names, size = dims_of(extent), LIKELY_EXTENT
+    while (value := evaluate_dim(extent, dict.fromkeys(names, size))) < 1 and size < LARGEST_LIKELY_EXTENT:
+        size *= 2
+    return max(value, 1)
 
 
 def channels_of(value: Expr) -> int:
@@ -377,7 +383,7 @@ def _elementwise(node: Call) -> Tied | None:
         return None
 
     def convert(block: int, args: tuple[Expr, ...]) -> Expr:
-        given = (b if a in ties else spread(a, rank, block) for a, b in zip(node.args, args, strict=True))
+        given = (b if a in ties else spread(b, rank, block) for a, b in zip(node.args, args, strict=True))
         return _with(node, tuple(given))
 
     return Tied(ties, convert)
@@ -385,13 +391,12 @@ def _elementwise(node: Call) -> Tied | None:
 
 def _per_channel(node: Call) -> Tied | None:
     """Operators of a tensor and a vector that has a value for each channel."""
-    data, vector = node.args
-    rank = _ndim(node)
+    data, rank = node.args[0], _ndim(node)
     if node["axis"] % rank != 1 or spatial_rank(data) is None:
         return None
 
     def convert(block: int, args: tuple[Expr, ...]) -> Expr:
-        x, spread_out = args[0], spread_vector(vector, rank, block)
+        x, spread_out = args[0], spread_vector(args[1], rank, block)
         if node.op == "nn.bias_add":
             return make("add", x, spread_out, span=node.span)
         positive = make("greater", x, constant(0, tensor_type_of(data).dtype), span=node.span)
