@@ -33,6 +33,7 @@ from tvmlite.relay.passes.alter_op_layout import alter_op_layout
 from tvmlite.relay.passes.apply_winograd import apply_winograd
 from tvmlite.relay.passes.apply_winograd_dense import apply_winograd_dense
 from tvmlite.relay.passes.canonicalize_ops import canonicalize_ops
+from tvmlite.relay.passes.combine_dense_of_slices import combine_dense_of_slices
 from tvmlite.relay.passes.combine_parallel_conv2d import combine_parallel_conv2d
 from tvmlite.relay.passes.combine_parallel_dense import combine_parallel_dense
 from tvmlite.relay.passes.dead_code import dead_code
@@ -91,7 +92,13 @@ def pipeline(
     if opt_level >= 2:
         passes += [canonicalize_ops, simplify_expr, eliminate_common_subexpr, join_pieces]
         passes += [recognize_norms, recognize_softmax, recognize_activations, recognize_attention]
-        passes += [eliminate_common_subexpr, combine_parallel_dense, fold_scale_axis, fold_constant]
+        passes += [
+            eliminate_common_subexpr,
+            combine_dense_of_slices,
+            combine_parallel_dense,
+            fold_scale_axis,
+            fold_constant,
+        ]
     if precision != "float32":
         passes += [to_mixed_precision(precision, target=target), fold_constant, eliminate_common_subexpr]
     if opt_level >= 4 or (opt_level >= 2 and precision != "float32"):
@@ -118,6 +125,7 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
     """Every pass by its name; those that lay out data need a ``target``."""
     passes: list[Pass] = [
         canonicalize_ops,
+        combine_dense_of_slices,
         combine_parallel_conv2d,
         combine_parallel_dense,
         dead_code,
