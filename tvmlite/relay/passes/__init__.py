@@ -56,6 +56,7 @@ from tvmlite.relay.passes.reuse_operands import reuse_operands
 from tvmlite.relay.passes.share_kernels import share_kernels
 from tvmlite.relay.passes.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify_inference import simplify_inference
+from tvmlite.relay.passes.sink_reshapes import sink_reshapes
 from tvmlite.relay.passes.to_mixed_precision import to_mixed_precision
 from tvmlite.relay.verify import verify
 
@@ -92,13 +93,8 @@ def pipeline(
     if opt_level >= 2:
         passes += [canonicalize_ops, simplify_expr, eliminate_common_subexpr, join_pieces]
         passes += [recognize_norms, recognize_softmax, recognize_activations, recognize_attention]
-        passes += [
-            eliminate_common_subexpr,
-            combine_dense_of_slices,
-            combine_parallel_dense,
-            fold_scale_axis,
-            fold_constant,
-        ]
+        passes += [eliminate_common_subexpr, combine_dense_of_slices, combine_parallel_dense]
+        passes += [sink_reshapes, fold_constant, fold_scale_axis, fold_constant]
     if precision != "float32":
         passes += [to_mixed_precision(precision, target=target), fold_constant, eliminate_common_subexpr]
     if opt_level >= 4 or (opt_level >= 2 and precision != "float32"):
@@ -148,6 +144,7 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         share_kernels,
         simplify_expr,
         simplify_inference,
+        sink_reshapes,
         to_mixed_precision(),
     ]
     if target is not None:

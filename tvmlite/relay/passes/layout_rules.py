@@ -44,7 +44,7 @@ _POOLS = {f"nn.{kind}_pool{rank}d": rank for kind in ("max", "avg") for rank in 
 _POOLS |= {"nn.global_max_pool2d": 2, "nn.global_avg_pool2d": 2}
 _RESIZES = {f"image.resize{rank}d": rank for rank in (1, 2, 3)}
 _REDUCTIONS = ("mean", "max", "min", "sum")
-_WITHOUT_AXES = {"a_min", "a_max", "alpha", "conditions", "dtype", "message"}
+WITHOUT_AXES = {"a_min", "a_max", "alpha", "conditions", "dtype", "message"}
 """Attributes of element-wise operators that do not speak of axes."""
 
 
@@ -273,7 +273,7 @@ def tied(node: Expr, lanes: int) -> Tied | None:
     if name == "assume_shape":
         return _assumption(node)
     row = operators.get(name, node.span)
-    if row.fuse <= Fuse.BROADCAST and row.num_inputs and row.attrs.keys() <= _WITHOUT_AXES:
+    if row.fuse <= Fuse.BROADCAST and row.num_inputs and row.attrs.keys() <= WITHOUT_AXES:
         return _elementwise(node)
     return None
 
