@@ -5,12 +5,13 @@ level   what is done to a graph
 ======  ===========================================================================================
 0       types are checked, lets go, outputs get calls of their own; every operator is one kernel
 1       training leftovers are taken apart, constants folded, operators fused into groups
-2       small algebra, equal expressions are one, and so are the same on all pieces of an array;
+2       small algebra, equal expressions are one, and so are the same on all pieces of an array, and dense
+        layers of its slices; unit axes are dropped behind the tails of convolutions;
         normalisations, softmax, activations and attention are recognised where they are written out;
         scales move into weights; reshapes are views; groups that differ in numbers only are one kernel;
         results take the places of operands that nothing reads any more
-3       channels of convolution networks are put in blocks, constant weights laid out for the target (the
-        default)
+3       transposed convolutions become convolutions of all their phases, channels of convolution networks
+        are put in blocks, constant weights laid out for the target (the default)
 4       exact no more: quicker ``exp``, ``tanh``, ``erf`` (``fast_math`` states its errors); convolutions
         of the same data are one
 ======  ===========================================================================================
@@ -37,6 +38,7 @@ from tvmlite.relay.passes.combine_dense_of_slices import combine_dense_of_slices
 from tvmlite.relay.passes.combine_parallel_conv2d import combine_parallel_conv2d
 from tvmlite.relay.passes.combine_parallel_dense import combine_parallel_dense
 from tvmlite.relay.passes.dead_code import dead_code
+from tvmlite.relay.passes.decompose_conv_transpose import decompose_conv_transpose
 from tvmlite.relay.passes.eliminate_common_subexpr import eliminate_common_subexpr
 from tvmlite.relay.passes.fast_math import fast_math
 from tvmlite.relay.passes.fold_constant import fold_constant
@@ -105,6 +107,7 @@ def pipeline(
         if precision != "float32":
             error_bound = max(error_bound, ERROR_BESIDE_HALVES)
         pairs = not target.has("amx-bf16")  # whose tiles are quicker than any filtering
+        passes += [decompose_conv_transpose]
         passes += [alter_op_layout(target), *([apply_winograd(error_bound, pairs)] if error_bound else [])]
         passes += [simplify_expr, fold_constant]
         passes += [apply_winograd_dense(target, error_bound)] if error_bound else []
@@ -125,6 +128,7 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         combine_parallel_conv2d,
         combine_parallel_dense,
         dead_code,
+        decompose_conv_transpose,
         eliminate_common_subexpr,
         fast_math,
         fold_constant,

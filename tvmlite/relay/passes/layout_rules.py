@@ -99,6 +99,12 @@ def _is_plain(node: Call) -> bool:
     return made in (kind, sum_dtype(kind))
 
 
+def is_float_convolved(node: Call) -> bool:
+    """Whether ``node`` has operands and a result of one of the dtypes ``CONVOLVED``."""
+    kinds = {tensor_type_of(one).dtype for one in node.args}
+    return len(kinds) == 1 and kinds <= set(CONVOLVED) and tensor_type_of(node).dtype in CONVOLVED
+
+
 def _is_channels_first(node: Call) -> bool:
     rank = _RANKS[str(node.op)]
     layouts = (node["data_layout"], node["kernel_layout"], node["out_layout"] or node["data_layout"])
@@ -266,6 +272,8 @@ def tied(node: Expr, lanes: int) -> Tied | None:
         return _reduction(node)
     if name == "nn.pad":
         return _pad(node)
+    if name == "nn.contrib_interleave":
+        return _interleaving(node, lanes)
     if name == "concatenate":
         return _concatenation(node, lanes)
     if name in ("nn.bias_add", "nn.prelu"):
@@ -344,6 +352,13 @@ def _pad(node: Call) -> Tied | None:
     if any(not isinstance(width, int) or width for pair in widths[:2] for width in pair):
         return None
     return Tied(node.args[:1], lambda block, args: _with(node, args, pad_width=(*widths, (0, 0))))
+
+
+def _interleaving(node: Call, lanes: int) -> Tied | None:
+    """Phases of whole blocks."""
+    if channels_of(node) % lanes or spatial_rank(node.args[0]) is None:
+        return None
+    return Tied(node.args, lambda block, args: _with(node, args))
 
 
 def _concatenation(node: Call, lanes: int) -> Tied | None:
