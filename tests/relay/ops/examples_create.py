@@ -29,6 +29,8 @@ EXAMPLES = [
     ("one_hot", {"depth": 5}, ["int64(n, 3) in -2..7", "float32()", "float32()"]),
     ("one_hot", {"depth": 4, "axis": 0, "dtype": "int32"}, ["int32(6) in 0..4", "int32()", "int32()"]),
     ("one_hot", {"depth": h, "axis": 1}, ["uint8(2, 3) in 0..5", "bool()", "bool()"]),
+    ("nn.contrib_interleave", {"strides": (2, 3), "crop": (1, 0, 0, 2)}, ["float32(2, 12, 3, n)"]),
+    ("nn.contrib_interleave", {"strides": (2,), "crop": (0, 0)}, ["float32(n, 4, 5, 8)"]),
     ("nn.depth_to_space", {"block_size": 2}, ["float32(2, 12, 3, n)"]),
     ("nn.depth_to_space", {"block_size": 2, "mode": "CRD"}, ["float32(1, 8, n, 3)"]),
     ("nn.depth_to_space", {"block_size": 3, "layout": "NHWC"}, ["int32(1, 2, 3, 18)"]),

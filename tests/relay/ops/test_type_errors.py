@@ -111,6 +111,27 @@ BROKEN = [
     _broken("one_hot", [F3, SCALAR, SCALAR], "indices are float32, expected integers", depth=3),
     _broken("one_hot", [I3, F3, F3], "expected scalars of float32", depth=3),
     _broken("one_hot", [I3, SCALAR, SCALAR], "depth is -1, expected at least 0", depth=-1),
+    _broken(
+        "nn.contrib_interleave",
+        [tensor_type((1, 6, 2, 2))],
+        "data is (1, 6, 2, 2), expected a multiple of 4 channels",
+        strides=(2, 2),
+        crop=(0, 0, 0, 0),
+    ),
+    _broken(
+        "nn.contrib_interleave",
+        [tensor_type((1, 8, 2))],
+        "data is (1, 8, 2), expected 2 spatial axes",
+        strides=(2, 2),
+        crop=(0, 0, 0, 0),
+    ),
+    _broken(
+        "nn.contrib_interleave",
+        [tensor_type((1, 8, 2))],
+        "crop is (0, -1), expected 2 numbers, of at least 0",
+        strides=(2,),
+        crop=(0, -1),
+    ),
     _broken("nn.depth_to_space", [F3], "data is (3,), expected 4 axes", block_size=2),
     _broken(
         "nn.depth_to_space",

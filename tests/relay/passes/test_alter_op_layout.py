@@ -170,6 +170,29 @@ def test_what_is_in_blocks_and_asked_for_is_laid_out_back_and_cropped() -> None:
     assert calls(body)[-2:] == ["layout_transform", "strided_slice"]
 
 
+def test_what_a_broadcast_operand_is_made_of_is_not_computed_again_channels_first() -> None:
+    x = conv(conv(image, 32), 32)
+    for _ in range(4):  # poolings gain by blocks, more than the borders cost
+        x = make("nn.max_pool2d", x, pool_size=(3, 3), padding=1)
+    largest = make("max", x)  # of no axes: it is in no region, and broadcast
+    slope = make("mean", x, axis=(0, 2, 3))
+    half = make("multiply", largest, constant(0.5, "float32"))
+    body = altered([image], make("nn.prelu", make("maximum", x, half), slope))
+
+    assert layouts(body) == [("NCHW", "NCHW16c"), ("NCHW16c", "NCHW16c")]
+    assert "nn.conv2d" not in calls(body)
+    assert calls(body).count("nn.max_pool2d") == 4
+
+
+def test_extents_that_are_none_at_likely_sizes_are_weighed_at_larger_ones() -> None:
+    sound = var("x", ("n", 1, "samples"))
+    spectrum = make("nn.conv1d", sound, const(32, 1, 512), strides=160)  # no window fits 128 samples
+    body = altered([sound], spectrum, n=2, samples=1200)
+
+    (made,) = (node for node in postorder(body) if isinstance(node, Call) and "conv1d" in str(node.op))
+    assert made["out_layout"] == "NCW"  # blocks do not pay between channels-first neighbours
+
+
 def test_one_and_three_spatial_axes() -> None:
     line, volume = var("x", (1, 3, 9)), var("x", (1, 3, 4, 5, 3))
     for data, name in ((line, "nn.conv1d"), (volume, "nn.conv3d")):

@@ -57,6 +57,8 @@ def simplified(body: Expr) -> Expr:
         (transposed(transposed(x, 2, 0, 1), 1, 2, 0), x),
         (transposed(transposed(x)), x),
         (make("nn.pad", x, pad_width=((0, 0), (0, 0), (0, 0))), x),
+        (make("strided_slice", s, begin=(0, 0), end=(1 << 31, 6)), s),
+        (make("strided_slice", x, begin=(0,), end=(99,), strides=(1,), axes=(2,)), x),
         (TupleGetItem(Tuple((x, s)), 1), s),
         (laid_out(x, "NCW", "NCW"), x),
         (laid_out(laid_out(s, "NC", "NC3c"), "NC3c", "NC"), s),
@@ -90,6 +92,8 @@ def test_views_of_views_become_one(before: Expr, after: Expr) -> None:
 @pytest.mark.parametrize(
     "body",
     [
+        make("strided_slice", x, begin=(3,), end=(-5,), strides=(-1,), axes=(2,)),  # the other way round
+        make("strided_slice", x, begin=(1,), end=(4,), strides=(1,), axes=(2,)),
         make("multiply", x, const(2)),
         make("multiply", x, const(np.ones((5, 1, 1, 1)))),
         make("add", x, const([0, 0, 0, 1])),

@@ -5,12 +5,13 @@ level   what is done to a graph
 ======  ===========================================================================================
 0       types are checked, lets go, outputs get calls of their own; every operator is one kernel
 1       training leftovers are taken apart, constants folded, operators fused into groups
-2       small algebra, equal expressions are one, and so are the same on all pieces of an array;
+2       small algebra, equal expressions are one, and so are the same on all pieces of an array, and dense
+        layers of its slices; unit axes are dropped behind the tails of convolutions;
         normalisations, softmax, activations and attention are recognised where they are written out;
         scales move into weights; reshapes are views; groups that differ in numbers only are one kernel;
         results take the places of operands that nothing reads any more
-3       channels of convolution networks are put in blocks, constant weights laid out for the target (the
-        default)
+3       transposed convolutions become convolutions of all their phases, channels of convolution networks
+        are put in blocks, constant weights laid out for the target (the default)
 4       exact no more: quicker ``exp``, ``tanh``, ``erf`` (``fast_math`` states its errors); convolutions
         of the same data are one
 ======  ===========================================================================================
@@ -33,9 +34,12 @@ from tvmlite.relay.passes.alter_op_layout import alter_op_layout
 from tvmlite.relay.passes.apply_winograd import apply_winograd
 from tvmlite.relay.passes.apply_winograd_dense import apply_winograd_dense
 from tvmlite.relay.passes.canonicalize_ops import canonicalize_ops
+from tvmlite.relay.passes.columns_to_rows import columns_to_rows
+from tvmlite.relay.passes.combine_dense_of_slices import combine_dense_of_slices
 from tvmlite.relay.passes.combine_parallel_conv2d import combine_parallel_conv2d
 from tvmlite.relay.passes.combine_parallel_dense import combine_parallel_dense
 from tvmlite.relay.passes.dead_code import dead_code
+from tvmlite.relay.passes.decompose_conv_transpose import decompose_conv_transpose
 from tvmlite.relay.passes.eliminate_common_subexpr import eliminate_common_subexpr
 from tvmlite.relay.passes.fast_math import fast_math
 from tvmlite.relay.passes.fold_constant import fold_constant
@@ -57,6 +61,7 @@ from tvmlite.relay.passes.share_kernels import share_kernels
 from tvmlite.relay.passes.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify_inference import simplify_inference
 from tvmlite.relay.passes.simplify_loops import simplify_loops
+from tvmlite.relay.passes.sink_reshapes import sink_reshapes
 from tvmlite.relay.passes.to_mixed_precision import to_mixed_precision
 from tvmlite.relay.verify import verify
 
@@ -95,7 +100,8 @@ def pipeline(
     if opt_level >= 2:
         passes += [canonicalize_ops, simplify_expr, eliminate_common_subexpr, join_pieces]
         passes += [recognize_norms, recognize_softmax, recognize_activations, recognize_attention]
-        passes += [eliminate_common_subexpr, combine_parallel_dense, fold_scale_axis, fold_constant]
+        passes += [eliminate_common_subexpr, combine_dense_of_slices, combine_parallel_dense]
+        passes += [sink_reshapes, fold_constant, fold_scale_axis, fold_constant]
     if precision != "float32":
         passes += [to_mixed_precision(precision, target=target), fold_constant, eliminate_common_subexpr]
     if opt_level >= 4 or (opt_level >= 2 and precision != "float32"):
@@ -106,8 +112,9 @@ def pipeline(
         if precision != "float32":
             error_bound = max(error_bound, ERROR_BESIDE_HALVES)
         pairs = not target.has("amx-bf16")  # whose tiles are quicker than any filtering
+        passes += [decompose_conv_transpose]
         passes += [alter_op_layout(target), *([apply_winograd(error_bound, pairs)] if error_bound else [])]
-        passes += [simplify_expr, fold_constant]
+        passes += [columns_to_rows, sink_reshapes, simplify_expr, fold_constant]
         passes += [apply_winograd_dense(target, error_bound)] if error_bound else []
         passes += [pack_weights(target, precision, error_bound)]
     passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
@@ -122,9 +129,12 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
     """Every pass by its name; those that lay out data need a ``target``."""
     passes: list[Pass] = [
         canonicalize_ops,
+        columns_to_rows,
+        combine_dense_of_slices,
         combine_parallel_conv2d,
         combine_parallel_dense,
         dead_code,
+        decompose_conv_transpose,
         eliminate_common_subexpr,
         fast_math,
         fold_constant,
@@ -145,6 +155,7 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         simplify_expr,
         simplify_inference,
         simplify_loops,
+        sink_reshapes,
         to_mixed_precision(),
     ]
     if target is not None:

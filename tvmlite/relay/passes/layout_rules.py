@@ -28,7 +28,10 @@ CONVOLVED = ("float32", "float64", "bfloat16", "float16")
 """The dtypes of operands that convolutions on blocks have kernels for."""
 
 LIKELY_EXTENT = 128
-"""What a named dimension is taken for where layouts are weighed against each other."""
+"""What a named dimension is taken for where layouts are weighed against each other; more where an extent
+would not be positive, as a window of 512 samples has no place in 128."""
+
+LARGEST_LIKELY_EXTENT = 1 << 20
 
 FEW_CHANNELS = 4
 """Convolutions with no more output channels than this would waste most of a vector of channels."""
@@ -41,7 +44,7 @@ _POOLS = {f"nn.{kind}_pool{rank}d": rank for kind in ("max", "avg") for rank in 
 _POOLS |= {"nn.global_max_pool2d": 2, "nn.global_avg_pool2d": 2}
 _RESIZES = {f"image.resize{rank}d": rank for rank in (1, 2, 3)}
 _REDUCTIONS = ("mean", "max", "min", "sum")
-_WITHOUT_AXES = {"a_min", "a_max", "alpha", "conditions", "dtype", "message"}
+WITHOUT_AXES = {"a_min", "a_max", "alpha", "conditions", "dtype", "message"}
 """Attributes of element-wise operators that do not speak of axes."""
 
 
@@ -59,8 +62,11 @@ def spatial_rank(value: Expr) -> int | None:
 
 
 def likely(extent: Dim) -> int:
-    """``extent``, named dimensions taken for likely ones."""
-    return evaluate_dim(extent, dict.fromkeys(dims_of(extent), LIKELY_EXTENT))
+    """``extent``, named dimensions taken for likely ones: a positive number."""
+    names, size = dims_of(extent), LIKELY_EXTENT
+    while (value := evaluate_dim(extent, dict.fromkeys(names, size))) < 1 and size < LARGEST_LIKELY_EXTENT:
+        size *= 2
+    return max(value, 1)
 
 
 def channels_of(value: Expr) -> int:
@@ -91,6 +97,12 @@ def _is_plain(node: Call) -> bool:
         return False
     kind, made = kinds.pop(), tensor_type_of(node).dtype
     return made in (kind, sum_dtype(kind))
+
+
+def is_float_convolved(node: Call) -> bool:
+    """Whether ``node`` has operands and a result of one of the dtypes ``CONVOLVED``."""
+    kinds = {tensor_type_of(one).dtype for one in node.args}
+    return len(kinds) == 1 and kinds <= set(CONVOLVED) and tensor_type_of(node).dtype in CONVOLVED
 
 
 def _is_channels_first(node: Call) -> bool:
@@ -260,6 +272,8 @@ def tied(node: Expr, lanes: int) -> Tied | None:
         return _reduction(node)
     if name == "nn.pad":
         return _pad(node)
+    if name == "nn.contrib_interleave":
+        return _interleaving(node, lanes)
     if name == "concatenate":
         return _concatenation(node, lanes)
     if name in ("nn.bias_add", "nn.prelu"):
@@ -267,7 +281,7 @@ def tied(node: Expr, lanes: int) -> Tied | None:
     if name == "assume_shape":
         return _assumption(node)
     row = operators.get(name, node.span)
-    if row.fuse <= Fuse.BROADCAST and row.num_inputs and row.attrs.keys() <= _WITHOUT_AXES:
+    if row.fuse <= Fuse.BROADCAST and row.num_inputs and row.attrs.keys() <= WITHOUT_AXES:
         return _elementwise(node)
     return None
 
@@ -340,6 +354,13 @@ def _pad(node: Call) -> Tied | None:
     return Tied(node.args[:1], lambda block, args: _with(node, args, pad_width=(*widths, (0, 0))))
 
 
+def _interleaving(node: Call, lanes: int) -> Tied | None:
+    """Phases of whole blocks."""
+    if channels_of(node) % lanes or spatial_rank(node.args[0]) is None:
+        return None
+    return Tied(node.args, lambda block, args: _with(node, args))
+
+
 def _concatenation(node: Call, lanes: int) -> Tied | None:
     """Along the channels if all but the last have whole blocks, or along any other axis."""
     if not isinstance(node.args[0], Tuple):
@@ -377,7 +398,7 @@ def _elementwise(node: Call) -> Tied | None:
         return None
 
     def convert(block: int, args: tuple[Expr, ...]) -> Expr:
-        given = (b if a in ties else spread(a, rank, block) for a, b in zip(node.args, args, strict=True))
+        given = (b if a in ties else spread(b, rank, block) for a, b in zip(node.args, args, strict=True))
         return _with(node, tuple(given))
 
     return Tied(ties, convert)
@@ -385,13 +406,12 @@ def _elementwise(node: Call) -> Tied | None:
 
 def _per_channel(node: Call) -> Tied | None:
     """Operators of a tensor and a vector that has a value for each channel."""
-    data, vector = node.args
-    rank = _ndim(node)
+    data, rank = node.args[0], _ndim(node)
     if node["axis"] % rank != 1 or spatial_rank(data) is None:
         return None
 
     def convert(block: int, args: tuple[Expr, ...]) -> Expr:
-        x, spread_out = args[0], spread_vector(vector, rank, block)
+        x, spread_out = args[0], spread_vector(args[1], rank, block)
         if node.op == "nn.bias_add":
             return make("add", x, spread_out, span=node.span)
         positive = make("greater", x, constant(0, tensor_type_of(data).dtype), span=node.span)

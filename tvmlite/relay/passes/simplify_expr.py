@@ -24,8 +24,9 @@ def simplify_expr(body: Expr) -> Expr:
     """Apply the rules bottom-up, each node once.
 
     ``x * 1``, ``x / 1``, ``x + 0``, ``x - 0`` are ``x`` where its type is theirs; so are copies, casts and
-    reshapes to the type at hand. A reshape of a reshape, a transpose of a transpose are one; a transpose that
-    only moves axes of extent 1 is a reshape. A layout left and come back to is not left.
+    reshapes to the type at hand, and slices of everything. A reshape of a reshape, a transpose of a transpose
+    are one; a transpose that only moves axes of extent 1 is a reshape. A layout left and come back to is not
+    left.
     """
     return rewrite(body, simplified)
 
@@ -51,6 +52,8 @@ def simplified(node: Expr) -> Expr:
             return _reshape_of_reshape(node)
         case Call(op="layout_transform"):
             return _layout(node)
+        case Call(op="strided_slice", args=(x,)) if _takes_all(node, x):
+            return x
         case Call(op="nn.pad", args=(x, *_)) if same_type(type_of(node), type_of(x)) and _pads_nothing(node):
             return x
     return node
@@ -117,6 +120,12 @@ def _axes(node: Call) -> tuple[int, ...]:
     rank = tensor_type_of(node).ndim
     given = node["axes"]
     return tuple(axis % rank for axis in given) if given else tuple(reversed(range(rank)))
+
+
+def _takes_all(node: Call, x: Expr) -> bool:
+    """Whether a slice has as many elements along each axis as ``x``, in their order."""
+    strides = node["strides"] if isinstance(node["strides"], tuple) else (node["strides"],)
+    return set(strides) <= {None, 1} and same_type(type_of(node), type_of(x))
 
 
 def _pads_nothing(node: Call) -> bool:

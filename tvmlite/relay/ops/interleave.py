@@ -1,0 +1,80 @@
+"""The phases of a transposed convolution, computed side by side as channels, put where they belong."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tvmlite import te
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ops.common import fault, tensors
+from tvmlite.relay.types import Shape, TensorType, Type, normal_dim, show_shape
+
+
+def _interleave_type(call: Call, data: Type) -> TensorType:
+    (checked,) = tensors(call, data)
+    strides, crop = call["strides"], call["crop"]
+    if not strides or min(strides) < 1:
+        raise fault(call, f"strides is {strides}, expected at least one, of at least 1")
+    if len(crop) != 2 * len(strides) or min(crop) < 0:
+        raise fault(call, f"crop is {crop}, expected {2 * len(strides)} numbers, of at least 0")
+    channels, phases = checked.shape[1] if checked.ndim > 1 else None, math.prod(strides)
+    if checked.ndim - 2 - len(strides) not in (0, 1):
+        raise fault(call, f"data is {show_shape(checked.shape)}, expected {len(strides)} spatial axes")
+    if not isinstance(channels, int) or channels % phases:
+        raise fault(call, f"data is {show_shape(checked.shape)}, expected a multiple of {phases} channels")
+    return TensorType(_shape(call, checked.shape), checked.dtype)
+
+
+def _shape(call: Call, shape: Any) -> Shape:
+    strides, rank = call["strides"], len(call["strides"])
+    crop = zip(call["crop"][:rank], call["crop"][rank:], strict=True)
+    spatial = (
+        normal_dim(extent * s - (b + e))
+        for extent, s, (b, e) in zip(shape[2 : 2 + rank], strides, crop, strict=True)
+    )
+    return (shape[0], shape[1] // math.prod(strides), *spatial, *shape[2 + rank :])
+
+
+def _interleave_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    strides, rank = call["strides"], len(call["strides"])
+    n, channels, *spatial = data.shape[: 2 + rank]
+    lanes = data.shape[2 + rank :]
+    whole = data.reshape(n, *strides, channels // math.prod(strides), *spatial, *lanes)
+    order = [0, rank + 1]
+    for axis in range(rank):
+        order += [rank + 2 + axis, 1 + axis]
+    whole = whole.transpose(*order, *range(2 * rank + 2, whole.ndim))
+    whole = whole.reshape(n, whole.shape[1], *(q * s for q, s in zip(spatial, strides, strict=True)), *lanes)
+    kept = (
+        slice(b, y - e) for b, e, y in zip(call["crop"], call["crop"][rank:], whole.shape[2:], strict=False)
+    )
+    return np.ascontiguousarray(whole[(slice(None), slice(None), *kept)])
+
+
+@operator(
+    "nn.contrib_interleave",
+    infer=_interleave_type,
+    reference=_interleave_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"strides": REQUIRED, "crop": REQUIRED},
+)
+def interleave(call: Call, data: te.Tensor) -> te.Tensor:
+    """``(n, s.. * c, q..)`` as ``(n, c, q * s..)``: the channels of phase ``r..`` are those of the places
+    ``q * s + r..``, less the ``crop`` (begins, then ends). Channels in blocks, as
+    ``(n, s.. * c / 16, q.., 16)``, stay in blocks."""
+    strides, rank = call["strides"], len(call["strides"])
+    shape = _shape(call, data.shape)
+
+    def element(n: Any, c: Any, *rest: Any) -> Any:
+        phase: Any = 0
+        places = []
+        for y, s, b in zip(rest[:rank], strides, call["crop"], strict=False):
+            phase = phase * s + (y + b) % s
+            places.append((y + b) // s)
+        return data[(n, phase * shape[1] + c, *places, *rest[rank:])]
+
+    return te.compute(shape, element, name="interleave", tag="injective")
