@@ -45,6 +45,7 @@ from tvmlite.relay.ops import (
     strips,
     suppression,
     tensor_scatter,
+    trees,
     winograd,
 )
 
@@ -93,5 +94,6 @@ __all__ = [
     "strips",
     "suppression",
     "tensor_scatter",
+    "trees",
     "winograd",
 ]

@@ -49,80 +49,64 @@ class Trees:
     roots: np.ndarray
     weights: np.ndarray
 
-    def depth(self, node: OnnxNode) -> int:
-        """How many steps lead from the roots to the last leaf; an error for nodes in a cycle."""
+    def refuse_cycles(self, node: OnnxNode) -> None:
+        """An error unless each way from the roots ends at a leaf."""
         at, depth = self.roots, 0
         while (self.modes[at] >= 0).any():
             inner = at[self.modes[at] >= 0]
             at, depth = np.unique(np.concatenate([self.then[inner], self.otherwise[inner]])), depth + 1
             if depth > len(self.modes):
                 node.bad("its nodes are in a cycle")
-        if depth > DEEPEST_TREE:
-            node.unsupported(f"trees {depth} deep, at most {DEEPEST_TREE} are supported")
-        return depth
 
 
-def _leaves(node: OnnxNode, trees: Trees, rows: Expr) -> Expr:
-    """The leaf, an int64, of each row in each tree."""
-    width = node.shape(rows)[1]
-    if isinstance(width, int) and trees.features.size and trees.features.max() >= width:
-        node.bad(f"a node asks for feature {trees.features.max()} of {width}")
+def _normal(trees: Trees, dtype: str) -> tuple[np.ndarray, ...]:
+    """Features, thresholds and the three children (above, not above, NaN) of nodes that all ask "not above?".
 
-    roots = node.const(trees.roots[None], "int64")
-    at = node.broadcast_to(roots, (node.shape(rows)[0], len(trees.roots)))
-    depth = trees.depth(node)
-    if depth <= UNROLLED:
-        for _ in range(depth):
-            at = _next_level(node, trees, rows, at)
-        return at
-    state = Var("node", node.type(at), node.span)
-    turn = Var("level", TensorType((), "int64"), node.span)
-    goes_on = node.const(True, "bool")
-    body = node.importer.block(lambda: [goes_on, _next_level(node, trees, rows, state)], as_tuple=True)
-    return node.field(Loop(turn, (state,), depth, None, (at,), body, node.span), 0)
+    Of numbers, ``x < t`` is ``x <= p`` of the ``p`` just below ``t`` (none is, below minus infinity), ``>`` and
+    ``>=`` are their contraries, and ``x == t`` is ``x <= t`` and then not ``x <= p``, a second node.
+    """
+    mode, then, otherwise = trees.modes, trees.then, trees.otherwise
+    threshold = trees.values.astype(dtype)
+    least = np.array(-np.inf, dtype)
+    below = np.where(threshold == least, np.nan, np.nextafter(threshold, least)).astype(dtype)
+    at_most = np.isin(mode, [MODES.index(f"BRANCH_{name}") for name in ("LEQ", "GT", "EQ", "NEQ")])
+    contrary = np.isin(mode, [MODES.index(f"BRANCH_{name}") for name in ("GTE", "GT", "NEQ")])
+    contrary &= ~np.isnan(threshold) | (mode == MODES.index("BRANCH_NEQ"))
+    of_nan = np.where(trees.tracks | (mode == MODES.index("BRANCH_NEQ")), then, otherwise)
+    children = np.stack([np.where(contrary, then, otherwise), np.where(contrary, otherwise, then), of_nan], 1)
 
-
-def _next_level(node: OnnxNode, trees: Trees, rows: Expr, at: Expr) -> Expr:
-    """The nodes one level below those that rows are ``at``."""
-
-    def table(values: np.ndarray, kind: str) -> Expr:
-        return node.make("take", node.const(values, kind), at, axis=0)
-
-    value = node.make("gather", rows, table(trees.features, "int64"), axis=1)
-    goes = _holds(node, trees, value, table)
-    if trees.tracks.any():
-        missing = node.make("logical_and", node.make("isnan", value), table(trees.tracks, "bool"))
-        goes = node.make("logical_or", goes, missing)
-    return node.make("where", goes, table(trees.then, "int64"), table(trees.otherwise, "int64"))
-
-
-def _holds(node: OnnxNode, trees: Trees, value: Expr, table: Any) -> Expr:
-    """Whether the comparisons of the nodes that rows are at hold."""
-    threshold = table(trees.values, node.dtype(value))
-    used = sorted({int(mode) for mode in trees.modes if mode >= 0})
-    made = node.make(_COMPARE[used[0]], value, threshold)
-    for mode in used[1:]:
-        is_so = table(trees.modes == mode, "bool")
-        made = node.make("where", is_so, node.make(_COMPARE[mode], value, threshold), made)
-    return made
+    exact = np.flatnonzero(np.isin(mode, [MODES.index(f"BRANCH_{name}") for name in ("EQ", "NEQ")]))
+    second = children[exact][:, [1, 0, 2]]
+    children[exact, 1] = len(mode) + np.arange(len(exact))
+    return (
+        np.concatenate([trees.features, trees.features[exact]]),
+        np.concatenate([np.where(at_most, threshold, below), below[exact]]),
+        np.concatenate([children, second]),
+    )
 
 
 def _scores(node: OnnxNode, trees: Trees, rows: Expr, aggregate: str, base: Any) -> Expr:
     """The weights of the leaves over all trees, a column a target."""
-    targets = trees.weights.shape[1]
-    node.check_table(*trees.weights.shape)
-    weights = node.const(trees.weights, node.dtype(rows))
-    found = node.make("take", weights, _leaves(node, trees, rows), axis=0)  # rows, trees, targets
+    targets, width, dtype = trees.weights.shape[1], node.shape(rows)[1], node.dtype(rows)
+    if isinstance(width, int) and trees.features.size and trees.features.max() >= width:
+        node.bad(f"a node asks for feature {trees.features.max()} of {width}")
     if aggregate in ("MIN", "MAX") and targets > 1:
         node.unsupported(f"aggregate_function {aggregate} of {targets} targets")
     name = {"AVERAGE": "sum", "SUM": "sum", "MIN": "min", "MAX": "max"}.get(aggregate)
     if name is None:
         node.bad(f"aggregate_function is {aggregate!r}, expected one of {', '.join(AGGREGATES)}")
-    made = node.make(name, found, axis=(1,))
+    trees.refuse_cycles(node)
+    node.check_table(*trees.weights.shape)
+    features, thresholds, children = _normal(trees, dtype)
+    weights = np.zeros((len(features), targets))
+    weights[: len(trees.weights)] = trees.weights
+    tables = [node.const(one, "int32") for one in (trees.roots, features)]
+    tables += [node.const(thresholds, dtype), node.const(children, "int32"), node.const(weights, dtype)]
+    made = node.make("tree_ensemble", rows, *tables, aggregate=name)
     if aggregate == "AVERAGE":
         made = node.make("divide", made, len(trees.roots))
     if base is not None and len(base):
-        made = node.make("add", made, node.const(np.asarray(base), node.dtype(rows)))
+        made = node.make("add", made, node.const(np.asarray(base), dtype))
     return made
 
 

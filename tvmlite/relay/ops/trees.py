@@ -1,0 +1,189 @@
+"""Ensembles of decision trees: each row of features walks down every tree, and what the leaves say is
+summed up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir import Call
+from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ops import loops
+from tvmlite.relay.ops.common import agree, clamp, expect_integers, fault, tensors
+from tvmlite.relay.types import TensorType, Type, show_shape
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor import Tensor
+
+TOGETHER = 8
+"""So many trees are walked side by side: a step waits for three loads, one of which needs the other."""
+
+ROWS = 16
+"""So many rows, which one thread takes, go down the same trees in turn, whose nodes the cache then holds."""
+
+_START = {"sum": 0.0, "min": float("inf"), "max": -float("inf")}
+
+
+def _type(call: Call, *types: Type) -> TensorType:
+    data, roots, features, thresholds, children, weights = tensors(call, *types)
+    given = (data, roots, features, thresholds, children, weights)
+    if [one.ndim for one in given] != [2, 1, 1, 1, 2, 2]:
+        raise fault(
+            call,
+            f"arguments are {', '.join(show_shape(one.shape) for one in given)}, expected (rows, features), "
+            "(trees,), (nodes,), (nodes,), (nodes, 3) and (nodes, targets)",
+        )
+    for what, one in (("roots", roots), ("features", features), ("children", children)):
+        expect_integers(call, what, one)
+    if not dtypes.is_float(data.dtype) or {thresholds.dtype, weights.dtype} != {data.dtype}:
+        raise fault(
+            call,
+            f"data, thresholds and weights are {data.dtype}, {thresholds.dtype} and {weights.dtype}, "
+            "expected one dtype of fractions",
+        )
+    for what, one in (("thresholds", thresholds), ("children", children), ("weights", weights)):
+        agree(call, f"the first extent of {what}", one.shape[0], features.shape[0])
+    agree(call, "the second extent of children", children.shape[1], 3)
+    if call["aggregate"] not in _START:
+        raise fault(call, f"aggregate is {call['aggregate']!r}, expected one of {', '.join(_START)}")
+    return TensorType((data.shape[0], weights.shape[1]), data.dtype)
+
+
+def _numpy(
+    call: Call,
+    data: np.ndarray,
+    roots: np.ndarray,
+    features: np.ndarray,
+    thresholds: np.ndarray,
+    children: np.ndarray,
+    weights: np.ndarray,
+) -> np.ndarray:
+    combine = {"sum": np.add, "min": np.minimum, "max": np.maximum}[call["aggregate"]]
+    result = np.full((len(data), weights.shape[1]), _START[call["aggregate"]], data.dtype)
+    for row, root in np.ndindex(len(data), len(roots)):
+        before, at = -1, roots[root]
+        while at != before:
+            value, before = data[row, features[at]], at
+            at = children[at, 2 if np.isnan(value) else int(value <= thresholds[at])]
+        result[row] = combine(result[row], weights[at])
+    return result
+
+
+@operator(
+    "tree_ensemble",
+    infer=_type,
+    reference=_numpy,
+    fuse=Fuse.OPAQUE,
+    attrs={"aggregate": "sum"},
+    schedule="extern",
+)
+def tree_ensemble(
+    call: Call,
+    data: Tensor,
+    roots: Tensor,
+    features: Tensor,
+    thresholds: Tensor,
+    children: Tensor,
+    weights: Tensor,
+) -> Tensor:
+    """The ``sum``, ``min`` or ``max`` over all trees of the weights, one a target, of each row's leaves.
+
+    The nodes of all trees stand in one table. A row goes from node ``n`` to ``children[n]``: to the first if
+    its feature ``features[n]`` is above ``thresholds[n]``, to the second if it is not, to the third if it is
+    NaN. A leaf is its own child, all three times; from each of ``roots`` every way leads to a leaf.
+    """
+    rows, targets = data.shape[0], weights.shape[1]
+
+    def body(*buffers: loop.Buffer) -> loop.Stmt:
+        walk = _Walk(call["aggregate"], *buffers)
+
+        def some_rows(block: e.Expr) -> loop.Stmt:
+            first = block * ROWS
+            return walk.all_trees(first, e.Min(loops.index(rows) - first, loops.index(ROWS)))
+
+        blocks = (loops.index(rows) + (ROWS - 1)) // ROWS
+        return loops.over(blocks, some_rows, "block", kind=loop.PARALLEL)
+
+    given = [data, roots, features, thresholds, children, weights]
+    return loops.extern("tree_ensemble", given, [((rows, targets), data.dtype)], body)[0]
+
+
+class _Walk:
+    """The loops of one kernel: buffers are its arguments and its result."""
+
+    def __init__(
+        self,
+        aggregate: str,
+        data: loop.Buffer,
+        roots: loop.Buffer,
+        features: loop.Buffer,
+        thresholds: loop.Buffer,
+        children: loop.Buffer,
+        weights: loop.Buffer,
+        result: loop.Buffer,
+    ) -> None:
+        self.start = e.const(_START[aggregate], result.dtype)
+        self.combine = {"sum": e.Add, "min": e.Min, "max": e.Max}[aggregate]
+        self.data, self.roots, self.features, self.thresholds = data, roots, features, thresholds
+        self.children, self.weights, self.result = children, weights, result
+
+    def all_trees(self, first: e.Expr, count: e.Expr) -> loop.Stmt:
+        """The results of ``count`` rows from ``first`` on."""
+        trees, targets = self.roots.shape[0], self.result.shape[1]
+
+        def fresh(row: e.Expr, target: e.Expr) -> loop.Stmt:
+            return loops.store(self.result, (first + row, target), self.start)
+
+        def of_some(tree: e.Expr, together: int) -> loop.Stmt:
+            return loops.over(count, lambda row: self._walk(first + row, tree, together), "row")
+
+        whole = trees // TOGETHER
+        return loop.sequence(
+            loops.nest((count, targets), fresh),
+            loops.over(whole, lambda group: of_some(group * TOGETHER, TOGETHER), "group"),
+            loops.over(trees - whole * TOGETHER, lambda k: of_some(whole * TOGETHER + k, 1), "tree"),
+        )
+
+    def _walk(self, row: e.Expr, tree: e.Expr, together: int) -> loop.Stmt:
+        """``row`` goes down ``together`` trees from number ``tree`` on, until it is at leaves in all."""
+        nodes = [loops.Cell(f"node{k}", self.children.dtype) for k in range(together)]
+        moving = loops.Cell("moving", "bool")
+        begin = [
+            node.set(e.cast(node.buffer.dtype, loops.load(self.roots, tree + k)))
+            for k, node in enumerate(nodes)
+        ]
+        step = self._step(row, nodes, moving)
+
+        def leaves(target: e.Expr) -> loop.Stmt:
+            value = loops.load(self.result, row, target)
+            for node in nodes:
+                value = self.combine(value, loops.load(self.weights, node.value, target))
+            return loops.store(self.result, (row, target), value)
+
+        down = loop.sequence(
+            *begin,
+            moving.set(True),
+            loop.While(moving.value, step),
+            loops.over(self.result.shape[1], leaves, "target"),
+        )
+        return loops.allocated(down, *nodes, moving)
+
+    def _step(self, row: e.Expr, nodes: list[loops.Cell], moving: loops.Cell) -> loop.Stmt:
+        """One level down in each tree."""
+        after = [e.Var(f"after{k}", node.buffer.dtype) for k, node in enumerate(nodes)]
+        moved = e.const(False, "bool")
+        for node, new in zip(nodes, after, strict=True):
+            moved = e.Or(moved, e.NotEqual(node.value, new))
+        body = loop.sequence(
+            moving.set(moved), *(node.set(new) for node, new in zip(nodes, after, strict=True))
+        )
+        for node, new in zip(reversed(nodes), reversed(after), strict=True):
+            body = loop.Let(new, self._child(row, node.value), body)
+        return body
+
+    def _child(self, row: e.Expr, node: e.Expr) -> e.Expr:
+        column = clamp(loops.load(self.features, node), self.data.shape[1])
+        value = loops.load(self.data, row, column)
+        below = e.cast("int32", e.LessEqual(value, loops.load(self.thresholds, node)))
+        missing = e.cast("int32", e.NotEqual(value, value))
+        return loops.load(self.children, node, below + missing * 2)
