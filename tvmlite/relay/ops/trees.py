@@ -9,7 +9,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import Call
 from tvmlite.relay.op import Fuse, operator
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import agree, clamp, expect_integers, fault, tensors
+from tvmlite.relay.ops.common import agree, expect_integers, fault, tensors
 from tvmlite.relay.types import TensorType, Type, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -31,7 +31,7 @@ def _type(call: Call, *types: Type) -> TensorType:
         raise fault(
             call,
             f"arguments are {', '.join(show_shape(one.shape) for one in given)}, expected (rows, features), "
-            "(trees,), (nodes,), (nodes,), (nodes, 3) and (nodes, targets)",
+            "(trees,), (nodes,), (nodes,), (nodes, 2) and (nodes, targets)",
         )
     for what, one in (("roots", roots), ("features", features), ("children", children)):
         expect_integers(call, what, one)
@@ -43,7 +43,7 @@ def _type(call: Call, *types: Type) -> TensorType:
         )
     for what, one in (("thresholds", thresholds), ("children", children), ("weights", weights)):
         agree(call, f"the first extent of {what}", one.shape[0], features.shape[0])
-    agree(call, "the second extent of children", children.shape[1], 3)
+    agree(call, "the second extent of children", children.shape[1], 2)
     if call["aggregate"] not in _START:
         raise fault(call, f"aggregate is {call['aggregate']!r}, expected one of {', '.join(_START)}")
     return TensorType((data.shape[0], weights.shape[1]), data.dtype)
@@ -64,7 +64,7 @@ def _numpy(
         before, at = -1, roots[root]
         while at != before:
             value, before = data[row, features[at]], at
-            at = children[at, 2 if np.isnan(value) else int(value <= thresholds[at])]
+            at = children[at, int(value <= thresholds[at])]
         result[row] = combine(result[row], weights[at])
     return result
 
@@ -88,9 +88,10 @@ def tree_ensemble(
 ) -> Tensor:
     """The ``sum``, ``min`` or ``max`` over all trees of the weights, one a target, of each row's leaves.
 
-    The nodes of all trees stand in one table. A row goes from node ``n`` to ``children[n]``: to the first if
-    its feature ``features[n]`` is above ``thresholds[n]``, to the second if it is not, to the third if it is
-    NaN. A leaf is its own child, all three times; from each of ``roots`` every way leads to a leaf.
+    The nodes of all trees stand in one table. A row goes from node ``n`` to the second of ``children[n]`` if its
+    feature ``features[n]`` is at most ``thresholds[n]``, to the first if it is not, or is NaN. A leaf is its own
+    child, both times. Nodes and features must be there, and every way must lead to a leaf: what follows them
+    checks nothing.
     """
     rows, targets = data.shape[0], weights.shape[1]
 
@@ -182,8 +183,6 @@ class _Walk:
         return body
 
     def _child(self, row: e.Expr, node: e.Expr) -> e.Expr:
-        column = clamp(loops.load(self.features, node), self.data.shape[1])
-        value = loops.load(self.data, row, column)
-        below = e.cast("int32", e.LessEqual(value, loops.load(self.thresholds, node)))
-        missing = e.cast("int32", e.NotEqual(value, value))
-        return loops.load(self.children, node, below + missing * 2)
+        value = loops.load(self.data, row, loops.load(self.features, node))
+        which = e.LessEqual(value, loops.load(self.thresholds, node))
+        return loops.load(self.children, node, which)

@@ -1,8 +1,4 @@
-"""ONNX's ensembles of decision trees: all trees of all rows go down one level at a time, by gathers.
-
-A leaf is its own child, so that a row which has arrived stays. A node holds a feature, a threshold, the two
-nodes it leads to, and, for leaves, a weight for each target.
-"""
+"""ONNX's ensembles of decision trees, by the operator ``tree_ensemble``, whose nodes all ask the same."""
 
 from __future__ import annotations
 
@@ -15,19 +11,10 @@ import numpy as np
 from tvmlite.relay.frontend.onnx.ml import DOMAIN, rows_of, transformed
 from tvmlite.relay.frontend.onnx.node import OnnxNode
 from tvmlite.relay.frontend.onnx.registry import converter
-from tvmlite.relay.ir import Expr, Loop, Var
-from tvmlite.relay.types import TensorType
-
-DEEPEST_TREE = 128
-
-UNROLLED = 2
-"""So many levels are one kernel. Each is written into the formula of the next several times over, so the code
-of many grows beyond measure: deeper trees are a loop, a level a turn."""
+from tvmlite.relay.ir import Expr
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
 """How a node compares a feature with its threshold, in the order of TreeEnsemble's numbers."""
-
-_COMPARE = ("less_equal", "less", "greater_equal", "greater", "equal", "not_equal")
 
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
@@ -59,37 +46,51 @@ class Trees:
                 node.bad("its nodes are in a cycle")
 
 
-def _normal(trees: Trees, dtype: str) -> tuple[np.ndarray, ...]:
-    """Features, thresholds and the three children (above, not above, NaN) of nodes that all ask "not above?".
+def _normal(trees: Trees, dtype: str, width: Any) -> tuple[np.ndarray, ...]:
+    """Features, thresholds and children of nodes that all lead to the second child if "feature <= threshold"
+    holds, to the first otherwise; features from ``width`` on are the negatives of the rows'.
 
-    Of numbers, ``x < t`` is ``x <= p`` of the ``p`` just below ``t`` (none is, below minus infinity), ``>`` and
-    ``>=`` are their contraries, and ``x == t`` is ``x <= t`` and then not ``x <= p``, a second node.
+    Of numbers, ``x < t`` is ``x <= p`` of the ``p`` just below ``t``; ``>`` and ``>=`` are their contraries, and
+    ``x == t`` is ``x <= t`` and then not ``x <= p``, a second node. Where NaN goes as what is below, the
+    contrary is asked of the negatives: ``x > t`` is ``-x < -t``. A threshold of NaN is one that no number keeps.
     """
-    mode, then, otherwise = trees.modes, trees.then, trees.otherwise
-    threshold = trees.values.astype(dtype)
-    least = np.array(-np.inf, dtype)
-    below = np.where(threshold == least, np.nan, np.nextafter(threshold, least)).astype(dtype)
-    at_most = np.isin(mode, [MODES.index(f"BRANCH_{name}") for name in ("LEQ", "GT", "EQ", "NEQ")])
-    contrary = np.isin(mode, [MODES.index(f"BRANCH_{name}") for name in ("GTE", "GT", "NEQ")])
-    contrary &= ~np.isnan(threshold) | (mode == MODES.index("BRANCH_NEQ"))
-    of_nan = np.where(trees.tracks | (mode == MODES.index("BRANCH_NEQ")), then, otherwise)
-    children = np.stack([np.where(contrary, then, otherwise), np.where(contrary, otherwise, then), of_nan], 1)
 
-    exact = np.flatnonzero(np.isin(mode, [MODES.index(f"BRANCH_{name}") for name in ("EQ", "NEQ")]))
-    second = children[exact][:, [1, 0, 2]]
-    children[exact, 1] = len(mode) + np.arange(len(exact))
+    def is_one(*names: str) -> np.ndarray:
+        return np.isin(trees.modes, [MODES.index(f"BRANCH_{name}") for name in names])
+
+    threshold = trees.values.astype(dtype)
+    below, exact = _below(threshold), np.flatnonzero(is_one("EQ", "NEQ"))
+    asked = np.where(is_one("LT", "GTE"), below, threshold)
+    ways = np.stack([trees.otherwise, trees.then], 1)
+    contrary = (is_one("GTE", "GT") & ~np.isnan(threshold)) | is_one("NEQ")
+    ways = np.where(contrary[:, None], ways[:, ::-1], ways)
+    turned = ways[:, 0] != np.where(trees.tracks | is_one("NEQ"), trees.then, trees.otherwise)
+
+    second = ways[exact, ::-1]
+    ways[exact, 1] = len(ways) + np.arange(len(exact))
+    negative = np.where(np.isnan(asked), np.array(np.inf, dtype), _below(-asked))
     return (
-        np.concatenate([trees.features, trees.features[exact]]),
-        np.concatenate([np.where(at_most, threshold, below), below[exact]]),
-        np.concatenate([children, second]),
+        np.concatenate([trees.features + np.where(turned, width, 0), trees.features[exact]]),
+        np.concatenate([np.where(turned, negative, asked), below[exact]]),
+        np.concatenate([np.where(turned[:, None], ways[:, ::-1], ways), second]),
     )
+
+
+def _below(numbers: np.ndarray) -> np.ndarray:
+    """The greatest numbers less than ``numbers``; NaN, which none is as low as, below minus infinity."""
+    least = np.array(-np.inf, numbers.dtype)
+    return np.where(numbers == least, np.array(np.nan, numbers.dtype), np.nextafter(numbers, least))
 
 
 def _scores(node: OnnxNode, trees: Trees, rows: Expr, aggregate: str, base: Any) -> Expr:
     """The weights of the leaves over all trees, a column a target."""
     targets, width, dtype = trees.weights.shape[1], node.shape(rows)[1], node.dtype(rows)
-    if isinstance(width, int) and trees.features.size and trees.features.max() >= width:
-        node.bad(f"a node asks for feature {trees.features.max()} of {width}")
+    most = int(trees.features.max(initial=0))
+    if not isinstance(width, int):
+        width = most + 1
+        rows = node.make("take", rows, node.const(np.arange(width), "int64"), axis=1)
+    elif most >= width:
+        node.bad(f"a node asks for feature {most} of {width}")
     if aggregate in ("MIN", "MAX") and targets > 1:
         node.unsupported(f"aggregate_function {aggregate} of {targets} targets")
     name = {"AVERAGE": "sum", "SUM": "sum", "MIN": "min", "MAX": "max"}.get(aggregate)
@@ -97,11 +98,13 @@ def _scores(node: OnnxNode, trees: Trees, rows: Expr, aggregate: str, base: Any)
         node.bad(f"aggregate_function is {aggregate!r}, expected one of {', '.join(AGGREGATES)}")
     trees.refuse_cycles(node)
     node.check_table(*trees.weights.shape)
-    features, thresholds, children = _normal(trees, dtype)
+    features, thresholds, children = _normal(trees, dtype, width)
     weights = np.zeros((len(features), targets))
     weights[: len(trees.weights)] = trees.weights
-    tables = [node.const(one, "int32") for one in (trees.roots, features)]
-    tables += [node.const(thresholds, dtype), node.const(children, "int32"), node.const(weights, dtype)]
+    if (features >= width).any():
+        rows = node.many("concatenate", [rows, node.make("negative", rows)], axis=1)
+    tables = [node.const(one, "uint32") for one in (trees.roots, features)]
+    tables += [node.const(thresholds, dtype), node.const(children, "uint32"), node.const(weights, dtype)]
     made = node.make("tree_ensemble", rows, *tables, aggregate=name)
     if aggregate == "AVERAGE":
         made = node.make("divide", made, len(trees.roots))
