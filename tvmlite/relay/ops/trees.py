@@ -25,25 +25,24 @@ _START = {"sum": 0.0, "min": float("inf"), "max": -float("inf")}
 
 
 def _type(call: Call, *types: Type) -> TensorType:
-    data, roots, features, thresholds, children, weights = tensors(call, *types)
-    given = (data, roots, features, thresholds, children, weights)
-    if [one.ndim for one in given] != [2, 1, 1, 1, 2, 2]:
+    data, roots, nodes, thresholds, weights = given = tensors(call, *types)
+    if [one.ndim for one in given] != [2, 1, 2, 1, 2]:
         raise fault(
             call,
             f"arguments are {', '.join(show_shape(one.shape) for one in given)}, expected (rows, features), "
-            "(trees,), (nodes,), (nodes,), (nodes, 2) and (nodes, targets)",
+            "(trees,), (nodes, 3), (nodes,) and (nodes, targets)",
         )
-    for what, one in (("roots", roots), ("features", features), ("children", children)):
-        expect_integers(call, what, one)
+    expect_integers(call, "roots", roots)
+    expect_integers(call, "nodes", nodes)
     if not dtypes.is_float(data.dtype) or {thresholds.dtype, weights.dtype} != {data.dtype}:
         raise fault(
             call,
             f"data, thresholds and weights are {data.dtype}, {thresholds.dtype} and {weights.dtype}, "
             "expected one dtype of fractions",
         )
-    for what, one in (("thresholds", thresholds), ("children", children), ("weights", weights)):
-        agree(call, f"the first extent of {what}", one.shape[0], features.shape[0])
-    agree(call, "the second extent of children", children.shape[1], 2)
+    agree(call, "the second extent of nodes", nodes.shape[1], 3)
+    agree(call, "the number of thresholds", thresholds.shape[0], nodes.shape[0])
+    agree(call, "the number of weights", weights.shape[0], nodes.shape[0])
     if call["aggregate"] not in _START:
         raise fault(call, f"aggregate is {call['aggregate']!r}, expected one of {', '.join(_START)}")
     return TensorType((data.shape[0], weights.shape[1]), data.dtype)
@@ -53,9 +52,8 @@ def _numpy(
     call: Call,
     data: np.ndarray,
     roots: np.ndarray,
-    features: np.ndarray,
+    nodes: np.ndarray,
     thresholds: np.ndarray,
-    children: np.ndarray,
     weights: np.ndarray,
 ) -> np.ndarray:
     combine = {"sum": np.add, "min": np.minimum, "max": np.maximum}[call["aggregate"]]
@@ -63,8 +61,8 @@ def _numpy(
     for row, root in np.ndindex(len(data), len(roots)):
         before, at = -1, roots[root]
         while at != before:
-            value, before = data[row, features[at]], at
-            at = children[at, int(value <= thresholds[at])]
+            value, before = data[row, nodes[at, 0]], at
+            at = nodes[at, 2 if value <= thresholds[at] else 1]
         result[row] = combine(result[row], weights[at])
     return result
 
@@ -78,20 +76,14 @@ def _numpy(
     schedule="extern",
 )
 def tree_ensemble(
-    call: Call,
-    data: Tensor,
-    roots: Tensor,
-    features: Tensor,
-    thresholds: Tensor,
-    children: Tensor,
-    weights: Tensor,
+    call: Call, data: Tensor, roots: Tensor, nodes: Tensor, thresholds: Tensor, weights: Tensor
 ) -> Tensor:
     """The ``sum``, ``min`` or ``max`` over all trees of the weights, one a target, of each row's leaves.
 
-    The nodes of all trees stand in one table. A row goes from node ``n`` to the second of ``children[n]`` if its
-    feature ``features[n]`` is at most ``thresholds[n]``, to the first if it is not, or is NaN. A leaf is its own
-    child, both times. Nodes and features must be there, and every way must lead to a leaf: what follows them
-    checks nothing.
+    The nodes of all trees stand in one table, a row ``(feature, other, child)`` each: from node ``n``, a row of
+    data goes to ``child`` if its ``feature`` is at most ``thresholds[n]``, to ``other`` if it is not, or is NaN.
+    A leaf leads to itself, both times. Nodes and features must be there, and every way must lead to a leaf:
+    what follows them checks nothing.
     """
     rows, targets = data.shape[0], weights.shape[1]
 
@@ -105,7 +97,7 @@ def tree_ensemble(
         blocks = (loops.index(rows) + (ROWS - 1)) // ROWS
         return loops.over(blocks, some_rows, "block", kind=loop.PARALLEL)
 
-    given = [data, roots, features, thresholds, children, weights]
+    given = [data, roots, nodes, thresholds, weights]
     return loops.extern("tree_ensemble", given, [((rows, targets), data.dtype)], body)[0]
 
 
@@ -117,16 +109,15 @@ class _Walk:
         aggregate: str,
         data: loop.Buffer,
         roots: loop.Buffer,
-        features: loop.Buffer,
+        nodes: loop.Buffer,
         thresholds: loop.Buffer,
-        children: loop.Buffer,
         weights: loop.Buffer,
         result: loop.Buffer,
     ) -> None:
         self.start = e.const(_START[aggregate], result.dtype)
         self.combine = {"sum": e.Add, "min": e.Min, "max": e.Max}[aggregate]
-        self.data, self.roots, self.features, self.thresholds = data, roots, features, thresholds
-        self.children, self.weights, self.result = children, weights, result
+        self.data, self.roots, self.nodes, self.thresholds = data, roots, nodes, thresholds
+        self.weights, self.result = weights, result
 
     def all_trees(self, first: e.Expr, count: e.Expr) -> loop.Stmt:
         """The results of ``count`` rows from ``first`` on."""
@@ -147,7 +138,7 @@ class _Walk:
 
     def _walk(self, row: e.Expr, tree: e.Expr, together: int) -> loop.Stmt:
         """``row`` goes down ``together`` trees from number ``tree`` on, until it is at leaves in all."""
-        nodes = [loops.Cell(f"node{k}", self.children.dtype) for k in range(together)]
+        nodes = [loops.Cell(f"node{k}", self.nodes.dtype) for k in range(together)]
         moving = loops.Cell("moving", "bool")
         begin = [
             node.set(e.cast(node.buffer.dtype, loops.load(self.roots, tree + k)))
@@ -183,6 +174,6 @@ class _Walk:
         return body
 
     def _child(self, row: e.Expr, node: e.Expr) -> e.Expr:
-        value = loops.load(self.data, row, loops.load(self.features, node))
-        which = e.LessEqual(value, loops.load(self.thresholds, node))
-        return loops.load(self.children, node, which)
+        value = loops.load(self.data, row, loops.load(self.nodes, node, 0))
+        holds = e.LessEqual(value, loops.load(self.thresholds, node))
+        return loops.load(self.nodes, node, e.cast(loops.INT, holds) + 1)

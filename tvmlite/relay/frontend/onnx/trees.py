@@ -46,8 +46,8 @@ class Trees:
                 node.bad("its nodes are in a cycle")
 
 
-def _normal(trees: Trees, dtype: str, width: Any) -> tuple[np.ndarray, ...]:
-    """Features, thresholds and children of nodes that all lead to the second child if "feature <= threshold"
+def _normal(trees: Trees, dtype: str, width: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes, as ``tree_ensemble`` has them, and thresholds: all lead to the second child if "feature <= threshold"
     holds, to the first otherwise; features from ``width`` on are the negatives of the rows'.
 
     Of numbers, ``x < t`` is ``x <= p`` of the ``p`` just below ``t``; ``>`` and ``>=`` are their contraries, and
@@ -68,12 +68,12 @@ def _normal(trees: Trees, dtype: str, width: Any) -> tuple[np.ndarray, ...]:
 
     second = ways[exact, ::-1]
     ways[exact, 1] = len(ways) + np.arange(len(exact))
+    ways = np.where(turned[:, None], ways[:, ::-1], ways)
     negative = np.where(np.isnan(asked), np.array(np.inf, dtype), _below(-asked))
-    return (
-        np.concatenate([trees.features + np.where(turned, width, 0), trees.features[exact]]),
-        np.concatenate([np.where(turned, negative, asked), below[exact]]),
-        np.concatenate([np.where(turned[:, None], ways[:, ::-1], ways), second]),
-    )
+    nodes = np.column_stack([trees.features + np.where(turned, width, 0), ways])
+    seconds = np.column_stack([trees.features[exact], second])
+    thresholds = np.concatenate([np.where(turned, negative, asked), below[exact]])
+    return np.concatenate([nodes, seconds]), thresholds
 
 
 def _below(numbers: np.ndarray) -> np.ndarray:
@@ -98,13 +98,15 @@ def _scores(node: OnnxNode, trees: Trees, rows: Expr, aggregate: str, base: Any)
         node.bad(f"aggregate_function is {aggregate!r}, expected one of {', '.join(AGGREGATES)}")
     trees.refuse_cycles(node)
     node.check_table(*trees.weights.shape)
-    features, thresholds, children = _normal(trees, dtype, width)
-    weights = np.zeros((len(features), targets))
+    nodes, thresholds = _normal(trees, dtype, width)
+    weights = np.zeros((len(nodes), targets))
     weights[: len(trees.weights)] = trees.weights
-    if (features >= width).any():
-        rows = node.many("concatenate", [rows, node.make("negative", rows)], axis=1)
-    tables = [node.const(one, "uint32") for one in (trees.roots, features)]
-    tables += [node.const(thresholds, dtype), node.const(children, "uint32"), node.const(weights, dtype)]
+    if (nodes[:, 0] >= width).any():
+        signs = node.const([[1], [-1]], dtype)
+        both = node.make("multiply", node.make("expand_dims", rows, axis=1), signs)
+        rows = node.reshape(both, (node.shape(rows)[0], 2 * width))
+    tables = [node.const(trees.roots, "uint32"), node.const(nodes, "uint32")]
+    tables += [node.const(thresholds, dtype), node.const(weights, dtype)]
     made = node.make("tree_ensemble", rows, *tables, aggregate=name)
     if aggregate == "AVERAGE":
         made = node.make("divide", made, len(trees.roots))
