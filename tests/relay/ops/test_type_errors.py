@@ -24,7 +24,23 @@ def _broken(name: str, types: list[Any], text: str, **attrs: Any) -> Any:
     return pytest.param(name, attrs, types, text, id=f"{name}: {text[:40]}")
 
 
+TREES = [tensor_type(s, d) for s, d in (((2,), "int64"), ((5, 3), "int64"), ((5,), "float32"))]
+
 BROKEN = [
+    _broken("tree_ensemble", [F3, *TREES, F3], "(3,), expected (rows, features), (trees,), (nodes, 3)"),
+    _broken("tree_ensemble", [F2x3, *TREES, F2x3], "the number of weights is 2, expected 5"),
+    _broken(
+        "tree_ensemble",
+        [F2x3, TREES[2], *TREES[1:], tensor_type((5, 1))],
+        "roots are float32, expected integers",
+    ),
+    _broken("tree_ensemble", [F2x3, *TREES, tensor_type((5, 1), "float64")], "float64, expected one dtype"),
+    _broken(
+        "tree_ensemble",
+        [F2x3, *TREES, tensor_type((5, 1))],
+        "aggregate is 'mean', expected one of",
+        aggregate="mean",
+    ),
     _broken("exp", [I3], "data is int32, expected a float"),
     _broken("negative", [B3], "data is bool, expected numbers"),
     _broken("bitwise_not", [F3], "data is float32, expected integers or bools"),

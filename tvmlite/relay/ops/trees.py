@@ -80,10 +80,10 @@ def tree_ensemble(
 ) -> Tensor:
     """The ``sum``, ``min`` or ``max`` over all trees of the weights, one a target, of each row's leaves.
 
-    The nodes of all trees stand in one table, a row ``(feature, other, child)`` each: from node ``n``, a row of
-    data goes to ``child`` if its ``feature`` is at most ``thresholds[n]``, to ``other`` if it is not, or is NaN.
-    A leaf leads to itself, both times. Nodes and features must be there, and every way must lead to a leaf:
-    what follows them checks nothing.
+    The nodes of all trees stand in one table, ``(feature, other, child)`` each: from node ``n``, a row of
+    data goes to ``child`` if its ``feature`` is at most ``thresholds[n]``, to ``other`` if it is not, or is
+    NaN. A leaf leads to itself, both times. Nodes and features must be there, and every way must lead to a
+    leaf: the walk does not check them.
     """
     rows, targets = data.shape[0], weights.shape[1]
 

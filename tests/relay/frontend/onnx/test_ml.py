@@ -114,6 +114,112 @@ def test_a_missing_number_goes_where_the_node_says() -> None:
     check(model("TreeEnsembleRegressor", n_targets=1, **attrs), x)
 
 
+COMPARE = {
+    "BRANCH_LEQ": np.less_equal,
+    "BRANCH_LT": np.less,
+    "BRANCH_GTE": np.greater_equal,
+    "BRANCH_GT": np.greater,
+    "BRANCH_EQ": np.equal,
+    "BRANCH_NEQ": np.not_equal,
+}
+
+
+@pytest.mark.parametrize("tracks", [0, 1])
+@pytest.mark.parametrize("mode", COMPARE)
+def test_every_mode_is_right_at_the_edges_of_numbers(mode: str, tracks: int) -> None:
+    edges = [-np.inf, -1.5, np.nextafter(np.float32(-1.5), np.float32(0)), -0.0, 0.0, 1e-45, 2.0, np.inf]
+    x = np.array([*edges, np.nextafter(np.float32(2), np.float32(3)), np.nan], np.float32)
+    stumps = [
+        tree([(mode, 3, value, 1, 2), *[("LEAF", 0, 0.0, 0, 0)] * 2], number)
+        for number, value in enumerate(x)
+    ]
+    count = len(stumps)
+    leaves = {"target_treeids": [k // 2 for k in range(2 * count)], "target_nodeids": [1, 2] * count}
+    leaves |= {"target_weights": [v for k in range(count) for v in (2.0**k, 0.0)]}
+    attrs = joined(*stumps) | leaves | {"target_ids": [0] * 2 * count}
+    attrs |= {"nodes_missing_value_tracks_true": [tracks, 0, 0] * count}
+
+    goes = COMPARE[mode](x[:, None], x[None]) | (np.isnan(x[:, None]) & bool(tracks))
+    rows = np.tile(x[:, None], (1, 4))
+    made = tvmlite.compile(from_onnx(model("TreeEnsembleRegressor", n_targets=1, **attrs))).run({"x": rows})
+    np.testing.assert_array_equal(made["y"], (goes @ 2.0 ** np.arange(count))[:, None].astype(np.float32))
+
+
+def random_tree(number: int, depth: int) -> dict[str, list[Any]]:
+    """A tree of all modes, whose thresholds are what ``small_numbers`` are."""
+    nodes: list[Any] = []
+
+    def grow(left: int) -> int:
+        place = len(nodes)
+        nodes.append(("LEAF", 0, 0.0, 0, 0))
+        if left and rng.random() < 0.8:
+            asked = (str(rng.choice(list(COMPARE))), int(rng.integers(4)), float(rng.integers(-2, 3)))
+            nodes[place] = (*asked, grow(left - 1), grow(left - 1))
+        return place
+
+    grow(depth)
+    return tree(nodes, number)
+
+
+def forest(kind: str, count: int, targets: int) -> dict[str, Any]:
+    """Attributes of ``count`` random trees with a weight at every leaf."""
+    attrs = joined(*(random_tree(number, 7) for number in range(count)))
+    nodes = zip(attrs["nodes_treeids"], attrs["nodes_nodeids"], attrs["nodes_modes"], strict=True)
+    leaves = [(owner, place) for owner, place, mode in nodes if mode == "LEAF"]
+    attrs[f"{kind}_treeids"], attrs[f"{kind}_nodeids"] = map(list, zip(*leaves, strict=True))
+    attrs[f"{kind}_ids"] = rng.integers(0, targets, len(leaves)).tolist()
+    attrs[f"{kind}_weights"] = rng.standard_normal(len(leaves)).tolist()
+    attrs["nodes_missing_value_tracks_true"] = rng.integers(0, 2, len(attrs["nodes_modes"])).tolist()
+    return attrs
+
+
+def small_numbers() -> np.ndarray:
+    x = rng.integers(-3, 4, (40, 4)).astype(np.float32)
+    return np.where(rng.random(x.shape) < 0.1, np.float32(np.nan), x)
+
+
+@pytest.mark.parametrize(("count", "targets"), [(1, 1), (8, 1), (21, 3)])
+def test_deep_trees_of_all_modes_are_what_onnxruntime_makes_of_them(count: int, targets: int) -> None:
+    attrs = forest("target", count, targets)
+
+    check(model("TreeEnsembleRegressor", n_targets=targets, **attrs), small_numbers())
+
+
+def test_an_open_number_of_features_is_as_many_as_trees_ask_for() -> None:
+    proto = model("TreeEnsembleRegressor", n_targets=1, **forest("target", 9, 1))
+    proto.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "features"
+
+    check(proto, small_numbers())
+
+
+@pytest.mark.parametrize("aggregate", [0, 1, 2, 3])
+def test_trees_with_leaves_of_their_own_are_what_onnxruntime_makes_of_them(aggregate: int) -> None:
+    doubles = {"nodes_splits": [0.25, -0.5, 0.0], "leaf_weights": [1.0, -2.0, 0.5, 3.0, 0.25]}
+    attrs = {name: onnx.numpy_helper.from_array(np.array(one)) for name, one in doubles.items()}
+    attrs["nodes_modes"] = onnx.numpy_helper.from_array(np.array([0, 3, 1], np.uint8))
+
+    proto = model(
+        "TreeEnsemble",
+        DOUBLE,
+        (("y", DOUBLE),),
+        5,
+        n_targets=1,
+        aggregate_function=aggregate,
+        tree_roots=[0, 2],
+        nodes_featureids=[0, 3, 1],
+        nodes_truenodeids=[1, 1, 4],
+        nodes_trueleafs=[0, 1, 1],
+        nodes_falsenodeids=[0, 2, 3],
+        nodes_falseleafs=[1, 1, 1],
+        nodes_missing_value_tracks_true=[1, 0, 1],
+        leaf_targetids=[0] * 5,
+        **attrs,
+    )
+    x = numbers(np.float64)
+    x[::2, 0] = x[::3, 1] = np.nan
+    check(proto, x)
+
+
 @pytest.mark.parametrize("how", ["NONE", "LOGISTIC", "SOFTMAX"])
 def test_trees_of_three_classes_give_a_label_and_scores(how: str) -> None:
     attrs = joined(FIRST, SECOND) | weights("class", [0, 1, 2, 1, 2], [0.5, 0.25, 0.75, 0.125, 0.5])

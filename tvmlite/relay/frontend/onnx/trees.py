@@ -79,7 +79,8 @@ def _normal(trees: Trees, dtype: str, width: Any) -> tuple[np.ndarray, np.ndarra
 def _below(numbers: np.ndarray) -> np.ndarray:
     """The greatest numbers less than ``numbers``; NaN, which none is as low as, below minus infinity."""
     least = np.array(-np.inf, numbers.dtype)
-    return np.where(numbers == least, np.array(np.nan, numbers.dtype), np.nextafter(numbers, least))
+    with np.errstate(over="ignore"):
+        return np.where(numbers == least, np.array(np.nan, numbers.dtype), np.nextafter(numbers, least))
 
 
 def _scores(node: OnnxNode, trees: Trees, rows: Expr, aggregate: str, base: Any) -> Expr:
