@@ -76,6 +76,15 @@ def test_a_chain_goes_into_blocks_once_and_comes_back_once() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_gelu_of_either_kind_stays_in_blocks(approximate: str) -> None:
+    x = make("nn.gelu", make("nn.bias_add", conv(image, 32), const(32)), approximate=approximate)
+    body = altered([image], make("nn.global_avg_pool2d", make("add", x, conv(x, 32))))
+
+    assert layouts(body) == [("NCHW", "NCHW16c"), ("NCHW16c", "NCHW16c")]
+    assert "layout_transform" not in calls(body)
+
+
 def test_weights_and_biases_are_laid_out_at_compile_time() -> None:
     x = make("nn.bias_add", conv(image, 20, 2), bias := const(20))
     body = altered([image], make("nn.relu", conv(x, 16, 1)))

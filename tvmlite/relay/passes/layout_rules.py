@@ -44,7 +44,7 @@ _POOLS = {f"nn.{kind}_pool{rank}d": rank for kind in ("max", "avg") for rank in 
 _POOLS |= {"nn.global_max_pool2d": 2, "nn.global_avg_pool2d": 2}
 _RESIZES = {f"image.resize{rank}d": rank for rank in (1, 2, 3)}
 _REDUCTIONS = ("mean", "max", "min", "sum")
-WITHOUT_AXES = {"a_min", "a_max", "alpha", "conditions", "dtype", "message"}
+WITHOUT_AXES = {"a_min", "a_max", "alpha", "approximate", "conditions", "dtype", "message"}
 """Attributes of element-wise operators that do not speak of axes."""
 
 
