@@ -134,7 +134,10 @@ def test_every_mode_is_right_at_the_edges_of_numbers(mode: str, tracks: int) -> 
         for number, value in enumerate(x)
     ]
     count = len(stumps)
-    leaves = {"target_treeids": [k // 2 for k in range(2 * count)], "target_nodeids": [1, 2] * count}
+    leaves: dict[str, Any] = {
+        "target_treeids": [k // 2 for k in range(2 * count)],
+        "target_nodeids": [1, 2] * count,
+    }
     leaves |= {"target_weights": [v for k in range(count) for v in (2.0**k, 0.0)]}
     attrs = joined(*stumps) | leaves | {"target_ids": [0] * 2 * count}
     attrs |= {"nodes_missing_value_tracks_true": [tracks, 0, 0] * count}
