@@ -47,12 +47,12 @@ class Trees:
 
 
 def _normal(trees: Trees, dtype: str, width: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes, as ``tree_ensemble`` has them, and thresholds: all lead to the second child if "feature <= threshold"
-    holds, to the first otherwise; features from ``width`` on are the negatives of the rows'.
+    """Nodes, as ``tree_ensemble`` has them, and thresholds: all lead to the second child if "feature <=
+    threshold" holds, to the first otherwise; features from ``width`` on are the negatives of the rows'.
 
-    Of numbers, ``x < t`` is ``x <= p`` of the ``p`` just below ``t``; ``>`` and ``>=`` are their contraries, and
-    ``x == t`` is ``x <= t`` and then not ``x <= p``, a second node. Where NaN goes as what is below, the
-    contrary is asked of the negatives: ``x > t`` is ``-x < -t``. A threshold of NaN is one that no number keeps.
+    Of numbers, ``x < t`` is ``x <= p`` of the ``p`` just below ``t``; ``>`` and ``>=`` are their contraries,
+    and ``x == t`` is ``x <= t`` and then not ``x <= p``, a second node. Where NaN goes as what is below, the
+    contrary is asked of the negatives: ``x > t`` is ``-x < -t``. No number is as low as a threshold of NaN.
     """
 
     def is_one(*names: str) -> np.ndarray:
