@@ -1,5 +1,4 @@
-"""After its first call a function of known sizes is called in a short way, which does what the long does; one
-of open sizes after some calls of the same."""
+"""After its first call a function of known sizes is called in a short way, which does what the long does."""
 
 from __future__ import annotations
 
@@ -123,82 +122,3 @@ def test_calls_at_once_have_memory_of_their_own(both: CompiledFunction) -> None:
     for one in callers:
         one.join()
     assert not wrong
-
-
-@pytest.fixture
-def doubled(compile_function: Build) -> CompiledFunction:
-    """y = 2 x through a workspace for each thread; refuses a negative x[0]."""
-    parameters = (
-        Parameter("x", "input", "float32", ("n",)),
-        Parameter("y", "output", "float32", (None,)),
-        Parameter("t", "output", "int64", ()),
-        Parameter("n", "size"),
-        Parameter("workspace", "workspace"),
-        Parameter("threads", "threads"),
-    )
-    body = """
-        float *copy = (float *)workspace + n * (threads - 1);
-        if (x[0] < 0) return 1;
-        for (int64_t i = 0; i < n; i++) copy[i] = x[i] * 2;
-        for (int64_t i = 0; i < n; i++) y[i] = copy[i];
-        *t = threads;
-        return 0;"""
-    signature = Signature("doubled", parameters, workspace=None, messages=("doubled: a negative",))
-    return compile_function(signature, body, "out[0] = n; out[1] = n; out[2] = n * 4 * threads;")
-
-
-def check_doubled(function: CompiledFunction, count: int, times: int = 1) -> None:
-    for first in range(times):
-        given = np.arange(first, first + count, dtype="float32")
-        made, told = function(given)
-        np.testing.assert_array_equal(made, given * 2)
-        assert told == num_threads()
-
-
-def test_open_sizes_that_come_again_get_a_short_way(doubled: CompiledFunction) -> None:
-    check_doubled(doubled, 5)
-    assert doubled.short_way is None
-    check_doubled(doubled, 5, 4)
-    first = doubled.short_way
-    assert first is not None
-    check_doubled(doubled, 70_000, 2)
-    assert doubled.short_way is first
-    check_doubled(doubled, 5, 2)
-    check_doubled(doubled, 70_000, 4)
-    assert doubled.short_way is not first
-    check_doubled(doubled, 5, 3)
-
-
-def test_sizes_that_take_turns_are_not_written_for_again_and_again(doubled: CompiledFunction) -> None:
-    ways = set()
-    for turn in range(40):
-        check_doubled(doubled, 3 + turn % 2, 5)
-        ways.add(doubled.short_way)
-    assert 2 <= len(ways) <= 10
-
-
-def test_a_workspace_for_other_threads_is_not_used(doubled: CompiledFunction) -> None:
-    before = num_threads()
-    try:
-        for threads in (1, 3, 2):
-            set_num_threads(threads)
-            check_doubled(doubled, 1000, 5)
-    finally:
-        set_num_threads(before)
-
-
-def test_errors_of_open_sizes_are_those_of_the_long_way(doubled: CompiledFunction) -> None:
-    check_doubled(doubled, 5, 5)
-    for _ in range(2):
-        with pytest.raises(ExecutionError, match=r"doubled: a negative \(n is 5\)"):
-            doubled(np.full(5, -1, "float32"))
-    with pytest.raises(InputError, match=r"doubled: .*'x'.*int32"):
-        doubled(np.zeros(5, "int32"))
-    check_doubled(doubled, 5)
-
-
-def test_names_of_open_sizes_keep_to_the_way_of_today(doubled: CompiledFunction) -> None:
-    library = Library(doubled, {"input_names": ["in"], "output_names": ["out", "threads"]})
-    for count in (4, 4, 4, 4, 4, 9, 9, 9, 9, 9, 4):
-        given = np.arange(count, dtype="float32")
-        np.testing.assert_array_equal(library.run({"in": given})["out"], given * 2)

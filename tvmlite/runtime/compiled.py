@@ -22,15 +22,11 @@ from tvmlite.runtime.plan import Plan, Planner, check_code
 from tvmlite.runtime.scratch import Scratch, ScratchPool
 from tvmlite.runtime.slots import Slot, c_type, in_order, slots_of, wrong_count
 from tvmlite.runtime.static_call import StaticCall
-from tvmlite.runtime.threads import num_threads
 from tvmlite.runtime.timing import Clock, Evaluation, Timing, Until, measure
 
 _ffi: Any = cffi.FFI()
 _CHARS = _ffi.typeof("char[]")
 _from_buffer = _ffi.from_buffer
-_REPEATED, _MOST_WAYS = 3, 8
-"""So many calls in a row of the same open sizes are worth a short way of their own, which takes as long to
-write as some dozens save; of a function so many times."""
 _HEADROOM = 4
 """A workspace that was too small grows by one part in so many more than was asked for."""
 
@@ -84,8 +80,6 @@ class CompiledFunction(InProcess):
         self.short_way: StaticCall | None = None
         """Writes short ways to call this one; None before the first call, and where there is none."""
         self._quick: Callable[[Sequence[Any]], Any] | None = None
-        self._sizes: tuple[int, ...] = ()
-        self._calls, self._ways_left = 0, _MOST_WAYS
 
     def name_inputs(self, names: Sequence[str]) -> None:
         """Call the inputs so in errors: a model's names need not be those of C, which its signature has."""
@@ -100,45 +94,26 @@ class CompiledFunction(InProcess):
                 return made
         row, outputs = self._bind(args, named)
         outputs = self._call(row, outputs)
-        if self._quick is None if self._static_key is not None else self._stays(row):
-            self.short_way = self._short_way(row)
+        if self._quick is None and self._static_key is not None:
+            self.short_way = self._short_way()
             self._quick = self.short_way and self.short_way.by_position()
         return outputs[0] if len(outputs) == 1 else outputs or None
 
-    def _stays(self, row: list[Any]) -> bool:
-        """Whether calls have had the sizes of this one, and as many threads, often enough for a short way to
-        be worth writing."""
-        sizes = (*[row[place] for place, _ in self._size_places], num_threads())
-        if sizes != self._sizes:
-            self._sizes, self._calls = sizes, 0
-        self._calls += 1
-        if self._calls != _REPEATED or not self._ways_left:
-            return False
-        self._ways_left -= 1
-        return True
-
-    def _short_way(self, row: list[Any]) -> StaticCall | None:
-        """For calls of the sizes in ``row`` that give all inputs and no outputs, after one that went well."""
-        takes = [(slot, slot.array) for slot in self._input_slots if slot.array is not None]
+    def _short_way(self) -> StaticCall | None:
+        """For calls that give all inputs and no outputs, after one that went well."""
+        takes = [(slot.place, slot.array) for slot in self._input_slots if slot.array is not None]
         if len(takes) != len(self._input_slots) or not self._output_slots or self._tells or self._found:
             return None
-        gives = [(slot, slot.array) for slot in self._output_slots if slot.array is not None]
-        threads, known = num_threads(), self._row.copy()
-        for place, _ in self._size_places:
-            known[place] = row[place]
-        sizes = self._static_key or tuple([row[place] for place, _ in self._size_places])
-        plan = self._planner.plan(sizes, threads)
         return StaticCall(
             self.name,
             self._function,
-            known,
-            [(slot.place, array, plan.shapes[slot.number]) for slot, array in takes],
-            [(slot.place, array, plan.shapes[slot.number]) for slot, array in gives],
+            self._row,
+            takes,
+            [(slot.place, slot.array) for slot in self._output_slots if slot.array is not None],
             self._scratch,
-            plan.workspace,
+            self.signature.workspace or 0,
             (self._workspace_place, self._threads_place),
-            partial(check_code, self.signature, sizes=self._sizes_of(row)),
-            threads if self.signature.workspace is None else None,
+            partial(check_code, self.signature),
         )
 
     def time(

@@ -22,7 +22,6 @@ from tvmlite.runtime.cpu import missing_features
 from tvmlite.runtime.in_process import InProcess
 from tvmlite.runtime.profile import Profile
 from tvmlite.runtime.sequences import Sequences
-from tvmlite.runtime.static_call import StaticCall
 from tvmlite.runtime.timing import Timing
 
 METADATA = "tvmlite_metadata"
@@ -56,7 +55,6 @@ class Library(InProcess):
         lists = self.metadata.get("sequences")
         self._squeezed = squeezed_axes(self.metadata.get("squeezed", ()), len(outputs))
         self._quick: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
-        self._way: StaticCall | None = None
         self._lists = None if lists is None else _sequences(lists, self.input_names, self.output_names)
 
     def _names(self, key: str, parameters: Sequence[str]) -> tuple[str, ...]:
@@ -100,9 +98,8 @@ class Library(InProcess):
         result = self._in_rank(self.function(*self._inputs((), inputs)))
         if self._lists is not None:
             return dict(zip(self._lists[1].names, self._lists[1].gather(result), strict=True))
-        way = self.function.short_way
-        if way is not self._way and way is not None and not self._squeezed:
-            self._way, self._quick = way, way.by_name(self.input_names, self.output_names)
+        if self._quick is None and not self._squeezed and self.function.short_way is not None:
+            self._quick = self.function.short_way.by_name(self.input_names, self.output_names)
         return dict(zip(self.output_names, result if isinstance(result, tuple) else (result,), strict=True))
 
     def profile(self, *inputs: Any, **named: Any) -> Profile:

@@ -1,4 +1,4 @@
-"""The short way to call a function with sizes that are all known: when it was compiled, or from calls before.
+"""The short way to call a function whose sizes were all known when it was compiled.
 
 A model that takes microseconds must not spend as many on being called: what such a function needs is known
 beforehand but for addresses. Its weights have often driven everything else out of the nearer caches, so that
@@ -11,7 +11,7 @@ what a model brings, the names of its inputs say, are values that it knows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import cffi
 import numpy as np
@@ -22,18 +22,16 @@ from tvmlite.runtime.threads import num_threads
 
 _ffi: Any = cffi.FFI()
 
-Placed: TypeAlias = "tuple[int, ArrayParameter, tuple[int, ...]]"
-
 
 class StaticCall:
     """Writes Python that calls ``function`` with ``row``, inputs, outputs and scratch memory filled in.
 
-    ``inputs`` and ``outputs`` are places in the row, arrays, and their shapes; ``workspace`` bytes go to the
-    first of ``places`` and the number of threads to the second, where there are such. The bytes do for any
-    number of threads, or for as many as ``threads``. ``refuse`` makes an error of a code that is not 0.
+    ``inputs`` and ``outputs`` are arrays of known shapes and their places in the row; ``workspace`` bytes go
+    to the place ``workspace_place`` and the number of threads to ``threads_place``, where there are such.
+    ``refuse`` makes an error of a code that is not 0.
 
     A function written here gives None, and has done nothing, if an input is missing or not an array just as
-    ``function`` takes it, or if there are other threads than the workspace is for.
+    ``function`` takes it.
     """
 
     def __init__(
@@ -41,13 +39,12 @@ class StaticCall:
         name: str,
         function: Callable[..., int],
         row: Sequence[Any],
-        inputs: Sequence[Placed],
-        outputs: Sequence[Placed],
+        inputs: Sequence[tuple[int, ArrayParameter]],
+        outputs: Sequence[tuple[int, ArrayParameter]],
         scratch: ScratchPool | None,
         workspace: int,
         places: tuple[int | None, int | None],
         refuse: Callable[[int], None],
-        threads: int | None = None,
     ) -> None:
         self._inputs, self._outputs = inputs, outputs
         self._row = [f"row{place}" for place in range(len(row))]
@@ -64,10 +61,9 @@ class StaticCall:
         }
         if scratch is not None:
             self._known |= {"free": scratch.free, "Scratch": Scratch, "num_threads": num_threads}
-            self._known |= {"take": scratch.take, "put": scratch.put, "threads": threads}
-        for number, (place, *_) in enumerate(inputs):
+        for number, (place, _) in enumerate(inputs):
             self._row[place] = f"x{number}_address"
-        for number, (place, *_) in enumerate(outputs):
+        for number, (place, _) in enumerate(outputs):
             self._row[place] = f"address(y{number})"
         for place, value in zip(places, ("scratch.address", "num_threads()"), strict=True):
             if place is not None:
@@ -107,9 +103,9 @@ class StaticCall:
     def _addressed(self, known: dict[str, Any]) -> list[str]:
         """The lines that find the inputs' addresses, or return for one that must be converted or refused."""
         lines: list[str] = []
-        for number, (_, one, taken) in enumerate(self._inputs):
+        for number, (_, one) in enumerate(self._inputs):
             x, dtype, shape = f"x{number}", f"x{number}_dtype", f"x{number}_shape"
-            known |= {dtype: one.dtype, shape: taken}
+            known |= {dtype: one.dtype, shape: one.shape}
             lines += [f"if {x}.__class__ is not ndarray or {x}.dtype is not {dtype} or {x}.shape != {shape}:"]
             lines += ["    return None", "try:", f"    {x}_address = address({x})"]
             lines += ["except (ValueError, BufferError):  # strided", "    return None"]
@@ -118,8 +114,8 @@ class StaticCall:
     def _allocated(self, known: dict[str, Any]) -> list[str]:
         """The lines that make the outputs."""
         lines: list[str] = []
-        for number, (_, one, shape) in enumerate(self._outputs):
-            y = f"y{number}"
+        for number, (_, one) in enumerate(self._outputs):
+            y, shape = f"y{number}", one.shape or ()
             known |= {f"{y}_shape": shape, f"{y}_dtype": one.dtype, f"{y}_parameter": one}
             small = bytes_of(one, shape) < WORTH_ALIGNING
             lines += [
@@ -130,21 +126,12 @@ class StaticCall:
         return lines
 
     def _called(self) -> list[str]:
-        """The lines that call the function, with scratch memory if it takes any. Where how much that is
-        depends on no number of threads, nobody need know who has it; it is lost, not given back, where a call
-        is interrupted."""
+        """The lines that call the function, with scratch memory if it takes any. How much that is depends on
+        no number of threads, so nobody need know who has it; it is lost, not given back, where a call is
+        interrupted."""
         call = f"code = function({', '.join(self._row)})"
         if "free" not in self._known:
             return [call]
+        taken = ["try:", "    scratch = free.pop()", "except IndexError:", "    scratch = Scratch()"]
         grown = ["if scratch.size < workspace:", "    scratch.grow(workspace, name)"]
-        if self._known["threads"] is None:
-            taken = ["try:", "    scratch = free.pop()", "except IndexError:", "    scratch = Scratch()"]
-            return [*taken, *grown, call, "free.append(scratch)"]
-        inside = ["if scratch.threads != threads:", "    return None", *grown, call]
-        return [
-            "scratch = take()",
-            "try:",
-            *(f"    {line}" for line in inside),
-            "finally:",
-            "    put(scratch)",
-        ]
+        return [*taken, *grown, call, "free.append(scratch)"]
