@@ -20,8 +20,9 @@ from tvmlite.runtime.arguments import ArrayParameter
 from tvmlite.runtime.in_process import InProcess
 from tvmlite.runtime.plan import Plan, Planner, check_code
 from tvmlite.runtime.scratch import Scratch, ScratchPool
+from tvmlite.runtime.short_call import Places, ShortCall
 from tvmlite.runtime.slots import Slot, c_type, in_order, slots_of, wrong_count
-from tvmlite.runtime.static_call import StaticCall
+from tvmlite.runtime.threads import num_threads
 from tvmlite.runtime.timing import Clock, Evaluation, Timing, Until, measure
 
 _ffi: Any = cffi.FFI()
@@ -73,11 +74,13 @@ class CompiledFunction(InProcess):
         self._too_small = signature.messages.index(TOO_SMALL) + 1 if TOO_SMALL in signature.messages else -1
         self._tells, self._workspace_place = "told" in self._kinds, self._kinds.get("workspace")
         self._threads_place = self._kinds.get("threads")
+        scalars = any(slot.array is None for slot in self._input_slots)
+        self._may_be_short = not (scalars or self._tells or self._found)
         static = signature.is_static and "size" not in self._kinds
         self._static_key = (0,) * len(self._size_places) if static else None
         self._static_plan: Plan | None = None
         self._scratch = ScratchPool() if {"workspace", "threads"} & self._kinds.keys() else None
-        self.short_way: StaticCall | None = None
+        self.short_way: ShortCall | None = None
         """Writes short ways to call this one; None before the first call, and where there is none."""
         self._quick: Callable[[Sequence[Any]], Any] | None = None
 
@@ -94,27 +97,33 @@ class CompiledFunction(InProcess):
                 return made
         row, outputs = self._bind(args, named)
         outputs = self._call(row, outputs)
-        if self._quick is None and self._static_key is not None:
-            self.short_way = self._short_way()
-            self._quick = self.short_way and self.short_way.by_position()
+        if outputs and self._may_be_short and (self._quick is None or self._static_key is None):
+            self._remember(row)
         return outputs[0] if len(outputs) == 1 else outputs or None
 
-    def _short_way(self) -> StaticCall | None:
-        """For calls that give all inputs and no outputs, after one that went well."""
-        takes = [(slot.place, slot.array) for slot in self._input_slots if slot.array is not None]
-        if len(takes) != len(self._input_slots) or not self._output_slots or self._tells or self._found:
-            return None
-        return StaticCall(
-            self.name,
-            self._function,
-            self._row,
-            takes,
-            [(slot.place, slot.array) for slot in self._output_slots if slot.array is not None],
-            self._scratch,
-            self.signature.workspace or 0,
-            (self._workspace_place, self._threads_place),
-            partial(check_code, self.signature),
+    def _remember(self, row: Sequence[Any]) -> None:
+        """Calls with such shapes may take a short way: this one, with the C arguments ``row``, went well."""
+        if self.short_way is None:
+            self.short_way = ShortCall(
+                self.name,
+                self._function,
+                self._row,
+                [(slot.place, slot.array) for slot in _with_array(self._input_slots)],
+                [(slot.place, slot.array) for slot in self._output_slots if slot.array is not None],
+                self._scratch,
+                Places(self._workspace_place, self._threads_place, [place for place, _ in self._size_places]),
+                self._static_key is not None,
+                partial(_refuse, self.signature, [name for _, name in self._size_places]),
+            )
+        sizes = tuple([row[place] for place, _ in self._size_places])
+        threads = 1 if self._scratch is None else num_threads()
+        plan = self._planner.plan(sizes, threads)
+        inputs, outputs = (
+            [plan.shapes[slot.number] for slot in slots] for slots in (self._input_slots, self._output_slots)
         )
+        self.short_way.remember(inputs, outputs, sizes, plan.workspace, threads)
+        if self._quick is None:
+            self._quick = self.short_way.by_position()
 
     def time(
         self,
@@ -361,6 +370,11 @@ class CompiledFunction(InProcess):
 
     def __repr__(self) -> str:
         return f"CompiledFunction({self.signature.c_prototype()})"
+
+
+def _refuse(signature: Signature, names: Sequence[str], code: int, *sizes: int) -> None:
+    """``check_code`` of a call with these ``sizes``, which have ``names``."""
+    check_code(signature, code, list(zip(names, sizes, strict=True)))
 
 
 def _with_array(slots: Sequence[Slot]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""After its first call a function of known sizes is called in a short way, which does what the long does."""
+"""After a first call with its sizes a function is called in a short way, which does what the long does."""
 
 from __future__ import annotations
 
@@ -122,3 +122,73 @@ def test_calls_at_once_have_memory_of_their_own(both: CompiledFunction) -> None:
     for one in callers:
         one.join()
     assert not wrong
+
+
+@pytest.fixture
+def doubled(compile_function: Build) -> CompiledFunction:
+    """s = a + b of n elements through a workspace of n floats a thread; refuses a negative a[0]."""
+    parameters = (
+        *(Parameter(name, "input", "float32", ("n",)) for name in "ab"),
+        Parameter("s", "output", "float32", ("n",)),
+        Parameter("t", "output", "int64", (2,)),
+        Parameter("n", "size", "int64"),
+        Parameter("workspace", "workspace"),
+        Parameter("threads", "threads"),
+    )
+    body = """
+        float *copy = workspace;
+        if (n && a[0] < 0) return 1;
+        for (int k = 0; k < threads; k++)
+            for (int i = 0; i < n; i++) copy[k * n + i] = a[i] + b[i];
+        for (int i = 0; i < n; i++) s[i] = copy[i];
+        t[0] = n, t[1] = threads;
+        return 0;"""
+    shapes = "out[0] = out[1] = out[2] = n; out[3] = 2; out[4] = 4 * n * threads;"
+    signature = Signature("sums", parameters, workspace=None, messages=("sums: a starts with a negative",))
+    return compile_function(signature, body, shapes)
+
+
+def rows(count: int) -> np.ndarray:
+    return np.arange(count, dtype="float32")
+
+
+def test_shapes_of_a_call_before_take_the_short_way(doubled: CompiledFunction) -> None:
+    doubled(rows(3), rows(3))
+    assert doubled.short_way is not None
+    quick = doubled.short_way.by_position()
+
+    assert quick((rows(5), rows(5))) is None
+    assert quick((rows(3), rows(5))) is None
+    assert quick((rows(3), rows(6)[::2])) is None
+    np.testing.assert_array_equal(quick((rows(3), rows(3) + 1))[0], 2 * rows(3) + 1)
+
+
+def test_any_sizes_in_any_order_give_what_they_gave_at_first(doubled: CompiledFunction) -> None:
+    for count in (4, 7, 4, 0, 5000, 7, 1, 5000, 0, 4):
+        made, told = doubled(rows(count), rows(count))
+        np.testing.assert_array_equal(made, 2 * rows(count))
+        assert told[0] == count
+        named = Library(doubled, {}).run({"b": rows(count), "a": rows(count)})
+        np.testing.assert_array_equal(named["s"], made)
+
+
+def test_open_sizes_that_do_not_fit_are_refused_with_the_sizes(doubled: CompiledFunction) -> None:
+    for _ in range(2):
+        doubled(rows(4), rows(4))
+        with pytest.raises(InputError, match=r"sums: input 'b' has shape \(4,\)"):
+            doubled(rows(3), rows(4))
+        with pytest.raises(ExecutionError, match=r"a starts with a negative \(n is 4\)"):
+            doubled(rows(4) - 1, rows(4))
+
+
+def test_sizes_known_for_one_number_of_threads_have_memory_for_another(doubled: CompiledFunction) -> None:
+    before = num_threads()
+    try:
+        for threads in (1, 4, 2, 1):
+            set_num_threads(threads)
+            for _ in range(2):
+                made, told = doubled(rows(5000), rows(5000))
+                np.testing.assert_array_equal(made, 2 * rows(5000))
+                assert told[1] == threads
+    finally:
+        set_num_threads(before)
