@@ -19,7 +19,7 @@ from tvmlite.te.schedules.group import (
 )
 from tvmlite.te.schedules.injective import elementwise_loops, finish
 from tvmlite.te.schedules.nest import AHEAD, ENOUGH_TURNS, PANELS, Panel, shared_out, unrollable, whole_steps
-from tvmlite.te.schedules.passes import in_passes, passes
+from tvmlite.te.schedules.passes import in_passes, passes, skips_rows
 from tvmlite.te.schedules.places import by_rows, pad_by_rows
 from tvmlite.te.schedules.planes import plain, pointwise
 from tvmlite.te.schedules.sliding import sliding
@@ -163,7 +163,7 @@ def _one_panel_a_thread(group: Group, anchor: ComputeOp, blocks: int) -> bool:
 
 def _next_panel_ahead(group: Group, anchor: ComputeOp, blocks: int) -> bool:
     """Whether it fetches the next panel while it uses one."""
-    return _one_panel_a_thread(group, anchor, blocks) and not is_paired(anchor)
+    return _one_panel_a_thread(group, anchor, blocks) and not is_paired(anchor) and not skips_rows(anchor)
 
 
 def _tiles_in_panel(pixels: int | None, wide: int) -> int:
@@ -180,7 +180,8 @@ def _packed_tile(
     config, dtype = group.config, anchor.output(0).dtype
     width, count = extent_of(pixels[-1]), extent_of(anchor.axis[1])
     even = width is None or (pixelwise and not few_registers(group.target))
-    height = 1 if pixelwise or len(pixels) < 2 else extent_of(pixels[-2])
+    one_row = pixelwise or len(pixels) < 2 or skips_rows(anchor)
+    height = 1 if one_row else extent_of(pixels[-2])
     vectors = max(1, block // group.target.lanes(dtype))
     registers = group.target.vector_registers - (SPARE if _unrolls_window(group, anchor) else 0)
     along = product(extent_of(a) for a in pixels) if pixelwise else width
@@ -252,7 +253,8 @@ def accumulate(
     """Compute a packed anchor at ``place`` of ``host``: the reduction outside, the tile unrolled inside.
 
     The reduction is one loop: a loop over three taps inside another ends before its branch is predicted, and
-    unrolled taps share so many scalars that sums are spilled, unless registers are left for those.
+    unrolled taps share so many scalars that sums are spilled, unless registers are left for those. Only the
+    rows of a window that skips some (``skips_rows``) have a loop of their own, the outermost.
     ``by_vectors``: see ``vectors_first``.
 
     Knobs: ``channels``, how many input channels a turn of that loop takes, ``taps``, how many of the axes of
@@ -265,12 +267,14 @@ def accumulate(
     pair = [taps.pop()] if is_paired(anchor) else []
     config.define_knob("channels", whole_steps(channel))
     config.suggest("channels", OptionChoice(_channels_a_turn(group, anchor)))
-    config.define_knob("taps", _unrolled_taps(taps))
+    unrolled = _unrolled_taps(taps[1:] if skips_rows(anchor) else taps)
+    config.define_knob("taps", unrolled)
     if _unrolls_window(group, anchor):
-        config.suggest("taps", OptionChoice(max(_unrolled_taps(taps))))
+        config.suggest("taps", OptionChoice(max(unrolled)))
     config.define_knob("ahead", ("panel", *AHEAD))
     config.suggest("ahead", OptionChoice("panel" if ahead else turns_near(group, anchor)))
     stage.compute_at(host, place)
+    rows = [taps.pop(0)] if skips_rows(anchor) else []
     inside = taps[len(taps) - config["taps"].val :]
     outside = taps[: len(taps) - len(inside)]
     if config["channels"].val > 1:
@@ -284,7 +288,7 @@ def accumulate(
         part, lane = stage.split(lane, factor=PAIR_LANES[0])
         parts = [part]
     tile = [block, *parts, *pixels] if by_vectors else [*pixels, block, *parts]
-    stage.reorder(batch, channel, *outside, *inside, *tile, lane, *(pair if dot else ()))
+    stage.reorder(batch, *rows, channel, *outside, *inside, *tile, lane, *(pair if dot else ()))
     turn = stage.fuse(channel, *outside)
     for axis in (*inside, *tile):
         stage.unroll(axis)
