@@ -162,8 +162,11 @@ def _one_panel_a_thread(group: Group, anchor: ComputeOp, blocks: int) -> bool:
 
 
 def _next_panel_ahead(group: Group, anchor: ComputeOp, blocks: int) -> bool:
-    """Whether it fetches the next panel while it uses one."""
-    return _one_panel_a_thread(group, anchor, blocks) and not is_paired(anchor) and not skips_rows(anchor)
+    """Whether it fetches the next panel while it uses one. Of an image of open size it is not known what
+    share of that to ask for in one tile, and to compute that there takes longer than what it saves."""
+    known = all(extent_of(axis) is not None for axis in anchor.axis[2:])
+    fetches = known and not is_paired(anchor) and not skips_rows(anchor)
+    return fetches and _one_panel_a_thread(group, anchor, blocks)
 
 
 def _tiles_in_panel(pixels: int | None, wide: int) -> int:
