@@ -104,8 +104,11 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"
     lane = pixels.pop() if in_blocks else None
     pixelwise = len(anchor.axis) == 4
+    by_passes = _unrolls_window(group, anchor) and in_passes(group, anchor)
+    if not by_passes:
+        pixels = _longest_last(pixels)
     blocks, high, wide = _packed_tile(group, anchor, pixels, block, pixelwise).size[1:]
-    if _unrolls_window(group, anchor) and in_passes(group, anchor):
+    if by_passes:
         passes(group, anchor, host, (blocks, high, wide), row_wise)
         return
     rows, along = ([], stage.fuse(*pixels)) if pixelwise else (pixels[:-1], pixels[-1])
@@ -132,6 +135,11 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     by_vectors = vectors_first(RegisterTile(high * wide, blocks), block, group.target, anchor.output(0).dtype)
     accumulate(group, anchor, stage, place, ahead, by_vectors)
     finish(group, host)
+
+
+def _longest_last(pixels: list[IterVar]) -> list[IterVar]:
+    """The axes of an image, those of one place first: an image of one column is as good as a row."""
+    return sorted(pixels, key=lambda axis: extent_of(axis) != 1)
 
 
 def _shared_out(
