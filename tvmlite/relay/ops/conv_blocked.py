@@ -233,6 +233,7 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
         channel = te.reduce_axis(inputs, name="ic")
         taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(kernel)]
         pair = [te.reduce_axis(together, name="pair")] if together > 1 else []
+        skips = together == 1 and _skips_padding(call, kernel, rank)
 
         def factor(oo: Any, lane: Any) -> e.Expr:
             if tiled:
@@ -254,7 +255,9 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
                 places, read = [*places, inside], read // several
             value = source[(n, read, *places)]
             value = half_of(value, pair[0].var) if words else value.astype(work)
-            return reducers.sum(value * factor(oo, rest[-1]), [channel, *taps, *pair])
+            begin = padding[0][0]
+            inside = [places[0] >= begin, places[0] < data.shape[2] + begin] if skips else []
+            return reducers.sum(value * factor(oo, rest[-1]), [channel, *taps, *pair], where=e.all_of(inside))
 
         work = sum_dtype(dtype)
         pixels = (product_of(shape),) if pointwise else shape if wide is None else (wide.count,)
@@ -269,6 +272,14 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
         return converted(_laid_out(call, sums, shape, pointwise or wide is not None, rank, row), dtype)
 
     return compute
+
+
+def _skips_padding(call: Call, kernel: Shape, rank: int) -> bool:
+    """Whether sums leave out the places of a window that lie in rows of padding: those of a dilated window
+    are far apart, so it has many that do, and without dilation a row has less to gain than a loop costs."""
+    begins, ends = windows.padding_of(call, rank)
+    dilated = windows.spatial(call, "dilation", rank)[0] > 1 and not is_one(kernel[0])
+    return rank > 1 and dilated and begins[0] + ends[0] > 0 and min(begins[0], ends[0]) >= 0
 
 
 def _words(data: te.Tensor, begins: Sequence[int], ends: Sequence[int]) -> te.Tensor:

@@ -84,14 +84,15 @@ def _output_padding(call: Call, rank: int) -> tuple[int, ...]:
 def transposed_compute(rank: int) -> Callable[..., te.Tensor]:
     """One small dense convolution for each phase of the output, then the phases interleaved.
 
-    With stride ``s``, the outputs ``y = q * s + r`` of one phase ``r`` use only the kernel positions
-    ``r + j * s``: nothing is multiplied by the zeros between the strided inputs.
+    With stride ``s`` and ``b`` elements of padding before, the outputs ``y = q * s + r`` of one phase ``r``
+    use only the kernel positions ``(r + b) % s + j * s``: nothing is multiplied by the zeros between the
+    strided inputs, and no phase computes more than its outputs, but for a last one where ``s`` does not
+    divide their count.
     """
 
     def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
         dtype = result_dtype(call, data.dtype)
         strides = windows.spatial(call, "strides", rank)
-        begins, _ = windows.padding_of(call, rank)
         shape = _extents(call, data.shape[2:], weight.shape[2:], rank)
         phases = _phases(call, data, weight, shape, strides, sum_dtype(dtype))
         result = te.compute(
@@ -100,8 +101,8 @@ def transposed_compute(rank: int) -> Callable[..., te.Tensor]:
                 (
                     n,
                     o,
-                    *((i + b) % s for i, b, s in zip(y, begins, strides, strict=True)),
-                    *((i + b) // s for i, b, s in zip(y, begins, strides, strict=True)),
+                    *(i % s for i, s in zip(y, strides, strict=True)),
+                    *(i // s for i, s in zip(y, strides, strict=True)),
                 )
             ],
             name="conv_transpose",
@@ -115,15 +116,16 @@ def transposed_compute(rank: int) -> Callable[..., te.Tensor]:
 def _phases(
     call: Call, data: te.Tensor, weight: te.Tensor, shape: Any, strides: tuple[int, ...], dtype: str
 ) -> te.Tensor:
-    """``phases[n, o, r.., q..] = sum(i, j..) data[n, i, q - j..] * filters[o, i, r.., j..]``"""
+    """``phases[n, o, r.., q..] = sum(i, j..) data[n, i, q + (r + b) // s - j..] filters[o, i, r.., j..]``"""
     rank, groups = len(strides), call["groups"]
     begins, _ = windows.padding_of(call, rank)
     filters = _phase_filters(call, weight, strides)
     taps = windows.known(filters.shape[2 + rank :])
-    steps = tuple(normal_dim((y + (b - 1)) // s + 1) for y, b, s in zip(shape, begins, strides, strict=True))
-    before = [t - 1 for t in taps]
-    after = [normal_dim(q - n) for q, n in zip(steps, data.shape[2:], strict=True)]
-    source = _margins(data, before, after, steps)
+    steps = tuple(normal_dim((y + (s - 1)) // s) for y, s in zip(shape, strides, strict=True))
+    before = [max(0, t - 1 - b // s) for t, b, s in zip(taps, begins, strides, strict=True)]
+    reach = tuple(normal_dim(q + (b + s - 1) // s) for q, b, s in zip(steps, begins, strides, strict=True))
+    after = [normal_dim(q - n) for q, n in zip(reach, data.shape[2:], strict=True)]
+    source = _margins(data, before, after, reach)
     inputs, per_group = data.shape[1] // groups, weight.shape[1]
     channel = te.reduce_axis(inputs, name="ic")
     axes = [te.reduce_axis(t, name=f"k{n}") for n, t in enumerate(taps)]
@@ -131,7 +133,8 @@ def _phases(
     def element(n: Any, o: Any, *rest: Any) -> e.Expr:
         phase, step = rest[:rank], rest[rank:]
         read = channel if groups == 1 else o // per_group * inputs + channel
-        places = [q + b - j for q, b, j in zip(step, before, axes, strict=True)]
+        moved = [(r + b) // s for r, b, s in zip(phase, begins, strides, strict=True)]
+        places = [q + m + f - j for q, m, f, j in zip(step, moved, before, axes, strict=True)]
         return reducers.sum(
             source[(n, read, *places)].astype(dtype) * filters[(o, channel, *phase, *axes)].astype(dtype),
             [channel, *axes],
@@ -142,7 +145,7 @@ def _phases(
 
 
 def _margins(data: te.Tensor, before: list[int], after: list[Any], steps: tuple[Any, ...]) -> te.Tensor:
-    """``data`` moved by ``before`` and filled up with zeros to ``steps`` places."""
+    """``data`` moved by ``before`` and cut, or filled up with zeros, to ``steps`` places behind those."""
     if not any(before) and all(isinstance(a, int) and a <= 0 for a in after):
         return data
 
@@ -161,8 +164,9 @@ def _margins(data: te.Tensor, before: list[int], after: list[Any], steps: tuple[
 
 
 def _phase_filters(call: Call, weight: te.Tensor, strides: tuple[int, ...]) -> te.Tensor:
-    """``filters[o, i, r.., j..]``: kernel position ``r + j * s`` of the dilated kernel, zero past its end."""
+    """``filters[o, i, r.., j..]``: place ``(r + b) % s + j * s`` of the dilated kernel, zero past its end."""
     rank, groups = len(strides), call["groups"]
+    begins, _ = windows.padding_of(call, rank)
     dilation = windows.spatial(call, "dilation", rank)
     kernel = windows.known(weight.shape[2:])
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
@@ -171,8 +175,10 @@ def _phase_filters(call: Call, weight: te.Tensor, strides: tuple[int, ...]) -> t
 
     def element(o: Any, i: Any, *rest: Any) -> e.Expr:
         places, real = [], []
-        for r, j, s, d, span in zip(rest[:rank], rest[rank:], strides, dilation, spans, strict=True):
-            place = r + j * s
+        for r, j, s, d, span, b in zip(
+            rest[:rank], rest[rank:], strides, dilation, spans, begins, strict=True
+        ):
+            place = (r + b) % s + j * s
             if span % s:
                 real.append(place < span)
             if d > 1:

@@ -28,7 +28,7 @@ from tvmlite.te.schedules.nest import (
     unrollable,
     whole_steps,
 )
-from tvmlite.te.schedules.passes import in_passes, passes
+from tvmlite.te.schedules.passes import in_passes, passes, skips_rows
 from tvmlite.te.schedules.places import by_rows, pad_by_rows
 from tvmlite.te.schedules.planes import plain, pointwise
 from tvmlite.te.schedules.sliding import sliding
@@ -113,8 +113,11 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"
     lane = pixels.pop() if in_blocks else None
     pixelwise = len(anchor.axis) == 4
+    by_passes = _unrolls_window(group, anchor) and in_passes(group, anchor)
+    if not by_passes:
+        pixels = _longest_last(pixels)
     blocks, high, wide = _packed_tile(group, anchor, pixels, block, pixelwise).size[1:]
-    if _unrolls_window(group, anchor) and in_passes(group, anchor):
+    if by_passes:
         passes(group, anchor, host, (blocks, high, wide), row_wise)
         return
     rows, along = ([], stage.fuse(*pixels)) if pixelwise else (pixels[:-1], pixels[-1])
@@ -156,6 +159,11 @@ def _copied(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> Com
     return sums
 
 
+def _longest_last(pixels: list[IterVar]) -> list[IterVar]:
+    """The axes of an image, those of one place first: an image of one column is as good as a row."""
+    return sorted(pixels, key=lambda axis: extent_of(axis) != 1)
+
+
 def _shared_out(
     group: Group,
     anchor: ComputeOp,
@@ -184,8 +192,11 @@ def _one_panel_a_thread(group: Group, anchor: ComputeOp, blocks: int) -> bool:
 
 
 def _next_panel_ahead(group: Group, anchor: ComputeOp, blocks: int) -> bool:
-    """Whether it fetches the next panel while it uses one."""
-    return _one_panel_a_thread(group, anchor, blocks) and not is_paired(anchor)
+    """Whether it fetches the next panel while it uses one. Of an image of open size it is not known what
+    share of that to ask for in one tile, and to compute that there takes longer than what it saves."""
+    known = all(extent_of(axis) is not None for axis in anchor.axis[2:])
+    fetches = known and not is_paired(anchor) and not skips_rows(anchor)
+    return fetches and _one_panel_a_thread(group, anchor, blocks)
 
 
 def _tiles_in_panel(pixels: int | None, wide: int) -> int:
@@ -202,7 +213,8 @@ def _packed_tile(
     config, dtype = group.config, anchor.output(0).dtype
     width, count = extent_of(pixels[-1]), extent_of(anchor.axis[1])
     even = width is None or (pixelwise and not few_registers(group.target))
-    height = 1 if pixelwise or len(pixels) < 2 else extent_of(pixels[-2])
+    one_row = pixelwise or len(pixels) < 2 or skips_rows(anchor)
+    height = 1 if one_row else extent_of(pixels[-2])
     vectors = max(1, block // group.target.lanes(dtype))
     registers = group.target.vector_registers - (SPARE if _unrolls_window(group, anchor) else 0)
     along = product(extent_of(a) for a in pixels) if pixelwise else width
@@ -274,7 +286,8 @@ def accumulate(
     """Compute a packed anchor at ``place`` of ``host``: the reduction outside, the tile unrolled inside.
 
     The reduction is one loop: a loop over three taps inside another ends before its branch is predicted, and
-    unrolled taps share so many scalars that sums are spilled, unless registers are left for those.
+    unrolled taps share so many scalars that sums are spilled, unless registers are left for those. Only the
+    rows of a window that skips some (``skips_rows``) have a loop of their own, the outermost.
     ``by_vectors``: see ``vectors_first``.
 
     Knobs: ``channels``, how many input channels a turn of that loop takes, ``taps``, how many of the axes of
@@ -287,12 +300,14 @@ def accumulate(
     pair = [taps.pop()] if is_paired(anchor) else []
     config.define_knob("channels", whole_steps(channel))
     config.suggest("channels", OptionChoice(_channels_a_turn(group, anchor)))
-    config.define_knob("taps", _unrolled_taps(taps))
+    unrolled = _unrolled_taps(taps[1:] if skips_rows(anchor) else taps)
+    config.define_knob("taps", unrolled)
     if _unrolls_window(group, anchor):
-        config.suggest("taps", OptionChoice(max(_unrolled_taps(taps))))
+        config.suggest("taps", OptionChoice(max(unrolled)))
     config.define_knob("ahead", ("panel", *AHEAD))
     config.suggest("ahead", OptionChoice("panel" if ahead else turns_near(group, anchor)))
     stage.compute_at(host, place)
+    rows = [taps.pop(0)] if skips_rows(anchor) else []
     inside = taps[len(taps) - config["taps"].val :]
     outside = taps[: len(taps) - len(inside)]
     if config["channels"].val > 1:
@@ -306,7 +321,7 @@ def accumulate(
         part, lane = stage.split(lane, factor=PAIR_LANES[0])
         parts = [part]
     tile = [block, *parts, *pixels] if by_vectors else [*pixels, block, *parts]
-    stage.reorder(batch, channel, *outside, *inside, *tile, lane, *(pair if dot else ()))
+    stage.reorder(batch, *rows, channel, *outside, *inside, *tile, lane, *(pair if dot else ()))
     turn = stage.fuse(channel, *outside)
     for axis in (*inside, *tile):
         stage.unroll(axis)

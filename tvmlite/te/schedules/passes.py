@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.te import expr as e
 from tvmlite.te.schedules.dot import is_paired
 from tvmlite.te.schedules.group import Group, extent_of, number, product, work_of, worth_threads
 from tvmlite.te.schedules.injective import finish
@@ -12,7 +13,7 @@ from tvmlite.te.schedules.nest import ENOUGH_COLUMN_TILES
 from tvmlite.te.schedules.tile import few_registers
 from tvmlite.te.space.choices import OptionChoice
 from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
+from tvmlite.te.tensor import ComputeOp, IterVar, Reduce, Tensor
 
 MOST_SUMS = 64 << 10
 """Bytes of sums that one thread goes through pass by pass."""
@@ -44,8 +45,17 @@ def in_passes(group: Group, anchor: ComputeOp) -> bool:
     in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"
     if not few_registers(group.target) or not in_blocks or is_paired(anchor) or len(source.shape) != 5:
         return False
+    if skips_rows(anchor):
+        return False
     known = product(extent_of(axis) for axis in (*anchor.axis, *anchor.reduce_axis)) is not None
     return known and len(anchor.axis) == 5 and _blocks(anchor) >= LEAST_PASSES
+
+
+def skips_rows(anchor: ComputeOp) -> bool:
+    """Whether the sums of ``anchor`` leave out the rows of its windows that lie in padding: the loop over a
+    window's rows is outside that over channels then, and runs over those in the image only."""
+    sums = anchor.body[0]
+    return isinstance(sums, Reduce) and not isinstance(sums.condition, e.Const)
 
 
 def passes(group: Group, anchor: ComputeOp, host: Tensor, tile: Sequence[int], row_wise: bool) -> None:
