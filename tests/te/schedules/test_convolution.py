@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tvmlite.core.node import postorder
@@ -13,7 +15,7 @@ from tvmlite.te.loop import ir as loop
 MANY_REGISTERS = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5")
 
 
-def lowered(data: str, kernel: tuple[int, int], blocks: int = 4, **attrs: object) -> loop.Function:
+def lowered(data: str, kernel: tuple[int, int], blocks: int = 4, **attrs: Any) -> loop.Function:
     """A convolution of 64 channels in blocks of 16 to as many ``blocks``, of an image of size ``data``."""
     more = "".join(f", {name}={value}" for name, value in attrs.items())
     text = f"""fn (%x: Tensor[(1, 4, {data}, 16), float32],
@@ -47,7 +49,7 @@ def test_rows_of_padding_under_a_dilated_window_are_left_out(data: str) -> None:
 
 
 @pytest.mark.parametrize("attrs", [{"padding": [1, 1]}, {"dilation": [2, 2]}])
-def test_other_windows_rows_are_in_the_loop_over_channels(attrs: dict[str, object]) -> None:
+def test_other_windows_rows_are_in_the_loop_over_channels(attrs: dict[str, Any]) -> None:
     assert not loops_over(lowered("24, 24", (3, 3), **attrs), "k0")
 
 
