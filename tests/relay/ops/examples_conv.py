@@ -94,6 +94,18 @@ EXAMPLES = [
         {**BLOCKS, **SAME, "strides": 2, "dilation": (1, 2)},
         ["float32(2, 2, h, w, 4)", "float32(2, 7, 3, 3, 4)"],
     ),
+    (
+        "nn.contrib_conv2d_NCHWc",
+        {**BLOCKS, "strides": 2, "dilation": (3, 2), "padding": (4, 1, 2, 2)},
+        ["float32(1, 2, h, w, 4)", "float32(2, 7, 3, 2, 4)"],
+    ),
+    (
+        "nn.contrib_conv2d_NCHWc",
+        {**PLAIN, "dilation": (6, 6), "padding": (6, 6)},
+        ["float32(1, 3, 4, 9)", "float32(2, 3, 3, 3, 4)"],
+    ),
+    ("nn.contrib_conv2d_NCHWc", PLAIN, ["float32(2, 3, h, 1)", "float32(2, 3, 2, 1, 4)"]),
+    ("nn.contrib_conv2d_NCHWc", BLOCKS, ["float32(1, 2, 23, 1, 4)", "float32(3, 7, 3, 1, 4)"]),
     ("nn.contrib_conv2d_NCHWc", BLOCKS, ["float32(1, 2, h, w, 4)", "float32(3, 6, 1, 1, 4)"]),
     (
         "nn.contrib_conv2d_NCHWc",
@@ -176,6 +188,16 @@ EXAMPLES = [
         "nn.conv2d_transpose",
         {"strides": (3, 2), "output_padding": (2, 0), "dilation": (2, 1), "groups": 2},
         ["float32(2, 4, 3, 4)", "float32(4, 3, 2, 1)"],
+    ),
+    (
+        "nn.conv2d_transpose",
+        {"strides": (2, 2), "padding": (1, 1)},
+        ["float32(1, 2, h, 4)", "float32(2, 3, 4, 4)"],
+    ),
+    (
+        "nn.conv2d_transpose",
+        {"strides": (2, 3), "padding": (3, 2, 0, 5)},
+        ["float32(1, 2, 6, w)", "float32(2, 3, 3, 4)"],
     ),
     ("nn.conv2d_transpose", {"strides": (2, 2)}, ["float32(1, 3, 4, 4)", "float32(3, 2, 2, 2)"]),
     ("nn.conv2d_transpose", {"strides": (2, 1)}, ["float16(1, 3, 2, 3)", "float16(3, 2, 2, 3)"]),

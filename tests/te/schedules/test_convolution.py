@@ -1,0 +1,65 @@
+"""Which loops convolutions of packed weights have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tvmlite.core.node import postorder
+from tvmlite.core.target import Target
+from tvmlite.relay import lower, tasks
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir as loop
+
+MANY_REGISTERS = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5")
+
+
+def lowered(data: str, kernel: tuple[int, int], blocks: int = 4, **attrs: Any) -> loop.Function:
+    """A convolution of 64 channels in blocks of 16 to as many ``blocks``, of an image of size ``data``."""
+    more = "".join(f", {name}={value}" for name, value in attrs.items())
+    text = f"""fn (%x: Tensor[(1, 4, {data}, 16), float32],
+        %w: Tensor[({blocks}, 64, {kernel[0]}, {kernel[1]}, 16), float32]) {{
+      nn.contrib_conv2d_NCHWc(%x, %w, channels={16 * blocks}, kernel_size={list(kernel)},
+        data_layout="NCHW16c", out_layout="NCHW16c", kernel_layout="OIHW16o"{more})
+    }}"""
+    return lower.lower_group(tasks.group_of(text), MANY_REGISTERS, "kernel")
+
+
+def loops_over(function: loop.Function, name: str) -> list[loop.For]:
+    """The loops of ``function`` over a variable of that name."""
+    return [n for n in postorder(function.body) if isinstance(n, loop.For) and n.var.name == name]
+
+
+def tile(function: loop.Function) -> list[int]:
+    """The extents of the unrolled loops of the sums, from the outermost on."""
+    turn = next(iter(loops_over(function, "ic.k0.fused.k1.fused")))
+    unrolled = [n for n in postorder(turn.body) if isinstance(n, loop.For) and n.kind == loop.UNROLL]
+    return [int(n.extent.value) for n in reversed(unrolled) if isinstance(n.extent, e.Const)]
+
+
+@pytest.mark.parametrize("data", ["24, 24", "h, w"])
+def test_rows_of_padding_under_a_dilated_window_are_left_out(data: str) -> None:
+    windows = loops_over(lowered(data, (3, 3), dilation=[6, 6], padding=[6, 6]), "k0")
+
+    assert windows
+    for window in windows:
+        assert isinstance(window.body, loop.If)
+        assert window.var in list(postorder(window.body.condition))
+
+
+@pytest.mark.parametrize("attrs", [{"padding": [1, 1]}, {"dilation": [2, 2]}])
+def test_other_windows_rows_are_in_the_loop_over_channels(attrs: dict[str, Any]) -> None:
+    assert not loops_over(lowered("24, 24", (3, 3), **attrs), "k0")
+
+
+def test_images_of_known_size_alone_ask_for_the_next_panel_of_weights() -> None:
+    assert "prefetch" in str(lowered("28, 28", (3, 3), blocks=32, padding=[1, 1]))
+    assert "prefetch" not in str(lowered("h, w", (3, 3), blocks=32, padding=[1, 1]))
+
+
+def test_an_image_of_one_column_is_tiled_as_a_row_is() -> None:
+    column, row = tile(lowered("60, 1", (5, 1))), tile(lowered("1, 60", (1, 5)))
+
+    assert sorted(n for n in column if n > 1) == sorted(n for n in row if n > 1)
+    assert max(column) > 4
