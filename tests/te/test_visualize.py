@@ -190,7 +190,7 @@ def test_a_schedule_that_cannot_be_lowered_is_the_users_error(tmp_path: Path) ->
 
     with pytest.raises(TensorExpressionError, match="C is an output of the schedule"):
         te.visualize(s, [A, B], tmp_path / "page.html")
-    with pytest.raises(InputError, match="budget is 0 seconds"):
+    with pytest.raises(InputError, match="visualize: budget: 0 given"):
         te.visualize(s, [A, B], tmp_path / "page.html", budget=0)
 
 
