@@ -379,6 +379,18 @@ def timed(ours: float, loaded: float, **peers: float) -> dict[str, Any]:
 def test_the_speed_is_beside_the_best_peer() -> None:
     assert summary.speed(timed(2.0, 2.0, onnxruntime=5.0, openvino=3.0)) == 1.5
     assert summary.speed(timed(2.0, 2.0, onnxruntime=5.0)) == 2.5
+    assert math.isnan(summary.speed(timed(2.0, 2.0)))
+    assert "slower" not in summary.time_row(timed(2.0, 2.0))
+
+
+def test_maps_of_classes_are_columns() -> None:
+    maps = [{3: 0.25, 1: 0.75}, {3: 1.0, 1: 0.0}]
+
+    made = answers.as_array(maps)
+
+    np.testing.assert_array_equal(made, np.asarray([[0.25, 0.75], [1, 0]], np.float32))
+    assert made.dtype == np.float32
+    assert answers.as_array([]) == []
     assert summary.loaded_ratio(timed(2.0, 2.5, onnxruntime=5.0)) == 1.25
 
 

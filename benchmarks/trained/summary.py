@@ -79,9 +79,10 @@ def time_records(name: str, threads: int, events: Sequence[Record]) -> list[dict
 
 
 def speed(record: Record, of: str = "median") -> float:
-    """How many times as fast as the best peer ours is, by the ``median`` or the ``least`` of all turns."""
+    """How many times as fast as the best peer ours is, by the ``median`` or the ``least`` of all turns; NaN
+    where no peer was right."""
     times = record[of]
-    return min(times[name] for name in PEERS if name in times) / times["tvmlite"]
+    return min((times[name] for name in PEERS if name in times), default=math.nan) / times["tvmlite"]
 
 
 def loaded_ratio(record: Record) -> float:
@@ -151,13 +152,13 @@ def _times(records: Sequence[Record]) -> list[str]:
         if not rows:
             lines.append(f"threads {threads}: nothing timed ({untimed} could not be)")
             continue
-        speeds = [speed(one) for one in rows]
+        speeds = [made for one in rows if not math.isnan(made := speed(one))]
         ratios = [loaded_ratio(one) for one in rows]
         slower = sorted({one["model"] for one in rows if speed(one) < SLOWER})
         over = sum(one > LOADED_BAR for one in ratios)
         lines.append(
             f"threads {threads}: {geometric_mean(speeds):.2f} times as fast as the best peer (geometric mean "
-            f"of {len(rows)} rows), {len(slower)} models slower than {SLOWER} of it; {untimed} not timed"
+            f"of {len(speeds)} rows), {len(slower)} models slower than {SLOWER} of it; {untimed} not timed"
         )
         lines.append(
             f"threads {threads}: the exported library takes {np.median(ratios):.3f} of the time in the "
@@ -168,8 +169,8 @@ def _times(records: Sequence[Record]) -> list[str]:
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """The root of the product."""
-    return math.exp(sum(map(math.log, values)) / len(values))
+    """The root of the product; NaN of none."""
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
 def _one_line(text: str) -> str:

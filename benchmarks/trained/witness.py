@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trained.answers import TOLERANCE, Arrays, gap, save
+from trained.answers import TOLERANCE, Arrays, as_array, gap, save
 from trained.events import first_line, say
 
 NUDGE, WEIGHT_NUDGE = 1e-5, 1e-6
@@ -47,14 +47,7 @@ def witness(job: Mapping[str, Any]) -> None:
 def _answers(session: Any, sets: Arrays) -> Arrays:
     """What ``session`` answers to each set, by name."""
     names = [one.name for one in session.get_outputs()]
-    return [dict(zip(names, map(_array, session.run(None, one)), strict=True)) for one in sets]
-
-
-def _array(answer: Any) -> Any:
-    """An output; maps of classes as columns, as ``from_onnx`` makes them."""
-    if isinstance(answer, list) and answer and all(isinstance(row, dict) for row in answer):
-        return np.asarray([list(row.values()) for row in answer], np.float32)
-    return answer
+    return [dict(zip(names, map(as_array, session.run(None, one)), strict=True)) for one in sets]
 
 
 def _other_answers(path: str, model: Any, session: Any, sets: Arrays) -> list[Arrays]:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from trained.answers import QUANTIZED_TOLERANCE, TOLERANCE, differing, gap, load
+from trained.answers import QUANTIZED_TOLERANCE, TOLERANCE, as_array, differing, gap, load
 from trained.events import first_line, say
 from trained.witness import witness
 
@@ -155,7 +155,7 @@ def _right_peers(
 
     for name, run in runs.items():
         try:
-            made = [np.array(one) for one in run()]
+            made = [np.array(as_array(one)) for one in run()]
             off = max((_loose_gap(a, b, relative_gap) for a, b in zip(made, want, strict=True)), default=0.0)
             why = "" if off <= tolerance else f"its answer is off by {off:.1e}"
         except Exception as error:

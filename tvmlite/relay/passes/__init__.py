@@ -34,7 +34,6 @@ from tvmlite.relay.passes.alter_op_layout import alter_op_layout
 from tvmlite.relay.passes.apply_winograd import apply_winograd
 from tvmlite.relay.passes.apply_winograd_dense import apply_winograd_dense
 from tvmlite.relay.passes.canonicalize_ops import canonicalize_ops
-from tvmlite.relay.passes.columns_to_rows import columns_to_rows
 from tvmlite.relay.passes.combine_dense_of_slices import combine_dense_of_slices
 from tvmlite.relay.passes.combine_parallel_conv2d import combine_parallel_conv2d
 from tvmlite.relay.passes.combine_parallel_dense import combine_parallel_dense
@@ -114,7 +113,7 @@ def pipeline(
         pairs = not target.has("amx-bf16")  # whose tiles are quicker than any filtering
         passes += [decompose_conv_transpose]
         passes += [alter_op_layout(target), *([apply_winograd(error_bound, pairs)] if error_bound else [])]
-        passes += [columns_to_rows, sink_reshapes, simplify_expr, fold_constant]
+        passes += [sink_reshapes, simplify_expr, fold_constant]
         passes += [apply_winograd_dense(target, error_bound)] if error_bound else []
         passes += [pack_weights(target, precision, error_bound)]
     passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
@@ -129,7 +128,6 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
     """Every pass by its name; those that lay out data need a ``target``."""
     passes: list[Pass] = [
         canonicalize_ops,
-        columns_to_rows,
         combine_dense_of_slices,
         combine_parallel_conv2d,
         combine_parallel_dense,
