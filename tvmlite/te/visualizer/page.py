@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import linecache
 import math
@@ -68,7 +69,11 @@ def visualize(
     }
     done = replay(schedule, args, Target.parse(target), numbers, check_symbol(name), budget, assembly)
     try:
-        written.write_text(page(done, schedule), encoding="utf-8")
+        if written.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        beside = written.with_name(f".{written.name}.writing")
+        beside.write_text(page(done, schedule), encoding="utf-8")
+        beside.replace(written)  # whoever has a file of that name open keeps what it was
     except (OSError, ValueError) as error:  # a ValueError of a path with a zero byte in it
         raise InputError(
             f"visualize: {str(path)!r} cannot be written: {getattr(error, 'strerror', error)}"
