@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from tvmlite.core import target
+from tvmlite.core import arguments, target
 from tvmlite.core.errors import TargetError
 from tvmlite.core.span import Span
 
@@ -32,8 +32,11 @@ def Target(target: Any, host: Any = None) -> target.Target:
 def _parsed(given: Any) -> target.Target:
     if isinstance(given, dict):
         if "kind" not in given:
+            keys = ", ".join(arguments.shown(key) for key in given)
             raise TargetError(
-                f"target {given!r} has no kind", Span.of_caller(), hint='such as {"kind": "llvm"}'
+                f"a target of {keys or 'nothing'} has no kind",
+                Span.of_caller(),
+                hint='such as {"kind": "llvm"}',
             )
         rest = [f"-{key}={value}" for key, value in given.items() if key != "kind"]
         given = " ".join([str(given["kind"]), *rest])
