@@ -153,6 +153,7 @@ def test_a_wrong_argument_is_named(call: Callable[[], Any], message: str) -> Non
         (lambda s, c: s[c].unroll(c.op.axis[0], 4), "unroll: too many positional arguments"),
         (lambda s, c: s[c].vectorize(axis=c.op.axis[0]), "vectorize: missing a required argument: 'var'"),
         (lambda s, c: s[c].reorder(CYCLE), "an argument is a list nested more than 8 deep"),
+        (lambda s, c: s[c].transform_layout(int), "transform_layout: mapping: no signature found"),
         (
             lambda s, c: s[c].storage_align(c.op.axis[0], 2**40),
             "storage_align: factor: 1099511627776 given, expected an int of at least 1, at most 1048576",

@@ -70,8 +70,12 @@ def transform(stage: StageBase, mapping: Callable[..., Any]) -> list[IterVar]:
 def _index_map(mapping: Callable[..., Any], extents: t.Shape, name: str, span: Span) -> IndexMap:
     rank = len(extents)
     arguments.function("transform_layout: mapping", mapping, ScheduleError)
-    variadic = any(p.kind is p.VAR_POSITIONAL for p in inspect.signature(mapping).parameters.values())
-    count = len(inspect.signature(mapping).parameters)
+    try:
+        parameters = inspect.signature(mapping).parameters
+    except ValueError as error:  # a type such as int says nothing of what it takes
+        raise ScheduleError(f"transform_layout: mapping: {error}", span) from None
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
+    count = len(parameters)
     if not variadic and count != rank:
         raise ScheduleError(f"transform_layout: {name} has {rank} axes, the function takes {count}", span)
     variables = [e.Var(f"i{k}") for k in range(rank)]

@@ -272,9 +272,9 @@ class ConfigEntity(Config):
     @staticmethod
     def from_json_dict(fields: Any) -> ConfigEntity:
         """The settings that ``to_json_dict`` wrote; a ScheduleError if ``fields`` are none."""
-        if not isinstance(fields, dict):
+        if not isinstance(fields, dict) or not all(isinstance(name, str) for name in fields):
             raise arguments.refused("knobs", fields, "names and settings", ScheduleError)
-        return ConfigEntity({str(name): _decode(name, value) for name, value in fields.items()})
+        return ConfigEntity({name: _decode(name, value) for name, value in fields.items()})
 
     def __str__(self) -> str:
         text = "; ".join(f"{name} {choice}" for name, choice in self.settings.items())
