@@ -48,7 +48,7 @@ def compile_kernels(
 
     What the cache has not is made by as many processes as there are processors, which leave it there.
     """
-    new = [number for number, task in enumerate(tasks) if _is_new(task, target, cache)]
+    new = {number for number, task in enumerate(tasks) if _is_new(task, target, cache)}
     made: dict[int, CompiledKernel] = {}
 
     def compile_one(number: int) -> None:
@@ -59,13 +59,14 @@ def compile_kernels(
     def leave_in_cache(number: int) -> None:
         compile_kernel(tasks[number], target, cache)
 
-    with shared_out(new, leave_in_cache, jit.alone()) as mine:
+    with shared_out(sorted(new), leave_in_cache, jit.alone()) as mine:
         for number in mine:
             compile_one(number)
     for number in range(len(tasks)):
         if number not in made:
             compile_one(number)
-            made[number] = replace(made[number], from_cache=made[number].from_cache and number not in new)
+            if number in new:
+                made[number] = replace(made[number], from_cache=False)
     return {task.key: made[number] for number, task in enumerate(tasks)}
 
 

@@ -39,6 +39,22 @@ def test_what_depends_on_the_turn_stays_inside() -> None:
     assert operators(inside(root)) == ["cast", "multiply", "add"]
 
 
+def test_what_may_stop_a_run_stays_in_a_loop_that_may_make_no_turn() -> None:
+    n = dim("n")
+    promised = make("assume", x, conditions=(n > 4,), message="too short", always=True)
+    body = Tuple((going, make("add", state, make("exp", promised))))
+
+    def turned(turns: object, condition: Expr | None = None) -> Block:
+        loop = Loop(index, (state,), turns, condition, (x,), body)  # type: ignore[arg-type]
+        return order(Function((flag, x), TupleGetItem(loop, 0)))
+
+    for root in (turned(n), turned(0), turned(3, flag)):
+        assert operators(root) == ["Repeat"]
+        assert operators(inside(root)) == ["assume", "exp", "add"]
+    for root in (turned(3), turned(3, going)):
+        assert operators(root) == ["assume", "exp", "Repeat"]
+
+
 def test_what_only_a_branch_needs_stays_in_it() -> None:
     root = ordered(make("add", state, If(make("less", index, constant(1, "int64")), make("exp", x), x)))
 

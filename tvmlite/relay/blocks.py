@@ -1,7 +1,8 @@
 """What runs where: the calls of a fused graph in order, in blocks for branches and loops.
 
 A value is evaluated in the innermost block around all its uses: what only one branch needs is computed in
-that branch, what two share before them. What is the same in every turn of a loop is computed before it.
+that branch, what two share before them. What is the same in every turn of a loop is computed before it,
+unless it may stop a run in which the loop makes no turn.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.node import postorder
 from tvmlite.relay.ir import Call, Constant, Expr, Function, If, LetDims, Loop, Tuple, TupleGetItem, Var
 from tvmlite.relay.types import dims_of
 from tvmlite.relay.verify import dimensions_of
@@ -32,6 +34,9 @@ __all__ = [
 
 VIEWS = ("reshape", "expand_dims", "squeeze")
 """Operators that give the same bytes another shape: outside a group they take no kernel and no memory."""
+
+PROMISES = ("assume", "assume_indices", "assume_shape")
+"""Operators that stop a run in which what they say does not hold."""
 
 
 def is_view(node: object) -> bool:
@@ -129,10 +134,13 @@ def blocks_of(body: Expr, root: Block) -> tuple[dict[Expr, Block], dict[tuple[Ex
     places: dict[Expr, Block] = {body: root}
     inner: dict[tuple[Expr, str], Block] = {}
     nodes = [node for node in _in_order(body) if isinstance(node, Expr)]
-    free = _free(nodes) if any(isinstance(node, Loop) for node in nodes) else {}
+    loops = any(isinstance(node, Loop) for node in nodes)
+    free, stopping = (_free(nodes), _stopping(nodes)) if loops else ({}, set())
     turning: dict[Block, Loop] = {}
     for node in reversed(nodes):
-        while places[node] in turning and _is_invariant(node, places, turning, free):
+        while (loop := turning.get(places[node])) and _is_invariant(node, places, loop, free):
+            if node in stopping and not _turns_surely(loop):
+                break
             outer = places[node].parent
             assert outer is not None
             places[node] = outer
@@ -150,14 +158,38 @@ def blocks_of(body: Expr, root: Block) -> tuple[dict[Expr, Block], dict[tuple[Ex
 Free: TypeAlias = "frozenset[Loop | LetDims]"
 
 
-def _is_invariant(
-    node: Expr, places: dict[Expr, Block], turning: dict[Block, Loop], free: dict[Expr, Free]
-) -> bool:
-    """Whether ``node``, in a block that a loop is ``turning``, is the same in each turn and can stand before
-    the loop: it is not the block's result, and what it is made of is not bound in the block."""
+def _is_invariant(node: Expr, places: dict[Expr, Block], loop: Loop, free: dict[Expr, Free]) -> bool:
+    """Whether ``node``, in the block that ``loop`` turns, is the same in each turn and can stand before the
+    loop: it is not the block's result, and what it is made of is not bound in the block."""
     block = places[node]
-    bound = (one is turning[block] or places.get(one) is block for one in free[node])
+    bound = (one is loop or places.get(one) is block for one in free[node])
     return node is not block.result and not any(bound)
+
+
+def _stopping(nodes: list[Expr]) -> set[Expr]:
+    """Those of ``nodes``, in order, that may stop a run, or are made of what may: before a loop that makes no
+    turn they would stop one that is right."""
+    found: set[Expr] = set()
+    for node in nodes:
+        if _may_stop(node) or any(child in found for child in node.children()):
+            found.add(node)
+    return found
+
+
+def _may_stop(node: Expr) -> bool:
+    """Whether a run may end at ``node``: what it promises does not hold, or it has no end."""
+    match node:
+        case Call(Function(body=body)):
+            return any(isinstance(one, Call) and one.op in PROMISES for one in postorder(body))
+        case Call(op=op):
+            return op in PROMISES
+    return isinstance(node, (LetDims, Loop))
+
+
+def _turns_surely(loop: Loop) -> bool:
+    """Whether ``loop`` makes a turn in every run."""
+    begins = loop.condition is None or (isinstance(loop.condition, Constant) and bool(loop.condition.data))
+    return begins and isinstance(loop.turns, int) and loop.turns > 0
 
 
 def _free(nodes: list[Expr]) -> dict[Expr, Free]:
