@@ -48,9 +48,11 @@ def shared_out(
     try:
         os.write(queue, b"".join(map(_NUMBER.pack, numbers)))
         os.lseek(queue, 0, os.SEEK_SET)
-        with alone:
+        with alone, _without_interrupts():
             while len(children) < processes - 1 and (child := _forked()):
                 children.append(child)
+            if len(children) < processes - 1:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears of it, and ends this
         if len(children) < processes - 1:
             _in_child(queue, work)
         yield _taken(queue)
@@ -67,7 +69,14 @@ def shared_out(
 
 def _taken(queue: int) -> Iterator[int]:
     """The numbers in ``queue`` that no other process takes."""
-    while number := os.read(queue, _NUMBER.size):
+    import fcntl  # not on every system
+
+    while True:
+        fcntl.lockf(queue, fcntl.LOCK_EX)  # Linux reads by turns from files that have a path, not from this
+        number = os.read(queue, _NUMBER.size)
+        fcntl.lockf(queue, fcntl.LOCK_UN)
+        if not number:
+            return
         yield _NUMBER.unpack(number)[0]
 
 
@@ -79,10 +88,19 @@ def _forked() -> int:
         return os.fork()
 
 
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ctrl-C waits: raised in a child that is not ready for it, it would run on in the caller's program."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _in_child(queue: int, work: Callable[[int], object]) -> Never:
     """Do ``work`` for numbers of ``queue``, then end."""
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears of Ctrl-C as well, and ends this one
         warnings.simplefilter("error")
         for number in _taken(queue):
             with contextlib.suppress(Exception):  # the parent will see that it is missing
