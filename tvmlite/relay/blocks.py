@@ -168,22 +168,24 @@ def _is_invariant(node: Expr, places: dict[Expr, Block], loop: Loop, free: dict[
 
 def _stopping(nodes: list[Expr]) -> set[Expr]:
     """Those of ``nodes``, in order, that may stop a run, or are made of what may: before a loop that makes no
-    turn they would stop one that is right."""
+    turn they would stop one that is right. What another loop gives is taken to be there: one that is read in
+    a loop but does not depend on its turns would have to run once a turn."""
     found: set[Expr] = set()
     for node in nodes:
-        if _may_stop(node) or any(child in found for child in node.children()):
+        made_of = not isinstance(node, Loop) and any(child in found for child in node.children())
+        if made_of or _may_stop(node):
             found.add(node)
     return found
 
 
 def _may_stop(node: Expr) -> bool:
-    """Whether a run may end at ``node``: what it promises does not hold, or it has no end."""
+    """Whether a run may end at ``node``, as what it promises does not hold."""
     match node:
         case Call(Function(body=body)):
             return any(isinstance(one, Call) and one.op in PROMISES for one in postorder(body))
         case Call(op=op):
             return op in PROMISES
-    return isinstance(node, (LetDims, Loop))
+    return False
 
 
 def _turns_surely(loop: Loop) -> bool:
