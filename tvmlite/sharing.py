@@ -19,10 +19,10 @@ from typing import Never
 from tvmlite.core import config
 
 ENOUGH = 6
-"""Pieces of work that are worth a process: forking one takes as long as a small kernel."""
+"""Pieces of work that are worth a process."""
 
 MOST = 16
-"""Processes at once: each takes some 100 MB."""
+"""Processes at once: what each writes is memory of its own."""
 
 _NUMBER = struct.Struct("=q")
 
@@ -102,6 +102,8 @@ def _in_child(queue: int, work: Callable[[int], object]) -> Never:
     """Do ``work`` for numbers of ``queue``, then end."""
     try:
         warnings.simplefilter("error")
+        for category in (DeprecationWarning, ResourceWarning):  # which no user is shown
+            warnings.simplefilter("ignore", category)
         for number in _taken(queue):
             with contextlib.suppress(Exception):  # the parent will see that it is missing
                 work(number)
