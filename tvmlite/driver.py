@@ -68,7 +68,8 @@ def compile(
     ``target`` is as in ``Target.parse``. ``opt_level``, 0 to 4, chooses the graph passes
     (``relay.passes.pipeline``). ``name`` is the entry's symbol, a C identifier.
     ``progress(what, done, total)`` is called as the work goes on. Kernels are taken from the cache where
-    nothing they depend on has changed; on Linux, where there is a cache, several processes compile the others.
+    nothing they depend on has changed; on Linux, where there is a cache, several processes compile those that
+    are not there.
 
     ``shape`` pins open dimensions (``{"batch": 1}``), or gives some of their sizes kernels of their own
     beside those for all (``{"batch": [1, 8, 32]}``): see ``relay.specialise``.
