@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from types import NoneType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -209,6 +209,22 @@ class LetDims(Expr):
     body: Expr
     span: Span | None = None
     children_in: ClassVar[tuple[str, ...]] = ("value", "body")
+
+
+def without_lets(body: Expr) -> tuple[list[LetDims], Expr]:
+    """What binds dimensions around a value, outermost first, and the value."""
+    lets: list[LetDims] = []
+    while isinstance(body, LetDims):
+        lets.append(body)
+        body = body.body
+    return lets, body
+
+
+def with_lets(lets: Sequence[LetDims], value: Expr) -> Expr:
+    """``value`` with the dimensions bound that it mentions, as ``without_lets`` found it."""
+    for let in reversed(lets):
+        value = replace(let, body=value)
+    return value
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,7 +6,20 @@ import dataclasses
 
 from tvmlite.relay import op
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Call, Constant, Expr, If, LetDims, Loop, Module, Tuple, TupleGetItem, Var
+from tvmlite.relay.ir import (
+    Call,
+    Constant,
+    Expr,
+    If,
+    LetDims,
+    Loop,
+    Module,
+    Tuple,
+    TupleGetItem,
+    Var,
+    with_lets,
+    without_lets,
+)
 from tvmlite.relay.memory import is_view
 from tvmlite.relay.types import TupleType
 
@@ -17,11 +30,7 @@ def materialize_outputs(module: Module) -> Module:
     What branches and loops give is copied by the entry where it must be.
     """
     main = module.main
-    lets: list[LetDims] = []
-    body = main.body
-    while isinstance(body, LetDims):
-        lets.append(body)
-        body = body.body
+    lets, body = without_lets(main.body)
     if isinstance(body, Tuple):
         fields = body.fields
     elif isinstance(type_of(body), TupleType):
@@ -39,9 +48,7 @@ def materialize_outputs(module: Module) -> Module:
     if all(a is b for a, b in zip(made, fields, strict=True)):
         return module
     new: Expr = dataclasses.replace(body, fields=tuple(made)) if isinstance(body, Tuple) else made[0]
-    for let in reversed(lets):
-        new = dataclasses.replace(let, body=new)
-    return module.with_main(dataclasses.replace(main, body=new))
+    return module.with_main(dataclasses.replace(main, body=with_lets(lets, new)))
 
 
 def _source(value: Expr) -> tuple[Expr, int]:

@@ -10,7 +10,17 @@ from __future__ import annotations
 import dataclasses
 
 from tvmlite.core.node import Node, postorder, substitute
-from tvmlite.relay.ir import Constant, Expr, LetDims, Loop, Tuple, TupleGetItem, Var, constant
+from tvmlite.relay.ir import (
+    Constant,
+    Expr,
+    Loop,
+    Tuple,
+    TupleGetItem,
+    Var,
+    constant,
+    with_lets,
+    without_lets,
+)
 from tvmlite.relay.passes.graph_pass import graph_pass
 
 
@@ -49,7 +59,9 @@ def _fields_used(nodes: list[Expr], body: Expr) -> dict[Expr, set[int]]:
 def _simplified(loop: Loop, used: set[int]) -> tuple[Loop, dict[int, Expr]]:
     """``loop`` with what is needed of it, and by number what ``used`` fields of it are then; itself if all
     is needed."""
-    lets, results = _results(loop.body)
+    lets, inner = without_lets(loop.body)
+    assert isinstance(inner, Tuple)
+    results = inner.fields
     count, turns = len(loop.states), len(results) - 1
     same = {k: loop.initial[k] for k, var in enumerate(loop.states) if results[1 + k] is var}
     going = results[0]
@@ -62,9 +74,7 @@ def _simplified(loop: Loop, used: set[int]) -> tuple[Loop, dict[int, Expr]]:
     kept = [k for k in range(count) if k in needed and k not in same] + rows
     if len(kept) == turns and going is results[0]:
         return loop, {}
-    body: Expr = Tuple((going, *(results[1 + k] for k in kept)), loop.span)
-    for let in reversed(lets):
-        body = dataclasses.replace(let, body=body)
+    body = with_lets(lets, Tuple((going, *(results[1 + k] for k in kept)), loop.span))
     states = [k for k in kept if k < count]
     made = dataclasses.replace(
         loop,
@@ -74,16 +84,6 @@ def _simplified(loop: Loop, used: set[int]) -> tuple[Loop, dict[int, Expr]]:
     )
     fields = {k: TupleGetItem(made, place, loop.span) for place, k in enumerate([*kept, turns])}
     return made, {**fields, **same}
-
-
-def _results(body: Expr) -> tuple[list[LetDims], tuple[Expr, ...]]:
-    """The bindings around the results of a loop's body, from the outside in, and the results."""
-    lets = []
-    while isinstance(body, LetDims):
-        lets.append(body)
-        body = body.body
-    assert isinstance(body, Tuple)
-    return lets, body.fields
 
 
 def _needed(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import reachable
 from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Call, Constant, Expr, LetDims, Tuple, Var
+from tvmlite.relay.ir import Call, Constant, Expr, Tuple, Var, without_lets
 from tvmlite.relay.types import TensorType
 
 _KEEPING = ("reshape", "expand_dims", "squeeze", "assume_shape", "cast")
@@ -20,8 +20,7 @@ def must_end(index: Var, states: Sequence[Var], body: Expr) -> bool:
     It does if it compares an integer that grows, or falls, by a constant each turn with a number that no turn
     changes: then the loop is as long as the data say, however long that is.
     """
-    while isinstance(body, LetDims):
-        body = body.body
+    _, body = without_lets(body)
     if not isinstance(body, Tuple):
         return False
     return _Steps(index, states, body.fields[1 : 1 + len(states)]).ends(body.fields[0])

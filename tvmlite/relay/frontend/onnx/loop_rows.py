@@ -8,7 +8,7 @@ from tvmlite.core.node import postorder
 from tvmlite.relay.frontend.onnx import demand, dims, shapes
 from tvmlite.relay.frontend.onnx.broadcast import assume_shape
 from tvmlite.relay.frontend.onnx.node import OnnxNode
-from tvmlite.relay.ir import Expr, If, LetDims, Loop, Tuple
+from tvmlite.relay.ir import Expr, If, LetDims, Loop, Tuple, with_lets, without_lets
 from tvmlite.relay.types import Dim, dims_of
 from tvmlite.te import expr as e
 
@@ -19,7 +19,9 @@ def with_extents_of_first_turn(node: OnnxNode, made: Loop, first: Callable[[], S
     Extents that mention dimensions of the body are those of the rows that ``first`` makes, the first turn's,
     which is asked for them before the loop. A turn whose rows have others stops the run.
     """
-    lets, results = _taken_apart(made.body)
+    lets, inner = without_lets(made.body)
+    assert isinstance(inner, Tuple)
+    results = inner.fields
     begin = 1 + len(made.states)
     inside = {d for one in postorder(made.body) if isinstance(one, LetDims) for d in one.dims}
     shapes_of_rows = [list(node.shape(row)) for row in results[begin:]]
@@ -45,20 +47,8 @@ def with_extents_of_first_turn(node: OnnxNode, made: Loop, first: Callable[[], S
         assume_shape(node, row, tuple(shape))
         for row, shape in zip(results[begin:], shapes_of_rows, strict=True)
     ]
-    body: Expr = Tuple((*results[:begin], *rows))
-    for let in reversed(lets):
-        body = LetDims(let.dims, let.value, body, let.span)
+    body = with_lets(lets, Tuple((*results[:begin], *rows)))
     return Loop(made.index, made.states, made.turns, made.condition, made.initial, body, made.span)
-
-
-def _taken_apart(body: Expr) -> tuple[list[LetDims], tuple[Expr, ...]]:
-    """What binds dimensions around the results of a body, outermost first, and the results."""
-    lets: list[LetDims] = []
-    while isinstance(body, LetDims):
-        lets.append(body)
-        body = body.body
-    assert isinstance(body, Tuple)
-    return lets, body.fields
 
 
 def _asked(node: OnnxNode, turns: Dim, extents: Callable[[], list[Dim]]) -> list[Dim]:
