@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import inspect
 import linecache
 import math
@@ -16,8 +15,9 @@ from typing import Any
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import check_symbol
-from tvmlite.core.errors import InputError
+from tvmlite.core.errors import InputError, LibraryError
 from tvmlite.core.target import Target
+from tvmlite.runtime import link
 from tvmlite.te.expr import Var
 from tvmlite.te.schedule import Schedule
 from tvmlite.te.stage import Stage
@@ -68,17 +68,18 @@ def visualize(
         for key, n in given.items()
     }
     done = replay(schedule, args, Target.parse(target), numbers, check_symbol(name), budget, assembly)
+    if written.is_dir():
+        raise _unwritable(path, "Is a directory")
+    made = page(done, schedule)
     try:
-        if written.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        beside = written.with_name(f".{written.name}.writing")
-        beside.write_text(page(done, schedule), encoding="utf-8")
-        beside.replace(written)  # whoever has a file of that name open keeps what it was
-    except (OSError, ValueError) as error:  # a ValueError of a path with a zero byte in it
-        raise InputError(
-            f"visualize: {str(path)!r} cannot be written: {getattr(error, 'strerror', error)}"
-        ) from None
+        link.write_atomically(written, lambda beside: beside.write_text(made, "utf-8"), mode=0o666)
+    except LibraryError as error:
+        raise _unwritable(path, getattr(error.__cause__, "strerror", None) or error.message) from None
     return written
+
+
+def _unwritable(path: object, reason: str) -> InputError:
+    return InputError(f"visualize: {str(path)!r} cannot be written: {reason}")
 
 
 def page(done: Replay, schedule: Schedule) -> str:
