@@ -25,12 +25,12 @@ def three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_piece_is_done_once(tmp_path: Path) -> None:
     def work(number: int) -> None:
         (tmp_path / f"{number} by {os.getpid()}").touch()
+        while len({one.name.split(" by ")[1] for one in tmp_path.iterdir()}) < 2:
+            time.sleep(0.01)  # until another process has begun as well
 
     with sharing.shared_out(range(100), work, nullcontext()) as mine:
         for number in mine:
             work(number)
-            while len({one.name.split(" by ")[1] for one in tmp_path.iterdir()}) < 2:
-                time.sleep(0.01)  # until another process has begun as well
 
     done = sorted((name.name.split(" by ") for name in tmp_path.iterdir()), key=lambda one: int(one[0]))
     assert [int(number) for number, _ in done] == list(range(100))
