@@ -54,7 +54,8 @@ def test_what_fails_elsewhere_keeps_nobody_from_the_rest(tmp_path: Path) -> None
         (tmp_path / str(number)).touch()
 
     with sharing.shared_out(range(60), work, nullcontext()) as mine:
-        time.sleep(0.3)
+        while not any(tmp_path.iterdir()):
+            time.sleep(0.01)  # until another process has begun
         left = list(mine)
 
     assert {int(one.name) for one in tmp_path.iterdir()} == set(range(2, 60, 3)) - set(left)
