@@ -31,6 +31,7 @@ def test_what_is_right_comes_back() -> None:
         (lambda e: arguments.number("f: x", np.ones(2), e), "f: x: a ndarray given, expected a number more"),
         (lambda e: arguments.path("f: x", 3, e), "f: x: 3 given, expected a path"),
         (lambda e: arguments.path("f: x", "a\0b", e), r"f: x: 'a\x00b' given, expected a path"),
+        (lambda e: arguments.path("f: x", "a" * 300, e), f"f: x: '{'a' * 56}... given, expected a path"),
         (lambda e: arguments.extents("f: x", (2, -1), e), "f: x: -1 given, expected an int of at least 0"),
         (lambda e: arguments.extents("f: x", "ab", e), "f: x: 'ab' given, expected an int of at least 0"),
         (lambda e: arguments.instance("f: x", "a", (int, float), "a number", e), "f: x: 'a' given, expected"),

@@ -14,9 +14,9 @@ HOW_RECORDS = "tvmlite tune model.onnx -o tune.jsonl writes one"
 def readable(path: Path, what: str, hint: str | None = None) -> Path:
     """``path``, which must be a file that can be read; ``what`` names it in the InputError: ``--inputs``.
     ``hint`` says how to make it where it is not there."""
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InputError(f"{what} {path}: a folder, expected a file")
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError(f"{what} {path}: there is no such file", hint=hint)
     if not os.access(path, os.R_OK):
         raise InputError(f"{what} {path}: no permission to read it")
@@ -28,11 +28,11 @@ def writable(path: Path | None, what: str) -> None:
     if path is None:
         return
     folder = path.parent
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InputError(f"{what} {path}: a folder, expected a file")
-    if not folder.exists():
+    if not os.path.exists(folder):
         raise InputError(f"{what} {path}: there is no folder {folder}", hint=f"mkdir -p {folder}")
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise InputError(f"{what} {path}: {folder} is not a folder")
-    if not os.access(path if path.exists() else folder, os.W_OK):
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
         raise InputError(f"{what} {path}: no permission to write it")

@@ -6,6 +6,7 @@ Each function gives its argument back, or raises an error that names the functio
 
 from __future__ import annotations
 
+import errno
 import operator
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -86,11 +87,16 @@ def number(where: str, value: Any, error: Error = TensorExpressionError) -> floa
 
 
 def path(where: str, value: Any, error: Error = TensorExpressionError) -> Path:
-    """``value``, a string or a path, as a path."""
+    """``value``, a string or a path, as a path that the system takes; a file need not be there."""
     kinds: tuple[type[Any], ...] = (str, os.PathLike)
     made = Path(instance(where, value, kinds, "a path", error))
     if "\0" in str(made):  # which no system takes
         raise refused(where, value, "a path", error)
+    try:
+        os.lstat(made)
+    except OSError as reason:
+        if reason.errno == errno.ENAMETOOLONG:
+            raise refused(where, str(made), "a path of names that the system takes", error) from reason
     return made
 
 
