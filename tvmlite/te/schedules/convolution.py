@@ -138,6 +138,8 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     if in_blocks:
         for axis in tile[:-1]:
             stage.unroll(axis)
+    else:
+        stage.pragma(inner_block, "unroll_explicit", False)
     loops = [outer_block, *rows, tiles]
     place = _shared_out(group, anchor, stage, batch, loops, (blocks, wide), 0 if tail == GUARD else 1)
     ahead = _next_panel_ahead(group, anchor, blocks)
