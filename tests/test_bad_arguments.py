@@ -116,6 +116,10 @@ def _page(**changed: Any) -> Any:
             "records 'no/such/folder' cannot be written: No such",
         ),
         (lambda: autotune.ConfigEntity(3), "ConfigEntity: settings: 3 given, expected a dict"),
+        (
+            lambda: autotune.ConfigEntity({"tile": 3}),
+            "ConfigEntity: settings: 3 given, expected a choice of a",
+        ),
         (lambda: _task().instantiate(3), "instantiate: config: 3 given, expected a configuration"),
         (lambda: SPACE.define_split("s", 8, "2"), "define_split: num_outputs: '2' given, expected an int"),
         (lambda: SPACE.define_split("s", 8, 1 << 70), "define_split: num_outputs is 1180591620717411303424"),

@@ -291,7 +291,7 @@ def files(tmp_path_factory) -> Path:
     ("words", "message"),
     [
         ("compile nope.onnx -o x.so", "ModelError: model file 'nope.onnx' does not exist"),
-        ("compile text -o x.so", "ModelError: text: not an ONNX model"),
+        ("compile text -o x.so", "ModelError: model file 'text': not an ONNX model"),
         ("compile . -o x.so", "ModelError: model file '.' is a folder"),
         ("compile foo.onnx -o x.so", "UnsupportedError: foo.onnx: operators that are not supported"),
         ("compile r.onnx -o x.foo", "InputError: cannot export to x.foo"),
@@ -299,7 +299,7 @@ def files(tmp_path_factory) -> Path:
         ("compile r.onnx -o x.so --target cuda", "TargetError: target 'cuda' is of unknown kind"),
         ("compile r.onnx -o x.so --input-shapes x:[1,2]", "dimension 0 is 2 in the model, shape gives 1"),
         ("compile r.onnx -o x.so --input-shapes q", "expected NAME:"),
-        ("run text", "ModelError: text: not an ONNX model"),
+        ("run text", "ModelError: model file 'text': not an ONNX model"),
         ("run open.so", "InputError: input 'x' has the open dimension 'n'"),
         ("run open.so --dims n=999999999999", "BeyondMemory: x: needs"),
         ("run open.so --inputs bad.npz", "InputError: model: input 'x' has shape (2, 2), expected"),

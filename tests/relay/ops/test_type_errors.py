@@ -148,6 +148,20 @@ BROKEN = [
         strides=(2,),
         crop=(0, -1),
     ),
+    _broken(
+        "nn.contrib_interleave",
+        [tensor_type((1, 8, 2))],
+        "strides is 2, expected at least one, of at least 1",
+        strides=2,
+        crop=(0, 0),
+    ),
+    _broken(
+        "nn.contrib_interleave",
+        [tensor_type((1, 8, 2))],
+        "crop is (1,), expected 2 numbers, of at least 0",
+        strides=(2,),
+        crop=1,
+    ),
     _broken("nn.depth_to_space", [F3], "data is (3,), expected 4 axes", block_size=2),
     _broken(
         "nn.depth_to_space",

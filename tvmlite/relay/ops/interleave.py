@@ -17,7 +17,11 @@ from tvmlite.relay.types import Shape, TensorType, Type, normal_dim, show_shape
 def _interleave_type(call: Call, data: Type) -> TensorType:
     (checked,) = tensors(call, data)
     strides, crop = call["strides"], call["crop"]
-    if not strides or min(strides) < 1:
+    if (
+        not isinstance(strides, tuple)
+        or not strides
+        or not all(isinstance(s, int) and s > 0 for s in strides)
+    ):
         raise fault(call, f"strides is {strides}, expected at least one, of at least 1")
     if len(crop) != 2 * len(strides) or min(crop) < 0:
         raise fault(call, f"crop is {crop}, expected {2 * len(strides)} numbers, of at least 0")

@@ -253,8 +253,9 @@ class Expressions:
             return held
         if mask is None or index.lanes > 1:
             place = self._place(node.buffer, index, mask)
-            if self._holds is not None and node.buffer.scope != "local":  # what is on the stack is near
-                place = place._replace(holds=self._holds, elsewhere=self._pointer_of(node.buffer))
+            if mask is not None and node.buffer.scope != "local":  # what is on the stack is near
+                holds = self._holds or self._any(mask, index.lanes)
+                place = place._replace(holds=holds, elsewhere=self._pointer_of(node.buffer))
             return llvm_memory.load(self.w, place)
         before = self.w.block
         zero, type_ = literal(0, node.dtype), register_type(node.dtype)
@@ -273,9 +274,12 @@ class Expressions:
             return mask
         branch, count = self._mask, self._mask_lanes
         if lanes == 1 and count > 1:  # one element for all lanes: read if any lane wants it
-            wide = vector("i1", count)
-            branch = self.w.call(f"llvm.vector.reduce.or.v{count}i1", "i1", [(wide, branch)])
+            branch = self._any(branch, count)
         return branch if mask is None else self.w.emit(f"and {vector('i1', lanes)} {mask}, {branch}")
+
+    def _any(self, mask: str, lanes: int) -> str:
+        """Whether the mask is true in some lane."""
+        return self.w.call(f"llvm.vector.reduce.or.v{lanes}i1", "i1", [(vector("i1", lanes), mask)])
 
     def _widened(self, value: str, expr: e.Expr, lanes: int) -> str:
         if expr.lanes == lanes:

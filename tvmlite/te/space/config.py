@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -252,6 +252,10 @@ class ConfigEntity(Config):
     def __init__(self, settings: Mapping[str, Choice], index: int | None = None) -> None:
         super().__init__()
         self.settings = arguments.mapping("ConfigEntity: settings", settings, ScheduleError)
+        kinds = get_args(Choice)
+        arguments.all_instances(
+            "ConfigEntity: settings", self.settings.values(), kinds, "a choice of a knob", ScheduleError
+        )
         self.index = index
 
     def _define(self, name: str, settings: Callable[[], list[Any]]) -> None:

@@ -85,7 +85,7 @@ def load(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> tuple[onnx.
     if isinstance(model, str | os.PathLike):
         path = Path(model)
         folder, name = path.parent, str(path)
-        proto = _parse(_read(path), name)
+        proto = _parse(_read(path), f"model file {name!r}", how_to_export(name))
     elif isinstance(model, bytes | bytearray | memoryview):
         folder, name = None, "model"
         proto = _parse(bytes(model), name)
@@ -123,17 +123,16 @@ def _read(path: Path) -> bytes:
         raise ModelError(f"model file {str(path)!r} cannot be read: {error.strerror}") from error
 
 
-def _parse(data: bytes, name: str) -> onnx.ModelProto:
+def _parse(data: bytes, what: str, hint: str | None = None) -> onnx.ModelProto:
     if not data:
-        raise ModelError(f"{name}: the file is empty, expected an ONNX model", hint=how_to_export(name))
+        raise ModelError(f"{what}: the file is empty, expected an ONNX model", hint=hint)
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(data)
     except Exception as error:  # protobuf's implementations share no public exception class
         if type(error).__name__ not in ("DecodeError", "RuntimeError", "ValueError"):
             raise
-        hint = how_to_export(name)
-        raise ModelError(f"{name}: not an ONNX model, or a truncated one ({error})", hint=hint) from error
+        raise ModelError(f"{what}: not an ONNX model, or a truncated one ({error})", hint=hint) from error
     return proto
 
 
