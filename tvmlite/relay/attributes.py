@@ -211,9 +211,9 @@ WIDTHS = Kind("a tuple of pairs of integers and dimensions", _several(_several(i
 _BY_NAME: Mapping[str, Kind] = {
     "axis": INTEGERS,
     "index_rank": INTEGER,
-    **dict.fromkeys(("axes", "crop"), Kind("a tuple of integers", _several(is_integer), _as_tuple)),
+    "axes": Kind("a tuple of integers", _several(is_integer), _as_tuple),
     **dict.fromkeys(("kernel_size", "output_size", "pool_size", "size", "reps"), EXTENTS),
-    **dict.fromkeys(("strides", "padding", "dilation", "pooled_size"), INTEGERS),
+    **dict.fromkeys(("strides", "padding", "dilation", "pooled_size", "crop"), INTEGERS),
     **dict.fromkeys(("indices_or_sections", "begin", "end"), EXTENTS),
     **dict.fromkeys(("shape", "newshape", "image_shape", "values", "extents"), DIMENSIONS),
     **dict.fromkeys(("channels", "units", "count", "depth", "repeats", "k"), DIMENSION),

@@ -158,7 +158,7 @@ BROKEN = [
     _broken(
         "nn.contrib_interleave",
         [tensor_type((1, 8, 2))],
-        "crop is (1,), expected 2 numbers, of at least 0",
+        "crop is 1, expected 2 numbers, of at least 0",
         strides=(2,),
         crop=1,
     ),

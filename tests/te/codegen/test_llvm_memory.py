@@ -257,14 +257,16 @@ def test_padding_takes_no_branch_where_a_masked_load_is_one_instruction() -> Non
     assert "br i1" in text(ir.Load(where, (n,)), wide)  # there may be nothing to read outside
 
 
-@pytest.mark.parametrize("lanewise", [False, True], ids=["one condition", "a part of a condition"])
-def test_a_load_of_no_lanes_takes_an_address_inside_the_array(run: Any, lanewise: bool) -> None:
+@pytest.mark.parametrize("lanes", ["all", "a part of a condition", "each"])
+def test_a_load_of_no_lanes_takes_an_address_inside_the_array(run: Any, lanes: str) -> None:
     """Elsewhere there may be no page, which processors take hundreds of cycles to find out."""
     n = te.Var("n", "int64")
     a, b = array("a", "float32", LANES), array("b", "float32", LANES)
     inside: te.Expr = te.Equal(n, index(0))
-    if lanewise:
+    if lanes == "a part of a condition":
         inside = te.And(te.Broadcast(inside, LANES), te.Less(ramp(0), te.Broadcast(index(10), LANES)))
+    elif lanes == "each":
+        inside = te.Less(ramp(n * LANES), te.Broadcast(index(10), LANES))
     far = ir.Load(a, (ramp(n * (1 << 40)),))
     padded = te.Call("if_then_else", (inside, far, te.const(0.0, "float32", LANES)), "float32")
     function = ir.Function("pad", (a, b), (b,), (n,), ir.Store(b, (ramp(0),), padded))
@@ -276,7 +278,7 @@ def test_a_load_of_no_lanes_takes_an_address_inside_the_array(run: Any, lanewise
     for outside in (0, 1):
         out, x = np.full(LANES, 3, "float32"), numbers(LANES)
         assert run(function, x, out, outside) == 0
-        kept = 0 if outside else 10 if lanewise else LANES
+        kept = 0 if outside else LANES if lanes == "all" else 10
         np.testing.assert_array_equal(out, np.where(np.arange(LANES) < kept, x, 0))
 
 

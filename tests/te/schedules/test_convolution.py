@@ -11,17 +11,20 @@ from tvmlite.core.target import Target
 from tvmlite.relay import lower, tasks
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop.passes import legalize
 
 MANY_REGISTERS = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5")
 
 
-def lowered(data: str, kernel: tuple[int, int], blocks: int = 4, **attrs: Any) -> loop.Function:
+def lowered(
+    data: str, kernel: tuple[int, int], blocks: int = 4, out: str = "NCHW16c", **attrs: Any
+) -> loop.Function:
     """A convolution of 64 channels in blocks of 16 to as many ``blocks``, of an image of size ``data``."""
     more = "".join(f", {name}={value}" for name, value in attrs.items())
     text = f"""fn (%x: Tensor[(1, 4, {data}, 16), float32],
         %w: Tensor[({blocks}, 64, {kernel[0]}, {kernel[1]}, 16), float32]) {{
       nn.contrib_conv2d_NCHWc(%x, %w, channels={16 * blocks}, kernel_size={list(kernel)},
-        data_layout="NCHW16c", out_layout="NCHW16c", kernel_layout="OIHW16o"{more})
+        data_layout="NCHW16c", out_layout="{out}", kernel_layout="OIHW16o"{more})
     }}"""
     return lower.lower_group(tasks.group_of(text), MANY_REGISTERS, "kernel")
 
@@ -51,6 +54,18 @@ def test_rows_of_padding_under_a_dilated_window_are_left_out(data: str) -> None:
 @pytest.mark.parametrize("attrs", [{"padding": [1, 1]}, {"dilation": [2, 2]}])
 def test_other_windows_rows_are_in_the_loop_over_channels(attrs: dict[str, Any]) -> None:
     assert not loops_over(lowered("24, 24", (3, 3), **attrs), "k0")
+
+
+@pytest.mark.parametrize("data", ["24, 24", "h, w"])
+def test_sums_are_stored_channel_by_channel_in_a_loop_where_channels_are_plain(data: str) -> None:
+    """Written out, each channel of a tile would be code of its own, with all that is fused behind it."""
+    legal = legalize(lowered(data, (3, 3), out="NCHW", padding=[1, 1]), MANY_REGISTERS)
+
+    loops = [n for n in postorder(legal.body) if isinstance(n, loop.For) and n.var.name.startswith("c.inner")]
+    in_loops = {n for one in loops for n in postorder(one.body)}
+    stored = {n for n in postorder(legal.body) if isinstance(n, loop.Store) and n.buffer in legal.outputs}
+    assert stored
+    assert stored <= in_loops
 
 
 def test_images_of_known_size_alone_ask_for_the_next_panel_of_weights() -> None:

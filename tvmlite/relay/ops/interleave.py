@@ -23,7 +23,7 @@ def _interleave_type(call: Call, data: Type) -> TensorType:
         or not all(isinstance(s, int) and s > 0 for s in strides)
     ):
         raise fault(call, f"strides is {strides}, expected at least one, of at least 1")
-    if len(crop) != 2 * len(strides) or min(crop) < 0:
+    if not _are_whole(crop, 0) or len(crop) != 2 * len(strides):
         raise fault(call, f"crop is {crop}, expected {2 * len(strides)} numbers, of at least 0")
     channels, phases = checked.shape[1] if checked.ndim > 1 else None, math.prod(strides)
     if checked.ndim - 2 - len(strides) not in (0, 1):
@@ -31,6 +31,11 @@ def _interleave_type(call: Call, data: Type) -> TensorType:
     if not isinstance(channels, int) or channels % phases:
         raise fault(call, f"data is {show_shape(checked.shape)}, expected a multiple of {phases} channels")
     return TensorType(_shape(call, checked.shape), checked.dtype)
+
+
+def _are_whole(values: Any, least: int) -> bool:
+    """Whether ``values`` is a tuple of known whole numbers of at least ``least``."""
+    return isinstance(values, tuple) and all(isinstance(one, int) and one >= least for one in values)
 
 
 def _shape(call: Call, shape: Any) -> Shape:
