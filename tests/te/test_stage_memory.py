@@ -134,6 +134,8 @@ def test_a_share_stands_inside_the_loop_that_is_looked_ahead() -> None:
         s[C].prefetch(W, pair, share=[panel, outer])
     with pytest.raises(ScheduleError, match=r"prefetch: axis i.outer of stage C is not a loop of that stage"):
         s[C].prefetch(W, panel, share=pair)
+    with pytest.raises(ScheduleError, match=r"prefetch: var: a tuple given, expected an axis"):
+        s[C].prefetch(W, (panel, pair), share=outer)
 
 
 def test_what_is_not_read_cannot_be_prefetched() -> None:

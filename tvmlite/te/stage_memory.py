@@ -65,6 +65,7 @@ class MemoryPrimitives(StageBase):
         loops = arguments.listed("prefetch: share", given_axes, "axes", ScheduleError)
         arguments.all_instances("prefetch: share", loops, IterVar, "an axis", ScheduleError)
         self.require_leaf("prefetch", loops[-1] if loops else var)
+        arguments.instance("prefetch: var", var, IterVar, "an axis", ScheduleError)
         nest = [*reversed([loop for _, loop in loops_around(self)]), *self.leaf_iter_vars]
         places = [next((n for n, one in enumerate(nest) if one is loop), -1) for loop in (var, *loops)]
         for around, inside, loop in zip(places, places[1:], loops, strict=False):

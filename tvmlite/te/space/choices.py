@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any, TypeAlias
 
+from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te.schedule import Schedule
@@ -96,6 +98,10 @@ class OptionChoice:
     """A value the template uses as it sees fit: a number, a word, a truth value."""
 
     val: int | float | str | bool | None
+
+    def __post_init__(self) -> None:
+        kinds = (int, float, str, NoneType)
+        arguments.instance("OptionChoice: val", self.val, kinds, "a number, a text or None", ScheduleError)
 
     def __str__(self) -> str:
         return str(self.val)

@@ -251,11 +251,10 @@ class ConfigEntity(Config):
 
     def __init__(self, settings: Mapping[str, Choice], index: int | None = None) -> None:
         super().__init__()
-        self.settings = arguments.mapping("ConfigEntity: settings", settings, ScheduleError)
-        kinds = get_args(Choice)
-        arguments.all_instances(
-            "ConfigEntity: settings", self.settings.values(), kinds, "a choice of a knob", ScheduleError
-        )
+        where, kinds = "ConfigEntity: settings", get_args(Choice)
+        self.settings = arguments.mapping(where, settings, ScheduleError)
+        arguments.all_instances(where, self.settings, str, "the name of a knob", ScheduleError)
+        arguments.all_instances(where, self.settings.values(), kinds, "a choice of a knob", ScheduleError)
         self.index = index
 
     def _define(self, name: str, settings: Callable[[], list[Any]]) -> None:
