@@ -306,7 +306,7 @@ class Module(Shown):
             raise _misfit(self, "functions", given, (Mapping,))
         for name, function in given.items():
             if not isinstance(name, str):
-                raise _misfit(self, "the name of a function", name, (str,))
+                raise _misfit(self, "a name in functions", name, (str,))
             if not isinstance(function, Function):
                 raise _misfit(self, f"functions[{name!r}]", function, (Function,))
         if type(self.output_names) is not tuple:
