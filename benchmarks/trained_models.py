@@ -31,6 +31,8 @@ from trained.fetch import FetchError, Trained, cache_folder, distinct, trained_m
 from trained.listing import packages
 from trained.worker import CLOCKS
 
+import tvmlite
+
 
 def main() -> int:
     """Print the tables and the summary; 1 if a model is wrong, refused or failed."""
@@ -42,6 +44,8 @@ def main() -> int:
         return 0
     records = Records(options.output)
     _heading(options)
+    code = ["-m", "compileall", "-q", str(Path(tvmlite.__file__).parent)]
+    subprocess.run([sys.executable, *code], env=_environment(options), check=True)
     for model in models:
         with tempfile.TemporaryDirectory(prefix="trained-") as folder:
             _model(model, Path(folder), records, options)
@@ -192,16 +196,22 @@ def _job(model: Trained, folder: Path, options: argparse.Namespace, **more: Any)
     return paths | told | {"memory": options.memory} | more
 
 
+def _environment(options: argparse.Namespace) -> dict[str, str]:
+    """That of the stages, in which Python's bytecode is kept, as pip keeps that of what it installs."""
+    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "PYTHONPYCACHEPREFIX": str(options.cache / "bytecode"),
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
+
+
 def _run(stage: str, job: dict[str, Any], options: argparse.Namespace) -> list[dict[str, Any]]:
     """The events of a stage, in a process of its own; the last says so where it ended before its time."""
     events = Path(job["events"])
     events.write_text("")
     Path(job["self"]).write_text(json.dumps(job))
-    here = str(Path(__file__).parent)
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])]),
-        "TVMLITE_CACHE": str(events.parent / "cache"),  # empty at first
-    }
+    environment = _environment(options) | {"TVMLITE_CACHE": str(events.parent / "cache")}  # empty at first
     child = subprocess.Popen(
         [sys.executable, "-m", "trained.worker", stage, job["self"]],
         env=environment,

@@ -70,6 +70,29 @@ def test_an_unknown_rest_is_done_in_tiles_that_are_halved(loops: Any, run: Any) 
         holds(s, [A, C], run, rows)
 
 
+@pytest.mark.parametrize(
+    ("factor", "ratio", "sizes"),
+    [
+        (16, 2, [16, 8, 4, 2, 1]),
+        (16, 4, [16, 4, 1]),
+        (12, 4, [12, 3, 1]),
+        (14, 4, [14, 7, 1]),
+        (9, 3, [9, 3, 1]),
+    ],
+)
+def test_tiles_are_as_many_times_smaller_as_asked(
+    factor: int, ratio: int, sizes: list[int], run: Any
+) -> None:
+    s, A, _, C = sums(te.var("n"))
+    _, inner = s[C].split(C.op.axis[0], factor=factor, tail="shrink", ratio=ratio)
+    s[C].unroll(inner)
+
+    printed = str(tvmlite.lower(s, [A, C]))
+    assert [size for size in range(2, 17) if f"unroll(0, {size})" in printed] == sorted(sizes)[1:]
+    for rows in (0, 1, factor - 1, factor, 3 * factor + 5):
+        holds(s, [A, C], run, rows)
+
+
 def test_a_known_rest_is_one_tile(loops: Any, run: Any) -> None:
     s, A, B, C = sums(11)
     outer, inner = s[C].split(C.op.axis[0], factor=4, tail="shrink")
@@ -160,6 +183,8 @@ def test_what_shrinking_tiles_need_is_said() -> None:
     for given in ({"nparts": 4}, {"factor": n}):
         with pytest.raises(ScheduleError, match=r'tail="shrink" and .*=\w+: expected an int as factor'):
             s[C].split(i, tail="shrink", **given)
+    with pytest.raises(ScheduleError, match="split: ratio: 1 given, expected an int of at least 2"):
+        s[C].split(i, factor=4, tail="shrink", ratio=1)
 
 
 def test_the_loop_over_tiles_that_shrink_must_stay() -> None:

@@ -27,7 +27,8 @@ def split(a: Arranger, stage: Stage) -> None:
     count = a.rnd.choice((1, 2, 3, 4, 4, 5, 7, 8, 16, max(1, extent // 2), max(1, extent), extent + 1))
     tag, rest = f"split {key}", ""
     if key == "factor" and a.rnd.random() < 0.25:
-        tag, rest = "split shrink", ', tail="shrink"'
+        ratio = a.rnd.choice(("", ", ratio=3", ", ratio=4"))
+        tag, rest = "split shrink", f', tail="shrink"{ratio}'
     if a.attempt(tag, f"{outer}, {inner} = s[{a.tensor(stage)}].split({label}, {key}={count}{rest})"):
         other, known = max(1, -(-extent // count)), a.is_fixed(axis)
         if key == "factor":

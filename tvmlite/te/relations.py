@@ -63,9 +63,10 @@ class Tiles(NamedTuple):
     turns: Number
 
 
-def shrinking(extent: Number, factor: Any) -> list[Tiles]:
+def shrinking(extent: Number, factor: Any, ratio: int) -> list[Tiles]:
     """The tiles that an axis of ``extent`` is split into: as many of ``factor`` as fit, then one of the rest
-    if that is known, else tiles of half the size, as often as there is a half, and at last of one."""
+    if that is known, else tiles ``ratio`` times smaller if that divides their size, or half of it, as often
+    as there is a half, and at last of one."""
     size = int(factor)
     if isinstance(extent, int):
         size = max(1, min(size, extent))
@@ -75,7 +76,7 @@ def shrinking(extent: Number, factor: Any) -> list[Tiles]:
     found = [Tiles(size, 0, extent // size)]
     while size > 1:
         begin = extent // size * size
-        size = size // 2 if size % 2 == 0 else 1
+        size = next((size // by for by in (ratio, 2) if size % by == 0), 1)
         found.append(Tiles(size, begin, (extent - begin) // size))
     return found
 
@@ -89,8 +90,8 @@ def pass_down(
     """Complete ``ranges``, which has those of the operation's axes, by those of all axes made from them."""
     for relation in relations:
         match relation:
-            case Split(parent, outer, inner, factor, tail="shrink", piece=piece):
-                size, begin, turns = shrinking(ranges[parent].extent, factor)[piece]
+            case Split(parent, outer, inner, factor, tail="shrink", ratio=ratio, piece=piece):
+                size, begin, turns = shrinking(ranges[parent].extent, factor, ratio)[piece]
                 ranges[outer], ranges[inner] = Extent(0, simplify(turns)), Extent(simplify(begin), size)
             case Split(parent, outer, inner, factor, nparts):
                 extent = ranges[parent].extent

@@ -59,7 +59,12 @@ class Stage(MemoryPrimitives, OrderPrimitives):
 
     @primitive
     def split(
-        self, parent: IterVar, factor: Extent | None = None, nparts: Extent | None = None, tail: str = GUARD
+        self,
+        parent: IterVar,
+        factor: Extent | None = None,
+        nparts: Extent | None = None,
+        tail: str = GUARD,
+        ratio: int = 2,
     ) -> tuple[IterVar, IterVar]:
         """One loop becomes two: ``factor`` is the inner's extent, or ``nparts`` the outer's.
 
@@ -84,7 +89,8 @@ class Stage(MemoryPrimitives, OrderPrimitives):
                                             for i.outer in range(n - n // 2 * 2):
                                                 C[n // 2 * 2 + i.outer] = ...
 
-        What is computed at these loops is there in all of them; ``i.outer`` must stay a loop.
+        What is computed at these loops is there in all of them; ``i.outer`` must stay a loop. With
+        ``ratio=4`` tiles become a quarter of the size before wherever 4 divides it: less code, more turns.
         """
         position = self.require_leaf("split", parent)
         if (factor is None) == (nparts is None):
@@ -99,9 +105,12 @@ class Stage(MemoryPrimitives, OrderPrimitives):
         if tail == SHRINK and not isinstance(factor, (int, np.integer, e.Const)):
             given = f"nparts={nparts}" if factor is None else f"factor={factor}"
             raise self.error("split", f'with tail="shrink" and {given}: expected an int as factor', parent)
+        arguments.whole("split: ratio", ratio, ScheduleError, least=2)
         outer = IterVar(None, e.Var(f"{parent.var.name}.outer", parent.var.dtype), parent.kind)
         inner = IterVar(None, e.Var(f"{parent.var.name}.inner", parent.var.dtype), parent.kind)
-        self.relations.append(Split(parent, outer, inner, factor, nparts, tail, span=Span.of_caller()))
+        self.relations.append(
+            Split(parent, outer, inner, factor, nparts, tail, int(ratio), span=Span.of_caller())
+        )
         self.replace_leaves(position, position + 1, [outer, inner])
         return outer, inner
 

@@ -39,6 +39,7 @@ class Split:
     factor: Extent | None
     nparts: Extent | None
     tail: str = GUARD
+    ratio: int = 2
     piece: int = 0
     span: Span | None = None
 

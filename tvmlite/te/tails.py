@@ -37,7 +37,7 @@ def smaller_tiles(
                 continue
             _check_outer(stage, split)
             if within is None or split.outer in within:
-                tiles = shrinking(ranges[split.parent].extent, split.factor)
+                tiles = shrinking(ranges[split.parent].extent, split.factor, split.ratio)
                 after[split.outer] = [
                     _renamed(build(_by_piece(schedule, number, place, piece), split.outer))
                     for piece in range(1, len(tiles))

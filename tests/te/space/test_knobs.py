@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 
@@ -65,6 +66,28 @@ def test_interleaving_keeps_the_order_of_each_group() -> None:
     assert found == {
         p for p in itertools.permutations(range(4)) if p.index(0) < p.index(1) and p.index(2) < p.index(3)
     }
+
+
+def test_merges_come_in_the_order_of_their_groups() -> None:
+    found = [c.permutation for c in knobs.reorder_choices(4, "interleave", None, [(0,), (1, 2), (3,)])]
+
+    assert len(found) == 12
+    assert found[:4] == [(0, 1, 2, 3), (0, 1, 3, 2), (0, 3, 1, 2), (1, 0, 2, 3)]
+    (long,) = knobs.reorder_choices(5000, "interleave", None, [list(range(5000)), []])
+    assert long.permutation == tuple(range(5000))
+
+
+@pytest.mark.parametrize(
+    ("policy", "groups"),
+    [
+        ("all", None),
+        ("interval_all", [(2, 4000)]),
+        ("interleave", [list(range(2500)), list(range(2500, 5000))]),
+    ],
+)
+def test_more_orders_than_fit_are_refused_before_they_are_made(policy: str, groups: Any) -> None:
+    with pytest.raises(ScheduleError, match="define_reorder: the knob has more than 1000000 settings"):
+        knobs.reorder_choices(5000, policy, None, groups)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tvmlite.te.schedules.group import Group, extent_of, nodes_of, product, work
 from tvmlite.te.schedules.injective import elementwise_loops, finish
 from tvmlite.te.schedules.nest import unrollable
 from tvmlite.te.schedules.places import image_by_rows
-from tvmlite.te.schedules.tile import MOST_ROWS, MOST_TAIL, few_registers, tail_of, waste
+from tvmlite.te.schedules.tile import MOST_ROWS, MOST_TAIL, TAIL_RATIO, few_registers, tail_of, waste
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.stage import Stage
 from tvmlite.te.tensor import ComputeOp, IterVar, TensorRead
@@ -65,7 +65,7 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
     stage = group.stage(host)
     batch, block, *rows, along, lane = group.axes(host)
     high, wide = _tile(group, rows, along, lane)
-    tiles, pixel = stage.split(along, factor=wide, tail=tail_of(extent_of(along)))
+    tiles, pixel = stage.split(along, factor=wide, tail=tail_of(extent_of(along)), ratio=TAIL_RATIO)
     inner = [pixel]
     count = (extent_of(rows[-1]) or 0) if rows else 0
     first, last, count = -(-first // high), -(-count // high) - (count - last) // high, -(-count // high)

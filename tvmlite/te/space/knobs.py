@@ -80,16 +80,19 @@ def reorder_choices(
         case "identity":
             return [ReorderChoice(tuple(range(count)))]
         case "all":
+            _refuse_more_than_fit([1] * count)
             return _collected("define_reorder", map(ReorderChoice, itertools.permutations(range(count))))
         case "interval_all":
             first, last = _interval(count, groups)
+            _refuse_more_than_fit([1] * (last + 1 - first))
             middles = itertools.permutations(range(first, last + 1))
             made = ((*range(first), *middle, *range(last + 1, count)) for middle in middles)
             return _collected("define_reorder", map(ReorderChoice, made))
         case "interleave":
             if not groups or sorted(itertools.chain(*groups)) != list(range(count)):
                 raise _error(f"define_reorder: policy 'interleave' needs spatial groups of all {count} axes")
-            return _collected("define_reorder", map(ReorderChoice, _merges([tuple(g) for g in groups])))
+            _refuse_more_than_fit([len(group) for group in groups])
+            return _collected("define_reorder", map(ReorderChoice, _merges(groups)))
         case "candidate":
             for one in candidate or ():
                 if sorted(one) != list(range(count)):
@@ -228,26 +231,43 @@ def _interval(count: int, groups: Sequence[Sequence[int]] | None) -> tuple[int, 
             )
 
 
-def _merges(sequences: list[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
-    """Every sequence made of ``sequences`` that keeps the order of each."""
-    if not any(sequences):
-        yield ()
-    for number, sequence in enumerate(sequences):
-        if sequence:
-            left = [*sequences[:number], sequence[1:], *sequences[number + 1 :]]
-            for rest in _merges(left):
-                yield (sequence[0], *rest)
+def _refuse_more_than_fit(lengths: Sequence[int]) -> None:
+    """A ScheduleError if sequences of these ``lengths`` can be merged in more ways than a knob has."""
+    ways, total = 1, 0
+    for length in lengths:
+        for place in range(1, length + 1):
+            total += 1
+            ways = ways * total // place
+            if ways > MOST_CHOICES:
+                raise _too_many("define_reorder", "give groups= or candidate=")
+
+
+def _merges(groups: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
+    """Every sequence made of those in ``groups`` that keeps the order of each: one for each distinct
+    permutation of the groups' numbers, in lexicographic order (Knuth, TAOCP 7.2.1.2, algorithm L)."""
+    word = [number for number, group in enumerate(groups) for _ in group]
+    while True:
+        rest = [iter(group) for group in groups]
+        yield tuple(next(rest[number]) for number in word)
+        last = next((k for k in reversed(range(len(word) - 1)) if word[k] < word[k + 1]), None)
+        if last is None:
+            return
+        other = next(k for k in reversed(range(len(word))) if word[k] > word[last])
+        word[last], word[other] = word[other], word[last]
+        word[last + 1 :] = reversed(word[last + 1 :])
 
 
 def _collected(what: str, choices: Iterable[Any]) -> list[Any]:
     made = list(itertools.islice(choices, MOST_CHOICES + 1))
     if len(made) > MOST_CHOICES:
-        raise _error(
-            f"{what}: the knob has more than {MOST_CHOICES} settings", hint="bound it by max_factor="
-        )
+        raise _too_many(what, "bound it by max_factor=")
     if not made:
         raise _error(f"{what}: no setting is left", hint="the filter or max_factor excludes all")
     return made
+
+
+def _too_many(what: str, hint: str) -> ScheduleError:
+    return _error(f"{what}: the knob has more than {MOST_CHOICES} settings", hint)
 
 
 def _error(message: str, hint: str | None = None) -> ScheduleError:
