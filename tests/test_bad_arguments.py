@@ -140,6 +140,7 @@ def _page(**changed: Any) -> Any:
         (lambda: SPACE[CYCLE], "there is no knob a list; there are none so far"),
         (lambda: tvmlite.tune(3, trials=1), "tune: model: 3 given, expected a model"),
         (lambda: tvmlite.tune(MODEL, trials=1, run=3), "tune: run: 3 given, expected a function"),
+        (lambda: tvmlite.tune(MODEL, trials=1, resume=3), "tune: resume: 3 given, expected True or False"),
         (lambda: tvmlite.tune(MODEL, trials=1, opt=3), "tune: there is no option opt; there are opt_level"),
         (lambda: tvmlite.tune(MODEL, trials=1, shape=3), "tune: shape is 3, expected sizes by the name"),
         (lambda: tvmlite.tune(MODEL, trials=1, inputs={}, runner=MadeUpMachine()), "tune: inputs has no x"),

@@ -188,6 +188,7 @@ def tune(
     target = _measurable(target)
     checked.path("tune: records", records, InputError)
     checked.boolean("tune: decisions", decisions, InputError)
+    checked.boolean("tune: resume", resume, InputError)
     checked.whole("tune: seed", seed, InputError, least=0)
     checked.whole("tune: jobs", jobs, InputError, least=1)
     checked.instance("tune: model", model, (Module, Function, str, Path), "a model", InputError)

@@ -5,6 +5,7 @@ from tvmlite.core.errors import InputError, VerifyError
 from tvmlite.relay.interpret import evaluate, interpret
 from tvmlite.relay.ir import Call, Function, If, Let, Module, Tuple, TupleGetItem, constant, var
 from tvmlite.relay.op import make
+from tvmlite.relay.parser import parse
 
 pytestmark = pytest.mark.usefixtures("toys")
 
@@ -70,6 +71,16 @@ def test_symbolic_attributes_reach_the_reference_as_numbers() -> None:
     call = make("test.scale", x, factor=dim("h") + 1)
 
     np.testing.assert_array_equal(interpret(Function((x,), call), [array]), array * 4)
+
+
+@pytest.mark.parametrize("m", [0, 3])
+def test_a_zero_that_is_written_copies_an_extent_and_one_that_is_computed_is_none(m: int) -> None:
+    data = np.arange(8 * m, dtype="float32").reshape(4, m, 2)
+    copied = parse("def @main(%x: Tensor[(n, m, 2), float32]) { reshape(%x, newshape=[0, m * 2]) }")
+    computed = parse("def @main(%x: Tensor[(4, m, 2), float32]) { reshape(%x, newshape=[m * 8]) }")
+
+    np.testing.assert_array_equal(interpret(copied, [data]), data.reshape(4, m * 2))
+    np.testing.assert_array_equal(interpret(computed, [data]), data.reshape(m * 8))
 
 
 def test_wrong_arguments_are_named() -> None:

@@ -136,6 +136,8 @@ def test_a_share_stands_inside_the_loop_that_is_looked_ahead() -> None:
         s[C].prefetch(W, panel, share=pair)
     with pytest.raises(ScheduleError, match=r"prefetch: var: a tuple given, expected an axis"):
         s[C].prefetch(W, (panel, pair), share=outer)
+    with pytest.raises(ScheduleError, match=r"prefetch: axis .* by offset .*: expected no variable"):
+        s[C].prefetch(W, panel, offset=pair.var, share=outer)
 
 
 def test_what_is_not_read_cannot_be_prefetched() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te import layout
@@ -80,6 +81,8 @@ class MemoryPrimitives(StageBase):
         later = e.scalar("prefetch: offset", offset)
         if not dtypes.is_int(later.dtype):
             raise self.error("prefetch", f"cannot look {later.dtype} turns ahead", var)
+        if any(isinstance(one, e.Var) and not isinstance(one, e.SizeVar) for one in postorder(later)):
+            raise self.error("prefetch", f"by offset {later}: expected no variable of an axis", var)
         asked = Prefetch(given, var, later, tuple(loops), Span.of_caller())
         self.prefetches = (*self.prefetches, asked)
 

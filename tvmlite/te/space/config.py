@@ -255,7 +255,9 @@ class ConfigEntity(Config):
         self.settings = arguments.mapping(where, settings, ScheduleError)
         arguments.all_instances(where, self.settings, str, "the name of a knob", ScheduleError)
         arguments.all_instances(where, self.settings.values(), kinds, "a choice of a knob", ScheduleError)
-        self.index = index
+        self.index = (
+            None if index is None else arguments.whole("ConfigEntity: index", index, ScheduleError, least=0)
+        )
 
     def _define(self, name: str, settings: Callable[[], list[Any]]) -> None:
         if name not in self.settings:
