@@ -244,7 +244,7 @@ def _method(kind: str, name: str) -> Subject:
 @functools.cache
 def _subjects() -> list[Subject]:
     words = {
-        "autotune.create": ("extent", "processor"),
+        "autotune.create": ("extent", "processor", "knob"),
         "autotune.XGBTuner": ("loss",),
         "nd.array": ("dtype",),
         "target.Target": ("processor",),

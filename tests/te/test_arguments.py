@@ -78,6 +78,7 @@ def _schedule() -> tuple[te.Schedule, te.Tensor]:
         (lambda: te.cast("int8", te.Tensor), "cast: value: a type given, expected a scalar expression"),
         (lambda: te.var("h", "float16") + te.var("b", "bfloat16"), "no common dtype of float16 and bfloat16"),
         (lambda: te.const(1, "int32", 4) + te.const(1, "int32", 8), "cannot broadcast 4 lanes to 8"),
+        (lambda: te.fmod(te.const(1.0, lanes=4), te.const(1.0, lanes=8)), "fmod: arguments of 4 and 8 lanes"),
         (lambda: te.max((1, 2), axis=K), "max: the identity does not take the dtypes of 2 values"),
         (lambda: te.sum((1, 2), axis=K), "sum: the identity does not take the dtypes of 2 values"),
         (lambda: te.sum(A[0, K], axis=K, where=1.5), "sum: where is float32, expected bool"),

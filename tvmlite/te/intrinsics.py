@@ -72,7 +72,14 @@ def call(name: str, *args: Value) -> Expr:
         raise TensorExpressionError(
             f"{name} takes {row.arity} arguments, given {len(args)}", Span.of_caller()
         )
-    values = _common(e.scalars(name, *args))
+    given = e.scalars(name, *args)
+    lanes = sorted({e.convert(one).lanes for one in given} - {1})
+    if len(lanes) > 1:
+        raise TensorExpressionError(
+            f"{name}: arguments of {' and '.join(map(str, lanes))} lanes, expected as many in all",
+            Span.of_caller(),
+        )
+    values = _common(given)
     dtype = values[0].dtype
     if row.takes == "float" and not dtypes.is_float(dtype):
         raise TensorExpressionError(
