@@ -279,7 +279,7 @@ def _nests() -> Iterator[Subject]:
 
 @functools.cache
 def _subjects() -> list[Subject]:
-    words = dict.fromkeys(_functions(), ("lanes",)) | {"power": ("pow", "lanes")}
+    words = {name: ("lanes",) for name, _ in _functions()} | {"power": ("pow", "lanes")}
     functions = subjects(
         _functions(), _examples(), _arguments(), words, callbacks=FUNCTIONS, wrong=(_nothing, _pair)
     )
