@@ -31,10 +31,10 @@ from onnx import helper
 from turns import CLOCKS, in_turns, turn
 
 from tvmlite import runtime
-from tvmlite.artifact import CompiledModule
 from tvmlite.driver import compile
+from tvmlite.model.artifact import CompiledModule
+from tvmlite.model.samples import TOLERANCE, relative_gap
 from tvmlite.relay.frontend import from_onnx
-from tvmlite.samples import TOLERANCE, relative_gap
 
 BAR = 1.2
 """The most that the ratio may be."""

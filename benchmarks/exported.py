@@ -23,7 +23,7 @@ from turns import CLOCKS, turn
 from tvmlite import runtime
 
 if TYPE_CHECKING:
-    from tvmlite.artifact import CompiledModule
+    from tvmlite.model.artifact import CompiledModule
 
 BAR = 1.05
 """The most that the exported library may take of what the process that compiled it takes."""

@@ -37,11 +37,11 @@ from runtimes import Run, peers
 from turns import CLOCKS, in_turns, turn
 
 from tvmlite import runtime
-from tvmlite.artifact import CompiledModule
 from tvmlite.driver import compile
+from tvmlite.model.artifact import CompiledModule
+from tvmlite.model.samples import TOLERANCE, relative_gap
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.passes.to_mixed_precision import DTYPES
-from tvmlite.samples import TOLERANCE, relative_gap
 
 BARS = {"resnet50": 1.3, "mobilenet_v2": 1.3, "bert_base": 1.3}
 OTHER_BAR = 2.0

@@ -34,12 +34,12 @@ from runtimes import Run, peers
 
 import tvmlite
 from tvmlite import runtime
-from tvmlite.artifact import CompiledModule
 from tvmlite.autotune.tune import seconds_of
 from tvmlite.autotune.watch import Watch
+from tvmlite.model.artifact import CompiledModule
+from tvmlite.model.samples import TOLERANCE, relative_gap
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.runtime import timing
-from tvmlite.samples import TOLERANCE, relative_gap
 
 BAR = 1.1
 """The most that a tuned model may take, of onnxruntime's time."""

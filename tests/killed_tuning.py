@@ -23,11 +23,11 @@ from test_deciding import APART_IS_QUICKER, network
 
 import tvmlite
 from tvmlite import runtime
-from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import learner
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.decision_records import DecisionRecord
 from tvmlite.autotune.measure import Candidate, Outcome
+from tvmlite.model.artifact import CompiledModule
 from tvmlite.runtime.profile import Profile
 from tvmlite.te.space import ConfigEntity
 

@@ -30,7 +30,7 @@ from tvmlite.relay.frontend import from_onnx
 # --- sizes at run time ------------------------------------------------------------------------------
 
 
-def squared(times: int) -> tvmlite.artifact.CompiledModule:
+def squared(times: int) -> tvmlite.model.artifact.CompiledModule:
     """The first element of ``x`` of n elements, tiled to n ** (2 ** times)."""
     nodes, last = [], "x"
     for k in range(times):
@@ -64,7 +64,7 @@ def test_terabytes_asked_for_at_run_time_are_refused() -> None:
 
 
 @pytest.fixture(scope="module")
-def lib() -> tvmlite.artifact.CompiledModule:
+def lib() -> tvmlite.model.artifact.CompiledModule:
     return tvmlite.compile(from_onnx(one("Add", tensor("x", ["n", 3]), tensor("z", ["n", 3]))))
 
 

@@ -16,11 +16,11 @@ from tvmlite.autotune import gains
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.gains import Gains, Trust
 from tvmlite.autotune.nearest import TASKS
-from tvmlite.choices import NEAREST, PREDICTED, TUNED, Choice, Choices
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
-from tvmlite.predictions import Predictions
+from tvmlite.model.choices import NEAREST, PREDICTED, TUNED, Choice, Choices
+from tvmlite.model.predictions import Predictions
 from tvmlite.relay import tasks
 from tvmlite.relay.ir import Function
 from tvmlite.te.space import ConfigEntity, OptionChoice, Task

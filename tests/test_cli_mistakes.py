@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from command_line import Run
 
-from tvmlite import export
 from tvmlite.commands import common
+from tvmlite.model import export
 
 pytestmark = pytest.mark.usefixtures("threads")
 

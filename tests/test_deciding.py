@@ -16,17 +16,18 @@ import pytest
 from made_up_tuning import MadeUpMachine
 
 import tvmlite
-from tvmlite import deciding, tuning
-from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.measure import LocalRunner
-from tvmlite.deciding import Decided, Decider
+from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.ir import Expr, Function, Module, constant, var
 from tvmlite.relay.op import make
 from tvmlite.runtime.profile import Profile
 from tvmlite.runtime.threads import num_threads
-from tvmlite.tuning import tune
-from tvmlite.whole_model import profiled
+from tvmlite.tuning import deciding
+from tvmlite.tuning import tune as tuning
+from tvmlite.tuning.deciding import Decided, Decider
+from tvmlite.tuning.tune import tune
+from tvmlite.tuning.whole_model import profiled
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((1, 16, 8, 8)).astype("float32")

@@ -20,8 +20,7 @@ import small_models
 from onnx.reference import ReferenceEvaluator
 
 import tvmlite
-from tvmlite import kernels, relay, sharing, te
-from tvmlite.artifact import FORMS, CompiledModule
+from tvmlite import relay, te
 from tvmlite.core import config
 from tvmlite.core.errors import (
     ConfigError,
@@ -32,6 +31,8 @@ from tvmlite.core.errors import (
     VerifyError,
 )
 from tvmlite.core.target import Target
+from tvmlite.model import kernels, sharing
+from tvmlite.model.artifact import FORMS, CompiledModule
 from tvmlite.relay.frontend import from_onnx
 
 SCALE = np.random.default_rng(0).standard_normal(8).astype(np.float32)

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 import tvmlite
-from tvmlite import export, relay, runtime
-from tvmlite.artifact import CompiledModule
+from tvmlite import relay, runtime
 from tvmlite.core.errors import InputError, LibraryError
+from tvmlite.model import export
+from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.deferred import DeferredConstant
 from tvmlite.runtime import link, segment
 

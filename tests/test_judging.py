@@ -11,14 +11,14 @@ from test_tuning import MadeUpModel, convolutions
 
 import tvmlite
 from tvmlite import autotune
-from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.tune import Tuned
 from tvmlite.driver import rescheduled
-from tvmlite.judging import Judge
+from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay import tasks
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.runtime import num_threads, timing
+from tvmlite.tuning.judging import Judge
 
 X = np.random.default_rng(0).standard_normal((1, 16, 12, 10)).astype(np.float32)
 

@@ -8,9 +8,9 @@ import pytest
 
 from tvmlite.autotune.measure import Candidate, Outcome, ReferenceFailed
 from tvmlite.core.target import Target
-from tvmlite.kernel_cost import KernelCost
 from tvmlite.relay import tasks
 from tvmlite.relay.ir import Function
+from tvmlite.tuning.kernel_cost import KernelCost
 
 
 class Machine:
@@ -79,7 +79,7 @@ def test_after_the_end_nothing_is_measured_and_all_is_counted() -> None:
 
 def test_a_kernel_that_cannot_be_built_is_counted_as_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = Outcome(error="refused", message="too long")
-    monkeypatch.setattr("tvmlite.kernel_cost.Builder.built", lambda builder, config: refused)
+    monkeypatch.setattr("tvmlite.tuning.kernel_cost.Builder.built", lambda builder, config: refused)
     cost = cost_on(Machine())
 
     assert cost(group(8)) == float("inf")

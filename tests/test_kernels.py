@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tvmlite import kernels
 from tvmlite.core.node import alike
+from tvmlite.model import kernels
 from tvmlite.relay.dims import dim
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop

@@ -90,7 +90,7 @@ def test_what_is_no_task_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None
 def test_it_is_the_same_again_and_then_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     ship(monkeypatch, gains_by(LONGER, 0.5, tile=worth()))
     first = tvmlite.compile(TILED, predict=True)
-    monkeypatch.setattr("tvmlite.predictions.predicted", None)  # it is not asked again
+    monkeypatch.setattr("tvmlite.model.predictions.predicted", None)  # it is not asked again
 
     again = tvmlite.compile(TILED, predict=True)
 

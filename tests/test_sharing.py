@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tvmlite import sharing
 from tvmlite.core import config
+from tvmlite.model import sharing
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is shared out")
 

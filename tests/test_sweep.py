@@ -10,7 +10,7 @@ import pytest
 
 import tvmlite
 from tvmlite import relay, runtime, te
-from tvmlite.artifact import CompiledModule
+from tvmlite.model.artifact import CompiledModule
 
 rng = np.random.default_rng(0)
 WEIGHTS = [rng.standard_normal(shape, np.float32) / 16 for shape in ((256, 300), (256, 256))]

@@ -23,15 +23,15 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tvmlite
 from tvmlite import runtime
-from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
 from tvmlite.core.errors import ExecutionError, InputError
+from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay import tasks
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Module
 from tvmlite.runtime.profile import Profile
 from tvmlite.te.space import Task
-from tvmlite.tuning import TunedModel, TuningInterrupted
+from tvmlite.tuning.tune import TunedModel, TuningInterrupted
 
 tune = functools.partial(tvmlite.tune, decisions=False)
 """Kernels only: what is decided of the graph is tested in ``test_deciding``."""

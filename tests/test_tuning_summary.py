@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from made_up_tuning import small_matmul
 
-from tvmlite import autotune, tuning_summary
+from tvmlite import autotune
 from tvmlite.autotune import Record
 from tvmlite.autotune.progress import Progress
 from tvmlite.autotune.tune import Tuned
+from tvmlite.tuning import summary as tuning_summary
 
 
 def searched(

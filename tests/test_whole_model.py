@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import tvmlite
-from tvmlite.artifact import CompiledModule
+from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.ir import Function, Module, constant, var
 from tvmlite.relay.op import make
 from tvmlite.runtime.profile import Profile
-from tvmlite.whole_model import (
+from tvmlite.tuning.whole_model import (
     FEWEST_RATIOS,
     Turns,
     fewest_runs,

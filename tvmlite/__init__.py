@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tvmlite.runtime.ndarray import cpu, device
     from tvmlite.te.registry import get_global_func, register_func
     from tvmlite.te.visualizer import visualize
-    from tvmlite.tuning import tune
+    from tvmlite.tuning.tune import tune
 
 _ROOMS = ("autotune", "contrib", "ir", "nd", "relay", "runtime", "target", "te", "testing", "tir")
 
@@ -40,7 +40,7 @@ _PLACES = {
     "get_global_func": "tvmlite.te.registry",
     "lower": "tvmlite.driver",
     "register_func": "tvmlite.te.registry",
-    "tune": "tvmlite.tuning",
+    "tune": "tvmlite.tuning.tune",
     "visualize": "tvmlite.te.visualizer",
 }
 

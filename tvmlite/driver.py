@@ -13,18 +13,19 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from tvmlite import machine
-from tvmlite.artifact import CompiledKernelFunction, CompiledModule, Origin
 from tvmlite.autotune.decision_records import DecisionRecord
 from tvmlite.autotune.records import Record
 from tvmlite.autotune.telling import tell
-from tvmlite.choices import Choices, require
 from tvmlite.core import abi, config
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
 from tvmlite.core.target import Target
-from tvmlite.kernels import CompiledKernel, compile_kernels, interfaces_of
-from tvmlite.predictions import Predictions
+from tvmlite.model import machine
+from tvmlite.model.artifact import CompiledKernelFunction, CompiledModule, Origin
+from tvmlite.model.choices import Choices, require
+from tvmlite.model.kernels import CompiledKernel, compile_kernels, interfaces_of
+from tvmlite.model.predictions import Predictions
+from tvmlite.model.report import Report
 from tvmlite.relay import passes
 from tvmlite.relay.attributes import show
 from tvmlite.relay.decisions import Decisions, deciding
@@ -34,7 +35,6 @@ from tvmlite.relay.kernels import kernel_tasks
 from tvmlite.relay.specialise import Sizes, specialise
 from tvmlite.relay.trust import Witness
 from tvmlite.relay.verify import verify as check
-from tvmlite.report import Report
 from tvmlite.te.codegen.cache import ObjectCache, cache_in
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize

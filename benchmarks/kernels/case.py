@@ -11,7 +11,7 @@ import numpy as np
 
 from kernels.machine import TARGET
 from tvmlite import driver
-from tvmlite.artifact import CompiledKernelFunction
+from tvmlite.model.artifact import CompiledKernelFunction
 from tvmlite.te.schedule import Schedule
 
 

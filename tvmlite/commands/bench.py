@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tvmlite import runtime, samples
+from tvmlite import runtime
 from tvmlite.commands import common
 from tvmlite.core.errors import InputError, UnsupportedError
+from tvmlite.model import samples
 
 NAME = "bench"
 HELP = "time a model, also against onnxruntime"

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite import runtime, samples
+from tvmlite import runtime
 from tvmlite.commands import files
 from tvmlite.core import abi
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Pipeline
 from tvmlite.core.target import Target
 from tvmlite.driver import CompiledModule, compile
+from tvmlite.model import samples
 from tvmlite.relay import passes, printer
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Module

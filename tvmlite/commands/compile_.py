@@ -6,9 +6,9 @@ import argparse
 import time
 from pathlib import Path
 
-from tvmlite import export
 from tvmlite.commands import common, files
 from tvmlite.core.errors import InputError
+from tvmlite.model import export
 
 NAME = "compile"
 HELP = "compile an ONNX model into a library"

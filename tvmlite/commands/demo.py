@@ -11,16 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-from tvmlite import autotune, runtime, samples, te
-from tvmlite.artifact import CompiledModule
+from tvmlite import autotune, runtime, te
 from tvmlite.autotune.tune import seconds_of
 from tvmlite.autotune.watch import Watch
 from tvmlite.commands import common
 from tvmlite.driver import compile
+from tvmlite.model import samples
+from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay import printer
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Module
-from tvmlite.tuning import tune
+from tvmlite.tuning.tune import tune
 
 NAME = "demo"
 HELP = "compile a real model, show each level, tune for a minute"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tvmlite.artifact import CompiledModule
 from tvmlite.commands import common, files
 from tvmlite.core.errors import InputError
+from tvmlite.model.artifact import CompiledModule
 
 NAME = "run"
 HELP = "run a compiled library or a model"

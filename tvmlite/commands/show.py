@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from tvmlite import runtime
-from tvmlite.artifact import CompiledModule
 from tvmlite.commands import common, files
 from tvmlite.core.errors import InputError
 from tvmlite.graph_page import draw, page
+from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.ir import Module
 
 NAME = "show"

@@ -18,7 +18,7 @@ from tvmlite.core.version import VERSION
 from tvmlite.relay.ir import Module
 from tvmlite.runtime.cpu import processor_name
 from tvmlite.te.visualizer import limits
-from tvmlite.tuning import TunedModel, TuningInterrupted, tune
+from tvmlite.tuning.tune import TunedModel, TuningInterrupted, tune
 
 NAME = "tune"
 DEFAULT_BUDGET = "10m"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite import machine, te
+from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ScheduleError, TvmliteError, UnsupportedError
 from tvmlite.core.node import postorder
@@ -20,6 +20,7 @@ from tvmlite.fuzz.bounded import Bounded, difference
 from tvmlite.fuzz.evaluate import evaluate, shape_at
 from tvmlite.fuzz.memory import GuardedArray
 from tvmlite.fuzz.program import Program, arguments
+from tvmlite.model import machine
 from tvmlite.runtime.compiled import CompiledFunction
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t

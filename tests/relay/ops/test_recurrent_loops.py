@@ -9,7 +9,7 @@ import pytest
 
 import tvmlite
 from tvmlite import relay, runtime
-from tvmlite.artifact import CompiledModule
+from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay import op
 
 GATES = {"nn.rnn_scan": 1, "nn.gru_scan": 3, "nn.lstm_scan": 4}

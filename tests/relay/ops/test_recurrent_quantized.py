@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import tvmlite
-from tvmlite import machine, relay
+from tvmlite import relay
 from tvmlite.core.errors import TypeInferError
 from tvmlite.core.target import Target
+from tvmlite.model import machine
 from tvmlite.relay import op
 from tvmlite.relay.infer import type_of
 

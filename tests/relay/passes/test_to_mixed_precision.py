@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from tvmlite import machine
 from tvmlite.core.errors import ConfigError
 from tvmlite.core.node import alike, postorder
 from tvmlite.core.target import Target
 from tvmlite.driver import compile
+from tvmlite.model import machine
 from tvmlite.relay.infer import tensor_type_of, type_of
 from tvmlite.relay.interpret import interpret
 from tvmlite.relay.ir import Call, Constant, Expr, Function, Module, Tuple, TupleGetItem, constant, var

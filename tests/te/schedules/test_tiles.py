@@ -13,9 +13,9 @@ import pytest
 
 import tvmlite
 from tvmlite import relay
-from tvmlite.artifact import CompiledModule
 from tvmlite.core.target import Target
-from tvmlite.kernels import CompiledKernel, interface_of, interfaces_of, lowered_kernel
+from tvmlite.model.artifact import CompiledModule
+from tvmlite.model.kernels import CompiledKernel, interface_of, interfaces_of, lowered_kernel
 from tvmlite.relay import tasks
 from tvmlite.relay.entry import build_entry
 from tvmlite.relay.kernels import kernel_tasks

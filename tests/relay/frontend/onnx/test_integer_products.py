@@ -18,8 +18,8 @@ from onnx.helper import (
 from onnx.reference import ReferenceEvaluator
 
 import tvmlite
-from tvmlite import machine
 from tvmlite.core.target import Target
+from tvmlite.model import machine
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.interpret import interpret
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from tvmlite.autotune.decision_records import DecisionRecord
 from tvmlite.autotune.report import decisions as decided
-from tvmlite.choices import Choice, Choices
 from tvmlite.core.pipeline import Times
-from tvmlite.kernels import CompiledKernel
+from tvmlite.model.choices import Choice, Choices
+from tvmlite.model.kernels import CompiledKernel
 from tvmlite.relay import labels
 from tvmlite.relay.decisions import Decision
 from tvmlite.relay.infer import type_of

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tvmlite.core.target import Target
-from tvmlite.kernels import CompiledKernel
+from tvmlite.model.kernels import CompiledKernel
 from tvmlite.te.codegen import process
 from tvmlite.te.codegen.process import (
     Loaded,

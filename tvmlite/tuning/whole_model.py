@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tvmlite import samples
-from tvmlite.artifact import CompiledModule
+from tvmlite.model import samples
+from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay import tasks
 from tvmlite.runtime import timing
 from tvmlite.runtime.profile import Profile

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from tvmlite import machine
 from tvmlite.core.abi import Signature
 from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
-from tvmlite.kernels import CompiledKernel, legal_kernel
+from tvmlite.model import machine
+from tvmlite.model.kernels import CompiledKernel, legal_kernel
 from tvmlite.relay.ir import Constant, Module
 from tvmlite.relay.places import Constants
 from tvmlite.runtime import library, link, pool

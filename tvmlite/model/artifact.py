@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tvmlite import export, machine
 from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
-from tvmlite.kernels import CompiledKernel, legal_kernel, lowered_kernel
+from tvmlite.model import export, machine
+from tvmlite.model.kernels import CompiledKernel, legal_kernel, lowered_kernel
+from tvmlite.model.report import Report
 from tvmlite.relay import labels
 from tvmlite.relay.entry import output_names
 from tvmlite.relay.ir import Function, Module, Tuple
 from tvmlite.relay.places import Constants
-from tvmlite.report import Report
 from tvmlite.runtime.compiled import CompiledFunction
 from tvmlite.runtime.library import Library
 from tvmlite.te.codegen import c, jit, llvm

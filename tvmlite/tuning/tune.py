@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite import autotune, machine, runtime, samples, tuning_summary
-from tvmlite.artifact import CompiledModule
+from tvmlite import autotune, runtime
 from tvmlite.autotune import records as rec
 from tvmlite.autotune import report
 from tvmlite.autotune.decision_records import latest
@@ -20,14 +19,14 @@ from tvmlite.autotune.engine import Callback, check_options
 from tvmlite.autotune.measure import Crew, Footprint, LocalRunner, Runner, processors_of
 from tvmlite.autotune.telling import once, tell
 from tvmlite.autotune.tune import Interrupted, Tuned, seconds_of
-from tvmlite.choices import Choices
 from tvmlite.core import arguments as checked
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
-from tvmlite.deciding import Decided, Decider
 from tvmlite.driver import check_compile_options, compile
-from tvmlite.judging import Judge
+from tvmlite.model import machine, samples
+from tvmlite.model.artifact import CompiledModule
+from tvmlite.model.choices import Choices
 from tvmlite.relay import labels, tasks
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Function, Module
@@ -35,7 +34,10 @@ from tvmlite.relay.specialise import Sizes
 from tvmlite.relay.trust import TOLERANCES
 from tvmlite.relay.types import dims_of
 from tvmlite.te.space import Task
-from tvmlite.whole_model import Run, Turns, in_turns, positions, positions_of_tuned, profiled
+from tvmlite.tuning import summary as tuning_summary
+from tvmlite.tuning.deciding import Decided, Decider
+from tvmlite.tuning.judging import Judge
+from tvmlite.tuning.whole_model import Run, Turns, in_turns, positions, positions_of_tuned, profiled
 
 SHARE_OF_WHOLE = 0.1
 """Of a budget, what is kept for timing the whole model."""

@@ -10,12 +10,12 @@ from typing import Any
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.node import reachable
 from tvmlite.core.target import Target
+from tvmlite.model.sharing import shared_out
 from tvmlite.relay.dims import dim
 from tvmlite.relay.entry import KernelInterface
 from tvmlite.relay.ir import Function
 from tvmlite.relay.kernels import KernelTask
 from tvmlite.relay.lower import dimensions, lower_group
-from tvmlite.sharing import shared_out
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import jit, llvm
 from tvmlite.te.codegen.cache import ObjectCache

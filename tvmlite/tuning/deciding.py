@@ -17,20 +17,20 @@ from pathlib import Path
 
 import numpy as np
 
-from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.decision_records import DecisionRecord, latest
 from tvmlite.autotune.measure import LocalRunner, Runner
 from tvmlite.autotune.report import decisions as shown
 from tvmlite.core.node import postorder
 from tvmlite.core.version import VERSION
-from tvmlite.kernel_cost import KernelCost
+from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.decisions import Decision
 from tvmlite.relay.ir import Call
 from tvmlite.runtime import timing
 from tvmlite.runtime.threads import num_threads
 from tvmlite.te.visualizer import text
-from tvmlite.whole_model import Run, Turns, in_turns, outputs_apart, ratios
+from tvmlite.tuning.kernel_cost import KernelCost
+from tvmlite.tuning.whole_model import Run, Turns, in_turns, outputs_apart, ratios
 
 TRIAL_SECONDS = 1.0
 """How long an alternative is run beside what it may replace."""

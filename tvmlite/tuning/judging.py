@@ -14,20 +14,20 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tvmlite.artifact import CompiledModule
 from tvmlite.autotune import busy
 from tvmlite.autotune import records as rec
 from tvmlite.autotune.tune import Tuned
 from tvmlite.core.version import VERSION
 from tvmlite.driver import object_cache, rescheduled
-from tvmlite.kernels import CompiledKernel, compile_kernel
+from tvmlite.model.artifact import CompiledModule
+from tvmlite.model.kernels import CompiledKernel, compile_kernel
 from tvmlite.relay import tasks
 from tvmlite.relay.ir import Function
 from tvmlite.relay.kernels import KernelTask, kernel_tasks
 from tvmlite.runtime import timing
 from tvmlite.runtime.threads import num_threads
 from tvmlite.te.space import ConfigEntity
-from tvmlite.whole_model import (
+from tvmlite.tuning.whole_model import (
     Run,
     Turns,
     fewest_runs,

@@ -24,7 +24,7 @@ from tvmlite.autotune.telling import tell
 from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
-from tvmlite.predictions import Predictions
+from tvmlite.model.predictions import Predictions
 from tvmlite.relay import tasks
 from tvmlite.relay.dims import show_shape
 from tvmlite.relay.ir import Function
