@@ -14,8 +14,17 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tvmlite"
 
 RANK = {
-    **{"core": 0, "runtime": 1, "te": 2, "relay": 3, "autotune": 3, "model": 4, "driver": 5, "tuning": 6},
-    **{"commands": 7, "cli": 8, "__main__": 9},
+    "core": 0,
+    "runtime": 1,
+    "te": 2,
+    "relay": 3,
+    "autotune": 3,
+    "model": 4,
+    "driver": 5,
+    "tuning": 6,
+    "commands": 7,
+    "cli": 8,
+    "__main__": 9,
 }
 """A room may import from itself and from rooms of lower rank; relay and autotune never meet."""
 
