@@ -30,8 +30,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import models
 
 from tvmlite.core.target import Target
-from tvmlite.model.choices import Choices
 from tvmlite.model.kernels import compile_kernel, interfaces_of
+from tvmlite.model.record_lookup import Choices
 from tvmlite.relay import passes
 from tvmlite.relay.entry import build_entry
 from tvmlite.relay.frontend import from_onnx

@@ -39,7 +39,7 @@ from turns import CLOCKS, in_turns, turn
 from tvmlite import runtime
 from tvmlite.driver import compile
 from tvmlite.model.artifact import CompiledModule
-from tvmlite.model.samples import TOLERANCE, relative_gap
+from tvmlite.model.example_inputs import TOLERANCE, relative_gap
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.passes.to_mixed_precision import DTYPES
 

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from tvmlite.commands.bench import onnxruntime_session
-from tvmlite.model.samples import TOLERANCE, relative_gap
+from tvmlite.model.example_inputs import TOLERANCE, relative_gap
 
 Run: TypeAlias = Callable[[], list[np.ndarray]]
 

@@ -37,7 +37,7 @@ from tvmlite import runtime
 from tvmlite.autotune.tune import seconds_of
 from tvmlite.autotune.watch import Watch
 from tvmlite.model.artifact import CompiledModule
-from tvmlite.model.samples import TOLERANCE, relative_gap
+from tvmlite.model.example_inputs import TOLERANCE, relative_gap
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.runtime import timing
 

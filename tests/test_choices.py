@@ -19,8 +19,8 @@ from tvmlite.autotune.nearest import TASKS
 from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
-from tvmlite.model.choices import NEAREST, PREDICTED, TUNED, Choice, Choices
 from tvmlite.model.predictions import Predictions
+from tvmlite.model.record_lookup import NEAREST, PREDICTED, TUNED, Choice, Choices
 from tvmlite.relay import tasks
 from tvmlite.relay.ir import Function
 from tvmlite.te.space import ConfigEntity, OptionChoice, Task

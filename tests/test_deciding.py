@@ -23,11 +23,11 @@ from tvmlite.relay.ir import Expr, Function, Module, constant, var
 from tvmlite.relay.op import make
 from tvmlite.runtime.profile import Profile
 from tvmlite.runtime.threads import num_threads
-from tvmlite.tuning import deciding
+from tvmlite.tuning import graph_search
 from tvmlite.tuning import tune as tuning
-from tvmlite.tuning.deciding import Decided, Decider
+from tvmlite.tuning.graph_search import Decided, Decider
+from tvmlite.tuning.model_timing import profiled
 from tvmlite.tuning.tune import tune
-from tvmlite.tuning.whole_model import profiled
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((1, 16, 8, 8)).astype("float32")
@@ -283,4 +283,5 @@ def test_real_measurements_never_end_slower(module: Module, tmp_path: Path) -> N
         found = Decider(make_it(), make_it, path, [X], profiled, 0, 1e-4, runner).decide(20.0)
 
     assert (found.turns is None) == (kernels(found.lib) == kernels(make_it()))
-    assert deciding.latest(rec.load(path).decisions, found.lib.target, found.records[0].code, num_threads())
+    code = found.records[0].code
+    assert graph_search.latest(rec.load(path).decisions, found.lib.target, code, num_threads())

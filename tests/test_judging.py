@@ -18,7 +18,7 @@ from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay import tasks
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.runtime import num_threads, timing
-from tvmlite.tuning.judging import Judge
+from tvmlite.tuning.final_selection import Judge
 
 X = np.random.default_rng(0).standard_normal((1, 16, 12, 10)).astype(np.float32)
 

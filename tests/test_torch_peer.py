@@ -13,7 +13,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-from tvmlite.model.samples import TOLERANCE, relative_gap
+from tvmlite.model.example_inputs import TOLERANCE, relative_gap
 
 torch = pytest.importorskip("torch", reason="torch is a peer of the benchmarks where it is installed")
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # last: it has a models.py, as this folder has

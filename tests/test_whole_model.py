@@ -13,7 +13,7 @@ from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.ir import Function, Module, constant, var
 from tvmlite.relay.op import make
 from tvmlite.runtime.profile import Profile
-from tvmlite.tuning.whole_model import (
+from tvmlite.tuning.model_timing import (
     FEWEST_RATIOS,
     Turns,
     fewest_runs,

@@ -20,11 +20,11 @@ from tvmlite.core import abi, config
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
 from tvmlite.core.target import Target
-from tvmlite.model import machine
+from tvmlite.model import jit_library
 from tvmlite.model.artifact import CompiledKernelFunction, CompiledModule, Origin
-from tvmlite.model.choices import Choices, require
 from tvmlite.model.kernels import CompiledKernel, compile_kernels, interfaces_of
 from tvmlite.model.predictions import Predictions
+from tvmlite.model.record_lookup import Choices, require
 from tvmlite.model.report import Report
 from tvmlite.relay import passes
 from tvmlite.relay.attributes import show
@@ -134,7 +134,7 @@ def compile(
     options = {"opt_level": opt_level, "precision": precision, "error_bound": error_bound}
     again = partial(compile, target=target, name=name, records=records, predict=predict, **options)
     lib.origin = Origin(module, again)
-    if witness is not None and not machine.reason_not_to_run(target):
+    if witness is not None and not jit_library.reason_not_to_run(target):
         witness.compare("the compiled library computes something else", fused, lib(*witness.arguments))
     return lib
 

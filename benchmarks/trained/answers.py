@@ -23,7 +23,7 @@ def as_array(answer: Any) -> Any:
 
 def gap(made: Mapping[str, Any], want: Mapping[str, Any]) -> float:
     """The largest ``relative_gap`` of all outputs."""
-    from tvmlite.model.samples import relative_gap
+    from tvmlite.model.example_inputs import relative_gap
 
     pairs = zip(map(np.asarray, made.values()), map(np.asarray, want.values()), strict=True)
     return max((_gap(a, b, relative_gap) for a, b in pairs), default=0.0)

@@ -151,7 +151,7 @@ def _right_peers(
     job: Mapping[str, Any], runs: Mapping[str, Any], want: list[np.ndarray], tolerance: float, size: int
 ) -> Iterator[tuple[str, Callable[[], object]]]:
     """The peers that answer as ONNX Runtime did: what is wrong is no measure of speed."""
-    from tvmlite.model.samples import relative_gap
+    from tvmlite.model.example_inputs import relative_gap
 
     for name, run in runs.items():
         try:

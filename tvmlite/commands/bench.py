@@ -11,7 +11,7 @@ import numpy as np
 from tvmlite import runtime
 from tvmlite.commands import common
 from tvmlite.core.errors import InputError, UnsupportedError
-from tvmlite.model import samples
+from tvmlite.model import example_inputs
 
 NAME = "bench"
 HELP = "time a model, also against onnxruntime"
@@ -65,8 +65,8 @@ def onnxruntime_session(model: str | bytes, threads: int):
 
 def _compare(ours: list[np.ndarray], theirs: list[np.ndarray]) -> bool:
     """Whether all outputs agree; a line for each."""
-    gaps = [samples.relative_gap(a, b) for a, b in zip(ours, theirs, strict=True)]
+    gaps = [example_inputs.relative_gap(a, b) for a, b in zip(ours, theirs, strict=True)]
     for index, gap in enumerate(gaps):
-        verdict = "" if gap <= samples.TOLERANCE else ": WRONG"
+        verdict = "" if gap <= example_inputs.TOLERANCE else ": WRONG"
         print(f"output {index}: largest difference {gap:.1e} of the largest value{verdict}")
-    return all(gap <= samples.TOLERANCE for gap in gaps)
+    return all(gap <= example_inputs.TOLERANCE for gap in gaps)

@@ -20,7 +20,7 @@ from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Pipeline
 from tvmlite.core.target import Target
 from tvmlite.driver import CompiledModule, compile
-from tvmlite.model import samples
+from tvmlite.model import example_inputs
 from tvmlite.relay import passes, printer
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Module
@@ -172,7 +172,7 @@ def library_of(options: argparse.Namespace) -> runtime.Library:
 def random_inputs(lib: runtime.Library, options: argparse.Namespace, seed: int = 0) -> dict[str, np.ndarray]:
     """Seeded inputs of the sizes that ``--dims`` gives."""
     with open_dimensions(options):
-        return samples.random_inputs(lib, parse_dims(options.dims), seed)
+        return example_inputs.random_inputs(lib, parse_dims(options.dims), seed)
 
 
 @contextmanager
@@ -180,7 +180,7 @@ def open_dimensions(options: argparse.Namespace) -> Iterator[None]:
     """Sizes of open dimensions that are missing are told with the options that this command has for them."""
     try:
         yield
-    except samples.OpenDimensions as error:
+    except example_inputs.OpenDimensions as error:
         sizes = " ".join(f"{name}=N" for name in error.names)
         ways = ["give inputs with --inputs in.npz"] if hasattr(options, "inputs") else []
         ways += [f"give sizes with --dims {sizes}"] if hasattr(options, "dims") else []

@@ -16,7 +16,7 @@ from tvmlite.autotune.tune import seconds_of
 from tvmlite.autotune.watch import Watch
 from tvmlite.commands import common
 from tvmlite.driver import compile
-from tvmlite.model import samples
+from tvmlite.model import example_inputs
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay import printer
 from tvmlite.relay.frontend import from_onnx
@@ -131,8 +131,8 @@ def _hottest(text: str, pattern: str, count: int = 12) -> str:
 
 def _check(lib: CompiledModule, inputs: dict[str, np.ndarray], expected: list[np.ndarray]) -> int:
     outputs = list(lib.run(inputs).values())
-    gap = max(samples.relative_gap(a, b) for a, b in zip(outputs, expected, strict=True))
-    right = gap <= samples.TOLERANCE
+    gap = max(example_inputs.relative_gap(a, b) for a, b in zip(outputs, expected, strict=True))
+    right = gap <= example_inputs.TOLERANCE
     print(f"largest difference: {gap:.1e} of the largest value: {'right' if right else 'WRONG'}")
     for threads in range(1, runtime.num_threads() + 1):
         runtime.set_num_threads(threads)

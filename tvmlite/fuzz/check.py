@@ -20,7 +20,7 @@ from tvmlite.fuzz.bounded import Bounded, difference
 from tvmlite.fuzz.evaluate import evaluate, shape_at
 from tvmlite.fuzz.memory import GuardedArray
 from tvmlite.fuzz.program import Program, arguments
-from tvmlite.model import machine
+from tvmlite.model import jit_library
 from tvmlite.runtime.compiled import CompiledFunction
 from tvmlite.te import expr as e
 from tvmlite.te import tensor as t
@@ -173,9 +173,9 @@ def run_native(job: Job, legal: ir.Function, target: str) -> None:
     """Compile the legal form with LLVM for ``target``, run, judge."""
     parsed = Target.parse(target)
     with _stage("llvm"):
-        loaded = machine.load([legal], parsed)
+        loaded = jit_library.load([legal], parsed)
         called = CompiledFunction(
-            signature_of(legal), loaded.address(legal.name), machine.shapes_address(loaded, legal), loaded
+            signature_of(legal), loaded.address(legal.name), jit_library.shapes_address(loaded, legal), loaded
         )
     _called(job, "llvm", called)
 
@@ -186,12 +186,12 @@ def run_together(jobs: Sequence[Job], target: str) -> dict[int, Wrong]:
     parsed = Target.parse(target)
     with _stage("c"):
         legal = [legalize(job.function, parsed) for job in jobs]
-        loaded = machine.load(legal, parsed)
+        loaded = jit_library.load(legal, parsed)
     failed: dict[int, Wrong] = {}
     for place, (job, one) in enumerate(zip(jobs, legal, strict=True)):
         job.stage("c")
         called = CompiledFunction(
-            signature_of(one), loaded.address(one.name), machine.shapes_address(loaded, one), loaded
+            signature_of(one), loaded.address(one.name), jit_library.shapes_address(loaded, one), loaded
         )
         try:
             _called(job, "c", called)

@@ -13,7 +13,7 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
-from tvmlite.model import export, machine
+from tvmlite.model import export, jit_library
 from tvmlite.model.kernels import CompiledKernel, legal_kernel, lowered_kernel
 from tvmlite.model.report import Report
 from tvmlite.relay import labels
@@ -42,13 +42,13 @@ class CompiledKernelFunction(CompiledFunction):
     @staticmethod
     def link(lowered: loop.Function, legal: loop.Function, target: Target) -> CompiledKernelFunction:
         """``legal``, the legal form of ``lowered``, as a function in this process."""
-        loaded = machine.load([legal], target)
+        loaded = jit_library.load([legal], target)
         made = CompiledKernelFunction(
             signature_of(legal),
             loaded.address(legal.name),
-            machine.shapes_address(loaded, legal),
+            jit_library.shapes_address(loaded, legal),
             loaded,
-            machine.reason_not_to_run(target),
+            jit_library.reason_not_to_run(target),
         )
         made.lowered, made.legal, made.target = lowered, legal, target
         return made
@@ -115,15 +115,15 @@ class CompiledModule(Library):
         """The compiled ``kernels`` and the ``entry`` that calls them, as a library in this process."""
         blob = constants.blob()
         blobs = {f"{entry.name}_constants": blob} if blob.size else {}
-        loaded = machine.load([entry], target, kernels, blobs)
+        loaded = jit_library.load([entry], target, kernels, blobs)
         signature = dataclasses.replace(signature_of(entry), constants=constants.size)
         made = CompiledModule(
             CompiledFunction(
                 signature,
                 loaded.address(entry.name),
-                machine.shapes_address(loaded, entry),
+                jit_library.shapes_address(loaded, entry),
                 (loaded, blob),
-                machine.reason_not_to_run(target),
+                jit_library.reason_not_to_run(target),
             ),
             {
                 "input_names": [p.name for p in module.main.params],

@@ -11,7 +11,7 @@ from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.node import postorder
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
-from tvmlite.model import machine
+from tvmlite.model import jit_library
 from tvmlite.model.kernels import CompiledKernel, legal_kernel
 from tvmlite.relay.ir import Constant, Module
 from tvmlite.relay.places import Constants
@@ -103,7 +103,7 @@ def weights_of(module: Module) -> int:
 
 def export_function(function: Function, path: Path) -> None:
     """Write one compiled schedule; see ``CompiledKernelFunction.export``."""
-    target, legal = function.target, machine.with_shapes([function.legal])
+    target, legal = function.target, jit_library.with_shapes([function.legal])
     for call in packed.called(legal):
         raise InputError(f"export: {function.name} calls the Python function {call.name!r}, which stays here")
     text = library.metadata(function.signature, str(target), sorted(target.instructions), version=VERSION)
@@ -115,7 +115,7 @@ def export_function(function: Function, path: Path) -> None:
     elif path.suffix in (".so", ".o") and target.kind == "llvm":
         objects = [jit.compile_object(llvm.generate(one, target), target) for one in legal]
         objects.append(jit.compile_object(bundle.metadata_ir(text), target))
-        every = [*objects, machine.pool_object(target)]
+        every = [*objects, jit_library.pool_object(target)]
         if path.suffix == ".o":
             link.relocatable(every, path)
         else:
@@ -131,7 +131,7 @@ def export_function(function: Function, path: Path) -> None:
 def c_source(lib: Model) -> str:
     """The kernels and the entry as one C99 source, without the constants."""
     kernels = [legal_kernel(one.task, lib.target) for one in lib.kernels]
-    return c.generate([*kernels, *machine.with_shapes([lib.entry])], lib.target)
+    return c.generate([*kernels, *jit_library.with_shapes([lib.entry])], lib.target)
 
 
 def _sources(lib: Model, path: Path) -> None:
@@ -181,6 +181,6 @@ def _shared(lib: Model, path: Path) -> None:
     objects += [one.object for one in lib.kernels]
     objects += [
         jit.compile_object(llvm.generate(one, lib.target), lib.target)
-        for one in machine.with_shapes([lib.entry])
+        for one in jit_library.with_shapes([lib.entry])
     ]
-    link.shared([*objects, machine.pool_object(lib.target)], path, exports, lib.target.triple, constants)
+    link.shared([*objects, jit_library.pool_object(lib.target)], path, exports, lib.target.triple, constants)

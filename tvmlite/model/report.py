@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from tvmlite.autotune.decision_records import DecisionRecord
 from tvmlite.autotune.report import decisions as decided
 from tvmlite.core.pipeline import Times
-from tvmlite.model.choices import Choice, Choices
 from tvmlite.model.kernels import CompiledKernel
+from tvmlite.model.record_lookup import Choice, Choices
 from tvmlite.relay import labels
 from tvmlite.relay.decisions import Decision
 from tvmlite.relay.infer import type_of

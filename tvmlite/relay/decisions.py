@@ -1,7 +1,8 @@
 """Decisions of the graph: places where a pass could go another way than its rule does.
 
 A pass asks (``decide``) and is told which alternative to take: its default, unless a table is in force
-(``deciding``) that has chosen another. So passes hold rules, and what was measured is kept outside of them.
+(``tuning.graph_search``) that has chosen another. So passes hold rules, and what was measured is kept outside
+of them.
 """
 
 from __future__ import annotations

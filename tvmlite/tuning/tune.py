@@ -24,9 +24,9 @@ from tvmlite.core.errors import InputError
 from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
 from tvmlite.driver import check_compile_options, compile
-from tvmlite.model import machine, samples
+from tvmlite.model import example_inputs, jit_library
 from tvmlite.model.artifact import CompiledModule
-from tvmlite.model.choices import Choices
+from tvmlite.model.record_lookup import Choices
 from tvmlite.relay import labels, tasks
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir import Function, Module
@@ -35,9 +35,9 @@ from tvmlite.relay.trust import TOLERANCES
 from tvmlite.relay.types import dims_of
 from tvmlite.te.space import Task
 from tvmlite.tuning import summary as tuning_summary
-from tvmlite.tuning.deciding import Decided, Decider
-from tvmlite.tuning.judging import Judge
-from tvmlite.tuning.whole_model import Run, Turns, in_turns, positions, positions_of_tuned, profiled
+from tvmlite.tuning.final_selection import Judge
+from tvmlite.tuning.graph_search import Decided, Decider
+from tvmlite.tuning.model_timing import Run, Turns, in_turns, positions, positions_of_tuned, profiled
 
 SHARE_OF_WHOLE = 0.1
 """Of a budget, what is kept for timing the whole model."""
@@ -172,15 +172,15 @@ def tune(
     """Search the graph of ``model``, an ONNX file or a module, and the schedules of its kernels; ``target``
     is this machine.
 
-    What graph passes could decide in another way is tried first, for a part of the budget (``deciding``);
+    What graph passes could decide in another way is tried first, for a part of the budget (``graph_search``);
     without ``decisions`` nothing is, and what the records say of it stands. Then ``trials`` in all, or what
     fits into ``budget`` (seconds, or ``"10m"``), go to the kernels with most to win; each is appended to the
     file ``records``, which ``compile(..., records=)`` takes. In the end the best of each kernel are timed in
-    the model, beside the default (``judging``): what is not quicker there is not used. ``resume`` takes up a
-    run with the same ``seed`` that was cut short. A Ctrl-C ends the search: what was found is timed so in a
-    few seconds, unless a second one comes, and ``TuningInterrupted`` raised.
+    the model, beside the default (``final_selection``): what is not quicker there is not used. ``resume``
+    takes up a run with the same ``seed`` that was cut short. A Ctrl-C ends the search: what was found is
+    timed so in a few seconds, unless a second one comes, and ``TuningInterrupted`` raised.
 
-    ``inputs`` are arrays by name, random ones if None. ``run`` times a library (``whole_model``), ``runner``
+    ``inputs`` are arrays by name, random ones if None. ``run`` times a library (``model_timing``), ``runner``
     kernels; without one ``jobs`` of them are measured at once, each by as many threads as are set, pinned to
     processors of its own (an InputError if this process may not use so many). ``say`` is told what is done
     next; ``shape`` and ``options`` are those of ``compile``. What of ``records`` cannot be used is told by
@@ -212,7 +212,7 @@ def tune(
         _require_sizes(model, shape or {})
     make = partial(compile, model, target, shape=shape, **options)
     default = make()
-    inputs = samples.random_inputs(default, {}, seed) if inputs is None else inputs
+    inputs = example_inputs.random_inputs(default, {}, seed) if inputs is None else inputs
     missing = [name for name in default.input_names if name not in inputs]
     if missing:
         raise InputError(f"tune: inputs has no {', '.join(missing)}")
@@ -268,7 +268,7 @@ def _require_sizes(model: object, shape: Sizes) -> None:
     if isinstance(model, (Module, Function)):
         main = model if isinstance(model, Function) else model.main
         open_dims = {param.name: [dim.name for dim in dims_of(param.type)] for param in main.params}
-        samples.require_sizes(open_dims, {name: n for name, n in shape.items() if isinstance(n, int)})
+        example_inputs.require_sizes(open_dims, {name: n for name, n in shape.items() if isinstance(n, int)})
 
 
 def _has_decided(path: Path, seed: int, default: CompiledModule, make: Callable[..., CompiledModule]) -> bool:
@@ -290,7 +290,7 @@ def _has_decided(path: Path, seed: int, default: CompiledModule, make: Callable[
 def _measurable(target: str | Target) -> Target:
     """``target``; an InputError if nothing can be measured for it on this machine."""
     target = Target.parse(target)
-    reason = machine.reason_not_to_run(target) or ("" if target.kind == "llvm" else "it is tuned as llvm")
+    reason = jit_library.reason_not_to_run(target) or ("" if target.kind == "llvm" else "it is tuned as llvm")
     if reason:
         raise InputError(f"tune: target {str(target)!r} cannot be measured here: {reason}")
     return target

@@ -9,7 +9,7 @@ import tvmlite
 from tvmlite import relay
 from tvmlite.core.errors import TypeInferError
 from tvmlite.core.target import Target
-from tvmlite.model import machine
+from tvmlite.model import jit_library
 from tvmlite.relay import op
 from tvmlite.relay.infer import type_of
 
@@ -63,7 +63,7 @@ def call_of(inputs: dict[str, np.ndarray]) -> tuple[list[relay.Var], relay.Call]
 @pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64-v2", "llvm -mcpu=haswell", "c"])
 @pytest.mark.parametrize(("size", "batch"), [(32, 1), (21, 5), (3, 2)])
 def test_all_states_are_those_of_numpy(size: int, batch: int, target: str) -> None:
-    if refused := machine.reason_not_to_run(Target.parse(target)):
+    if refused := jit_library.reason_not_to_run(Target.parse(target)):
         pytest.skip(refused)
     inputs, expected = layer(size, batch, 4)
     parameters, call = call_of(inputs)

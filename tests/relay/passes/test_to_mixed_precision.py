@@ -7,7 +7,7 @@ from tvmlite.core.errors import ConfigError
 from tvmlite.core.node import alike, postorder
 from tvmlite.core.target import Target
 from tvmlite.driver import compile
-from tvmlite.model import machine
+from tvmlite.model import jit_library
 from tvmlite.relay.infer import tensor_type_of, type_of
 from tvmlite.relay.interpret import interpret
 from tvmlite.relay.ir import Call, Constant, Expr, Function, Module, Tuple, TupleGetItem, constant, var
@@ -252,7 +252,7 @@ def test_compiled_it_is_as_near(target: str, units: int) -> None:
     lib = compile(module, target, precision="bfloat16")
     wanted = interpret(module, [data])
 
-    if reason := machine.reason_not_to_run(Target.parse(target)):
+    if reason := jit_library.reason_not_to_run(Target.parse(target)):
         pytest.skip(f"compiled, not run: {reason}")
     assert np.abs(lib(data) - wanted).max() <= 3e-2 * wanted.max()
 

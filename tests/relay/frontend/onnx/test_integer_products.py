@@ -19,7 +19,7 @@ from onnx.reference import ReferenceEvaluator
 
 import tvmlite
 from tvmlite.core.target import Target
-from tvmlite.model import machine
+from tvmlite.model import jit_library
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.interpret import interpret
 
@@ -39,7 +39,7 @@ TARGETS = [
 @pytest.fixture
 def target(request: pytest.FixtureRequest) -> str:
     """Each of TARGETS that this machine runs."""
-    refused = machine.reason_not_to_run(Target.parse(request.param))
+    refused = jit_library.reason_not_to_run(Target.parse(request.param))
     if refused:
         pytest.skip(refused)
     return request.param

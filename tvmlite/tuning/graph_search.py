@@ -30,7 +30,7 @@ from tvmlite.runtime import timing
 from tvmlite.runtime.threads import num_threads
 from tvmlite.te.visualizer import text
 from tvmlite.tuning.kernel_cost import KernelCost
-from tvmlite.tuning.whole_model import Run, Turns, in_turns, outputs_apart, ratios
+from tvmlite.tuning.model_timing import Run, Turns, in_turns, outputs_apart, ratios
 
 TRIAL_SECONDS = 1.0
 """How long an alternative is run beside what it may replace."""

@@ -27,7 +27,7 @@ from tvmlite.relay.kernels import KernelTask, kernel_tasks
 from tvmlite.runtime import timing
 from tvmlite.runtime.threads import num_threads
 from tvmlite.te.space import ConfigEntity
-from tvmlite.tuning.whole_model import (
+from tvmlite.tuning.model_timing import (
     Run,
     Turns,
     fewest_runs,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tvmlite.model import samples
+from tvmlite.model import example_inputs
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay import tasks
 from tvmlite.runtime import timing
@@ -219,7 +219,7 @@ def fewest_runs(libraries: int) -> int:
 def outputs_apart(lib: CompiledModule, reference: CompiledModule, inputs: Sequence[np.ndarray]) -> float:
     """How far the outputs of ``lib`` are from those of ``reference``, relative to the largest of each."""
     pairs = zip(_outputs(lib, inputs), _outputs(reference, inputs), strict=True)
-    return max(samples.relative_gap(a, b) for a, b in pairs)
+    return max(example_inputs.relative_gap(a, b) for a, b in pairs)
 
 
 def positions(lib: CompiledModule) -> dict[str, list[int]]:
