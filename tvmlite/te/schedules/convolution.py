@@ -138,7 +138,7 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     if in_blocks:
         for axis in tile[:-1]:
             stage.unroll(axis)
-    else:
+    else:  # what reads an array that fits the registers would be written out, channel by channel
         stage.pragma(inner_block, "unroll_explicit", False)
     loops = [outer_block, *rows, tiles]
     place = _shared_out(group, anchor, stage, batch, loops, (blocks, wide), 0 if tail == GUARD else 1)

@@ -23,8 +23,8 @@ MOST_TAIL = 0.25
 """The most of a tile's work that may lie behind the end, over all tiles."""
 
 TAIL_RATIO = 4
-"""How many times smaller the tiles of a convolution's image of unknown size become behind the whole ones.
-Each size is code of its own: a detector of text compiles in nine tenths of the time that halves take."""
+"""How many times smaller a depthwise layer's tiles of pixels become behind the whole ones where the number of
+pixels is unknown. Each size is code of its own, and takes time to compile."""
 
 MOST_FOR_EVEN = 1.15
 """How many times as long as an uneven tile an even one may take: storing it needs no conditions."""

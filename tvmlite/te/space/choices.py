@@ -93,6 +93,10 @@ class AnnotateChoice:
         return ",".join(self.annotations)
 
 
+OPTIONS = (int, float, str, NoneType)
+"""The types of what an ``OptionChoice`` may be; a truth value is an int."""
+
+
 @dataclass(frozen=True)
 class OptionChoice:
     """A value the template uses as it sees fit: a number, a word, a truth value."""
@@ -100,8 +104,7 @@ class OptionChoice:
     val: int | float | str | bool | None
 
     def __post_init__(self) -> None:
-        kinds = (int, float, str, NoneType)
-        arguments.instance("OptionChoice: val", self.val, kinds, "a number, a text or None", ScheduleError)
+        arguments.instance("OptionChoice: val", self.val, OPTIONS, "a number, a text or None", ScheduleError)
 
     def __str__(self) -> str:
         return str(self.val)

@@ -13,7 +13,14 @@ from typing import Any
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
-from tvmlite.te.space.choices import ANNOTATIONS, AnnotateChoice, OptionChoice, ReorderChoice, SplitChoice
+from tvmlite.te.space.choices import (
+    ANNOTATIONS,
+    OPTIONS,
+    AnnotateChoice,
+    OptionChoice,
+    ReorderChoice,
+    SplitChoice,
+)
 
 LONGEST = 1 << 40
 """Divisors of longer loops are not looked for: it takes longer than a second."""
@@ -153,11 +160,8 @@ def option_choices(candidate: Sequence[Any]) -> list[OptionChoice]:
     )
     if not candidate:
         raise _error("define_knob: no candidate given")
-    for one in candidate:
-        if not (one is None or isinstance(one, (bool, int, float, str))):
-            raise _error(
-                f"define_knob: {arguments.shown(one)} given, expected a number, a word, a truth value or None"
-            )
+    expected = "a number, a word, a truth value or None"
+    arguments.all_instances("define_knob", candidate, OPTIONS, expected, ScheduleError)
     return [OptionChoice(one) for one in candidate]
 
 
@@ -239,7 +243,7 @@ def _refuse_more_than_fit(lengths: Sequence[int]) -> None:
             total += 1
             ways = ways * total // place
             if ways > MOST_CHOICES:
-                raise _too_many("define_reorder", "give groups= or candidate=")
+                raise _too_many("define_reorder", 'policy "candidate" takes the orders to try')
 
 
 def _merges(groups: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
