@@ -14,6 +14,7 @@ from tvmlite.relay.ir import op
 from tvmlite.relay.ir.types import tensor_type
 from tvmlite.te.loop.passes.pipeline import legalize
 from tvmlite.te.lowering.lower import lower
+from tvmlite.te.templates import anchors
 from tvmlite.te.templates import templates as schedules
 from tvmlite.te.tensor.declare import compute, placeholder
 
@@ -67,7 +68,7 @@ def test_a_chain_that_reads_each_link_twice_grows_with_its_length_only() -> None
     last = first
     for _ in range(40):
         last = compute((100,), lambda i, link=last: link[i] * (link[i] + 1.0), name="link", tag="elemwise")
-    schedule = schedules.apply("injective", [last], TARGET)
+    schedule = schedules.apply(anchors.ELEMENTWISE, [last], TARGET)
 
     function = legalize(lower(schedule, [first, last]), TARGET)
 

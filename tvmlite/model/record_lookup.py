@@ -154,7 +154,7 @@ class Choices:
             return chosen
         if alike := self._alike(group):
             return Choice(DEFAULT, loss=alike[0].loss, reason=f"{why}; nearest shape's")
-        losses = [one.loss for one in self._seen if one.template == anchor(group).schedule]
+        losses = [one.loss for one in self._seen if one.template == anchor(group).schedule.name]
         if losses:
             return Choice(DEFAULT, loss=median(losses), reason=f"{why}; others' of its template")
         return chosen or Choice(DEFAULT, reason=why)
@@ -216,7 +216,7 @@ class Choices:
             except TvmliteError as error:
                 self.note(f"a record's task is none: {shortened(error.message)}: skipped")
                 continue
-            names, template, types = operator_names(group), anchor(group).schedule, _tensor_types(group)
+            names, template, types = operator_names(group), anchor(group).schedule.name, _tensor_types(group)
             defaults = [one for one in block if one.ok and one.config.settings == default]
             losses = [one.cost / block[0].cost - 1 for one in defaults]
             found += [_Seen(names, template, types, loss, block[0].config) for loss in losses]

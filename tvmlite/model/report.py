@@ -97,7 +97,7 @@ class Report:
 def _row(kernel: CompiledKernel, decision: Choice) -> KernelRow:
     task = kernel.task
     rule = None if task.config is None else rule_of(task.config)
-    template = anchor(task.group).schedule if rule in (None, HAND) else rule
+    template = anchor(task.group).schedule.name if rule in (None, HAND) else rule
     schedule = f"{decision.origin} {template}"
     result = show_type(type_of(task.group.body))
     return KernelRow(

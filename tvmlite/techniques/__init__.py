@@ -1,21 +1,26 @@
-"""How processors compute fast: one folder a technique, each registered in the tables of te and relay."""
+"""How processors compute fast: one folder a technique, each registered in the tables of te and relay.
 
-from tvmlite.techniques import (
-    attention,
-    blocked_conv,
-    depthwise,
-    elementwise,
-    inner_product,
-    narrow_products,
-    pack24,
-    packed_matmul,
-    reduction,
-    rows,
-    sketch,
-    winograd,
-)
+Of templates for one kind of anchor the first that has a schedule for a group is used: the more special ones
+are imported before the more general.
+"""
+
+# ruff: noqa: I001
+from tvmlite.techniques import narrow_products
+from tvmlite.techniques import amx
+from tvmlite.techniques import winograd
+from tvmlite.techniques import inner_product
+from tvmlite.techniques import depthwise
+from tvmlite.techniques import packed_matmul
+from tvmlite.techniques import blocked_conv
+from tvmlite.techniques import pack24
+from tvmlite.techniques import attention
+from tvmlite.techniques import rows
+from tvmlite.techniques import reduction
+from tvmlite.techniques import elementwise
+from tvmlite.techniques import sketch
 
 __all__ = [
+    "amx",
     "attention",
     "blocked_conv",
     "depthwise",

@@ -21,6 +21,7 @@ from tvmlite.te.space import (
     rule_of,
     template,
 )
+from tvmlite.te.templates import anchors
 from tvmlite.te.templates import templates as schedules
 
 TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
@@ -103,7 +104,7 @@ def test_a_configuration_of_a_rule_that_is_not_there_is_an_error() -> None:
     y = te.compute((8,), lambda i: x[i] * 2.0, name="y")
 
     with pytest.raises(ScheduleError, match="there is no rule 'magic' for schedules; there are hand"):
-        schedules.apply("injective", [y], TARGET, ConfigEntity({RULE: OptionChoice("magic")}))
+        schedules.apply(anchors.ELEMENTWISE, [y], TARGET, ConfigEntity({RULE: OptionChoice("magic")}))
 
 
 @pytest.mark.parametrize("args", [(), (64, 8)])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import tvmlite.relay.ops  # noqa: F401  (fills the table)
-from tvmlite.core.errors import ScheduleError
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir import nodes as ir
 from tvmlite.relay.ir import op
@@ -19,6 +18,7 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.verify import verify
 from tvmlite.te.lowering.lower import lower
+from tvmlite.te.templates import anchors
 from tvmlite.te.templates import templates as schedules
 from tvmlite.te.tensor.declare import compute, placeholder, reduce_axis
 from tvmlite.te.tensor.reducers import sum as te_sum
@@ -265,7 +265,7 @@ def test_a_shuffle_of_pixels_has_no_quotients_in_its_inner_loop(
 def test_threads_share_groups_of_neighbours_that_are_alike(shape: tuple[int, ...]) -> None:
     x = placeholder(shape, name="x")
     made = compute(shape, lambda *i: x[(*i[:-1], i[-1] // 2)], name="pairs", tag="injective")
-    function = lower(schedules.apply("injective", [made], Target.parse(TARGETS[0])), [x, made])
+    function = lower(schedules.apply(anchors.ELEMENTWISE, [made], Target.parse(TARGETS[0])), [x, made])
     data, result = np.random.default_rng(0).standard_normal(shape).astype("f4"), np.zeros(shape, "f4")
 
     interpret(function, [data, result])
@@ -280,7 +280,9 @@ def test_work_worth_it_is_shared_out_and_little_work_is_not() -> None:
     wide = placeholder((64, 4096), "float32", "x")
     row = op.get("tanh")
     output = row.compute(op.make("tanh", ir.Var("x", tensor_type(wide.shape))), wide)
-    much = str(lower(schedules.apply("injective", [output], Target.parse(TARGETS[0])), [wide, output]))
+    much = str(
+        lower(schedules.apply(anchors.ELEMENTWISE, [output], Target.parse(TARGETS[0])), [wide, output])
+    )
 
     assert "parallel" not in little
     assert much.count("in parallel(") == 1
@@ -305,16 +307,11 @@ def test_a_symbolic_extent_is_shared_out() -> None:
     wide = placeholder((dim("n"), 8), "float32", "x")
     output = compute(wide.shape, lambda i, j: wide[i, j] + 1.0, name="y", tag="elemwise")
 
-    text = str(lower(schedules.apply("injective", [output], Target.parse(TARGETS[0])), [wide, output]))
+    text = str(
+        lower(schedules.apply(anchors.ELEMENTWISE, [output], Target.parse(TARGETS[0])), [wide, output])
+    )
 
     assert "in parallel(" in text
-
-
-def test_an_unknown_template_is_an_error_that_names_the_known() -> None:
-    with pytest.raises(
-        ScheduleError, match="no schedule template 'winograd'; there are attention, batch_matmul, conv2d"
-    ):
-        schedules.apply("winograd", [], Target.parse("c"))
 
 
 def test_short_contiguous_runs_stand_in_a_loop_of_their_own() -> None:
@@ -322,7 +319,7 @@ def test_short_contiguous_runs_stand_in_a_loop_of_their_own() -> None:
     x, y = placeholder((dim("n"), dim("h"), dim("w"), 16), name="x"), placeholder((16,), name="y")
     made = compute(x.shape, lambda i, j, k, c: x[i, j, k, c] + y[c], name="sum", tag="broadcast")
 
-    text = str(lower(schedules.apply("injective", [made], Target.parse(TARGETS[0])), [x, y, made]))
+    text = str(lower(schedules.apply(anchors.ELEMENTWISE, [made], Target.parse(TARGETS[0])), [x, y, made]))
 
     assert "for i.j.fused in parallel(0, n * h):\n        for k in range(0, w):\n" in text
 
@@ -331,7 +328,7 @@ def test_index_arithmetic_does_not_make_vectors_shorter() -> None:
     x = placeholder((dim("n"), 64), "float32", name="x")
     made = compute(x.shape, lambda i, j: x[e.cast("int64", e.cast("float32", i)), j], name="same")
 
-    text = str(lower(schedules.apply("injective", [made], Target.parse(TARGETS[0])), [x, made]))
+    text = str(lower(schedules.apply(anchors.ELEMENTWISE, [made], Target.parse(TARGETS[0])), [x, made]))
 
     assert "vectorize(0, 16)" in text
 
@@ -341,7 +338,7 @@ def test_sums_of_small_planes_in_blocks(side: int) -> None:
     """Partial results are not worth it for all planes; where they are not, the axes stay as they were."""
     x, rows, columns = placeholder((2, 3, side, side, 16), name="x"), reduce_axis(side), reduce_axis(side)
     total = compute((2, 3, 16), lambda n, b, c: te_sum(x[n, b, rows, columns, c], [rows, columns]), name="s")
-    function = lower(schedules.apply("reduce", [total], Target.parse(TARGETS[0])), [x, total])
+    function = lower(schedules.apply(anchors.PLANE_REDUCTION, [total], Target.parse(TARGETS[0])), [x, total])
     data = np.random.default_rng(0).standard_normal((2, 3, side, side, 16)).astype("f4")
     result = np.zeros((2, 3, 16), "f4")
 
@@ -354,7 +351,9 @@ def test_rows_of_whole_and_half_vectors_have_no_mask() -> None:
     x = placeholder((dim("n"), dim("w") * 8), name="x")
     made = compute(x.shape, lambda i, j: x[i, j // 8 * 8], name="firsts")
 
-    text = str(lower(schedules.apply("injective", [made], Target.parse(TARGETS[0])), [x, made, dim("w")]))
+    text = str(
+        lower(schedules.apply(anchors.ELEMENTWISE, [made], Target.parse(TARGETS[0])), [x, made, dim("w")])
+    )
 
     assert "if " not in text
     assert "vectorize(0, 16)" in text

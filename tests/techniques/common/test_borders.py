@@ -13,6 +13,7 @@ from tvmlite.te import sum as te_sum
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.lowering.lower import lower
+from tvmlite.te.templates import anchors
 from tvmlite.te.templates import templates as schedules
 from tvmlite.te.tensor.tensor import ComputeOp, Tensor
 from tvmlite.techniques.common.borders import rows_at_border
@@ -76,7 +77,7 @@ def test_rows_at_the_border_are_those_whose_windows_read_padding(
 def loops(target: str, blocks: int, size: int, stride: int = 1) -> loop.Function:
     arguments, _, sums = depthwise(blocks, size, 3, stride, 1, 1)
     return lower(
-        schedules.apply("depthwise_conv2d", [sums], Target.parse(target)), [*arguments, sums], name="f"
+        schedules.apply(anchors.CONVOLUTION, [sums], Target.parse(target)), [*arguments, sums], name="f"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.verify import verify
 from tvmlite.te.lowering.lower import lower
 from tvmlite.te.space import Config, ConfigEntity, ConfigSpace, FallbackConfig, OptionChoice, SplitChoice
-from tvmlite.te.templates import templates as schedules
+from tvmlite.te.templates import templates
 from tvmlite.te.tensor.tensor import Tensor
 
 TARGETS = ("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4", "c -vector-bits=128")
@@ -203,9 +203,14 @@ def extents(tensor: Tensor) -> list[int]:
     return [int(n) for n in tensor.shape]  # type: ignore[arg-type]
 
 
+def sketched(outputs: Sequence[Tensor], target: Target, config: Config) -> te.Schedule:
+    """The schedule that is generated of ``outputs``."""
+    return templates.complete(te.create_schedule([tensor.op for tensor in outputs]), target, config)
+
+
 def check(program: Program, config: Config, target: str) -> None:
     inputs, outputs, reference = program
-    schedule = schedules.apply("sketch", outputs, Target.parse(target), config)
+    schedule = sketched(outputs, Target.parse(target), config)
     function = lower(schedule, [*inputs, *outputs])
     verify(function)
     random = np.random.default_rng(0)
@@ -226,7 +231,7 @@ def test_the_default_computes_what_numpy_does(name: str, target: str) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_any_setting_of_the_knobs_computes_what_numpy_does(name: str) -> None:
     program, space = PROGRAMS[name](), ConfigSpace()
-    schedules.apply("sketch", program[1], Target.parse(TARGETS[0]), space)
+    sketched(program[1], Target.parse(TARGETS[0]), space)
     for number in np.random.default_rng(len(name)).integers(0, len(space), 4).tolist():
         check(program, space.get(number), TARGETS[0])
 
@@ -234,7 +239,7 @@ def test_any_setting_of_the_knobs_computes_what_numpy_does(name: str) -> None:
 @pytest.mark.parametrize("place", ["at", "inline"])
 def test_the_knobs_are_the_same_wherever_an_operand_is_computed(place: str) -> None:
     program, space = turned_shares(), ConfigSpace()
-    schedules.apply("sketch", program[1], Target.parse(TARGETS[0]), space)
+    sketched(program[1], Target.parse(TARGETS[0]), space)
     settings = {**space.get(0).settings, "powers.place": OptionChoice(place)}
 
     check(program, ConfigEntity(settings), TARGETS[0])
@@ -251,14 +256,14 @@ def test_the_knobs_are_the_same_wherever_an_operand_is_computed(place: str) -> N
 )
 def test_there_are_more_than_ten_thousand_candidates(program: Callable[[], Program]) -> None:
     space = ConfigSpace()
-    schedules.apply("sketch", program()[1], Target.parse(TARGETS[0]), space)
+    sketched(program()[1], Target.parse(TARGETS[0]), space)
 
     assert len(space) > 10_000
 
 
 def test_tiles_fit_the_registers() -> None:
     space = ConfigSpace()
-    schedules.apply("sketch", product(128, 64, 256, False)[1], Target.parse(TARGETS[0]), space)
+    sketched(product(128, 64, 256, False)[1], Target.parse(TARGETS[0]), space)
 
     for choice in space.space_map["c.tile"]:
         _, rows, columns = choice.size  # type: ignore[union-attr]
@@ -267,15 +272,15 @@ def test_tiles_fit_the_registers() -> None:
 
 def test_the_default_tile_of_a_product_fills_the_registers() -> None:
     config = FallbackConfig()
-    schedules.apply("sketch", product(128, 64, 384, False)[1], Target.parse(TARGETS[0]), config)
+    sketched(product(128, 64, 384, False)[1], Target.parse(TARGETS[0]), config)
 
     assert config["c.tile"] == SplitChoice((-1, 8, 48))
 
 
 def test_a_tile_without_whole_vectors_is_refused() -> None:
     program, config = product(128, 64, 256, False), FallbackConfig()
-    schedules.apply("sketch", program[1], Target.parse(TARGETS[0]), config)
+    sketched(program[1], Target.parse(TARGETS[0]), config)
     settings = {**config.settings, "c.tile": SplitChoice((-1, 3, 5))}
 
     with pytest.raises(ScheduleError, match=r"the tile \[3, 5\] of c has no axis of whole vectors"):
-        schedules.apply("sketch", program[1], Target.parse(TARGETS[0]), ConfigEntity(settings))
+        sketched(program[1], Target.parse(TARGETS[0]), ConfigEntity(settings))

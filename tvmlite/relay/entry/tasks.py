@@ -23,6 +23,7 @@ from tvmlite.relay.text.parser import parse_expr
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.space import Task, create, get_config, get_target, template
 from tvmlite.te.templates import templates as schedules
+from tvmlite.te.templates.anchors import Anchor
 from tvmlite.te.tensor.tensor import ExternOp, Tensor
 
 NAME = "fused"
@@ -79,14 +80,14 @@ def group_of(text: str) -> Function:
 
 def _fused(text: str) -> tuple[Schedule, list[Tensor]]:
     """The schedule function of fused groups: the configuration in force, for the target in force."""
-    template_name, inputs, outputs = _written(text)
-    schedule = schedules.apply(template_name, outputs, get_target(), get_config())
+    kind, inputs, outputs = _written(text)
+    schedule = schedules.apply(kind, outputs, get_target(), get_config())
     return schedule, [*inputs, *outputs]
 
 
 @lru_cache(maxsize=256)
-def _written(text: str) -> tuple[str, tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """The template of a group, its parameters and its results: made once, scheduled for each candidate."""
+def _written(text: str) -> tuple[Anchor, tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """The anchor of a group, its parameters and its results: made once, scheduled for each candidate."""
     group = group_of(text)
     inputs, outputs = group_tensors(group)
     return anchor(group).schedule, tuple(inputs), tuple(outputs)

@@ -21,6 +21,7 @@ from tvmlite.core.errors import TvmliteError, TypeInferError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir.attributes import Kind, describe, kind_of, show
 from tvmlite.relay.ir.nodes import Attrs, Call, Expr, canonical
+from tvmlite.te.templates.anchors import ELEMENTWISE, Anchor
 
 
 class Fuse(enum.IntEnum):
@@ -53,7 +54,7 @@ class Operator:
     - ``reference(call, *arrays)`` gives the same in plain numpy; attributes arrive as numbers.
     - ``attrs`` are the attributes with their defaults (``REQUIRED`` where there is none).
     - ``open_attrs`` are the attributes in which a number may be a dimension, told by a run: ``newshape``.
-    - ``schedule`` names the template in ``te.schedules`` for a group with this operator as anchor.
+    - ``schedule`` is the kind of anchor that this operator is in a group: which templates it may have.
     - ``num_inputs`` is None for a variadic operator, which takes one relay Tuple.
     - ``parameters`` are the arguments and attributes in the order of TVM's Python function.
     - ``field``: that function gives this one of several results; None: all.
@@ -66,7 +67,7 @@ class Operator:
     reference: Callable[..., Any]
     fuse: Fuse
     attrs: Mapping[str, Any]
-    schedule: str
+    schedule: Anchor
     num_inputs: int | None
     argument_names: tuple[str, ...]
     parameters: tuple[str, ...]
@@ -87,7 +88,7 @@ def operator(
     reference: Callable[..., Any],
     fuse: Fuse = Fuse.OPAQUE,
     attrs: Mapping[str, Any] | None = None,
-    schedule: str = "injective",
+    schedule: Anchor = ELEMENTWISE,
     parameters: Sequence[str] = (),
     field: int | None = None,
     doc: str | None = None,

@@ -16,6 +16,7 @@ from tvmlite.relay.ops.common import axis_of, fault, tensors
 from tvmlite.te import expr as e
 from tvmlite.te.intrin import ir_builder
 from tvmlite.te.loop import ir
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
@@ -149,7 +150,7 @@ def _indices_numpy(call: Call, indices: np.ndarray) -> np.ndarray:
     infer=_indices_type,
     reference=_indices_numpy,
     fuse=Fuse.OPAQUE,
-    schedule="extern",
+    schedule=anchors.STATEMENT,
     attrs={"extents": REQUIRED, "axis": None},
     open_attrs=("extents",),
 )

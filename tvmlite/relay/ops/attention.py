@@ -24,6 +24,7 @@ from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
 from tvmlite.relay.ops.matmul import PANEL, packed_panels
 from tvmlite.relay.ops.normalize import rows_reduced
 from tvmlite.te import expr as e
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 
 AXES = "bhsd"
@@ -108,7 +109,7 @@ def attention_numpy(
     reference=attention_numpy,
     fuse=Fuse.COMM_REDUCE,
     attrs={"scale": 1.0, "layout": "bhsd", "zero_hidden": False, "out_dtype": ""},
-    schedule="attention",
+    schedule=anchors.ATTENTION,
 )
 def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, mask: te.Tensor) -> te.Tensor:
     """``softmax(query key^T * scale + mask) value``, for each head; ``mask`` is a scalar 0 if there is none.

@@ -13,6 +13,7 @@ from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.relay.ops.common import agree, axis_of, fault, intrinsic, one_dtype, same_as_first
 from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.te import expr as e
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 
 
@@ -135,7 +136,7 @@ def lrn_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=lrn_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"size": 5, "axis": 1, "bias": 2.0, "alpha": 1e-5, "beta": 0.75},
-    schedule="pool",
+    schedule=anchors.POOL,
 )
 def lrn(call: Call, data: te.Tensor) -> te.Tensor:
     """``x / (bias + alpha / size * sum(x * x)) ** beta``, the sum over ``size`` neighbours along ``axis``."""

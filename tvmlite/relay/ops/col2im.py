@@ -16,6 +16,7 @@ from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import agree, fault, ravelled
 from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.te import expr as e
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 
 
@@ -66,7 +67,7 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_numpy,
     fuse=Fuse.OPAQUE,
     attrs={"image_shape": REQUIRED, "kernel_size": REQUIRED, "strides": 1, "padding": 0, "dilation": 1},
-    schedule="reduction",
+    schedule=anchors.REDUCTION,
     open_attrs=("image_shape", "kernel_size"),
 )
 def col2im(call: Call, data: te.Tensor) -> te.Tensor:

@@ -18,6 +18,7 @@ from tvmlite.relay.ir.types import Dim, Shape, TensorType, same_dim, show_shape
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import is_one, product_of, ravelled, unravelled
 from tvmlite.te import expr as e
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 
 WEIGHT_LAYOUTS = {1: "OIW", 2: "OIHW", 3: "OIDHW"}
@@ -240,7 +241,7 @@ for _rank in (1, 2, 3):
         reference=conv_numpy(_rank),
         fuse=Fuse.OUT_ELEMWISE_FUSABLE,
         attrs=conv_attrs(_rank),
-        schedule="conv2d",
+        schedule=anchors.CONVOLUTION,
         doc=f"""The convolution of ``data`` with ``weight`` along {_rank} axes.
 
         Layouts are {windows.LAYOUTS[_rank]} and O, I / ``groups`` and the kernel only. ``padding`` is one

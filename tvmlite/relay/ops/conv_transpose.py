@@ -18,6 +18,7 @@ from tvmlite.relay.ir.types import TensorType, normal_dim, same_dim, show_shape
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import conv_attrs, converted, result_dtype, sum_dtype
 from tvmlite.te import expr as e
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 
 WEIGHT_LAYOUTS = {1: "IOW", 2: "IOHW", 3: "IODHW"}
@@ -240,7 +241,7 @@ for _rank in (1, 2, 3):
         reference=transposed_numpy(_rank),
         fuse=Fuse.OUT_ELEMWISE_FUSABLE,
         attrs=_attrs(_rank),
-        schedule="conv2d",
+        schedule=anchors.CONVOLUTION,
         doc=f"""The convolution that is transposed: what gives ``data`` its gradient, along {_rank} axes.
 
         The weight is laid out input channels first, then output channels / ``groups``: this is called

@@ -12,6 +12,7 @@ from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import agree, fault
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -28,7 +29,7 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
         return np.asarray(np.linalg.det(data.astype(work))).astype(data.dtype)
 
 
-@operator("linalg.det", infer=_infer, reference=_numpy, fuse=Fuse.OPAQUE, schedule="extern")
+@operator("linalg.det", infer=_infer, reference=_numpy, fuse=Fuse.OPAQUE, schedule=anchors.STATEMENT)
 def det(call: Call, data: Tensor) -> Tensor:
     """The determinant of each matrix of the last two axes: elimination with the greatest pivots."""
     work = "float64" if data.dtype == "float64" else "float32"

@@ -17,6 +17,7 @@ from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import as_bool, tensors
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -36,7 +37,9 @@ def _count_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.array([np.count_nonzero(data)], np.int64)
 
 
-@operator("count_nonzero", infer=_count_type, reference=_count_numpy, fuse=Fuse.OPAQUE, schedule="extern")
+@operator(
+    "count_nonzero", infer=_count_type, reference=_count_numpy, fuse=Fuse.OPAQUE, schedule=anchors.STATEMENT
+)
 def count_nonzero(call: Call, data: Tensor) -> Tensor:
     """The number of elements that are not zero (NaN is not), a vector of one."""
 
@@ -65,7 +68,7 @@ def _argwhere_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_argwhere_numpy,
     fuse=Fuse.OPAQUE,
     attrs={"count": REQUIRED},
-    schedule="extern",
+    schedule=anchors.STATEMENT,
     open_attrs=("count",),
 )
 def argwhere(call: Call, condition: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from tvmlite.relay.ir.types import Dim, TensorType, same_dim, same_shape, show_s
 from tvmlite.relay.ops.common import is_one, product_of, ravelled, tensors, unravelled
 from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
 from tvmlite.te import expr as e
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 
 PANEL = 16
@@ -59,7 +60,7 @@ def _product_numpy(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     reference=dense_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"units": None, "out_dtype": ""},
-    schedule="dense",
+    schedule=anchors.DENSE,
 )
 def dense(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
     """Rows of ``data`` times rows of ``weight``."""
@@ -121,7 +122,7 @@ def dense_pack_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.nda
     reference=dense_pack_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"weight_layout": "NC16n", "units": None, "out_dtype": ""},
-    schedule="dense",
+    schedule=anchors.DENSE,
 )
 def dense_pack(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
     """Rows of ``data`` times a weight whose columns are packed in blocks."""
@@ -162,7 +163,7 @@ def matmul_numpy(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     reference=matmul_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"units": None, "out_dtype": "", "transpose_a": False, "transpose_b": False},
-    schedule="dense",
+    schedule=anchors.DENSE,
 )
 def matmul(call: Call, tensor_a: te.Tensor, tensor_b: te.Tensor) -> te.Tensor:
     """The product of two matrices."""
@@ -188,7 +189,7 @@ def batch_matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
     reference=matmul_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"out_dtype": "", "transpose_a": False, "transpose_b": True},
-    schedule="batch_matmul",
+    schedule=anchors.BATCH_MATMUL,
 )
 def batch_matmul(call: Call, tensor_a: te.Tensor, tensor_b: te.Tensor) -> te.Tensor:
     """One product a batch."""

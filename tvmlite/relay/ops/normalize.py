@@ -24,6 +24,7 @@ from tvmlite.relay.ops.common import (
 )
 from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.te import expr as e
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 
 
@@ -101,7 +102,7 @@ def log_softmax_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=softmax_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"axis": -1},
-    schedule="softmax",
+    schedule=anchors.SOFTMAX,
 )
 def softmax(call: Call, data: te.Tensor) -> te.Tensor:
     """``exp(x - max) / sum(exp(x - max))`` along ``axis``."""
@@ -131,7 +132,7 @@ def softmax(call: Call, data: te.Tensor) -> te.Tensor:
     reference=log_softmax_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"axis": -1},
-    schedule="softmax",
+    schedule=anchors.SOFTMAX,
 )
 def log_softmax(call: Call, data: te.Tensor) -> te.Tensor:
     """``x - max - log(sum(exp(x - max)))`` along ``axis``."""
@@ -243,7 +244,7 @@ def layer_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.n
     reference=layer_norm_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs=_CENTRED_ATTRS,
-    schedule="norm",
+    schedule=anchors.NORMALIZATION,
 )
 def layer_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
     """Each row along ``axis`` with mean 0 and variance 1, then scaled and moved."""
@@ -264,7 +265,7 @@ def rms_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray) -> np.ndarra
     reference=rms_norm_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"axis": -1, "epsilon": 1e-5},
-    schedule="norm",
+    schedule=anchors.NORMALIZATION,
 )
 def rms_norm(call: Call, data: te.Tensor, gamma: te.Tensor) -> te.Tensor:
     """Each row along ``axis`` divided by the root of its mean square, then scaled."""
@@ -312,7 +313,7 @@ def instance_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: n
     reference=instance_norm_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={**_CENTRED_ATTRS, "axis": 1},
-    schedule="norm",
+    schedule=anchors.NORMALIZATION,
 )
 def instance_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
     """Each channel of each sample with mean 0 and variance 1, then scaled and moved."""
@@ -343,7 +344,7 @@ def group_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.n
     reference=group_norm_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"num_groups": 1, **_CENTRED_ATTRS, "axis": 1},
-    schedule="norm",
+    schedule=anchors.NORMALIZATION,
 )
 def group_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
     """Each group of channels of each sample with mean 0 and variance 1, then scaled and moved by channel."""
@@ -386,7 +387,7 @@ def l2_normalize_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=l2_normalize_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"eps": 1e-12, "axis": None},
-    schedule="norm",
+    schedule=anchors.NORMALIZATION,
 )
 def l2_normalize(call: Call, data: te.Tensor) -> te.Tensor:
     """``x / sqrt(max(sum(x * x), eps))`` over ``axis``."""

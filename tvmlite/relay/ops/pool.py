@@ -16,6 +16,7 @@ from tvmlite.relay.ir.types import Shape, TensorType
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import converted
 from tvmlite.te import expr as e
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 
 
@@ -231,7 +232,7 @@ for _rank in (1, 2, 3):
         reference=pool_numpy(_rank, mean=False),
         fuse=Fuse.OUT_ELEMWISE_FUSABLE,
         attrs=pool_attrs(_rank, mean=False),
-        schedule="pool",
+        schedule=anchors.POOL,
         doc=_POOLING.format("greatest element", _rank),
         open_attrs=("pool_size",),
     )(max_pool_compute(_rank))
@@ -241,7 +242,7 @@ for _rank in (1, 2, 3):
         reference=pool_numpy(_rank, mean=True),
         fuse=Fuse.OUT_ELEMWISE_FUSABLE,
         attrs=pool_attrs(_rank, mean=True),
-        schedule="pool",
+        schedule=anchors.POOL,
         doc=_POOLING.format("mean", _rank) + "With ``count_include_pad`` padding counts as elements of 0.\n",
         open_attrs=("pool_size",),
     )(avg_pool_compute(_rank))

@@ -16,6 +16,7 @@ from tvmlite.relay.ops.common import fault
 from tvmlite.relay.ops.pool import pool_attrs, pooled_extents
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -65,7 +66,7 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
         **{k: v for k, v in pool_attrs(1, mean=False).items() if "layout" not in k},
         "column_major": False,
     },
-    schedule="extern",
+    schedule=anchors.STATEMENT,
 )
 def max_pool_indices(call: Call, data: Tensor) -> Tensor:
     """The number, in all of ``data``, of the first greatest element of each window; NaN is the greatest."""

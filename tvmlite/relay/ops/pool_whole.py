@@ -16,6 +16,7 @@ from tvmlite.relay.ir.types import Dim, TensorType
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.te import expr as e
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 
 
@@ -42,7 +43,7 @@ _GLOBAL_ATTRS = {"layout": "NCHW", "out_layout": ""}
     reference=global_max_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs=_GLOBAL_ATTRS,
-    schedule="reduce",
+    schedule=anchors.PLANE_REDUCTION,
 )
 def global_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The greatest element of each plane."""
@@ -61,7 +62,7 @@ def global_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     reference=global_avg_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs=_GLOBAL_ATTRS,
-    schedule="reduce",
+    schedule=anchors.PLANE_REDUCTION,
 )
 def global_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The mean of each plane."""
@@ -153,7 +154,7 @@ _ADAPTIVE_ATTRS = {"output_size": None, "layout": "NCHW", "out_layout": ""}
     reference=adaptive_numpy(np.max),
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs=_ADAPTIVE_ATTRS,
-    schedule="reduce",
+    schedule=anchors.PLANE_REDUCTION,
     open_attrs=("output_size",),
 )
 def adaptive_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
@@ -167,7 +168,7 @@ def adaptive_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     reference=adaptive_numpy(np.mean),
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs=_ADAPTIVE_ATTRS,
-    schedule="reduce",
+    schedule=anchors.PLANE_REDUCTION,
     open_attrs=("output_size",),
 )
 def adaptive_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:

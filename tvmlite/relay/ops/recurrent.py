@@ -23,6 +23,7 @@ from tvmlite.relay.ops.common import agree, convert_numpy, expect_integers, faul
 from tvmlite.relay.ops.recurrent_loops import LANES, At, Memory, Steps, Work
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 ACTIVATIONS = ("sigmoid", "tanh", "relu", "softsign", "affine", "leakyrelu", "scaledtanh", "hardsigmoid")
@@ -209,7 +210,7 @@ def _applied(call: Call, which: int, x: e.Expr) -> e.Expr:
     reference=_scan_numpy(_rnn_numpy, 1),
     fuse=Fuse.OPAQUE,
     attrs=ATTRS,
-    schedule="extern",
+    schedule=anchors.STATEMENT,
 )
 def rnn_scan(call: Call, data: Tensor, recurrence: Tensor, hidden: Tensor, lengths: Tensor) -> list[Tensor]:
     """``h = f(data[t] + h @ recurrence)`` for each step: all of ``h``, and the last."""
@@ -231,7 +232,7 @@ def rnn_scan(call: Call, data: Tensor, recurrence: Tensor, hidden: Tensor, lengt
     reference=_scan_numpy(_gru_numpy, 1),
     fuse=Fuse.OPAQUE,
     attrs={**ATTRS, "linear_before_reset": False},
-    schedule="extern",
+    schedule=anchors.STATEMENT,
 )
 def gru_scan(
     call: Call, data: Tensor, recurrence: Tensor, bias: Tensor, hidden: Tensor, lengths: Tensor
@@ -282,7 +283,7 @@ LSTM_ATTRS: dict[str, Any] = {**ATTRS, "with_peephole": False, "input_forget": F
     reference=_scan_numpy(_lstm_numpy, 2),
     fuse=Fuse.OPAQUE,
     attrs=LSTM_ATTRS,
-    schedule="extern",
+    schedule=anchors.STATEMENT,
 )
 def lstm_scan(
     call: Call,

@@ -30,6 +30,7 @@ from tvmlite.relay.ops.recurrent_loops import LANES, At, Memory, Steps, Total, W
 from tvmlite.te import expr as e
 from tvmlite.te.intrin.x86 import QUAD, quad_products
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 GATES = 4
@@ -98,7 +99,7 @@ def _quantized_numpy(h: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     reference=quantized_lstm_numpy,
     fuse=Fuse.OPAQUE,
     attrs=LSTM_ATTRS,
-    schedule="extern",
+    schedule=anchors.STATEMENT,
 )
 def quantized_lstm_scan(
     call: Call,

@@ -14,6 +14,7 @@ from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, num_elements, same_dim, show_shape
 from tvmlite.relay.ops.common import axes_of, elementwise, fault, tensors, truncating_divide
 from tvmlite.te import expr as e
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
@@ -113,7 +114,7 @@ def _numpy(function: Callable[..., Any], wide: bool = False, **options: Any) -> 
     reference=_numpy(np.sum, wide=True),
     fuse=Fuse.COMM_REDUCE,
     attrs=AXES,
-    schedule="reduction",
+    schedule=anchors.REDUCTION,
 )
 def sum_(call: Call, data: Tensor) -> Tensor:
     """The sum, in the data's dtype; 16-bit floats add up in float32."""
@@ -126,7 +127,7 @@ def sum_(call: Call, data: Tensor) -> Tensor:
     reference=_numpy(np.prod, wide=True),
     fuse=Fuse.COMM_REDUCE,
     attrs=AXES,
-    schedule="reduction",
+    schedule=anchors.REDUCTION,
 )
 def prod(call: Call, data: Tensor) -> Tensor:
     """The product, in the data's dtype; 16-bit floats multiply in float32."""
@@ -148,7 +149,7 @@ def _extreme_numpy(function: Callable[..., Any], greatest: bool) -> Callable[...
     reference=_extreme_numpy(np.max, greatest=True),
     fuse=Fuse.COMM_REDUCE,
     attrs=AXES,
-    schedule="reduction",
+    schedule=anchors.REDUCTION,
 )
 def max_(call: Call, data: Tensor) -> Tensor:
     """The greatest; NaN if any is NaN; the least of the dtype (minus infinity) of none."""
@@ -161,7 +162,7 @@ def max_(call: Call, data: Tensor) -> Tensor:
     reference=_extreme_numpy(np.min, greatest=False),
     fuse=Fuse.COMM_REDUCE,
     attrs=AXES,
-    schedule="reduction",
+    schedule=anchors.REDUCTION,
 )
 def min_(call: Call, data: Tensor) -> Tensor:
     """The least; NaN if any is NaN; the greatest of the dtype (infinity) of none."""
@@ -184,7 +185,7 @@ def _mean_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_mean_numpy,
     fuse=Fuse.COMM_REDUCE,
     attrs=AXES,
-    schedule="reduction",
+    schedule=anchors.REDUCTION,
 )
 def mean(call: Call, data: Tensor) -> Tensor:
     """The sum divided by the count; of integers, rounded towards zero."""
@@ -199,7 +200,12 @@ def mean(call: Call, data: Tensor) -> Tensor:
 
 
 @operator(
-    "all", infer=_bools, reference=_numpy(np.all), fuse=Fuse.COMM_REDUCE, attrs=AXES, schedule="reduction"
+    "all",
+    infer=_bools,
+    reference=_numpy(np.all),
+    fuse=Fuse.COMM_REDUCE,
+    attrs=AXES,
+    schedule=anchors.REDUCTION,
 )
 def all_(call: Call, data: Tensor) -> Tensor:
     """Whether every bool is true."""
@@ -207,7 +213,12 @@ def all_(call: Call, data: Tensor) -> Tensor:
 
 
 @operator(
-    "any", infer=_bools, reference=_numpy(np.any), fuse=Fuse.COMM_REDUCE, attrs=AXES, schedule="reduction"
+    "any",
+    infer=_bools,
+    reference=_numpy(np.any),
+    fuse=Fuse.COMM_REDUCE,
+    attrs=AXES,
+    schedule=anchors.REDUCTION,
 )
 def any_(call: Call, data: Tensor) -> Tensor:
     """Whether some bool is true."""
@@ -284,7 +295,7 @@ def _arg_numpy(greatest: bool) -> Callable[..., np.ndarray]:
     reference=_arg_numpy(greatest=True),
     fuse=Fuse.COMM_REDUCE,
     attrs={**AXES, "select_last_index": False},
-    schedule="reduction",
+    schedule=anchors.REDUCTION,
 )
 def argmax(call: Call, data: Tensor) -> Tensor:
     """Where the greatest is, counted in row-major order over the reduced axes; NaN is above all."""
@@ -297,7 +308,7 @@ def argmax(call: Call, data: Tensor) -> Tensor:
     reference=_arg_numpy(greatest=False),
     fuse=Fuse.COMM_REDUCE,
     attrs={**AXES, "select_last_index": False},
-    schedule="reduction",
+    schedule=anchors.REDUCTION,
 )
 def argmin(call: Call, data: Tensor) -> Tensor:
     """Where the least is, counted in row-major order over the reduced axes; NaN is below all."""

@@ -16,6 +16,7 @@ from tvmlite.relay.ops import loops, windows
 from tvmlite.relay.ops.common import agree, clamp, fault, one_dtype
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 MODES = ("avg", "max", "weighted_max")
@@ -104,7 +105,7 @@ def _corners_numpy(plane: np.ndarray, at: Sequence[Any]) -> list[np.ndarray]:
         "mode": "avg",
         "aligned": False,
     },
-    schedule="extern",
+    schedule=anchors.STATEMENT,
 )
 def roi_align(call: Call, data: Tensor, rois: Tensor) -> Tensor:
     """Each region ``(batch, x0, y0, x1, y1)`` in ``pooled_size`` bins: the mean of samples between pixels.

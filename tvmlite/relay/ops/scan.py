@@ -16,6 +16,7 @@ from tvmlite.relay.ops.common import axis_of, convert_numpy, fault, tensors
 from tvmlite.relay.ops.reshape import reshaped
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 ATTRS: dict[str, Any] = {"axis": None, "dtype": None, "exclusive": False, "reverse": False}
@@ -84,7 +85,12 @@ def _numpy(ufunc: np.ufunc, start: int) -> Callable[..., np.ndarray]:
 
 
 @operator(
-    "cumsum", infer=_infer, reference=_numpy(np.add, 0), fuse=Fuse.OPAQUE, attrs=ATTRS, schedule="extern"
+    "cumsum",
+    infer=_infer,
+    reference=_numpy(np.add, 0),
+    fuse=Fuse.OPAQUE,
+    attrs=ATTRS,
+    schedule=anchors.STATEMENT,
 )
 def cumsum(call: Call, data: Tensor) -> Tensor:
     """Sums of the elements up to each along ``axis``; ``exclusive`` without it, ``reverse`` from the end."""
@@ -97,7 +103,7 @@ def cumsum(call: Call, data: Tensor) -> Tensor:
     reference=_numpy(np.multiply, 1),
     fuse=Fuse.OPAQUE,
     attrs=ATTRS,
-    schedule="extern",
+    schedule=anchors.STATEMENT,
 )
 def cumprod(call: Call, data: Tensor) -> Tensor:
     """Products of the elements up to each one along ``axis``; attributes as ``cumsum``'s."""

@@ -19,6 +19,7 @@ from tvmlite.relay.ops.common import fault, from_end, one_dtype, tensors
 from tvmlite.relay.ops.index import check_along, index_length
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 COMBINE: dict[str, tuple[Callable[[e.Expr, e.Expr], e.Expr], Any]] = {
@@ -94,7 +95,7 @@ def _elements_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: 
     reference=_elements_numpy,
     fuse=Fuse.OPAQUE,
     attrs={"axis": 0, "reduction": "update"},
-    schedule="extern",
+    schedule=anchors.STATEMENT,
 )
 def scatter_elements(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """``data`` with each update combined in at its own position, along ``axis`` at the index given."""
@@ -146,7 +147,7 @@ def _nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: np.nda
     reference=_nd_numpy,
     fuse=Fuse.OPAQUE,
     attrs={"mode": "update"},
-    schedule="extern",
+    schedule=anchors.STATEMENT,
 )
 def scatter_nd(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """``data`` with the slice ``updates[y...]`` combined in at the index ``indices[:, y...]``."""

@@ -16,6 +16,7 @@ from tvmlite.relay.ops.common import axis_of, fault, tensors
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -153,7 +154,7 @@ def _sort_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_sort_numpy,
     fuse=Fuse.OPAQUE,
     attrs={"axis": -1, "is_ascend": True},
-    schedule="extern",
+    schedule=anchors.STATEMENT,
 )
 def sort(call: Call, data: Tensor) -> Tensor:
     """The elements of each row along ``axis`` in order."""
@@ -189,7 +190,7 @@ def _argsort_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_argsort_numpy,
     fuse=Fuse.OPAQUE,
     attrs={"axis": -1, "is_ascend": True, "dtype": "int32"},
-    schedule="extern",
+    schedule=anchors.STATEMENT,
 )
 def argsort(call: Call, data: Tensor) -> Tensor:
     """Where each row's elements along ``axis`` stand, in order; equals in the order they stand."""
@@ -239,7 +240,7 @@ def _topk_numpy(call: Call, data: np.ndarray) -> Any:
     reference=_topk_numpy,
     fuse=Fuse.OPAQUE,
     attrs={"k": 1, "axis": -1, "ret_type": "both", "is_ascend": False, "dtype": "int32"},
-    schedule="extern",
+    schedule=anchors.STATEMENT,
     open_attrs=("k",),
 )
 def topk(call: Call, data: Tensor) -> Any:

@@ -14,6 +14,7 @@ from tvmlite.relay.ops.common import fault, tensors
 from tvmlite.relay.ops.sort import MergeSort
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -77,7 +78,7 @@ def _numpy(call: Call, boxes: np.ndarray, scores: np.ndarray, *limits: np.ndarra
     reference=_numpy,
     fuse=Fuse.OPAQUE,
     attrs={"center_point_box": False},
-    schedule="extern",
+    schedule=anchors.STATEMENT,
 )
 def all_class_non_max_suppression(
     call: Call,

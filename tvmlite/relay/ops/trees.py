@@ -13,6 +13,7 @@ from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import agree, expect_integers, fault, tensors
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 TOGETHER = 8
@@ -73,7 +74,7 @@ def _numpy(
     reference=_numpy,
     fuse=Fuse.OPAQUE,
     attrs={"aggregate": "sum"},
-    schedule="extern",
+    schedule=anchors.STATEMENT,
 )
 def tree_ensemble(
     call: Call, data: Tensor, roots: Tensor, nodes: Tensor, thresholds: Tensor, weights: Tensor

@@ -49,6 +49,7 @@ class TargetPass:
       None if it cannot do without.
     """
 
+    technique: str
     name: str
     stage: Stage
     of: Callable[[Options], Pass | None]

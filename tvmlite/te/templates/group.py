@@ -128,24 +128,6 @@ class Group:
         return made
 
 
-Template: TypeAlias = Callable[[Group], None]
-
-TEMPLATES: dict[str, Template] = {}
-"""The schedule templates by name."""
-
-
-def template(*names: str) -> Callable[[Template], Template]:
-    """Register the decorated function as the template of these names."""
-
-    def register(function: Template) -> Template:
-        for name in names:
-            assert name not in TEMPLATES, f"schedule template {name!r} is registered twice"
-            TEMPLATES[name] = function
-        return function
-
-    return register
-
-
 # --- extents and work ---------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Schedules by templates: reusable loop arrangements for fused groups, found by name."""
+"""Schedules of fused groups: by a technique's template, generated, or plain."""
 
 from __future__ import annotations
 
@@ -9,36 +9,35 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.machine.target import Target
 from tvmlite.te.schedule.schedule import Schedule, create_schedule
 from tvmlite.te.space import Config, FallbackConfig, rule_of
-from tvmlite.te.templates.group import TEMPLATES, Group
+from tvmlite.te.templates.anchors import Anchor
+from tvmlite.te.templates.group import Group
+from tvmlite.te.templates.table import GENERATORS, TEMPLATES
 from tvmlite.te.tensor.tensor import Tensor
 
 HAND = "hand"
-"""The rule that takes the template named after the group's anchor."""
-
-GENERATED = ("sketch",)
-"""Templates that schedule any group, whatever its operations are."""
+"""The rule that takes the templates of the group's anchor."""
 
 
-def apply(name: str, outputs: Sequence[Tensor], target: Target, config: Config | None = None) -> Schedule:
-    """The schedule of the group that computes ``outputs``, by the template ``name``, for ``target``.
+def apply(
+    anchor: Anchor, outputs: Sequence[Tensor], target: Target, config: Config | None = None
+) -> Schedule:
+    """The schedule of the group that computes ``outputs``, whose anchor is of that kind, for ``target``.
 
-    ``config`` sets the template's knobs; without one they are as its own model of the machine says. Templates
-    find the group's anchor by the tags of its operations and take in whatever is fused before and behind it.
-    A configuration that names a rule (``rules``) is carried out by that one.
-    The result is valid for every shape, symbolic ones too. An unknown name is a ScheduleError.
+    The first template that has a schedule arranges the group, with whatever is fused before and behind the
+    anchor; without any a generator does, and without those its loops are plain. ``config`` sets the knobs;
+    without one they are as the template's own model of the machine says. A configuration that names a rule
+    (``rules``) is carried out by that one. The result is valid for every shape, symbolic ones too.
     """
     techniques.load()
-    if name not in TEMPLATES:
-        known = ", ".join(sorted(TEMPLATES))
-        raise ScheduleError(f"there is no schedule template {name!r}; there are {known}")
     config = config or FallbackConfig()
     rule = rule_of(config)
     if rule not in (None, *rules()):
         raise ScheduleError(f"there is no rule {rule!r} for schedules; there are {', '.join(rules())}")
-    schedule = create_schedule([tensor.op for tensor in outputs])
-    chosen = name if rule in (None, HAND) else rule
-    TEMPLATES[chosen](Group(schedule, tuple(outputs), target, config))
-    return schedule
+    rows = [*TEMPLATES.get(anchor, ()), *GENERATORS.values()] if rule in (None, HAND) else [GENERATORS[rule]]
+    group = Group(create_schedule([tensor.op for tensor in outputs]), tuple(outputs), target, config)
+    if not any(row.arrange(group) is not False for row in rows):
+        group.inline_all_but(())
+    return group.schedule
 
 
 def plain(outputs: Sequence[Tensor]) -> Schedule:
@@ -50,15 +49,16 @@ def plain(outputs: Sequence[Tensor]) -> Schedule:
 
 
 def complete(schedule: Schedule, target: Target, config: Config | None = None) -> Schedule:
-    """Arrange what nobody has arranged in ``schedule`` yet by the template "sketch", its knobs set by
+    """Arrange what nobody has arranged in ``schedule`` yet by the first generator, its knobs set by
     ``config``; gives ``schedule``."""
     techniques.load()
     outputs = tuple(tensor for op in schedule.outputs for tensor in op.outputs)
-    TEMPLATES["sketch"](Group(schedule, outputs, target, config or FallbackConfig()))
+    group = Group(schedule, outputs, target, config or FallbackConfig())
+    next(iter(GENERATORS.values())).arrange(group)
     return schedule
 
 
 def rules() -> tuple[str, ...]:
-    """The rules by which any group can be scheduled: its own template, and those that need none."""
+    """The rules by which any group can be scheduled: the templates of its anchor, and what generates one."""
     techniques.load()
-    return (HAND, *(name for name in GENERATED if name in TEMPLATES))
+    return (HAND, *GENERATORS)

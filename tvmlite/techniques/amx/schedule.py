@@ -10,11 +10,13 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.te.intrin import amx
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
+from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, extent_of, number, product, work_of, worth_threads
+from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
+from tvmlite.techniques.common.dot import is_paired
 from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, STEPS, Panel, shared_out
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
-from tvmlite.techniques.narrow_products.dot import is_paired
 
 LATENCY = 30
 """Cycles from a product to the next on the same sums, besides one a row."""
@@ -105,11 +107,13 @@ def _steps(group: Group, computed: Stage, turn: IterVar, count: int) -> tuple[It
     return turn, [again]
 
 
-def tiled_product(group: Group, anchor: ComputeOp) -> bool:
+@template("amx", anchors.DENSE, anchors.BATCH_MATMUL)
+def tiled_product(group: Group) -> bool:
     """Schedule a dense layer by tiles, if there are some for it.
 
     Knobs: ``tile``, ``steps``, those of ``shared_out``.
     """
+    anchor = group.tagged("matmul_packed")[-1]
     if not fits(group, anchor):
         return False
     row, outer, lane = anchor.axis
@@ -146,12 +150,17 @@ def tiled_product(group: Group, anchor: ComputeOp) -> bool:
     return True
 
 
-def tiled_convolution(group: Group, anchor: ComputeOp) -> bool:
+@template("amx", anchors.CONVOLUTION)
+def tiled_convolution(group: Group) -> bool:
     """Schedule a convolution of channels in blocks by tiles, if there are some for it.
 
     A register's rows are neighbouring pixels: of all, where the window is one place, else of a row of the
     image. Knobs: ``tile``, ``steps``, those of ``shared_out``.
     """
+    found = group.tagged("conv2d_packed")
+    if not found:
+        return False
+    anchor = found[-1]
     laid_out = group.readers(anchor.output(0))[0]
     source = anchor.inputs[0]
     in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"

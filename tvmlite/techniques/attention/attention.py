@@ -6,7 +6,9 @@ from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import INLINE, Stage
 from tvmlite.te.space.choices import SplitChoice
-from tvmlite.te.templates.group import Group, extent_of, product, template, work_of, worth_threads
+from tvmlite.te.templates import anchors
+from tvmlite.te.templates.group import Group, extent_of, product, work_of, worth_threads
+from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import RegisterTile, candidates, few_registers, register_tile, tile_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
 from tvmlite.techniques.elementwise.injective import vectorize
@@ -26,7 +28,7 @@ TILES_PER_CHUNK = (8, 2, 4, 16)
 """Of a head that is shared, so many tiles are one thread's: each thread packs the keys for itself."""
 
 
-@template("attention")
+@template("attention", anchors.ATTENTION)
 def attention(group: Group) -> None:
     """One head after the other; within it, tiles of some queries by all keys.
 

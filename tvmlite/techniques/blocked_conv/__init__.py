@@ -9,6 +9,7 @@ __all__ = ["conv_blocked", "convolution", "strips"]
 
 register(
     TargetPass(
+        "blocked_conv",
         "decompose_conv_transpose",
         Stage.CONVOLUTIONS,
         lambda _: decompose_conv_transpose,
@@ -17,6 +18,7 @@ register(
 )
 register(
     TargetPass(
+        "blocked_conv",
         "alter_op_layout",
         Stage.CHANNELS,
         lambda options: alter_op_layout(options.target),

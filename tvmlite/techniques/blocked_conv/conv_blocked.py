@@ -39,6 +39,7 @@ from tvmlite.relay.ops.conv import (
 from tvmlite.te import expr as e
 from tvmlite.te.intrin import amx
 from tvmlite.te.intrin.words import half_of, word_of
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 from tvmlite.techniques.blocked_conv import small_images
 
@@ -414,7 +415,7 @@ for _rank in (1, 2, 3):
             "data_layout": f"{windows.LAYOUTS[_rank]}16c",
             "kernel_layout": weight_layout(_rank, 16),
         },
-        schedule="conv2d",
+        schedule=anchors.CONVOLUTION,
         doc=_BLOCKED.format("", _rank),
     )(blocked_compute(_rank))
     operator(
@@ -427,6 +428,6 @@ for _rank in (1, 2, 3):
             "data_layout": f"{windows.LAYOUTS[_rank]}16c",
             "kernel_layout": weight_layout(_rank, 16, depthwise=True),
         },
-        schedule="conv2d",
+        schedule=anchors.CONVOLUTION,
         doc=_BLOCKED.format("depthwise ", _rank),
     )(depthwise_compute(_rank))

@@ -8,7 +8,9 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import GUARD
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.templates.group import Group, extent_of, number, product, template, work_of, worth_threads
+from tvmlite.te.templates import anchors
+from tvmlite.te.templates.group import Group, extent_of, number, product, work_of, worth_threads
+from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
     MOST_ROWS,
     RegisterTile,
@@ -22,11 +24,11 @@ from tvmlite.te.templates.tile import (
     waste,
 )
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
-from tvmlite.techniques.amx.schedule import tiled_convolution
 from tvmlite.techniques.blocked_conv.passes import in_passes, passes, skips_rows
 from tvmlite.techniques.blocked_conv.places import by_rows, pad_by_rows
 from tvmlite.techniques.blocked_conv.planes import plain, pointwise
 from tvmlite.techniques.common.ahead import fetch_ahead, turns_near
+from tvmlite.techniques.common.dot import PAIR_LANES, is_paired, pair_product
 from tvmlite.techniques.common.nest import (
     AHEAD,
     ENOUGH_TURNS,
@@ -37,10 +39,7 @@ from tvmlite.techniques.common.nest import (
     unrollable,
     whole_steps,
 )
-from tvmlite.techniques.depthwise.blocks import blocks
-from tvmlite.techniques.depthwise.sliding import sliding
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
-from tvmlite.techniques.narrow_products.dot import PAIR_LANES, is_paired, pair_product
 
 MOST_PANEL = 384 << 10
 """Bytes of a panel of weights of which the next is fetched ahead: both, and data, share the second cache."""
@@ -63,21 +62,15 @@ ENOUGH_PARTS = 8
 """Panels of tiles of an image that are enough for threads to share: four for each of two."""
 
 
-@template("conv2d", "depthwise_conv2d")
-def convolution(group: Group) -> None:
-    """By the form of the anchor: packed weights, depthwise, or plain."""
-    if group.tagged("conv2d_packed"):
-        anchor = group.tagged("conv2d_packed")[-1]
-        if not tiled_convolution(group, anchor):
-            packed(group, anchor)
-    elif group.tagged("depthwise_conv2d_blocked"):
-        blocks(group, group.tagged("depthwise_conv2d_blocked")[-1])
-    elif group.tagged("depthwise_conv2d"):
-        sliding(group, group.tagged("depthwise_conv2d")[-1])
-    elif group.tagged("conv2d_pointwise"):
-        pointwise(group, group.tagged("conv2d_pointwise")[-1])
-    else:
-        plain(group, group.tagged("conv2d")[-1])
+@template("blocked_conv", anchors.CONVOLUTION)
+def convolution(group: Group) -> bool:
+    """By the form of the anchor: packed weights, or plain ones; False for others."""
+    forms = {"conv2d_packed": packed, "conv2d_pointwise": pointwise, "conv2d": plain}
+    for tag, arrange in forms.items():
+        if group.tagged(tag):
+            arrange(group, group.tagged(tag)[-1])
+            return True
+    return False
 
 
 def packed(group: Group, anchor: ComputeOp) -> None:

@@ -24,7 +24,7 @@ from tvmlite.relay.passes.patterns import WITHOUT_AXES
 from tvmlite.te.intrin import amx
 from tvmlite.te.intrin.x86 import QUAD
 from tvmlite.techniques.blocked_conv import conv_blocked, strips
-from tvmlite.techniques.narrow_products.dot import multiplies_quads
+from tvmlite.techniques.common.dot import multiplies_quads
 
 CONVOLVED = ("float32", "float64", "bfloat16", "float16")
 """The dtypes of operands that convolutions on blocks have kernels for."""

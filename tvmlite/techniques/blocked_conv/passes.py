@@ -11,9 +11,9 @@ from tvmlite.te.space.choices import OptionChoice
 from tvmlite.te.templates.group import Group, extent_of, number, product, work_of, worth_threads
 from tvmlite.te.templates.tile import few_registers
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Reduce, Tensor
+from tvmlite.techniques.common.dot import is_paired
 from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES
 from tvmlite.techniques.elementwise.injective import finish
-from tvmlite.techniques.narrow_products.dot import is_paired
 
 MOST_SUMS = 64 << 10
 """Bytes of sums that one thread goes through pass by pass."""

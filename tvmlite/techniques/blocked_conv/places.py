@@ -6,8 +6,8 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.te.templates.group import Group, extent_of, number, product, work_of, worth_threads
 from tvmlite.te.templates.tile import few_registers
 from tvmlite.te.tensor.tensor import ComputeOp
+from tvmlite.techniques.common.dot import is_paired
 from tvmlite.techniques.elementwise.injective import elementwise_loops, vectorize
-from tvmlite.techniques.narrow_products.dot import is_paired
 
 MOST_WEIGHTS = 768 << 10
 """Bytes of weights that stay in a second cache while a thread goes through them row by row."""

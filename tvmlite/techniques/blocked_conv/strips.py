@@ -18,6 +18,9 @@ from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import fault, tensors
 from tvmlite.te import expr as e
 from tvmlite.te.intrin import amx
+from tvmlite.te.templates.anchors import Anchor
+from tvmlite.te.templates.group import Group, work_of, worth_threads
+from tvmlite.te.templates.table import template
 from tvmlite.techniques.elementwise.injective import STRIP
 
 PLACES = STRIP
@@ -25,6 +28,9 @@ PLACES = STRIP
 
 CHANNELS = amx.DEPTH // PLACES
 """The most channels: all strips of a place are one block of 32 channels."""
+
+STRIPS = Anchor("strips")
+"""Neighbours that are read side by side."""
 
 
 def _strips_type(call: Call, data: TensorType) -> TensorType:
@@ -64,7 +70,7 @@ def _strips_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_strips_numpy,
     fuse=Fuse.INJECTIVE,
     attrs={"width": REQUIRED, "stride": 1, "padding": (0, 0)},
-    schedule="strips",
+    schedule=STRIPS,
 )
 def strips(call: Call, data: te.Tensor) -> te.Tensor:
     """``(n, c, h, w)`` padded, as ``(n, 1, h', w', 32)``: element ``c * 8 + k`` of place ``x`` is that of
@@ -82,3 +88,17 @@ def strips(call: Call, data: te.Tensor) -> te.Tensor:
         return e.Call("if_then_else", (e.all_of(needed), read, e.const(0, data.dtype)), data.dtype)
 
     return te.compute(_shape(call, data.shape), element, name="strips", tag="strips")
+
+
+@template("blocked_conv", STRIPS)
+def arrange_strips(group: Group) -> None:
+    """Eight neighbours, which are read side by side, at once: each strip of the last axis."""
+    group.inline_all_but(())
+    for tensor in group.outputs:
+        stage, axes = group.stage(tensor), group.axes(tensor)
+        several, vector = stage.split(axes[-1], factor=STRIP)
+        stage.unroll(several)
+        stage.vectorize(vector)
+        rows = stage.fuse(*axes[:-2])
+        if worth_threads(work_of(group.formula(tensor))):
+            stage.parallel(rows)

@@ -7,7 +7,7 @@ from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import PARALLEL
 from tvmlite.te.templates.group import Group
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, PlaceholderOp
-from tvmlite.techniques.narrow_products.dot import is_paired
+from tvmlite.techniques.common.dot import is_paired
 
 STEPS = 32
 """Steps of a reduction between one request for lines and the next. A processor waits for some twenty lines at

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.templates.group import Group, extent_of, product, template, work_of, worth_threads
+from tvmlite.te.templates import anchors
+from tvmlite.te.templates.group import Group, extent_of, product, work_of, worth_threads
+from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.depthwise.blocks import ENOUGH_PLANES, UNROLLED_WINDOW, blocks
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish, vectorize
 
 
-@template("pool")
+@template("depthwise", anchors.POOL)
 def pool(group: Group) -> None:
     """The pooling is the anchor; a mean's division is part of its tail."""
     in_blocks = group.tagged("pool_blocked")
@@ -17,6 +19,17 @@ def pool(group: Group) -> None:
         blocks(group, in_blocks[-1])
     else:
         sliding(group, group.tagged("pool")[-1])
+
+
+@template("depthwise", anchors.CONVOLUTION)
+def depthwise(group: Group) -> bool:
+    """Depthwise convolutions; False for others."""
+    forms = {"depthwise_conv2d_blocked": blocks, "depthwise_conv2d": sliding}
+    for tag, arrange in forms.items():
+        if group.tagged(tag):
+            arrange(group, group.tagged(tag)[-1])
+            return True
+    return False
 
 
 def sliding(group: Group, anchor: ComputeOp) -> None:

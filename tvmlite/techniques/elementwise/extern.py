@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from tvmlite.te.templates.group import Group, template
+from tvmlite.te.templates import anchors
+from tvmlite.te.templates.group import Group
+from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, ExternOp, Operation
 from tvmlite.techniques.elementwise.injective import elementwise_loops
 
 
-@template("extern")
+@template("elementwise", anchors.STATEMENT)
 def extern(group: Group) -> None:
     """Inputs of extern stages are arrays of their own; everything else is inlined into the outputs."""
     read: set[Operation] = set()

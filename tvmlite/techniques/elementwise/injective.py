@@ -8,6 +8,7 @@ from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import GUARD, SHRINK
+from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import (
     Group,
     extent_of,
@@ -16,10 +17,10 @@ from tvmlite.te.templates.group import (
     number,
     product,
     same_extent,
-    template,
     work_of,
     worth_threads,
 )
+from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
 ENOUGH_OUTER_TURNS = 16
@@ -41,26 +42,12 @@ STRIP = 8
 """Neighbours of a row of an image that stand together."""
 
 
-@template("injective")
+@template("elementwise", anchors.ELEMENTWISE)
 def injective(group: Group) -> None:
     """Every stage inlined into the outputs, each of which is one loop nest."""
     group.inline_all_but(())
     for tensor in group.outputs:
         elementwise_loops(group, tensor)
-
-
-@template("strips")
-def strips(group: Group) -> None:
-    """Eight neighbours, which are read side by side, at once: each strip of the last axis."""
-    group.inline_all_but(())
-    for tensor in group.outputs:
-        stage, axes = group.stage(tensor), group.axes(tensor)
-        several, vector = stage.split(axes[-1], factor=STRIP)
-        stage.unroll(several)
-        stage.vectorize(vector)
-        rows = stage.fuse(*axes[:-2])
-        if worth_threads(work_of(group.formula(tensor))):
-            stage.parallel(rows)
 
 
 def finish(group: Group, host: Tensor) -> None:

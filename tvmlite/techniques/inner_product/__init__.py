@@ -13,6 +13,7 @@ def _within(options: Options) -> Pass | None:
 
 register(
     TargetPass(
+        "inner_product",
         "apply_winograd_dense",
         Stage.DENSE_ALGORITHMS,
         _within,

@@ -28,6 +28,7 @@ from tvmlite.relay.ir.types import Dim, TensorType, same_shape
 from tvmlite.relay.ops.common import fault, product_of, ravelled, unravelled
 from tvmlite.relay.ops.matmul import dense_pack_type, packed_columns
 from tvmlite.te import expr as e
+from tvmlite.te.templates.anchors import Anchor
 from tvmlite.te.tensor import reducers
 from tvmlite.te.tensor.work import STATED
 
@@ -49,6 +50,9 @@ magnitude may count as; and what those of a power are taken from to be those of 
 
 MOST = 40
 """The largest exponent of a term's or a column's scale: far more than weights of a model differ by."""
+
+INNER_PRODUCT = Anchor("dense_winograd")
+"""Dense layers by Winograd's inner product."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,7 @@ def dense_numpy(
     reference=dense_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"units": None, "out_dtype": "", "weight_layout": "NC16n"},
-    schedule="dense_winograd",
+    schedule=INNER_PRODUCT,
 )
 def dense(call: Call, data: te.Tensor, weight: te.Tensor, terms: te.Tensor, columns: te.Tensor) -> te.Tensor:
     """Rows of ``data`` times a weight that was brought to scale (``Weight``)."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from tvmlite.te.schedule.stage_base import GUARD
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.templates.group import Group, extent_of, template, work_of, worth_threads
+from tvmlite.te.templates.group import Group, extent_of, work_of, worth_threads
+from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import tail_of
 from tvmlite.te.tensor.tensor import ComputeOp, Operation
 from tvmlite.techniques.common.ahead import fetch_ahead
 from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, Panel, in_registers, shared_out
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
+from tvmlite.techniques.inner_product.operator import INNER_PRODUCT
 from tvmlite.techniques.reduction.reduction import place_rows, reduce_row
 from tvmlite.techniques.winograd.schedule import SPACED
 
@@ -29,7 +31,7 @@ TURNS = (1, 2, 4)
 """How many turns of the reduction one of its loop may take."""
 
 
-@template("dense_winograd")
+@template("inner_product", INNER_PRODUCT)
 def dense_winograd(group: Group) -> None:
     """Rows are brought to scale and their own sums made; then tiles, as those of a matrix product.
 

@@ -1,13 +1,18 @@
 """Instructions that multiply several narrow numbers at once."""
 
 from tvmlite.relay.passes.target_passes import Stage, TargetPass, register
+from tvmlite.techniques.common.dot import DOT_INSTRUCTIONS, DotInstructions
+from tvmlite.techniques.narrow_products.instructions import dot_instruction, quads
 from tvmlite.techniques.narrow_products.integer_products import integer_products
 
 register(
     TargetPass(
+        "narrow_products",
         "integer_products",
         Stage.ELEMENT_TYPES,
         lambda options: integer_products(options.target),
         lambda target: target and integer_products(target),
     )
 )
+
+DOT_INSTRUCTIONS["narrow_products"] = DotInstructions(quads, dot_instruction)

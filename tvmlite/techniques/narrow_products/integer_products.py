@@ -21,7 +21,7 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, constant
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import same_dim
-from tvmlite.techniques.narrow_products.dot import multiplies_quads
+from tvmlite.techniques.common.dot import multiplies_quads
 
 MOST_TERMS = (2**31 - 1) // (255 * 255)
 """Terms of a sum of products of bytes, less their zero points, that int32 holds."""

@@ -19,6 +19,7 @@ from tvmlite.relay.ir.types import TensorType, same_dim, same_shape
 from tvmlite.relay.ops.common import fault, product_of, unravelled
 from tvmlite.relay.ops.matmul import packed_columns, unpacked
 from tvmlite.te import expr as e
+from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 from tvmlite.te.tensor.work import STATED
 
@@ -100,7 +101,7 @@ def dense_24_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarr
     reference=dense_24_numpy,
     fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"units": None, "weight_layout": f"NC{2 * GROUP}n"},
-    schedule="dense",
+    schedule=anchors.DENSE,
 )
 def dense_24(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
     """Rows of ``data`` times a weight that ``packed24`` made."""

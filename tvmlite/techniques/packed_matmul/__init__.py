@@ -8,6 +8,7 @@ __all__ = ["matrix"]
 
 register(
     TargetPass(
+        "packed_matmul",
         "pack_weights",
         Stage.WEIGHTS,
         lambda options: pack_weights(options.target, options.precision, options.error_bound),

@@ -9,7 +9,9 @@ from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import GUARD
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.templates.group import Group, extent_of, number, product, template, work_of, worth_threads
+from tvmlite.te.templates import anchors
+from tvmlite.te.templates.group import Group, extent_of, number, product, work_of, worth_threads
+from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
     FMA_PER_CYCLE,
     LATENCY,
@@ -22,8 +24,8 @@ from tvmlite.te.templates.tile import (
     vectors_first,
 )
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, PlaceholderOp
-from tvmlite.techniques.amx.schedule import tiled_product
 from tvmlite.techniques.common.ahead import fetch_ahead, streams_by_itself
+from tvmlite.techniques.common.dot import is_paired, pair_product
 from tvmlite.techniques.common.nest import (
     AHEAD,
     ENOUGH_COLUMN_TILES,
@@ -33,7 +35,6 @@ from tvmlite.techniques.common.nest import (
     whole_steps,
 )
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
-from tvmlite.techniques.narrow_products.dot import is_paired, pair_product
 from tvmlite.techniques.packed_matmul.depth import default_depth, depths, in_parts
 
 FEW_ROWS = 4
@@ -69,7 +70,7 @@ def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int) 
     return tile_for(target, dtype, lanes, rows, -(-columns // lanes)).blocks * lanes
 
 
-@template("dense", "batch_matmul")
+@template("packed_matmul", anchors.DENSE, anchors.BATCH_MATMUL)
 def matrix_product(group: Group) -> None:
     """Scalars of one matrix against vectors of columns of the other, which come in packed panels.
 
@@ -80,8 +81,6 @@ def matrix_product(group: Group) -> None:
     tiles of a thread's share take before any takes more (0: all).
     """
     config, anchor = group.config, group.tagged("matmul_packed")[-1]
-    if tiled_product(group, anchor):
-        return
     unpack = group.readers(anchor.output(0))[0].output(0)
     host = group.host(unpack)
     packs = _packs(group, anchor)

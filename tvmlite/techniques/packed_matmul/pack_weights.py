@@ -7,14 +7,14 @@ one line (``columns_at_once``). (``alter_op_layout`` does that for convolutions.
 Where few rows meet a weight, reading it takes the time: one whose elements were rounded to 16 bits is stored
 in 16 again, even if float32 computes with it (``to_mixed_precision``). On a Zen 3 one row by 4096 x 4096
 takes 1.8 ms so, and 3.7 in float32; one by 768 x 768, which fits a cache, 37 us and 39. One of float32 is
-kept in 24 bits an element where a bound on the error allows it (``ops.dense_24``), unless it was decided to
-keep all (``relay.decisions``).
+kept in a shorter format where a bound on the error allows it and a technique offers one (``APPROXIMATIONS``).
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
@@ -27,12 +27,10 @@ from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType
-from tvmlite.relay.passes.decisions import decide
 from tvmlite.relay.passes.precision.to_mixed_precision import multiplies_halves
 from tvmlite.te.intrin.x86 import QUAD
 from tvmlite.te.templates.group import number, product
-from tvmlite.techniques.narrow_products.dot import multiplies_quads
-from tvmlite.techniques.pack24 import operator as dense_24
+from tvmlite.techniques.common.dot import multiplies_quads
 from tvmlite.techniques.packed_matmul.matrix import FEW_ROWS, columns_at_once
 
 PACKED_DTYPES = ("float32", "float64")
@@ -41,12 +39,11 @@ PAIR_BLOCK = 16
 """The sums that ``vdpbf16ps`` makes at once, of two products each."""
 
 
-LEAST_BYTES = 256 << 10
-"""A weight of fewer is read from a near cache, and putting a fourth of it together takes as long."""
+Approximation: TypeAlias = Callable[[Call, Expr, Constant, int, Target, float], Call | None]
 
-KEPT = 0.9
-"""Of a weight of 24 bits, with the columns that fill up its last block, no more than this share of what
-float32 takes is to be read."""
+APPROXIMATIONS: dict[str, Approximation] = {}
+"""By technique: a dense layer, ``data`` times a constant weight that so many rows meet, with the weight in a
+shorter format, where a bound on the error allows it and it is quicker; else None."""
 
 
 def pack_weights(
@@ -86,41 +83,18 @@ def _packed_dense(
     node: Call, data: Expr, weight: Constant, target: Target, narrow: str | None, bound: float
 ) -> Call:
     """``data (m, k)`` times the rows of ``weight (n, k)``, which is packed, of dtype ``narrow`` if that holds
-    its elements and few rows meet it; in 24 bits if ``bound`` allows it."""
+    its elements and few rows meet it; in a shorter format if ``bound`` allows one."""
     rows, columns = product(map(number, _type(node).shape[:-1])), weight.shape[0]
-    if rows is not None and bound >= dense_24.STATED_ERROR and _fits_24(weight, rows, target):
-        if decide("weight", lambda: [[node]], ("float32", "24 bits"), "24 bits") == "24 bits":
-            return _dense_24(node, data, weight.data, rows)
+    if rows is not None:
+        for approximate in APPROXIMATIONS.values():
+            if (made := approximate(node, data, weight, rows, target, bound)) is not None:
+                return made
     block = columns_at_once(target, str(weight.dtype), rows, columns)
     if narrow is not None and rows is not None and rows <= FEW_ROWS:
         weight = _held_by(weight, narrow)
     attrs = {"units": columns, "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
     packed = _in_blocks(weight, block, (0, 2, 1), node)
     return Call("nn.contrib_dense_pack", (data, packed), canonical(attrs), node.span)
-
-
-def _columns_24(rows: int) -> int:
-    """How many columns a block has: for one row and two, as many as two groups."""
-    return dense_24.GROUP * (2 if rows <= 2 else 1)
-
-
-def _fits_24(constant: Constant, rows: int, target: Target) -> bool:
-    """Whether a weight of float32 that ``rows`` rows meet is worth keeping in 24 bits."""
-    if rows > FEW_ROWS or str(constant.dtype) != "float32" or target.lanes("float32") != dense_24.LANES:
-        return False
-    weight = constant.data
-    columns, block = weight.shape[0], _columns_24(rows)
-    read = -(-columns // block) * block * (dense_24.VECTORS - 1) / dense_24.VECTORS
-    worth = weight.nbytes >= LEAST_BYTES and read <= KEPT * columns
-    return worth and bool(max(weight.max(), -weight.min()) < dense_24.LARGEST)
-
-
-def _dense_24(node: Call, data: Expr, weight: np.ndarray, rows: int) -> Call:
-    """``data`` times the rows of ``weight``, kept in 24 bits."""
-    block = _columns_24(rows)
-    packed = Constant(dense_24.packed24(weight, block), node.span)
-    attrs = {"units": weight.shape[0], "weight_layout": f"NC{block}n"}
-    return Call(dense_24.DENSE, (data, packed), canonical(attrs), node.span)
 
 
 def _held_by(constant: Constant, dtype: str) -> Constant:

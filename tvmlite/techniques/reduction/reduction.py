@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import (
     Group,
     extent_of,
     lanes_of,
     nodes_of,
     product,
-    template,
     work_of,
     worth_threads,
 )
+from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 from tvmlite.techniques.elementwise.injective import elementwise_loops, walk_together
 
@@ -28,7 +29,7 @@ COMBINED = 4
 """So many partial results are combined one after the other."""
 
 
-@template("reduce", "reduction")
+@template("reduction", anchors.REDUCTION, anchors.PLANE_REDUCTION)
 def reduce(group: Group) -> None:
     """The last reduction is computed within the loops of its tail; others stand on their own."""
     anchors = [

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.templates.group import Group, extent_of, lanes_of, product, template, worth_threads
+from tvmlite.te.templates import anchors
+from tvmlite.te.templates.group import Group, extent_of, lanes_of, product, worth_threads
+from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.elementwise.injective import finish, several_at_once, vectorize, walk_together
 from tvmlite.techniques.reduction.reduction import partial_vectors, reduce_columns, reduce_row
@@ -17,7 +19,7 @@ PASS_COST = 6
 """Units of work an element takes, over all passes."""
 
 
-@template("softmax", "norm")
+@template("rows", anchors.SOFTMAX, anchors.NORMALIZATION)
 def rows(group: Group) -> None:
     """The passes over a row stand one after the other where the row is written.
 

@@ -8,7 +8,8 @@ follow Ansor's sketches (Zheng et al., "Ansor: Generating High-Performance Tenso
 
 from __future__ import annotations
 
-from tvmlite.te.templates.group import Group, extent_of, template, work_of, worth_threads
+from tvmlite.te.templates.group import Group, extent_of, work_of, worth_threads
+from tvmlite.te.templates.table import generator
 from tvmlite.te.tensor.tensor import ComputeOp
 from tvmlite.techniques.elementwise.injective import elementwise_loops
 from tvmlite.techniques.reduction.reduction import several_results
@@ -21,7 +22,7 @@ from tvmlite.techniques.sketch.rows import one_row, passes
 from tvmlite.techniques.sketch.tiled import tiled
 
 
-@template("sketch")
+@generator("sketch")
 def sketch(group: Group) -> None:
     """Arrange every stage that nobody has arranged yet; the others are left as they are."""
     plan = Plan.of(group)

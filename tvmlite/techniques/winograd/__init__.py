@@ -16,6 +16,7 @@ def _within(options: Options) -> Pass | None:
 
 register(
     TargetPass(
+        "winograd",
         "apply_winograd",
         Stage.CONVOLUTION_ALGORITHMS,
         _within,

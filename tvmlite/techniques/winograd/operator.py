@@ -23,12 +23,16 @@ from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import fault, one_dtype
 from tvmlite.relay.ops.conv import conv_attrs, result_dtype
 from tvmlite.te import expr as e
+from tvmlite.te.templates.anchors import Anchor
 from tvmlite.te.tensor import reducers
 from tvmlite.techniques.blocked_conv.conv_blocked import written_block
 from tvmlite.techniques.winograd.matrices import FILTERINGS, WINDOW, Filtering, array, product
 
 WEIGHT_TRANSFORM = "nn.contrib_conv2d_winograd_weight_transform"
 CONVOLUTION = "nn.contrib_conv2d_winograd_without_weight_transform"
+
+WINOGRAD = Anchor("conv2d_winograd")
+"""Convolutions by minimal filtering."""
 
 
 def filtering(call: Call) -> Filtering:
@@ -230,7 +234,7 @@ def _back(products: te.Tensor, matrices: Filtering) -> te.Tensor:
         "data_layout": "NCHW16c",
         "kernel_layout": "OHWI16o",
     },
-    schedule="conv2d_winograd",
+    schedule=WINOGRAD,
 )
 def convolution(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
     """``A^T [(G g G^T) * (B^T d B)] A`` for each tile ``d``, summed up over the input channels."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from tvmlite.machine.target import Target
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.templates.group import Group, extent_of, product, template, work_of, worth_threads
+from tvmlite.te.templates.group import Group, extent_of, product, work_of, worth_threads
+from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
     MANY,
     RegisterTile,
@@ -20,6 +21,7 @@ from tvmlite.te.templates.tile import (
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.common.nest import in_registers
 from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.winograd.operator import WINOGRAD
 
 ENOUGH_TILE_CHUNKS = 4
 """Chunks of tiles that are enough for threads to share; with fewer, they share the channels of a chunk. All
@@ -70,7 +72,7 @@ class _Parts:
         return _Parts(*(group.tagged(f"winograd_{name}")[-1] for name in names))
 
 
-@template("conv2d_winograd")
+@template("winograd", WINOGRAD)
 def winograd(group: Group) -> None:
     """A chunk of tiles is transformed; then, some blocks of output channels at a time, one matrix product
     for each place of a tile, and each tile's products transformed back and stored with what is fused behind.

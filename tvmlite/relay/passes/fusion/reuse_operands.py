@@ -14,10 +14,6 @@ from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Var, canonical
 from tvmlite.relay.ir.op import Fuse
 from tvmlite.relay.ir.types import TensorType, same_shape
 
-SCHEDULES = ("injective", "dense", "batch_matmul", "conv2d", "depthwise_conv2d", "reduce")
-"""The templates that make each element of a result in one piece, and read element-wise operands in the same
-statement that stores it."""
-
 
 def reuse_operands(module: Module) -> Module:
     """Mark groups ``in_place=k`` whose result shall lie where their argument ``k`` does.
@@ -49,7 +45,7 @@ def read_in_step(group: Function, position: int) -> bool:
     Parameter and result have one type, and all that depends on the parameter is element-wise in that shape.
     """
     param, result = group.params[position], type_of(group.body)
-    if not isinstance(result, TensorType) or anchor(group).schedule not in SCHEDULES:
+    if not isinstance(result, TensorType) or not anchor(group).schedule.stores_once:
         return False
     assert isinstance(param.type, TensorType)
     if param.type.dtype != result.dtype:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from tvmlite.machine.target import Target
-from tvmlite.te.intrin import x86
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.templates.group import Group, extent_of, number
 from tvmlite.te.tensor.tensor import ComputeOp
@@ -13,9 +15,27 @@ PAIR_LANES = (16, 8, 4)
 width."""
 
 
+@dataclass(frozen=True)
+class DotInstructions:
+    """What a technique knows of them.
+
+    - ``quads(target)``: how many sums of four products of 8 bits ``target`` makes at once; 0: it cannot.
+    - ``of(target, dtype, lanes, words)``: the instruction that adds to ``lanes`` sums of ``dtype``: four
+      products of 8 bits for int32, else two of bfloat16, whose first operand comes perhaps in ``words``.
+      None where there is none.
+    """
+
+    quads: Callable[[Target], int]
+    of: Callable[[Target, str, int, bool], TensorIntrin | None]
+
+
+DOT_INSTRUCTIONS: dict[str, DotInstructions] = {}
+"""By technique."""
+
+
 def multiplies_quads(target: Target) -> int:
     """How many sums of four products of 8 bits ``target`` makes at once; 0: it has no instruction."""
-    return next((lanes for lanes, needs in x86.QUADS.items() if any(map(target.has, needs))), 0)
+    return max((known.quads(target) for known in DOT_INSTRUCTIONS.values()), default=0)
 
 
 def is_paired(anchor: ComputeOp) -> bool:
@@ -44,12 +64,14 @@ def pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:
         return None
     if not is_paired(anchor) or lanes is None:
         return None
-    if anchor.output(0).dtype == "int32":
+    dtype = anchor.output(0).dtype
+    if dtype == "int32":
         widest = multiplies_quads(group.target)
         lanes = widest if widest and lanes % widest == 0 else lanes
-        return x86.dot_16x1x16_uint8_int8_int32(lanes) if lanes in PAIR_LANES and widest >= lanes else None
-    if lanes % PAIR_LANES[0] == 0:
+    elif lanes % PAIR_LANES[0] == 0:
         lanes = PAIR_LANES[0]
-    if lanes in PAIR_LANES and group.target.has("avx512bf16"):
-        return x86.dot_16x1x16_bfloat16_float32(lanes, anchor.inputs[0].dtype == "uint32")
-    return None
+    if lanes not in PAIR_LANES:
+        return None
+    words = anchor.inputs[0].dtype == "uint32"
+    found = (known.of(group.target, dtype, lanes, words) for known in DOT_INSTRUCTIONS.values())
+    return next((one for one in found if one is not None), None)
