@@ -9,22 +9,21 @@ from typing import TypeAlias
 from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import VerifyError
-from tvmlite.relay.ir.blocks import VIEWS, Bind, Block, Branch, Repeat, Run, is_view
+from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Function, LetDims, Tuple, TupleGetItem
+from tvmlite.relay.ir.op import is_view
 from tvmlite.relay.ir.types import Dim, TensorType, TupleType, Type, dims_of, normal_dim, show_dim
 from tvmlite.te import expr as te
 
 __all__ = [
     "IN_PLACE",
-    "VIEWS",
     "Frame",
     "Lifetime",
     "MemoryPlan",
     "Slot",
     "dying",
     "in_place",
-    "is_view",
     "plan",
     "slots_of",
     "tensor_types",

@@ -14,12 +14,12 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, If, LetDims, Loop, Tuple, TupleGetItem, Var
+from tvmlite.relay.ir.op import is_view
 from tvmlite.relay.ir.types import dims_of
 from tvmlite.relay.ir.verify import dimensions_of
 from tvmlite.te.expr import SizeVar
 
 __all__ = [
-    "VIEWS",
     "Bind",
     "Block",
     "Branch",
@@ -27,21 +27,12 @@ __all__ = [
     "Run",
     "Step",
     "blocks_of",
-    "is_view",
     "order",
     "runs_of",
 ]
 
-VIEWS = ("reshape", "expand_dims", "squeeze")
-"""Operators that give the same bytes another shape: outside a group they take no kernel and no memory."""
-
 PROMISES = ("assume", "assume_indices", "assume_shape")
 """Operators that stop a run in which what they say does not hold."""
-
-
-def is_view(node: object) -> bool:
-    """Whether ``node``, outside a group, is its argument in another shape."""
-    return isinstance(node, Call) and node.op in VIEWS
 
 
 @dataclass(eq=False)

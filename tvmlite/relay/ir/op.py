@@ -58,6 +58,7 @@ class Operator:
     - ``num_inputs`` is None for a variadic operator, which takes one relay Tuple.
     - ``parameters`` are the arguments and attributes in the order of TVM's Python function.
     - ``field``: that function gives this one of several results; None: all.
+    - ``view``: the result is the argument in another shape, which outside a group takes no kernel.
     - ``kinds`` are the attributes sorted by name, as a Call has them, each with its default and its kind.
     """
 
@@ -74,6 +75,7 @@ class Operator:
     field: int | None
     kinds: tuple[tuple[str, Any, Kind], ...]
     open_attrs: tuple[str, ...] = ()
+    view: bool = False
 
 
 REQUIRED = inspect.Parameter.empty
@@ -93,6 +95,7 @@ def operator(
     field: int | None = None,
     doc: str | None = None,
     open_attrs: tuple[str, ...] = (),
+    view: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated te compute as the operator ``name``. A second registration raises.
 
@@ -124,6 +127,7 @@ def operator(
             field,
             tuple((key, value, kind_of(key, value)) for key, value in sorted((attrs or {}).items())),
             open_attrs,
+            view,
         )
         return compute
 
@@ -142,6 +146,13 @@ def is_known(name: str) -> bool:
     if name not in OPERATORS:
         techniques.load()
     return name in OPERATORS
+
+
+def is_view(node: object) -> bool:
+    """Whether ``node`` is a call of an operator whose result is its argument in another shape."""
+    return (
+        isinstance(node, Call) and isinstance(node.op, str) and is_known(node.op) and OPERATORS[node.op].view
+    )
 
 
 def names() -> list[str]:

@@ -188,6 +188,7 @@ def _reshape_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     fuse=Fuse.INJECTIVE,
     attrs={"newshape": REQUIRED, "allowzero": False},
     open_attrs=("newshape",),
+    view=True,
 )
 def reshape(call: Call, data: Tensor) -> Tensor:
     """The elements, in row-major order, in the shape ``newshape``; 0 and -1 are codes (``resolve_shape``)."""

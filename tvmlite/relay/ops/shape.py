@@ -60,6 +60,7 @@ def _expand_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_expand_numpy,
     fuse=Fuse.INJECTIVE,
     attrs={"axis": REQUIRED, "num_newaxis": 1},
+    view=True,
 )
 def expand_dims(call: Call, data: Tensor) -> Tensor:
     """``num_newaxis`` axes of extent 1 put in at ``axis`` (counted in the result's axes of one more)."""
@@ -99,6 +100,7 @@ def _squeeze_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     reference=_squeeze_numpy,
     fuse=Fuse.INJECTIVE,
     attrs={"axis": None},
+    view=True,
 )
 def squeeze(call: Call, data: Tensor) -> Tensor:
     """Without the axes of extent 1 that ``axis`` names, or, without it, all that are known to be 1."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder
-from tvmlite.relay.entry.memory import VIEWS
 from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr
+from tvmlite.relay.ir.op import is_view
 from tvmlite.relay.ops.common import is_one
 
 Polynomial: TypeAlias = "dict[tuple[int, ...], float]"
@@ -64,7 +64,11 @@ def scalar_of(expr: Expr) -> float | None:
         first = expr.data.reshape(-1)[0]
         if expr.size == 1 or bool((expr.data == first).all()):
             return float(first)
-    if isinstance(expr, Call) and expr.op in ("full", "broadcast_to", "cast", *VIEWS) and is_float(expr):
+    if (
+        isinstance(expr, Call)
+        and (is_view(expr) or expr.op in ("full", "broadcast_to", "cast"))
+        and is_float(expr)
+    ):
         return scalar_of(expr.args[0])
     return None
 
@@ -84,7 +88,7 @@ def close(value: float | None, expected: float) -> bool:
 
 def through_views(expr: Expr) -> Expr:
     """What ``expr`` shows in another shape."""
-    while isinstance(expr, Call) and expr.op in VIEWS:
+    while isinstance(expr, Call) and is_view(expr):
         (expr,) = expr.args
     return expr
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder
-from tvmlite.relay.entry.memory import VIEWS
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem, Var
-from tvmlite.relay.ir.op import Fuse
+from tvmlite.relay.ir.op import Fuse, is_view
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.passes.patterns import is_float
 
@@ -64,7 +63,7 @@ def _rounds_once(node: Expr) -> bool:
         case Var() | Constant() | Tuple() | TupleGetItem():
             return True
         case Call(op=str() as name):
-            return name in SETTLED or name in VIEWS
+            return name in SETTLED or is_view(node)
         case _:
             return False
 

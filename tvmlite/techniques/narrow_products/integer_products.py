@@ -16,10 +16,9 @@ import numpy as np
 
 from tvmlite.core.node import rewrite
 from tvmlite.machine.target import Target
-from tvmlite.relay.entry.memory import VIEWS
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, constant
-from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.op import is_view, make
 from tvmlite.relay.ir.types import same_dim
 from tvmlite.techniques.common.dot import multiplies_quads
 
@@ -99,7 +98,7 @@ def _quantized(value: Expr) -> _Quantized | None:
             if parts[0] is None or parts[1] is None:
                 return None
             return _Quantized(values, parts[0], parts[1], value["axis"])
-        case Call(op=str() as name, args=(data,)) if name in VIEWS:
+        case Call(args=(data,)) if is_view(value):
             found = _quantized(data)
             return found if found is not None and found.scale.size == found.zero.size == 1 else None
     return None

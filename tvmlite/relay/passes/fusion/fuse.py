@@ -23,11 +23,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tvmlite.core.node import postorder
-from tvmlite.relay.entry.memory import is_view
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, Var, canonical
-from tvmlite.relay.ir.op import Fuse
+from tvmlite.relay.ir.op import Fuse, is_view
 from tvmlite.relay.ir.types import TensorType, TupleType, same_shape
 from tvmlite.relay.passes.decisions import decide
 from tvmlite.relay.passes.graph_pass import graph_pass

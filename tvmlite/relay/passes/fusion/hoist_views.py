@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 from tvmlite.core.node import rewrite
-from tvmlite.relay.entry.memory import is_view
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Function, Var, canonical
+from tvmlite.relay.ir.op import is_view
 from tvmlite.relay.passes.graph_pass import graph_pass
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-from tvmlite.relay.entry.memory import is_view
 from tvmlite.relay.ir import op
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import (
@@ -21,6 +20,7 @@ from tvmlite.relay.ir.nodes import (
     with_lets,
     without_lets,
 )
+from tvmlite.relay.ir.op import is_view
 from tvmlite.relay.ir.types import TupleType
 
 

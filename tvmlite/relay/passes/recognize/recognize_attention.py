@@ -6,10 +6,9 @@ import dataclasses
 import math
 from dataclasses import dataclass, field
 
-from tvmlite.relay.entry.memory import VIEWS
 from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Expr, canonical, constant
-from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.op import is_view, make
 from tvmlite.relay.ir.types import Dim, Shape, same_dim, same_shape
 from tvmlite.relay.ops.common import is_one
 from tvmlite.relay.passes.decisions import decide
@@ -129,7 +128,7 @@ def _softmax(expr: Expr, found: _Scores, readers: Readers) -> Call | None:
 def _read_once(expr: Expr, readers: Readers) -> bool:
     """Whether nothing else reads ``expr``, or what it is a view of."""
     while readers.get(expr, 1) == 1:
-        if not (isinstance(expr, Call) and expr.op in VIEWS):
+        if not (isinstance(expr, Call) and is_view(expr)):
             return True
         (expr,) = expr.args
     return False
@@ -158,7 +157,7 @@ def _step(expr: Expr, found: _Scores, shape: Shape) -> Expr | None:
     """``expr`` without the scale or the mask that was put on it last."""
     if not isinstance(expr, Call):
         return None
-    if expr.op in VIEWS and same_shape(tensor_type_of(expr.args[0]).shape, shape):
+    if is_view(expr) and same_shape(tensor_type_of(expr.args[0]).shape, shape):
         return expr.args[0]
     number = scalar_of(expr.args[1]) if expr.op == "divide" else None
     if number and same_type(type_of(expr.args[0]), type_of(expr)):
@@ -252,7 +251,7 @@ def _unscaled(expr: Expr) -> tuple[Expr, float]:
     """``expr`` without the scalar factors below its reshapes and transposes, and their product."""
     if not isinstance(expr, Call):
         return expr, 1.0
-    if expr.op in (*VIEWS, "transpose"):
+    if is_view(expr) or expr.op == "transpose":
         inner, factor = _unscaled(expr.args[0])
         return (expr if factor == 1.0 else simplified(dataclasses.replace(expr, args=(inner,)))), factor
     pairs = list(commuted(expr, "multiply"))
@@ -281,7 +280,7 @@ def _in_heads(expr: Expr, lead: tuple[Dim, Dim]) -> Expr | None:
 
 def _unrepeated(expr: Expr) -> Expr:
     """``(b, g, n, d)`` whose heads are repeated in runs to make ``expr``; ``expr`` itself if they are not."""
-    if not (isinstance(expr, Call) and expr.op in VIEWS):
+    if not (isinstance(expr, Call) and is_view(expr)):
         return expr
     wide = expr.args[0]
     if not (isinstance(wide, Call) and wide.op == "broadcast_to"):

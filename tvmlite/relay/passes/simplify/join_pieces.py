@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from tvmlite.core.node import postorder
-from tvmlite.relay.entry.memory import VIEWS
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Tuple, TupleGetItem
-from tvmlite.relay.ir.op import Fuse, make
+from tvmlite.relay.ir.op import Fuse, is_view, make
 from tvmlite.relay.ir.types import TensorType, TupleType, normal_dim, same_dim
 from tvmlite.relay.ops.common import is_one
 from tvmlite.relay.passes.graph_pass import graph_pass
@@ -70,7 +69,7 @@ def _whole(pieces: Sequence[Expr], readers: Counter[Expr], steps: int) -> Expr |
         return _whole_of_slices(calls)
     if not steps or any(readers[one] > 1 for one in calls):
         return None
-    if first.op in VIEWS:
+    if is_view(first):
         shape = tensor_type_of(first).shape
         whole = _whole([one.args[0] for one in calls], readers, steps - 1) if shape else None
         if whole is None:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tvmlite.core.node import postorder
-from tvmlite.relay.entry.memory import is_view
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr
-from tvmlite.relay.ir.op import Fuse, make
+from tvmlite.relay.ir.op import Fuse, is_view, make
 
 
 @dataclass(eq=False)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from tvmlite.core.errors import TypeInferError
 from tvmlite.core.node import rewrite
-from tvmlite.relay.entry.memory import VIEWS, is_view
 from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem
-from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.op import is_view, make
 from tvmlite.relay.ir.types import Shape
 from tvmlite.relay.ops.common import is_one
 from tvmlite.relay.passes.graph_pass import graph_pass
@@ -15,7 +14,7 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 SMALL_ELEMENTS = 1 << 16
 """Larger constants are not searched for zeros and ones."""
 
-NO_OPS = ("copy", "cast", *VIEWS, "broadcast_to")
+NO_OPS = ("copy", "cast", "reshape", "expand_dims", "squeeze", "broadcast_to")
 """Operators that do nothing if their result has the type of their argument."""
 
 
@@ -48,7 +47,7 @@ def simplified(node: Expr) -> Expr:
             return _transpose(node)
         case Call(op=str() as name, args=(x, *_)) if name in NO_OPS and same_type(type_of(node), type_of(x)):
             return x
-        case Call(op=str() as name, args=(Call(op=str() as inner),)) if name in VIEWS and inner in VIEWS:
+        case Call(args=(Call() as inner,)) if is_view(node) and is_view(inner):
             return _reshape_of_reshape(node)
         case Call(op="layout_transform"):
             return _layout(node)

@@ -6,11 +6,10 @@ import dataclasses
 from collections.abc import Sequence
 
 from tvmlite.core.node import postorder
-from tvmlite.relay.entry.memory import is_view
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr
-from tvmlite.relay.ir.op import Fuse, make
+from tvmlite.relay.ir.op import Fuse, is_view, make
 from tvmlite.relay.ir.types import Shape, TensorType, same_dim, same_shape
 from tvmlite.relay.ops.common import is_one
 from tvmlite.relay.passes.graph_pass import graph_pass
