@@ -17,13 +17,13 @@ RUNTIMES = ("tvmlite", "onnxruntime", "openvino")
 COLOURS = ("#1f6feb", "#b6bec9", "#d8b365")
 TEXT = "#6e7781"  # a grey that can be read on white and on black
 LEFT, WIDTH, BAR, GAP, TOP = 150, 470, 7, 9, 46
-"""In pixels: where bars begin, the length of a bar of time 1.6, its height, the space between models, the head."""
+"""In pixels: the start of bars, the length of one of time 1.6, its height, the space between models, the head."""
 
 Row = tuple[str, int, tuple[float, ...]]
 
 
 def read_rows(page: str) -> list[Row]:
-    """Model, threads and the median milliseconds of ``RUNTIMES``, for each row of the first table of models."""
+    """Model, threads and the median milliseconds of ``RUNTIMES``, row by row of the table of models."""
     table = page.split("## Whole models in float32")[1].split("```")[1]
     rows = []
     for line in table.splitlines():
@@ -64,9 +64,9 @@ def draw(rows: list[Row], threads: int) -> str:
         y = TOP + number * (3 * BAR + GAP)
         lines.append(f'<text x="{LEFT - 8}" y="{y + 2 * BAR}" text-anchor="end">{model}</text>')
         for line, (time, colour) in enumerate(zip(times, COLOURS, strict=True)):
-            width = min(time, 1.6) * scale
+            width, top = min(time, 1.6) * scale, y + line * BAR
             lines.append(
-                f'<rect x="{LEFT}" y="{y + line * BAR}" width="{width:.1f}" height="{BAR - 1}" fill="{colour}"/>'
+                f'<rect x="{LEFT}" y="{top}" width="{width:.1f}" height="{BAR - 1}" fill="{colour}"/>'
             )
         lines.append(f'<text x="{LEFT + WIDTH + 8}" y="{y + 2 * BAR}">{times[0]:.2f}</text>')
     bottom, one = height - 20, LEFT + scale

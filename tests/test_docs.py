@@ -1,21 +1,27 @@
-"""The code on pages of the documentation runs, each block alone, as it stands there."""
+"""What the pages say holds: each block of Python runs alone, commands parse, links lead somewhere."""
 
 from __future__ import annotations
 
+import argparse
+import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tvmlite import cli
 from tvmlite.core.errors import TvmliteError
 from tvmlite.relay import passes
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md")))
+LINKED = (*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md")
 
 
 def blocks_of(page: Path) -> list[str]:
@@ -77,3 +83,82 @@ def test_a_second_converter_of_an_operator_is_an_error() -> None:
 
     with pytest.raises(TvmliteError, match="Relu has a converter since opset 1 already"):
         converter("Relu")(lambda node, x: x)
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_readme_leads_to_every_page() -> None:
+    links = set(re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8")))
+
+    assert {f"docs/{page.name}" for page in DOCS.glob("*.md")} <= links
+
+
+def _anchors(page: Path) -> set[str]:
+    """What follows the ``#`` in links to the headings of ``page``, as GitHub makes it."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if link.startswith("https://"):
+            continue
+        path, _, anchor = link.partition("#")
+        there = (page.parent / path) if path else page
+        assert there.exists(), link
+        assert not anchor or anchor in _anchors(there), link
+
+
+def _commands(page: Path) -> Iterator[str]:
+    """The ``tvmlite`` commands in indented and fenced code of ``page``; two spaces end a command."""
+    fenced = False
+    for line in page.read_text(encoding="utf-8").splitlines():
+        fenced ^= line.startswith("```")
+        if fenced or line.startswith("    "):
+            for command in re.split(r"\s{2,}|;", line):
+                if re.match(r"tvmlite [a-z]+( |$)", command):
+                    yield command.split(" > ")[0]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_are_understood(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in _commands(page):
+        try:
+            parsed = cli.parser().parse_args(shlex.split(command)[1:])
+        except SystemExit:
+            pytest.fail(f"{command}\n{capsys.readouterr().err}")
+        assert isinstance(parsed, argparse.Namespace)
+
+
+def test_every_command_is_on_its_page() -> None:
+    page = (DOCS / "command_line.md").read_text(encoding="utf-8")
+
+    assert set(re.findall(r"^\| `tvmlite (\w+)` \|", page, re.M)) == {one.NAME for one in cli.COMMANDS}
+
+
+def test_every_environment_variable_is_on_a_page() -> None:
+    config = (ROOT / "tvmlite" / "core" / "config.py").read_text(encoding="utf-8")
+    page = (DOCS / "python.md").read_text(encoding="utf-8")
+
+    assert set(re.findall(r"TVMLITE_\w+", config)) == set(re.findall(r"TVMLITE_\w+(?==)", page))
+
+
+def test_the_picture_and_the_means_of_readme_are_those_of_the_table() -> None:
+    spec = importlib.util.spec_from_file_location("plot_models", DOCS / "plot_models.py")
+    assert spec is not None
+    assert spec.loader is not None
+    plot = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(plot)
+    rows = plot.read_rows((DOCS / "measured.md").read_text(encoding="utf-8"))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert len(rows) == 20
+    assert (DOCS / "models.svg").read_text(encoding="utf-8") == plot.draw(rows, threads=1)
+    one, two = (plot.geometric_mean(rows, threads) for threads in (1, 2))
+    assert (
+        f"{one:.2f} of the time of the faster of ONNX Runtime and OpenVINO on one thread, {two:.2f} on two"
+        in readme
+    )
