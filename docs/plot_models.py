@@ -17,7 +17,7 @@ RUNTIMES = ("tvmlite", "onnxruntime", "openvino")
 COLOURS = ("#1f6feb", "#b6bec9", "#d8b365")
 TEXT = "#6e7781"  # a grey that can be read on white and on black
 LEFT, WIDTH, BAR, GAP, TOP = 150, 470, 7, 9, 46
-"""In pixels: the start of bars, the length of one of time 1.6, its height, the space between models, the head."""
+"""In pixels: where bars start, the length of a bar of time 1.6, its height, the gap, the head."""
 
 Row = tuple[str, int, tuple[float, ...]]
 
