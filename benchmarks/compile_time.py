@@ -29,14 +29,14 @@ from onnx import TensorProto, helper, numpy_helper
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import models
 
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.model.kernels import compile_kernel, interfaces_of
 from tvmlite.model.record_lookup import Choices
 from tvmlite.relay import passes
-from tvmlite.relay.entry import build_entry
+from tvmlite.relay.entry.entry import build_entry
+from tvmlite.relay.entry.kernels import kernel_tasks
 from tvmlite.relay.frontend import from_onnx
-from tvmlite.relay.kernels import kernel_tasks
-from tvmlite.relay.verify import verify
+from tvmlite.relay.ir.verify import verify
 
 Result = TypeVar("Result")
 

@@ -41,7 +41,7 @@ from tvmlite.driver import compile
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.model.example_inputs import TOLERANCE, relative_gap
 from tvmlite.relay.frontend import from_onnx
-from tvmlite.relay.passes.to_mixed_precision import DTYPES
+from tvmlite.relay.passes.precision.to_mixed_precision import DTYPES
 
 BARS = {"resnet50": 1.3, "mobilenet_v2": 1.3, "bert_base": 1.3}
 OTHER_BAR = 2.0

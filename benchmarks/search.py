@@ -49,14 +49,15 @@ from searching.shapes import TESTED
 from searching.steady import Steady
 
 from tvmlite import autotune
-from tvmlite.autotune import engine, nearest, transfer, trees
-from tvmlite.autotune import records as rec
-from tvmlite.autotune.model import Prior
-from tvmlite.autotune.progress import Progress
-from tvmlite.autotune.records import Record
-from tvmlite.autotune.tuners import RandomTuner, Tuner
-from tvmlite.autotune.watch import label_of
-from tvmlite.core.target import Target
+from tvmlite.autotune.model import transfer, trees
+from tvmlite.autotune.model.model import Prior
+from tvmlite.autotune.records import records as rec
+from tvmlite.autotune.records.records import Record
+from tvmlite.autotune.report.watch import label_of
+from tvmlite.autotune.search import engine, nearest
+from tvmlite.autotune.search.progress import Progress
+from tvmlite.autotune.search.tuners import RandomTuner, Tuner
+from tvmlite.machine.target import Target
 
 KINDS = ("transfer", "plain", "records")
 MARKS = (8, 16, 32, 64, 128, 256)

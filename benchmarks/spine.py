@@ -21,10 +21,11 @@ import numpy as np
 from exported import Exported
 from turns import CLOCKS, in_turns, turn
 
-from tvmlite import runtime, zoo
+from tvmlite import runtime
 from tvmlite.commands.bench import onnxruntime_session
 from tvmlite.driver import compile
 from tvmlite.relay.frontend import from_onnx
+from tvmlite.relay.onnx import light_models as zoo
 
 CHILD = """
 import json, re, sys, time

@@ -26,13 +26,14 @@ from searching.shapes import TRAINED
 from searching.steady import Steady
 
 from tvmlite import autotune
-from tvmlite.autotune import engine, transfer
-from tvmlite.autotune import records as rec
-from tvmlite.autotune.learner import XGBTuner
-from tvmlite.autotune.trees import SHIPPED, Trees, kind_of
-from tvmlite.autotune.tuners import RandomTuner, Tuner
-from tvmlite.autotune.watch import label_of
-from tvmlite.core.target import Target
+from tvmlite.autotune.model import transfer
+from tvmlite.autotune.model.trees import SHIPPED, Trees, kind_of
+from tvmlite.autotune.records import records as rec
+from tvmlite.autotune.report.watch import label_of
+from tvmlite.autotune.search import engine
+from tvmlite.autotune.search.learner import XGBTuner
+from tvmlite.autotune.search.tuners import RandomTuner, Tuner
+from tvmlite.machine.target import Target
 from tvmlite.te.space import Task
 
 

@@ -28,18 +28,18 @@ from searching.groups import groups
 from searching.paired import compare
 
 from tvmlite.autotune import LocalRunner
-from tvmlite.autotune import records as rec
-from tvmlite.autotune.build import Builder, Lowered
-from tvmlite.autotune.gains import SHIPPED, Gains, Trust, beside
-from tvmlite.autotune.loop_features import loop_features
 from tvmlite.autotune.measure import Footprint
-from tvmlite.autotune.predict import CANDIDATES, LEAST_GAIN, candidates, is_shared_out, is_small
-from tvmlite.autotune.trees import Trees
-from tvmlite.autotune.watch import label_of
+from tvmlite.autotune.measure.build import Builder, Lowered
+from tvmlite.autotune.model.gains import SHIPPED, Gains, Trust, beside
+from tvmlite.autotune.model.loop_features import loop_features
+from tvmlite.autotune.model.trees import Trees
+from tvmlite.autotune.records import records as rec
+from tvmlite.autotune.report.watch import label_of
+from tvmlite.autotune.search.predict import CANDIDATES, LEAST_GAIN, candidates, is_shared_out, is_small
 from tvmlite.core.errors import TvmliteError
-from tvmlite.core.target import Target
-from tvmlite.relay import tasks
-from tvmlite.relay.lower import anchor
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry import tasks
+from tvmlite.relay.entry.lower import anchor
 from tvmlite.te.space import Task, create
 
 PARAMETERS = {

@@ -34,8 +34,8 @@ from runtimes import Run, peers
 
 import tvmlite
 from tvmlite import runtime
+from tvmlite.autotune.report.watch import Watch
 from tvmlite.autotune.tune import seconds_of
-from tvmlite.autotune.watch import Watch
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.model.example_inputs import TOLERANCE, relative_gap
 from tvmlite.relay.frontend import from_onnx

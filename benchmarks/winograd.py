@@ -27,8 +27,8 @@ from functools import partial
 import numpy as np
 
 from tvmlite import driver, runtime
-from tvmlite.relay.ir import Function, Module, constant, var
-from tvmlite.relay.op import make
+from tvmlite.relay.ir.nodes import Function, Module, constant, var
+from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops.dense_winograd import DENSE, Weight
 from tvmlite.relay.ops.dense_winograd import stated_error as dense_error
 from tvmlite.relay.ops.winograd import CONVOLUTION, WEIGHT_TRANSFORM

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.runtime import pool
-from tvmlite.runtime.compiled import CompiledFunction
+from tvmlite.runtime.call.compiled import CompiledFunction
+from tvmlite.runtime.pool import pool
 from tvmlite.te import expr as e
-from tvmlite.te.codegen import c
-from tvmlite.te.codegen.c_build import compile_shared
+from tvmlite.te.codegen.c import generator as c
+from tvmlite.te.codegen.c.build import compile_shared
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.signature import signature_of

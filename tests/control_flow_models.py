@@ -11,9 +11,9 @@ from onnx import TensorProto, helper
 
 import tvmlite
 from tvmlite import relay
-from tvmlite.relay.frontend.onnx import from_onnx
-from tvmlite.relay.interpret import interpret
-from tvmlite.relay.verify import verify
+from tvmlite.relay.ir.interpret import interpret
+from tvmlite.relay.ir.verify import verify
+from tvmlite.relay.onnx import from_onnx
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 node = helper.make_node

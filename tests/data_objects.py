@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tvmlite.runtime import elf
+from tvmlite.runtime.library import elf
 
 
 def data_object(symbols: Mapping[str, bytes | bytearray | memoryview], triple: str = "") -> bytes:

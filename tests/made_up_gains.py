@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tvmlite.autotune.gains import FEATURES, Gains, Trust
-from tvmlite.autotune.trees import Trees
-from tvmlite.core.target import Target
+from tvmlite.autotune.model.gains import FEATURES, Gains, Trust
+from tvmlite.autotune.model.trees import Trees
+from tvmlite.machine.target import Target
 
 
 def gains_by(name: str, above: float, **kinds: Trust) -> Gains:

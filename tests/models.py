@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from tvmlite import zoo
+from tvmlite.relay.onnx import light_models as zoo
 
 
 def light_models() -> list[str]:
@@ -19,7 +19,7 @@ def light_models() -> list[str]:
 
 
 def light_model(name: str, seed: int = 0, softmax: bool = False) -> onnx.ModelProto:
-    """A model-zoo graph with seeded random weights; see ``tvmlite.zoo.light_model``."""
+    """A model-zoo graph with seeded random weights; see ``tvmlite.relay.onnx.light_models.light_model``."""
     return zoo.light_model(f"light_{name}", seed, softmax)
 
 

@@ -13,7 +13,7 @@ from onnx.backend.base import Backend, BackendRep
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.driver import compile
 from tvmlite.relay.frontend import from_onnx
-from tvmlite.runtime.library import Library
+from tvmlite.runtime.library.library import Library
 
 DEPENDS_ON_DATA = (
     "depends on the data",

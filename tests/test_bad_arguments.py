@@ -11,10 +11,10 @@ from made_up_tuning import MadeUpMachine, small_matmul
 
 import tvmlite
 from tvmlite import autotune, relay, runtime, te
-from tvmlite.autotune.records import append
-from tvmlite.contrib import cc
+from tvmlite.autotune.records.records import append
 from tvmlite.core.errors import TvmliteError
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
+from tvmlite.tvm.contrib import cc
 
 X = relay.var("x", shape=(2, 3))
 MODEL = relay.Module({"main": relay.Function((X,), relay.nn.relu(X))})

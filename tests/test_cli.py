@@ -247,7 +247,7 @@ def test_the_doctor_says_how_to_get_what_is_missing(
     tvmlite: Run, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
     from tvmlite.commands import doctor
-    from tvmlite.runtime import link
+    from tvmlite.runtime.library import link
 
     monkeypatch.setattr(doctor, "EXTRAS", (("no-such-package", "dream", "dreams"),))
     monkeypatch.setattr(doctor, "how_to_install", "get {}".format)

@@ -14,9 +14,10 @@ from fuzz.constructors import Subject, faults_as_asked, public, subjects
 from made_up_tuning import MadeUpMachine, small_matmul
 
 import tvmlite
-from tvmlite import autotune, nd, relay, runtime, target, te
-from tvmlite.contrib import cblas, cc
-from tvmlite.core.target import Target
+from tvmlite import autotune, relay, runtime, te
+from tvmlite.machine.target import Target
+from tvmlite.tvm import nd, target
+from tvmlite.tvm.contrib import cblas, cc
 
 LEFT_OUT = {
     "autotune.Crew": "starts processes",
@@ -42,7 +43,7 @@ ROOMS = {
     "runtime": runtime,
     "nd": nd,
     "target": target,
-    "ir": tvmlite.ir,
+    "ir": tvmlite.tvm.ir,
     "contrib.cblas": cblas,
     "contrib.cc": cc,
 }

@@ -13,11 +13,11 @@ import tvmlite
 from tvmlite import relay, runtime
 from tvmlite.core import config
 from tvmlite.core.errors import ExecutionError, UnsupportedError
-from tvmlite.relay.frontend.onnx import from_onnx
-from tvmlite.relay.frontend.onnx.loop_end import must_end
-from tvmlite.relay.interpret import interpret
-from tvmlite.relay.ir import Var
-from tvmlite.relay.types import tensor_type
+from tvmlite.relay.ir.interpret import interpret
+from tvmlite.relay.ir.nodes import Var
+from tvmlite.relay.ir.types import tensor_type
+from tvmlite.relay.onnx import from_onnx
+from tvmlite.relay.onnx.control.loop_end import must_end
 
 TARGETS = ["native", *(["c"] if shutil.which("cc") else [])]
 

@@ -79,7 +79,7 @@ lib = tvmlite.compile(relay.Function([x], relay.make("example.snake", x)), verif
 
 
 def test_a_second_converter_of_an_operator_is_an_error() -> None:
-    from tvmlite.relay.frontend.onnx import converter
+    from tvmlite.relay.onnx import converter
 
     with pytest.raises(TvmliteError, match="Relu has a converter since opset 1 already"):
         converter("Relu")(lambda node, x: x)

@@ -30,7 +30,7 @@ from tvmlite.core.errors import (
     TypeInferError,
     VerifyError,
 )
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.model import kernels, sharing
 from tvmlite.model.artifact import FORMS, CompiledModule
 from tvmlite.relay.frontend import from_onnx

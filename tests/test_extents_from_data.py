@@ -10,9 +10,9 @@ import pytest
 import tvmlite
 from tvmlite import relay, runtime
 from tvmlite.core.errors import ExecutionError, InputError
-from tvmlite.relay.interpret import interpret
-from tvmlite.relay.ir import Function, LetDims, Module, Tuple
-from tvmlite.relay.op import make
+from tvmlite.relay.ir.interpret import interpret
+from tvmlite.relay.ir.nodes import Function, LetDims, Module, Tuple
+from tvmlite.relay.ir.op import make
 
 rng = np.random.default_rng(0)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tvmlite.autotune.measure import Candidate, Outcome
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # last: it has a models.py, as this folder has
 

@@ -10,11 +10,11 @@ import numpy.testing
 import pytest
 
 import tvmlite as tvm
-import tvmlite.testing
+import tvmlite.tvm.testing
 from tvmlite import te
-from tvmlite.contrib import cblas, cc, utils
 from tvmlite.core.errors import InputError, TargetError, TensorExpressionError
-from tvmlite.te import registry
+from tvmlite.te.compute import registry
+from tvmlite.tvm.contrib import cblas, cc, utils
 
 
 @pytest.fixture(autouse=True)
@@ -222,6 +222,6 @@ def test_a_target_may_be_told_in_parts() -> None:
 
 def test_values_apart_are_told() -> None:
     with pytest.raises(AssertionError):
-        tvmlite.testing.assert_allclose(np.ones(3), np.zeros(3))
+        tvmlite.tvm.testing.assert_allclose(np.ones(3), np.zeros(3))
     with pytest.raises(AssertionError):
-        tvmlite.testing.assert_allclose(np.ones(3), np.ones((1, 3)))
+        tvmlite.tvm.testing.assert_allclose(np.ones(3), np.ones((1, 3)))

@@ -22,7 +22,7 @@ import numpy as np
 
 import tvmlite
 from tvmlite import te
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 
 TARGET = Target.parse("native")
 

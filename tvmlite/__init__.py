@@ -19,27 +19,30 @@ from typing import TYPE_CHECKING, Any
 from tvmlite.core.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from tvmlite import autotune, contrib, ir, nd, relay, runtime, target, te, testing, tir
+    from tvmlite import autotune, relay, runtime, te
     from tvmlite.core.errors import TvmliteError
-    from tvmlite.core.target import Target
     from tvmlite.driver import build, compile, lower
+    from tvmlite.machine.target import Target
     from tvmlite.runtime.ndarray import cpu, device
-    from tvmlite.te.registry import get_global_func, register_func
+    from tvmlite.te.compute.registry import get_global_func, register_func
     from tvmlite.te.visualizer import visualize
     from tvmlite.tuning.tune import tune
+    from tvmlite.tvm import contrib, ir, nd, target, testing, tir
 
-_ROOMS = ("autotune", "contrib", "ir", "nd", "relay", "runtime", "target", "te", "testing", "tir")
+_ROOMS = ("autotune", "relay", "runtime", "te")
+
+_TVM_NAMES = ("contrib", "ir", "nd", "target", "testing", "tir")
 
 _PLACES = {
-    "Target": "tvmlite.core.target",
+    "Target": "tvmlite.machine.target",
     "TvmliteError": "tvmlite.core.errors",
     "build": "tvmlite.driver",
     "compile": "tvmlite.driver",
     "cpu": "tvmlite.runtime.ndarray",
     "device": "tvmlite.runtime.ndarray",
-    "get_global_func": "tvmlite.te.registry",
+    "get_global_func": "tvmlite.te.compute.registry",
     "lower": "tvmlite.driver",
-    "register_func": "tvmlite.te.registry",
+    "register_func": "tvmlite.te.compute.registry",
     "tune": "tvmlite.tuning.tune",
     "visualize": "tvmlite.te.visualizer",
 }
@@ -73,6 +76,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f"tvmlite.{name}")
+    if name in _TVM_NAMES:
+        return importlib.import_module(f"tvmlite.tvm.{name}")
     if name in _PLACES:
         return getattr(importlib.import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'tvmlite' has no attribute {name!r}")

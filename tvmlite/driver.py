@@ -13,13 +13,13 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from tvmlite.autotune.decision_records import DecisionRecord
-from tvmlite.autotune.records import Record
-from tvmlite.autotune.telling import tell
+from tvmlite.autotune.records.decision_records import DecisionRecord
+from tvmlite.autotune.records.records import Record
+from tvmlite.autotune.records.telling import tell
 from tvmlite.core import abi, config
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.model import jit_library
 from tvmlite.model.artifact import CompiledKernelFunction, CompiledModule, Origin
 from tvmlite.model.kernels import CompiledKernel, compile_kernels, interfaces_of
@@ -27,21 +27,21 @@ from tvmlite.model.predictions import Predictions
 from tvmlite.model.record_lookup import Choices, require
 from tvmlite.model.report import Report
 from tvmlite.relay import passes
-from tvmlite.relay.attributes import show
-from tvmlite.relay.decisions import Decisions, deciding
-from tvmlite.relay.entry import KernelInterface, build_entry
-from tvmlite.relay.ir import Function, Module
-from tvmlite.relay.kernels import kernel_tasks
-from tvmlite.relay.specialise import Sizes, specialise
-from tvmlite.relay.trust import Witness
-from tvmlite.relay.verify import verify as check
+from tvmlite.relay.entry.entry import KernelInterface, build_entry
+from tvmlite.relay.entry.kernels import kernel_tasks
+from tvmlite.relay.ir.attributes import show
+from tvmlite.relay.ir.nodes import Function, Module
+from tvmlite.relay.ir.verify import verify as check
+from tvmlite.relay.passes.decisions import Decisions, deciding
+from tvmlite.relay.passes.specialise import Sizes, specialise
+from tvmlite.relay.passes.trust import Witness
 from tvmlite.te.codegen.cache import ObjectCache, cache_in
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
-from tvmlite.te.lower import lower
-from tvmlite.te.schedule import Schedule
+from tvmlite.te.lower.lower import lower
+from tvmlite.te.lower.unrolling import warn_of_long_code
+from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.space import ConfigEntity
-from tvmlite.te.unrolling import warn_of_long_code
 
 __all__ = ["build", "compile", "lower"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from kernels.machine import TARGET
 from tvmlite import driver
 from tvmlite.model.artifact import CompiledKernelFunction
-from tvmlite.te.schedule import Schedule
+from tvmlite.te.schedule.schedule import Schedule
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from typing import Any
 from kernels import clock, convolution, matmul, narrow, rows
 from kernels.case import Case
 from tvmlite import driver
-from tvmlite.core.target import Target
-from tvmlite.te.codegen import jit, llvm
+from tvmlite.machine.target import Target
+from tvmlite.te.codegen import jit
+from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop.passes import legalize
 
 KERNELS: dict[str, Callable[[], Case]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 
 T = TypeVar("T")
 

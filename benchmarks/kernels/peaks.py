@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te.codegen import jit
 
 CHAINS = 12

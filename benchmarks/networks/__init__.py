@@ -12,7 +12,7 @@ from networks.recurrent import lstm
 from networks.residual import resnet18, resnet50
 from networks.separable import mobilenet_v2
 from networks.text import text_models
-from tvmlite import zoo
+from tvmlite.relay.onnx import light_models as zoo
 
 BUILT: dict[str, Callable[[], onnx.ModelProto]] = {
     "resnet50": resnet50,

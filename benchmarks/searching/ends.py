@@ -12,11 +12,11 @@ from kernels import peaks
 
 import tvmlite
 from searching.remembered import Remembered
-from tvmlite.autotune.build import Builder
 from tvmlite.autotune.measure import Candidate
+from tvmlite.autotune.measure.build import Builder
 from tvmlite.autotune.measure.cold import as_in_a_model
-from tvmlite.autotune.progress import Progress
-from tvmlite.autotune.records import Record
+from tvmlite.autotune.records.records import Record
+from tvmlite.autotune.search.progress import Progress
 from tvmlite.runtime import timing
 from tvmlite.te.space import ConfigEntity, Task
 

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from searching import odd
-from tvmlite import relay, zoo
-from tvmlite.core.target import Target
-from tvmlite.relay import passes, tasks
+from tvmlite import relay
+from tvmlite.machine.target import Target
+from tvmlite.relay import passes
+from tvmlite.relay.entry import tasks
+from tvmlite.relay.entry.kernels import fused_groups
+from tvmlite.relay.entry.lower import anchor
 from tvmlite.relay.frontend import from_onnx
-from tvmlite.relay.ir import Function, Module
-from tvmlite.relay.kernels import fused_groups
-from tvmlite.relay.lower import anchor
+from tvmlite.relay.ir.nodes import Function, Module
+from tvmlite.relay.onnx import light_models as zoo
 from tvmlite.te.space import Task
 
 CONVOLUTIONS = (

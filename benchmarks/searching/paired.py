@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tvmlite.autotune import LocalRunner
-from tvmlite.autotune import records as rec
-from tvmlite.autotune.build import Builder, reference
 from tvmlite.autotune.measure import Candidate
+from tvmlite.autotune.measure.build import Builder, reference
+from tvmlite.autotune.records import records as rec
 from tvmlite.core.version import VERSION
 from tvmlite.te.space import ConfigEntity, Task, encode_args
 

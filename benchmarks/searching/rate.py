@@ -11,9 +11,9 @@ import networks
 
 import tvmlite
 from tvmlite import autotune
-from tvmlite.autotune import engine
-from tvmlite.core.target import Target
-from tvmlite.relay import tasks
+from tvmlite.autotune.search import engine
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry import tasks
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.te.space import Task
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from searching.steady import Steady
 from tvmlite.autotune.measure import Candidate, Outcome
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 
 YARDSTICK = "yardstick"
 SHARE = "share"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvmlite import autotune, te
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 
 LANES = Target.parse("native").lanes("float32")
 """Channels of a block, columns of a panel: a vector of this machine."""

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tvmlite.autotune import records as rec
-from tvmlite.autotune.decision_records import DecisionRecord
-from tvmlite.core.target import Target
+from tvmlite.autotune.records import records as rec
+from tvmlite.autotune.records.decision_records import DecisionRecord
+from tvmlite.machine.target import Target
 from tvmlite.te.space import AnnotateChoice, ConfigEntity, OptionChoice, ReorderChoice, SplitChoice
 
 TARGET = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver4"

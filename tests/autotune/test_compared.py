@@ -11,9 +11,9 @@ import pytest
 from made_up_tuning import MadeUpMachine, small_matmul
 
 from tvmlite import autotune, te
-from tvmlite.autotune import records as rec
-from tvmlite.autotune.build import Builder
 from tvmlite.autotune.measure import Candidate, Outcome
+from tvmlite.autotune.measure.build import Builder
+from tvmlite.autotune.records import records as rec
 from tvmlite.core.errors import ScheduleError
 from tvmlite.te.space import ConfigEntity, OptionChoice, Task
 

@@ -16,12 +16,12 @@ from made_up_tuning import MadeUpMachine
 
 import tvmlite
 from tvmlite import autotune, te
-from tvmlite.autotune import engine
-from tvmlite.autotune import records as rec
-from tvmlite.autotune.build import Builder, Lowered, candidate_of
 from tvmlite.autotune.measure import Candidate, Outcome, ReferenceFailed, Unbuilt
+from tvmlite.autotune.measure.build import Builder, Lowered, candidate_of
+from tvmlite.autotune.records import records as rec
+from tvmlite.autotune.search import engine
+from tvmlite.autotune.search.tuners import RandomTuner
 from tvmlite.autotune.tune import seconds_of
-from tvmlite.autotune.tuners import RandomTuner
 from tvmlite.core.errors import ExecutionError, InputError, ScheduleError
 from tvmlite.te.space import ConfigEntity, OptionChoice, Task, decode_args, encode_args
 
@@ -149,7 +149,7 @@ def test_where_candidates_take_all_processors_nothing_is_thought_meanwhile(
 
     measuring, met, make = threading.Event(), [], Builder.lowered
     monkeypatch.setattr(Builder, "lowered", lowered)
-    monkeypatch.setattr("tvmlite.autotune.engine.processors", lambda: 2)
+    monkeypatch.setattr("tvmlite.autotune.search.engine.processors", lambda: 2)
     machine = Slow()
     machine.threads = threads
 
@@ -179,7 +179,7 @@ def test_the_machine_makes_the_code_of_what_it_comes_to_before_the_tuner(
     here: list[ConfigEntity] = []
     all_built, make = threading.Event(), Builder.built
     monkeypatch.setattr(Builder, "built", built)
-    monkeypatch.setattr("tvmlite.autotune.engine.processors", lambda: 2)
+    monkeypatch.setattr("tvmlite.autotune.search.engine.processors", lambda: 2)
 
     done = engine.run(RandomTuner(task), Building(), 8)
 
@@ -209,7 +209,7 @@ def test_the_tuner_thinks_before_it_builds_where_the_machine_waited_for_it(
     done: list[str] = []
     thought, make = threading.Event(), Builder.built
     monkeypatch.setattr(Builder, "built", built)
-    monkeypatch.setattr("tvmlite.autotune.engine.processors", lambda: 2)
+    monkeypatch.setattr("tvmlite.autotune.search.engine.processors", lambda: 2)
     tuner = RandomTuner(task)
     monkeypatch.setattr(tuner, "ponder", ponder)
     search = engine.Search(tuner, Building(), 4)
@@ -374,7 +374,7 @@ def test_the_shortest_budget_is_enough_for_a_batch(task: Task) -> None:
 
 
 def test_without_xgboost_a_search_is_done_and_told(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tvmlite.autotune.model.available", lambda: False)
+    monkeypatch.setattr("tvmlite.autotune.model.model.available", lambda: False)
 
     with pytest.warns(UserWarning, match="xgboost is not installed: a genetic search is done instead"):
         tuned = autotune.tune(task, trials=3, runner=MadeUpMachine())[0]

@@ -12,14 +12,16 @@ import pytest
 
 from tvmlite import te
 from tvmlite.cli import main
-from tvmlite.fuzz import Wrong, case, check, crew, report
-from tvmlite.fuzz.check import _called, prepare
-from tvmlite.fuzz.crew import Member
-from tvmlite.fuzz.generate import KINDS
-from tvmlite.fuzz.memory import GuardedArray
+from tvmlite.fuzz import Wrong
+from tvmlite.fuzz.check import check
+from tvmlite.fuzz.check.check import _called, prepare
+from tvmlite.fuzz.check.memory import GuardedArray
+from tvmlite.fuzz.compute.generate import KINDS
 from tvmlite.fuzz.program import Program
-from tvmlite.fuzz.run import Finding, Tally, fuzz
-from tvmlite.fuzz.shrink import failure, shrink
+from tvmlite.fuzz.run import case, crew, report
+from tvmlite.fuzz.run.crew import Member
+from tvmlite.fuzz.run.run import Finding, Tally, fuzz
+from tvmlite.fuzz.run.shrink import failure, shrink
 
 SEED, CASES = 1, 60
 """One seed: what the tests say follows from the code alone. ``tvmlite fuzz`` tries others."""
@@ -140,7 +142,7 @@ def test_a_failing_program_is_made_small(monkeypatch: pytest.MonkeyPatch) -> Non
     def multiplies(member: Member, candidate: Program, backends: object) -> tuple[str, str]:
         return ("it multiplies", "") if any(" * " in line for line in candidate.body) else ("", "")
 
-    monkeypatch.setattr("tvmlite.fuzz.shrink.failure", multiplies)
+    monkeypatch.setattr("tvmlite.fuzz.run.shrink.failure", multiplies)
     small = shrink(program, "it multiplies", ["llvm"], 20.0)
     assert small.body[-1].startswith("s = te.create_schedule(")
     assert not any("split" in line or "te.exp" in line for line in small.body)

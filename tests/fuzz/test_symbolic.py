@@ -8,14 +8,14 @@ import pytest
 
 import tvmlite
 from tvmlite.cli import main
-from tvmlite.fuzz.check import Wrong
-from tvmlite.fuzz.run import fuzz
+from tvmlite.fuzz.check.check import Wrong
+from tvmlite.fuzz.run.run import fuzz
 from tvmlite.fuzz.symbolic.case import Case, make
 from tvmlite.fuzz.symbolic.check import check
 from tvmlite.fuzz.symbolic.families import FAMILIES
-from tvmlite.relay.ir import Function, Module, var
-from tvmlite.relay.op import make as call
-from tvmlite.relay.types import dim
+from tvmlite.relay.ir.nodes import Function, Module, var
+from tvmlite.relay.ir.op import make as call
+from tvmlite.relay.ir.types import dim
 
 SEED, GRAPHS = 1, 24
 """One seed: what the tests say follows from the code alone. ``tvmlite fuzz --kind symbolic`` tries others."""

@@ -13,7 +13,7 @@ from tvmlite.core.errors import InputError
 from tvmlite.graph_page import Drawing, draw
 from tvmlite.relay import passes
 from tvmlite.relay.frontend import from_onnx
-from tvmlite.relay.ir import Module
+from tvmlite.relay.ir.nodes import Module
 
 
 def _perceptron() -> Module:

@@ -9,7 +9,7 @@ import pytest
 
 from tvmlite import cli, relay
 from tvmlite.graph_page import Box, Drawing, draw, page
-from tvmlite.relay.ir import Module
+from tvmlite.relay.ir.nodes import Module
 
 
 def _drawing() -> Drawing:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tvmlite.core.errors import TypeInferError
-from tvmlite.relay import op as operators
-from tvmlite.relay.ir import Call, Expr, Function, Module, Tuple, TupleGetItem, Var, constant, var
-from tvmlite.relay.op import Fuse, make, operator
-from tvmlite.relay.types import TensorType, TupleType, broadcast_shapes
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Tuple, TupleGetItem, Var, constant, var
+from tvmlite.relay.ir.op import Fuse, make, operator
+from tvmlite.relay.ir.types import TensorType, TupleType, broadcast_shapes
 
 
 def _broadcast_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
@@ -143,7 +143,7 @@ def _flat(value):
 @pytest.fixture
 def assert_same_meaning():
     """Checks that two modules compute the same on seeded inputs."""
-    from tvmlite.relay.interpret import interpret
+    from tvmlite.relay.ir.interpret import interpret
 
     def check(before: Module, after: Module, rtol: float = 1e-5, **dims: int) -> None:
         args = make_arguments(before, **dims)

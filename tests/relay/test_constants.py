@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tvmlite.relay.ir import Constant, Function, Module, constant, var
-from tvmlite.relay.op import make
-from tvmlite.relay.passes.fold_scale_axis import fold_scale_axis
+from tvmlite.relay.ir.nodes import Constant, Function, Module, constant, var
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.passes.simplify.fold_scale_axis import fold_scale_axis
 
 
 def test_a_scalar_of_numpys_is_a_constant_of_rank_0() -> None:

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tvmlite
 from tvmlite import relay, te
-from tvmlite.relay import op
+from tvmlite.relay.ir import op
 
 INPUT = re.compile(r"(\w+)\((.*?)\)")
 OPERATOR_SPACES = {

@@ -5,14 +5,14 @@ import pytest
 
 from tvmlite.core.errors import ExecutionError, TypeInferError, VerifyError
 from tvmlite.core.node import alike
-from tvmlite.relay.blocks import Bind, Run, order
-from tvmlite.relay.infer import type_of
-from tvmlite.relay.interpret import interpret
-from tvmlite.relay.ir import Expr, Function, If, LetDims, Module, Tuple, constant, var
-from tvmlite.relay.op import make
-from tvmlite.relay.parser import parse
-from tvmlite.relay.types import dim, show_type
-from tvmlite.relay.verify import verify
+from tvmlite.relay.ir.blocks import Bind, Run, order
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.interpret import interpret
+from tvmlite.relay.ir.nodes import Expr, Function, If, LetDims, Module, Tuple, constant, var
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import dim, show_type
+from tvmlite.relay.ir.verify import verify
+from tvmlite.relay.text.parser import parse
 
 n, m = dim("n"), dim("m")
 x = var("x", ("h", 3))

@@ -12,9 +12,9 @@ import tvmlite
 from tvmlite import relay
 from tvmlite.core.errors import TvmliteError, TypeInferError, UnsupportedError
 from tvmlite.core.node import alike
-from tvmlite.relay import op
-from tvmlite.relay.attributes import ANY
-from tvmlite.relay.interpret import interpret
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.attributes import ANY
+from tvmlite.relay.ir.interpret import interpret
 
 x = relay.var("x", shape=(4, 6))
 image = relay.var("image", shape=(1, 4, 8, 8))

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tvmlite.core.abi import Signature
-from tvmlite.runtime import pool
-from tvmlite.runtime.compiled import CompiledFunction
+from tvmlite.runtime.call.compiled import CompiledFunction
+from tvmlite.runtime.pool import pool
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tvmlite import nd, runtime
+from tvmlite import runtime
 from tvmlite.core.errors import BeyondMemory, InputError, TargetError, TvmliteError
+from tvmlite.tvm import nd
 
 CYCLE: list[Any] = []
 CYCLE.append(CYCLE)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import tvmlite
-from tvmlite import te, tir
-from tvmlite.contrib import cblas
+from tvmlite import te
 from tvmlite.core.errors import ScheduleError, TensorExpressionError, TvmliteError, UnsupportedError
+from tvmlite.tvm import tir
+from tvmlite.tvm.contrib import cblas
 
 A = te.placeholder((4, 8), name="A")
 B = te.compute((4, 8), lambda i, j: A[i, j] + 1.0, name="B")
@@ -128,7 +129,10 @@ def _schedule() -> tuple[te.Schedule, te.Tensor]:
         (lambda: te.decl_buffer((4,)).vload(1.5), "buffer 'buffer' is indexed with a float32 value"),
         (lambda: te.decl_buffer((4,)).vload(()), "buffer 'buffer' is indexed with nothing"),
         (lambda: te.decl_buffer((4,)).vload(0, np.ones(2)), "dtype 'of a ndarray' is not supported"),
-        (lambda: tvmlite.ir.register_op_attr("f", np.ones(2)), "register_op_attr: attr_key: a ndarray given"),
+        (
+            lambda: tvmlite.tvm.ir.register_op_attr("f", np.ones(2)),
+            "register_op_attr: attr_key: a ndarray given",
+        ),
         (lambda: cblas.matmul(A, 3), "matmul: rhs: 3 given, expected a tensor"),
         (
             lambda: _schedule()[0].stages[-1].bind(K, CYCLE),

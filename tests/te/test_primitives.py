@@ -10,7 +10,7 @@ import pytest
 
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError
-from tvmlite.te.stage import Stage
+from tvmlite.te.schedule.stage import Stage
 
 PRIMITIVES = [
     *(f for _, f in inspect.getmembers(Stage, inspect.isfunction) if hasattr(f, "__wrapped__")),

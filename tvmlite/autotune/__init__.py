@@ -11,15 +11,15 @@ A template may give tensors only: then its schedule is generated, and so are its
 for what a schedule written by hand leaves open.
 """
 
-from tvmlite.autotune import callback
-from tvmlite.autotune.generated import complete, template
-from tvmlite.autotune.history import apply_history_best
-from tvmlite.autotune.learner import XGBTuner
 from tvmlite.autotune.measure import Crew, LocalRunner, Runner
-from tvmlite.autotune.records import Record
+from tvmlite.autotune.records.history import apply_history_best
+from tvmlite.autotune.records.records import Record
+from tvmlite.autotune.report import callback
+from tvmlite.autotune.report.watch import Watch
+from tvmlite.autotune.search.generated import complete, template
+from tvmlite.autotune.search.learner import XGBTuner
+from tvmlite.autotune.search.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
 from tvmlite.autotune.tune import Tuned, tune
-from tvmlite.autotune.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
-from tvmlite.autotune.watch import Watch
 from tvmlite.te.space import ConfigEntity, ConfigSpace, FallbackConfig, Task, create, get_config
 
 __all__ = [

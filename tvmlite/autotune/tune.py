@@ -12,19 +12,21 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tvmlite.autotune import busy, callback, engine, model, nearest, transfer
-from tvmlite.autotune import records as rec
-from tvmlite.autotune.learner import TUNERS, XGBTuner
-from tvmlite.autotune.measure import LocalRunner, Outcome, Runner
-from tvmlite.autotune.progress import Progress
-from tvmlite.autotune.scheduler import Scheduler
-from tvmlite.autotune.telling import tell
-from tvmlite.autotune.tuners import Tuner
-from tvmlite.autotune.watch import label_of
+from tvmlite.autotune.measure import LocalRunner, Outcome, Runner, busy
+from tvmlite.autotune.model import model, transfer
+from tvmlite.autotune.records import records as rec
+from tvmlite.autotune.records.telling import tell
+from tvmlite.autotune.report import callback
+from tvmlite.autotune.report.watch import label_of
+from tvmlite.autotune.search import engine, nearest
+from tvmlite.autotune.search.learner import TUNERS, XGBTuner
+from tvmlite.autotune.search.progress import Progress
+from tvmlite.autotune.search.scheduler import Scheduler
+from tvmlite.autotune.search.tuners import Tuner
 from tvmlite.core import arguments
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.core.extras import how_to_install
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te.space import ConfigEntity, Task, rule_of
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}

@@ -18,13 +18,14 @@ from tvmlite.commands import files
 from tvmlite.core import abi
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Pipeline
-from tvmlite.core.target import Target
 from tvmlite.driver import CompiledModule, compile
+from tvmlite.machine.target import Target
 from tvmlite.model import example_inputs
-from tvmlite.relay import passes, printer
+from tvmlite.relay import passes
 from tvmlite.relay.frontend import from_onnx
-from tvmlite.relay.ir import Module
-from tvmlite.relay.passes.to_mixed_precision import DTYPES
+from tvmlite.relay.ir.nodes import Module
+from tvmlite.relay.passes.precision.to_mixed_precision import DTYPES
+from tvmlite.relay.text import printer
 
 
 def model_argument(parser: argparse.ArgumentParser, what: str = "an ONNX file") -> None:

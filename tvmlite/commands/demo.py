@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 
 from tvmlite import autotune, runtime, te
+from tvmlite.autotune.report.watch import Watch
 from tvmlite.autotune.tune import seconds_of
-from tvmlite.autotune.watch import Watch
 from tvmlite.commands import common
 from tvmlite.driver import compile
 from tvmlite.model import example_inputs
 from tvmlite.model.artifact import CompiledModule
-from tvmlite.relay import printer
 from tvmlite.relay.frontend import from_onnx
-from tvmlite.relay.ir import Module
+from tvmlite.relay.ir.nodes import Module
+from tvmlite.relay.text import printer
 from tvmlite.tuning.tune import tune
 
 NAME = "demo"
@@ -35,7 +35,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Tell the story; the status is 1 if the answer is wrong."""
-    from tvmlite import zoo  # needs onnx, an optional extra, and says how to get it
+    from tvmlite.relay.onnx import (
+        light_models as zoo,  # needs onnx, an optional extra, and says how to get it
+    )
 
     model = zoo.light_model(options.model)
     inputs = zoo.light_input(model)

@@ -12,10 +12,10 @@ import numpy as np
 from tvmlite import runtime, te
 from tvmlite.core import config
 from tvmlite.core.extras import how_to_install
-from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
 from tvmlite.driver import build
-from tvmlite.runtime import link
+from tvmlite.machine.target import Target
+from tvmlite.runtime.library import link
 
 NAME = "doctor"
 HELP = "say what this machine has and what is missing"

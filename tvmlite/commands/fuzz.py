@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from tvmlite.core.errors import InputError
-from tvmlite.fuzz import case, report
-from tvmlite.fuzz.run import KINDS, Finding, Tally, fuzz
-from tvmlite.fuzz.shrink import failure_of, shrink
+from tvmlite.fuzz.run import case, report
+from tvmlite.fuzz.run.run import KINDS, Finding, Tally, fuzz
+from tvmlite.fuzz.run.shrink import failure_of, shrink
 from tvmlite.fuzz.symbolic import case as symbolic_case
 
 NAME = "fuzz"

@@ -8,10 +8,10 @@ from pathlib import Path
 from tvmlite.commands import common, files
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Pipeline, Times
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.relay import passes
-from tvmlite.relay.parser import parse
-from tvmlite.relay.verify import verify
+from tvmlite.relay.ir.verify import verify
+from tvmlite.relay.text.parser import parse
 
 NAME = "opt"
 HELP = "run passes over Relay text"

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tvmlite.autotune.build import Builder, reference
 from tvmlite.autotune.measure import LocalRunner, Outcome
-from tvmlite.autotune.records import Record
+from tvmlite.autotune.measure.build import Builder, reference
+from tvmlite.autotune.records.records import Record
 from tvmlite.commands import common, files
 from tvmlite.core.config import processors
 from tvmlite.core.errors import ExecutionError, InputError
-from tvmlite.core.target import Target
 from tvmlite.driver import build as build_function
+from tvmlite.machine.target import Target
 from tvmlite.model.artifact import FORMS
-from tvmlite.relay import tasks  # noqa: F401  (registers fused groups as tasks)
+from tvmlite.relay.entry import tasks  # noqa: F401  (registers fused groups as tasks)
 from tvmlite.runtime import timing
 from tvmlite.te.space import create
 

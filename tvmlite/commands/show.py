@@ -13,7 +13,7 @@ from tvmlite.commands import common, files
 from tvmlite.core.errors import InputError
 from tvmlite.graph_page import draw, page
 from tvmlite.model.artifact import CompiledModule
-from tvmlite.relay.ir import Module
+from tvmlite.relay.ir.nodes import Module
 
 NAME = "show"
 HELP = "print a model at any stage, or its kernels"

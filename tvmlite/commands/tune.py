@@ -9,14 +9,14 @@ import time
 from pathlib import Path
 
 from tvmlite import runtime
-from tvmlite.autotune.learner import TUNERS
+from tvmlite.autotune.report.watch import Watch
+from tvmlite.autotune.search.learner import TUNERS
 from tvmlite.autotune.tune import seconds_of
-from tvmlite.autotune.watch import Watch
 from tvmlite.commands import common, files
 from tvmlite.core.config import processors
 from tvmlite.core.version import VERSION
-from tvmlite.relay.ir import Module
-from tvmlite.runtime.cpu import processor_name
+from tvmlite.machine.features import processor_name
+from tvmlite.relay.ir.nodes import Module
 from tvmlite.te.visualizer import limits
 from tvmlite.tuning.tune import TunedModel, TuningInterrupted, tune
 

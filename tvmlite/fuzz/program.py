@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tvmlite import te
-from tvmlite.te import tensor as t
-from tvmlite.te.scan import ScanOp
+from tvmlite.te.compute import tensor as t
+from tvmlite.te.compute.scan import ScanOp
 
 FILE = "<fuzz program>"
 

@@ -10,14 +10,15 @@ from math import prod
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
-from tvmlite.relay import labels, printer
-from tvmlite.relay import op as operators
-from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Call, Constant, Expr, Function, If, Module, Tuple, TupleGetItem, Var
-from tvmlite.relay.lower import anchor, group_outputs
-from tvmlite.relay.op import Fuse
-from tvmlite.relay.types import TensorType, TupleType, Type, dims_of, evaluate_dim, show_shape
-from tvmlite.te import work
+from tvmlite.relay.entry import labels
+from tvmlite.relay.entry.lower import anchor, group_outputs
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, If, Module, Tuple, TupleGetItem, Var
+from tvmlite.relay.ir.op import Fuse
+from tvmlite.relay.ir.types import TensorType, TupleType, Type, dims_of, evaluate_dim, show_shape
+from tvmlite.relay.text import printer
+from tvmlite.te.compute import work
 from tvmlite.te.expr import SizeVar
 
 KINDS = {

@@ -12,17 +12,19 @@ from typing import Any
 from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.model import export, jit_library
 from tvmlite.model.kernels import CompiledKernel, legal_kernel, lowered_kernel
 from tvmlite.model.report import Report
-from tvmlite.relay import labels
-from tvmlite.relay.entry import output_names
-from tvmlite.relay.ir import Function, Module, Tuple
-from tvmlite.relay.places import Constants
-from tvmlite.runtime.compiled import CompiledFunction
-from tvmlite.runtime.library import Library
-from tvmlite.te.codegen import c, jit, llvm
+from tvmlite.relay.entry import labels
+from tvmlite.relay.entry.entry import output_names
+from tvmlite.relay.entry.places import Constants
+from tvmlite.relay.ir.nodes import Function, Module, Tuple
+from tvmlite.runtime.call.compiled import CompiledFunction
+from tvmlite.runtime.library.library import Library
+from tvmlite.te.codegen import jit
+from tvmlite.te.codegen.c import generator as c
+from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.signature import signature_of

@@ -10,8 +10,8 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ExecutionError, InputError
-from tvmlite.runtime import arguments
-from tvmlite.runtime.library import Library
+from tvmlite.runtime.call import arguments
+from tvmlite.runtime.library.library import Library
 
 TOLERANCE = 1e-4
 """The largest ``relative_gap`` of a right answer."""

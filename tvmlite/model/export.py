@@ -9,14 +9,19 @@ from typing import Any, Protocol
 from tvmlite.core.abi import Signature
 from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.node import postorder
-from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
+from tvmlite.machine.target import Target
 from tvmlite.model import jit_library
 from tvmlite.model.kernels import CompiledKernel, legal_kernel
-from tvmlite.relay.ir import Constant, Module
-from tvmlite.relay.places import Constants
-from tvmlite.runtime import library, link, pool
-from tvmlite.te.codegen import bundle, c, c_build, jit, llvm, packed
+from tvmlite.relay.entry.places import Constants
+from tvmlite.relay.ir.nodes import Constant, Module
+from tvmlite.runtime.library import library, link
+from tvmlite.runtime.pool import pool
+from tvmlite.te.codegen import jit, packed
+from tvmlite.te.codegen.c import build as c_build
+from tvmlite.te.codegen.c import bundle
+from tvmlite.te.codegen.c import generator as c
+from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.shapes import shapes_function
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.model.kernels import CompiledKernel
 from tvmlite.te.codegen import process
 from tvmlite.te.codegen.process import (

@@ -9,16 +9,17 @@ from typing import Any
 
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.node import reachable
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.model.sharing import shared_out
-from tvmlite.relay.dims import dim
-from tvmlite.relay.entry import KernelInterface
-from tvmlite.relay.ir import Function
-from tvmlite.relay.kernels import KernelTask
-from tvmlite.relay.lower import dimensions, lower_group
+from tvmlite.relay.entry.entry import KernelInterface
+from tvmlite.relay.entry.kernels import KernelTask
+from tvmlite.relay.entry.lower import dimensions, lower_group
+from tvmlite.relay.ir.dims import dim
+from tvmlite.relay.ir.nodes import Function
 from tvmlite.te import expr as e
-from tvmlite.te.codegen import jit, llvm
+from tvmlite.te.codegen import jit
 from tvmlite.te.codegen.cache import ObjectCache
+from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
 

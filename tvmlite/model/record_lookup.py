@@ -16,22 +16,22 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 
-from tvmlite.autotune import records as rec
-from tvmlite.autotune.decision_records import DecisionRecord, latest
-from tvmlite.autotune.fields import shortened
-from tvmlite.autotune.nearest import TASKS, Counterparts
-from tvmlite.autotune.telling import tell
+from tvmlite.autotune.records import records as rec
+from tvmlite.autotune.records.decision_records import DecisionRecord, latest
+from tvmlite.autotune.records.fields import shortened
+from tvmlite.autotune.records.telling import tell
+from tvmlite.autotune.search.nearest import TASKS, Counterparts
 from tvmlite.core.errors import InputError, TvmliteError
-from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
+from tvmlite.machine.target import Target
 from tvmlite.model.predictions import Predictions
-from tvmlite.relay import tasks
-from tvmlite.relay.dims import show_shape
-from tvmlite.relay.ir import Function
-from tvmlite.relay.kernels import operator_names
-from tvmlite.relay.lower import anchor
-from tvmlite.relay.types import TensorType
-from tvmlite.runtime.threads import num_threads
+from tvmlite.relay.entry import tasks
+from tvmlite.relay.entry.kernels import operator_names
+from tvmlite.relay.entry.lower import anchor
+from tvmlite.relay.ir.dims import show_shape
+from tvmlite.relay.ir.nodes import Function
+from tvmlite.relay.ir.types import TensorType
+from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.space import ConfigEntity
 
 TUNED, NEAREST, PREDICTED, DEFAULT, FIXED = "tuned", "nearest shape", "cost model", "default", "fixed"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tvmlite.autotune.decision_records import DecisionRecord
+from tvmlite.autotune.records.decision_records import DecisionRecord
 from tvmlite.autotune.report import decisions as decided
 from tvmlite.core.pipeline import Times
 from tvmlite.model.kernels import CompiledKernel
 from tvmlite.model.record_lookup import Choice, Choices
-from tvmlite.relay import labels
-from tvmlite.relay.decisions import Decision
-from tvmlite.relay.infer import type_of
-from tvmlite.relay.lower import anchor
-from tvmlite.relay.types import show_type
+from tvmlite.relay.entry import labels
+from tvmlite.relay.entry.lower import anchor
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.types import show_type
+from tvmlite.relay.passes.decisions import Decision
 from tvmlite.te.schedules import HAND
 from tvmlite.te.space import rule_of
 

@@ -14,23 +14,11 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError
 from tvmlite.core.span import Span
-from tvmlite.relay import (
-    attributes,
-    builders,
-    frontend,
-    infer,
-    interpret,
-    op,
-    ops,
-    overloads,  # noqa: F401  (enters Python's operators into the nodes)
-    parser,
-    passes,
-    printer,
-    transform,
-    types,
-)
-from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import (
+from tvmlite.relay import frontend, ops, passes, transform
+from tvmlite.relay.ir import attributes, builders, infer, interpret, op, types
+from tvmlite.relay.ir import overloads as _overloads  # noqa: F401  (enters Python's operators into the nodes)
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import (
     Call,
     Constant,
     Expr,
@@ -44,10 +32,11 @@ from tvmlite.relay.ir import (
     TupleGetItem,
     Var,
 )
-from tvmlite.relay.op import make
-from tvmlite.relay.parser import parse, parse_expr
-from tvmlite.relay.printer import astext
-from tvmlite.relay.types import FuncType, TensorType, TupleType, dim
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import FuncType, TensorType, TupleType, dim
+from tvmlite.relay.text import parser, printer
+from tvmlite.relay.text.parser import parse, parse_expr
+from tvmlite.relay.text.printer import astext
 
 IRModule = Module
 

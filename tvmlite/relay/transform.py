@@ -11,10 +11,10 @@ from typing import Any
 
 from tvmlite.core.errors import TypeInferError
 from tvmlite.core.span import Span
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.relay import passes
-from tvmlite.relay.attributes import describe, is_integer
-from tvmlite.relay.ir import Module
+from tvmlite.relay.ir.attributes import describe, is_integer
+from tvmlite.relay.ir.nodes import Module
 
 Pass = Callable[[Module], Module]
 

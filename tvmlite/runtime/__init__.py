@@ -1,11 +1,11 @@
 """Runs compiled code and loads compiled libraries; knows nothing of the compiler."""
 
-from tvmlite.runtime.compiled import CompiledFunction
-from tvmlite.runtime.library import Library, load, load_module
+from tvmlite.runtime.call.compiled import CompiledFunction
+from tvmlite.runtime.library.library import Library, load, load_module
+from tvmlite.runtime.library.profile import Profile
 from tvmlite.runtime.ndarray import NDArray
-from tvmlite.runtime.profile import Profile
+from tvmlite.runtime.pool.threads import num_threads, set_num_threads
 from tvmlite.runtime.tensor import Tensor, empty, tensor
-from tvmlite.runtime.threads import num_threads, set_num_threads
 from tvmlite.runtime.timing import Timing
 
 __all__ = [

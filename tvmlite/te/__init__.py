@@ -8,22 +8,9 @@ import importlib
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-from tvmlite.te import builtin_functions as _builtin_functions  # noqa: F401  (registers them)
-from tvmlite.te import ir_builder
-from tvmlite.te.declare import compute, placeholder, reduce_axis, size_var, var
-from tvmlite.te.declare_intrin import decl_tensor_intrin
-from tvmlite.te.expr import cast, const, convert
-from tvmlite.te.foreign import (
-    call_extern,
-    call_intrin,
-    call_llvm_intrin,
-    call_llvm_pure_intrin,
-    call_packed,
-    call_pure_extern,
-    call_pure_intrin,
-    reinterpret,
-)
-from tvmlite.te.intrinsics import (
+from tvmlite.te.compute import builtin_functions as _builtin_functions  # noqa: F401  (registers them)
+from tvmlite.te.compute.declare import compute, placeholder, reduce_axis, size_var, var
+from tvmlite.te.compute.intrinsics import (
     abs,
     acos,
     acosh,
@@ -76,20 +63,38 @@ from tvmlite.te.intrinsics import (
     truncdiv,
     truncmod,
 )
-from tvmlite.te.ir_builder import extern
+from tvmlite.te.compute.reducers import comm_reducer, max_value, min_value, prod, sum
+from tvmlite.te.compute.registry import (
+    get_global_func,
+    register_func,
+    register_intrin_lowering,
+    register_reference,
+)
+from tvmlite.te.compute.scan import scan
+from tvmlite.te.compute.tensor import IterVar, Tensor
+from tvmlite.te.expr import cast, const, convert
+from tvmlite.te.intrin import ir_builder
+from tvmlite.te.intrin.declare_intrin import decl_tensor_intrin
+from tvmlite.te.intrin.foreign import (
+    call_extern,
+    call_intrin,
+    call_llvm_intrin,
+    call_llvm_pure_intrin,
+    call_packed,
+    call_pure_extern,
+    call_pure_intrin,
+    reinterpret,
+)
+from tvmlite.te.intrin.ir_builder import extern
 from tvmlite.te.loop import printer as _printer  # noqa: F401  (enters itself)
-from tvmlite.te.lower import lower
-from tvmlite.te.reducers import comm_reducer, max_value, min_value, prod, sum
-from tvmlite.te.registry import get_global_func, register_func, register_intrin_lowering, register_reference
-from tvmlite.te.scan import scan
-from tvmlite.te.schedule import Schedule, create_schedule
-from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import IterVar, Tensor
-from tvmlite.te.tensor_intrin import TensorIntrin, decl_buffer
+from tvmlite.te.lower.lower import lower
+from tvmlite.te.schedule.schedule import Schedule, create_schedule
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.tensor_intrin import TensorIntrin, decl_buffer
 
 if TYPE_CHECKING:
     from tvmlite.te.visualizer import visualize
-from tvmlite.te.threads import thread_axis
+from tvmlite.te.compute.threads import thread_axis
 
 __all__ = [
     "register_intrin_lowering",

@@ -14,18 +14,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tvmlite.autotune import busy
-from tvmlite.autotune import records as rec
+from tvmlite.autotune.measure import busy
+from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.tune import Tuned
 from tvmlite.core.version import VERSION
 from tvmlite.driver import object_cache, rescheduled
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.model.kernels import CompiledKernel, compile_kernel
-from tvmlite.relay import tasks
-from tvmlite.relay.ir import Function
-from tvmlite.relay.kernels import KernelTask, kernel_tasks
+from tvmlite.relay.entry import tasks
+from tvmlite.relay.entry.kernels import KernelTask, kernel_tasks
+from tvmlite.relay.ir.nodes import Function
 from tvmlite.runtime import timing
-from tvmlite.runtime.threads import num_threads
+from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.space import ConfigEntity
 from tvmlite.tuning.model_timing import (
     Run,

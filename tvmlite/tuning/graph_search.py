@@ -17,17 +17,17 @@ from pathlib import Path
 
 import numpy as np
 
-from tvmlite.autotune import records as rec
-from tvmlite.autotune.decision_records import DecisionRecord, latest
 from tvmlite.autotune.measure import LocalRunner, Runner
+from tvmlite.autotune.records import records as rec
+from tvmlite.autotune.records.decision_records import DecisionRecord, latest
 from tvmlite.autotune.report import decisions as shown
 from tvmlite.core.node import postorder
 from tvmlite.core.version import VERSION
 from tvmlite.model.artifact import CompiledModule
-from tvmlite.relay.decisions import Decision
-from tvmlite.relay.ir import Call
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.passes.decisions import Decision
 from tvmlite.runtime import timing
-from tvmlite.runtime.threads import num_threads
+from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.visualizer import text
 from tvmlite.tuning.kernel_cost import KernelCost
 from tvmlite.tuning.model_timing import Run, Turns, in_turns, outputs_apart, ratios

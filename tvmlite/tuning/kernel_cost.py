@@ -6,11 +6,11 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from tvmlite.autotune.build import Builder
 from tvmlite.autotune.measure import Outcome, ReferenceFailed, Runner
-from tvmlite.core.target import Target
-from tvmlite.relay import tasks
-from tvmlite.relay.ir import Function
+from tvmlite.autotune.measure.build import Builder
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry import tasks
+from tvmlite.relay.ir.nodes import Function
 from tvmlite.runtime import timing
 
 MOST_BYTES = 1 << 30

@@ -16,10 +16,10 @@ import numpy as np
 
 from tvmlite.model import example_inputs
 from tvmlite.model.artifact import CompiledModule
-from tvmlite.relay import tasks
+from tvmlite.relay.entry import tasks
 from tvmlite.runtime import timing
-from tvmlite.runtime.profile import Profile
-from tvmlite.runtime.threads import num_threads
+from tvmlite.runtime.library.profile import Profile
+from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.visualizer import text
 
 FEWEST_RATIOS = 6

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from tvmlite.autotune.report.watch import label_of
 from tvmlite.autotune.tune import Tuned
-from tvmlite.autotune.watch import label_of
 
 MOST_REASONS = 5
 """Kernels of which it is said why what was found is not used."""

@@ -12,27 +12,27 @@ from typing import Any
 import numpy as np
 
 from tvmlite import autotune, runtime
-from tvmlite.autotune import records as rec
 from tvmlite.autotune import report
-from tvmlite.autotune.decision_records import latest
-from tvmlite.autotune.engine import Callback, check_options
 from tvmlite.autotune.measure import Crew, Footprint, LocalRunner, Runner, processors_of
-from tvmlite.autotune.telling import once, tell
+from tvmlite.autotune.records import records as rec
+from tvmlite.autotune.records.decision_records import latest
+from tvmlite.autotune.records.telling import once, tell
+from tvmlite.autotune.search.engine import Callback, check_options
 from tvmlite.autotune.tune import Interrupted, Tuned, seconds_of
 from tvmlite.core import arguments as checked
 from tvmlite.core.errors import InputError
-from tvmlite.core.target import Target
 from tvmlite.core.version import VERSION
 from tvmlite.driver import check_compile_options, compile
+from tvmlite.machine.target import Target
 from tvmlite.model import example_inputs, jit_library
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.model.record_lookup import Choices
-from tvmlite.relay import labels, tasks
+from tvmlite.relay.entry import labels, tasks
 from tvmlite.relay.frontend import from_onnx
-from tvmlite.relay.ir import Function, Module
-from tvmlite.relay.specialise import Sizes
-from tvmlite.relay.trust import TOLERANCES
-from tvmlite.relay.types import dims_of
+from tvmlite.relay.ir.nodes import Function, Module
+from tvmlite.relay.ir.types import dims_of
+from tvmlite.relay.passes.specialise import Sizes
+from tvmlite.relay.passes.trust import TOLERANCES
 from tvmlite.te.space import Task
 from tvmlite.tuning import summary as tuning_summary
 from tvmlite.tuning.final_selection import Judge

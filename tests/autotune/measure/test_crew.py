@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tvmlite import autotune
-from tvmlite.autotune import records as rec
-from tvmlite.autotune.build import Builder, reference
 from tvmlite.autotune.measure import Candidate, Crew, LocalRunner, Outcome, processors_of
+from tvmlite.autotune.measure.build import Builder, reference
+from tvmlite.autotune.records import records as rec
 from tvmlite.core.errors import InputError
 from tvmlite.te.space import Task
 

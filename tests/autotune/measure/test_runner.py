@@ -19,10 +19,10 @@ import pytest
 from made_up_tuning import small_matmul
 
 from tvmlite import autotune, te
-from tvmlite.autotune.build import Builder, Lowered, candidate_of, reference
 from tvmlite.autotune.measure import Candidate, LocalRunner, Outcome, ReferenceFailed, Unbuilt
+from tvmlite.autotune.measure.build import Builder, Lowered, candidate_of, reference
 from tvmlite.core.errors import InputError
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te.space import OptionChoice, SplitChoice, Task, create, template
 
 

@@ -12,9 +12,9 @@ from made_up_tuning import MadeUpMachine, small_matmul
 
 from tvmlite import autotune
 from tvmlite.autotune import report
-from tvmlite.autotune.progress import Progress
 from tvmlite.autotune.report import KernelTime, ModelTime
 from tvmlite.autotune.report.chart import bars, curve, scatter
+from tvmlite.autotune.search.progress import Progress
 from tvmlite.autotune.tune import Tuned
 
 VOID = {"meta", "path", "circle", "polyline"}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tvmlite.relay.types import dim
+from tvmlite.relay.ir.types import dim
 
 n, h = dim("n"), dim("h")
 SPARSE = np.array([[0, 2, 0], [1, 0, 3]], np.float32)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tvmlite.relay.types import dim
+from tvmlite.relay.ir.types import dim
 
 n = dim("n")
 OUTSIDE = np.array([[0, 4, 5], [-1, -5, 99]], np.int64)

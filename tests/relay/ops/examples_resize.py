@@ -1,6 +1,6 @@
 """Examples of resizing: every method, every transformation of coordinates, up and down."""
 
-from tvmlite.relay.types import dim
+from tvmlite.relay.ir.types import dim
 
 METHODS = ("nearest_neighbor", "linear", "cubic")
 MODES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn")

@@ -1,6 +1,6 @@
 """Examples of cutting, joining and padding."""
 
-from tvmlite.relay.types import dim
+from tvmlite.relay.ir.types import dim
 
 n, h, w = dim("n"), dim("h"), dim("w")
 FAR = 2**63 - 1

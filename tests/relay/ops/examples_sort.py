@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tvmlite.relay.types import dim
+from tvmlite.relay.ir.types import dim
 
 n = dim("n")
 NAN, INF = float("nan"), float("inf")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tvmlite.driver import compile
-from tvmlite.relay.ir import Function, Module, var
-from tvmlite.relay.op import make
+from tvmlite.relay.ir.nodes import Function, Module, var
+from tvmlite.relay.ir.op import make
 
 TARGETS = ("native", "llvm -mcpu=x86-64", "c")
 

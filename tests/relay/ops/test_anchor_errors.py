@@ -8,8 +8,9 @@ import pytest
 
 import tvmlite.relay.ops  # noqa: F401  (fills the table)
 from tvmlite.core.errors import TvmliteError, TypeInferError, UnsupportedError
-from tvmlite.relay import ir, op
-from tvmlite.relay.types import tensor_type
+from tvmlite.relay.ir import nodes as ir
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.types import tensor_type
 
 PACKED, PACK = "nn.contrib_conv2d_NCHWc", (2, 3, 3, 3, 16)
 PLAIN = {"data_layout": "NCHW", "kernel_layout": "OIHW16o"}

@@ -10,9 +10,9 @@ import pytest
 
 from tvmlite.core.errors import TvmliteError
 from tvmlite.driver import compile
-from tvmlite.relay.infer import type_of
-from tvmlite.relay.ir import Function, Module, constant, var
-from tvmlite.relay.op import make
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Function, Module, constant, var
+from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops.dense_winograd import DENSE, TURNS, Terms, Weight, stated_error
 
 LANES = 16

@@ -26,8 +26,9 @@ import pytest
 
 import tvmlite.relay.ops  # noqa: F401  (fills the table)
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay import ir, op
-from tvmlite.relay.types import (
+from tvmlite.relay.ir import nodes as ir
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.types import (
     TensorType,
     TupleType,
     dim,
@@ -37,10 +38,10 @@ from tvmlite.relay.types import (
     same_shape,
     tensor_type,
 )
-from tvmlite.te.declare import placeholder
+from tvmlite.te.compute.declare import placeholder
 from tvmlite.te.loop.interpret import interpret
-from tvmlite.te.lower import lower
-from tvmlite.te.schedule import create_schedule
+from tvmlite.te.lower.lower import lower
+from tvmlite.te.schedule.schedule import create_schedule
 
 TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}
 INPUT = re.compile(r"(\w+)\((.*?)\)(?: in (\S+)\.\.(\S+))?")

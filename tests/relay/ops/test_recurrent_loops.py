@@ -10,7 +10,7 @@ import pytest
 import tvmlite
 from tvmlite import relay, runtime
 from tvmlite.model.artifact import CompiledModule
-from tvmlite.relay import op
+from tvmlite.relay.ir import op
 
 GATES = {"nn.rnn_scan": 1, "nn.gru_scan": 3, "nn.lstm_scan": 4}
 FUNCTIONS = (("sigmoid", 0.0, 0.0), ("tanh", 0.0, 0.0), ("tanh", 0.0, 0.0))

@@ -8,10 +8,10 @@ import pytest
 import tvmlite
 from tvmlite import relay
 from tvmlite.core.errors import TypeInferError
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.model import jit_library
-from tvmlite.relay import op
-from tvmlite.relay.infer import type_of
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.infer import type_of
 
 FUNCTIONS = (("sigmoid", 0.0, 0.0), ("tanh", 0.0, 0.0), ("tanh", 0.0, 0.0))
 NAMES = ("data", "recurrence", "peephole", "scales", "zeros", "sums", "hidden", "cell", "lengths")

@@ -10,8 +10,9 @@ import pytest
 import tvmlite.relay.ops  # noqa: F401  (fills the table)
 from tvmlite.core.errors import TypeInferError
 from tvmlite.core.span import Span
-from tvmlite.relay import ir, op
-from tvmlite.relay.types import TensorType, TupleType, dim, tensor_type
+from tvmlite.relay.ir import nodes as ir
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.types import TensorType, TupleType, dim, tensor_type
 
 n = dim("n")
 F2x3, F3 = tensor_type((2, 3)), tensor_type((3,))

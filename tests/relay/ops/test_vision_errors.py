@@ -3,9 +3,10 @@
 import pytest
 
 from tvmlite.core.errors import TypeInferError
-from tvmlite.relay import ir, op
-from tvmlite.relay.infer import type_of
-from tvmlite.relay.types import tensor_type
+from tvmlite.relay.ir import nodes as ir
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.types import tensor_type
 
 IMAGE = ((1, 4, 5, 5), "float32")
 TANH = (("tanh", 0.0, 0.0),)

@@ -1,4 +1,4 @@
-from tvmlite.relay.ir import Function, Module, constant, var
+from tvmlite.relay.ir.nodes import Function, Module, constant, var
 from tvmlite.relay.passes.graph_pass import graph_pass, map_functions
 
 x = var("x", (2,))

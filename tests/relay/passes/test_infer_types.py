@@ -1,8 +1,8 @@
 import pytest
 
 from tvmlite.core.errors import TypeInferError
-from tvmlite.relay.ir import Function, Module, var
-from tvmlite.relay.op import make
+from tvmlite.relay.ir.nodes import Function, Module, var
+from tvmlite.relay.ir.op import make
 from tvmlite.relay.passes.infer_types import infer_types
 
 

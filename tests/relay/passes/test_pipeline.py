@@ -7,10 +7,10 @@ from tvmlite.core.errors import ConfigError, TypeInferError
 from tvmlite.core.node import postorder
 from tvmlite.core.pipeline import Times
 from tvmlite.relay import passes, transform
-from tvmlite.relay.ir import Call, Expr, Function, Module, Tuple, TupleGetItem, constant, var
-from tvmlite.relay.memory import is_view
-from tvmlite.relay.op import make
-from tvmlite.relay.verify import verify
+from tvmlite.relay.entry.memory import is_view
+from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Tuple, TupleGetItem, constant, var
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.verify import verify
 
 rng = np.random.default_rng(0)
 

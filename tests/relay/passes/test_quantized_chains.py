@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tvmlite.core.node import postorder
-from tvmlite.relay.ir import Call, Expr, Function, Module, constant, var
-from tvmlite.relay.op import make
-from tvmlite.relay.passes.fold_scale_axis import fold_scale_axis
+from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, constant, var
+from tvmlite.relay.ir.op import make
 from tvmlite.relay.passes.quantized_chains import quantized_chains, settled
-from tvmlite.relay.passes.recognize_activations import recognize_activations
+from tvmlite.relay.passes.recognize.recognize_activations import recognize_activations
+from tvmlite.relay.passes.simplify.fold_scale_axis import fold_scale_axis
 
 image = var("x", (1, 4, 5, 5))
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te import expr as te
-from tvmlite.te.codegen import jit, llvm
+from tvmlite.te.codegen import jit
+from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir
 
 Run = Callable[..., int]

@@ -14,7 +14,7 @@ import pytest
 import tvmlite
 from tvmlite import te
 from tvmlite.core.errors import LibraryError, UnsupportedError
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te.codegen import jit
 
 TWICE = "define i32 @twice(i32 %x) {\n  %y = add i32 %x, %x\n  ret i32 %y\n}\n"

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from tvmlite import te
-from tvmlite.core.target import Target
-from tvmlite.runtime import pool
-from tvmlite.runtime.compiled import CompiledFunction
-from tvmlite.te.codegen import jit, llvm
+from tvmlite.machine.target import Target
+from tvmlite.runtime.call.compiled import CompiledFunction
+from tvmlite.runtime.pool import pool
+from tvmlite.te.codegen import jit
+from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.shapes import shapes_function
 from tvmlite.te.loop.signature import signature_of
-from tvmlite.te.lower import lower
+from tvmlite.te.lower.lower import lower
 
 
 def build(schedule: Any, args: list[Any], native: Target, name: str = "main") -> CompiledFunction:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tvmlite.core.node import postorder
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te import expr as te
 from tvmlite.te.codegen.math import expand as expansion
 from tvmlite.te.codegen.math import functions

@@ -12,10 +12,10 @@ import pytest
 
 import tvmlite
 from tvmlite import te
-from tvmlite.core import amx as permission
 from tvmlite.core.errors import ScheduleError, TensorExpressionError
-from tvmlite.core.target import Target
-from tvmlite.te.codegen import llvm
+from tvmlite.machine import amx as permission
+from tvmlite.machine.target import Target
+from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.intrin import amx
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.passes import legalize
@@ -177,8 +177,8 @@ def test_tiles_that_do_not_fit_are_an_error(given: tuple[Any, ...], message: str
 
 
 def test_a_native_target_has_no_tiles_where_the_system_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tvmlite.core import processor
-    from tvmlite.runtime import cpu
+    from tvmlite.machine import features as cpu
+    from tvmlite.machine import processor
 
     monkeypatch.setattr(permission, "permitted", lambda: False)
     monkeypatch.setattr(cpu, "_flags", lambda: frozenset({"amxtile", "amxbf16"}))

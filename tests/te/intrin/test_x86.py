@@ -10,7 +10,7 @@ import pytest
 import tvmlite
 from tvmlite import te
 from tvmlite.core.errors import TensorExpressionError
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te.intrin import x86
 from tvmlite.te.intrin.words import half_of, word_of
 from tvmlite.te.loop.interpret import interpret

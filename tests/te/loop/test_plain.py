@@ -8,11 +8,11 @@ import pytest
 
 from tvmlite import te
 from tvmlite.core.node import alike
-from tvmlite.core.target import Target
-from tvmlite.te.codegen import llvm
+from tvmlite.machine.target import Target
+from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir, plain
 from tvmlite.te.loop.passes import legalize
-from tvmlite.te.lower import lower
+from tvmlite.te.lower.lower import lower
 
 TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3")
 

@@ -1,7 +1,7 @@
 """Golden texts of loop IR."""
 
-from tvmlite.te import declare, reducers
 from tvmlite.te import expr as e
+from tvmlite.te.compute import declare, reducers
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.printer import show, show_expr
 

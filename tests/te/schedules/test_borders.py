@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from tvmlite.core.node import postorder
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te import compute, placeholder, reduce_axis, schedules
 from tvmlite.te import expr as e
 from tvmlite.te import sum as te_sum
+from tvmlite.te.compute.tensor import ComputeOp, Tensor
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.interpret import interpret
-from tvmlite.te.lower import lower
+from tvmlite.te.lower.lower import lower
 from tvmlite.te.schedules.borders import rows_at_border
-from tvmlite.te.tensor import ComputeOp, Tensor
 
 FEW_REGISTERS = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver3"
 MANY_REGISTERS = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver5"

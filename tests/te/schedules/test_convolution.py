@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tvmlite.core.node import postorder
-from tvmlite.core.target import Target
-from tvmlite.relay import lower, tasks
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry import lower, tasks
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize

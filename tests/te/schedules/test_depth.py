@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tvmlite
-from tvmlite.core.target import Target
-from tvmlite.relay import tasks
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry import tasks
 from tvmlite.te.schedules.depth import LONG
 from tvmlite.te.space import Choice, ConfigEntity, OptionChoice, ReorderChoice, SplitChoice, Task
 from tvmlite.te.space.rules import rule_of

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tvmlite
-from tvmlite.relay.ir import Function, Module, constant, var
-from tvmlite.relay.op import make
+from tvmlite.relay.ir.nodes import Function, Module, constant, var
+from tvmlite.relay.ir.op import make
 
 
 def _compiled(channels: int) -> Any:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tvmlite import te
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.schedules.group import FORMULAS, Group
 from tvmlite.te.space.config import FallbackConfig
-from tvmlite.te.tensor import Tensor
 
 
 def _group(*outputs: Tensor) -> Group:

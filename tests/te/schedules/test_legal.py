@@ -8,13 +8,14 @@ import pytest
 
 import tvmlite.relay.ops  # noqa: F401  (fills the table)
 from tvmlite.core.node import postorder
-from tvmlite.core.target import Target
-from tvmlite.relay import ir, op
-from tvmlite.relay.types import tensor_type
+from tvmlite.machine.target import Target
+from tvmlite.relay.ir import nodes as ir
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.types import tensor_type
 from tvmlite.te import schedules
-from tvmlite.te.declare import compute, placeholder
+from tvmlite.te.compute.declare import compute, placeholder
 from tvmlite.te.loop.passes.pipeline import legalize
-from tvmlite.te.lower import lower
+from tvmlite.te.lower.lower import lower
 
 TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
 

@@ -7,12 +7,12 @@ import pytest
 
 from tvmlite import build
 from tvmlite.core.node import Node, postorder
-from tvmlite.core.target import Target
-from tvmlite.relay import tasks
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry import tasks
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
-from tvmlite.te.lower import lower
+from tvmlite.te.lower.lower import lower
 from tvmlite.te.space import Task
 
 INTEL = "llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server"

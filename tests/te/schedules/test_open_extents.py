@@ -9,12 +9,12 @@ import pytest
 
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder
-from tvmlite.core.target import Target
-from tvmlite.relay import lower
-from tvmlite.relay.interpret import interpret
-from tvmlite.relay.ir import Expr, Function, Module, constant, var
-from tvmlite.relay.op import make
-from tvmlite.relay.types import dim, evaluate_shape
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry import lower
+from tvmlite.relay.ir.interpret import interpret
+from tvmlite.relay.ir.nodes import Expr, Function, Module, constant, var
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import dim, evaluate_shape
 from tvmlite.te import expr as te
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.interpret import interpret as interpret_loops

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tvmlite.core.node import postorder
-from tvmlite.core.target import Target
-from tvmlite.relay import tasks
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry import tasks
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
-from tvmlite.te.lower import lower
+from tvmlite.te.lower.lower import lower
 
 TARGETS = [f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}" for cpu in ("znver4", "znver3")]
 

@@ -7,10 +7,10 @@ import pytest
 
 from tvmlite import build
 from tvmlite.core.node import postorder
-from tvmlite.core.target import Target
-from tvmlite.relay import tasks
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry import tasks
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.lower import lower
+from tvmlite.te.lower.lower import lower
 from tvmlite.te.schedules import convolution, passes
 from tvmlite.te.schedules.passes import MOST_SUMS
 from tvmlite.te.space import Task

@@ -10,13 +10,13 @@ import pytest
 
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te import schedules
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.verify import verify
-from tvmlite.te.lower import lower
+from tvmlite.te.lower.lower import lower
 from tvmlite.te.space import Config, ConfigEntity, ConfigSpace, FallbackConfig, OptionChoice, SplitChoice
-from tvmlite.te.tensor import Tensor
 
 TARGETS = ("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4", "c -vector-bits=128")
 

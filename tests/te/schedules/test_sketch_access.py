@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tvmlite import te
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te.schedules.group import Group
 from tvmlite.te.schedules.sketch.access import (
     ABSENT,

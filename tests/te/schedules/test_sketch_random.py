@@ -7,14 +7,14 @@ import random
 import pytest
 
 from tvmlite import te
-from tvmlite.core.target import Target
-from tvmlite.fuzz.case import make
-from tvmlite.fuzz.check import Refused, prepare
-from tvmlite.fuzz.generate import generate
+from tvmlite.fuzz.check.check import Refused, prepare
+from tvmlite.fuzz.compute.generate import generate
 from tvmlite.fuzz.program import Program, namespace, run
+from tvmlite.fuzz.run.case import make
+from tvmlite.machine.target import Target
 from tvmlite.te import schedules
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.space import ConfigSpace, FallbackConfig
-from tvmlite.te.stage import Stage
 
 TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
 

@@ -10,18 +10,19 @@ import pytest
 
 import tvmlite.relay.ops  # noqa: F401  (fills the table)
 from tvmlite.core.errors import ScheduleError
-from tvmlite.core.target import Target
-from tvmlite.relay import ir, op
-from tvmlite.relay.types import dim, dims_of, evaluate_attrs, evaluate_shape, tensor_type
+from tvmlite.machine.target import Target
+from tvmlite.relay.ir import nodes as ir
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.types import dim, dims_of, evaluate_attrs, evaluate_shape, tensor_type
 from tvmlite.te import expr as e
 from tvmlite.te import schedules
-from tvmlite.te.declare import compute, placeholder, reduce_axis
+from tvmlite.te.compute.declare import compute, placeholder, reduce_axis
+from tvmlite.te.compute.reducers import sum as te_sum
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.verify import verify
-from tvmlite.te.lower import lower
-from tvmlite.te.reducers import sum as te_sum
-from tvmlite.te.tensor import Tensor
+from tvmlite.te.lower.lower import lower
 
 TARGETS = (
     "llvm -mtriple=x86_64-linux-gnu -mcpu=znver4",

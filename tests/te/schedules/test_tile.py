@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te.schedules.tile import RegisterTile, near_even_tile, register_tile, vectors_first
 
 

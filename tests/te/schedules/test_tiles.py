@@ -13,13 +13,14 @@ import pytest
 
 import tvmlite
 from tvmlite import relay
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.model.kernels import CompiledKernel, interface_of, interfaces_of, lowered_kernel
-from tvmlite.relay import tasks
-from tvmlite.relay.entry import build_entry
-from tvmlite.relay.kernels import kernel_tasks
-from tvmlite.te.codegen import jit, llvm
+from tvmlite.relay.entry import tasks
+from tvmlite.relay.entry.entry import build_entry
+from tvmlite.relay.entry.kernels import kernel_tasks
+from tvmlite.te.codegen import jit
+from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.intrin import amx
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.schedules.tiles import Tile, tiles_of

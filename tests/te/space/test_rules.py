@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tvmlite.autotune.features import KnobFeatures
+from tvmlite.autotune.model.features import KnobFeatures
 from tvmlite.core.errors import ScheduleError
 from tvmlite.te.space import ConfigEntity, ConfigSpace, OptionChoice, RuleSpace, SplitChoice, rule_of
 

@@ -7,7 +7,7 @@ import pytest
 
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te import schedules
 from tvmlite.te.space import (
     RULE,

@@ -15,7 +15,7 @@ from tvmlite.autotune.measure import frames
 from tvmlite.autotune.measure.cold import EVERYTHING, Footprint
 from tvmlite.core import arguments
 from tvmlite.core.errors import InputError, TvmliteError
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop import plain
 

@@ -16,19 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.autotune.build import candidate_of
 from tvmlite.autotune.measure import frames
+from tvmlite.autotune.measure.build import candidate_of
 from tvmlite.autotune.measure.cold import EVERYTHING, Footprint, as_in_a_model, further_arguments
 from tvmlite.autotune.measure.frames import NEXT_MODULE
 from tvmlite.autotune.measure.limits import bound_memory, bounded_time
 from tvmlite.autotune.measure.runner import Candidate
-from tvmlite.autotune.uncollected import uncollected
+from tvmlite.autotune.measure.uncollected import uncollected
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import Parameter, Signature
 from tvmlite.core.errors import BeyondMemory, TvmliteError
-from tvmlite.core.target import Target
-from tvmlite.runtime import threads, timing
-from tvmlite.runtime.compiled import CompiledFunction
+from tvmlite.machine.target import Target
+from tvmlite.runtime import timing
+from tvmlite.runtime.call.compiled import CompiledFunction
+from tvmlite.runtime.pool import threads
 from tvmlite.te.codegen import jit, process
 from tvmlite.te.loop import plain
 

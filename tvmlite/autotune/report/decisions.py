@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 
-from tvmlite.autotune.decision_records import DecisionRecord
+from tvmlite.autotune.records.decision_records import DecisionRecord
 from tvmlite.te.visualizer import text
 
 HEADS = ("decision", "taken", "alternatives", "won")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from tvmlite.autotune.report.watch import label_of
 from tvmlite.autotune.tune import Tuned
-from tvmlite.autotune.watch import label_of
 from tvmlite.te.visualizer import text
 
 HEADS = ("kernel", "of time", "calls", "trials", "failed", "before", "after", "gain", "of peak", "outcome")

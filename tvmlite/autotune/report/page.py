@@ -9,12 +9,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from tvmlite.autotune.decision_records import DecisionRecord
+from tvmlite.autotune.records.decision_records import DecisionRecord
 from tvmlite.autotune.report import decisions as decided
 from tvmlite.autotune.report import kernels
 from tvmlite.autotune.report.chart import bars, curve, scatter
+from tvmlite.autotune.report.watch import label_of
 from tvmlite.autotune.tune import Tuned
-from tvmlite.autotune.watch import label_of
 from tvmlite.te.visualizer import html, text
 
 PACKAGE = "tvmlite.autotune.report"

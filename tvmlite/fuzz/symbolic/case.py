@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from tvmlite.fuzz.symbolic.dims import NAMES, bindings
 from tvmlite.fuzz.symbolic.families import FAMILIES
 from tvmlite.fuzz.symbolic.inputs import Inputs
-from tvmlite.relay.ir import Function, Module, Var, var
-from tvmlite.relay.types import Binding
+from tvmlite.relay.ir.nodes import Function, Module, Var, var
+from tvmlite.relay.ir.types import Binding
 
 
 @dataclass(frozen=True)

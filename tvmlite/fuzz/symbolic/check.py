@@ -11,11 +11,11 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TvmliteError
 from tvmlite.driver import compile
-from tvmlite.fuzz.check import Wrong
+from tvmlite.fuzz.check.check import Wrong
 from tvmlite.fuzz.symbolic.case import Case, named
-from tvmlite.relay.interpret import interpret
-from tvmlite.relay.ir import Module
-from tvmlite.relay.types import Binding, TensorType, evaluate_shape
+from tvmlite.relay.ir.interpret import interpret
+from tvmlite.relay.ir.nodes import Module
+from tvmlite.relay.ir.types import Binding, TensorType, evaluate_shape
 
 TOLERANCE = 2e-3
 """Of the largest magnitude of a result of floats; integers may be one step apart where floats are rounded."""

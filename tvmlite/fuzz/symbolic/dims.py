@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from tvmlite.relay.types import Binding, Dim, dim, evaluate_dim, normal_dim
+from tvmlite.relay.ir.types import Binding, Dim, dim, evaluate_dim, normal_dim
 from tvmlite.te import expr as te
 
 NAMES = ("a", "b", "c")

@@ -10,9 +10,9 @@ import numpy as np
 
 from tvmlite.fuzz.symbolic.dims import extent, fixed_or_open
 from tvmlite.fuzz.symbolic.inputs import Inputs, after, call
-from tvmlite.relay.infer import tensor_type_of
-from tvmlite.relay.ir import Expr, TupleGetItem, constant
-from tvmlite.relay.types import Dim, normal_dim
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Expr, TupleGetItem, constant
+from tvmlite.relay.ir.types import Dim, normal_dim
 from tvmlite.te import expr as te
 
 Family: TypeAlias = Callable[[Inputs], Expr]

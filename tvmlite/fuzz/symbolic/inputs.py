@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Expr, Tuple, Var, constant, var
-from tvmlite.relay.op import make
-from tvmlite.relay.types import Dim, Shape, normal_dim
+from tvmlite.relay.ir.nodes import Expr, Tuple, Var, constant, var
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import Dim, Shape, normal_dim
 from tvmlite.te import expr as te
 
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType, Type
 from tvmlite.relay.ops.common import elementwise, fault, horner, intrinsic, quietly, same_as_first
 from tvmlite.relay.ops.conv import sum_dtype
-from tvmlite.relay.types import TensorType, Type
 from tvmlite.te import expr as e
-from tvmlite.te.tensor import Tensor
+from tvmlite.te.compute.tensor import Tensor
 
 CUBE = 0.044715
 """The factor of the cube in the ``tanh`` form of gelu (Hendrycks and Gimpel 2016, arXiv:1606.08415)."""

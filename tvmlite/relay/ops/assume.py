@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core.errors import ExecutionError
-from tvmlite.relay.infer import tensor_type_of
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import Shape, TensorType, Type, normal_dim, same_dim, show_dim, show_shape
 from tvmlite.relay.ops.common import axis_of, fault, tensors
-from tvmlite.relay.types import Shape, TensorType, Type, normal_dim, same_dim, show_dim, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te import ir_builder
-from tvmlite.te.declare import compute
+from tvmlite.te.compute.declare import compute
+from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.intrin import ir_builder
 from tvmlite.te.loop import ir
-from tvmlite.te.tensor import Tensor
 
 
 def _wanted(call: Call) -> Shape:

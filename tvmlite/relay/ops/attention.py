@@ -8,8 +8,9 @@ import numpy as np
 
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import Dim, TensorType, same_dim, show_shape
 from tvmlite.relay.ops.common import (
     agree,
     broadcast_indices,
@@ -22,9 +23,8 @@ from tvmlite.relay.ops.common import (
 from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
 from tvmlite.relay.ops.matmul import PANEL, packed_panels
 from tvmlite.relay.ops.normalize import rows_reduced
-from tvmlite.relay.types import Dim, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te import reducers
+from tvmlite.te.compute import reducers
 
 AXES = "bhsd"
 """The axes of the result, batch, head, query and feature, in the order of ``layout`` by default."""

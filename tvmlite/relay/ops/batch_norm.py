@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from tvmlite import te
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.relay.ops.common import agree, axis_of, fault, intrinsic, one_dtype, same_as_first
 from tvmlite.relay.ops.conv import converted, sum_dtype
-from tvmlite.relay.types import TensorType, TupleType
 from tvmlite.te import expr as e
-from tvmlite.te import reducers
+from tvmlite.te.compute import reducers
 
 
 def batch_norm_type(call: Call, data: TensorType, *parameters: TensorType) -> TupleType:

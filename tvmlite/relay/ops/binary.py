@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType, Type, broadcast_shapes, same_shape
 from tvmlite.relay.ops import common
 from tvmlite.relay.ops.common import (
     along_axis_type,
@@ -19,10 +20,9 @@ from tvmlite.relay.ops.common import (
     quietly,
     tensors,
 )
-from tvmlite.relay.types import TensorType, Type, broadcast_shapes, same_shape
 from tvmlite.te import expr as e
-from tvmlite.te.declare import compute
-from tvmlite.te.tensor import Tensor
+from tvmlite.te.compute.declare import compute
+from tvmlite.te.compute.tensor import Tensor
 
 
 def broadcast_type(call: Call, lhs: Type, rhs: Type) -> TensorType:

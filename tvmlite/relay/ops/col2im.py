@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from tvmlite import te
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import Shape, TensorType, num_elements
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import agree, fault, ravelled
 from tvmlite.relay.ops.conv import converted, sum_dtype
-from tvmlite.relay.types import Shape, TensorType, num_elements
 from tvmlite.te import expr as e
-from tvmlite.te import reducers
+from tvmlite.te.compute import reducers
 
 
 def _geometry(call: Call) -> tuple[Any, ...]:

@@ -9,13 +9,13 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError
-from tvmlite.relay.ir import Call
-from tvmlite.relay.types import Dim, Shape, TensorType, Type, same_dim, show_type
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, same_dim, show_type
 from tvmlite.te import arith
 from tvmlite.te import expr as e
-from tvmlite.te.declare import compute
+from tvmlite.te.compute.declare import compute
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop.scalars import to_narrow
-from tvmlite.te.tensor import Tensor
 
 Reference = Callable[..., Any]
 

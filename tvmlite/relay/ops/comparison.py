@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType, Type, broadcast_shapes
 from tvmlite.relay.ops.binary import broadcast_type, register_binary
 from tvmlite.relay.ops.common import as_bool, broadcast_indices, one_dtype, tensors
-from tvmlite.relay.types import TensorType, Type, broadcast_shapes
 from tvmlite.te import expr as e
-from tvmlite.te.declare import compute
-from tvmlite.te.tensor import Tensor
+from tvmlite.te.compute.declare import compute
+from tvmlite.te.compute.tensor import Tensor
 
 
 def _bool_type(call: Call, lhs: Type, rhs: Type) -> TensorType:

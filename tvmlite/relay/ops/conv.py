@@ -12,13 +12,13 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError, UnsupportedError
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, same_dim, show_shape
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import is_one, product_of, ravelled, unravelled
-from tvmlite.relay.types import Dim, Shape, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te import reducers
+from tvmlite.te.compute import reducers
 
 WEIGHT_LAYOUTS = {1: "OIW", 2: "OIHW", 3: "OIDHW"}
 """Layouts of weights by number of spatial axes; packed ones have a suffix such as ``16o``."""

@@ -22,8 +22,9 @@ import numpy as np
 
 from tvmlite import te
 from tvmlite.core.errors import UnsupportedError
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import Shape, TensorType, same_dim, same_shape, show_shape
 from tvmlite.relay.ops import small_images, windows
 from tvmlite.relay.ops.common import fault, is_one, product_of, ravelled, unravelled
 from tvmlite.relay.ops.conv import (
@@ -35,9 +36,8 @@ from tvmlite.relay.ops.conv import (
     result_dtype,
     sum_dtype,
 )
-from tvmlite.relay.types import Shape, TensorType, same_dim, same_shape, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te import reducers
+from tvmlite.te.compute import reducers
 from tvmlite.te.intrin import amx
 from tvmlite.te.intrin.words import half_of, word_of
 

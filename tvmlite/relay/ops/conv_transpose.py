@@ -12,13 +12,13 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError, UnsupportedError
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType, normal_dim, same_dim, show_shape
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import conv_attrs, converted, result_dtype, sum_dtype
-from tvmlite.relay.types import TensorType, normal_dim, same_dim, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te import reducers
+from tvmlite.te.compute import reducers
 
 WEIGHT_LAYOUTS = {1: "IOW", 2: "IOHW", 3: "IODHW"}
 """Layouts of the weights of transposed convolutions: input channels first."""

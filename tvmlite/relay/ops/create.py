@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, normal_dim, show_shape
 from tvmlite.relay.ops.common import (
     axis_of,
     expect_integers,
@@ -19,10 +20,9 @@ from tvmlite.relay.ops.common import (
     scalar_of,
     tensors,
 )
-from tvmlite.relay.types import Dim, Shape, TensorType, Type, normal_dim, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te.declare import compute
-from tvmlite.te.tensor import Tensor
+from tvmlite.te.compute.declare import compute
+from tvmlite.te.compute.tensor import Tensor
 
 
 def _shape_of(call: Call) -> Shape:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import Shape, TensorType
 from tvmlite.relay.ops import sampling, windows
 from tvmlite.relay.ops.common import agree, fault, one_dtype
-from tvmlite.relay.types import Shape, TensorType
 from tvmlite.te import expr as e
-from tvmlite.te.declare import compute
-from tvmlite.te.tensor import Tensor
+from tvmlite.te.compute.declare import compute
+from tvmlite.te.compute.tensor import Tensor
 
 
 def _extents(call: Call, sizes: Shape) -> Shape:

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from tvmlite import te
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType, same_dim, same_shape
 from tvmlite.relay.ops.common import fault, product_of, unravelled
 from tvmlite.relay.ops.matmul import packed_columns, unpacked
-from tvmlite.relay.types import TensorType, same_dim, same_shape
 from tvmlite.te import expr as e
-from tvmlite.te import reducers
-from tvmlite.te.work import STATED
+from tvmlite.te.compute import reducers
+from tvmlite.te.compute.work import STATED
 
 DENSE = "nn.contrib_dense_pack24"
 

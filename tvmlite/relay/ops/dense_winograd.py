@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 
 from tvmlite import te
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import Dim, TensorType, same_shape
 from tvmlite.relay.ops.common import fault, product_of, ravelled, unravelled
 from tvmlite.relay.ops.matmul import dense_pack_type, packed_columns
-from tvmlite.relay.types import Dim, TensorType, same_shape
 from tvmlite.te import expr as e
-from tvmlite.te import reducers
-from tvmlite.te.work import STATED
+from tvmlite.te.compute import reducers
+from tvmlite.te.compute.work import STATED
 
 DENSE = "nn.contrib_dense_winograd"
 

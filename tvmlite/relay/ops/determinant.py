@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import agree, fault
-from tvmlite.relay.types import TensorType
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.tensor import Tensor
 
 
 def _infer(call: Call, data: TensorType) -> TensorType:

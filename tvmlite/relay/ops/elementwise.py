@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import TensorType, Type
 from tvmlite.relay.ops.common import (
     along_axis,
     along_axis_type,
@@ -23,10 +24,9 @@ from tvmlite.relay.ops.common import (
     same_as_first,
     short_name,
 )
-from tvmlite.relay.types import TensorType, Type
 from tvmlite.te import expr as e
-from tvmlite.te.declare import compute
-from tvmlite.te.tensor import Tensor
+from tvmlite.te.compute.declare import compute
+from tvmlite.te.compute.tensor import Tensor
 
 
 def _floats_only(call: Call, data: Type) -> TensorType:

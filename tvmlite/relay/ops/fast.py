@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType, Type
 from tvmlite.relay.ops.common import elementwise, fault, horner, quietly, same_as_first
-from tvmlite.relay.types import TensorType, Type
 from tvmlite.te import expr as e
-from tvmlite.te.tensor import Tensor
+from tvmlite.te.compute.tensor import Tensor
 
 EXP_ERROR = 1e-5
 """The largest relative error of ``fast_exp`` between its limits."""

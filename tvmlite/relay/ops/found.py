@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core.errors import ExecutionError
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import TensorType, Type, normal_dim
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import as_bool, tensors
-from tvmlite.relay.types import TensorType, Type, normal_dim
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.tensor import Tensor
 
 
 def counted(call: Call, wanted: Any, found: np.ndarray) -> np.ndarray:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, num_elements, same_dim, show_shape
 from tvmlite.relay.ops.common import (
     agree,
     as_index,
@@ -24,11 +25,10 @@ from tvmlite.relay.ops.common import (
     unless_empty,
 )
 from tvmlite.relay.ops.reshape import reshaped_indices
-from tvmlite.relay.types import Dim, Shape, TensorType, Type, num_elements, same_dim, show_shape
 from tvmlite.te import arith
 from tvmlite.te import expr as e
-from tvmlite.te.declare import compute
-from tvmlite.te.tensor import Tensor
+from tvmlite.te.compute.declare import compute
+from tvmlite.te.compute.tensor import Tensor
 
 
 def safe_index(index: e.Expr, extent: Dim) -> e.Expr:

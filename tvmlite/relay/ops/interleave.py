@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from tvmlite import te
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import Shape, TensorType, Type, normal_dim, show_shape
 from tvmlite.relay.ops.common import fault, tensors
-from tvmlite.relay.types import Shape, TensorType, Type, normal_dim, show_shape
 
 
 def _interleave_type(call: Call, data: Type) -> TensorType:

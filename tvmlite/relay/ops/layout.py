@@ -17,11 +17,11 @@ import numpy as np
 
 from tvmlite import te
 from tvmlite.core.errors import TypeInferError
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, same_dim, show_shape
 from tvmlite.relay.ops.common import fault
 from tvmlite.relay.ops.windows import known
-from tvmlite.relay.types import Dim, Shape, TensorType, normal_dim, same_dim, show_shape
 from tvmlite.te import expr as e
 
 

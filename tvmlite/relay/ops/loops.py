@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tvmlite.relay.types import Shape
+from tvmlite.relay.ir.types import Shape
 from tvmlite.te import expr as e
-from tvmlite.te import ir_builder
+from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.intrin import ir_builder
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.tensor import Tensor
 
 INT = "int64"
 

@@ -11,13 +11,13 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError, UnsupportedError
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import Dim, TensorType, same_dim, same_shape, show_shape
 from tvmlite.relay.ops.common import is_one, product_of, ravelled, tensors, unravelled
 from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
-from tvmlite.relay.types import Dim, TensorType, same_dim, same_shape, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te import reducers
+from tvmlite.te.compute import reducers
 
 PANEL = 16
 """Columns in a panel of a matrix that the kernel packs itself."""

@@ -9,8 +9,9 @@ import numpy as np
 
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import Dim, TensorType
 from tvmlite.relay.ops.common import (
     agree,
     axes_of,
@@ -22,9 +23,8 @@ from tvmlite.relay.ops.common import (
     short_name,
 )
 from tvmlite.relay.ops.conv import converted, sum_dtype
-from tvmlite.relay.types import Dim, TensorType
 from tvmlite.te import expr as e
-from tvmlite.te import reducers
+from tvmlite.te.compute import reducers
 
 
 def _over_axis(call: Call, data: TensorType) -> TensorType:

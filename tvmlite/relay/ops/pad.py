@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, normal_dim, same_dim, show_shape
 from tvmlite.relay.ops.common import clamp, fault, scalar_of, tensors, unless_empty
-from tvmlite.relay.types import Dim, Shape, TensorType, Type, normal_dim, same_dim, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te.declare import compute
-from tvmlite.te.tensor import Tensor
+from tvmlite.te.compute.declare import compute
+from tvmlite.te.compute.tensor import Tensor
 
 MODES = ("constant", "edge", "reflect", "wrap")
 

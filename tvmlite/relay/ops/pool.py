@@ -10,13 +10,13 @@ import numpy as np
 
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import Shape, TensorType
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import converted
-from tvmlite.relay.types import Shape, TensorType
 from tvmlite.te import expr as e
-from tvmlite.te import reducers
+from tvmlite.te.compute import reducers
 
 
 def pool_attrs(rank: int, mean: bool) -> dict[str, Any]:

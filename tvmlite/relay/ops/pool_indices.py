@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops, windows
 from tvmlite.relay.ops.common import fault
 from tvmlite.relay.ops.pool import pool_attrs, pooled_extents
-from tvmlite.relay.types import TensorType
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.tensor import Tensor
 
 
 def _infer(call: Call, data: TensorType) -> TensorType:

@@ -10,13 +10,13 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import Dim, TensorType
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import converted, sum_dtype
-from tvmlite.relay.types import Dim, TensorType
 from tvmlite.te import expr as e
-from tvmlite.te import reducers
+from tvmlite.te.compute import reducers
 
 
 def global_type(call: Call, data: TensorType) -> TensorType:

@@ -9,10 +9,10 @@ import numpy as np
 
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import agree, axis_of, convert_numpy, fault, intrinsic, tensors
-from tvmlite.relay.types import TensorType
 from tvmlite.te import expr as e
 
 

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType, TupleType, Type
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import agree, convert_numpy, expect_integers, fault, one_dtype
 from tvmlite.relay.ops.recurrent_loops import LANES, At, Memory, Steps, Work
-from tvmlite.relay.types import TensorType, TupleType, Type
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.tensor import Tensor
 
 ACTIVATIONS = ("sigmoid", "tanh", "relu", "softsign", "affine", "leakyrelu", "scaledtanh", "hardsigmoid")
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
+from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ops import loops
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.tensor import Tensor
 
 LANES = 16
 """Units that are computed as one; a block is of one or several such vectors."""

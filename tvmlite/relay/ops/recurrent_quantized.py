@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import agree, fault
 from tvmlite.relay.ops.recurrent import (
@@ -26,11 +27,10 @@ from tvmlite.relay.ops.recurrent import (
     states_type,
 )
 from tvmlite.relay.ops.recurrent_loops import LANES, At, Memory, Steps, Total, Work
-from tvmlite.relay.types import TensorType, TupleType
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.intrin.x86 import QUAD, quad_products
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.tensor import Tensor
 
 GATES = 4
 

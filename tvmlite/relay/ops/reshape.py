@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ops.common import fault, is_one, tensors
-from tvmlite.relay.types import (
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import (
     Dim,
     Shape,
     TensorType,
@@ -21,9 +20,10 @@ from tvmlite.relay.types import (
     same_dim,
     show_shape,
 )
+from tvmlite.relay.ops.common import fault, is_one, tensors
 from tvmlite.te import expr as e
-from tvmlite.te.declare import compute
-from tvmlite.te.tensor import Tensor
+from tvmlite.te.compute.declare import compute
+from tvmlite.te.compute.tensor import Tensor
 
 
 def resolve_shape(call: Call, shape: Shape, wanted: Sequence[Any]) -> Shape:

@@ -16,12 +16,12 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import Shape, TensorType, normal_dim, same_dim, show_shape
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import clamp, fault, unless_empty
 from tvmlite.relay.ops.resize_taps import METHODS, MODES, ROUNDINGS, NumpyNumbers, Tap, TeNumbers, taps_of
-from tvmlite.relay.types import Shape, TensorType, normal_dim, same_dim, show_shape
 from tvmlite.te import expr as e
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tvmlite.relay.ir import Call
+from tvmlite.relay.ir.nodes import Call
 from tvmlite.te import expr as e
 
 Settings = Call | Mapping[str, Any]

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops, windows
 from tvmlite.relay.ops.common import agree, clamp, fault, one_dtype
-from tvmlite.relay.types import TensorType
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.tensor import Tensor
 
 MODES = ("avg", "max", "weighted_max")
 """The mean of the samples, the greatest of them, and the greatest pixel of any, times its weight in it."""

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType, Type, num_elements
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import axis_of, convert_numpy, fault, tensors
 from tvmlite.relay.ops.reshape import reshaped
-from tvmlite.relay.types import TensorType, Type, num_elements
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.tensor import Tensor
 
 ATTRS: dict[str, Any] = {"axis": None, "dtype": None, "exclusive": False, "reverse": False}
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import Dim, TensorType, Type, same_shape, show_shape
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import fault, from_end, one_dtype, tensors
 from tvmlite.relay.ops.index import check_along, index_length
-from tvmlite.relay.types import Dim, TensorType, Type, same_shape, show_shape
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.tensor import Tensor
 
 COMBINE: dict[str, tuple[Callable[[e.Expr, e.Expr], e.Expr], Any]] = {
     "update": (lambda old, new: new, None),

@@ -7,8 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import (
+    Shape,
+    TensorType,
+    Type,
+    broadcast_shapes,
+    normal_dim,
+    same_shape,
+    show_shape,
+)
 from tvmlite.relay.ops.common import (
     axes_of,
     axis_of,
@@ -18,10 +27,9 @@ from tvmlite.relay.ops.common import (
     same_as_first,
     tensors,
 )
-from tvmlite.relay.types import Shape, TensorType, Type, broadcast_shapes, normal_dim, same_shape, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te.declare import compute
-from tvmlite.te.tensor import Tensor
+from tvmlite.te.compute.declare import compute
+from tvmlite.te.compute.tensor import Tensor
 
 MOST_AXES = 64
 """How many axes numpy's arrays may have."""

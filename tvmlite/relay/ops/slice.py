@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ops.common import axes_of, axis_of, clamp, fault, one_dtype, tensors
-from tvmlite.relay.types import (
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import (
     Dim,
     Shape,
     TensorType,
@@ -23,10 +22,11 @@ from tvmlite.relay.types import (
     show_dim,
     show_shape,
 )
+from tvmlite.relay.ops.common import axes_of, axis_of, clamp, fault, one_dtype, tensors
 from tvmlite.te import arith
 from tvmlite.te import expr as e
-from tvmlite.te.declare import compute
-from tvmlite.te.tensor import Tensor
+from tvmlite.te.compute.declare import compute
+from tvmlite.te.compute.tensor import Tensor
 
 _FAR = 2**31 - 1
 """A bound from here on means "as far as it goes", whatever a named dimension is."""

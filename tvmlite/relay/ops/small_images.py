@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tvmlite import te
-from tvmlite.relay.ir import Call
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.types import Shape
 from tvmlite.relay.ops import windows
-from tvmlite.relay.types import Shape
 from tvmlite.te import expr as e
 from tvmlite.te.intrin import amx
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, TupleType, Type, normal_dim
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import axis_of, fault, tensors
-from tvmlite.relay.types import Dim, Shape, TensorType, TupleType, Type, normal_dim
 from tvmlite.te import arith
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.tensor import Tensor
 
 
 def _precedes(x: e.Expr, y: e.Expr, ascending: bool) -> e.Expr:

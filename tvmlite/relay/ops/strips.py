@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from tvmlite import te
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import TensorType, show_shape
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import fault, tensors
-from tvmlite.relay.types import TensorType, show_shape
 from tvmlite.te import expr as e
 from tvmlite.te.intrin import amx
 from tvmlite.te.schedules.injective import STRIP

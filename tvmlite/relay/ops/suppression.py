@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType, TupleType, Type, num_elements, same_shape, show_shape
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import fault, tensors
 from tvmlite.relay.ops.sort import MergeSort
-from tvmlite.relay.types import TensorType, TupleType, Type, num_elements, same_shape, show_shape
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.tensor import Tensor
 
 
 def _type(call: Call, *types: Type) -> TupleType:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import agree, as_index, axis_of, clamp, expect_integers, fault, one_dtype
-from tvmlite.relay.types import TensorType
 from tvmlite.te import expr as e
-from tvmlite.te.declare import compute
-from tvmlite.te.tensor import Tensor
+from tvmlite.te.compute.declare import compute
+from tvmlite.te.compute.tensor import Tensor
 
 MODES = ("linear", "circular")
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType, Type, show_shape
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import agree, expect_integers, fault, tensors
-from tvmlite.relay.types import TensorType, Type, show_shape
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.tensor import Tensor
 
 TOGETHER = 8
 """So many trees are walked side by side: a step waits for three loads, one of which needs the other."""

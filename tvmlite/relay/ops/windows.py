@@ -10,8 +10,8 @@ import numpy as np
 
 from tvmlite import te
 from tvmlite.core.errors import TypeInferError, UnsupportedError
-from tvmlite.relay.ir import Call
-from tvmlite.relay.types import Dim, TensorType, same_dim, show_shape
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.types import Dim, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
 
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}

@@ -16,16 +16,16 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
-from tvmlite.relay.ir import Call
-from tvmlite.relay.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import Shape, TensorType, same_dim, show_shape
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import fault, one_dtype
 from tvmlite.relay.ops.conv import conv_attrs, result_dtype
 from tvmlite.relay.ops.conv_blocked import written_block
 from tvmlite.relay.ops.winograd_matrices import FILTERINGS, WINDOW, Filtering, array, product
-from tvmlite.relay.types import Shape, TensorType, same_dim, show_shape
 from tvmlite.te import expr as e
-from tvmlite.te import reducers
+from tvmlite.te.compute import reducers
 
 WEIGHT_TRANSFORM = "nn.contrib_conv2d_winograd_weight_transform"
 CONVOLUTION = "nn.contrib_conv2d_winograd_without_weight_transform"

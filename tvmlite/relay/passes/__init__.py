@@ -28,41 +28,41 @@ from typing import TypeAlias
 
 from tvmlite.core.errors import ConfigError
 from tvmlite.core.pipeline import Pipeline
-from tvmlite.core.target import Target
-from tvmlite.relay.ir import Module
-from tvmlite.relay.passes.alter_op_layout import alter_op_layout
-from tvmlite.relay.passes.apply_winograd import apply_winograd
-from tvmlite.relay.passes.apply_winograd_dense import apply_winograd_dense
-from tvmlite.relay.passes.canonicalize_ops import canonicalize_ops
-from tvmlite.relay.passes.combine_dense_of_slices import combine_dense_of_slices
-from tvmlite.relay.passes.combine_parallel_conv2d import combine_parallel_conv2d
-from tvmlite.relay.passes.combine_parallel_dense import combine_parallel_dense
-from tvmlite.relay.passes.dead_code import dead_code
-from tvmlite.relay.passes.decompose_conv_transpose import decompose_conv_transpose
-from tvmlite.relay.passes.eliminate_common_subexpr import eliminate_common_subexpr
-from tvmlite.relay.passes.fast_math import fast_math
-from tvmlite.relay.passes.fold_constant import fold_constant
-from tvmlite.relay.passes.fold_scale_axis import fold_scale_axis
-from tvmlite.relay.passes.fuse import fuse, separate
-from tvmlite.relay.passes.hoist_views import hoist_views
+from tvmlite.machine.target import Target
+from tvmlite.relay.ir.nodes import Module
+from tvmlite.relay.ir.verify import verify
+from tvmlite.relay.passes.fusion.fuse import fuse, separate
+from tvmlite.relay.passes.fusion.materialize_outputs import materialize_outputs
+from tvmlite.relay.passes.fusion.reuse_operands import reuse_operands
+from tvmlite.relay.passes.fusion.share_kernels import share_kernels
 from tvmlite.relay.passes.infer_types import infer_types
-from tvmlite.relay.passes.integer_products import integer_products
-from tvmlite.relay.passes.join_pieces import join_pieces
-from tvmlite.relay.passes.materialize_outputs import materialize_outputs
-from tvmlite.relay.passes.narrow_links import narrow_links
-from tvmlite.relay.passes.pack_weights import pack_weights
-from tvmlite.relay.passes.recognize_activations import recognize_activations
-from tvmlite.relay.passes.recognize_attention import recognize_attention
-from tvmlite.relay.passes.recognize_norms import recognize_norms
-from tvmlite.relay.passes.recognize_softmax import recognize_softmax
-from tvmlite.relay.passes.reuse_operands import reuse_operands
-from tvmlite.relay.passes.share_kernels import share_kernels
-from tvmlite.relay.passes.simplify_expr import simplify_expr
-from tvmlite.relay.passes.simplify_inference import simplify_inference
-from tvmlite.relay.passes.simplify_loops import simplify_loops
-from tvmlite.relay.passes.sink_reshapes import sink_reshapes
-from tvmlite.relay.passes.to_mixed_precision import to_mixed_precision
-from tvmlite.relay.verify import verify
+from tvmlite.relay.passes.layout.alter_op_layout import alter_op_layout
+from tvmlite.relay.passes.layout.apply_winograd import apply_winograd
+from tvmlite.relay.passes.layout.apply_winograd_dense import apply_winograd_dense
+from tvmlite.relay.passes.layout.decompose_conv_transpose import decompose_conv_transpose
+from tvmlite.relay.passes.layout.hoist_views import hoist_views
+from tvmlite.relay.passes.layout.pack_weights import pack_weights
+from tvmlite.relay.passes.layout.sink_reshapes import sink_reshapes
+from tvmlite.relay.passes.precision.fast_math import fast_math
+from tvmlite.relay.passes.precision.integer_products import integer_products
+from tvmlite.relay.passes.precision.narrow_links import narrow_links
+from tvmlite.relay.passes.precision.to_mixed_precision import to_mixed_precision
+from tvmlite.relay.passes.recognize.recognize_activations import recognize_activations
+from tvmlite.relay.passes.recognize.recognize_attention import recognize_attention
+from tvmlite.relay.passes.recognize.recognize_norms import recognize_norms
+from tvmlite.relay.passes.recognize.recognize_softmax import recognize_softmax
+from tvmlite.relay.passes.simplify.canonicalize_ops import canonicalize_ops
+from tvmlite.relay.passes.simplify.combine_dense_of_slices import combine_dense_of_slices
+from tvmlite.relay.passes.simplify.combine_parallel_conv2d import combine_parallel_conv2d
+from tvmlite.relay.passes.simplify.combine_parallel_dense import combine_parallel_dense
+from tvmlite.relay.passes.simplify.dead_code import dead_code
+from tvmlite.relay.passes.simplify.eliminate_common_subexpr import eliminate_common_subexpr
+from tvmlite.relay.passes.simplify.fold_constant import fold_constant
+from tvmlite.relay.passes.simplify.fold_scale_axis import fold_scale_axis
+from tvmlite.relay.passes.simplify.join_pieces import join_pieces
+from tvmlite.relay.passes.simplify.simplify_expr import simplify_expr
+from tvmlite.relay.passes.simplify.simplify_inference import simplify_inference
+from tvmlite.relay.passes.simplify.simplify_loops import simplify_loops
 
 Pass: TypeAlias = Callable[[Module], Module]
 

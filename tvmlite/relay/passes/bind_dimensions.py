@@ -8,10 +8,10 @@ from typing import Any
 
 from tvmlite.core.errors import InputError
 from tvmlite.core.node import postorder, substitute
-from tvmlite.relay.infer import type_of
-from tvmlite.relay.interpret import interpret
-from tvmlite.relay.ir import Call, Constant, Function, If, Let, LetDims, Loop, Module, Tuple, Var
-from tvmlite.relay.types import (
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.interpret import interpret
+from tvmlite.relay.ir.nodes import Call, Constant, Function, If, Let, LetDims, Loop, Module, Tuple, Var
+from tvmlite.relay.ir.types import (
     FuncType,
     TensorType,
     TupleType,

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
-from tvmlite.relay.ir import Expr, Function, Module
+from tvmlite.relay.ir.nodes import Expr, Function, Module
 
 
 def graph_pass(rule: Callable[[Expr], Expr]) -> Callable[[Module], Module]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tvmlite.relay.infer import infer
-from tvmlite.relay.ir import Module
+from tvmlite.relay.ir.infer import infer
+from tvmlite.relay.ir.nodes import Module
 
 
 def infer_types(module: Module) -> Module:

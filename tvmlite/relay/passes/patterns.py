@@ -9,9 +9,9 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder
-from tvmlite.relay.infer import same_type, tensor_type_of, type_of
-from tvmlite.relay.ir import Call, Constant, Expr
-from tvmlite.relay.memory import VIEWS
+from tvmlite.relay.entry.memory import VIEWS
+from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr
 from tvmlite.relay.ops.common import is_one
 
 Polynomial: TypeAlias = "dict[tuple[int, ...], float]"

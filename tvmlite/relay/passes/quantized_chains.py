@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder
-from tvmlite.relay.infer import tensor_type_of, type_of
-from tvmlite.relay.ir import Call, Constant, Expr, Tuple, TupleGetItem, Var
-from tvmlite.relay.memory import VIEWS
-from tvmlite.relay.op import OPERATORS, Fuse
+from tvmlite.relay.entry.memory import VIEWS
+from tvmlite.relay.ir.infer import tensor_type_of, type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem, Var
+from tvmlite.relay.ir.op import OPERATORS, Fuse
+from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.passes.patterns import is_float
-from tvmlite.relay.types import TensorType
 
 STEPS = ("round", "floor", "ceil", "trunc", "qnn.quantize")
 """Operators of floats whose results are steps; so is a cast to integers."""

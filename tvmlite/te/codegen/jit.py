@@ -22,11 +22,12 @@ from typing import Any, Literal, get_args
 
 import llvmlite.binding as llvm
 
-from tvmlite.core import config, processor
+from tvmlite.core import config
 from tvmlite.core.errors import LibraryError, UnsupportedError
-from tvmlite.core.target import Target
+from tvmlite.machine import processor
+from tvmlite.machine.target import Target
 from tvmlite.te.codegen.cache import cache_in, key_of
-from tvmlite.te.codegen.llvm_text import EXPLICIT
+from tvmlite.te.codegen.llvm.text import EXPLICIT
 
 Kind = Literal["object", "assembly", "ir"]
 _PIPELINE = "few passes for explicit modules, else O3; SLP where no vector is stored; SLP, LV where right"

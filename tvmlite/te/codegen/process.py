@@ -9,12 +9,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tvmlite.core import processor
 from tvmlite.core.errors import LibraryError
-from tvmlite.core.target import Target
-from tvmlite.runtime import link, pool, threads
-from tvmlite.runtime.cpu import missing_features
-from tvmlite.te.codegen import c, c_build, jit, llvm, packed
+from tvmlite.machine import processor
+from tvmlite.machine.features import missing_features
+from tvmlite.machine.target import Target
+from tvmlite.runtime.library import link
+from tvmlite.runtime.pool import pool, threads
+from tvmlite.te.codegen import jit, packed
+from tvmlite.te.codegen.c import build as c_build
+from tvmlite.te.codegen.c import generator as c
+from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.shapes import shapes_function
 

@@ -15,8 +15,8 @@ from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.te import expr as e
-from tvmlite.te import registry
-from tvmlite.te.intrinsics import PREFETCHES
+from tvmlite.te.compute import registry
+from tvmlite.te.compute.intrinsics import PREFETCHES
 from tvmlite.te.loop import ir, scalars
 
 Run = Callable[[], Any]

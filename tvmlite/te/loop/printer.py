@@ -7,8 +7,8 @@ from collections.abc import Callable
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import Node, postorder
 from tvmlite.te import expr as e
-from tvmlite.te import tensor
 from tvmlite.te.arith import simplify
+from tvmlite.te.compute import tensor
 from tvmlite.te.loop import ir
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _UNARY, _ATOM = range(8)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvmlite.core.errors import ScheduleError
-from tvmlite.core.target import Target
-from tvmlite.te.schedule import Schedule, create_schedule
+from tvmlite.machine.target import Target
+from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.schedule.schedule import Schedule, create_schedule
 from tvmlite.te.schedules import (
     attention,
     convolution,
@@ -22,7 +23,6 @@ from tvmlite.te.schedules import (
 )
 from tvmlite.te.schedules.group import TEMPLATES, Group
 from tvmlite.te.space import Config, FallbackConfig, rule_of
-from tvmlite.te.tensor import Tensor
 
 __all__ = [
     "apply",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
+from tvmlite.te.compute.tensor import ComputeOp, IterVar, PlaceholderOp
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import PARALLEL
 from tvmlite.te.schedules.dot import is_paired
 from tvmlite.te.schedules.group import Group
-from tvmlite.te.stage import Stage
-from tvmlite.te.stage_base import PARALLEL
-from tvmlite.te.tensor import ComputeOp, IterVar, PlaceholderOp
 
 STEPS = 32
 """Steps of a reduction between one request for lines and the next. A processor waits for some twenty lines at

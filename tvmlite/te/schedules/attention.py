@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import ComputeOp, IterVar, TensorRead
+from tvmlite.te.schedule.stage import INLINE, Stage
 from tvmlite.te.schedules.group import Group, extent_of, product, template, work_of, worth_threads
 from tvmlite.te.schedules.injective import vectorize
 from tvmlite.te.schedules.matrix import accumulate
@@ -11,8 +13,6 @@ from tvmlite.te.schedules.reduction import partial_vectors, reduce_row
 from tvmlite.te.schedules.rows import PASSES
 from tvmlite.te.schedules.tile import RegisterTile, candidates, few_registers, register_tile, tile_for
 from tvmlite.te.space.choices import SplitChoice
-from tvmlite.te.stage import INLINE, Stage
-from tvmlite.te.tensor import ComputeOp, IterVar, TensorRead
 
 STAGES = ("pack", "attention_values", "attention_query", "attention_masked")
 

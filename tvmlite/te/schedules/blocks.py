@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvmlite.core.node import postorder
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import ComputeOp, IterVar, TensorRead
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedules.borders import apart, rows_at_border
 from tvmlite.te.schedules.group import Group, extent_of, nodes_of, product, work_of, worth_threads
 from tvmlite.te.schedules.injective import elementwise_loops, finish
@@ -14,8 +16,6 @@ from tvmlite.te.schedules.nest import unrollable
 from tvmlite.te.schedules.places import image_by_rows
 from tvmlite.te.schedules.tile import MOST_ROWS, MOST_TAIL, TAIL_RATIO, few_registers, tail_of, waste
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar, TensorRead
 
 UNROLLED_WINDOW = 32
 """Windows of at most this many places are unrolled whole."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from tvmlite.core.node import substitute
 from tvmlite.te import arith
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import ComputeOp, IterVar, Tensor, TensorRead
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedules.group import extent_of, nodes_of, number
-from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
 MOST_AT_BORDER = 0.5
 """The most of the rows that may be at the border: with more, a loop without them is not worth its code."""

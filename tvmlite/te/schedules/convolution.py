@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.te.compute.tensor import ComputeOp, IterVar
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import GUARD
 from tvmlite.te.schedules.ahead import fetch_ahead, turns_near
 from tvmlite.te.schedules.blocks import blocks
 from tvmlite.te.schedules.dot import PAIR_LANES, is_paired, pair_product
@@ -46,9 +49,6 @@ from tvmlite.te.schedules.tile import (
 )
 from tvmlite.te.schedules.tiles import tiled_convolution
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.stage import Stage
-from tvmlite.te.stage_base import GUARD
-from tvmlite.te.tensor import ComputeOp, IterVar
 
 MOST_PANEL = 384 << 10
 """Bytes of a panel of weights of which the next is fetched ahead: both, and data, share the second cache."""

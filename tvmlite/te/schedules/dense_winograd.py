@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tvmlite.te.compute.tensor import ComputeOp, Operation
+from tvmlite.te.schedule.stage_base import GUARD
 from tvmlite.te.schedules.ahead import fetch_ahead
 from tvmlite.te.schedules.group import Group, extent_of, template, work_of, worth_threads
 from tvmlite.te.schedules.injective import elementwise_loops, finish
@@ -10,8 +12,6 @@ from tvmlite.te.schedules.reduction import place_rows, reduce_row
 from tvmlite.te.schedules.tile import tail_of
 from tvmlite.te.schedules.winograd import SPACED
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.stage_base import GUARD
-from tvmlite.te.tensor import ComputeOp, Operation
 
 OTHERS = 6
 """Vector registers of a tile that hold no sums: three weights of a turn, two crosswise sums, and one more."""

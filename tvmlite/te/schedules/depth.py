@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.te.compute.tensor import ComputeOp, PlaceholderOp
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedules.ahead import STEPS
 from tvmlite.te.schedules.group import Group, extent_of, product
 from tvmlite.te.schedules.nest import in_registers, shared_loops
 from tvmlite.te.schedules.tile import RegisterTile, vectors_first
-from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, PlaceholderOp
 
 DEPTHS = (128, 192, 256, 384, 512, 768, 1024)
 """How many steps of a reduction may be one part."""

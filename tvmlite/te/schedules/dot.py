@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
+from tvmlite.te.compute.tensor import ComputeOp
 from tvmlite.te.intrin import x86
+from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.schedules.group import Group, extent_of, number
-from tvmlite.te.tensor import ComputeOp
-from tvmlite.te.tensor_intrin import TensorIntrin
 
 PAIR_LANES = (16, 8, 4)
 """How many sums of pairs ``vdpbf16ps`` makes at once, and of four products ``vpdpbusd``, of registers of each

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tvmlite.te.compute.tensor import ComputeOp, ExternOp, Operation
 from tvmlite.te.schedules.group import Group, template
 from tvmlite.te.schedules.injective import elementwise_loops
-from tvmlite.te.tensor import ComputeOp, ExternOp, Operation
 
 
 @template("extern")

@@ -9,13 +9,13 @@ from typing import Any, TypeAlias, TypeVar
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te import arith
 from tvmlite.te import expr as e
-from tvmlite.te.schedule import Schedule
+from tvmlite.te.compute.tensor import ComputeOp, Extent, IterVar, Operation, Tensor, TensorRead
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.schedule.stage import INLINE, Stage
 from tvmlite.te.space.config import Config
-from tvmlite.te.stage import INLINE, Stage
-from tvmlite.te.tensor import ComputeOp, Extent, IterVar, Operation, Tensor, TensorRead
 
 WORTH_THREADS = 300_000
 """Below this many units of work (a load, an addition), some 20 microseconds, one thread is quicker."""

@@ -6,6 +6,9 @@ from math import lcm
 
 from tvmlite.te import arith
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import ComputeOp, IterVar, Tensor, TensorRead
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import GUARD, SHRINK
 from tvmlite.te.schedules.group import (
     Group,
     extent_of,
@@ -18,9 +21,6 @@ from tvmlite.te.schedules.group import (
     work_of,
     worth_threads,
 )
-from tvmlite.te.stage import Stage
-from tvmlite.te.stage_base import GUARD, SHRINK
-from tvmlite.te.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
 ENOUGH_OUTER_TURNS = 16
 """Turns of the loop over outer axes that are enough for threads to share; with fewer, the contiguous axes are

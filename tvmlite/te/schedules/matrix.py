@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
+from tvmlite.te.compute.tensor import ComputeOp, IterVar, PlaceholderOp
 from tvmlite.te.loop.ir import SWEEP
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import GUARD
+from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.schedules.ahead import fetch_ahead, streams_by_itself
 from tvmlite.te.schedules.depth import default_depth, depths, in_parts
 from tvmlite.te.schedules.dot import is_paired, pair_product
@@ -39,10 +43,6 @@ from tvmlite.te.schedules.tile import (
 )
 from tvmlite.te.schedules.tiles import tiled_product
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.stage import Stage
-from tvmlite.te.stage_base import GUARD
-from tvmlite.te.tensor import ComputeOp, IterVar, PlaceholderOp
-from tvmlite.te.tensor_intrin import TensorIntrin
 
 FEW_ROWS = 4
 """With at most this many rows, packing the other matrix costs more than it gains: its elements are read once,

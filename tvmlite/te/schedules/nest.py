@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tvmlite.te.compute.tensor import IterVar
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import PARALLEL
 from tvmlite.te.schedules.group import Group, extent_of
 from tvmlite.te.space.choices import OptionChoice, ReorderChoice
-from tvmlite.te.stage import Stage
-from tvmlite.te.stage_base import PARALLEL
-from tvmlite.te.tensor import IterVar
 
 ENOUGH_COLUMN_TILES = 8
 """Tiles of columns, each with all rows, that are enough for threads to share; with fewer, they share the rows

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
+from tvmlite.te.compute.tensor import ComputeOp, IterVar, Reduce, Tensor
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedules.dot import is_paired
 from tvmlite.te.schedules.group import Group, extent_of, number, product, work_of, worth_threads
 from tvmlite.te.schedules.injective import finish
 from tvmlite.te.schedules.nest import ENOUGH_COLUMN_TILES
 from tvmlite.te.schedules.tile import few_registers
 from tvmlite.te.space.choices import OptionChoice
-from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar, Reduce, Tensor
 
 MOST_SUMS = 64 << 10
 """Bytes of sums that one thread goes through pass by pass."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.te.compute.tensor import ComputeOp
 from tvmlite.te.schedules.dot import is_paired
 from tvmlite.te.schedules.group import Group, extent_of, number, product, work_of, worth_threads
 from tvmlite.te.schedules.injective import elementwise_loops, vectorize
 from tvmlite.te.schedules.tile import few_registers
-from tvmlite.te.tensor import ComputeOp
 
 MOST_WEIGHTS = 768 << 10
 """Bytes of weights that stay in a second cache while a thread goes through them row by row."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from tvmlite.te.compute.tensor import ComputeOp, IterVar
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedules.group import Group, extent_of, product, work_of, worth_threads
 from tvmlite.te.schedules.injective import elementwise_loops, finish
 from tvmlite.te.schedules.nest import ENOUGH_TURNS
 from tvmlite.te.schedules.tile import register_tile, tail_of
-from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar
 
 PLAIN_VECTORS = 2
 """How many vectors of neighbouring outputs each scalar of an unpacked weight is multiplied with."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tvmlite.te.compute.tensor import ComputeOp, IterVar, Tensor, TensorRead
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedules.group import (
     Group,
     extent_of,
@@ -15,8 +17,6 @@ from tvmlite.te.schedules.group import (
     worth_threads,
 )
 from tvmlite.te.schedules.injective import elementwise_loops, walk_together
-from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
 PARTIAL_VECTORS = 4
 """Vectors of partial results of a long contiguous reduction: additions that need not wait for each other."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tvmlite.te.compute.tensor import ComputeOp, IterVar
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedules.group import Group, extent_of, lanes_of, product, template, worth_threads
 from tvmlite.te.schedules.injective import finish, several_at_once, vectorize, walk_together
 from tvmlite.te.schedules.reduction import partial_vectors, reduce_columns, reduce_row
-from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar
 
 PASSES = ("row_reduce", "row_scalar", "row_powers")
 """Tags of the stages that go over a row before it is written."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from tvmlite.te.compute.tensor import ComputeOp, IterVar
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedules.blocks import ENOUGH_PLANES, UNROLLED_WINDOW, blocks
 from tvmlite.te.schedules.group import Group, extent_of, product, template, work_of, worth_threads
 from tvmlite.te.schedules.injective import elementwise_loops, finish, vectorize
-from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar
 
 
 @template("pool")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from tvmlite.core.target import Target
-from tvmlite.te.stage_base import GUARD, SHRINK
+from tvmlite.machine.target import Target
+from tvmlite.te.schedule.stage_base import GUARD, SHRINK
 
 FMA_PER_CYCLE = 2
 LOADS_PER_CYCLE = 2

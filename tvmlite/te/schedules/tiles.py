@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.te.compute.tensor import ComputeOp, IterVar
 from tvmlite.te.intrin import amx
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedules.dot import is_paired
 from tvmlite.te.schedules.group import (
     Group,
@@ -20,8 +22,6 @@ from tvmlite.te.schedules.group import (
 from tvmlite.te.schedules.injective import elementwise_loops, finish
 from tvmlite.te.schedules.nest import ENOUGH_COLUMN_TILES, STEPS, Panel, shared_out
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar
 
 LATENCY = 30
 """Cycles from a product to the next on the same sums, besides one a row."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
+from tvmlite.te.compute.tensor import ComputeOp, IterVar
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedules.group import Group, extent_of, product, template, work_of, worth_threads
 from tvmlite.te.schedules.injective import finish
 from tvmlite.te.schedules.nest import in_registers
@@ -18,8 +20,6 @@ from tvmlite.te.schedules.tile import (
     vectors_first,
 )
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar
 
 ENOUGH_TILE_CHUNKS = 4
 """Chunks of tiles that are enough for threads to share; with fewer, they share the channels of a chunk. All

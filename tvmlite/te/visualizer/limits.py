@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te.codegen import jit
 
 _CHAINS = 14

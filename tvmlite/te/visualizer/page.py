@@ -16,12 +16,12 @@ from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import check_symbol
 from tvmlite.core.errors import InputError, LibraryError
-from tvmlite.core.target import Target
-from tvmlite.runtime import link
+from tvmlite.machine.target import Target
+from tvmlite.runtime.library import link
 from tvmlite.te.expr import Var
-from tvmlite.te.schedule import Schedule
-from tvmlite.te.stage import Stage
-from tvmlite.te.trace import Step
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.trace import Step
 from tvmlite.te.visualizer import html, text
 from tvmlite.te.visualizer.chart import Point, chart
 from tvmlite.te.visualizer.difference import compared

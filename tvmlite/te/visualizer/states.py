@@ -12,18 +12,20 @@ import numpy as np
 from tvmlite.core.errors import ScheduleError, TvmliteError, UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
-from tvmlite.core.target import Target
-from tvmlite.runtime import threads
-from tvmlite.runtime.compiled import CompiledFunction
+from tvmlite.machine.target import Target
+from tvmlite.runtime.call.compiled import CompiledFunction
+from tvmlite.runtime.pool import threads
 from tvmlite.runtime.timing import Timing
-from tvmlite.te import work
-from tvmlite.te.codegen import c, jit, llvm, process
+from tvmlite.te.codegen import jit, process
+from tvmlite.te.codegen.c import generator as c
+from tvmlite.te.codegen.llvm import generator as llvm
+from tvmlite.te.compute import work
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.signature import signature_of
-from tvmlite.te.lower import lower
-from tvmlite.te.schedule import Schedule, create_schedule
-from tvmlite.te.trace import Step
+from tvmlite.te.lower.lower import lower
+from tvmlite.te.schedule.schedule import Schedule, create_schedule
+from tvmlite.te.schedule.trace import Step
 from tvmlite.te.visualizer import limits
 from tvmlite.te.visualizer.hot_loop import HotLoop, hot_loop
 from tvmlite.te.visualizer.limits import Limits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.choose import choose

@@ -9,7 +9,7 @@ from typing import Any
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import reachable, rewrite, substitute
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te.codegen.math import functions
 from tvmlite.te.expr import (
     Add,

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
-from tvmlite.te.codegen import c_x86
+from tvmlite.te.codegen.c import x86 as c_x86
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import Walker, with_body
 
 if TYPE_CHECKING:
-    from tvmlite.core.target import Target
+    from tvmlite.machine.target import Target
 
 
 def choose(function: ir.Function, target: Target) -> ir.Function:

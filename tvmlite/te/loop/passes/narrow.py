@@ -11,9 +11,9 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import Node, postorder
 from tvmlite.te import expr as e
-from tvmlite.te import minifloat
+from tvmlite.te.expr import minifloat
+from tvmlite.te.expr.minifloat import STORED
 from tvmlite.te.loop import ir
-from tvmlite.te.minifloat import STORED
 
 _MOVES = ("if_then_else", "likely")
 """Intrinsics that hand on what they are given."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tvmlite.core.node import reachable, substitute
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer, mentions
-from tvmlite.te.intrinsics import PREFETCHES
+from tvmlite.te.compute.intrinsics import PREFETCHES
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import analyzer_of_function
 from tvmlite.te.loop.walk import NOTHING, Walker, is_nothing, loads, with_body

@@ -6,7 +6,7 @@ from functools import partial, update_wrapper
 
 from tvmlite.core import config
 from tvmlite.core.pipeline import Pipeline
-from tvmlite.core.target import Target
+from tvmlite.machine.target import Target
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.asserts import asserts
 from tvmlite.te.loop.passes.choose import choose

@@ -8,6 +8,7 @@ follow Ansor's sketches (Zheng et al., "Ansor: Generating High-Performance Tenso
 
 from __future__ import annotations
 
+from tvmlite.te.compute.tensor import ComputeOp
 from tvmlite.te.schedules.group import Group, extent_of, template, work_of, worth_threads
 from tvmlite.te.schedules.injective import elementwise_loops
 from tvmlite.te.schedules.reduction import several_results
@@ -18,7 +19,6 @@ from tvmlite.te.schedules.sketch.nest import Nest, reduction_of
 from tvmlite.te.schedules.sketch.plan import Plan
 from tvmlite.te.schedules.sketch.rows import one_row, passes
 from tvmlite.te.schedules.sketch.tiled import tiled
-from tvmlite.te.tensor import ComputeOp
 
 
 @template("sketch")

@@ -10,9 +10,9 @@ from typing import Any
 from tvmlite.core.node import postorder, substitute
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
+from tvmlite.te.compute.tensor import ComputeOp, IterVar, Tensor, TensorRead
+from tvmlite.te.schedule.stage import INLINE, Stage
 from tvmlite.te.schedules.group import Group, extent_of, nodes_of, number, product
-from tvmlite.te.stage import INLINE, Stage
-from tvmlite.te.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
 ABSENT, UNIT, NEAR, STRIDED = "absent", "unit", "near", "strided"
 """A read does not depend on the axis; its neighbours along it are neighbours in memory; a few elements apart;

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tvmlite.te.compute.tensor import IterVar, TensorRead
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedules.group import number, product, worth_threads
 from tvmlite.te.schedules.sketch.access import mentions
 from tvmlite.te.schedules.sketch.plan import Plan
 from tvmlite.te.schedules.sketch.tiles import Tile
-from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import IterVar, TensorRead
 
 
 def is_packable(read: TensorRead, axis: IterVar) -> bool:

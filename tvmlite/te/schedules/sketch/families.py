@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tvmlite.te.compute.tensor import ComputeOp, IterVar, Operation, Tensor, TensorRead
 from tvmlite.te.schedules.group import extent_of
 from tvmlite.te.schedules.sketch.access import (
     ABSENT,
@@ -15,7 +16,6 @@ from tvmlite.te.schedules.sketch.access import (
     walk,
 )
 from tvmlite.te.schedules.sketch.plan import Plan
-from tvmlite.te.tensor import ComputeOp, IterVar, Operation, Tensor, TensorRead
 
 
 @dataclass(frozen=True)

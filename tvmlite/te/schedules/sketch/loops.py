@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from tvmlite.te.compute.tensor import ComputeOp, IterVar, Tensor
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedules.group import extent_of, lanes_of, product, work_of, worth_threads
 from tvmlite.te.schedules.injective import CHUNK_VECTORS, ENOUGH_OUTER_TURNS, contiguous_from, read_across
 from tvmlite.te.schedules.sketch.plan import Plan
-from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
 
 
 def elementwise(plan: Plan, tensor: Tensor) -> None:

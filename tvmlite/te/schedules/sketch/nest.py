@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tvmlite.core.errors import ScheduleError
+from tvmlite.te.compute.tensor import ComputeOp, IterVar, Tensor, TensorRead
 from tvmlite.te.schedules.group import (
     Group,
     extent_of,
@@ -26,7 +27,6 @@ from tvmlite.te.schedules.sketch.copies import is_packable, lies_along
 from tvmlite.te.schedules.sketch.plan import Plan, reuse
 from tvmlite.te.schedules.sketch.tiles import Operand, Reduction, Tile
 from tvmlite.te.space.config import VirtualAxis
-from tvmlite.te.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
 MOST_ORDERED = 4
 """So many loops are put in any order; those before them stay outermost."""

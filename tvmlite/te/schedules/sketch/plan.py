@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from tvmlite.te.scan import ScanOp
+from tvmlite.te.compute.scan import ScanOp
+from tvmlite.te.compute.tensor import ComputeOp, Operation, Tensor
+from tvmlite.te.schedule.stage import ROOT, Stage
 from tvmlite.te.schedules.group import Group, cost_of, extent_of, product
 from tvmlite.te.schedules.sketch.access import elements
-from tvmlite.te.stage import ROOT, Stage
-from tvmlite.te.tensor import ComputeOp, Operation, Tensor
 
 COSTLY = 8
 """A formula of so much work is not done twice without need."""

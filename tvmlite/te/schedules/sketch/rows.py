@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tvmlite.te.compute.tensor import ComputeOp, IterVar, Tensor
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedules.group import extent_of, lanes_of, product, work_of, worth_threads
 from tvmlite.te.schedules.injective import vectorize
 from tvmlite.te.schedules.reduction import place_rows, reads_along_reduction, reduce_columns, reduce_row
 from tvmlite.te.schedules.rows import PASS_COST, rows_together
 from tvmlite.te.schedules.sketch.plan import Plan
-from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar, Tensor
 
 
 def one_row(plan: Plan, op: ComputeOp, host: Tensor) -> None:

@@ -11,6 +11,8 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from tvmlite.te.compute.tensor import ComputeOp, IterVar, TensorRead
+from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedules.group import (
     extent_of,
     product,
@@ -33,8 +35,6 @@ from tvmlite.te.schedules.sketch.nest import (
 )
 from tvmlite.te.schedules.sketch.tiles import Reduction, Tile
 from tvmlite.te.space.knobs import divisors
-from tvmlite.te.stage import Stage
-from tvmlite.te.tensor import ComputeOp, IterVar, TensorRead
 
 LONGEST_TURN = 256
 """Multiply-adds of vectors in one turn of the reduction's loop, steps unrolled: longer bodies are no quicker

@@ -1,0 +1,93 @@
+"""Trees without XGBoost: they say what it says, and what is no model is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tvmlite.autotune.model import trees
+from tvmlite.autotune.model.loop_features import WIDTH
+from tvmlite.autotune.model.trees import Trees
+from tvmlite.core.errors import ParseError
+from tvmlite.machine.target import Target
+
+xgboost = pytest.importorskip("xgboost", reason="xgboost is of the extra tune")
+
+
+def trained(depth: int = 4) -> tuple[Trees, np.ndarray, np.ndarray]:
+    """A model, rows, and what XGBoost says of them."""
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(400, WIDTH)).astype(np.float32)
+    wanted = np.where(rows[:, 3] > 0.2, rows[:, 7], -rows[:, 5] * rows[:, 9])
+    parameters = {"max_depth": depth, "base_score": 0.0, "nthread": 1, "objective": "reg:squarederror"}
+    booster = xgboost.train(parameters, xgboost.DMatrix(rows, label=wanted), 30)
+    return Trees.of_xgboost(booster), rows, booster.inplace_predict(rows)
+
+
+def test_they_say_what_xgboost_says() -> None:
+    made, rows, expected = trained()
+
+    np.testing.assert_allclose(made(rows), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_a_model_survives_json() -> None:
+    made, rows, _ = trained()
+
+    again = Trees.from_json(made.to_json())
+
+    np.testing.assert_allclose(again(rows), made(rows), atol=0.02)  # four digits are kept of a leaf
+
+
+def changed(**fields: object) -> str:
+    return json.dumps(json.loads(trained(2)[0].to_json()) | fields)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[", "no cost model"),
+        ("[]", "no cost model"),
+        (changed(features=["speed"]), "trained on other features"),
+        (changed(leaf=[[1, 2]]), "its trees have"),
+        (changed(leaf=1), "its trees have"),
+        (changed(leaf=[], feature=[], threshold=[]), "its trees have"),
+        (changed(leaf=[[]] * 30), "its trees have"),
+        (changed(feature=[[WIDTH] * 3] * 30), "features that do not exist"),
+        (changed(feature=[[0.5] * 3] * 30), "features that do not exist"),
+        (changed(leaf=[["__import__('os')"] * 4] * 30), "no cost model"),
+        (changed(leaf=[[float("nan")] * 4] * 30), "some of its numbers are none"),
+    ],
+)
+def test_what_is_no_model_says_why(text: str, reason: str) -> None:
+    with pytest.raises(ParseError, match=reason):
+        Trees.from_json(text)
+
+
+def target_of(cpu: str) -> Target:
+    return Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}")
+
+
+@pytest.mark.parametrize("cpu", ["znver5", "graniterapids", "znver3"])
+def test_the_models_that_come_with_the_package_are_small_and_of_our_features(cpu: str) -> None:
+    assert trees.SHIPPED[trees.kind_of(target_of(cpu))].stat().st_size < 200_000
+    assert trees.shipped(target_of(cpu)) is not None
+
+
+def test_each_kind_of_processor_has_a_model_and_others_have_the_nearest() -> None:
+    kinds = ("znver5", "graniterapids", "znver3", "haswell", "x86-64-v4")
+    amd, intel, few, few_of_intel, another = (trees.shipped(target_of(cpu)) for cpu in kinds)
+
+    assert amd is another is not None
+    assert few is few_of_intel is not None
+    assert len({id(model) for model in (amd, intel, few)}) == 3
+    assert len(set(trees.SHIPPED.values())) == len(trees.SHIPPED)
+
+
+def test_a_model_that_was_left_out_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(trees.SHIPPED, "intel", tmp_path / "gone.json")
+
+    assert trees.shipped(target_of("graniterapids")) is None
+    assert trees.shipped(target_of("znver5")) is not None

@@ -1,0 +1,42 @@
+"""Moves in a space: small ones, of one knob or two, the same for one seed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tvmlite.autotune.model.features import KnobFeatures
+from tvmlite.autotune.search.search import Moves
+from tvmlite.te.space import ConfigSpace
+
+
+def space_of() -> ConfigSpace:
+    space = ConfigSpace()
+    for name in "abc":
+        space.define_split(name, 1 << 10, num_outputs=3)
+    space.define_knob("alone", [True])
+    return space
+
+
+def test_a_child_has_one_or_two_knobs_changed_and_mostly_to_what_is_near() -> None:
+    space = space_of()
+    knobs = KnobFeatures(space)
+    parent = 54321
+
+    children = Moves(knobs).children(parent, 200, np.random.default_rng(0))
+
+    changed = (space.places(children) != space.places(np.array([parent]))).sum(axis=1)
+    away = np.abs(knobs(children) - knobs(np.array([parent]))).sum(axis=1)
+    anything = np.abs(knobs(space.sample(200, np.random.default_rng(0))) - knobs(np.array([parent])))
+    assert len(set(children.tolist())) == len(children)
+    assert changed.max() == 2
+    assert np.median(away) < 0.3 * np.median(anything.sum(axis=1))
+
+
+def test_one_seed_moves_the_same_and_a_space_of_one_does_not_move() -> None:
+    moves = Moves(KnobFeatures(space_of()))
+    first, second = (moves.children(7, 20, np.random.default_rng(5)).tolist() for _ in range(2))
+    alone = ConfigSpace()
+    alone.define_knob("alone", [True])
+
+    assert first == second
+    assert not len(Moves(KnobFeatures(alone)).children(0, 20, np.random.default_rng(5)))

@@ -1,0 +1,130 @@
+"""Target strings and what is known of the machines they name."""
+
+from __future__ import annotations
+
+import pytest
+
+from tvmlite.core.errors import TargetError
+from tvmlite.machine import processor
+from tvmlite.machine.target import Target
+
+
+@pytest.fixture(autouse=True)
+def _no_override(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TVMLITE_TARGET", raising=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "native",
+        "llvm",
+        "llvm -mcpu=haswell",
+        "llvm -mcpu=znver4 -mattr=-avx512f",
+        "llvm -mcpu=znver4 -vector-bits=256",
+        "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72",
+        "c",
+        "c -vector-bits=512",
+    ],
+)
+def test_the_string_of_a_target_parses_back_to_it(text: str) -> None:
+    target = Target.parse(text)
+
+    assert Target.parse(str(target)) == target
+
+
+def test_a_target_is_returned_as_it_is() -> None:
+    target = Target.parse("c")
+
+    assert Target.parse(target) is target
+
+
+@pytest.mark.parametrize(
+    ("text", "maker"),
+    [
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=rocketlake", "intel"),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids -mattr=-amx-tile", "intel"),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5", "amd"),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4", ""),
+        ("llvm -mtriple=x86_64-linux-gnu", ""),
+        ("c -vector-bits=512", ""),
+    ],
+)
+def test_the_processors_name_tells_its_maker(text: str, maker: str) -> None:
+    assert Target.parse(text).maker == maker
+
+
+@pytest.mark.parametrize(
+    ("text", "bits", "registers"),
+    [
+        ("llvm -mtriple=x86_64-linux-gnu", 128, 16),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell", 256, 16),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512", 512, 32),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4", 512, 32),
+        ("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4 -mattr=-avx512f", 256, 16),
+        ("llvm -mtriple=aarch64-linux-gnu", 128, 32),
+        ("llvm -mtriple=armv7-linux-gnueabihf", 128, 16),
+        ("c", 128, 16),
+        ("c -vector-bits=512", 512, 32),
+    ],
+)
+def test_vectors_follow_from_the_instruction_sets(text: str, bits: int, registers: int) -> None:
+    target = Target.parse(text)
+
+    assert (target.vector_bits, target.vector_registers) == (bits, registers)
+
+
+def test_instruction_sets_are_those_of_the_processor() -> None:
+    zen4 = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
+    haswell = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell")
+    v1 = Target.parse("llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-v1")
+
+    assert zen4.has("avx512vnni")
+    assert not zen4.has("amx-int8")
+    assert haswell.has("fma")
+    assert not haswell.has("avx512f")
+    assert v1.has("sve")
+    assert Target.parse("llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -mattr=+dotprod").has("dotprod")
+
+
+def test_native_is_the_machine_we_run_on() -> None:
+    target = Target.parse("native")
+
+    assert (target.triple, target.cpu, target.features) == processor.host()
+    assert Target.parse("llvm") == target
+
+
+def test_lanes_of_one_vector() -> None:
+    target = Target.parse("c -vector-bits=256")
+
+    assert [target.lanes(d) for d in ("float32", "float64", "int8", "bool", "bfloat16")] == [8, 4, 32, 32, 16]
+
+
+def test_the_environment_says_what_native_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TVMLITE_TARGET", "c -vector-bits=256")
+
+    assert str(Target.parse("native")) == "c -vector-bits=256"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("cuda", "unknown kind 'cuda'"),
+        ("llvm -mcpu=\ud800", "expected plain letters"),
+        ("llvm -mtriple=a\0b", "expected plain letters"),
+        ("llvm -mcpu=" + "x" * 200_000, "expected plain letters, 10,000 at most"),
+        ("", "unknown kind ''"),
+        ("llvm -device=arm", "cannot use '-device=arm'"),
+        ("llvm -mcpu", "cannot use '-mcpu'"),
+        ("llvm -mcpu=haswell -mcpu=haswell", "cannot use '-mcpu=haswell'"),
+        ("c -mcpu=haswell", "cannot use '-mcpu=haswell'"),
+        ("c -vector-bits=100", "-vector-bits is '100'"),
+        ("llvm -mattr=avx2", "feature 'avx2'"),
+        ("llvm -mcpu=pentagon", "'pentagon' is not a recognized processor"),
+        ("llvm -mattr=+warp", r"'\+warp' is not a recognized feature"),
+        ("llvm -mtriple=nowhere", "triple 'nowhere'"),
+    ],
+)
+def test_a_target_that_cannot_be_is_an_error_naming_the_word(text: str, complaint: str) -> None:
+    with pytest.raises(TargetError, match=complaint):
+        Target.parse(text)

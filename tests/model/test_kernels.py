@@ -1,0 +1,32 @@
+"""What the cache keeps of a kernel beside its code."""
+
+import json
+
+import pytest
+
+from tvmlite.core.node import alike
+from tvmlite.model import kernels
+from tvmlite.relay.ir.dims import dim
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir as loop
+
+n, m = dim("n"), dim("threads")
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        e.const(64, e.INDEX),
+        loop.THREADS * 4096 + m,
+        e.Max(e.TruncDiv(n - 400, e.const(160, e.INDEX)) + 1, e.const(0, e.INDEX)) * 4,
+        e.TruncMod(n, m) + n // 3 * 3 + e.Min(n, m) - n % 7,
+        e.Select(e.And(n < m, e.Not(e.Equal(n, m))), n, m * 2),
+        e.Select(e.Or(n <= m, e.NotEqual(n, m)), n, e.Select(e.const(True, "bool"), n, m)),
+        e.cast(e.INDEX, n < m) * 64,
+    ],
+    ids=str,
+)
+def test_the_size_of_a_workspace_is_read_back_as_it_was_written(size: e.Expr) -> None:
+    written = json.dumps(kernels._encode_expr(size))
+
+    assert alike(kernels._decode_expr(json.loads(written)), size)

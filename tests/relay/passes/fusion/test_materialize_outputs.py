@@ -1,0 +1,79 @@
+"""Every output is written by a call of its own."""
+
+import numpy as np
+
+from tvmlite.relay.ir.interpret import interpret
+from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Tuple, TupleGetItem, constant, var
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.passes.fusion.materialize_outputs import materialize_outputs
+
+x = var("x", (2, 4))
+
+
+def run(body: Expr) -> Module:
+    before = Module({"main": Function((x,), body)})
+    after = materialize_outputs(before)
+    data = np.random.default_rng(0).standard_normal((2, 4)).astype("float32")
+    wanted, got = interpret(before, [data]), interpret(after, [data])
+    several = isinstance(wanted, (tuple, list))
+    for a, b in zip(wanted, got, strict=True) if several else [(wanted, got)]:
+        np.testing.assert_array_equal(a, b)
+    return after
+
+
+def test_a_parameter_and_a_constant_are_copied() -> None:
+    one = constant(np.ones((2, 4), "float32"))
+    relu = make("nn.relu", x)
+
+    fields = run(Tuple((x, relu, one))).main.body.fields
+
+    assert [f.op for f in fields] == ["copy", "nn.relu", "copy"]
+    assert [fields[0].args[0], fields[1], fields[2].args[0]] == [x, relu, one]
+
+
+def test_views_of_parameters_and_of_outputs_are_copied() -> None:
+    relu = make("nn.relu", x)
+    turned = make("reshape", relu, newshape=(8,))
+
+    fields = run(
+        Tuple((make("squeeze", make("expand_dims", x, axis=0), axis=(0,)), relu, turned))
+    ).main.body.fields
+
+    assert [f.op for f in fields] == ["copy", "nn.relu", "copy"]
+    assert fields[2].args[0] is turned
+
+
+def test_an_output_that_stands_twice_is_copied_the_second_time() -> None:
+    relu = make("nn.relu", x)
+
+    fields = run(Tuple((relu, relu))).main.body.fields
+
+    assert fields[0] is relu
+    assert isinstance(fields[1], Call)
+    assert (fields[1].op, fields[1].args) == ("copy", (relu,))
+
+
+def test_a_model_that_gives_its_input_back_copies_it() -> None:
+    assert run(x).main.body.op == "copy"
+
+
+def test_outputs_that_are_calls_leave_the_module_the_same_object() -> None:
+    halves = make("split", x, indices_or_sections=2, axis=1)
+    bodies = [
+        make("nn.relu", x),
+        halves,
+        Tuple((make("nn.relu", x), make("negative", x))),
+        Tuple((TupleGetItem(halves, 0), TupleGetItem(halves, 1))),
+    ]
+    for body in bodies:
+        module = Module({"main": Function((x,), body)})
+        assert materialize_outputs(module) is module
+
+
+def test_one_projection_twice_is_copied() -> None:
+    halves = make("split", x, indices_or_sections=2, axis=1)
+
+    fields = run(Tuple((TupleGetItem(halves, 0), TupleGetItem(halves, 0)))).main.body.fields
+
+    assert isinstance(fields[0], TupleGetItem)
+    assert fields[1].op == "copy"

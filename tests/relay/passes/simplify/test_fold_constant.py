@@ -1,0 +1,123 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from tvmlite.core.errors import ExecutionError
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.nodes import Call, Constant, Function, If, Module, Tuple, TupleGetItem, constant, var
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import dim
+from tvmlite.relay.passes.simplify.fold_constant import fold_constant
+
+pytestmark = pytest.mark.usefixtures("toys")
+
+x = var("x", (2, 3))
+ones = constant(np.ones((2, 3), "float32"))
+
+
+def folded(body, *params):
+    return fold_constant(Module({"main": Function(params or (x,), body)})).main.body
+
+
+def test_calls_of_constants_become_constants() -> None:
+    body = folded(make("add", x, make("exp", make("multiply", ones, constant(np.float32(2))))))
+
+    assert isinstance(body, Call)
+    assert isinstance(body.args[1], Constant)
+    np.testing.assert_allclose(body.args[1].data, np.exp(np.full((2, 3), 2, "float32")))
+
+
+def test_a_scalar_stays_a_scalar() -> None:
+    body = folded(make("add", constant(np.float32(1)), constant(np.float32(2))))
+
+    assert isinstance(body, Constant)
+    assert body.data.shape == ()
+
+
+def test_tuples_are_folded_through() -> None:
+    assert isinstance(folded(make("concatenate", Tuple((ones, ones)), axis=0)), Constant)
+    body = folded(TupleGetItem(make("split", ones, indices_or_sections=3, axis=1), 1))
+    assert isinstance(body, Constant)
+    assert body.data.shape == (2, 1)
+    assert body.data.flags.c_contiguous
+
+
+def test_a_branch_on_a_constant_is_taken() -> None:
+    assert folded(If(constant(True), x, make("exp", x))) is x
+    assert folded(If(constant(False), make("exp", x), x)) is x
+
+
+def test_a_shape_that_is_known_is_a_constant() -> None:
+    body = folded(make("shape_of", make("exp", x), dtype="int64"))
+
+    assert isinstance(body, Constant)
+    assert body.data.tolist() == [2, 3]
+    assert body.data.dtype == "int64"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        make("exp", x),
+        make("broadcast_to", constant(np.float32(1)), shape=(1024, 1024)),
+        make("zeros", shape=(1024, 1024), dtype="float32"),
+        make("broadcast_to", constant(np.float32(1)), shape=(dim("h"), 2)),
+        make("shape_of", var("s", ("h",)), dtype="int64"),
+    ],
+)
+def test_what_is_unknown_or_grows_too_large_stays_the_same_object(body) -> None:
+    module = Module({"main": Function((x,), body)})
+
+    assert fold_constant(module) is module
+
+
+def test_weights_are_folded_even_if_large() -> None:
+    weights = make("transpose", make("broadcast_to", constant(np.float32(1)), shape=(3, 200_000)))
+    body = folded(make("nn.dense", x, weights))
+
+    assert isinstance(body, Call)
+    assert isinstance(body.args[1], Constant)
+    assert body.args[1].data.shape == (200_000, 3)
+
+
+def test_weights_are_folded_however_many_operators_make_them() -> None:
+    weights = make("broadcast_to", constant(np.float32(1)), shape=(3, 200_000))
+    for _ in range(40):  # each reads the one before twice: none may be evaluated more than once
+        weights = make("subtract", make("add", weights, weights), weights)
+    body = folded(make("nn.dense", x, make("transpose", weights)))
+
+    assert isinstance(body, Call)
+    assert isinstance(body.args[1], Constant)
+    np.testing.assert_array_equal(body.args[1].data, np.ones((200_000, 3), "float32"))
+
+
+def test_large_weights_that_depend_on_data_are_left() -> None:
+    large = make("broadcast_to", constant(np.float32(1)), shape=(3, 200_000))
+    module = Module(
+        {
+            "main": Function(
+                (x,), make("nn.dense", x, make("transpose", make("add", large, var("w", (1, 200_000)))))
+            )
+        }
+    )
+
+    assert fold_constant(module) is module
+
+
+def test_a_fault_of_the_data_waits_for_the_run(monkeypatch) -> None:
+    def refuses(call, data):
+        raise ExecutionError("an index is out of range")
+
+    row = dataclasses.replace(op.OPERATORS["test.opaque"], reference=refuses)
+    monkeypatch.setitem(op.OPERATORS, "test.opaque", row)
+    module = Module({"main": Function((x,), make("test.opaque", ones))})
+
+    assert fold_constant(module) is module
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_meaning_is_kept(random_graph, assert_same_meaning, seed: int) -> None:
+    module = random_graph(seed, nodes=40)
+
+    assert_same_meaning(module, fold_constant(module))

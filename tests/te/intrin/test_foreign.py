@@ -1,0 +1,162 @@
+"""Calls of LLVM intrinsics, C functions and Python functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tvmlite
+from tvmlite import te
+from tvmlite.core.errors import ExecutionError, TensorExpressionError, UnsupportedError
+from tvmlite.te.compute import registry
+from tvmlite.te.loop.interpret import interpret
+
+
+@pytest.fixture(autouse=True)
+def _own_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_functions", {})
+    monkeypatch.setattr(registry, "_references", {})
+
+
+def everywhere(s: te.Schedule, args: list[Any], x: np.ndarray, shape: tuple[int, ...]) -> list[np.ndarray]:
+    """The results of the interpreter and of both code generators."""
+    result = np.zeros(shape, "float32")
+    interpret(te.lower(s, args), [x, result])
+    return [result, *(tvmlite.build(s, args, target=t, name="calls")(x) for t in ("native", "c"))]
+
+
+def test_a_python_function_is_called_by_name() -> None:
+    @te.register_func("tests.scaled")
+    def scaled(x: np.ndarray, factor: float, out: np.ndarray) -> None:
+        out[:] = x * factor
+
+    n = te.var("n")
+    A = te.placeholder((n, 3), name="A")
+    B = te.extern((n, 3), [A], lambda i, o: te.call_packed("tests.scaled", i[0], 2.5, o[0]), name="B")
+    s = te.create_schedule(B.op)
+    x = np.random.rand(4, 3).astype("f4")
+    for result in everywhere(s, [A, B], x, (4, 3)):
+        np.testing.assert_allclose(result, x * 2.5, rtol=1e-6)
+
+
+def test_an_exception_in_a_python_function_is_an_error_of_the_compiled_one(capsys: Any) -> None:
+    @te.register_func("tests.fails")
+    def fails(x: np.ndarray) -> None:
+        raise ValueError("never on Sundays")
+
+    A = te.placeholder((3,), name="A")
+    B = te.extern((3,), [A], lambda i, o: te.call_packed("tests.fails", i[0]), name="B")
+    s = te.create_schedule(B.op)
+    for target in ("native", "c"):
+        with pytest.raises(ExecutionError, match=r"the function 'tests\.fails', called by name, failed"):
+            tvmlite.build(s, [A, B], target=target, name="calls")(np.zeros(3, "f4"))
+    with pytest.raises(ExecutionError, match=r"tests\.fails"):
+        interpret(te.lower(s, [A, B]), [np.zeros(3, "f4"), np.zeros(3, "f4")])
+    assert capsys.readouterr().err.count("ValueError: never on Sundays") == 3
+
+
+def test_a_function_that_is_not_registered_is_an_error() -> None:
+    A = te.placeholder((3,), name="A")
+    B = te.extern((3,), [A], lambda i, o: te.call_packed("tests.nowhere", i[0]), name="B")
+    with pytest.raises(UnsupportedError, match=r"no function is registered as 'tests\.nowhere'"):
+        tvmlite.build(te.create_schedule(B.op), [A, B])
+    te.register_func("tests.once", print)
+    with pytest.raises(TensorExpressionError, match=r"there is a function 'tests\.once' already"):
+        te.register_func("tests.once", print)
+    te.register_func("tests.once", len, override=True)
+    assert te.get_global_func("tests.once") is len
+
+
+def test_a_c_function_is_called_lane_by_lane() -> None:
+    te.register_reference("cbrtf", np.cbrt)
+    A = te.placeholder((12,), name="A")
+    B = te.compute((12,), lambda i: te.call_pure_extern("float32", "cbrtf", A[i] * 2), name="B")
+    s = te.create_schedule(B.op)
+    s[B].vectorize(s[B].split(B.op.axis[0], factor=4)[1])
+    x = np.random.rand(12).astype("f4")
+    for result in everywhere(s, [A, B], x, (12,)):
+        np.testing.assert_allclose(result, np.cbrt(x * 2), rtol=1e-6)
+
+
+def test_a_c_function_takes_addresses() -> None:
+    te.register_reference(
+        "memcpy", lambda to, of, n: to.view("u1").__setitem__(slice(n), of.view("u1")[:n]) or 0
+    )
+    A = te.placeholder((5,), name="A")
+
+    def copy(ins: Any, outs: Any) -> Any:
+        size = te.const(16, "uint64")
+        return te.call_extern("int64", "memcpy", outs[0].access_ptr("w"), ins[0].access_ptr("r", 1), size)
+
+    B = te.extern((4,), [A], copy, name="B")
+    x = np.random.rand(5).astype("f4")
+    result = np.zeros(4, "f4")
+    interpret(te.lower(te.create_schedule(B.op), [A, B]), [x, result])
+    np.testing.assert_array_equal(result, x[1:])
+    np.testing.assert_array_equal(tvmlite.build(te.create_schedule(B.op), [A, B])(x), x[1:])
+
+
+def test_an_llvm_intrinsic_of_vectors(capsys: Any) -> None:
+    te.register_reference("llvm.maxnum.v8f32", np.fmax)
+    A = te.placeholder((16,), name="A")
+
+    def emit(ins: Any, outs: Any) -> Any:
+        ib = te.ir_builder.create()
+        with ib.for_range(0, 2) as i:
+            vector = ins[0].vload(i * 8, "float32x8")
+            high = te.call_llvm_intrin(
+                "float32x8", "llvm.maxnum.v8f32", vector, te.const(0.5).astype("float32x8")
+            )
+            ib.emit(outs[0].vstore(i * 8, high))
+        return ib.get()
+
+    B = te.extern((16,), [A], emit, name="B")
+    s = te.create_schedule(B.op)
+    x = np.random.rand(16).astype("f4")
+    result = np.zeros(16, "f4")
+    interpret(te.lower(s, [A, B]), [x, result])
+    np.testing.assert_array_equal(result, np.maximum(x, 0.5))
+    np.testing.assert_array_equal(tvmlite.build(s, [A, B])(x), np.maximum(x, 0.5))
+    with pytest.raises(UnsupportedError, match=r"'llvm\.maxnum\.v8f32' has no form in C"):
+        tvmlite.build(s, [A, B], target="c", name="calls")
+
+
+def test_bits_are_read_with_other_lanes(run: Callable[..., Any]) -> None:
+    A = te.placeholder((8,), "uint8", name="A")
+
+    def emit(ins: Any, outs: Any) -> Any:
+        ib = te.ir_builder.create()
+        word = te.call_intrin("int32", "tir.reinterpret", ins[0].vload(4, "uint8x4"))
+        ib.emit(outs[0].vstore(0, te.reinterpret("int8x16", word.astype("int32x4"))))
+        return ib.get()
+
+    B = te.extern((16,), [A], emit, name="B", dtype="int8")
+    s = te.create_schedule(B.op)
+    x = np.arange(250, 258).astype("u1")
+    want = np.tile(x[4:].view("i1"), 4)
+    np.testing.assert_array_equal(run(s, [A, B], [x], [(16,)])[0], want)
+    np.testing.assert_array_equal(tvmlite.build(s, [A, B])(x), want)
+
+
+def test_the_interpreter_says_what_it_does_not_know(run: Callable[..., Any]) -> None:
+    A = te.placeholder((3,), name="A")
+    B = te.compute((3,), lambda i: te.call_extern("float32", "cbrtf", A[i]), name="B")
+    with pytest.raises(UnsupportedError, match="does not know what 'cbrtf' computes"):
+        run(te.create_schedule(B.op), [A, B], [np.zeros(3, "f4")], [(3,)])
+
+
+def test_calls_that_make_no_sense_are_refused() -> None:
+    x = te.var("x", "float32")
+    with pytest.raises(TensorExpressionError, match=r"'vpdpbusd' is no LLVM intrinsic"):
+        te.call_llvm_intrin("int32", "vpdpbusd", x)
+    with pytest.raises(TensorExpressionError, match="'f' was given vectors"):
+        te.call_extern("float32x4", "f", x)
+    with pytest.raises(TensorExpressionError, match="float32 is not as wide as int8x8"):
+        te.reinterpret("int8x8", x)
+    with pytest.raises(TensorExpressionError, match="exp of these arguments is float32, not float64"):
+        te.call_intrin("float64", "tir.exp", x)
+    with pytest.raises(TensorExpressionError, match="holds float32, it cannot be read as int8x4"):
+        te.decl_buffer((4,), name="b").vload(0, "int8x4")

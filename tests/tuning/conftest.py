@@ -1,0 +1,6 @@
+"""Tests of this folder import from one another."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,86 @@
+"""What kernels cost by themselves, and which could not be measured."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tvmlite.autotune.measure import Candidate, Outcome, ReferenceFailed
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry import tasks
+from tvmlite.relay.ir.nodes import Function
+from tvmlite.tuning.kernel_cost import KernelCost
+
+
+class Machine:
+    """Gives ``outcomes`` one after another; an exception is raised."""
+
+    threads = 1
+
+    def __init__(self, *outcomes: Outcome | Exception) -> None:
+        self.outcomes = list(outcomes)
+
+    def prepare(self, task: str, reference: Candidate, seed: int) -> None:
+        """Nothing to do."""
+
+    def measure(self, task: str, candidate: Candidate) -> Outcome:
+        outcome = self.outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
+        raise AssertionError("kernels are measured one by one")
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+
+def group(columns: int | str) -> Function:
+    """Elements that become what they are by relu."""
+    text = f"fn (%x: Tensor[(4, {columns}), float32]) {{ nn.relu(%x) }}"
+    return tasks.group_of(text)
+
+
+def cost_on(machine: Machine, seconds: float = 60) -> KernelCost:
+    return KernelCost(Target.parse("native"), machine, time.monotonic() + seconds)
+
+
+def test_a_kernel_costs_the_median_of_its_runs_and_is_measured_once() -> None:
+    cost = cost_on(Machine(Outcome((3e-6, 1e-6, 2e-6))))
+
+    assert [cost(group(8)), cost(group(8))] == [2e-6, 2e-6]
+    assert (cost.missed, cost.reasons()) == ({}, "")
+
+
+def test_every_kernel_that_was_not_measured_is_counted_with_why() -> None:
+    lost = ReferenceFailed("relu", "memory", "none is left")
+    machine = Machine(Outcome(error="crash", message="signal 11"), lost)
+    cost = cost_on(machine)
+
+    assert [cost(group(8)), cost(group(8)), cost(group(16))] == [float("inf")] * 3
+    assert cost.reasons() == "2 kernels not measured: 1 for an error (crash), 1 for an error (memory)"
+
+
+def test_a_kernel_of_which_there_is_no_task_is_counted_as_not_measured() -> None:
+    cost = cost_on(Machine())
+
+    assert cost(group("n")) == float("inf")
+    assert cost.reasons() == "1 kernel not measured: 1 as no tuning task"
+
+
+def test_after_the_end_nothing_is_measured_and_all_is_counted() -> None:
+    cost = cost_on(Machine(), seconds=-1)
+
+    assert cost(group(8)) == float("inf")
+    assert cost.reasons() == "1 kernel not measured: 1 for want of time"
+
+
+def test_a_kernel_that_cannot_be_built_is_counted_as_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = Outcome(error="refused", message="too long")
+    monkeypatch.setattr("tvmlite.tuning.kernel_cost.Builder.built", lambda builder, config: refused)
+    cost = cost_on(Machine())
+
+    assert cost(group(8)) == float("inf")
+    assert cost.reasons() == "1 kernel not measured: 1 for an error (refused)"

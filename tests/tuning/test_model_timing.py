@@ -1,0 +1,170 @@
+"""Libraries in turns: what comes of the order is no difference between them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+import tvmlite
+from tvmlite.model.artifact import CompiledModule
+from tvmlite.relay.ir.nodes import Function, Module, constant, var
+from tvmlite.relay.ir.op import make
+from tvmlite.runtime.library.profile import Profile
+from tvmlite.tuning.model_timing import (
+    FEWEST_RATIOS,
+    Turns,
+    fewest_runs,
+    in_turns,
+    outputs_apart,
+    ratios,
+    rounds,
+    seconds_of_call,
+)
+
+rng = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def lib() -> CompiledModule:
+    x = var("x", (4, 8))
+    return tvmlite.compile(Module({"main": Function((x,), make("nn.relu", x))}))
+
+
+class WhoBeginsIsSlow:
+    """Runs of 1000 ns, or those of ``speeds``, and some noise; the first of each turn, a library's two runs,
+    takes a tenth more."""
+
+    def __init__(self, *libs: CompiledModule, speeds: dict[int, int] | None = None) -> None:
+        self.libs, self.speeds, self.calls = libs, speeds or {}, 0
+
+    def __call__(self, lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
+        number = self.calls - len(self.libs)  # each once to begin with
+        self.calls += 1
+        begins = number >= 0 and number % (2 * len(self.libs)) < 2
+        speed = self.speeds.get(next(k for k, one in enumerate(self.libs) if one is lib), 1000)
+        nanoseconds = int(speed * (1.1 if begins else 1.0) + rng.uniform(0, 10))
+        return Profile(((lib.signature.kernels[0], nanoseconds),), nanoseconds)
+
+
+@pytest.fixture(scope="module")
+def libs(lib: CompiledModule) -> list[CompiledModule]:
+    """Four that can be told from each other."""
+    return [lib, *(copy.copy(lib) for _ in range(3))]
+
+
+def test_who_begins_does_not_matter(libs: list[CompiledModule]) -> None:
+    one, two = libs[:2]
+    same = in_turns(one, two, [], 0.2, WhoBeginsIsSlow(one, two))
+    quicker = in_turns(one, two, [], 0.2, WhoBeginsIsSlow(one, two, speeds={1: 980}))
+
+    assert same.ratio == pytest.approx(1, abs=0.003)
+    assert same.interval[1] - same.interval[0] < 0.01
+    assert quicker.ratio == pytest.approx(0.98, abs=0.003)
+    assert quicker.is_better
+
+
+def test_better_is_what_every_copy_is(libs: list[CompiledModule]) -> None:
+    """Where copies of one library differ as much as two libraries do, neither is better."""
+
+    def turns(*speeds: int) -> Turns:
+        run = WhoBeginsIsSlow(*libs, speeds=dict(enumerate(speeds)))
+        before, after, before_too, after_too = rounds(libs, [], 0.2, run)
+        return Turns(before, after, ((before_too, after_too),))
+
+    by_luck, beyond_luck = turns(1000, 975, 970, 945), turns(1000, 945, 990, 955)
+
+    assert Turns(by_luck.before, by_luck.after).is_better
+    assert not by_luck.is_better
+    assert by_luck.why_not == (
+        "each was loaded 2 times, with its weights at other addresses, and 1 of the 4 pairs do not show "
+        "a gain: it may come from where the weights lie"
+    )
+    assert turns(1000, 1010, 1000, 1010).why_not == "it is slower there"
+    same = turns(1000, 1000, 1000, 1000)
+    same = Turns(same.before, same.before[1:] + same.before[:1])
+    assert same.why_not == "may be chance: the interval reaches 1 or below"
+    assert by_luck.ratio == pytest.approx((0.975 * 0.945 / 0.97) ** 0.5, abs=0.003)
+    assert beyond_luck.is_better
+
+
+def test_copies_run_where_their_weights_may_lie_in_a_cache(lib: CompiledModule) -> None:
+    given = [rng.standard_normal((4, 8), np.float32)]
+    both = in_turns(lib, lib, given, 0.5, copies=True)
+
+    assert len(both.copies) == 4
+    assert str(both).endswith("turns of 5 copies")
+    assert in_turns(lib, lib, given, 0.5).copies == ()
+
+
+def test_among_many_copies_a_few_may_be_lost_by_luck(lib: CompiledModule) -> None:
+    libs = [copy.copy(lib) for _ in range(8)]
+
+    def turns(befores: Sequence[int], afters: Sequence[int]) -> Turns:
+        speeds = dict(enumerate(one for pair in zip(befores, afters, strict=True) for one in pair))
+        runs = rounds(libs, [], 0.2, WhoBeginsIsSlow(*libs, speeds=speeds))
+        first, *others = zip(runs[::2], runs[1::2], strict=True)
+        return Turns(*first, tuple(others))
+
+    lucky = turns((1000, 1000, 1000, 900), (950, 950, 950, 850))  # three pairs lost
+    assert not lucky.is_better
+    assert "3 of the 16 pairs do not show a gain" in lucky.why_not
+    assert turns((1000, 1000, 1000, 930), (900, 900, 880, 950)).is_better  # one
+
+
+def test_there_are_as_many_copies_as_twice_the_time_allows(lib: CompiledModule) -> None:
+    def takes_10_ms(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
+        return Profile(((lib.signature.kernels[0], 10**7),), 10**7)
+
+    alone = in_turns(lib, lib, [], 0.0, takes_10_ms, copies=True)
+    assert alone.copies == ()
+    assert str(alone).endswith(" turns")
+    for count in (2, 3):
+        needed = fewest_runs(2 * count) * 0.01
+        found = in_turns(lib, lib, [], 0.5 * needed + 1e-6, takes_10_ms, copies=True)
+        assert len(found.copies) == count - 1
+
+
+def test_a_copy_has_weights_of_its_own() -> None:
+    x, weight = var("x", (4, 8)), rng.standard_normal((8, 8), np.float32)
+    lib = tvmlite.compile(Module({"main": Function((x,), make("nn.dense", x, constant(weight)))}))
+    again, given = lib.copy(), rng.standard_normal((4, 8), np.float32)
+
+    assert again.constants.blob().ctypes.data != lib.constants.blob().ctypes.data
+    assert np.array_equal(again.constants.blob(), lib.constants.blob())
+    assert np.array_equal(again(given), lib(given))
+
+
+def test_who_begins_does_not_matter_among_four(libs: list[CompiledModule]) -> None:
+    runs = rounds(libs, [], 0.2, WhoBeginsIsSlow(*libs, speeds={2: 980}))
+
+    default, *others = (seconds_of_call(one, [0]) for one in runs)
+    for costs, wanted in zip(others, (1, 0.98, 1), strict=True):
+        assert ratios(default, costs, 4) == pytest.approx([wanted] * (len(default) // 4), abs=0.01)
+
+
+def test_a_ratio_is_of_as_many_turns_as_there_are_libraries() -> None:
+    assert ratios([1.0, 1.0, 2.0, 1.0], [4.0, 1.0, 2.0, 1.0], 2) == [1.0, 2.0]
+    assert ratios([1.0, 1.0, 2.0], [4.0, 2.0, 2.0], 3) == pytest.approx([2.0])
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_there_are_turns_enough_to_be_sure(libs: list[CompiledModule], count: int) -> None:
+    some = libs[:count]
+    run = WhoBeginsIsSlow(*some)
+    runs = rounds(some, [], 0.0, run)
+
+    assert [len(one) for one in runs] == [FEWEST_RATIOS * count] * count
+    assert run.calls == fewest_runs(count) + count
+
+
+def test_outputs_are_as_far_apart_as_they_differ_most(lib: CompiledModule) -> None:
+    x = var("x", (4, 8))
+    leaky = tvmlite.compile(Module({"main": Function((x,), make("nn.leaky_relu", x, alpha=0.5))}))
+    given = np.full((4, 8), 2, np.float32)
+    given[1, 3] = -1
+
+    assert outputs_apart(lib, lib, [given]) == 0
+    assert outputs_apart(leaky, lib, [given]) == 0.25

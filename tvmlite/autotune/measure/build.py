@@ -1,0 +1,103 @@
+"""From a configuration to code that a worker can run: instantiated, lowered, written as LLVM IR."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+
+from tvmlite.autotune.measure import Candidate, Outcome
+from tvmlite.autotune.measure.frames import NEXT_MODULE
+from tvmlite.core.errors import TvmliteError, UnsupportedError
+from tvmlite.core.node import reachable
+from tvmlite.machine.target import Target
+from tvmlite.te.codegen import packed, process
+from tvmlite.te.codegen.llvm import generator as llvm
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop.passes import legalize
+from tvmlite.te.loop.signature import signature_of
+from tvmlite.te.loop.size import unrolled_size
+from tvmlite.te.lower.lower import lower
+from tvmlite.te.schedule.schedule import create_schedule
+from tvmlite.te.schedule.trace import untraced
+from tvmlite.te.space import ConfigEntity, ConfigSpace, Task
+
+LONGEST_BODY = 16
+"""Stores of a candidate once unrolled, for each vector register. A store costs 0.6 ms of compilation; with 32
+registers 340 multiply-adds were measured at the machine's peak, 1344 at half of it."""
+
+KEPT = 256
+"""Lowered candidates that are kept until they are built."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A candidate's loops, of so many ``nodes``."""
+
+    function: loop.Function
+    nodes: int
+
+
+class Builder:
+    """Makes candidates of ``task``, those that were looked at lately without lowering them again."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self._kept: OrderedDict[str, Lowered | Outcome] = OrderedDict()
+
+    def lowered(self, config: ConfigEntity) -> Lowered | Outcome:
+        """The loops that ``config`` makes of the task, or why there are none."""
+        key = str(ConfigEntity(config.settings))
+        if key not in self._kept:
+            self._kept[key] = self._lower(config)
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return self._kept[key]
+
+    def built(self, config: ConfigEntity) -> Candidate | Outcome:
+        """The candidate that ``config`` makes of the task, or why there is none."""
+        lowered = self.lowered(config)
+        return lowered if isinstance(lowered, Outcome) else candidate_of(lowered.function, self.task.target)
+
+    def trace(self, config: ConfigEntity) -> tuple[str, ...]:
+        """The primitives that ``config`` makes the loops with."""
+        schedule, _ = self.task.instantiate(config)
+        return tuple(map(str, schedule.trace))
+
+    def _lower(self, config: ConfigEntity) -> Lowered | Outcome:
+        try:
+            with untraced():
+                schedule, args = self.task.instantiate(config)
+            function = lower(schedule, args)
+        except TvmliteError as error:
+            return Outcome(error="schedule", message=error.message)
+        size = unrolled_size(function, self.task.target.lanes("float32"))
+        most = LONGEST_BODY * self.task.target.vector_registers
+        if size > most:
+            return Outcome(error="refused", message=f"{size} stores once unrolled, at most {most}")
+        return Lowered(function, len(reachable(function.body)))
+
+
+def candidate_of(lowered: loop.Function, target: Target) -> Candidate | Outcome:
+    """The candidate that ``lowered`` is, or why it is none."""
+    try:
+        return _candidate(lowered, target)
+    except TvmliteError as error:
+        return Outcome(error="schedule", message=error.message)
+
+
+def reference(task: Task) -> Candidate:
+    """What ``task`` computes, with nothing scheduled: each stage a plain loop nest."""
+    scheduled, args = task.instantiate(ConfigSpace())
+    plain = create_schedule(scheduled.origins)
+    return replace(_candidate(lower(plain, args), task.target), cold=task.cold)
+
+
+def _candidate(lowered: loop.Function, target: Target) -> Candidate:
+    if packed.called([lowered]):
+        raise UnsupportedError("a function that calls into this process cannot be measured in another")
+    legal = legalize(lowered, target)
+    signature = signature_of(legal)
+    if not all(isinstance(extent, int) for p in signature.arrays for extent in p.shape):
+        raise UnsupportedError("a task has shapes that are numbers", hint="fix the sizes in its arguments")
+    modules = (llvm.generate(one, target) for one in process.with_shapes([legal]))
+    return Candidate(NEXT_MODULE.join(modules), signature.to_json(), target)

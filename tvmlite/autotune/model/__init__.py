@@ -1,0 +1,1 @@
+"""What predicts speed: features of candidates, and the cost models learned from measurements."""

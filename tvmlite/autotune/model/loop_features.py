@@ -1,0 +1,410 @@
+"""What a cost model sees of a candidate's loops, whatever template made them: numbers of a fixed width.
+
+They are of the kinds of Chen et al., "Learning to Optimize Tensor Programs" (NeurIPS 2018), appendix A.2:
+for each loop its length, annotation, touched memory and reuse (*itervar*), and how the memory that is touched
+grows with reuse, sampled at fixed sizes (*relation*, *curve*). As in Ansor (Zheng et al., OSDI 2020) they are
+taken for each statement that stores; of the ``STATEMENTS`` that work most all of them count, of the rest the
+sums. Everything is read off structured loop IR, before any loop is unrolled. Counts are logarithms, and
+mostly by the work done, so that what is learned of one shape holds for another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.machine.target import Target
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.walk import loads
+from tvmlite.te.schedules.tile import few_registers
+
+STATEMENTS = 3
+"""So many statements are looked at one by one."""
+
+SIZES = tuple(1 << n for n in (9, 11, 13, 15, 17, 19, 21, 24))
+"""Bytes at which the memory curve is sampled: what fits in registers, the caches, and none."""
+
+LINE = 64
+"""Bytes that come from memory at once."""
+
+OF_LOOP = ("extent", "vectorize", "unroll", "parallel", "touched", "reuse")
+LATENCY = 4
+"""Cycles until a sum can be added to again."""
+
+WINDOW = 448
+"""Operations among which a processor looks for some that need not wait."""
+
+OPERATIONS = 2
+"""Of a statement that adds: it loads as well."""
+
+LOOPS = 6
+"""Loops of a statement that are looked at one by one, from the innermost out."""
+
+OF_STATEMENT = (
+    *("work", "trips", "operations", "calls", "guards", "lanes", "full", "unrolled", "parallel"),
+    *("kept", "contiguous", "broadcast", "scattered", "store", "held", "chain", "step", "cycles", "density"),
+    *(f"moved {size}" for size in SIZES),
+    *(f"{name} {n}" for n in range(LOOPS) for name in OF_LOOP),
+)
+OF_FUNCTION = (
+    *("statements", "cycles", "waste", "scratch", "code", "stored"),
+    *(f"moved {size}" for size in SIZES),
+)
+NAMES = OF_FUNCTION + tuple(f"{n}: {name}" for n in range(STATEMENTS) for name in OF_STATEMENT)
+WIDTH = len(NAMES)
+"""Of a row of features."""
+
+_Affine = dict[e.Var, tuple[float, float]]
+"""Of an index by variable: how far a turn of its loop moves it, and how far all turns do."""
+
+
+def loop_features(function: ir.Function, target: Target, flop: float) -> np.ndarray:
+    """A row of ``WIDTH`` float32 for ``function``, structured loop IR, as it will run on ``target``.
+
+    ``flop`` is the arithmetic that the computation asks for: tiles that hang over the end do more.
+    """
+    reader = _Reader(target)
+    reader.read(function.body)
+    described = sorted((_describe(s, reader) for s in reader.stores), key=lambda one: -one.work)
+    moved = np.log2(1 + sum((one.moved for one in described), np.zeros(len(SIZES))))
+    whole = math.log2(1 + flop)
+    row = [
+        len(described),
+        whole - math.log2(1 + sum(one.cycles for one in described)),
+        math.log2(1 + sum(one.work for one in described)) - whole,
+        math.log2(1 + reader.scratch),
+        math.log2(1 + sum(one.code for one in described)),
+        whole - math.log2(1 + sum(one.trips for one in described)),
+        *(moved - whole),
+    ]
+    for one in described[:STATEMENTS]:
+        row += one.row
+    return np.array([*row, *[0.0] * (WIDTH - len(row))], np.float32)
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """``kind`` is as in loop IR."""
+
+    var: e.Var
+    extent: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A statement that stores, the loops around it, outermost first, and how many guards."""
+
+    store: ir.Store
+    loops: tuple[_Loop, ...]
+    guards: int
+
+
+@dataclass(frozen=True)
+class _Description:
+    row: list[float]
+    work: float
+    trips: float
+    cycles: float
+    code: float
+    moved: np.ndarray
+
+
+class _Reader:
+    """Goes through statements once and collects what stores."""
+
+    def __init__(self, target: Target) -> None:
+        self.target, self.lanes = target, target.lanes("float32")
+        self.stores: list[_Stored] = []
+        self.scratch = 0.0
+        self.spans: dict[e.Var, int] = {}
+        self.statements: Counter[e.Var] = Counter()
+        self.stored: Counter[e.Var] = Counter()
+        self._affine: dict[e.Expr, _Affine] = {}
+
+    def read(self, body: ir.Stmt) -> None:
+        stack: list[tuple[ir.Stmt, tuple[_Loop, ...], int]] = [(body, (), 0)]
+        while stack:
+            node, loops, guards = stack.pop()
+            match node:
+                case ir.Store():
+                    self.stores.append(_Stored(node, loops, guards))
+                    self._count(loops)
+                    continue
+                case ir.For():
+                    loop = _Loop(node.var, _number(node.extent), node.kind)
+                    self.spans[node.var] = loop.extent - 1
+                    loops = (*loops, loop)
+                case ir.If():
+                    guards += 1
+                case ir.Choice():
+                    stack.append((node.special, loops, guards))
+                    continue
+                case ir.Allocate():
+                    count = math.prod(_number(extent) for extent in node.buffer.shape)
+                    self.scratch += count * _bytes(node.buffer)
+            stack += [(child, loops, guards) for child in node.children() if isinstance(child, ir.Stmt)]
+
+    def _count(self, loops: Sequence[_Loop]) -> None:
+        """Of each loop, how many statements are in it, and how often they store in a turn."""
+        inside = 1
+        for loop in reversed(loops):
+            self.statements[loop.var] += 1
+            self.stored[loop.var] += inside
+            inside *= -(-loop.extent // self.lanes) if loop.kind == ir.VECTORIZE else loop.extent
+
+    def affine(self, index: e.Expr) -> _Affine:
+        """How ``index`` moves with each loop; what is no sum of multiples is estimated."""
+        found = self._affine.get(index)
+        if found is None:
+            found = self._affine[index] = self._moves(index)
+        return found
+
+    def _moves(self, index: e.Expr) -> _Affine:
+        match index:
+            case e.Var():
+                span = self.spans.get(index, 0)
+                return {index: (1.0, float(span))} if span else {}
+            case e.Const():
+                return {}
+            case e.Cast(_, value):
+                return self.affine(value)
+            case e.Mul(a, e.Const(value)) | e.Mul(e.Const(value), a):
+                return {v: (step * value, abs(span * value)) for v, (step, span) in self.affine(a).items()}
+            case e.FloorDiv(a, e.Const(value)) | e.TruncDiv(a, e.Const(value)) if value:
+                return {v: (step / value, span / value) for v, (step, span) in self.affine(a).items()}
+            case e.FloorMod(a, e.Const(value)) | e.TruncMod(a, e.Const(value)) if value:
+                moves = self.affine(a).items()
+                return {v: (step, min(span, abs(value) - 1.0)) for v, (step, span) in moves if step % value}
+            case _:
+                sign = -1.0 if isinstance(index, e.Sub) else 1.0
+                found: _Affine = {}
+                for number, child in enumerate(c for c in index.children() if isinstance(c, e.Expr)):
+                    for var, (step, span) in self.affine(child).items():
+                        old = found.get(var, (0.0, 0.0))
+                        found[var] = old[0] + (sign if number else 1.0) * step, old[1] + span
+                return found
+
+
+def _describe(stored: _Stored, reader: _Reader) -> _Description:
+    loops, store = stored.loops, stored.store
+    extents = np.array([loop.extent for loop in reversed(loops)], float)
+    turns = np.concatenate([[1.0], np.cumprod(extents)])  # of the loops inside, from the innermost out
+    trips = float(turns[-1])
+    read = loads(store.value)
+    operations, calls = _arithmetic(store.value)
+    work = trips * (operations + 8 * calls + 1)
+    touched, moves = _touched(store, read, loops, reader)
+    moved = _moved(touched, turns)
+    tile = _Tile(store, read, moves, loops, reader)
+    cycles = tile.cycles(operations, calls) * trips / tile.turns
+    row = [
+        math.log2(work),
+        math.log2(trips),
+        operations,
+        calls,
+        stored.guards,
+        math.log2(tile.width),
+        tile.width / (tile.vectors * reader.lanes),
+        math.log2(tile.unrolled),
+        math.log2(math.prod(loop.extent for loop in loops if loop.kind == ir.PARALLEL)),
+        *(math.log2(1 + n) for n in (tile.kept, tile.contiguous, tile.broadcast, tile.scattered)),
+        tile.store_kind,
+        tile.held,
+        math.log2(tile.chain),
+        math.log2(1 + tile.step),
+        math.log2(work / cycles),
+        math.log2(tile.unrolled * tile.vectors / (1 + tile.contiguous + tile.broadcast + tile.scattered)),
+        *np.log2((1 + moved) / work),
+    ]
+    for n in range(LOOPS):
+        if n >= len(loops):
+            row += [0.0] * len(OF_LOOP)
+            continue
+        loop = loops[-1 - n]
+        row += [
+            math.log2(loop.extent),
+            *(float(loop.kind == k) for k in (ir.VECTORIZE, ir.UNROLL, ir.PARALLEL)),
+        ]
+        row += [
+            math.log2(1 + touched[n + 1]),
+            math.log2(turns[n + 1] * (1 + len(read)) * 4 / (1 + touched[n + 1])),
+        ]
+    return _Description(row, work, trips, cycles, tile.unrolled * tile.vectors, moved)
+
+
+def _touched(
+    store: ir.Store, read: Sequence[ir.Load], loops: Sequence[_Loop], reader: _Reader
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The bytes that the innermost 0, 1, 2, ... loops touch, and by how many elements a turn of each loop,
+    the innermost first, moves the store and each load."""
+    of_buffer: dict[ir.Buffer, np.ndarray] = {}
+    moves = []
+    places = {loop.var: n for n, loop in enumerate(reversed(loops))}
+    for buffer, indices in [(store.buffer, store.indices), *((one.buffer, one.indices) for one in read)]:
+        shape = [_number(extent) for extent in buffer.shape]
+        spans = np.zeros((len(indices), len(loops) + 1))
+        step = np.zeros(len(loops))
+        stride = 1
+        for axis in range(len(indices) - 1, -1, -1):
+            for var, (by, span) in reader.affine(indices[axis]).items():
+                if var in places:
+                    spans[axis, places[var] + 1] = span
+                    step[places[var]] += by * stride
+            stride *= shape[axis]
+        lengths = np.minimum(1 + np.cumsum(spans, axis=1), np.array(shape, float)[:, None])
+        if len(indices):
+            lengths[-1] = np.ceil(lengths[-1] * _bytes(buffer) / LINE) * LINE
+        size = np.prod(lengths, axis=0)
+        old = of_buffer.get(buffer)
+        of_buffer[buffer] = size if old is None else np.maximum(old, size)
+        moves.append(step)
+    return sum(of_buffer.values(), np.zeros(len(loops) + 1)), moves
+
+
+def _moved(touched: np.ndarray, turns: np.ndarray) -> np.ndarray:
+    """The bytes that come from beyond a memory of each of ``SIZES``: the most loops whose data fit into it
+    find them there, and each time they run all of them have to come."""
+    fits = np.maximum(np.searchsorted(np.maximum.accumulate(touched), SIZES, side="right") - 1, 0)
+    return turns[-1] / turns[fits] * touched[fits]
+
+
+class _Tile:
+    """The innermost loops of a statement that will be straight code: unrolled, and a vector at most.
+
+    ``moves`` are by how many elements a turn of each loop, the innermost first, moves the store and each
+    load.
+    """
+
+    def __init__(
+        self,
+        store: ir.Store,
+        read: Sequence[ir.Load],
+        moves: Sequence[np.ndarray],
+        loops: Sequence[_Loop],
+        reader: _Reader,
+    ) -> None:
+        inner = loops[::-1]
+        depth = next(
+            (n for n, loop in enumerate(inner) if loop.kind not in (ir.UNROLL, ir.VECTORIZE)), len(inner)
+        )
+        vector = next((n for n in range(depth) if inner[n].kind == ir.VECTORIZE), None)
+        self.registers, self.are_few = reader.target.vector_registers, few_registers(reader.target)
+        self.width = 1 if vector is None else inner[vector].extent
+        self.vectors = -(-self.width // reader.lanes)
+        self.unrolled = math.prod(inner[n].extent for n in range(depth) if n != vector)
+        self.turns = self.unrolled * self.width
+        self.chain = inner[depth].extent if depth < len(inner) else 1
+        around = [move[depth] if depth < len(inner) else 0.0 for move in moves]
+        self.held = float(around[0] == 0 and any(one.buffer is store.buffer for one in read))
+        self.step = max((abs(by) for by in around[1:]), default=0.0)
+        kinds = [self._kind(move, vector) for move in moves]
+        counts = [
+            self._count(move, inner, depth, vector, kind) for move, kind in zip(moves, kinds, strict=True)
+        ]
+        self.store_kind, self.kept = kinds[0], counts[0]
+        others = [
+            (kind, count)
+            for one, kind, count in zip(read, kinds[1:], counts[1:], strict=True)
+            if one.buffer is not store.buffer
+        ]
+        self.broadcast, self.contiguous, self.scattered = (
+            sum(count for kind, count in others if kind == wanted) for wanted in (0, 1, 2)
+        )
+        self.turns_of_sums = self.unrolled * self.vectors / self.kept
+        self.own = sum(one.buffer is store.buffer for one in read)
+        self.wait = self._wait(moves[0], inner[depth:], depth, reader) if self.held else 0.0
+
+    def _wait(self, move: np.ndarray, around: Sequence[_Loop], depth: int, reader: _Reader) -> float:
+        """Cycles from a turn to the next that adds to the same sums.
+
+        They count by what else the processor finds to do meanwhile: turns of loops further out, if so near.
+        """
+        end = 0
+        while end < len(around) and reader.statements[around[end].var] == 1 and move[depth + end] == 0:
+            end += 1
+        turns, beside = 1, 1.0
+        for loop in around[end:]:
+            turns *= loop.extent
+            beside = max(beside, min(turns, WINDOW / (OPERATIONS * reader.stored[loop.var])))
+        return LATENCY * self.unrolled * self.vectors / self.kept / beside
+
+    def cycles(self, operations: int, calls: int) -> float:
+        """About how long it takes on a machine of two multiply-adds and two loads a cycle."""
+        vectors = self.unrolled * self.vectors
+        arithmetic = vectors * (max(operations / 2, 0.5) / 2 + 8 * calls)
+        moved = self.contiguous + self.broadcast + 2 * self.scattered
+        spilled = 0.0 if self.held and self._fits() else (1 + self.own) * self.kept
+        if self.held and self.are_few:
+            spilled *= self.turns_of_sums  # LLVM brings them to memory and back in each
+        if self.store_kind == 2:
+            spilled *= 8
+        return max(arithmetic, (moved + spilled) / 2, self.wait, 1.0)
+
+    def _fits(self) -> bool:
+        """Whether all sums stay in registers, as ``te.schedules.tile.held`` counts. Where there are few, of a
+        turn of an unrolled reduction: the next can have the registers of its operands."""
+        if not self.are_few:
+            return self.kept + self.contiguous < self.registers
+        operands = min(self.contiguous, self.broadcast) / self.turns_of_sums
+        return self.kept + operands + 1 <= self.registers
+
+    @staticmethod
+    def _kind(move: np.ndarray, vector: int | None) -> int:
+        """How an access goes along the vector: 0 not at all, 1 side by side, 2 otherwise."""
+        step = 0.0 if vector is None else abs(move[vector])
+        return 0 if step == 0 else 1 if step == 1 else 2
+
+    def _count(
+        self, move: np.ndarray, inner: Sequence[_Loop], depth: int, vector: int | None, kind: int
+    ) -> int:
+        """How many different vectors or scalars the tile touches of an access; windows that overlap share."""
+        places = np.zeros(1)
+        for n in range(depth):
+            if n != vector and move[n] != 0:
+                turns = np.arange(inner[n].extent) * move[n]
+                places = np.unique(places[:, None] + turns)
+        return len(places) * (1, self.vectors, self.width)[kind]
+
+
+def _arithmetic(value: e.Expr) -> tuple[int, int]:
+    """The operations of ``value``, those of indices aside, and how many of them are calls of functions."""
+    operations = calls = 0
+    seen: set[e.Expr] = set()
+    stack: list[e.Expr] = [value]
+    while stack:
+        node = stack.pop()
+        if node in seen or isinstance(node, ir.Load):
+            continue
+        seen.add(node)
+        operations += isinstance(node, (e.Binary, e.Select))
+        calls += isinstance(node, e.Call)
+        stack += [child for child in node.children() if isinstance(child, e.Expr)]
+    return operations, calls
+
+
+def _bytes(buffer: ir.Buffer) -> int:
+    return dtypes.numpy_of(buffer.dtype).itemsize
+
+
+def _number(extent: e.Expr) -> int:
+    """The value of an extent; where it is not known, the largest constant in it."""
+    if isinstance(extent, e.Const):
+        return max(int(extent.value), 1)
+    constants = [int(node.value) for node in _nodes(extent) if isinstance(node, e.Const)]
+    return max([1, *constants])
+
+
+def _nodes(root: e.Expr) -> list[e.Expr]:
+    found, stack = [], [root]
+    while stack:
+        node = stack.pop()
+        found.append(node)
+        stack += [child for child in node.children() if isinstance(child, e.Expr)]
+    return found

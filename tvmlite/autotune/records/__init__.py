@@ -1,0 +1,1 @@
+"""Records of measurements: written, read, and the best of them found."""

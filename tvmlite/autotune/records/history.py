@@ -1,0 +1,79 @@
+"""The records in force: within ``apply_history_best`` a template takes the best that was measured."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tvmlite.autotune.records import records as rec
+from tvmlite.machine.target import Target
+from tvmlite.te.space import ConfigEntity, create, decode_args, looking_up
+
+
+@dataclass
+class History:
+    """The best record of each task on ``target``; ``missing`` are the tasks asked for that had none that
+    counts. In ``comparisons`` are those that the best come from, where they were compared."""
+
+    best: dict[str, rec.Record]
+    target: Target
+    comparisons: Mapping[str, Sequence[rec.Record]] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    _sound: set[str] = field(default_factory=set)
+
+    def best_config(self, name: str, args: list[Any]) -> ConfigEntity | None:
+        """The best configuration of a task; None, with a word, if there is none."""
+        key = json.dumps([name, args])
+        found = self.best.get(key)
+        if found is None:
+            self._miss(key, f"no record for {name} with {args}: its defaults are used")
+            return None
+        if key in self.missing or not self._is_sound(key, name, args):
+            self._miss(key, f"{name} with {args}: {rec.LOST_DEFAULT}")
+            return None
+        return found.config
+
+    def _is_sound(self, key: str, name: str, args: list[Any]) -> bool:
+        """Whether the best of a task was not compared at all, or beside its default."""
+        if key in self.comparisons and key not in self._sound:
+            default = create(name, decode_args(args), self.target).default
+            if rec.winner(self.comparisons[key], default) is None:
+                return False
+            self._sound.add(key)
+        return True
+
+    def _miss(self, key: str, why: str) -> None:
+        """Tell, once, that a task has no record that counts."""
+        if key not in self.missing:
+            self.missing.append(key)
+            warnings.warn(why, stacklevel=4)
+
+
+@contextmanager
+def apply_history_best(
+    records: str | Path | Iterable[rec.Record], target: str | Target = "native"
+) -> Iterator[History]:
+    """Within the block, templates are configured by the quickest record of their task on ``target``, whatever
+    number of threads it was measured with.
+
+    ``records`` are a file or the records themselves. Lines that are none, records of another machine or
+    version, and tasks without a record, which take their defaults, are told by a warning; so are comparisons
+    that lack the default's record, of which nothing is taken.
+    """
+    target = Target.parse(target)
+    loaded = rec.load(records) if isinstance(records, (str, Path)) else rec.Records.of(records)
+    notes = rec.unusable(loaded, target)
+    if loaded.decisions:
+        notes.append(f"{len(loaded.decisions)} decisions are about graphs, not templates: skipped")
+    for note in notes:
+        name = records if isinstance(records, (str, Path)) else "the records"
+        warnings.warn(f"{name}: {note}", stacklevel=3)
+    compared = rec.comparisons(rec.current(loaded, target))
+    history = History(rec.best(loaded, target), target, compared)
+    with looking_up(history.best_config):
+        yield history

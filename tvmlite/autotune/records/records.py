@@ -1,0 +1,397 @@
+"""Records: a line of JSON for each measurement, in a file that survives crashes and two writers."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tvmlite.autotune.records import autotvm_log, decision_records, fields
+from tvmlite.autotune.records.decision_records import DecisionRecord
+from tvmlite.core import arguments, version
+from tvmlite.core.errors import InputError, ParseError, ScheduleError
+from tvmlite.core.span import Span
+from tvmlite.machine.target import Target
+from tvmlite.runtime import timing
+from tvmlite.te.space import ConfigEntity
+
+VERSION = 1
+LONGEST_LINE = 1 << 20
+"""Bytes of a line that are read; a record is a few hundred."""
+
+ERRORS = ("", "schedule", "compile", "timeout", "crash", "memory", "wrong answer", "refused")
+"""What can become of a candidate; empty if it ran and was right."""
+
+
+FINAL = "final"
+"""The origin of records of candidates timed in turns: those can be compared, times of trials hardly."""
+
+LOST_DEFAULT = "a comparison lacks the default's record, which may have won: skipped"
+"""What is told where ``winner`` finds none."""
+
+TOGETHER = 0.5
+"""Seconds between two records of a comparison at most; a comparison takes longer."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One candidate and what came of it.
+
+    ``task`` is the name and the arguments in JSON's types, ``target`` the machine as a target string,
+    ``costs`` the seconds of each run of a call (none if there is an ``error``, one of ``ERRORS``, told in
+    ``message``), ``verified`` whether its answer was held against the reference, ``trial`` its number in the
+    run with ``seed``, ``origin`` who proposed it, ``time`` when it was made, seconds since 1970, ``threads``
+    how many it was timed with, 0 if that is not told.
+    """
+
+    task: tuple[str, tuple[Any, ...]]
+    target: str
+    config: ConfigEntity
+    costs: tuple[float, ...] = ()
+    error: str = ""
+    message: str = ""
+    verified: bool = False
+    seed: int = 0
+    trial: int = 0
+    origin: str = ""
+    code: str = ""
+    time: float = 0.0
+    threads: int = 0
+    trace: tuple[str, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        match self.task:
+            case (str(), tuple()):
+                pass
+            case other:
+                raise arguments.refused("Record: task", other, "a name and a tuple of arguments", InputError)
+        arguments.text("Record: target", self.target, InputError)
+        arguments.instance("Record: config", self.config, ConfigEntity, "a ConfigEntity", InputError)
+        for cost in arguments.listed("Record: costs", self.costs, "seconds", InputError):
+            arguments.number("Record: costs", cost, InputError)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the candidate may be used: it ran, and its answer was right."""
+        return not self.error and self.verified and bool(self.costs)
+
+    @property
+    def cost(self) -> float:
+        """The median seconds of a call; infinity if there is none."""
+        return timing.median(sorted(self.costs)) if self.costs else math.inf
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this version made it, or AutoTVM, whose templates have the same knobs in every version."""
+        return self.code == version.VERSION or self.origin == autotvm_log.ORIGIN
+
+    @property
+    def task_key(self) -> str:
+        """As ``Task.key``."""
+        return json.dumps([self.task[0], list(self.task[1])])
+
+    def to_json(self) -> str:
+        """One line, without its end; ``from_json`` gives the record back."""
+        written = {
+            "v": VERSION,
+            "task": [self.task[0], list(self.task[1])],
+            "target": self.target,
+            "config": self.config.to_json_dict(),
+            "costs": list(self.costs),
+            "error": self.error,
+            "message": self.message,
+            "verified": self.verified,
+            "seed": self.seed,
+            "trial": self.trial,
+            "origin": self.origin,
+            "code": self.code,
+            "time": self.time,
+            "threads": self.threads,
+            "trace": list(self.trace),
+        }
+        return json.dumps(written, allow_nan=False)
+
+    @staticmethod
+    def from_json(text: str) -> Record:
+        """Read ``to_json``'s line, or one of AutoTVM's; of anything else a ParseError says what is amiss.
+
+        Nothing in a line is ever run: knobs are numbers and words, and a template is found by its name.
+        """
+        found = _read(arguments.text("from_json: text", text, InputError))
+        if isinstance(found, DecisionRecord):
+            raise ParseError("a decision about a graph, which has no kernel of its own")
+        return found
+
+
+_FIELDS: dict[str, Any] = {
+    "v": int,
+    "task": list,
+    "target": str,
+    "config": dict,
+    "costs": list,
+    "error": str,
+    "message": str,
+    "verified": bool,
+    "seed": int,
+    "trial": int,
+    "origin": str,
+    "code": str,
+    "time": (int, float),
+    "threads": int,
+    "trace": list,
+}
+
+_LATER: dict[str, Any] = {"threads": 0}
+"""Fields that the first records did not have, and what these say."""
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A line that is not a record: its number, from 1, and what is amiss."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of a file, in order, the lines that are none, and the decisions about graphs."""
+
+    records: tuple[Record, ...]
+    damages: tuple[Damage, ...] = ()
+    decisions: tuple[DecisionRecord, ...] = ()
+
+    @staticmethod
+    def of(given: Iterable[Record | DecisionRecord]) -> Records:
+        """Records that were in no file."""
+        if not isinstance(given, Iterable):
+            raise arguments.refused("records", given, "records or a file of them", InputError)
+        given = arguments.all_instances("records", given, (Record, DecisionRecord), "a record", InputError)
+        return Records(
+            tuple(one for one in given if isinstance(one, Record)),
+            decisions=tuple(one for one in given if isinstance(one, DecisionRecord)),
+        )
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+def append(path: str | Path, records: Iterable[Record | DecisionRecord]) -> None:
+    """Add ``records`` to the file at ``path``, made if it is not there.
+
+    All lines go in one write to the end of the file, so that what two processes write does not mix, and a
+    line that a crash cut short is closed first. They are on the disk when this returns.
+    """
+    text = "".join(record.to_json() + "\n" for record in records)
+    if not text:
+        return
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    except (OSError, ValueError) as error:  # a ValueError of a path with a zero byte in it
+        raise InputError(
+            f"records {str(path)!r} cannot be written: {getattr(error, 'strerror', error)}"
+        ) from None
+    try:
+        size = os.fstat(descriptor).st_size
+        cut = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        data = (b"\n" if cut else b"") + text.encode()
+        while data:
+            data = data[os.write(descriptor, data) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def load(path: str | Path) -> Records:
+    """The records in the file at ``path``; an InputError if it cannot be read.
+
+    A damaged line is skipped and told in ``damages``.
+    """
+    records: list[Record] = []
+    damages: list[Damage] = []
+    decisions: list[DecisionRecord] = []
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(_lines(file), 1):
+                try:
+                    text = line.decode("utf-8").strip()
+                    if not text:
+                        continue
+                    found = _read(text)
+                    if isinstance(found, DecisionRecord):
+                        decisions.append(found)
+                    else:
+                        records.append(found)
+                except UnicodeDecodeError:
+                    damages.append(Damage(number, "not UTF-8 text"))
+                except ParseError as error:
+                    damages.append(Damage(number, error.message))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"records {str(path)!r} cannot be read: {getattr(error, 'strerror', error)}"
+        ) from None
+    return Records(tuple(records), tuple(damages), tuple(decisions))
+
+
+def current(records: Iterable[Record], target: Target, threads: int | None = None) -> list[Record]:
+    """The records that this version made on the machine ``target`` describes, with so many ``threads``, any
+    number if None, or AutoTVM, which does not tell; those that failed are among them."""
+    here = [record for record in records if record.target == str(target) and record.is_current]
+    return [record for record in here if threads is None or record.threads in (0, threads)]
+
+
+def unusable(loaded: Records, target: Target) -> list[str]:
+    """What of ``loaded`` is of no use to this version on ``target``, a sentence for each cause."""
+    notes = []
+    if loaded.damages:
+        first = loaded.damages[0]
+        notes.append(f"{len(loaded.damages)} lines are no records; line {first.line}: {first.reason}")
+    everything = (*loaded.records, *loaded.decisions)
+    foreign = [r.target for r in everything if r.target != str(target)]
+    if foreign:
+        told = fields.shortened(f"{len(foreign)} records are of another machine, the first {min(foreign)!r}")
+        notes.append(f"{told}: skipped")
+    old = [r.code for r in loaded if not r.is_current]
+    old += [d.code for d in loaded.decisions if d.code != version.VERSION]
+    if old:
+        first_old = fields.shortened(repr(min(old)))
+        told = f"{len(old)} records are of another version, the first {first_old}, not {version.VERSION}"
+        notes.append(f"{told}: skipped")
+    return notes
+
+
+def best(records: Iterable[Record], target: Target) -> dict[str, Record]:
+    """The record to use for each task, by ``task_key``.
+
+    The winner of the last comparison (origin ``FINAL``; its first record wins) if there was one: a lucky time
+    of a single trial does not beat a time taken in turns with others. Else the quickest; of equals the first.
+    Records of another version count for nothing: its spaces and its code may be others.
+    """
+    found: dict[str, Record] = {}
+    records = current(records, target)
+    for record in records:
+        known = found.get(record.task_key)
+        if record.ok and (known is None or record.cost < known.cost):
+            found[record.task_key] = record
+    return found | {key: block[0] for key, block in comparisons(records).items()}
+
+
+def comparisons(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """The last comparison of each task, by ``task_key``: its records, the winner's first, those that failed
+    last. One of which nothing could be timed is none.
+
+    A comparison is what stands together and was made at one time, in the same run after as many trials; where
+    a configuration comes a second time, another one begins.
+    """
+    found: dict[str, list[Record]] = {}
+    block: list[Record] = []
+    for record in records:
+        if record.origin != FINAL:
+            block = []
+        elif block and _are_together(block[-1], record) and not is_among(record.config, block):
+            block.append(record)
+        else:
+            block = [record]
+        if block and record.ok:
+            found[record.task_key] = block
+    return {key: sorted(block, key=lambda one: not one.ok) for key, block in found.items()}
+
+
+def winner(block: Sequence[Record], default: ConfigEntity) -> Record | None:
+    """The record of a comparison that won beside ``default``, be it that this failed; None if it is not among
+    them: where a line of a file is damaged, what stands first may have lost."""
+    return block[0] if is_among(default, block) else None
+
+
+def is_among(config: ConfigEntity, records: Iterable[Record]) -> bool:
+    """Whether one of ``records`` is of ``config``."""
+    return any(record.config.settings == config.settings for record in records)
+
+
+def _are_together(one: Record, next_one: Record) -> bool:
+    """Whether two records, one after the other, are of one comparison: those made before all of one had one
+    time differ by a little."""
+    is_same_run = (one.task, one.seed, one.trial) == (next_one.task, next_one.seed, next_one.trial)
+    return is_same_run and abs(one.time - next_one.time) < TOGETHER
+
+
+def _lines(file: Any) -> Iterator[bytes]:
+    """The lines of ``file``; of one that is far too long only the beginning, which is no record."""
+    while line := file.readline(LONGEST_LINE):
+        whole = line
+        while not line.endswith(b"\n") and (line := file.readline(LONGEST_LINE)):
+            pass
+        yield whole
+
+
+def _read(text: str) -> Record | DecisionRecord:
+    """What the line ``text`` tells; if that is nothing, a ParseError says in a few words what is amiss."""
+    try:
+        found = fields.parsed(text)
+        if decision_records.is_line(found):
+            return decision_records.decoded(found)
+        made = Record(**autotvm_log.decode(found)) if autotvm_log.is_line(found) else _decoded(found)
+        if not made.error and not made.ok:
+            raise ParseError("it tells no error, and yet no costs, or not that the answer was right")
+        return made
+    except ParseError as error:
+        raise ParseError(fields.shortened(error.message), Span.of_caller()) from None
+
+
+def _decoded(found: Any) -> Record:
+    """The record that the fields ``found`` are."""
+    found = _checked(found)
+    match found["task"]:
+        case [str() as name, [*args]]:
+            pass
+        case other:
+            raise ParseError(f"task is {other!r}, expected a name and arguments")
+    costs = tuple(map(fields.seconds, found["costs"]))
+    if found["threads"] < 0:
+        raise ParseError(f"threads is {found['threads']}, expected 0 or more")
+    if found["error"] not in ERRORS:
+        raise ParseError(f"error is {found['error']!r}, expected one of {', '.join(filter(None, ERRORS))}")
+    if not all(isinstance(step, str) for step in found["trace"]):
+        raise ParseError("trace is not a list of lines")
+    try:
+        config = ConfigEntity.from_json_dict(found["config"])
+    except ScheduleError as error:
+        raise ParseError(error.message) from None
+    return Record(
+        (name, tuple(args)),
+        found["target"],
+        config,
+        costs,
+        found["error"],
+        found["message"],
+        found["verified"],
+        found["seed"],
+        found["trial"],
+        found["origin"],
+        found["code"],
+        fields.time(found["time"]),
+        found["threads"],
+        tuple(found["trace"]),
+    )
+
+
+def _checked(found: Any) -> dict[str, Any]:
+    """``found``, if it is a record's fields, each of its kind; those that came later are filled in."""
+    if not isinstance(found, dict) or found.get("v") != VERSION:
+        raise ParseError(f"not a record of version {VERSION}")
+    unknown = sorted(found.keys() - _FIELDS.keys())
+    missing = sorted(_FIELDS.keys() - found.keys() - _LATER.keys())
+    if unknown or missing:
+        raise ParseError(f"unknown fields {unknown}" if unknown else f"fields {missing} are missing")
+    found = _LATER | found
+    for name, kind in _FIELDS.items():
+        if not isinstance(found[name], kind) or (isinstance(found[name], bool) and kind is not bool):
+            raise ParseError(f"field {name!r} is {found[name]!r}")
+    return found

@@ -1,0 +1,1 @@
+"""Which candidates to measure next: tuners, the task scheduler, the tuning of one task."""

@@ -1,0 +1,397 @@
+"""Tuning one task: propose, build, measure, record, learn; at the end the winner beside the default."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Protocol
+
+from tvmlite.autotune.measure import (
+    BuildingRunner,
+    Candidate,
+    Crew,
+    InterruptibleRunner,
+    Outcome,
+    ReferenceFailed,
+    Runner,
+    Unbuilt,
+)
+from tvmlite.autotune.measure.attentive import attentive
+from tvmlite.autotune.measure.build import Builder, Lowered, reference
+from tvmlite.autotune.measure.uncollected import aside, uncollected
+from tvmlite.autotune.records.records import FINAL, Record
+from tvmlite.autotune.search.progress import Progress
+from tvmlite.core import arguments
+from tvmlite.core.config import processors
+from tvmlite.core.errors import InputError
+from tvmlite.core.version import VERSION
+from tvmlite.runtime import timing
+from tvmlite.te.space import ConfigEntity, Task, encode_args
+
+FINALISTS = 4
+"""Candidates that are compared with the default at the end."""
+
+
+class Proposer(Protocol):
+    """What the engine needs of a tuner."""
+
+    task: Task
+    seed: int
+    batch: int
+    builder: Builder
+
+    name: str
+
+    def propose(self, count: int) -> list[int]: ...
+
+    def take(self, index: int) -> None: ...
+
+    def ponder(self) -> None: ...
+
+    def prediction(self, index: int) -> float | None: ...
+
+    def learn(self, indices: Sequence[int], speeds: Sequence[float]) -> None: ...
+
+
+Callback = Callable[[Progress, Sequence[Record]], object]
+"""Called after each batch with how far we are and what is new."""
+
+
+class Search:
+    """The tuning of one task, batch after batch; its default is tried first.
+
+    ``known`` are records of an earlier run with the same seed: where they tell what came of a proposal it is
+    not measured again, so that a run that was cut short goes on where it was. ``in_force`` are what
+    comparisons of earlier runs found best, each another, the last first; what is of another space counts for
+    nothing.
+    """
+
+    def __init__(
+        self,
+        tuner: Proposer,
+        runner: Runner,
+        trials: int,
+        known: Iterable[Record] = (),
+        weight: float = 1.0,
+        in_force: Sequence[ConfigEntity] = (),
+        share: float = 0.0,
+    ) -> None:
+        task = tuner.task
+        self.tuner, self.runner = tuner, runner
+        self.progress = Progress(task, min(trials, len(task.config_space)), weight, share)
+        others = [one for one in in_force if one.settings != task.default.settings]
+        known_here = [one for one in others if task.config_space.index_of(one.settings) is not None]
+        self.progress.in_force = _different(known_here)
+        self.default = task.default
+        self.earlier = {(r.origin, r.trial, _unnumbered(r.config)): r for r in known if self._is_mine(r)}
+        self.machine_waited = False
+        self.jobs = jobs_of(runner)
+        self.fills_machine = runner.threads * self.jobs >= processors()
+        """Whether candidates take all processors: who thinks meanwhile would take one from them, and of the
+        first they would be told twice the time."""
+        self._exhausted = False
+        self._prepared = False
+
+    def is_over(self, early_stopping: int | None = None) -> bool:
+        """Whether nothing is left to try, or ``early_stopping`` trials have not bettered the best."""
+        progress = self.progress
+        stuck = early_stopping is not None and progress.since_best >= early_stopping
+        return stuck or self._exhausted or progress.trials >= progress.total
+
+    def step(self, most: int, measuring: ThreadPoolExecutor, callbacks: Sequence[Callback] = ()) -> None:
+        """One batch of at most ``most`` trials: proposed, built, measured, learned from.
+
+        Every new record has been handed to ``callbacks`` when it is over, or when it is interrupted. A task
+        of which nothing can be checked is over, and others go on. After a Ctrl-C nobody waits for what is
+        measured.
+        """
+        try:
+            self._step(most, measuring, callbacks)
+        except BaseException:
+            if isinstance(self.runner, InterruptibleRunner):
+                self.runner.interrupt()
+            raise
+
+    def _step(self, most: int, measuring: ThreadPoolExecutor, callbacks: Sequence[Callback]) -> None:
+        progress = self.progress
+        count = min(self.tuner.batch, most, progress.total - progress.trials)
+        batch = _Batch(self, measuring)
+        try:
+            with uncollected(), aside(), attentive():
+                proposed = self._proposed(count, batch)
+                batch.start(proposed)
+        except ReferenceFailed as error:
+            progress.fail("reference", str(error))
+            self._exhausted = True
+        finally:  # what was measured before a Ctrl-C is kept
+            new = batch.finish()
+            for callback in callbacks if batch.pending else ():
+                callback(progress, new)
+        proposed = batch.numbers
+        self._exhausted = self._exhausted or not proposed
+        if self._exhausted:
+            return
+        flop = progress.task.flop
+        speeds = [flop / r.cost if r.ok else 0.0 for r in batch.records]
+        thought = [self.tuner.prediction(number) for number in proposed]
+        progress.predicted += [(p, s) for p, s in zip(thought, speeds, strict=True) if p is not None and s]
+        self.tuner.learn(proposed, speeds)
+
+    def final(self) -> tuple[list[Record], bool]:
+        """The best so far beside the default, timed in turns: the winner's record first, and whether they are
+        new, or an earlier run had come so far.
+
+        The default wins unless another is quicker beyond doubt: its interval lies below the default's. What
+        cannot be built has its record as well, so that nobody takes the default's for lost. There are no
+        records where nothing can be checked any more.
+        """
+        trial = self.progress.trials
+        configs = _different([self.default, *self.progress.finalists(FINALISTS)])
+        kept = [self.earlier.get((FINAL, trial, _unnumbered(config))) for config in configs]
+        records = [record for record in kept if record is not None]
+        is_new = len(records) < len(configs)
+        if is_new:
+            try:
+                records = self._compared(configs)
+            except ReferenceFailed as error:
+                self.progress.fail("reference", str(error))
+                return [], False
+        return _winner_first(records, self.default), is_new
+
+    def _compared(self, configs: Sequence[ConfigEntity]) -> list[Record]:
+        """Records of ``configs`` timed in turns, all of one time: by it they are together."""
+        builder, trial = self.tuner.builder, self.progress.trials
+        built = [builder.built(config) for config in configs]
+        candidates = [one for one in built if isinstance(one, Candidate)]
+        self.prepare()
+        outcomes = iter(self.runner.compare(self.progress.task.key, candidates) if candidates else ())
+        records = [
+            _record(self, config, one, (), FINAL, trial)
+            if isinstance(one, Outcome)
+            else _record(self, config, next(outcomes), builder.trace(config), FINAL, trial)
+            for config, one in zip(configs, built, strict=True)
+        ]
+        return [replace(record, time=records[0].time) for record in records]
+
+    def _is_mine(self, record: Record) -> bool:
+        """Whether ``record`` is of an earlier run of this search."""
+        tuner = self.tuner
+        return record.origin in (tuner.name, FINAL) and (
+            (record.task_key, record.target, record.seed, record.threads, record.code)
+            == (tuner.task.key, str(tuner.task.target), tuner.seed, self.runner.threads, VERSION)
+        )
+
+    def prepare(self) -> None:
+        """Tell the machine what the task computes, if it does not know yet."""
+        if not self._prepared:
+            task = self.progress.task
+            self.runner.prepare(task.key, reference(task), self.tuner.seed)
+            self._prepared = True
+
+    def _proposed(self, count: int, batch: _Batch) -> list[int]:
+        """What is to be tried besides the default, which is measured while a tuner first looks around."""
+        if self.progress.trials == 0:
+            index = self.progress.task.config_space.index_of(self.default.settings)
+            if index is not None:
+                self.tuner.take(index)
+                batch.add(index)
+                count -= 1
+        return self.tuner.propose(count) if count else []
+
+
+def check_options(
+    where: str, runner: object, name: str, early_stopping: object, callbacks: Sequence[Callback]
+) -> None:
+    """An InputError of ``where`` if these options of a search, of which ``name`` is the runner, are wrong."""
+    if runner is not None:
+        arguments.instance(f"{where}: {name}", runner, Runner, "a runner", InputError)  # type: ignore[type-abstract]
+    if early_stopping is not None:
+        arguments.whole(f"{where}: early_stopping", early_stopping, InputError, least=1)
+    for one in arguments.listed(f"{where}: callbacks", callbacks, "functions", InputError):
+        arguments.function(f"{where}: callbacks", one, InputError)
+
+
+def jobs_of(runner: Runner) -> int:
+    """How many candidates ``runner`` measures at once."""
+    return runner.jobs if isinstance(runner, Crew) else 1
+
+
+def run(
+    tuner: Proposer,
+    runner: Runner,
+    trials: int,
+    *,
+    early_stopping: int | None = None,
+    callbacks: Sequence[Callback] = (),
+) -> Progress:
+    """Tune ``tuner.task`` alone for ``trials`` trials, or until ``early_stopping`` trials in a row have not
+    bettered the best."""
+    search = Search(tuner, runner, trials)
+    with ThreadPoolExecutor(jobs_of(runner)) as measuring:
+        while not search.is_over(early_stopping):
+            search.step(trials, measuring, callbacks)
+    return search.progress
+
+
+@dataclass
+class _Candidate:
+    """Loops that are to be measured. Their code is made here, or by the machine if it comes to them first:
+    the code is the same. Whoever has the ``lock`` decides."""
+
+    config: ConfigEntity
+    lowered: Lowered
+    built: Candidate | Outcome | None = None
+    is_taken: bool = False
+    lock: Lock = field(default_factory=Lock)
+
+
+class _Batch:
+    """Candidates that are measured one after another while those after them are built."""
+
+    def __init__(self, search: Search, measuring: ThreadPoolExecutor) -> None:
+        self.search, self.measuring = search, measuring
+        self.numbers: list[int] = []
+        self.pending: list[tuple[int, ConfigEntity, tuple[str, ...], Future[Outcome] | Outcome | Record]] = []
+        self.records: list[Record] = []
+        self.made: list[_Candidate] = []
+
+    def add(self, number: int) -> None:
+        """Hand one to be measured, with its code where the machine cannot make that."""
+        tuner, task = self.search.tuner, self.search.progress.task
+        trial, config = self.search.progress.trials + len(self.numbers), task.config_space.get(number)
+        self.numbers.append(number)
+        found = self.search.earlier.get((tuner.name, trial, _unnumbered(config)))
+        if found is not None:
+            self.pending.append((trial, config, (), found))
+            return
+        lowered = tuner.builder.lowered(config)
+        if isinstance(lowered, Outcome):
+            self.pending.append((trial, config, (), lowered))
+            return
+        self.search.prepare()
+        made = _Candidate(config, lowered)
+        self.made.append(made)
+        if not isinstance(self.search.runner, BuildingRunner):
+            self._build()
+        outcome = self.measuring.submit(self._measured, made)
+        if self.search.fills_machine and self.search.jobs == 1:
+            outcome.result()
+        self.pending.append((trial, config, tuner.builder.trace(config), outcome))
+
+    def _measured(self, made: _Candidate) -> Outcome:
+        """What comes of a candidate: of its code, or of its loops if there is no code of it yet."""
+        task, runner = self.search.progress.task, self.search.runner
+        with made.lock:
+            made.is_taken = True
+        if made.built is None:
+            assert isinstance(runner, BuildingRunner)
+            return runner.build_and_measure(task.key, Unbuilt(made.lowered.function, task.target))
+        if isinstance(made.built, Outcome):
+            return made.built
+        return runner.measure(task.key, made.built)
+
+    def start(self, proposed: Sequence[int]) -> None:
+        """Hand all to be measured; waits until they are, and has the tuner think meanwhile, unless these are
+        the last.
+
+        Code that the machine has not begun to make is made here, so that it need not; but only when the tuner
+        has thought, if it was the machine that waited the last time.
+        """
+        search = self.search
+        for number in proposed:
+            self.add(number)
+        are_last = search.progress.trials + len(self.numbers) >= search.progress.total
+        if search.fills_machine:
+            self._wait()
+        if self.numbers:
+            steps = [self._build] if are_last else [self._build, search.tuner.ponder]
+            for step in reversed(steps) if search.machine_waited else steps:
+                step()
+            gc.collect()  # as it will be when it is allowed again, and then the machine would wait for us
+        search.machine_waited = all(one.done() for *_, one in self.pending if isinstance(one, Future))
+        self._wait()
+
+    def _wait(self) -> None:
+        """Until all that were handed over are measured."""
+        for *_, outcome in self.pending:
+            if isinstance(outcome, Future):
+                outcome.result()
+
+    def _build(self) -> None:
+        """Make the code of what the machine has not begun with."""
+        for made in self.made:
+            with made.lock:
+                if made.built is None and not made.is_taken:
+                    made.built = self.search.tuner.builder.built(made.config)
+
+    def finish(self) -> list[Record]:
+        """Count what has come of the batch; gives the records that are new."""
+        for *_, one in self.pending:
+            if isinstance(one, Future):
+                one.cancel()  # what nobody waits for any more
+        new = []
+        tuner = self.search.tuner
+        for trial, config, trace, outcome in self.pending:
+            if isinstance(outcome, Future):
+                if not outcome.done() or outcome.cancelled() or outcome.exception() is not None:
+                    break
+                outcome = outcome.result()
+            if isinstance(outcome, Outcome):
+                if outcome.costs and outcome.busy == outcome.busy:  # not NaN
+                    self.search.progress.busy.append(min(outcome.busy, 1.0))
+                record = _record(self.search, config, outcome, trace, tuner.name, trial)
+                new.append(record)
+            else:
+                record = outcome
+            self.records.append(record)
+            self.search.progress.take(record)
+        return new
+
+
+def _winner_first(records: Sequence[Record], default: ConfigEntity) -> list[Record]:
+    """Of records of a comparison, the winner's first, those that failed last: the quickest where the default
+    could not be timed, the default's where nothing could."""
+    if not records or records[0].config.settings != default.settings or not records[0].ok:
+        return sorted(records, key=lambda r: r.cost)
+    least = timing.interval(sorted(records[0].costs))[0]
+    better = [r for r in records[1:] if r.ok and timing.interval(sorted(r.costs))[1] < least]
+    winner = min(better, key=lambda r: r.cost, default=records[0])
+    return [winner, *sorted((r for r in records if r is not winner), key=lambda r: not r.ok)]
+
+
+def _record(
+    search: Search, config: ConfigEntity, outcome: Outcome, trace: tuple[str, ...], origin: str, trial: int
+) -> Record:
+    tuner = search.tuner
+    return Record(
+        (tuner.task.name, tuple(encode_args(tuner.task.args))),
+        str(tuner.task.target),
+        config,
+        outcome.costs,
+        outcome.error,
+        outcome.message,
+        not outcome.error,
+        tuner.seed,
+        trial,
+        origin,
+        VERSION,
+        round(time.time(), 3),
+        search.runner.threads,
+        trace,
+    )
+
+
+def _different(configs: Sequence[ConfigEntity]) -> list[ConfigEntity]:
+    """``configs``, each setting of knobs once, where it first is."""
+    found: dict[str, ConfigEntity] = {}
+    for config in configs:
+        found.setdefault(_unnumbered(config), config)
+    return list(found.values())
+
+
+def _unnumbered(config: ConfigEntity) -> str:
+    return str(ConfigEntity(config.settings))

@@ -1,0 +1,80 @@
+"""Tasks whose schedules are generated: from a computation alone, or from what a schedule leaves open."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.span import Span
+from tvmlite.te import schedules, space
+from tvmlite.te.compute.tensor import PlaceholderOp, Tensor
+from tvmlite.te.schedule.schedule import Schedule, create_schedule
+from tvmlite.te.space import get_config, get_target
+from tvmlite.te.space.task import Rules
+
+
+def template(name: str, function: Callable[..., Any] | None = None, rules: Rules | None = None) -> Any:
+    """Register a schedule function under ``name``, as a decorator or with ``function``.
+
+    ::
+
+        @autotune.template("matmul")
+        def matmul(n, m, k):
+            ...                            # te.compute, te.create_schedule
+            cfg = autotune.get_config()
+            cfg.define_split("tile_y", y, num_outputs=2)
+            ...                            # cfg["tile_y"].apply(s, C, y)
+            return s, [A, B, C]
+
+        @autotune.template("matmul")       # or: the schedule is generated, knobs and all
+        def matmul(n, m, k):
+            ...                            # te.compute
+            return [A, B, C]
+
+    Called within ``apply_history_best`` it takes the best configuration measured for its arguments, and
+    elsewhere the one in force, or else its defaults (``FallbackConfig``). It gives the schedule and the
+    tensors, in either case. A name can be registered again, as happens when a notebook's cell is run twice:
+    the last one counts. ``rules`` are as for ``te.space.template``.
+    """
+    if function is None:
+        return functools.partial(template, name, rules=rules)
+    arguments.function("template: function", function, ScheduleError)
+
+    @functools.wraps(function)
+    def scheduled(*args: Any) -> Any:
+        made = function(*args)
+        tensors = list(made) if isinstance(made, (list, tuple)) else [made]
+        return _generated(name, tensors) if all(isinstance(one, Tensor) for one in tensors) else made
+
+    return space.template(name, scheduled, rules)
+
+
+def complete(schedule: Schedule) -> Schedule:
+    """Arrange the stages of ``schedule`` that nobody has arranged yet; those that are stay as they are.
+
+    ::
+
+        s = te.create_schedule(D.op)       # C = A @ B, D = relu(C)
+        s[D].parallel(D.op.axis[0])        # by hand
+        autotune.complete(s)               # C: tiles, vectors, copies, with a knob for each choice
+
+    Within a template the choices are the task's knobs, set by the configuration in force; elsewhere they are
+    what is predicted best. Gives ``schedule``.
+    """
+    if not isinstance(schedule, Schedule):
+        raise ScheduleError(
+            f"complete: a {type(schedule).__name__} given, expected a schedule", Span.of_caller()
+        )
+    return schedules.complete(schedule, get_target(), get_config())
+
+
+def _generated(name: str, tensors: Sequence[Tensor]) -> tuple[Schedule, list[Tensor]]:
+    results = [tensor for tensor in tensors if not isinstance(tensor.op, PlaceholderOp)]
+    if not results:
+        raise ScheduleError(
+            f"template {name!r} gave {len(tensors)} tensors and none that is computed", Span.of_caller()
+        )
+    return complete(create_schedule([tensor.op for tensor in results])), list(tensors)

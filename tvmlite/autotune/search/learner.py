@@ -1,0 +1,288 @@
+"""The tuner that learns: a cost model of loops says what to measure next.
+
+Three things are known of a configuration at three prices. Its knobs cost nothing, so that a model of knobs
+can go through the whole space; its loops cost a few milliseconds of lowering, and tell much more
+(``loop_features``); its time costs a measurement. So the model of loops learns from measurements, beginning
+with what it knew before (``prior``), the model of knobs learns from what the model of loops says of all that
+was lowered, and what the model of knobs thinks best is lowered next, with neighbours of the best measured: a
+model that knows much beforehand sees little difference between those it likes. What cannot be built is found
+out by lowering, and costs no trial.
+
+What is thought best is much alike, and so is what is wrong with it. So what the model may be off by counts as
+well (Srinivas et al., "Gaussian Process Optimization in the Bandit Setting", ICML 2010): less for each
+measurement of a tile of the same kind.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from tvmlite.autotune.measure.build import Lowered
+from tvmlite.autotune.model.features import KnobFeatures
+from tvmlite.autotune.model.loop_features import NAMES, STATEMENTS, loop_features
+from tvmlite.autotune.model.model import CostModel, Prior
+from tvmlite.autotune.model.transfer import known_beforehand
+from tvmlite.autotune.search.search import Moves, Score, most_promising
+from tvmlite.autotune.search.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
+from tvmlite.core import arguments
+from tvmlite.core.errors import InputError
+from tvmlite.te.space import Task
+
+POOL = 48
+"""Random configurations that are lowered before anything is measured."""
+
+ROUNDS = 8
+"""How often ``LOWERED`` more are then lowered, each time what is thought best by what was: of what is drawn
+at random far fewer are as good."""
+
+LOWERED = 24
+"""How many more are lowered while a batch is measured, half of them like the best."""
+
+NODES_AT_FIRST = 20_000
+"""Nodes of loops and formulas that are looked at before anything is measured, half as many at random: kernels
+of long bodies, such as those for short vectors or Winograd's, take as much longer to lower."""
+
+NODES_AT_ONCE = 2_400
+"""And while a batch is measured."""
+
+FEW_NODES = 1_000
+"""Of one candidate; where they have more, each takes as much longer: 60 ms to lower 600, 550 ms to lower
+2600."""
+
+CHILDREN = 24
+"""Variations of one configuration, of which that is lowered that the model of knobs thinks best."""
+
+HANDED = 6
+"""Of a batch, so many at most are those that were quick in other shapes: what is measured besides tells what
+is quick in this one."""
+
+DOUBT = 0.2
+"""By what power of two the model may be off on a kind of tile of which nothing was measured."""
+
+TRUST = 24
+"""After so many measurements what was known beforehand counts half."""
+
+_TILE = [
+    NAMES.index(f"{n}: {name}")
+    for n in range(STATEMENTS)
+    for name in ("lanes", "full", "unrolled", "kept", "contiguous", "broadcast", "scattered", "store", "held")
+]
+"""The features that tell kinds of tiles apart."""
+
+
+MOST_REFUSED = 64
+"""After so many configurations in a batch that cannot be built those that follow are trials, which fail: what
+is wrong with them is told and counted, and the search comes to its end."""
+
+
+class XGBTuner(Tuner):
+    """Measures what a cost model thinks quickest, and learns from it.
+
+    One in ``1 / explore`` is any that can be built: the model knows only what it has seen. ``prior`` is what
+    is known beforehand of the loops of whatever task; the model that comes with the package for the task's
+    target, unless another is given. ``handed`` are numbers of configurations like those that were quick in
+    other shapes (``nearest``): they are measured first.
+    """
+
+    name = "xgboost"
+
+    def __init__(
+        self,
+        task: Task,
+        seed: int = 0,
+        loss_type: str = "reg",
+        explore: float = 0.05,
+        prior: Prior | None = None,
+        handed: Sequence[int] = (),
+    ) -> None:
+        super().__init__(task, seed)
+        if not isinstance(explore, (int, float)) or not 0 <= explore <= 1:
+            raise arguments.refused("XGBTuner: explore", explore, "a number from 0 to 1", InputError)
+        if prior is not None:
+            arguments.function("XGBTuner: prior", prior, InputError)
+        for one in arguments.listed("XGBTuner: handed", handed, "numbers of configurations", InputError):
+            arguments.whole("XGBTuner: handed", one, InputError, least=0)
+        self.explore, self.prior = explore, prior or known_beforehand(task.target)
+        self.handed = list(handed)
+        self.knobs = KnobFeatures(self.space)
+        self.moves = Moves(self.knobs)
+        self.model = CostModel(loss_type, seed)
+        self._rows: dict[int, np.ndarray] = {}
+        self._priors: dict[int, float] = {}
+        self._kinds: dict[int, bytes] = {}
+        self._refused: dict[int, None] = {}
+        self._nodes = 0.0
+
+    def ponder(self) -> None:
+        """Lower what the model of knobs thinks best."""
+        if not self._rows:
+            return
+        numbers, scores = self._scored()
+        least = float(scores.min()) - 1.0
+        known = np.array([*numbers, *self._refused])
+        of_knobs = CostModel("reg", self.seed)
+        of_knobs.fit_scores(self.knobs(known), np.concatenate([scores, np.full(len(self._refused), least)]))
+        ordered = np.array(numbers)[np.argsort(-scores, kind="stable")]
+
+        def score(some: np.ndarray) -> np.ndarray:
+            return of_knobs.predict(self.knobs(some))
+
+        mean = self._nodes / len(self._rows)
+        count = max(min(LOWERED, int(NODES_AT_ONCE / mean)), self.batch)
+        near = self._varied(count // 2, score)
+        taken = {*self._rows, *self._refused, *near}
+        best = most_promising(self.space, score, count - len(near), taken, ordered, self.generator)
+        self._lower([*near, *best])
+
+    def prediction(self, index: int) -> float | None:
+        """What was thought beforehand of what was lowered: the logarithm of its speed by the best's."""
+        return self._priors.get(index)
+
+    def learn(self, indices: Sequence[int], speeds: Sequence[float]) -> None:
+        """See ``Tuner``."""
+        super().learn(indices, speeds)
+        self._lower([number for number in indices if number not in self._rows])
+        measured = [number for number in self.speeds if number in self._rows]
+        if measured:
+            self.model.fit(
+                np.stack([self._rows[n] for n in measured]),
+                np.array([self.speeds[n] for n in measured]),
+                self._trusted(measured),
+            )
+
+    def _choose(self, count: int) -> list[int]:
+        if not self._rows:
+            self._begin()
+        random = int(self.generator.binomial(count, self.explore))
+        chosen = self._best(count - random, self._next_handed(min(count, HANDED)))
+        while len(chosen) < count and (left := self._unlike(chosen)):
+            chosen.append(left[int(self.generator.integers(len(left)))])
+        refused = 0
+        while len(chosen) < count:
+            unseen = [n for n in self._fresh(count - len(chosen)) if n not in chosen]
+            if not unseen:
+                break
+            self._lower(unseen)
+            failed = [n for n in unseen if n in self._refused]
+            refused += len(failed)
+            chosen += [n for n in unseen if n in self._rows]
+            if refused < MOST_REFUSED:
+                self.proposed.update(dict.fromkeys(failed))
+            else:
+                chosen += failed
+        return chosen
+
+    def _begin(self) -> None:
+        """Lower what may be worth to be measured first."""
+        self._lower(self.handed)
+        pool = self._fresh(POOL)
+        while pool and self._nodes < NODES_AT_FIRST // 2:
+            self._lower(pool[: self.batch])
+            pool = pool[self.batch :]
+        for _ in range(ROUNDS):
+            seen = len(self._rows) + len(self._refused)
+            self.ponder()
+            if len(self._rows) + len(self._refused) == seen or self._nodes > NODES_AT_FIRST:
+                break
+
+    def _next_handed(self, count: int) -> list[int]:
+        """The next ``count`` of those that were handed over, without such as cannot be built or cannot be
+        told from others."""
+        chosen: list[int] = []
+        while self.handed and len(chosen) < count:
+            number = self.handed.pop(0)
+            if number in self._rows and number in self._unlike(chosen):
+                chosen.append(number)
+        return chosen
+
+    def _best(self, count: int, chosen: list[int]) -> list[int]:
+        """``chosen``, and up to ``count`` in all the best of what was lowered and not proposed, by the model
+        and what it may be off by.
+
+        Of a kind of tile it may be off the less the more were measured or are to be: else a batch were
+        variations of one, and so the next.
+        """
+        numbers, scores = self._scored()
+        said = dict(zip(numbers, scores.tolist(), strict=True))
+        met = self._met()
+        met.update(self._kinds[number] for number in chosen)
+        while len(chosen) < count and (left := self._unlike(chosen)):
+            chosen.append(max(left, key=lambda n: (said[n] + self._doubt(met, n), -n)))
+            met[self._kinds[chosen[-1]]] += 1
+        return chosen
+
+    def _unlike(self, chosen: Sequence[int]) -> list[int]:
+        """What was lowered and can be told from all that was proposed or ``chosen``: knobs may say nothing,
+        such as in which order loops of one turn are."""
+        taken = [n for n in (*self.proposed, *chosen) if n in self._rows]
+        looks = {self._rows[n].tobytes() for n in taken}
+        return [n for n, row in self._rows.items() if row.tobytes() not in looks]
+
+    def _met(self) -> Counter[bytes]:
+        """How many of each kind of tile were proposed."""
+        return Counter(self._kinds[n] for n in self.proposed if n in self._kinds)
+
+    def _doubt(self, met: Counter[bytes], number: int) -> float:
+        """What the model may be off by on a configuration, so many of each kind being known."""
+        return DOUBT / (1 + met[self._kinds[number]]) ** 0.5
+
+    def _scored(self) -> tuple[list[int], np.ndarray]:
+        """All that was lowered, and what the model says of each."""
+        numbers = list(self._rows)
+        if not numbers:
+            return numbers, np.zeros(0)
+        return numbers, self.model.predict(np.stack([self._rows[n] for n in numbers]), self._trusted(numbers))
+
+    def _trusted(self, numbers: Sequence[int]) -> np.ndarray:
+        """What was thought of configurations beforehand, the less the more was measured."""
+        known = np.array([self._priors[n] for n in numbers], np.float32)
+        return known * np.float32(TRUST / (TRUST + len(self.speeds)))
+
+    def _varied(self, count: int, score: Score) -> list[int]:
+        """Configurations that were not looked at, each a variation of the best of another kind of tile: of
+        the ``count`` kinds that may be best."""
+        numbers, scores = self._scored()
+        met = self._met()
+        hopes = [float(s) + self._doubt(met, n) for n, s in zip(numbers, scores, strict=True)]
+        parents: dict[bytes, int] = {}
+        for place in np.argsort(-np.array(hopes), kind="stable").tolist():
+            parents.setdefault(self._kinds[numbers[place]], numbers[place])
+        seen = {*self._rows, *self._refused}
+        litters = [
+            self.moves.children(parent, CHILDREN, self.generator).tolist()
+            for parent in list(parents.values())[:count]
+        ]
+        children = list(dict.fromkeys(n for litter in litters for n in litter if n not in seen))
+        if not children:
+            return []
+        said = dict(zip(children, score(np.array(children, np.int64)).tolist(), strict=True))
+        found: dict[int, None] = {}
+        for litter in litters:
+            new = [n for n in litter if n in said and n not in found]
+            if new:
+                found[max(new, key=said.__getitem__)] = None
+        return list(found)
+
+    def _lower(self, numbers: Sequence[int]) -> None:
+        made = []
+        for number in numbers:
+            lowered = self.builder.lowered(self.space.get(number))
+            if isinstance(lowered, Lowered):
+                row = loop_features(lowered.function, self.task.target, self.task.flop)
+                self._rows[number], self._kinds[number] = row, row[_TILE].tobytes()
+                self._nodes += lowered.nodes * max(1.0, lowered.nodes / FEW_NODES)
+                made.append(number)
+            else:
+                self._refused[number] = None
+        if made:
+            priors = self.prior(np.stack([self._rows[n] for n in made]))
+            self._priors.update(zip(made, priors.tolist(), strict=True))
+
+
+TUNERS: dict[str, type[Tuner]] = {
+    tuner.name: tuner for tuner in (XGBTuner, RandomTuner, GridSearchTuner, GATuner)
+}
+"""The tuners by the names users give them."""

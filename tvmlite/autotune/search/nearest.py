@@ -1,0 +1,98 @@
+"""What was quick in tasks of other shapes, as configurations of this one."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tvmlite.autotune.records.records import FINAL, Record
+from tvmlite.te.space import Choice, ConfigEntity, ConfigSpace, SplitChoice, Task, rule_of
+
+TASKS = 3
+"""So many other tasks are looked at, those of nearest shape."""
+
+BEST = 4
+"""So many of the quickest of each."""
+
+_NUMBER = re.compile(r"\d{1,18}")
+"""No extent has more digits; a line of a file may."""
+
+
+def configurations(records: Iterable[Record], task: Task) -> list[int]:
+    """Numbers of configurations of ``task`` as near as can be to those that were quickest in the tasks of
+    ``records`` that differ from it in numbers alone: first the best of each such task, that of the nearest
+    shape first, then the second best of each, and so on; each once.
+
+    Of ``records``, those of trials on the task's target.
+    """
+    form, shape = _form(task.key)
+    of_task: dict[str, list[Record]] = {}
+    for record in records:
+        if record.ok and record.origin != FINAL and record.target == str(task.target):
+            of_task.setdefault(record.task_key, []).append(record)
+    away: dict[str, float] = {}
+    for key in of_task:
+        other, numbers = _form(key)
+        if other == form and key != task.key:
+            away[key] = sum(abs(math.log2((1 + a) / (1 + b))) for a, b in zip(shape, numbers, strict=True))
+    ranks: list[list[ConfigEntity]] = [[] for _ in range(BEST)]
+    for key in sorted(away, key=lambda one: (away[one], one))[:TASKS]:
+        ordered = sorted(of_task[key], key=lambda record: (record.cost, str(record.config)))
+        for rank, record in zip(ranks, ordered, strict=False):
+            rank.append(record.config)
+    counterpart = Counterparts(task.config_space)
+    found = [counterpart(config) for rank in ranks for config in rank]
+    return list(dict.fromkeys(number for number in found if number is not None))
+
+
+class Counterparts:
+    """Finds the number of the configuration of ``space`` whose loops are split most like another space's, all
+    else being the same; None if there is none."""
+
+    def __init__(self, space: ConfigSpace) -> None:
+        self.space = space
+        self._inner: dict[tuple[str | None, str], np.ndarray] = {}
+
+    def __call__(self, config: ConfigEntity) -> int | None:
+        knobs = self.space.knobs_of(config)
+        if config.settings.keys() != knobs.keys():
+            return None
+        rule = rule_of(config)
+        found: dict[str, Choice] = {}
+        for name, wanted in config.settings.items():
+            choice = self._setting(rule, name, knobs[name], wanted)
+            if choice is None:
+                return None
+            found[name] = choice
+        return self.space.index_of(found)
+
+    def _setting(
+        self, rule: str | None, name: str, choices: Sequence[Choice], wanted: Choice
+    ) -> Choice | None:
+        if wanted in choices:
+            return wanted
+        if not isinstance(wanted, SplitChoice):
+            return None
+        splits = [
+            one for one in choices if isinstance(one, SplitChoice) and len(one.size) == len(wanted.size)
+        ]
+        if not splits:
+            return None
+        if (rule, name) not in self._inner:
+            self._inner[rule, name] = np.stack([_inner(one) for one in splits])
+        return splits[int(np.argmin(np.abs(self._inner[rule, name] - _inner(wanted)).sum(axis=1)))]
+
+
+def _inner(split: SplitChoice) -> np.ndarray:
+    """The logarithms of the inner loops' lengths, and of the lengths of the tiles they make, the innermost
+    first."""
+    lengths = np.log2(np.array(split.size[1:], float))
+    return np.concatenate([lengths, np.cumsum(lengths[::-1])])
+
+
+def _form(key: str) -> tuple[str, list[int]]:
+    """The key of a task without its numbers, and those."""
+    return _NUMBER.sub("0", key), [int(number) for number in _NUMBER.findall(key)]

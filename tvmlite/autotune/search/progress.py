@@ -1,0 +1,89 @@
+"""How far the tuning of a task is, and what it has found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tvmlite.autotune.records.records import Record
+from tvmlite.te.space import ConfigEntity, Task
+
+LEADERS = 4
+"""So many of the best are remembered: as many as are compared with the default at the end."""
+
+
+@dataclass
+class Progress:
+    """How far the tuning of a task is: ``trials`` done of ``total``, ``failures`` by kind of error.
+
+    ``curve`` has the best seconds so far after each trial (infinity as long as there are none), ``predicted``
+    what the tuner thought of a candidate before it was measured, beside its operations a second; ``weight``
+    is how often the task's kernel runs in what is tuned, ``share`` what part of its time that takes by
+    default (0: nobody knows), ``busy`` the share of the machine that other processes used while each
+    candidate was timed, where the machine tells; ``in_force`` are what comparisons of earlier runs found
+    best, the last first, ``default`` the trial of the default, if that went well.
+    """
+
+    task: Task
+    total: int
+    weight: float = 1.0
+    share: float = 0.0
+    trials: int = 0
+    leaders: list[Record] = field(default_factory=list)
+    failures: dict[str, int] = field(default_factory=dict)
+    first_failure: str = ""
+    since_best: int = 0
+    curve: list[float] = field(default_factory=list)
+    predicted: list[tuple[float, float]] = field(default_factory=list)
+    busy: list[float] = field(default_factory=list)
+    in_force: Sequence[ConfigEntity] = ()
+    default: Record | None = None
+
+    @property
+    def best(self) -> Record | None:
+        """The quickest so far."""
+        return self.leaders[0] if self.leaders else None
+
+    @property
+    def best_flops(self) -> float:
+        """Operations a second of the best so far; 0 if there is none."""
+        return 0.0 if self.best is None else self.task.flop / self.best.cost
+
+    @property
+    def gain(self) -> float:
+        """How many times quicker the best so far is by itself than the default, which is tried first; 1 as
+        long as nobody knows."""
+        known = self.best is not None and self.curve and math.isfinite(self.curve[0])
+        return self.curve[0] / self.curve[-1] if known else 1.0
+
+    def finalists(self, most: int, slowest: float = math.inf) -> list[ConfigEntity]:
+        """What is to be held against the default: the best, at most so many, that took less than ``slowest``
+        seconds; and among them, whatever its trial said, what is in force, so that a later run never puts
+        something slower in its place without having compared them."""
+        default = self.task.default.settings
+        found = [r.config for r in self.leaders if r.cost < slowest and r.config.settings != default][:most]
+        kept = [one.settings for one in self.in_force[:most]]
+        best = [one for one in found if one.settings not in kept][: most - len(kept)]
+        there = [one for one in found if one in best or one.settings in kept]
+        met = [one.settings for one in there]
+        return [*there, *(one for one in self.in_force[:most] if one.settings not in met)]
+
+    def take(self, record: Record) -> None:
+        """Count one more trial."""
+        self.trials += 1
+        self.since_best += 1
+        if record.error:
+            self.fail(record.error, record.message)
+        else:
+            if self.best is None or record.cost < self.best.cost:
+                self.since_best = 0
+            self.leaders = sorted([*self.leaders, record], key=lambda r: r.cost)[:LEADERS]
+            if record.config.settings == self.task.default.settings:
+                self.default = record
+        self.curve.append(float("inf") if self.best is None else self.best.cost)
+
+    def fail(self, error: str, message: str) -> None:
+        """Count a failure."""
+        self.failures[error] = self.failures.get(error, 0) + 1
+        self.first_failure = self.first_failure or f"{error}: {message}"

@@ -1,1 +1,0 @@
-"""TVM's ``tvm.contrib``, as far as its tensor expression tutorials use it."""

@@ -1,0 +1,1 @@
+"""What a program must compute, found without lowering, and whether it does."""

@@ -1,0 +1,1 @@
+"""Random computes, as text of a program."""

@@ -1,0 +1,105 @@
+"""Scans: rows computed one after the other, from those before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.fuzz.compute.builder import LARGEST, Builder, Dim, Known, axes_of, index, shape
+from tvmlite.fuzz.compute.expressions import Expressions, Leaf
+
+_KINDS = tuple(d for d in dtypes.ALL if d != "bool")
+
+
+def scan(b: Builder) -> bool:
+    """One state or two of one shape, whose rows follow from earlier ones and from a row of another tensor;
+    at times by way of stages of their own."""
+    x = b.pick(kinds=_KINDS, least=2)
+    if not 1 <= len(x.dims) <= 3 or x.size > LARGEST // 4:
+        return False
+    rows = b.rnd.randint(1, min(2, x.dims[0].value - 1))
+    states = [_state(b, x) for _ in range(b.rnd.choice((1, 1, 2)))]
+    firsts = [_first(b, x, one, rows) for one in states]
+    made = len(b.computed)
+    read = list(states)
+    if b.rnd.random() < 0.4:
+        read.append(_between(b, x, states, rows))
+    if len(x.dims) == 2 and b.rnd.random() < 0.3:
+        read.append(_total(b, states[0], rows))
+    nexts = [_next(b, x, one, read, rows) for one in states]
+    del b.computed[made:]  # parts of the scan, none of which is read or computed by itself
+    names = [b.fresh("T") for _ in states]
+    parts = (_listed([one.name for one in part]) for part in (firsts, nexts, states))
+    b.lines.append(f'{", ".join(names)} = te.scan({", ".join(parts)}, inputs=[{x.name}], name="{names[0]}")')
+    for name, state in zip(names, states, strict=True):
+        b.add(Known(name, x.dims, state.dtype))
+    return True
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"[{', '.join(names)}]"
+
+
+def _state(b: Builder, x: Known) -> Known:
+    name, dtype = b.fresh("S"), b.arith(x.dtype)
+    b.lines.append(f'{name} = te.placeholder({shape(x.dims)}, "{dtype}", name="{name}")')
+    return Known(name, x.dims, dtype)
+
+
+def _first(b: Builder, x: Known, state: Known, rows: int) -> Known:
+    """The rows that are there to begin with."""
+    axes = axes_of(len(x.dims))
+    leaves = [Leaf(f"{x.name}[{index(axes)}]", x.dtype)]
+    body = Expressions(b.rnd, leaves, axes).value(state.dtype, b.rnd.randint(0, 2))
+    return _part(b, (b.constant(rows), *x.dims[1:]), f'te.cast("{state.dtype}", {body})', state.dtype)
+
+
+def _part(b: Builder, dims: tuple[Dim, ...], body: str, dtype: str) -> Known:
+    """A compute that stands for no tensor of its own."""
+    name, axes = b.fresh("P"), axes_of(len(dims))
+    text = f'te.compute({shape(dims)}, lambda {", ".join(axes)}: {body}, name="{name}")'
+    b.lines.append(f"{name} = {text}")
+    return Known(name, dims, dtype)
+
+
+def _before(b: Builder, state: Known, axes: list[str], rows: int) -> str:
+    """An element of an earlier row; of another column at times."""
+    at = [f"{axes[0]} - {b.rnd.randint(1, rows)}", *axes[1:]]
+    if len(axes) > 1 and b.rnd.random() < 0.3:
+        at[-1] = f"{state.dims[-1]} - 1 - {axes[-1]}"
+    return f"{state.name}[{index(at)}]"
+
+
+def _between(b: Builder, x: Known, states: list[Known], rows: int) -> Known:
+    """A stage that the update reads, and that reads the states."""
+    axes = axes_of(len(x.dims))
+    state = b.rnd.choice(states)
+    leaves = [Leaf(_before(b, state, axes, rows), state.dtype), Leaf(f"{x.name}[{index(axes)}]", x.dtype)]
+    body = Expressions(b.rnd, leaves, axes[1:]).value(state.dtype, 1)
+    return _part(b, x.dims, f'te.cast("{state.dtype}", {body}) + {leaves[0].text}', state.dtype)
+
+
+def _total(b: Builder, state: Known, rows: int) -> Known:
+    """The sum of an earlier row."""
+    k = b.reduce_axis(state.dims[1])
+    read = f"{state.name}[i - {b.rnd.randint(1, rows)}, {k}]"
+    return _part(b, state.dims[:1], f"te.sum({read}, axis={k})", state.dtype)
+
+
+def _next(b: Builder, x: Known, state: Known, read: list[Known], rows: int) -> Known:
+    """The row that follows."""
+    axes = axes_of(len(x.dims))
+    leaves = [Leaf(f"{x.name}[{index(axes)}]", x.dtype)]
+    for one in read:
+        own = one.name.startswith("P")
+        leaves.append(
+            Leaf(
+                f"{one.name}[{index(axes[: len(one.dims)])}]" if own else _before(b, one, axes, rows),
+                one.dtype,
+            )
+        )
+    body = Expressions(b.rnd, leaves, axes[1:]).value(state.dtype, b.rnd.randint(0, 2))
+    used = [leaf.text for leaf in leaves[1:] if leaf.dtype == state.dtype]
+    more = [text for text in used if text not in body]  # every stage is read
+    more += [f'{leaf.text}.astype("{state.dtype}")' for leaf in leaves[1:] if leaf.text not in (*used, body)]
+    return _part(b, x.dims, " + ".join([f'te.cast("{state.dtype}", {body})', *more]), state.dtype)

@@ -1,0 +1,1 @@
+"""Many random programs through several processes: run, shrunk, reported."""

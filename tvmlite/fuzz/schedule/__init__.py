@@ -1,0 +1,1 @@
+"""Random schedules, legal and illegal."""

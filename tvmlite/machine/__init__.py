@@ -1,0 +1,1 @@
+"""What is known of processors: what this one is, what it has, and the target that code is made for."""

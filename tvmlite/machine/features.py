@@ -1,0 +1,73 @@
+"""Which instruction sets this processor has, in LLVM's names."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from tvmlite.machine import amx
+
+_CHECKED = re.compile(
+    r"s?sse[0-9]|avx(?!10)|fma$|f16c$|bmi|popcnt$|lzcnt$|movbe$|gfni$|vaes$|vpclmulqdq$|amx|"
+    r"dotprod$|fullfp16$|bf16$|i8mm$|sve|lse$"
+)
+"""Names that tell which instructions a code generator may use; others are not looked into.
+(``avx10.1`` is one for many, which have names of their own.)"""
+
+_LINUX = {
+    "sse3": "pni",
+    "bmi": "bmi1",
+    "lzcnt": "abm",
+    "dotprod": "asimddp",
+    "fullfp16": "asimdhp",
+    "lse": "atomics",
+}
+"""What Linux calls differently."""
+
+
+def missing_features(features: Iterable[str]) -> list[str]:
+    """Those of ``features``, LLVM's names, that this processor lacks; none where the system does not tell.
+
+    AMX's it also lacks where the system does not let this process use them, which is asked for here.
+    """
+    present = _flags()
+    if not present:
+        return []
+    return [
+        name
+        for name in features
+        if _CHECKED.match(name)
+        and (
+            _plain(_LINUX.get(name, name)) not in present or (name.startswith("amx-") and not amx.permitted())
+        )
+    ]
+
+
+def processor_name() -> str:
+    """What the processor's maker calls it; its architecture where the system does not tell."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    found = re.search(r"^(?:model name|Model|cpu)\s*: *(\S.*)$", text, re.MULTILINE)
+    return found[1].strip() if found else platform.processor() or platform.machine()
+
+
+@cache
+def _flags() -> frozenset[str]:
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            for line in file:
+                if re.match(r"(flags|Features)\s*:", line):
+                    return frozenset(map(_plain, line.split(":", 1)[1].split()))
+    except OSError:
+        pass
+    return frozenset()
+
+
+def _plain(name: str) -> str:
+    """``avx512_vnni`` and ``avx512vnni``, ``sse4_1`` and ``sse4.1`` are one."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())

@@ -1,0 +1,165 @@
+"""Targets: the machine to compile for, as users write it (``"native"``, ``"llvm -mcpu=znver4"``, ``"c"``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from tvmlite.core import arguments, config
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TargetError
+from tvmlite.machine import processor
+
+_KEYS = {"llvm": ("-mtriple", "-mcpu", "-mattr", "-vector-bits"), "c": ("-vector-bits",)}
+_VECTOR_BITS = (128, 256, 512)
+_LONGEST = 10_000
+"""Letters of a target; all features of a processor are some 2,000."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A machine to compile for.
+
+    ``kind`` is ``"llvm"`` (LLVM IR) or ``"c"`` (C99 source, for any machine: no triple, no cpu).
+    ``features`` are what differs from the processor's own, such as ``"+avx512f"`` or ``"-sve"``, and
+    ``instructions`` the instruction sets there are in the end. ``vector_bits`` is the width of the vectors to
+    use and ``vector_registers`` how many of them there are.
+    """
+
+    kind: str
+    triple: str = ""
+    cpu: str = ""
+    features: tuple[str, ...] = ()
+    vector_bits: int = 128
+    vector_registers: int = 16
+    instructions: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for name in ("kind", "triple", "cpu"):
+            arguments.text(f"Target: {name}", getattr(self, name), TargetError)
+        for name in ("vector_bits", "vector_registers"):
+            arguments.whole(f"Target: {name}", getattr(self, name), TargetError, least=1)
+        for name, kind in (("features", tuple), ("instructions", frozenset)):
+            where, what = f"Target: {name}", f"a {kind.__name__} of strings"
+            given: Any = arguments.instance(where, getattr(self, name), kind, what, TargetError)
+            arguments.all_instances(where, given, str, "a string", TargetError)
+
+    @staticmethod
+    def parse(text: str | Target) -> Target:
+        """The target that ``text`` describes; a Target is returned as it is.
+
+        - ``"native"``, or ``"llvm"`` alone: this machine (or what ``TVMLITE_TARGET`` says);
+        - ``"llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -mattr=+dotprod"``: another one; without
+          ``-mtriple`` this machine's, without ``-mcpu`` the plainest of its architecture;
+        - ``"c"``, ``"c -vector-bits=512"``: C source.
+
+        Unknown kinds, keys and processors are TargetErrors.
+        """
+        if isinstance(text, Target):
+            return text
+        if not isinstance(text, str):
+            raise TargetError(f"a target is a string, not a {type(text).__name__}", hint='such as "native"')
+        words = text.split()
+        if words in (["native"], ["llvm"]):
+            override = config.native_target()
+            if override is None or override.split() in (["native"], ["llvm"]):
+                return _native()
+            words = override.split()
+        return _parse(" ".join(words))
+
+    def lanes(self, dtype: str) -> int:
+        """How many elements of ``dtype`` one vector holds."""
+        return max(1, self.vector_bits // dtypes.bits(dtype))
+
+    def has(self, instruction_set: str) -> bool:
+        """Whether the machine has ``instruction_set``, by LLVM's name for it (``"avx512f"``)."""
+        return instruction_set in self.instructions
+
+    @property
+    def maker(self) -> str:
+        """Who makes the processor (``processor.maker``): what one is good at tells no instruction set."""
+        return processor.maker(self.cpu)
+
+    def __str__(self) -> str:
+        """The target as a string that ``parse`` reads back."""
+        words = [self.kind]
+        if self.triple:
+            words.append(f"-mtriple={self.triple}")
+        if self.cpu:
+            words.append(f"-mcpu={self.cpu}")
+        if self.features:
+            words.append(f"-mattr={','.join(self.features)}")
+        if self.vector_bits != _vectors(self.triple, self.instructions)[0]:
+            words.append(f"-vector-bits={self.vector_bits}")
+        return " ".join(words)
+
+
+@cache
+def _native() -> Target:
+    triple, cpu, features = processor.host()
+    instructions = processor.describe(triple, cpu, features)
+    return Target("llvm", triple, cpu, features, *_vectors(triple, instructions), instructions)
+
+
+@cache
+def _parse(text: str) -> Target:
+    if len(text) > _LONGEST or not (text.isascii() and text.isprintable()):
+        raise TargetError(f"target {text[:80]!r}: expected plain letters, {_LONGEST:,} at most")
+    kind, *options = text.split() or [""]
+    if kind not in _KEYS:
+        raise TargetError(
+            f"target {text!r} is of unknown kind {kind!r}; kinds are native, {', '.join(_KEYS)}",
+            hint='for this machine, write "native"',
+        )
+    given: dict[str, str] = {}
+    for option in options:
+        key, equals, value = option.partition("=")
+        if key not in _KEYS[kind] or not equals or not value or key in given:
+            known = ", ".join(f"{k}=..." for k in _KEYS[kind])
+            raise TargetError(f"target {text!r}: cannot use {option!r}; {kind} knows {known}, each once")
+        given[key] = value
+    triple = cpu = ""
+    features: tuple[str, ...] = ()
+    instructions: frozenset[str] = frozenset()
+    if kind == "llvm":
+        triple = given.get("-mtriple", processor.host()[0])
+        cpu = given.get("-mcpu", "")
+        features = _features(text, given.get("-mattr", ""))
+        instructions = processor.describe(triple, cpu, features)
+    width, _ = _vectors(triple, instructions)
+    if "-vector-bits" in given:
+        width = _width(text, given["-vector-bits"])
+    return Target(kind, triple, cpu, features, width, _registers(triple, instructions, width), instructions)
+
+
+def _features(text: str, value: str) -> tuple[str, ...]:
+    features = tuple(one for one in value.split(",") if one)
+    for one in features:
+        if one[0] not in "+-" or len(one) < 2:
+            raise TargetError(f"target {text!r}: feature {one!r} of -mattr starts with neither + nor -")
+    return features
+
+
+def _width(text: str, value: str) -> int:
+    if value not in map(str, _VECTOR_BITS):
+        raise TargetError(f"target {text!r}: -vector-bits is {value!r}, expected 128, 256 or 512")
+    return int(value)
+
+
+def _vectors(triple: str, instructions: frozenset[str]) -> tuple[int, int]:
+    """Width and number of the vector registers."""
+    width = 128
+    if "avx512f" in instructions:
+        width = 512
+    elif "avx" in instructions:
+        width = 256
+    return width, _registers(triple, instructions, width)
+
+
+def _registers(triple: str, instructions: frozenset[str], width: int) -> int:
+    if not triple:  # C source: as many as the machines with such vectors have
+        return 32 if width == 512 else 16
+    if "avx512f" in instructions:
+        return 32 if width == 512 or "avx512vl" in instructions else 16
+    return 32 if processor.family(triple) in ("aarch64", "riscv") else 16

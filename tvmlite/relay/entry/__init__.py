@@ -1,0 +1,1 @@
+"""From a fused graph to code: kernels lowered, memory planned, the entry that calls them."""

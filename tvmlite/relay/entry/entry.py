@@ -1,0 +1,351 @@
+"""The compiled entry of a graph: one function that calls its kernels in order, nothing interpreted.
+
+Where each value lives (``relay.places``) is known to the entry at compile time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tvmlite.core import abi, config
+from tvmlite.core.errors import TypeInferError, UnsupportedError
+from tvmlite.core.node import postorder, substitute
+from tvmlite.relay.entry import memory
+from tvmlite.relay.entry.lower import dimensions
+from tvmlite.relay.entry.memory import Slot, slots_of, tensor_types
+from tvmlite.relay.entry.places import Constants, Home, Places, binds, buffer_of, slot_type
+from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, order
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.interpret import negative_extent, takes_too_long, too_many_turns
+from tvmlite.relay.ir.nodes import NO_END, Call, Function, Loop, Module, Tuple
+from tvmlite.relay.ir.types import TensorType, num_elements
+from tvmlite.relay.ops.assume import promises
+from tvmlite.te import arith
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop.overflow import or_overflow
+
+
+@dataclass(frozen=True)
+class KernelInterface:
+    """What a caller of a kernel must know: its symbol and what it takes besides buffers.
+
+    ``sizes`` are passed after the buffers; ``workspace`` is in bytes, None where it takes none. ``sweeps``:
+    it goes one way in one run and the other way in the next (``loop.SWEEP``).
+    """
+
+    symbol: str
+    sizes: tuple[e.Expr, ...]
+    workspace: e.Expr | None
+    messages: tuple[str, ...]
+    sweeps: bool = False
+
+    def at(self, extents: dict[e.SizeVar, e.Expr]) -> KernelInterface:
+        """The same where the kernel's dimensions have these values."""
+        sizes = tuple(substitute(size, extents) for size in self.sizes)
+        workspace = None if self.workspace is None else substitute(self.workspace, extents)
+        return KernelInterface(self.symbol, sizes, workspace, self.messages, self.sweeps)
+
+
+def build_entry(
+    module: Module, name: str, kernels: Mapping[Function, KernelInterface]
+) -> tuple[loop.Function, Constants]:
+    """The entry of a fused ``module``, in legal loop IR, and the constants it refers to.
+
+    ``kernels`` gives the kernel of each fused group. The entry's parameters are the module's inputs,
+    then its outputs; its sizes are the dimensions found in the inputs' shapes. Outputs of extents that come
+    from data are no parameters: the entry leaves them in the workspace and tells where.
+    """
+    main = module.main
+    root = order(main)
+    sizes = _bound_sizes(main, root)
+    places = Places(main, root, output_names(module, len(slots_of(main.body))))
+    statements = _Statements(places, kernels, root)
+    body = statements.body()
+    called = [kernels[run.call.op] for run in statements.runs if isinstance(run.call.op, Function)]
+    function = loop.Function(
+        name,
+        (*places.inputs, *(one for one in places.outputs if one.scope == "param")),
+        tuple(places.outputs),
+        sizes,
+        body,
+        statements.workspace(),
+        tuple(statements.messages),
+        tuple(one.symbol for one in called),
+        told=places.told,
+        counts_runs=any(one.sweeps for one in called),
+    )
+    return function, places.constants
+
+
+def output_names(module: Module, count: int) -> list[str]:
+    """The names of the ``count`` outputs: the model's own, or ``output0``, ``output1``, ..."""
+    known = module.output_names
+    return [known[i] if i < len(known) else f"output{i}" for i in range(count)]
+
+
+class _Statements:
+    """What the entry does: calls of kernels, in the order of blocks, over views of values in their places."""
+
+    def __init__(self, places: Places, kernels: Mapping[Function, KernelInterface], root: Block) -> None:
+        self.places, self.plan, self.kernels, self.root = places, places.plan, kernels, root
+        self.messages: list[str] = []
+        self.runs: list[Run] = []
+        self.scratch: dict[Bind | None, e.Expr] = {}
+
+    def body(self) -> loop.Stmt:
+        """All that the entry does."""
+        return self._block(self.root, None, self._tell)
+
+    def workspace(self) -> e.Expr | None:
+        """Bytes: the intermediates of sizes known at the start, then the largest scratch of their kernels."""
+        total = arith.simplify(self._end(None))
+        takes_none = e.is_const(total, 0) and None not in self.scratch and self.places.told is None
+        return None if takes_none else total
+
+    def _end(self, frame: Bind | None) -> e.Expr:
+        """The byte behind a frame and the scratch of the kernels that are called while it is the last."""
+        top = self._top(frame)
+        return top + self.scratch[frame] if frame in self.scratch else top
+
+    def _top(self, frame: Bind | None) -> e.Expr:
+        if frame is None:
+            return e.convert(self.plan.size, e.INDEX)
+        one = self.plan.frames[frame]
+        return one.base + e.convert(one.size, e.INDEX)
+
+    def _block(self, block: Block, frame: Bind | None, last: Callable[[], list[loop.Stmt]]) -> loop.Stmt:
+        """The steps of ``block``, and ``last``; a step that binds names has what follows it inside."""
+        levels: list[tuple[Callable[[loop.Stmt], loop.Stmt], list[loop.Stmt]]] = [(lambda inner: inner, [])]
+        for step in block.steps:
+            match step:
+                case Run(call):
+                    levels[-1][1].append(self._run(step, call, frame))
+                case Branch():
+                    levels[-1][1].append(self._branch(step, frame))
+                case Bind():
+                    frame = step
+                    levels.append((self._bind(step), []))
+                case Repeat():
+                    levels[-1][1].append(self._repeat(step, frame))
+                    levels.append((self._counted(step.node), []))
+        levels[-1][1].extend(self._copy(slot, home) for slot, home in self.places.copies.get(block, ()))
+        levels[-1][1].extend(last())
+        made: loop.Stmt | None = None
+        for wrap, statements in reversed(levels):
+            made = wrap(loop.Seq((*statements, *([] if made is None else [made]))))
+        assert made is not None
+        return made
+
+    def _run(self, run: Run, node: Call, frame: Bind | None) -> loop.Stmt:
+        """The kernel call of ``node``, with views of the memory it needs."""
+        if not isinstance(node.op, Function):
+            raise UnsupportedError(f"operator {node.op!r} outside a fused group", node.span)
+        interface = self.kernels[node.op]
+        shared = memory.in_place(node)
+        args = [arg for position, arg in enumerate(node.args) if position != shared]
+        places = [self.places.place(slot) for arg in args for slot in slots_of(arg)]
+        places += [self.places.place((node, i)) for i in range(len(tensor_types(type_of(node))))]
+        statement: loop.Stmt = loop.CallKernel(
+            interface.symbol,
+            tuple(buffer for buffer, _ in places),
+            interface.sizes,
+            None if interface.workspace is None else self._top(frame),
+            len(self.messages),
+            len(self.runs),
+        )
+        self.runs.append(run)
+        self.messages.extend(_place(node.op) + message for message in interface.messages)
+        if interface.workspace is not None:
+            known = self.scratch.get(frame)
+            needed = interface.workspace
+            self.scratch[frame] = needed if known is None else e.Max(*e.match(known, needed))
+        return _viewed(places, statement)
+
+    def _bind(self, step: Bind) -> Callable[[loop.Stmt], loop.Stmt]:
+        """What follows, with the dimensions of ``step`` and the frame that begins with them."""
+        node = step.node
+        with_value, read = self._read(slots_of(node.value)[0], "extents")
+        checks = [self._require(read(k) >= 0, negative_extent(node, d)) for k, d in enumerate(node.dims)]
+
+        def wrap(inner: loop.Stmt) -> loop.Stmt:
+            inner = self._framed(step, inner)
+            for k, dim in reversed(list(enumerate(node.dims))):
+                inner = loop.Let(dim, read(k), inner)
+            return with_value(loop.Seq((*checks, inner)))
+
+        return wrap
+
+    def _framed(self, step: Bind, inner: loop.Stmt) -> loop.Stmt:
+        """``inner`` after a check that the workspace has room for the frame."""
+        frame = self.plan.frames[step]
+        if frame.size != 0 or step in self.scratch:
+            needed = e.Var("needed", e.INDEX)
+            enough = e.And(needed >= 0, needed <= loop.CAPACITY)
+            check = (
+                loop.Store(self._told(), (e.const(0, e.INDEX),), needed),
+                self._require(enough, abi.TOO_SMALL),
+                inner,
+            )
+            inner = loop.Let(needed, or_overflow(arith.simplify(self._end(step))), loop.Seq(check))
+        return loop.Let(frame.base, e.convert(frame.start, e.INDEX), inner)
+
+    def _branch(self, step: Branch, frame: Bind | None) -> loop.Stmt:
+        with_condition, read = self._read(slots_of(step.node.condition)[0], "condition")
+        then = self._block(step.then, frame, list)
+        return with_condition(loop.If(read(0), then, self._block(step.otherwise, frame, list)))
+
+    def _repeat(self, step: Repeat, frame: Bind | None) -> loop.Stmt:
+        """The states begin in the places of even turns; a condition is kept in memory, as is the turn."""
+        node = step.node
+        turn = self.places.variables[node, "turn"] = e.Var("turn", e.INDEX)
+        self.places.variables[node, "turns"] = e.Var("turns", e.INDEX)
+        begin = [
+            self._copy(slots_of(first)[0], (node, k), at=e.convert(self.plan.offsets[node, k], e.INDEX))
+            for k, first in enumerate(node.initial)
+        ]
+        count = len(tensor_types(type_of(node)))
+        with_turns, read_turns, put_turns = self._cell((node, count - 1), "count")
+        with_index, _, put_index = self._cell((node.index, 0), "index")
+        start = with_index(put_index(turn))
+        most = e.convert(node.turns, e.INDEX)
+        timed, in_time = self._in_time(node, most)
+        if node.condition is None:
+            body = loop.Seq((*in_time, start, self._block(step.body, frame, list)))
+            end = with_turns(put_turns(e.Max(most, e.const(0, e.INDEX))))
+            return loop.Seq((*begin, timed(loop.For(turn, e.const(0, e.INDEX), most, body)), end))
+        with_go, read_go, put_go = self._cell((node, count), "go")
+        with_first, read_first = self._read(slots_of(node.condition)[0], "condition")
+        with_on, read_on = self._read(slots_of(step.body.result)[0], "on")
+
+        def finish() -> list[loop.Stmt]:
+            on = put_go(e.And(read_on(0), turn + 1 < most))
+            return [with_on(on), put_turns(turn + 1)]
+
+        limit = self._require(turn < config.loop_limit(), too_many_turns(node))
+        body = loop.Seq((limit, *in_time, start, self._block(step.body, frame, finish)))
+        turning = loop.While(read_go(), loop.Let(turn, read_turns(), body))
+        first = with_first(put_go(e.And(read_first(0), e.const(0, e.INDEX) < most)))
+        zero = put_turns(e.const(0, e.INDEX))
+        return with_turns(with_go(loop.Seq((*begin, zero, first, timed(turning)))))
+
+    def _in_time(
+        self, node: Loop, most: e.Expr
+    ) -> tuple[Callable[[loop.Stmt], loop.Stmt], tuple[loop.Stmt, ...]]:
+        """A wrapper that notes when a loop begins, and what each turn checks of one without an end."""
+        if isinstance(most, e.Const) and most.value < NO_END:
+            return lambda inner: inner, ()
+        began = e.Var("began", e.INDEX)
+        within = _clock() - began <= config.loop_seconds() * 10**9
+        check = self._require(within, takes_too_long(node))
+        if not isinstance(most, e.Const):
+            check = loop.If(most >= NO_END, check)
+        return lambda inner: loop.Let(began, _clock(), inner), (check,)
+
+    def _counted(self, node: Loop) -> Callable[[loop.Stmt], loop.Stmt]:
+        """What follows a loop, with its number of turns by name."""
+        with_turns, read, _ = self._cell((node, len(tensor_types(type_of(node))) - 1), "count")
+        return lambda inner: with_turns(loop.Let(self.places.variables[node, "turns"], read(), inner))
+
+    def _tell(self) -> list[loop.Stmt]:
+        """Where the outputs are that the caller does not bring memory for, and their extents."""
+        numbers: list[e.Expr] = []
+        for slot, type_ in self.places.found:
+            _, offset = self.places.place(slot)
+            assert offset is not None
+            numbers += [offset, *(e.convert(d, e.INDEX) for d in type_.shape)]
+        return [
+            loop.Store(self._told(), (e.const(k, e.INDEX),), number) for k, number in enumerate(numbers, 1)
+        ]
+
+    # --- parts of statements ---
+
+    def _told(self) -> loop.Buffer:
+        assert self.places.told is not None
+        return self.places.told
+
+    def _require(self, condition: e.Expr, message: str) -> loop.Stmt:
+        if message not in self.messages:
+            self.messages.append(message)
+        return loop.Assert(condition, message)
+
+    def _read(
+        self, slot: Slot, label: str
+    ) -> tuple[Callable[[loop.Stmt], loop.Stmt], Callable[[int], e.Expr]]:
+        """A wrapper that brings a value into view, by a name of its own, and what loads an element."""
+        buffer, offset = self.places.place(slot)
+        if offset is not None:
+            buffer = dataclasses.replace(buffer, name=label)
+        places = [(buffer, offset)]
+        return lambda inner: _viewed(places, inner), lambda k: loop.Load(buffer, (e.const(k, e.INDEX),))
+
+    def _cell(
+        self, slot: Slot, label: str
+    ) -> tuple[Callable[[loop.Stmt], loop.Stmt], Callable[[], e.Expr], Callable[[e.Expr], loop.Stmt]]:
+        """A wrapper that brings a scalar of a loop into view, what loads it, and what stores it."""
+        type_ = TensorType((), "bool") if label == "go" else TensorType((), e.INDEX)
+        buffer = buffer_of(label, type_, "view")
+        at = (e.const(0, e.INDEX),)
+        return (
+            lambda inner: loop.View(buffer, e.convert(self.plan.offsets[slot], e.INDEX), inner),
+            lambda: loop.Load(buffer, at),
+            lambda value: loop.Store(buffer, at, value),
+        )
+
+    def _copy(self, slot: Slot, home: Home, at: e.Expr | None = None) -> loop.Stmt:
+        """The elements of a value, element by element, to ``home`` (or to byte ``at``)."""
+        type_ = slot_type(slot)
+        source, source_at = self.places.place(slot)
+        if at is not None:
+            target = buffer_of("copied", type_, "view")
+        elif isinstance(home, tuple):
+            target, at = self.places.place(home)
+        else:
+            target, at = self.places.at(home, type_, "copied", (Tuple(()), 0))
+        if target is source or at is not None:
+            target = dataclasses.replace(target, name="copied")
+        index = e.Var("i", e.INDEX)
+        store = loop.Store(target, (index,), loop.Load(source, (index,)))
+        count = e.convert(num_elements(type_.shape), e.INDEX)
+        return _viewed(
+            [(source, source_at), (target, at)], loop.For(index, e.const(0, e.INDEX), count, store)
+        )
+
+
+def _clock() -> e.Expr:
+    """Nanoseconds of a clock that never goes back, now."""
+    return e.Foreign("c", abi.NOW, (), e.INDEX)
+
+
+def _place(group: Function) -> str:
+    """What a kernel's messages begin with: kernels are shared, so only their callers know the node."""
+    calls = [n for n in postorder(group.body) if isinstance(n, Call) and n.span is not None]
+    promising = [n for n in calls if promises(n)]
+    notes = dict.fromkeys(n.span.note for n in promising or calls[-1:] if n.span and n.span.note)
+    return f"{', '.join(notes)}: " if notes else ""
+
+
+def _viewed(places: Sequence[tuple[loop.Buffer, e.Expr | None]], inner: loop.Stmt) -> loop.Stmt:
+    """``inner`` with views of the buffers that have an offset."""
+    for buffer, offset in dict(places).items():
+        if offset is not None:
+            inner = loop.View(buffer, offset, inner)
+    return inner
+
+
+def _bound_sizes(main: Function, root: Block) -> tuple[e.Var, ...]:
+    """The dimensions that are a whole extent of an input, in order; one bound nowhere is an error."""
+    bound = dict.fromkeys(
+        d
+        for p in main.params
+        if isinstance(p.type, TensorType)
+        for d in p.type.shape
+        if isinstance(d, e.SizeVar)
+    )
+    from_data = {d for bind in binds(root) for d in bind.node.dims}
+    for size in dimensions(main):
+        if size not in bound and size not in from_data:
+            raise TypeInferError(f"dimension {size.name!r} is not an extent of any input", main.span)
+    return tuple(bound)

@@ -1,0 +1,91 @@
+"""The kernels of a fused module: each distinct group once, by a key that says all it depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from tvmlite.core.node import postorder
+from tvmlite.core.source_digest import source_digest
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry.open_extents import Values, with_plain_extents
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.nodes import Call, Function, Module
+from tvmlite.relay.text import printer
+from tvmlite.te.space import ConfigEntity
+
+
+@dataclass(frozen=True)
+class KernelTask:
+    """One distinct kernel of a model.
+
+    ``symbol`` is its name in the library, ``key`` what a cached copy of it is found by. ``operators`` are the
+    names of the group's operators; ``calls`` counts the groups that share the kernel. ``cacheable``: its key
+    says all it depends on; not so where an operator's formula stands outside the package. ``config`` sets the
+    knobs of its schedule; None leaves them to its template. What is lowered is ``plain``, of whose dimensions
+    ``extents`` are what the group's caller gives (``open_extents``).
+    """
+
+    symbol: str
+    key: str
+    group: Function
+    plain: Function
+    operators: tuple[str, ...]
+    calls: int
+    cacheable: bool = True
+    config: ConfigEntity | None = None
+    extents: Values = field(default_factory=dict)
+
+
+def kernel_tasks(
+    module: Module, target: Target, choose: Callable[[Function], ConfigEntity | None] = lambda _: None
+) -> tuple[list[KernelTask], dict[Function, KernelTask]]:
+    """The distinct kernels of ``module`` in order of first use, and the kernel of each group.
+
+    ``choose`` gives the configuration for a group's schedule.
+    """
+    groups = list(fused_groups(module))
+    configs = {group: choose(group) for group in groups}
+    plain = {group: with_plain_extents(group) for group in groups}
+    keys = {group: _key(plain[group][0], target, configs[group]) for group in groups}
+    calls: dict[str, int] = {}
+    for key in keys.values():
+        calls[key] = calls.get(key, 0) + 1
+    tasks: dict[str, KernelTask] = {}
+    for group, key in keys.items():
+        if key not in tasks:
+            names = operator_names(group)
+            ours = all(operators.get(name).compute.__module__.startswith("tvmlite.") for name in names)
+            symbol, config = _symbol(names, key), configs[group]
+            tasks[key] = KernelTask(symbol, key, group, plain[group][0], names, calls[key], ours, config)
+    return list(tasks.values()), {
+        group: replace(tasks[key], extents=plain[group][1]) for group, key in keys.items()
+    }
+
+
+def fused_groups(module: Module) -> Iterator[Function]:
+    """The groups that ``main`` calls, in order."""
+    for node in postorder(module.main.body):
+        if isinstance(node, Call) and isinstance(node.op, Function):
+            yield node.op
+
+
+def operator_names(group: Function) -> tuple[str, ...]:
+    """The operators of a group, in order."""
+    return tuple(n.op for n in postorder(group.body) if isinstance(n, Call) and isinstance(n.op, str))
+
+
+def _symbol(names: tuple[str, ...], key: str) -> str:
+    """``fused_nn_conv2d_add_nn_relu_1a2b3c4d``: what it does, and a hash that makes it unique."""
+    words = "_".join(name.replace(".", "_") for name in names)
+    if len(words) > 80:
+        words = f"{words[:80].rstrip('_')}_and_more"
+    return f"fused_{words}_{key[:10]}"
+
+
+def _key(group: Function, target: Target, config: ConfigEntity | None) -> str:
+    knobs = () if config is None else (json.dumps(config.to_json_dict()),)
+    text = "\n".join((source_digest(), str(target), printer.show(group), *knobs))
+    return hashlib.sha256(text.encode()).hexdigest()

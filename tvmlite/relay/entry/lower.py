@@ -1,0 +1,170 @@
+"""One fused group becomes one kernel: relay operators to te computes, scheduled, lowered to loops."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import ScheduleError, UnsupportedError
+from tvmlite.core.node import postorder
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry.memory import IN_PLACE
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var
+from tvmlite.relay.ir.types import TensorType, TupleType, Type
+from tvmlite.relay.ops.assume import promises
+from tvmlite.te import expr as e
+from tvmlite.te import schedules
+from tvmlite.te.compute.declare import compute, placeholder
+from tvmlite.te.compute.tensor import PlaceholderOp, Tensor
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop.in_place import in_place
+from tvmlite.te.lower.lower import lower as lower_schedule
+from tvmlite.te.space import Config
+
+
+def lower_group(group: Function, target: Target, name: str, config: Config | None = None) -> loop.Function:
+    """The kernel of a fused ``group``, in structured loop IR; ``config`` sets its schedule's knobs.
+
+    Its parameters are one buffer for each parameter of the group, one for each output, and then the
+    dimensions that the group mentions, in the order of their names (``dimensions``). Of a group that is
+    ``in_place``, the parameter it names is the output: one buffer, read and then written.
+
+    No error of a schedule that nobody wrote reaches a user: where the template's own choices cannot be
+    carried out, a warning says so and the loops are plain. What is wrong with a ``config`` stays an error.
+    """
+    inputs, outputs = group_tensors(group)
+    args = [*inputs, *outputs, *dimensions(group)]
+    try:
+        schedule = schedules.apply(anchor(group).schedule, outputs, target, config)
+        function = lower_schedule(schedule, args, name)
+    except ScheduleError as error:
+        if config is not None:
+            raise
+        warnings.warn(_told_as_plain(name, error), stacklevel=2)
+        function = lower_schedule(schedules.plain(outputs), args, name)
+    checks = [one for node in postorder(group.body) if isinstance(node, Call) for one in promises(node)]
+    if checks:
+        function = replace(function, body=loop.sequence(*checks, function.body))
+    position = dict(group.attrs).get(IN_PLACE)
+    return function if position is None else in_place(function, position)
+
+
+def _told_as_plain(name: str, error: ScheduleError) -> str:
+    return (
+        f"kernel {name}: the default schedule does not fit its extents ({error.message}), so its loops are "
+        "plain: results are right, but it is slow. This is a fault of tvmlite: please report it"
+    )
+
+
+def group_tensors(group: Function) -> tuple[list[Tensor], list[Tensor]]:
+    """The buffers of the kernel of ``group``: its parameters, and its results, which are no parameters."""
+    inputs = {param: _placeholder(param) for param in group.params}
+    return list(inputs.values()), _outputs(_computes(group, inputs))
+
+
+def group_outputs(group: Function) -> tuple[Tensor, ...]:
+    """The results of ``group`` as te tensors, not scheduled."""
+    return _computes(group, {param: _placeholder(param) for param in group.params})
+
+
+def anchor(group: Function) -> operators.Operator:
+    """The operator that decides the group's schedule: the least willing to fuse, the last of those. An
+    UnsupportedError if the group calls none."""
+    return operators.get(str(anchor_call(group).op))
+
+
+def anchor_call(group: Function) -> Call:
+    """The call of the operator that decides the group's schedule; see ``anchor``."""
+    calls = [n for n in postorder(group.body) if isinstance(n, Call) and isinstance(n.op, str)]
+    if not calls:
+        raise UnsupportedError("a fused group that calls no operator has nothing to schedule", group.span)
+    return max(reversed(calls), key=lambda call: operators.get(str(call.op)).fuse)
+
+
+def dimensions(function: Function) -> tuple[e.SizeVar, ...]:
+    """The named dimensions in types and attributes anywhere in ``function``, sorted by name."""
+    found: set[e.SizeVar] = set()
+    for node in postorder(function.body):
+        assert isinstance(node, Expr)
+        if isinstance(node, Call):
+            found.update(_sizes_in(value for _, value in node.attrs))
+        found.update(_sizes_of_type(type_of(node)))
+    for param in function.params:
+        found.update(_sizes_of_type(param.type))
+    return tuple(sorted(found, key=lambda d: d.name))
+
+
+def _sizes_of_type(type_: Type) -> Iterable[e.SizeVar]:
+    if isinstance(type_, TupleType):
+        return (size for one in type_.fields for size in _sizes_of_type(one))
+    return _sizes_in(type_.shape) if isinstance(type_, TensorType) else ()
+
+
+def _sizes_in(values: Iterable[object]) -> Iterable[e.SizeVar]:
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _sizes_in(value)
+        elif isinstance(value, e.Expr):
+            yield from (n for n in postorder(value) if isinstance(n, e.SizeVar))
+
+
+def _placeholder(param: Var) -> Tensor:
+    assert isinstance(param.type, TensorType), f"group parameter {param.name} is not a tensor"
+    return placeholder(param.type.shape, param.type.dtype, param.name)
+
+
+def _computes(group: Function, inputs: dict[Var, Tensor]) -> tuple[Tensor, ...]:
+    """The te tensors of the group's body."""
+    made: dict[Expr, tuple[Tensor, ...]] = {param: (tensor,) for param, tensor in inputs.items()}
+    for node in postorder(group.body):
+        match node:
+            case Var():
+                pass
+            case Constant(data):
+                made[node] = (constant_tensor(data),)
+            case Tuple(fields):
+                made[node] = tuple(tensor for one in fields for tensor in made[one])
+            case TupleGetItem(value, index):
+                made[node] = (made[value][index],)
+            case Call(op=str() as name):
+                result = operators.get(name).compute(node, *(t for a in node.args for t in made[a]))
+                made[node] = tuple(result) if isinstance(result, (list, tuple)) else (result,)
+            case _:
+                raise AssertionError(f"{type(node).__name__} in a fused group")
+    return made[group.body]
+
+
+def _outputs(tensors: tuple[Tensor, ...]) -> list[Tensor]:
+    """``tensors``, with a copy in place of an input or of a tensor that is already an output."""
+    outputs: list[Tensor] = []
+    for tensor in tensors:
+        if isinstance(tensor.op, PlaceholderOp) or tensor in outputs:
+            source = tensor
+            tensor = compute(source.shape, lambda *i, s=source: s[i], name="copy", tag="injective")
+        outputs.append(tensor)
+    return outputs
+
+
+def constant_tensor(data: np.ndarray) -> Tensor:
+    """A small array as a compute: its elements are written into the code."""
+    dtype = dtypes.check(data.dtype)
+    values = [e.const(v.item(), dtype) for v in np.asarray(data).reshape(-1)] or [e.const(0, dtype)]
+
+    def element(*indices: e.Expr) -> e.Expr:
+        if len(values) == 1:
+            return values[0]
+        flat: e.Expr = e.const(0, "int32")
+        for index, extent in zip(indices, data.shape, strict=True):
+            flat = flat * extent + index
+        result: e.Expr = values[-1]
+        for position in range(len(values) - 2, -1, -1):
+            result = e.Select(e.Equal(*e.match(flat, position)), values[position], result)
+        return result
+
+    return compute(data.shape, element, name="constant", tag="injective")

@@ -1,0 +1,374 @@
+"""The memory plan of a fused graph: where in one workspace each intermediate value lives."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tvmlite.core import abi
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import VerifyError
+from tvmlite.relay.ir.blocks import VIEWS, Bind, Block, Branch, Repeat, Run, is_view
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Call, Expr, Function, LetDims, Tuple, TupleGetItem
+from tvmlite.relay.ir.types import Dim, TensorType, TupleType, Type, dims_of, normal_dim, show_dim
+from tvmlite.te import expr as te
+
+__all__ = [
+    "IN_PLACE",
+    "VIEWS",
+    "Frame",
+    "Lifetime",
+    "MemoryPlan",
+    "Slot",
+    "dying",
+    "in_place",
+    "is_view",
+    "plan",
+    "slots_of",
+    "tensor_types",
+]
+
+IN_PLACE = "in_place"
+"""The attribute of a group that says which argument's place its result takes (``passes.reuse_operands``)."""
+
+SMALL_NUMBER = 512
+"""A size of so many bytes times dimensions is aligned by rounding up the number; below, that would waste
+more than rounding up the dimensions."""
+
+Slot: TypeAlias = tuple[Expr, int]
+"""A value: the node that makes it, and which of its results it is.
+
+Besides calls, branches make values, and loops: their results; after those, whether to go on; and in the
+slots of their variables the number of the turn and the states of odd turns, those of even turns being in the
+results.
+"""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A part of the workspace, ``size`` bytes from byte ``base`` on, whose size is known once ``bind`` is
+    done.
+
+    ``start`` is where the frame around it ends, and so the value of ``base``, which is a variable.
+    """
+
+    bind: Bind
+    base: te.Var
+    start: Dim
+    size: Dim
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """Byte offsets, multiples of 64, of the intermediate values of a function, in a workspace of ``size``.
+
+    Values whose lives overlap do not overlap in memory, but for results of groups that take the place of an
+    argument (``in_place``). Parameters, constants and views have none, nor have the function's results, but
+    for those of extents that come from data. Those, and all values of such extents, lie in the ``frames`` of
+    the workspace, behind ``size``, one for each time that extents become known. Offsets and sizes are ints,
+    or int64 expressions over named dimensions and the bases of frames.
+    """
+
+    offsets: dict[Slot, Dim]
+    size: Dim
+    frames: dict[Bind, Frame]
+
+
+@dataclass(frozen=True)
+class Lifetime:
+    """A value needs memory from the step that makes it to the last that reads it, both included."""
+
+    slot: Slot
+    type: TensorType
+    first: int
+    last: int
+
+
+def plan(root: Block, homes: Container[Slot] = ()) -> MemoryPlan:
+    """The plan of the function whose steps are those of ``root``; values in ``homes`` live elsewhere.
+
+    Values of sizes with one symbolic part (``4 * h * w`` and ``16 * h * w``) share memory among
+    themselves; those of different symbolic parts, which nothing orders, do not.
+    """
+    lives = _Lives(root)
+    lives.take_places()
+    frame_of: dict[te.SizeVar, Bind] = {d: bind for bind in lives.binds for d in bind.node.dims}
+    grouped: dict[Bind | None, list[Lifetime]] = {None: [], **{bind: [] for bind in lives.binds}}
+    depths = {bind: depth for depth, bind in enumerate(lives.binds)}
+    for lifetime in lives.found():
+        if lifetime.slot not in homes:
+            mentioned = {frame_of[d] for d in dims_of(lifetime.type.shape) if d in frame_of}
+            grouped[max(mentioned, key=depths.__getitem__, default=None)].append(lifetime)
+    offsets: dict[Slot, Dim] = {}
+    size = _plan_frame(grouped[None], 0, offsets)
+    frames: dict[Bind, Frame] = {}
+    for bind, around in lives.binds.items():
+        base = te.Var(f"frame{len(frames)}", te.INDEX)
+        outer = frames[around] if around is not None else None
+        start = size if outer is None else normal_dim(outer.base + outer.size)
+        frames[bind] = Frame(bind, base, start, _plan_frame(grouped[bind], base, offsets))
+    for slot, place in lives.in_place.items():
+        assert slot not in homes, "a result that lives elsewhere takes no argument's place"
+        offsets[slot] = offsets[place]
+    return MemoryPlan(offsets, size, frames)
+
+
+def in_place(call: Call) -> int | None:
+    """Which argument's place the result of a group takes, if it does."""
+    return dict(call.op.attrs).get(IN_PLACE) if isinstance(call.op, Function) else None
+
+
+def dying(root: Block) -> dict[Call, list[int]]:
+    """The arguments of each call that live in the workspace and that nothing else reads from the call on.
+
+    They were made in the block of the call. Calls whose result outlives its block are left out, since their
+    result may have another home; so are those with several results.
+    """
+    return _Lives(root).dying
+
+
+def _plan_frame(lives: Sequence[Lifetime], base: Dim, offsets: dict[Slot, Dim]) -> Dim:
+    """Places from ``base`` on for values that lie together, put in ``offsets``; their size in all."""
+    families: dict[tuple[str, bool], _Family] = {}
+    for lifetime in lives:
+        number, symbolic = _factors(lifetime.type)
+        symbolic.sort(key=show_dim)
+        small = bool(symbolic) and number % abi.WORKSPACE_ALIGNMENT != 0 and number < SMALL_NUMBER
+        key = " * ".join(map(show_dim, symbolic)), small
+        family = families.setdefault(key, _Family(_unit(symbolic, small)))
+        family.members.append(lifetime)
+        family.sizes.append(number if small else abi.align(number))
+    total: Dim = 0
+    for key in sorted(families):
+        family = families[key]
+        places, extent = _place([(m.first, m.last) for m in family.members], family.sizes)
+        for lifetime, place in zip(family.members, places, strict=True):
+            offsets[lifetime.slot] = normal_dim(base + _sum(total, place, family.unit))
+        total = _sum(total, extent, family.unit)
+    return total
+
+
+@dataclass
+class _Family:
+    """Values whose sizes are multiples of one ``unit`` of bytes (None: a byte), and so share memory."""
+
+    unit: te.Expr | None
+    members: list[Lifetime] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+
+
+class _Lives:
+    """When each value is made and last read, in steps; and the frames around each frame (``binds``).
+
+    ``dying`` is as the function; ``in_place`` has the values that lie where another does, and that other, the
+    first that was there.
+    """
+
+    def __init__(self, root: Block) -> None:
+        self.binds: dict[Bind, Bind | None] = {}
+        self.in_place: dict[Slot, Slot] = {}
+        self.dying: dict[Call, list[int]] = {}
+        self._types: dict[Slot, TensorType] = {}
+        self._first: dict[Slot, int] = {}
+        self._last: dict[Slot, int] = {}
+        self._in_loops: list[tuple[Slot, tuple[Repeat, ...]]] = []
+        self._ends: dict[Repeat, int] = {}
+        self._loops: tuple[Repeat, ...] = ()
+        self._now = 0
+        self._block(root, None)
+        self._now += 1
+        self._read(root.result)
+        for block in _blocks(root):
+            self._find_dying(block)
+
+    def take_places(self) -> None:
+        """Fill ``in_place`` from what groups say; a VerifyError where an argument does not give its place."""
+        for call, _ in list(self._first):
+            position = in_place(call) if isinstance(call, Call) else None
+            if position is None:
+                continue
+            assert isinstance(call, Call)
+            if position not in self.dying.get(call, ()):
+                raise VerifyError(
+                    f"{IN_PLACE}={position} of a group: argument {position} is no intermediate value that "
+                    "nothing else reads from this call on, or the result leaves its block",
+                    call.span,
+                    hint="the pass reuse_operands makes these marks",
+                )
+            (slot,) = slots_of(call.args[position])
+            self.in_place[call, 0] = self.in_place.get(slot, slot)
+
+    def found(self) -> list[Lifetime]:
+        """In the order they are made. A value made before a loop and read in it lives to the loop's end."""
+        for slot, loops in self._in_loops:
+            if slot in self._first:
+                ends = [self._ends[one] for one in loops if self._first[slot] < self._first[one.node, 0]]
+                self._last[slot] = max([self._last[slot], *ends])
+        last = dict(self._last)
+        for slot, place in self.in_place.items():
+            last[place] = max(last[place], last[slot])
+        return [
+            Lifetime(slot, self._types[slot], first, last[slot])
+            for slot, first in self._first.items()
+            if slot not in self.in_place
+        ]
+
+    def _find_dying(self, block: Block) -> None:
+        """Fill ``dying`` for the calls of ``block``, once all lives are known."""
+        calls = [step.call for step in block.steps if isinstance(step, Run)]
+        made = set(calls)
+        results = set(slots_of(block.result))
+        for call in calls:
+            if isinstance(type_of(call), TupleType) or (call, 0) in results:
+                continue
+            read = [slot for arg in call.args for slot in slots_of(arg)]
+            self.dying[call] = [
+                position
+                for position, arg in enumerate(call.args)
+                for slot in slots_of(arg)[:1]
+                if slot[0] in made and self._last[slot] == self._first[call, 0] and read.count(slot) == 1
+            ]
+
+    def _block(self, block: Block, frame: Bind | None) -> None:
+        for step in block.steps:
+            self._now += 1
+            match step:
+                case Run(call):
+                    for arg in call.args:
+                        self._read(arg)
+                    self._make(call, tensor_types(type_of(call)))
+                case Bind(node):
+                    self._read(node.value)
+                    self.binds[step] = frame
+                    frame = step
+                case Branch(node, then, otherwise):
+                    self._read(node.condition)
+                    self._make(node, tensor_types(type_of(node)))
+                    for inner in (then, otherwise):
+                        self._block(inner, frame)
+                        self._now += 1
+                        self._read(inner.result)
+                case Repeat():
+                    self._repeat(step, frame)
+
+    def _repeat(self, step: Repeat, frame: Bind | None) -> None:
+        node = step.node
+        for value in (*node.initial, *([] if node.condition is None else [node.condition])):
+            self._read(value)
+        self._make(node, (*tensor_types(type_of(node)), TensorType((), "bool")))
+        for var in (node.index, *node.states):
+            self._make(var, tensor_types(var.type))
+        self._loops = (*self._loops, step)
+        self._block(step.body, frame)
+        self._now += 1
+        self._read(step.body.result)
+        self._loops = self._loops[:-1]
+        self._ends[step] = self._now
+        whole = [(node, k) for k in range(len(tensor_types(type_of(node))) + 1)]
+        for slot in (*whole, *((var, 0) for var in (node.index, *node.states))):
+            self._last[slot] = max(self._last[slot], self._now)
+
+    def _make(self, node: Expr, types: Sequence[TensorType]) -> None:
+        for index, type_ in enumerate(types):
+            self._types[node, index] = type_
+            self._first[node, index] = self._last[node, index] = self._now
+
+    def _read(self, value: Expr) -> None:
+        for slot in slots_of(value):
+            self._last[slot] = max(self._now, self._last.get(slot, 0))
+            if self._loops:
+                self._in_loops.append((slot, self._loops))
+
+
+def _blocks(root: Block) -> Iterator[Block]:
+    """``root`` and all blocks in it."""
+    yield root
+    for step in root.steps:
+        if isinstance(step, Branch):
+            yield from _blocks(step.then)
+            yield from _blocks(step.otherwise)
+        elif isinstance(step, Repeat):
+            yield from _blocks(step.body)
+
+
+def slots_of(value: Expr) -> list[Slot]:
+    """The tensors that make up ``value``, seen through views, tuples, projections and bound dimensions."""
+    path: list[int] = []
+    while is_view(value) or isinstance(value, (TupleGetItem, LetDims)) or (isinstance(value, Tuple) and path):
+        if isinstance(value, LetDims):
+            value = value.body
+        elif isinstance(value, Call):
+            (value,) = value.args
+        elif isinstance(value, TupleGetItem):
+            path.append(value.index)
+            value = value.value
+        elif isinstance(value, Tuple):
+            value = value.fields[path.pop()]
+    if isinstance(value, Tuple):
+        return [slot for field in value.fields for slot in slots_of(field)]
+    if path:
+        return [(value, path[-1])]
+    type_ = type_of(value)
+    return [(value, index) for index in range(len(type_.fields) if isinstance(type_, TupleType) else 1)]
+
+
+def tensor_types(type_: Type) -> tuple[TensorType, ...]:
+    """The tensors of ``type_``: itself, or a tuple's fields."""
+    fields = type_.fields if isinstance(type_, TupleType) else (type_,)
+    assert all(isinstance(t, TensorType) for t in fields), "what a step makes are tensors"
+    return fields  # type: ignore[return-value]
+
+
+def _factors(type_: TensorType) -> tuple[int, list[te.Expr]]:
+    """The bytes of ``type_`` as a number times named or composite dimensions."""
+    number, symbolic = dtypes.bytes_of(type_.dtype), []
+    stack: list[Dim] = list(type_.shape)
+    while stack:
+        match stack.pop():
+            case int(extent) | te.Const(value=int(extent)):
+                number *= extent
+            case te.Mul(a=a, b=b):
+                stack.extend((b, a))
+            case extent:
+                symbolic.append(extent)
+    return number, symbolic
+
+
+def _unit(symbolic: Sequence[te.Expr], small: bool) -> te.Expr | None:
+    """The symbolic part of a family's sizes; for small numbers of it, rounded up to a multiple of 64."""
+    if not symbolic:
+        return None
+    product = symbolic[0]
+    for factor in symbolic[1:]:
+        product = product * factor
+    if not small:
+        return product
+    return (product + (abi.WORKSPACE_ALIGNMENT - 1)) // abi.WORKSPACE_ALIGNMENT * abi.WORKSPACE_ALIGNMENT
+
+
+def _sum(start: Dim, count: int, unit: te.Expr | None) -> Dim:
+    return normal_dim(start + (count if unit is None else unit * count))
+
+
+def _place(lives: Sequence[tuple[int, int]], sizes: Sequence[int]) -> tuple[list[int], int]:
+    """Offsets of intervals in time with ``sizes``, and the room they need: largest first, lowest gap."""
+    order = sorted(range(len(sizes)), key=lambda i: (-sizes[i], lives[i]))
+    offsets = [0] * len(sizes)
+    placed: list[int] = []
+    for index in order:
+        first, last = lives[index]
+        taken = sorted(
+            (offsets[other], offsets[other] + sizes[other])
+            for other in placed
+            if lives[other][0] <= last and first <= lives[other][1]
+        )
+        start = 0
+        for low, high in taken:
+            if low - start >= sizes[index]:
+                break
+            start = max(start, high)
+        offsets[index] = start
+        placed.append(index)
+    return offsets, max((o + s for o, s in zip(offsets, sizes, strict=True)), default=0)

@@ -1,0 +1,235 @@
+"""Where each value of a graph lives when its entry runs: in a parameter, the workspace, or the constants.
+
+Every intermediate value has its place in one workspace (``memory.plan``), every constant its place in one
+blob; an output is made in its parameter, or copied there at the end of the block that gives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, Union
+
+import numpy as np
+
+from tvmlite.core import abi
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.entry import memory
+from tvmlite.relay.entry.memory import Slot, slots_of, tensor_types
+from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Constant, Expr, Function, Loop
+from tvmlite.relay.ir.types import TensorType, Type, dims_of, num_elements
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir as loop
+
+
+@dataclass
+class Constants:
+    """The blob of all constants of a model: each array once, aligned to 64 bytes."""
+
+    offsets: dict[Constant, int] = field(default_factory=dict)
+    size: int = 0
+    _blob: np.ndarray | None = field(default=None, repr=False)
+
+    def offset(self, constant: Constant) -> int:
+        """Where ``constant`` begins in the blob, in bytes; placed at the first call."""
+        if constant not in self.offsets:
+            self.offsets[constant] = self.size
+            self.size = abi.align(self.size + constant.nbytes)
+        return self.offsets[constant]
+
+    def blob(self) -> np.ndarray:
+        """The bytes, uint8, starting at an address that is a multiple of 64: the same array each time."""
+        if self._blob is None or self._blob.size != self.size:
+            self._blob = self._made()
+        return self._blob
+
+    def _made(self) -> np.ndarray:
+        room = np.empty(self.size + abi.WORKSPACE_ALIGNMENT, np.uint8)
+        start = -room.ctypes.data % abi.WORKSPACE_ALIGNMENT
+        blob = room[start : start + self.size]
+        end = 0
+        for constant, offset in self.offsets.items():
+            blob[end:offset] = 0
+            end = offset + constant.nbytes
+            constant.write_to(blob[offset:end].view(constant.dtype).reshape(constant.shape))
+        blob[end:] = 0
+        return blob
+
+
+@dataclass(frozen=True)
+class Turned:
+    """The home of what a loop's body makes: the state of the next turn, or the row of this one."""
+
+    loop: Loop
+    index: int
+
+
+Home: TypeAlias = Union[loop.Buffer, Slot, Turned]
+"""Where a value is made: in a parameter, as another value, or turn by turn."""
+
+
+class Places:
+    """The places of all values of ``main``, whose blocks are in ``root``; outputs are called ``names``.
+
+    ``inputs`` and ``outputs`` are buffers, in order: parameters, or views of what is ``found``, outputs of
+    extents that come from data; where those lie is written to ``told``. ``copies`` are made at the end of a
+    block. ``variables`` are the turn of each loop while it runs, and the number of its turns after it; who
+    makes the loop gives them.
+    """
+
+    def __init__(self, main: Function, root: Block, names: Sequence[str]) -> None:
+        self.constants = Constants()
+        unique = abi.unique_names({p: p.name for p in main.params})
+        self.inputs = [buffer_of(unique[p], p.type, "param") for p in main.params]
+        self.copies: dict[Block, list[tuple[Slot, Home]]] = {}
+        self.variables: dict[tuple[Loop, str], e.Var] = {}
+        self.found: list[tuple[Slot, TensorType]] = []
+        self.told: loop.Buffer | None = None
+        self._buffers: dict[Slot, loop.Buffer] = {
+            (p, 0): buffer for p, buffer in zip(main.params, self.inputs, strict=True)
+        }
+        self._homes: dict[Slot, Home] = {}
+        self.outputs = self._place_outputs(main, root, names)
+        self.plan = memory.plan(root, self._homes)
+
+    def _place_outputs(self, main: Function, root: Block, names: Sequence[str]) -> list[loop.Buffer]:
+        """Each output's buffer: a parameter, which a call writes or a copy, or a view where it is found."""
+        outputs: list[loop.Buffer] = []
+        taken = {b.name for b in self.inputs}
+        makers = _makers(root)
+        dynamic = {d for bind in binds(root) for d in bind.node.dims}
+        for slot, type_, wanted in zip(
+            slots_of(main.body), tensor_types(type_of(main.body)), names, strict=True
+        ):
+            label = _fresh(wanted, taken)
+            taken.add(label)
+            if dynamic.intersection(dims_of(type_.shape)):
+                self.found.append((slot, type_))
+                outputs.append(buffer_of(label, type_, "view"))
+                continue
+            outputs.append(buffer_of(label, type_, "param"))
+            self._settle(slot, outputs[-1], root, makers)
+        self._settle_blocks(root, makers)
+        if dynamic:
+            count = 1 + sum(1 + type_.ndim for _, type_ in self.found)
+            self.told = loop.Buffer("told", e.INDEX, (e.const(count, e.INDEX),), "param")
+        return outputs
+
+    def _settle(self, slot: Slot, home: Home, block: Block, makers: Mapping[Expr, Block]) -> None:
+        """What ``block`` gives as ``slot`` is made in ``home``, or copied there at the block's end."""
+        if makers.get(slot[0]) is block and slot not in self._homes:
+            self._homes[slot] = home
+        else:
+            self.copies.setdefault(block, []).append((slot, home))
+
+    def _settle_blocks(self, block: Block, makers: Mapping[Expr, Block]) -> None:
+        for step in block.steps:
+            if isinstance(step, Branch):
+                for inner in (step.then, step.otherwise):
+                    for index, slot in enumerate(slots_of(inner.result)):
+                        self._settle(slot, (step.node, index), inner, makers)
+                    self._settle_blocks(inner, makers)
+            elif isinstance(step, Repeat):
+                _going, *results = slots_of(step.body.result)
+                for index, slot in enumerate(results):
+                    self._settle(slot, Turned(step.node, index), step.body, makers)
+                self._settle_blocks(step.body, makers)
+
+    def place(self, slot: Slot) -> tuple[loop.Buffer, e.Expr | None]:
+        """The buffer of a value, and the byte of the workspace, or of the constants, where it is."""
+        return self.at(self._homes.get(slot, slot), slot_type(slot), f"value{len(self._buffers)}", slot)
+
+    def at(self, home: Home, type_: TensorType, label: str, slot: Slot) -> tuple[loop.Buffer, e.Expr | None]:
+        """``place`` of a value that has this ``home``; a view of it is called ``label``."""
+        if isinstance(home, loop.Buffer):
+            return home, None
+        if isinstance(home, Turned):
+            return self._view(slot, type_, label), self._turned(home, type_)
+        if home != slot:
+            return self.place(home)
+        node = slot[0]
+        if isinstance(node, Constant):
+            if slot not in self._buffers:
+                self._buffers[slot] = buffer_of(f"constant{len(self.constants.offsets)}", type_, "constant")
+            return self._buffers[slot], e.const(self.constants.offset(node), e.INDEX)
+        if slot in self._buffers and self._buffers[slot].scope == "param":
+            return self._buffers[slot], None
+        return self._view(slot, type_, label), self._offset(slot)
+
+    def _view(self, slot: Slot, type_: TensorType, label: str) -> loop.Buffer:
+        if slot not in self._buffers:
+            self._buffers[slot] = buffer_of(label, type_, "view")
+        return self._buffers[slot]
+
+    def _offset(self, slot: Slot) -> e.Expr:
+        """Where a value is that has no other home."""
+        node, index = slot
+        if isinstance(node, Loop) and index < len(node.states):
+            return self._state(node, index, self.variables[node, "turns"])
+        for owner, _ in self.variables:
+            if node in owner.states:
+                return self._state(owner, owner.states.index(node), self.variables[owner, "turn"])
+        return e.convert(self.plan.offsets[slot], e.INDEX)
+
+    def _state(self, node: Loop, index: int, turn: e.Expr) -> e.Expr:
+        """The state after ``turn`` turns: even and odd ones have a place each."""
+        even, odd = (
+            e.convert(self.plan.offsets[s], e.INDEX) for s in ((node, index), (node.states[index], 0))
+        )
+        return e.Select(e.Equal(turn % 2, e.const(0, e.INDEX)), even, odd)
+
+    def _turned(self, home: Turned, type_: TensorType) -> e.Expr:
+        turn = self.variables[home.loop, "turn"]
+        if home.index < len(home.loop.states):
+            return self._state(home.loop, home.index, turn + 1)
+        bytes_ = dtypes.bytes_of(type_.dtype) * num_elements(type_.shape)
+        return e.convert(self.plan.offsets[home.loop, home.index], e.INDEX) + turn * bytes_
+
+
+def slot_type(slot: Slot) -> TensorType:
+    """The type of a value."""
+    node, index = slot
+    return tensor_types(type_of(node))[index]
+
+
+def buffer_of(name: str, type_: Type, scope: str) -> loop.Buffer:
+    """A buffer for a value of ``type_``, aligned as its scope is."""
+    assert isinstance(type_, TensorType)
+    alignment = dtypes.bytes_of(type_.dtype) if scope == "param" else abi.WORKSPACE_ALIGNMENT
+    shape = tuple(e.convert(d, e.INDEX) for d in type_.shape)
+    return loop.Buffer(name, type_.dtype, shape, scope, (), alignment)
+
+
+def binds(block: Block) -> list[Bind]:
+    """Where dimensions get values, in ``block`` and the blocks in it."""
+    found: list[Bind] = []
+    for step in block.steps:
+        match step:
+            case Bind():
+                found.append(step)
+            case Branch(_, then, otherwise):
+                found += [*binds(then), *binds(otherwise)]
+            case Repeat(_, body):
+                found += binds(body)
+    return found
+
+
+def _makers(block: Block) -> dict[Expr, Block]:
+    """The block in which each call and each branch is."""
+    found: dict[Expr, Block] = {}
+    for step in block.steps:
+        match step:
+            case Run(call):
+                found[call] = block
+            case Branch(node, then, otherwise):
+                found |= {node: block, **_makers(then), **_makers(otherwise)}
+            case Repeat(_, body):
+                found |= _makers(body)
+    return found
+
+
+def _fresh(wanted: str, taken: set[str]) -> str:
+    names = abi.unique_names({**{n: n for n in sorted(taken)}, "": wanted})
+    return names[""]

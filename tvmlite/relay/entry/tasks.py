@@ -1,0 +1,111 @@
+"""Fused groups as tuning tasks: a group written down, and the schedule function that makes a kernel of it.
+
+A task ``("fused", [text])`` stands for every group of that text, wherever it occurs: the text alone brings
+the computation back, so that a record can be replayed without the model it was measured for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.node import postorder, substitute
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry import labels
+from tvmlite.relay.entry.lower import anchor, dimensions, group_tensors
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Call, Function, Var
+from tvmlite.relay.text import printer
+from tvmlite.relay.text.parser import parse_expr
+from tvmlite.te import schedules
+from tvmlite.te.compute.tensor import ExternOp, Tensor
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.space import Task, create, get_config, get_target, template
+
+NAME = "fused"
+"""The schedule function's name in records."""
+
+
+def task_text(group: Function) -> str:
+    """``group`` as text: its parameters are p0, p1, ..., so that groups that compute the same are the same.
+
+    Where its result goes (``in_place``) is no part of it.
+    """
+    params = tuple(Var(f"p{i}", param.type) for i, param in enumerate(group.params))
+    renamed = substitute(group.body, dict(zip(group.params, params, strict=True)))
+    return printer.show(Function(params, renamed))
+
+
+def why_no_task(group: Function) -> str:
+    """Why ``group`` is no tuning task; empty if it is one."""
+    if dimensions(group):
+        return f"open dimensions {', '.join(d.name for d in dimensions(group))}"
+    calls = [n.op for n in postorder(group.body) if isinstance(n, Call) and isinstance(n.op, str)]
+    for name in calls:
+        if not operators.get(name).compute.__module__.startswith("tvmlite."):
+            return f"{name} is defined outside the package"
+    if "meta[" in task_text(group):
+        return "a large constant is written into it"
+    if any(isinstance(tensor.op, ExternOp) for tensor in group_tensors(group)[1]):
+        return "its loops are given as they are"
+    return ""
+
+
+def task_of(group: Function, target: Target) -> Task:
+    """The tuning task of ``group``; an UnsupportedError if it is none (``why_no_task``)."""
+    reason = why_no_task(group)
+    if reason:
+        raise UnsupportedError(f"a fused group is no tuning task: {reason}", group.span)
+    return replace(create(NAME, [task_text(group)], target), label=labels.label(group))
+
+
+def is_of_group(task: tuple[str, Sequence[object]]) -> bool:
+    """Whether a record's ``task``, a name and arguments, has the form of a fused group's."""
+    name, args = task
+    return name == NAME and len(args) == 1 and isinstance(args[0], str)
+
+
+def group_of(text: str) -> Function:
+    """The group that ``task_text`` wrote; a ParseError if ``text`` is none."""
+    group = parse_expr(text)
+    if not isinstance(group, Function):
+        raise UnsupportedError(f"a fused task's text is a {type(group).__name__}, expected a function")
+    type_of(group)
+    return group
+
+
+def _fused(text: str) -> tuple[Schedule, list[Tensor]]:
+    """The schedule function of fused groups: the configuration in force, for the target in force."""
+    template_name, inputs, outputs = _written(text)
+    schedule = schedules.apply(template_name, outputs, get_target(), get_config())
+    return schedule, [*inputs, *outputs]
+
+
+@lru_cache(maxsize=256)
+def _written(text: str) -> tuple[str, tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """The template of a group, its parameters and its results: made once, scheduled for each candidate."""
+    group = group_of(text)
+    inputs, outputs = group_tensors(group)
+    return anchor(group).schedule, tuple(inputs), tuple(outputs)
+
+
+def _rules(_text: str) -> tuple[str, ...]:
+    return schedules.rules()
+
+
+def _weights(text: str) -> tuple[int, ...]:
+    """The parameters that operators take as their weights: a model has more of those than caches hold."""
+    group = group_of(text)
+    found: dict[Var, None] = {}
+    for node in postorder(group.body):
+        if isinstance(node, Call) and isinstance(node.op, str):
+            names = operators.get(node.op).argument_names
+            used = [arg for name, arg in zip(names, node.args, strict=False) if name == "weight"]
+            found.update((arg, None) for arg in used if isinstance(arg, Var))
+    return tuple(place for place, param in enumerate(group.params) if param in found)
+
+
+template(NAME, _fused, _rules, _weights)

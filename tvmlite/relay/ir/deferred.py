@@ -1,0 +1,62 @@
+"""Constants whose elements are computed where they are wanted, and not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tvmlite.core.span import Span
+from tvmlite.relay.ir.nodes import Constant
+
+
+class DeferredConstant(Constant):
+    """A constant of ``shape`` and ``dtype`` that ``fill(out)`` writes to an array, each time it is asked to.
+
+    ``data`` is computed anew at each access. So weights that a pass lays out anew are in memory once, where
+    the library wants them (``places.Constants``), and not also in the graph.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: np.dtype,
+        fill: Callable[[np.ndarray], object],
+        span: Span | None = None,
+    ) -> None:
+        for name, value in (("_shape", shape), ("_dtype", dtype), ("_fill", fill), ("span", span)):
+            object.__setattr__(self, name, value)
+
+    @staticmethod
+    def joined(parts: Sequence[Constant], span: Span | None = None) -> DeferredConstant:
+        """The rows of all ``parts``, of one dtype, one after the other."""
+        rows = sum(part.shape[0] for part in parts)
+
+        def fill(out: np.ndarray) -> None:
+            start = 0
+            for part in parts:
+                part.write_to(out[start : start + part.shape[0]])
+                start += part.shape[0]
+
+        return DeferredConstant((rows, *parts[0].shape[1:]), parts[0].dtype, fill, span)
+
+    @property
+    def data(self) -> np.ndarray:  # type: ignore[override]
+        """A new array of the elements."""
+        out = np.empty(self.shape, self.dtype)
+        self.write_to(out)
+        return out
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+        return self._shape  # type: ignore[attr-defined]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The element type, numpy's."""
+        return self._dtype  # type: ignore[attr-defined]
+
+    def write_to(self, out: np.ndarray) -> None:
+        """Write the elements to ``out``, of the same shape and dtype."""
+        self._fill(out)  # type: ignore[attr-defined]

@@ -1,0 +1,311 @@
+"""Evaluates relay on numpy arrays, operator by operator, with the operators' references."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, Union
+
+import numpy as np
+
+from tvmlite.core import config
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import ExecutionError, InputError, VerifyError
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import (
+    NO_END,
+    Attrs,
+    Call,
+    Constant,
+    Expr,
+    Function,
+    If,
+    Let,
+    LetDims,
+    Loop,
+    Module,
+    Tuple,
+    TupleGetItem,
+    Var,
+    canonical,
+)
+from tvmlite.relay.ir.types import (
+    Binding,
+    FuncType,
+    TensorType,
+    TupleType,
+    Type,
+    bind_dims,
+    evaluate_attrs,
+    evaluate_dim,
+)
+from tvmlite.te import expr as te
+
+Value: TypeAlias = Union[np.ndarray, tuple["Value", ...]]
+"""What an expression evaluates to: an array, or a tuple of values."""
+
+
+def interpret(target: Module | Function, args: Sequence[Any] | Mapping[str, Any]) -> Value:
+    """The result of ``target`` (a module's main) on ``args``, in order or by parameter name.
+
+    Named dimensions take their values from the arguments' shapes. An argument of another count,
+    rank, extent or dtype is an InputError that names the parameter.
+    """
+    function = target.main if isinstance(target, Module) else target
+    type_of(function)
+    values = _arguments(function, args)
+    frame = _Frame.of(function, values)
+    return _run(function.body, frame)
+
+
+def trace(target: Module | Function, args: Sequence[Any] | Mapping[str, Any]) -> dict[Expr, Value]:
+    """As ``interpret``; the value of every expression that was evaluated, those in called functions too."""
+    function = target.main if isinstance(target, Module) else target
+    type_of(function)
+    frame = _Frame.of(function, _arguments(function, args), seen={})
+    _run(function.body, frame)
+    assert frame.seen is not None
+    return {**frame.seen, **frame.values}
+
+
+def evaluate(expr: Expr, bound: Mapping[Var, Any] | None = None) -> Value:
+    """The value of ``expr`` where ``bound`` gives its free variables."""
+    params = tuple(bound or {})
+    return interpret(Function(params, expr), [(bound or {})[p] for p in params])
+
+
+@dataclass
+class _Frame:
+    """One activation of a function: the values of its nodes, and of its named dimensions.
+
+    ``seen``, if given, collects the values of the functions it has called.
+    """
+
+    values: MutableMapping[Expr, Value]
+    binding: dict[te.SizeVar, int]
+    seen: dict[Expr, Value] | None = None
+    inner: dict[Call, _Frame] = field(default_factory=dict)
+
+    @staticmethod
+    def of(
+        function: Function,
+        args: Sequence[Value],
+        outer: Binding | None = None,
+        seen: dict[Expr, Value] | None = None,
+    ) -> _Frame:
+        names = [p.name for p in function.params]
+        binding = dict(bind_dims([p.type for p in function.params], args, names, outer))
+        return _Frame(dict(zip(function.params, args, strict=True)), binding, seen)
+
+
+def _run(root: Expr, frame: _Frame) -> Value:
+    """Evaluate by need, with a stack of our own: a branch not taken is never looked at."""
+    stack: list[tuple[Expr, _Frame]] = [(root, frame)]
+    while stack:
+        node, where = stack[-1]
+        if node in where.values:
+            stack.pop()
+            continue
+        needed = _step(node, where)
+        if needed:
+            stack.extend(reversed(needed))
+        else:
+            stack.pop()
+    return frame.values[root]
+
+
+def _step(node: Expr, frame: _Frame) -> list[tuple[Expr, _Frame]]:
+    """Give ``node`` its value in ``frame``, or name what must have a value first."""
+    values = frame.values
+    missing = [(child, frame) for child in _needed_first(node, frame) if child not in values]
+    if missing:
+        return missing
+    match node:
+        case Constant(data):
+            values[node] = data
+        case Tuple(fields):
+            values[node] = tuple(values[f] for f in fields)
+        case TupleGetItem(value, index):
+            values[node] = values[value][index]
+        case If():
+            values[node] = values[_taken(node, values)]
+        case Let(body=body) | LetDims(body=body):
+            values[node] = values[body]
+        case Loop():
+            values[node] = _loop(node, frame)
+        case Call(op=Function() as function, args=args):
+            if node not in frame.inner:
+                frame.inner[node] = _Frame.of(function, [values[a] for a in args], frame.binding, frame.seen)
+            inner = frame.inner[node]
+            if function.body not in inner.values:
+                return [(function.body, inner)]
+            if frame.seen is not None:
+                frame.seen.update(inner.values)
+            values[node] = frame.inner.pop(node).values[function.body]
+        case Call():
+            values[node] = call_reference(node, [values[a] for a in node.args], frame.binding)
+        case Var(name):
+            raise VerifyError(f"variable %{name} is not bound here", node.span)
+        case _:
+            raise VerifyError(f"a {type(node).__name__} has no value of its own", getattr(node, "span", None))
+    return []
+
+
+def _needed_first(node: Expr, frame: _Frame) -> Sequence[Expr]:
+    """The children whose values ``node`` waits for, the lazy ones only when their turn has come."""
+    values = frame.values
+    match node:
+        case If(condition):
+            return [condition] if condition not in values else [_taken(node, values)]
+        case Let(var, value, body):
+            if value not in values:
+                return [value]
+            values[var] = values[value]
+            return [body]
+        case LetDims(dims, value, body):
+            if value not in values:
+                return [value]
+            frame.binding.update(zip(dims, _extents(node, values[value]), strict=True))
+            return [body]
+        case Loop():
+            return [*node.initial, *([] if node.condition is None else [node.condition])]
+        case Function():
+            return ()
+    return list(node.children())  # type: ignore[arg-type]
+
+
+def _extents(node: LetDims, value: Value) -> list[int]:
+    found = np.asarray(value).reshape(-1).tolist()
+    for dim, extent in zip(node.dims, found, strict=True):
+        if extent < 0:
+            raise ExecutionError(negative_extent(node, dim), node.span)
+    return found
+
+
+def negative_extent(node: LetDims, dim: te.SizeVar) -> str:
+    """What is said when a run computes a negative extent."""
+    where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
+    return f"{where}the extent {dim.name} must not be negative"
+
+
+def too_many_turns(node: Loop) -> str:
+    """What is said when a loop does not end."""
+    where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
+    return f"{where}a loop of more than {config.loop_limit()} turns (TVMLITE_LOOP_LIMIT)"
+
+
+def takes_too_long(node: Loop) -> str:
+    """What is said when a loop without a number of turns has run for long."""
+    where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
+    limit = f"{config.loop_seconds()} seconds (TVMLITE_LOOP_SECONDS)"
+    return f"{where}a loop without a number of turns that runs for more than {limit}"
+
+
+def _loop(node: Loop, frame: _Frame) -> Value:
+    """Turn by turn, each with values of its own in front of those around the loop."""
+    states = [frame.values[one] for one in node.initial]
+    most, turn, rows = evaluate_dim(node.turns, frame.binding), 0, []
+    going = node.condition is None or bool(frame.values[node.condition])
+    end = time.monotonic() + config.loop_seconds() if most >= NO_END else math.inf
+    while going and turn < most:
+        if node.condition is not None and turn >= config.loop_limit():
+            raise ExecutionError(too_many_turns(node), node.span)
+        if time.monotonic() > end:
+            raise ExecutionError(takes_too_long(node), node.span)
+        own: dict[Expr, Value] = {node.index: np.asarray(turn, np.int64)}
+        own.update(zip(node.states, states, strict=True))
+        values = ChainMap(own, frame.values)
+        made = _run(node.body, _Frame(values, dict(frame.binding), frame.seen))
+        assert isinstance(made, tuple)
+        going = node.condition is None or bool(made[0])
+        states = list(made[1 : 1 + len(states)])
+        rows.append(made[1 + len(states) :])
+        turn += 1
+    type_ = type_of(node)
+    assert isinstance(type_, TupleType)
+    stacked = []
+    for place, row in enumerate(type_.fields[len(states) : -1]):
+        assert isinstance(row, TensorType)
+        shape = tuple(evaluate_dim(d, frame.binding) for d in row.shape) if not rows else ()
+        stacked.append(
+            np.stack([r[place] for r in rows]) if rows else np.empty(shape, dtypes.numpy_of(row.dtype))
+        )
+    return (*states, *stacked, np.asarray(turn, np.int64))
+
+
+def _taken(node: If, values: Mapping[Expr, Value]) -> Expr:
+    return node.then if bool(values[node.condition]) else node.otherwise
+
+
+def call_reference(call: Call, args: Sequence[Value], binding: Binding | None = None) -> Value:
+    """The operator's numpy reference applied to ``args``; ``binding`` gives symbolic attributes values."""
+    assert isinstance(call.op, str)
+    row = operators.get(call.op, call.span)
+    attrs = evaluate_attrs(call.attrs, binding or {})
+    arrays = args[0] if row.num_inputs is None else args
+    if attrs is not call.attrs and "allowzero" in row.attrs:
+        attrs = _without_codes(call, dict(attrs), np.shape(arrays[0]))
+    concrete = call if attrs is call.attrs else dataclasses.replace(call, attrs=attrs)
+    with np.errstate(all="ignore"):  # infinities and NaNs are values here
+        result = row.reference(concrete, *arrays)
+    return _as_value(result, type_of(call), row.name)
+
+
+def _without_codes(call: Call, attrs: dict[str, Any], shape: tuple[int, ...]) -> Attrs:
+    """``attrs`` of a reshape of ``shape`` whose zeros are extents: written as a number, 0 copies the extent
+    there, but an expression that comes to 0 does not."""
+    newshape = list(attrs["newshape"])
+    for k, given in enumerate(call["newshape"]):
+        if isinstance(given, int) and given == 0 and not call["allowzero"]:
+            newshape[k] = shape[k]
+    return canonical(attrs | {"newshape": tuple(newshape), "allowzero": True})
+
+
+def _as_value(result: Any, type_: Type, name: str) -> Value:
+    """``result`` as arrays; the reference must keep the promise of the operator's type."""
+    if isinstance(type_, TupleType):
+        fields = tuple(result)
+        assert len(fields) == len(type_.fields), f"{name}: {len(fields)} results, {len(type_.fields)} typed"
+        return tuple(_as_value(r, t, name) for r, t in zip(fields, type_.fields, strict=True))
+    array = np.asarray(result)
+    assert isinstance(type_, TensorType)
+    assert dtypes.check(array.dtype) == type_.dtype, f"{name}: reference gives {array.dtype}, type is {type_}"
+    assert array.ndim == type_.ndim, f"{name}: reference gives shape {array.shape}, type is {type_}"
+    assert all(a == b for a, b in zip(array.shape, type_.shape, strict=True) if isinstance(b, int)), (
+        f"{name}: reference gives shape {array.shape}, type is {type_}"
+    )
+    return array
+
+
+def _arguments(function: Function, args: Sequence[Any] | Mapping[str, Any]) -> list[Value]:
+    names = [p.name for p in function.params]
+    if isinstance(args, Mapping):
+        wrong = sorted(set(args) ^ set(names))
+        if wrong:
+            verb = "is missing" if wrong[0] in names else "is unknown"
+            raise InputError(f"input {wrong[0]!r} {verb}; the inputs are {', '.join(names) or 'none'}")
+        args = [args[name] for name in names]
+    if len(args) != len(names):
+        raise InputError(f"{len(args)} arguments given, {len(names)} expected: {', '.join(names) or 'none'}")
+    return [_argument(p.type, value, p.name) for p, value in zip(function.params, args, strict=True)]
+
+
+def _argument(type_: Type, value: Any, name: str) -> Value:
+    if isinstance(type_, TupleType):
+        if not isinstance(value, (tuple, list)) or len(value) != len(type_.fields):
+            raise InputError(f"input {name!r}: expected a tuple of {len(type_.fields)} values")
+        pairs = zip(type_.fields, value, strict=True)
+        return tuple(_argument(one, item, f"{name}.{i}") for i, (one, item) in enumerate(pairs))
+    if isinstance(type_, FuncType):
+        raise InputError(f"input {name!r} is a function: only arrays can be given")
+    array = (
+        value if isinstance(value, np.ndarray) else np.asarray(value, getattr(value, "dtype", type_.dtype))
+    )
+    if dtypes.check(array.dtype) != type_.dtype:
+        raise InputError(f"input {name!r}: dtype is {array.dtype}, expected {type_.dtype}")
+    return array

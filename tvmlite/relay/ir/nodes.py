@@ -1,0 +1,428 @@
+"""The graph IR: functional, typed, shared. Passes turn one expression into another.
+
+A model is a ``Module`` whose function ``main`` computes its outputs from its parameters. Nodes are
+immutable, so the type of a node is a function of the node: ``infer.type_of`` computes and remembers it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from types import NoneType
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from tvmlite.core import mapped
+from tvmlite.core.errors import TypeInferError
+from tvmlite.core.node import Node, Shown, postorder
+from tvmlite.core.span import Span
+from tvmlite.relay.ir.attributes import plain
+from tvmlite.relay.ir.types import TYPES, Dim, Type, tensor_type
+from tvmlite.te import expr as te
+
+Attrs: TypeAlias = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Expr(Shown):
+    """A relay expression. ``span`` is where the user wrote it: a Python line or an ONNX node.
+
+    ``x + y``, ``-x``, ``x < y``, ``x.astype("int8")`` are calls of operators, and what has several results
+    can be indexed, counted and unpacked (``relay.overloads``). ``x == y`` is whether both are one node.
+    """
+
+    def __post_init__(self) -> None:
+        """Lists become tuples; a field that holds what it cannot is a TypeInferError."""
+        for name, kinds, several in _FIELDS[type(self)]:
+            value = getattr(self, name)
+            if several:
+                if type(value) is not tuple:
+                    value = _as_tuple(self, name, value)
+                for position, one in enumerate(value):
+                    if not isinstance(one, kinds):
+                        raise _misfit(self, f"{name}[{position}]", one, kinds)
+            elif not isinstance(value, kinds):
+                raise _misfit(self, name, value, kinds)
+
+    def _with(self, changes: dict[str, Any]) -> Any:
+        """This node with other children. They come from rewriting, not from users, and are not checked."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made.__dict__.update(changes)
+        return made
+
+    if TYPE_CHECKING:  # relay.overloads gives these: they make calls of operators, which are made of nodes
+
+        def __neg__(self) -> Call: ...
+        def __add__(self, other: Any) -> Call: ...
+        def __radd__(self, other: Any) -> Call: ...
+        def __sub__(self, other: Any) -> Call: ...
+        def __rsub__(self, other: Any) -> Call: ...
+        def __mul__(self, other: Any) -> Call: ...
+        def __rmul__(self, other: Any) -> Call: ...
+        def __truediv__(self, other: Any) -> Call: ...
+        def __rtruediv__(self, other: Any) -> Call: ...
+        def __lt__(self, other: Any) -> Call: ...
+        def __le__(self, other: Any) -> Call: ...
+        def __gt__(self, other: Any) -> Call: ...
+        def __ge__(self, other: Any) -> Call: ...
+        def __len__(self) -> int: ...
+        def __iter__(self) -> Iterator[Expr]: ...
+        def __getitem__(self, index: Any) -> Any: ...
+        def astype(self, dtype: Any) -> Call: ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Var(Expr):
+    """A function's parameter or a Let's variable, with its type. Equal only to itself."""
+
+    name: str
+    type: Type
+    span: Span | None = None
+    identity: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Constant(Expr):
+    """An array known at compile time. ``data`` is never written.
+
+    Ask for ``shape``, ``dtype``, ``size`` and ``nbytes`` here where the elements do not matter: those of a
+    ``DeferredConstant`` must be computed first.
+    """
+
+    data: np.ndarray
+    span: Span | None = None
+
+    def __post_init__(self) -> None:
+        """Arithmetic on arrays of rank 0 gives numpy's scalars: those are arrays of rank 0 here."""
+        if isinstance(self.data, np.generic):
+            object.__setattr__(self, "data", np.asarray(self.data))
+        super().__post_init__()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+        return self.data.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The element type, numpy's."""
+        return self.data.dtype
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    def write_to(self, out: np.ndarray) -> None:
+        """Write the elements to ``out``, of the same shape and dtype."""
+        mapped.copy(out, self.data)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Call(Expr):
+    """``op`` applied to ``args``.
+
+    ``op`` is an operator's name, or a Function (a fused group). ``attrs`` are fixed at compile time: pairs
+    sorted by name, values ints, floats, strings, bools, None, te expressions over dimensions, and
+    tuples of those.
+    """
+
+    op: str | Function
+    args: tuple[Expr, ...]
+    attrs: Attrs = ()
+    span: Span | None = None
+    children_in: ClassVar[tuple[str, ...]] = ("args",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_attrs(self)
+
+    def __getitem__(self, name: str | int) -> Any:
+        """The attribute ``name``; or, for a number, that one of several results."""
+        if type(name) is not str:
+            return super().__getitem__(name)
+        for key, value in self.attrs:
+            if key == name:
+                return value
+        raise TypeInferError(f"{self.op}: this call has no attribute {name!r}", Span.of_caller())
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The attribute ``name``, or ``default``."""
+        for key, value in self.attrs:
+            if key == name:
+                return value
+        return default
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Function(Expr):
+    """``body`` of ``params``. A fused group has the attribute ``Primitive`` = 1."""
+
+    params: tuple[Var, ...]
+    body: Expr
+    attrs: Attrs = ()
+    span: Span | None = None
+    children_in: ClassVar[tuple[str, ...]] = ("body",)
+    binders: ClassVar[tuple[str, ...]] = ("params",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_attrs(self)
+
+    def __call__(self, *args: Expr) -> Call:
+        """The call of this function with ``args``."""
+        return Call(self, args, (), Span.of_caller())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Let(Expr):
+    """``body`` with ``var`` standing for ``value``, which is evaluated once, before it."""
+
+    var: Var
+    value: Expr
+    body: Expr
+    span: Span | None = None
+    children_in: ClassVar[tuple[str, ...]] = ("value", "body")
+    binders: ClassVar[tuple[str, ...]] = ("var",)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LetDims(Expr):
+    """``body`` with the dimensions ``dims`` standing for the elements of ``value``, which is evaluated
+    before.
+
+    ``value`` is an int64 vector of as many elements (a scalar for one); a run that computes a negative one
+    stops. This is how an extent comes from the data: what counts it, then this, then types that mention it.
+    """
+
+    dims: tuple[te.SizeVar, ...]
+    value: Expr
+    body: Expr
+    span: Span | None = None
+    children_in: ClassVar[tuple[str, ...]] = ("value", "body")
+
+
+def without_lets(body: Expr) -> tuple[list[LetDims], Expr]:
+    """What binds dimensions around a value, outermost first, and the value."""
+    lets: list[LetDims] = []
+    while isinstance(body, LetDims):
+        lets.append(body)
+        body = body.body
+    return lets, body
+
+
+def with_lets(lets: Sequence[LetDims], value: Expr) -> Expr:
+    """``value`` with the dimensions bound that it mentions, as ``without_lets`` found it."""
+    for let in reversed(lets):
+        value = replace(let, body=value)
+    return value
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class If(Expr):
+    """``then`` or ``otherwise``, by a rank-0 bool; only one is evaluated."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+    span: Span | None = None
+    children_in: ClassVar[tuple[str, ...]] = ("condition", "then", "otherwise")
+
+
+NO_END = 2**31 - 1
+"""Turns of a loop that stand for no number of them, as exporters write it: this, or more."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Loop(Expr):
+    """``body`` turn after turn, its results the ``states`` of the next turn.
+
+    In turn ``index``, an int64 scalar from 0 on, ``states`` stand for ``initial``, then for what the last
+    turn gave. ``body`` is a tuple: a bool scalar, whether to go on; the next states; rows. There are at most
+    ``turns`` turns, and none unless ``condition`` holds. Without a condition there are exactly ``turns``, the
+    bool is ignored, and the rows are stacked along a new first axis of that extent; with one there are no
+    rows. The value is the tuple of the last states, the stacked rows, and the number of turns, an int64
+    scalar.
+    """
+
+    index: Var
+    states: tuple[Var, ...]
+    turns: Dim
+    condition: Expr | None
+    initial: tuple[Expr, ...]
+    body: Expr
+    span: Span | None = None
+    children_in: ClassVar[tuple[str, ...]] = ("condition", "initial", "body")
+    binders: ClassVar[tuple[str, ...]] = ("index", "states")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuple(Expr):
+    """Several values as one."""
+
+    fields: tuple[Expr, ...]
+    span: Span | None = None
+    children_in: ClassVar[tuple[str, ...]] = ("fields",)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TupleGetItem(Expr):
+    """The ``index``-th field of a tuple."""
+
+    value: Expr
+    index: int
+    span: Span | None = None
+    children_in: ClassVar[tuple[str, ...]] = ("value",)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Module(Shown):
+    """Functions by name; ``main`` is the model. ``output_names`` name the outputs, where known.
+
+    Where inputs or outputs are sequences, ``attrs`` has ``inputs`` and ``outputs``: rows of a name and how
+    many of the parameters or results are its elements, None for an array by itself. ``squeezed`` has rows of
+    an output's place and axes that a caller is to take away from it where all of them are of extent 1.
+    ``values`` are what a model file has names for, as expressions of ``main``; no pass keeps them.
+    """
+
+    functions: Mapping[str, Function]
+    output_names: tuple[str, ...] = ()
+    attrs: Attrs = field(default=())
+    values: Mapping[str, Expr] = field(default_factory=dict, repr=False)
+    not_compared: ClassVar[frozenset[str]] = frozenset({"span", "values"})
+
+    def __post_init__(self) -> None:
+        given = self.functions
+        if not isinstance(given, Mapping):
+            raise _misfit(self, "functions", given, (Mapping,))
+        for name, function in given.items():
+            if not isinstance(name, str):
+                raise _misfit(self, "a name in functions", name, (str,))
+            if not isinstance(function, Function):
+                raise _misfit(self, f"functions[{name!r}]", function, (Function,))
+        if type(self.output_names) is not tuple:
+            _as_tuple(self, "output_names", self.output_names)
+        for position, one in enumerate(self.output_names):
+            if not isinstance(one, str):
+                raise _misfit(self, f"output_names[{position}]", one, (str,))
+        if not isinstance(self.values, Mapping):
+            raise _misfit(self, "values", self.values, (Mapping,))
+        _check_attrs(self)
+
+    @staticmethod
+    def from_expr(expr: Expr) -> Module:
+        """The module whose ``main`` is ``expr``, or a function of the variables that are free in it."""
+        if isinstance(expr, Function):
+            return Module({"main": expr})
+        nodes = list(postorder(expr))
+        bound = {node.var for node in nodes if isinstance(node, Let)}
+        bound |= {v for node in nodes if isinstance(node, Loop) for v in (node.index, *node.states)}
+        free = tuple(node for node in nodes if isinstance(node, Var) and node not in bound)
+        return Module({"main": Function(free, expr)})
+
+    @property
+    def main(self) -> Function:
+        """The model's function."""
+        return self.functions["main"]
+
+    def with_main(self, main: Function) -> Module:
+        """This module with another ``main``; the same object if it is the same."""
+        if main is self.main:
+            return self
+        return Module({**self.functions, "main": main}, self.output_names, self.attrs)
+
+    def unnamed(self) -> Module:
+        """This module without ``values``, which would keep alive what passes drop."""
+        return Module(self.functions, self.output_names, self.attrs) if self.values else self
+
+    def __getitem__(self, name: str) -> Function:
+        return self.functions[name]
+
+    def __deepcopy__(self, memo: object) -> Module:
+        """A module of the same functions, which never change, in tables of its own."""
+        return Module(dict(self.functions), self.output_names, self.attrs, dict(self.values))
+
+    def astext(self, show_meta_data: bool = True) -> str:
+        """This module as text; with ``show_meta_data`` it can be read back anywhere (``relay.parse``)."""
+        return Module.as_text(self, show_meta_data)
+
+
+_SPAN = ("span", (Span, NoneType), False)
+
+_FIELDS: dict[type, tuple[tuple[str, tuple[type, ...], bool], ...]] = {
+    Expr: (),
+    Var: (("name", (str,), False), ("type", TYPES, False), _SPAN),
+    Constant: (("data", (np.ndarray,), False), _SPAN),
+    Call: (("op", (str, Function), False), ("args", (Expr,), True), _SPAN),
+    Function: (("params", (Var,), True), ("body", (Expr,), False), _SPAN),
+    Let: (("var", (Var,), False), ("value", (Expr,), False), ("body", (Expr,), False), _SPAN),
+    LetDims: (("dims", (te.SizeVar,), True), ("value", (Expr,), False), ("body", (Expr,), False), _SPAN),
+    If: (("condition", (Expr,), False), ("then", (Expr,), False), ("otherwise", (Expr,), False), _SPAN),
+    Loop: (
+        ("index", (Var,), False), ("states", (Var,), True), ("turns", (int, te.Expr), False),
+        ("condition", (Expr, NoneType), False), ("initial", (Expr,), True), ("body", (Expr,), False), _SPAN,
+    ),
+    Tuple: (("fields", (Expr,), True), _SPAN),
+    TupleGetItem: (("value", (Expr,), False), ("index", (int,), False), _SPAN),
+}  # fmt: skip
+"""What the fields of each node hold, and whether they hold several in a tuple."""
+
+
+def _as_tuple(node: Node, name: str, value: Any) -> tuple[Any, ...]:
+    """The field ``name`` made a tuple: users may write lists where nodes hold tuples."""
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise _misfit(node, name, value, (tuple,))
+    object.__setattr__(node, name, tuple(value))
+    return tuple(value)
+
+
+def _check_attrs(node: Any) -> None:
+    """Attributes are pairs sorted by name; a mapping becomes such."""
+    given = node.attrs
+    if isinstance(given, Mapping):
+        given = canonical({str(name): value for name, value in given.items()})
+        object.__setattr__(node, "attrs", given)
+    for pair in given if type(given) is tuple else (None,):
+        if type(pair) is not tuple or len(pair) != 2 or type(pair[0]) is not str:
+            raise _misfit(node, "attrs", given, (dict,))
+
+
+def _misfit(node: Any, name: str, value: Any, kinds: tuple[type, ...]) -> TypeInferError:
+    """The error of a field that holds what it cannot."""
+    expected = " or ".join("None" if kind is NoneType else kind.__name__ for kind in kinds)
+    given = "None" if value is None else f"a {type(value).__name__}"
+    span = getattr(node, "span", None)
+    return TypeInferError(
+        f"{type(node).__name__}: {name} is {given}, expected {expected}",
+        span if isinstance(span, Span) else Span.of_caller(),
+    )
+
+
+def call(op: str | Function, *args: Expr, span: Span | None = None, **attrs: Any) -> Call:
+    """A Call with ``attrs`` in canonical form: sorted, lists as tuples."""
+    return Call(op, args, canonical(attrs), span)
+
+
+def canonical(attrs: Mapping[str, Any]) -> Attrs:
+    """``attrs`` as a Call holds them."""
+    return tuple(sorted(((name, plain(value)) for name, value in attrs.items()), key=itemgetter(0)))
+
+
+def constant(value: Any, dtype: Any = None) -> Constant:
+    """A Constant of anything numpy takes."""
+    return Constant(np.asarray(value, dtype=dtype))
+
+
+def var(name: str, shape: Any = None, dtype: str = "float32", type: Type | None = None) -> Var:
+    """A parameter of ``type``, or of ``shape`` and ``dtype``; a string in ``shape`` is the dimension of that
+    name (``types.dim``)."""
+    return Var(name, type if type is not None else tensor_type(() if shape is None else shape, dtype))

@@ -1,0 +1,185 @@
+"""The operator table: everything the compiler knows of an operator, registered in one place.
+
+An operator is its formula, a te compute, decorated with the rest::
+
+    @operator("nn.relu", infer=same_as_first, fuse=Fuse.ELEMWISE, reference=relu_numpy)
+    def relu(call: Call, data: te.Tensor) -> te.Tensor:
+        return te.compute(data.shape, lambda *i: te.max(data[i], 0), name="relu", tag="elemwise")
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from tvmlite.core.errors import TvmliteError, TypeInferError, UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.relay.ir.attributes import Kind, describe, kind_of, show
+from tvmlite.relay.ir.nodes import Attrs, Call, Expr, canonical
+
+
+class Fuse(enum.IntEnum):
+    """How an operator fuses, from the most willing to the least; TVM's classes and order."""
+
+    ELEMWISE = 0
+    """Output element i reads input elements i only."""
+    BROADCAST = 1
+    """Each input is broadcast to the output, then element by element."""
+    INJECTIVE = 2
+    """Each output element reads some input elements, without reducing: reshape, transpose, slice."""
+    COMM_REDUCE = 3
+    """A reduction over axes of its input."""
+    OUT_ELEMWISE_FUSABLE = 4
+    """An anchor such as conv or dense: element-wise tails fuse onto its output."""
+    TUPLE = 7
+    """Several results."""
+    OPAQUE = 8
+    """Never fused."""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One row of the table.
+
+    - ``infer(call, *types)`` gives the type of the call, from its attributes and the types of its
+      arguments (a variadic operator gets the fields of its one tuple argument spread out);
+      raises TypeInferError with ``call.span``.
+    - ``compute(call, *tensors)`` gives a te.Tensor, or a list of them for a tuple type.
+    - ``reference(call, *arrays)`` gives the same in plain numpy; attributes arrive as numbers.
+    - ``attrs`` are the attributes with their defaults (``REQUIRED`` where there is none).
+    - ``open_attrs`` are the attributes in which a number may be a dimension, told by a run: ``newshape``.
+    - ``schedule`` names the template in ``te.schedules`` for a group with this operator as anchor.
+    - ``num_inputs`` is None for a variadic operator, which takes one relay Tuple.
+    - ``parameters`` are the arguments and attributes in the order of TVM's Python function.
+    - ``field``: that function gives this one of several results; None: all.
+    - ``kinds`` are the attributes sorted by name, as a Call has them, each with its default and its kind.
+    """
+
+    name: str
+    infer: Callable[..., Any]
+    compute: Callable[..., Any]
+    reference: Callable[..., Any]
+    fuse: Fuse
+    attrs: Mapping[str, Any]
+    schedule: str
+    num_inputs: int | None
+    argument_names: tuple[str, ...]
+    parameters: tuple[str, ...]
+    field: int | None
+    kinds: tuple[tuple[str, Any, Kind], ...]
+    open_attrs: tuple[str, ...] = ()
+
+
+REQUIRED = inspect.Parameter.empty
+
+OPERATORS: dict[str, Operator] = {}
+
+
+def operator(
+    name: str,
+    *,
+    infer: Callable[..., Any],
+    reference: Callable[..., Any],
+    fuse: Fuse = Fuse.OPAQUE,
+    attrs: Mapping[str, Any] | None = None,
+    schedule: str = "injective",
+    parameters: Sequence[str] = (),
+    field: int | None = None,
+    doc: str | None = None,
+    open_attrs: tuple[str, ...] = (),
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register the decorated te compute as the operator ``name``. A second registration raises.
+
+    ``parameters`` says the order for users where attributes stand between arguments; ``doc`` is the docstring
+    of a compute that is made and not written.
+    """
+
+    def register(compute: Callable[..., Any]) -> Callable[..., Any]:
+        if name in OPERATORS:
+            raise TvmliteError(f"operator {name!r} is already registered", Span.of_caller())
+        if doc is not None:
+            compute.__doc__ = doc
+        arguments = list(inspect.signature(compute).parameters.values())[1:]
+        variadic = any(p.kind is p.VAR_POSITIONAL for p in arguments)
+        names = tuple(p.name for p in arguments)
+        order = tuple(parameters) or (*names, *(attrs or {}))
+        assert sorted(order) == sorted((*names, *(attrs or {}))), f"{name}: parameters are {order}"
+        OPERATORS[name] = Operator(
+            name,
+            infer,
+            compute,
+            reference,
+            fuse,
+            MappingProxyType(dict(attrs or {})),
+            schedule,
+            None if variadic else len(arguments),
+            names,
+            order,
+            field,
+            tuple((key, value, kind_of(key, value)) for key, value in sorted((attrs or {}).items())),
+            open_attrs,
+        )
+        return compute
+
+    return register
+
+
+def get(name: str, span: Span | None = None) -> Operator:
+    """The operator ``name``, or an UnsupportedError."""
+    if not isinstance(name, str) or name not in OPERATORS:
+        raise UnsupportedError(f"operator {show(name)} is not in the table", span or Span.of_caller())
+    return OPERATORS[name]
+
+
+def check_attributes(row: Operator, call: Call) -> None:
+    """Refuse a call of ``row`` that has other attributes than it takes, or one that is not of its kind."""
+    if len(call.attrs) != len(row.kinds):
+        raise _wrong_names(row, call)
+    for (name, value), (expected, default, kind) in zip(call.attrs, row.kinds, strict=True):
+        if name != expected:
+            raise _wrong_names(row, call)
+        unset = type(value) is type(default) and isinstance(value, (str, tuple)) and not (value or default)
+        if value is not default and not unset and not kind.holds(value):
+            raise TypeInferError(f"{row.name}: {name} is {show(value)}, expected {kind.expected}", call.span)
+
+
+def _wrong_names(row: Operator, call: Call) -> TypeInferError:
+    given = [name for name, _ in call.attrs]
+    for name in sorted({*given, *row.attrs}):
+        if given.count(name) != (name in row.attrs):
+            what = "missing" if name not in given else "given twice" if name in row.attrs else "unknown"
+            return TypeInferError(
+                f"{row.name}: attribute {name!r} is {what}", call.span, "relay.make completes and sorts them"
+            )
+    return TypeInferError(f"{row.name}: attributes are not sorted by name", call.span)
+
+
+def defaults(row: Operator) -> Attrs:
+    """The attributes of an operator that have defaults, as a Call holds them."""
+    return canonical({name: value for name, value in row.attrs.items() if value is not REQUIRED})
+
+
+def make(name: str, *args: Expr, span: Span | None = None, **attrs: Any) -> Call:
+    """A call of operator ``name``, its attributes checked and completed with their defaults."""
+    if not isinstance(span, Span):
+        if span is not None:
+            raise TypeInferError(f"make: span is {describe(span)}, expected a Span")
+        span = Span.of_caller()
+    row = get(name, span)
+    unknown = sorted(set(attrs) - set(row.attrs))
+    if unknown:
+        raise TvmliteError(
+            f"{name}: no attribute {unknown[0]!r}; it has {', '.join(row.attrs) or 'none'}", span
+        )
+    full = {**row.attrs, **attrs}
+    missing = sorted(key for key, value in full.items() if value is REQUIRED)
+    if missing:
+        raise TvmliteError(f"{name}: attribute {missing[0]!r} must be given", span)
+    expected = 1 if row.num_inputs is None else row.num_inputs
+    if len(args) != expected:
+        raise TvmliteError(f"{name}: takes {expected} arguments, {len(args)} given", span)
+    return Call(name, args, canonical(full), span)

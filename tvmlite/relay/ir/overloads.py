@@ -1,0 +1,100 @@
+"""Python's operators on expressions: ``x + 1``, ``-x``, ``x < y``, ``x.astype("int8")``, ``a, b = pair``.
+
+They build the calls that ``relay.add`` and its like build. A number becomes a constant of the other side's
+dtype, which must be able to hold it (TVM asks for ``relay.const``). Nodes stay equal only to themselves:
+``x == y`` is no call, and an expression is always true.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TypeInferError
+from tvmlite.core.span import Span
+from tvmlite.relay.ir.attributes import is_integer, show
+from tvmlite.relay.ir.builders import builder
+from tvmlite.relay.ir.infer import tensor_type_of, type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem
+from tvmlite.relay.ir.types import TensorType, TupleType, show_type
+
+
+def _binary(name: str, swapped: bool = False) -> Callable[[Expr, Any], Call]:
+    def operation(self: Expr, other: Any) -> Call:
+        other = _operand(name, other, self)
+        return builder(name)(other, self) if swapped else builder(name)(self, other)
+
+    return operation
+
+
+def _operand(name: str, value: Any, beside: Expr) -> Any:
+    """``value``, if it is a number as a constant of the dtype of ``beside``."""
+    if not isinstance(value, (numbers.Number, np.generic)):
+        return value
+    dtype, span = tensor_type_of(beside).dtype, Span.of_caller()
+    fits = isinstance(value, (bool, np.bool_)) if dtype == "bool" else isinstance(value, numbers.Real)
+    if fits and dtypes.is_int(dtype):
+        low, high = dtypes.limits(dtype)
+        fits = value == value // 1 and low <= value <= high  # type: ignore[operator]
+    if not fits:
+        raise TypeInferError(f"{name}: {value!r} beside a {dtype} cannot be a {dtype}", span)
+    return Constant(np.asarray(value).astype(dtypes.numpy_of(dtype)), span)
+
+
+def _negative(self: Expr) -> Call:
+    return builder("negative")(self)
+
+
+def _astype(self: Expr, dtype: Any) -> Call:
+    """This tensor in ``dtype``, as ``relay.cast``."""
+    return builder("cast")(self, dtype)
+
+
+def _fields(self: Expr) -> int:
+    """How many results there are; of a tensor there is one, which is not to be taken apart."""
+    if isinstance(self, Tuple):
+        return len(self.fields)
+    type_ = type_of(self)
+    if not isinstance(type_, TupleType):
+        hint = "relay.take and relay.strided_slice take elements" if isinstance(type_, TensorType) else None
+        raise TypeInferError(f"this is {show_type(type_)}, which has no fields", Span.of_caller(), hint)
+    return len(type_.fields)
+
+
+def _field(self: Expr, index: Any) -> Any:
+    """The field at ``index`` of a tuple."""
+    if not is_integer(index):
+        raise TypeInferError(f"the index of a field is {show(index)}, expected an integer", Span.of_caller())
+    count = _fields(self)
+    if not -count <= index < count:
+        raise TypeInferError(f"field {index} of a tuple of {count}", Span.of_caller())
+    index %= count
+    if isinstance(self, Tuple):
+        return self.fields[index]
+    return TupleGetItem(self, index, getattr(self, "span", None) or Span.of_caller())
+
+
+def _each(self: Expr) -> Iterator[Expr]:
+    return iter([_field(self, index) for index in range(_fields(self))])
+
+
+def _true(self: Expr) -> bool:
+    return True
+
+
+_BINARY = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide"}
+_COMPARISONS = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+
+for _name, _operator in _BINARY.items():
+    setattr(Expr, f"__{_name}__", _binary(_operator))
+    setattr(Expr, f"__r{_name}__", _binary(_operator, swapped=True))
+for _name, _operator in _COMPARISONS.items():
+    setattr(Expr, f"__{_name}__", _binary(_operator))
+Expr.__neg__, Expr.astype = _negative, _astype
+Expr.__len__, Expr.__iter__, Expr.__getitem__ = _fields, _each, _field
+Expr.__bool__ = _true  # type: ignore[attr-defined]
+Expr.__array_ufunc__ = None  # type: ignore[attr-defined]  # a numpy scalar on the left leaves the operation to us

@@ -1,0 +1,1 @@
+"""ONNX's control flow and sequences: If, Loop, Scan, lists."""

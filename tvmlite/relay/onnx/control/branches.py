@@ -1,0 +1,206 @@
+"""ONNX's If: decided at import where sizes tell, else a relay If of branches that have one type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tvmlite.core.node import alike, reachable
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Expr, If, LetDims
+from tvmlite.relay.ir.types import Dim, TensorType, TupleType, dims_of, same_dim
+from tvmlite.relay.onnx.control.control import body
+from tvmlite.relay.onnx.graph import demand, shapes
+from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.node import OnnxNode
+from tvmlite.relay.onnx.reading.registry import converter
+from tvmlite.te import arith
+from tvmlite.te import expr as e
+
+Side: TypeAlias = Callable[[], list[Expr]]
+"""What one of two branches computes, made anew at each call."""
+
+Place: TypeAlias = tuple[int, int]
+"""An output of a branch, and one of its axes."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Which way the condition of an If goes: ``test`` says it of dimensions, where it is one of sizes."""
+
+    condition: Expr
+    test: e.Expr | None
+    holds: bool
+    tried: bool = False
+    """Whether the other way is compiled, or looked at, too."""
+
+    @property
+    def known(self) -> e.Expr | None:
+        """What is known of dimensions where this is so."""
+        return self.test if self.test is None or self.holds else arith.simplify(e.Not(self.test))
+
+
+class Undecided(Exception):
+    """Both branches of an If may be taken, and their outputs differ in rank or element type.
+
+    What follows in the graph then depends on the branch (``tail_duplication``); never leaves this package.
+    """
+
+    def __init__(self, node: OnnxNode, condition: Expr, test: e.Expr | None) -> None:
+        super().__init__(node.label)
+        self.node, self.condition, self.test = node, condition, test
+
+    def fact(self, holds: bool, tried: bool = False) -> Fact:
+        return Fact(self.condition, self.test, holds, tried)
+
+
+@converter("If")
+def if_(node: OnnxNode, condition: Expr) -> list[Expr]:
+    """A condition known at import picks its branch; else both become a relay If."""
+    if any(isinstance(d, int) and d != 1 for d in node.shape(condition)):
+        node.bad(f"the condition has shape {node.shape(condition)}, expected one element")
+    graphs = node.required("then_branch"), node.required("else_branch")
+    if len(graphs[0].output) != len(graphs[1].output):
+        counts = " and ".join(str(len(graph.output)) for graph in graphs)
+        node.bad(f"its branches give {counts} outputs, expected as many")
+    known = node.known(condition)
+    test = None if known is None or known.size != 1 else known.reshape(-1)[0]
+    chosen = _decided(node.importer.facts, condition, test)
+    if chosen is not None:
+        return body(node, graphs[0 if chosen else 1], [])
+    sides = [lambda graph=graph: body(node, graph, []) for graph in graphs]
+    return joined(node, condition, _as_bool(test), sides)
+
+
+def _decided(facts: Sequence[Fact], condition: Expr, test: Any) -> bool | None:
+    """Which way a condition goes, whose value is ``test`` as far as it is known, if that is certain."""
+    if test is not None and not isinstance(test, e.Expr):
+        return bool(test)
+    test, analyzer = _as_bool(test), arith.Analyzer()
+    for fact in facts:
+        if fact.condition is condition or (
+            test is not None and fact.test is not None and alike(test, fact.test)
+        ):
+            return fact.holds
+        if fact.known is not None:
+            analyzer.assume(fact.known)
+    if test is None:
+        return None
+    if analyzer.prove(test):
+        return True
+    return False if analyzer.prove(arith.simplify(e.Not(test))) else None
+
+
+def decide(node: OnnxNode, test: e.Expr) -> bool:
+    """Whether ``test`` holds of dimensions; Undecided where it is open, as of an If."""
+    chosen = _decided(node.importer.facts, node.const(True, "bool"), test)
+    if chosen is None:
+        condition = shapes.materialise(node, shapes.objects([test]), "bool")
+        raise Undecided(node, condition, test)
+    return chosen
+
+
+def _as_bool(test: Any) -> e.Expr | None:
+    """A condition on dimensions as a bool; None where there is none."""
+    if not isinstance(test, e.Expr):
+        return None
+    return test if test.dtype == "bool" else e.NotEqual(*e.match(test, 0))
+
+
+def _one_kind(a: TensorType, b: TensorType) -> bool:
+    return a.dtype == b.dtype and a.ndim == b.ndim
+
+
+def joined(node: OnnxNode, condition: Expr, test: e.Expr | None, sides: Sequence[Side]) -> list[Expr]:
+    """What the first of two sides computes where ``condition`` holds, else the second, as a relay If.
+
+    ``test`` is the condition, if it is one on sizes. Undecided if their ranks or element types differ.
+    """
+    scalar = node.reshape(condition, ())
+    branches = [_block(node, side, lambda made: made) for side in sides]
+    types = [_fields(branch) for branch in branches]
+    if len(types[0]) != len(types[1]) or not all(map(_one_kind, *types)):
+        raise Undecided(node, condition, test)
+    extents = {place: _either(_at(types, place), test, branches) for place in _differing(*types)}
+    if extents:
+        branches = _of_one_type(node, scalar, sides, types[0], extents)
+    made = If(scalar, branches[0], branches[1], node.span)
+    return [made] if len(types[0]) == 1 else [node.field(made, i) for i in range(len(types[0]))]
+
+
+def _at(types: Sequence[Sequence[TensorType]], place: Place) -> tuple[Dim, Dim]:
+    """What the two branches have at one place."""
+    index, axis = place
+    then, otherwise = (fields[index].shape[axis] for fields in types)
+    return then, otherwise
+
+
+def _either(extents: tuple[Dim, Dim], test: e.Expr | None, branches: Sequence[Expr]) -> Dim | None:
+    """The extent that is right for both of two branches chosen by a ``test``, if one of theirs is."""
+    inside = {
+        d for one in map(reachable, branches) for let in one if isinstance(let, LetDims) for d in let.dims
+    }
+    if test is None or inside.intersection(dims_of(extents)):
+        return None
+    then, otherwise = extents
+    for general, special, holds in ((otherwise, then, test), (then, otherwise, e.Not(test))):
+        analyzer = arith.Analyzer()
+        analyzer.assume(arith.simplify(holds))
+        if analyzer.equal(general, special):
+            return general
+    return None
+
+
+def _block(node: OnnxNode, side: Side, finish: Callable[[list[Expr]], list[Expr]]) -> Expr:
+    """A branch: what ``finish`` makes of the results of ``side``."""
+    return node.importer.block(lambda: finish(side()))
+
+
+def _fields(value: Expr) -> list[TensorType]:
+    made = type_of(value)
+    fields = made.fields if isinstance(made, TupleType) else (made,)
+    return [one for one in fields if isinstance(one, TensorType)]
+
+
+def _differing(then: list[TensorType], otherwise: list[TensorType]) -> list[Place]:
+    """Where the extents of the branches' outputs are not the same, or mean something inside a branch only."""
+    return [
+        (index, axis)
+        for index, (a, b) in enumerate(zip(then, otherwise, strict=True))
+        for axis, (x, y) in enumerate(zip(a.shape, b.shape, strict=True))
+        if not same_dim(x, y)
+    ]
+
+
+def _of_one_type(
+    node: OnnxNode,
+    condition: Expr,
+    sides: Sequence[Side],
+    types: list[TensorType],
+    extents: dict[Place, Dim | None],
+) -> list[Expr]:
+    """The branches with these ``extents`` where theirs differ; with new dimensions where none is given.
+
+    For those, a branch is first asked for its extents alone.
+    """
+    unknown = [place for place, extent in extents.items() if extent is None]
+
+    def asked(made: list[Expr]) -> list[Expr]:
+        values = tuple(node.shape(made[index])[axis] for index, axis in unknown)
+        return [node.make("shape_value", values=values, dtype="int64")]
+
+    right = {place: extent for place, extent in extents.items() if extent is not None}
+    if unknown:
+        counts = [_block(node, side, asked) for side in sides]
+        chosen = If(condition, counts[0], counts[1], node.span)
+        right |= zip(unknown, demand.bind(node, chosen, ["extent"] * len(unknown)), strict=True)
+    shapes = [
+        tuple(right.get((index, axis), extent) for axis, extent in enumerate(type_.shape))
+        for index, type_ in enumerate(types)
+    ]
+
+    def shaped(made: list[Expr]) -> list[Expr]:
+        return [assume_shape(node, one, shape) for one, shape in zip(made, shapes, strict=True)]
+
+    return [_block(node, side, shaped) for side in sides]

@@ -1,0 +1,323 @@
+"""ONNX's Loop and Scan: unrolled at import where that is possible, else left to the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import onnx
+
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import NO_END, Constant, Expr, Loop, Var
+from tvmlite.relay.ir.types import Dim, TensorType, Type, dims_of
+from tvmlite.relay.onnx.control.loop_end import must_end
+from tvmlite.relay.onnx.control.loop_lists import with_lists
+from tvmlite.relay.onnx.control.loop_rows import with_extents_of_first_turn
+from tvmlite.relay.onnx.control.loop_states import with_kept
+from tvmlite.relay.onnx.graph import demand, dims, interface
+from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.node import OnnxNode
+from tvmlite.relay.onnx.ops.recurrent import _pick
+from tvmlite.relay.onnx.reading.node_order import names_read
+from tvmlite.relay.onnx.reading.registry import converter
+from tvmlite.te import expr as e
+
+UNBOUNDED = 2**62
+"""Turns of a loop that has no number of them."""
+
+MOST_TURNS = 256
+"""Turns up to which a loop is unrolled."""
+
+
+def body(node: OnnxNode, graph: onnx.GraphProto, inputs: Sequence[Expr], least: int = 0) -> list[Expr]:
+    """The outputs of a subgraph, ``least`` or more, which also sees the names around it."""
+    importer = node.importer
+    scope = importer.new_scope(node.scope)
+    importer.initializers(graph, scope)
+    if len(graph.input) != len(inputs):
+        node.bad(f"its subgraph takes {len(graph.input)} inputs, {len(inputs)} are given")
+    for one, value in zip(graph.input, inputs, strict=True):
+        scope.values[one.name] = value
+    importer.nodes(graph.node, scope, node.opsets, interface.ranks(graph.output))
+    if len(graph.output) < least:
+        node.bad(f"its subgraph gives {len(graph.output)} outputs, expected {least} or more")
+    return [importer.value(scope, output.name, "subgraph output") for output in graph.output]
+
+
+@converter("Loop")
+def loop(
+    node: OnnxNode, trips: Expr | None = None, condition: Expr | None = None, *carried: Expr
+) -> list[Expr]:
+    """Unrolled where the number of turns and the condition follow from constants; else a relay Loop."""
+    graph = node.required("body")
+    first = node.known_truth(condition)
+    if first is False:
+        trips = node.const(0, "int64")
+    turns = None if trips is None else node.known(trips)
+    few = (
+        turns is not None
+        and not hasattr(turns.reshape(-1)[0], "lanes")
+        and turns.reshape(-1)[0] <= MOST_TURNS
+    )
+    if few and turns is not None and (condition is None or first is not None):
+        made = _unrolled(node, graph, int(turns.reshape(-1)[0]), list(carried))
+        if made is not None:
+            return made
+    going = None if condition is None or first is not None else node.reshape(condition, ())
+
+    def make(inside: OnnxNode, body: onnx.GraphProto, states: list[Expr]) -> list[Expr]:
+        return _looped(inside, body, trips, going, states)
+
+    def make_lists(inside: OnnxNode, body: onnx.GraphProto, states: list[Expr]) -> list[Expr]:
+        return with_lists(inside, body, states, make)
+
+    return with_kept(node, graph, carried, make_lists)
+
+
+def _unrolled(node: OnnxNode, graph: onnx.GraphProto, turns: int, states: list[Expr]) -> list[Expr] | None:
+    """The body as often as it is carried out; None where only a run can tell whether it goes on, or where no
+    turn shows what rows are like."""
+    scanned: list[list[Expr]] = []
+    for turn in range(turns):
+        index, flag = node.const(turn, "int64"), node.const(True, "bool")
+        outputs = body(node, graph, [index, flag, *states], 1 + len(states))
+        going = node.known_truth(outputs[0])
+        if going is None:
+            return None
+        states = outputs[1 : 1 + len(states)]
+        scanned.append(outputs[1 + len(states) :])
+        if not going:
+            break
+    rows = len(graph.output) - 1 - len(states)
+    if rows and not scanned:
+        return None
+    return [*states, *(_stacked(node, [turn[k] for turn in scanned], 0) for k in range(rows))]
+
+
+def _looped(
+    node: OnnxNode, graph: onnx.GraphProto, trips: Expr | None, condition: Expr | None, carried: list[Expr]
+) -> list[Expr]:
+    """A loop that a run counts; rows whose number a condition decides are made when it is known."""
+    rows = len(graph.output) - 1 - len(carried)
+    written = _written_only(node, graph, carried)
+    if written:
+        carried = [written.get(k, one) for k, one in enumerate(carried)]
+
+    def turn(keep_rows: bool) -> tuple[Var, list[Var], Expr, bool]:
+        index = Var("turn", TensorType((), "int64"), node.span)
+        states = [Var(f"state{k}", node.type(one), node.span) for k, one in enumerate(carried)]
+        always = False
+
+        def make() -> list[Expr]:
+            nonlocal always
+            flag = node.const(True, "bool")
+            going, *outputs = body(node, graph, [index, flag, *states], 1 + len(states))
+            always = isinstance(going, Constant) and bool(going.data.reshape(-1)[0])
+            after = [_kept_shape(node, out, var) for out, var in zip(outputs, states, strict=False)]
+            return [node.reshape(going, ()), *after, *(outputs[len(states) :] if keep_rows else [])]
+
+        made = node.importer.block(make, as_tuple=True)
+        return index, states, made, always
+
+    def first() -> list[Expr]:
+        started = [node.const(0, "int64"), node.const(True, "bool"), *carried]
+        return body(node, graph, started, 1 + len(carried))[1 + len(carried) :]
+
+    most: Dim = UNBOUNDED
+    count = None if trips is None else node.known(trips)
+    endless = trips is None or (count is not None and is_without_end(count.reshape(-1)[0]))
+    if trips is not None and not endless:
+        most = _number_of_turns(node, trips)
+    index, states, made, always = turn(True)
+    if always and condition is None:
+        if written:
+            demand.check(node, e.LessEqual(*e.match(1, most)), _NO_TURNS)
+        if endless:
+            node.unsupported("a loop without end: no number of turns, and a condition that always holds")
+        ended = Loop(index, tuple(states), most, None, tuple(carried), made, node.span)
+        return _results(node, ended, rows, first)
+    if endless and must_end(index, states, made):
+        most = NO_END - 1
+    condition = node.const(True, "bool") if condition is None else condition
+    if rows:
+        index, states, made, _ = turn(False)
+    ended = Loop(index, tuple(states), most, condition, tuple(carried), made, node.span)
+    if written:
+        (count,) = demand.bind(node, node.reshape(node.field(ended, len(carried)), (1,)), ["turns"])
+        demand.check(node, e.LessEqual(*e.match(1, count)), _NO_TURNS)
+    if not rows:
+        return _results(node, ended, 0, first)
+    count = node.reshape(node.field(ended, len(carried)), (1,))
+    index, states, made, _ = turn(True)
+    (most,) = demand.bind(node, count, ["turns"])
+    ended = Loop(index, tuple(states), most, None, tuple(carried), made, node.span)
+    return _results(node, ended, rows, first)
+
+
+def _number_of_turns(node: OnnxNode, trips: Expr) -> Dim:
+    """The one element of ``trips``, 0 where it is negative."""
+    found = node.known(trips)
+    known = dims.whole(found.ravel().tolist()[0]) if found is not None and found.size == 1 else None
+    if known is not None:
+        return dims.maximum(known, 0)
+    told = node.make("maximum", node.cast(node.reshape(trips, (1,)), "int64"), 0)
+    return demand.bind(node, told, ["trips"])[0]
+
+
+def _written_only(node: OnnxNode, graph: onnx.GraphProto, carried: Sequence[Expr]) -> dict[int, Expr]:
+    """States that the body writes and never reads, and that begin as something of another type: by number,
+    what they may begin as instead, zeros of the type that they are written with.
+
+    Exporters begin with anything what only the last turn gives; a run must make one turn at least.
+    """
+    if len(graph.input) != 2 + len(carried):
+        return {}  # as converting the body will say
+    read = {name for one in graph.node for name in names_read(one)}
+    read.update(one.name for one in graph.output)
+    unread = [k for k in range(len(carried)) if graph.input[2 + k].name not in read]
+    if not unread:
+        return {}
+    types: list[Type] = []
+
+    def make() -> list[Expr]:
+        index = Var("turn", TensorType((), "int64"), node.span)
+        states = [Var(f"state{k}", node.type(one), node.span) for k, one in enumerate(carried)]
+        outputs = body(node, graph, [index, node.const(True, "bool"), *states], 1 + len(states))
+        types.extend(type_of(one) for one in outputs[1 : 1 + len(states)])
+        return []
+
+    known = set(node.importer.bound)
+    node.importer.block(make)
+    begun: dict[int, Expr] = {}
+    for k in unread:
+        have, becomes = node.type(carried[k]), types[k]
+        inside = set(dims_of(becomes)) & (node.importer.bound - known)
+        if isinstance(becomes, TensorType) and not inside and not _fits(have, becomes):
+            zero = node.const(0, becomes.dtype)
+            begun[k] = node.make("full", zero, shape=becomes.shape, dtype=becomes.dtype)
+    return begun
+
+
+def _fits(have: TensorType, becomes: TensorType) -> bool:
+    return have.dtype == becomes.dtype and have.ndim == becomes.ndim
+
+
+_NO_TURNS = "it makes no turn, and so an output that only its body gives is of no known shape"
+
+
+def is_without_end(turns: object) -> bool:
+    """Whether a number of turns, known at import, is so large that it stands for none."""
+    return isinstance(turns, (int, np.integer)) and int(turns) >= NO_END
+
+
+def _kept_shape(node: OnnxNode, after: Expr, var: Var) -> Expr:
+    """A state's next value, of the shape of the state; of one element, a state may gain or lose axes of 1."""
+    have, wanted = node.type(after), node.type(var)
+    if have.dtype == wanted.dtype and all(
+        isinstance(n, int) and n == 1 for n in (*have.shape, *wanted.shape)
+    ):
+        return node.reshape(after, wanted.shape)
+    if have.dtype != wanted.dtype or dims.differ(have.shape, wanted.shape):
+        node.unsupported(f"a state that begins as {wanted} and becomes {have}: its type must stay the same")
+    return assume_shape(node, after, wanted.shape)
+
+
+def _results(node: OnnxNode, made: Loop, rows: int, first: Callable[[], Sequence[Expr]]) -> list[Expr]:
+    """The last states and the stacked rows, those of the first turn being what ``first`` makes."""
+    made = with_extents_of_first_turn(node, made, first)
+    return [node.field(made, k) for k in range(len(made.states) + rows)]
+
+
+def _stacked(node: OnnxNode, values: list[Expr], axis: int) -> Expr:
+    shape = node.shape(values[0])
+    if any(dims.differ(node.shape(value), shape) for value in values):
+        node.unsupported("scan outputs of different shapes")
+    fitted = [assume_shape(node, value, shape) for value in values]
+    rows = [node.reshape(value, [*shape[:axis], 1, *shape[axis:]]) for value in fitted]
+    return node.many("concatenate", rows, axis=axis) if len(rows) > 1 else rows[0]
+
+
+def _per_value(node: OnnxNode, name: str, count: int) -> list[int]:
+    """An attribute with one number a sequence; zeros where it is left out."""
+    given = node.attr(name) or [0] * count
+    if len(given) != count:
+        node.bad(f"{name} is {given}, expected {count} numbers")
+    return given
+
+
+@converter("Scan", since=9)
+def scan(node: OnnxNode, *inputs: Expr) -> list[Expr]:
+    """Unrolled over a scan axis of known length."""
+    graph, count = node.required("body"), node.required("num_scan_inputs")
+    if not 0 < count <= len(inputs):
+        node.bad(f"num_scan_inputs is {count} of {len(inputs)} inputs")
+    states, sequences = list(inputs[: len(inputs) - count]), list(inputs[len(inputs) - count :])
+    axes = _per_value(node, "scan_input_axes", count)
+    axes = [node.axis(a, node.rank(s)) for a, s in zip(axes, sequences, strict=True)]
+    backward = _per_value(node, "scan_input_directions", count)
+    length = node.shape(sequences[0])[axes[0]]
+    rows = len(graph.output) - len(states)
+    if rows < 0:
+        node.bad(f"its subgraph gives {len(graph.output)} outputs, expected {len(states)} or more")
+    out_axes = _per_value(node, "scan_output_axes", rows)
+    reverses = _per_value(node, "scan_output_directions", rows)
+    if not isinstance(length, int) or not 0 < length <= MOST_TURNS:
+        pairs = list(zip(sequences, axes, backward, strict=True))
+        return _moved(node, _scanned(node, graph, states, pairs, length), out_axes, reverses)
+    scanned: list[list[Expr]] = []
+    for turn in range(length):
+        steps = [
+            _pick(node, s, axis, length - 1 - turn if reverse else turn)
+            for s, axis, reverse in zip(sequences, axes, backward, strict=True)
+        ]
+        outputs = body(node, graph, [*states, *steps])
+        scanned.append(outputs[len(states) :])
+        states = outputs[: len(states)]
+    made = list(states)
+    for k in range(rows):
+        values = [turn[k] for turn in scanned]
+        axis = node.axis(out_axes[k], node.rank(values[0]) + 1)
+        made.append(_stacked(node, values[::-1] if reverses[k] else values, axis))
+    return made
+
+
+def _scanned(
+    node: OnnxNode,
+    graph: onnx.GraphProto,
+    carried: list[Expr],
+    sequences: list[tuple[Expr, int, int]],
+    length: Dim,
+) -> list[Expr]:
+    """A loop over sequences, each with its axis and whether it is read from its end."""
+    index = Var("turn", TensorType((), "int64"), node.span)
+    states = [Var(f"state{k}", node.type(one), node.span) for k, one in enumerate(carried)]
+    last = node.reshape(node.make("shape_value", values=(length - 1,), dtype="int64"), ())
+
+    def turn(index: Expr, states: Sequence[Expr]) -> list[Expr]:
+        steps = [
+            node.make("take", data, node.make("subtract", last, index) if reverse else index, axis=axis)
+            for data, axis, reverse in sequences
+        ]
+        return body(node, graph, [*states, *steps])
+
+    def make() -> list[Expr]:
+        outputs = turn(index, states)
+        after = [_kept_shape(node, out, var) for out, var in zip(outputs, states, strict=False)]
+        return [node.const(True, "bool"), *after, *outputs[len(states) :]]
+
+    block = node.importer.block(make, as_tuple=True)
+    made = Loop(index, tuple(states), length, None, tuple(carried), block, node.span)
+    rows = len(graph.output) - len(carried)
+    return _results(node, made, rows, lambda: turn(node.const(0, "int64"), carried)[len(carried) :])
+
+
+def _moved(node: OnnxNode, made: list[Expr], axes: list[int], reverses: list[int]) -> list[Expr]:
+    """The rows, last of ``made`` and stacked along their first axis, in their order along their axes."""
+    states = made[: len(made) - len(axes)]
+    for value, given, reverse in zip(made[len(states) :], axes, reverses, strict=True):
+        rank = node.rank(value)
+        axis = node.axis(given, rank)
+        turned = node.make("reverse", value, axis=0) if reverse else value
+        order = list(range(1, rank))
+        states.append(node.transpose(turned, [*order[:axis], 0, *order[axis:]]))
+    return states

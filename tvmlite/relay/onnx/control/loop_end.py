@@ -1,0 +1,97 @@
+"""Whether a loop that only its condition ends must end: exporters write ``while`` loops that count so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import reachable
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, Var, without_lets
+from tvmlite.relay.ir.types import TensorType
+
+_KEEPING = ("reshape", "expand_dims", "squeeze", "assume_shape", "cast")
+"""Operators that keep the number that a scalar is; a cast is one where both types are integers."""
+
+
+def must_end(index: Var, states: Sequence[Var], body: Expr) -> bool:
+    """Whether the condition that ``body`` gives holds a limited number of times.
+
+    It does if it compares an integer that grows, or falls, by a constant each turn with a number that no turn
+    changes: then the loop is as long as the data say, however long that is.
+    """
+    _, body = without_lets(body)
+    if not isinstance(body, Tuple):
+        return False
+    return _Steps(index, states, body.fields[1 : 1 + len(states)]).ends(body.fields[0])
+
+
+class _Steps:
+    """How integers of a loop change from turn to turn."""
+
+    def __init__(self, index: Var, states: Sequence[Var], after: Sequence[Expr]) -> None:
+        self.index = index
+        self.after = dict(zip(states, after, strict=True))
+
+    def ends(self, condition: Expr) -> bool:
+        """Whether ``condition``, a bool, must be false at last."""
+        match _stripped(condition):
+            case Call(op="logical_and", args=(a, b)):
+                return self.ends(a) or self.ends(b)
+            case Call(op="less" | "less_equal", args=(low, high)):
+                return self._closing(low, high)
+            case Call(op="greater" | "greater_equal", args=(high, low)):
+                return self._closing(low, high)
+        return False
+
+    def _closing(self, low: Expr, high: Expr) -> bool:
+        """Whether ``low`` comes up to ``high``, of which one stays as it is."""
+        return (self._direction(low) > 0 and self._stays(high)) or (
+            self._direction(high) < 0 and self._stays(low)
+        )
+
+    def _direction(self, value: Expr) -> int:
+        """1 for an integer that grows by a constant each turn, -1 for one that falls, else 0."""
+        value = _stripped(value)
+        if value is self.index:
+            return 1
+        if isinstance(value, Var) and value in self.after:
+            match _stripped(self.after[value]):
+                case Call(op="add", args=(a, b)):
+                    step = _number(b) if _stripped(a) is value else _number(a) if _stripped(b) is value else 0
+                    return (step > 0) - (step < 0)
+                case Call(op="subtract", args=(a, b)) if _stripped(a) is value:
+                    return (_number(b) < 0) - (_number(b) > 0)
+            return 0
+        match value:
+            case Call(op="add", args=(a, Constant())) | Call(op="subtract", args=(a, Constant())):
+                return self._direction(a)
+            case Call(op="add", args=(Constant(), b)):
+                return self._direction(b)
+        return 0
+
+    def _stays(self, value: Expr) -> bool:
+        """Whether no turn changes ``value``."""
+        return not any(one is self.index or one in self.after for one in reachable(value))
+
+
+def _stripped(value: Expr) -> Expr:
+    """``value`` without what keeps the number that it is."""
+    while isinstance(value, Call) and value.op in _KEEPING:
+        if value.op == "cast" and not (_is_int(value) and _is_int(value.args[0])):
+            break
+        value = value.args[0]
+    return value
+
+
+def _is_int(value: Expr) -> bool:
+    made = type_of(value)
+    return isinstance(made, TensorType) and dtypes.is_int(made.dtype)
+
+
+def _number(value: Expr) -> int:
+    """An integer constant of one element, as a number; 0 for anything else."""
+    value = _stripped(value)
+    if isinstance(value, Constant) and value.data.size == 1 and value.data.dtype.kind in "iu":
+        return int(value.data.reshape(-1)[0])
+    return 0

@@ -1,0 +1,109 @@
+"""States that a loop only appends to, as rows: what the turns append is stacked, and joined after the loop.
+
+So does PyTorch write a list that a loop fills. A list whose length only a run tells is a Tuple that stands
+for it; the importer's ``lists`` have its stacked elements, which converters of sequences take.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import onnx
+
+from tvmlite.relay.ir.nodes import Expr, Tuple
+from tvmlite.relay.ir.types import show_shape
+from tvmlite.relay.onnx.control.loop_states import Make, without
+from tvmlite.relay.onnx.graph import dims
+from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.node import OnnxNode
+from tvmlite.relay.onnx.reading.node_order import names_read
+
+
+@dataclass(frozen=True)
+class Appended:
+    """The number of a state, the name of what each turn appends, and the axis; None if it is a sequence."""
+
+    state: int
+    value: str
+    axis: int | None
+
+
+def _appended(graph: onnx.GraphProto, count: int) -> list[Appended]:
+    """Which of the ``count`` states of a loop's body nothing reads but the node that appends to them."""
+    if len(graph.input) != 2 + count or len(graph.output) < 1 + count:
+        return []  # as converting the body will say
+    reads = Counter(name for one in graph.node for name in names_read(one))
+    reads.update(one.name for one in graph.output)
+    makers = {name: one for one in graph.node for name in one.output}
+    found = []
+    for state in range(count):
+        before, after = graph.input[2 + state].name, graph.output[1 + state].name
+        maker = makers.get(after)
+        if maker is None or maker.domain not in ("", "ai.onnx") or reads[before] != 1 or reads[after] != 1:
+            continue
+        inputs = [name for name in maker.input if name]
+        axes = [one.i for one in maker.attribute if one.name == "axis"]
+        if len(inputs) == 2 and inputs[0] == before and maker.op_type == "SequenceInsert":
+            found.append(Appended(state, inputs[1], None))
+        elif len(inputs) == 2 and inputs[0] == before and maker.op_type == "Concat" and axes:
+            found.append(Appended(state, inputs[1], axes[0]))
+    return found
+
+
+def with_lists(node: OnnxNode, graph: onnx.GraphProto, states: Sequence[Expr], make: Make) -> list[Expr]:
+    """The outputs of a loop by ``make``, whose body has rows for states that it only appends to."""
+    lists = _appended(graph, len(states))
+    if not lists:
+        return make(node, graph, list(states))
+    numbers = [one.state for one in lists]
+    ends = [graph.output[1 + k].name for k in numbers]
+    others = [state for k, state in enumerate(states) if k not in numbers]
+    made = make(node, without(graph, numbers, [one.value for one in lists], ends), others)
+    rows = made[len(others) : len(others) + len(lists)]
+    del made[len(others) : len(others) + len(lists)]
+    for one, stacked in zip(lists, rows, strict=True):
+        join = _listed if one.axis is None else _joined
+        made.insert(one.state, join(node, one, states[one.state], stacked))
+    return made
+
+
+def along(node: OnnxNode, stacked: Expr, axis: int) -> Expr:
+    """Stacked arrays joined along one of their axes."""
+    rank = node.rank(stacked)
+    moved = node.transpose(stacked, [*range(1, axis + 1), 0, *range(axis + 1, rank)])
+    shape = node.shape(moved)
+    return node.reshape(moved, [*shape[:axis], node.product(shape[axis : axis + 2]), *shape[axis + 2 :]])
+
+
+def _joined(node: OnnxNode, one: Appended, begin: Expr, stacked: Expr) -> Expr:
+    """A state that begins as ``begin`` and to which rows are appended along an axis."""
+    assert one.axis is not None
+    have, rank = node.shape(begin), node.rank(stacked) - 1
+    axis = node.axis(one.axis, rank)
+    joined = along(node, stacked, axis)
+    wanted = list(node.shape(joined))
+    if len(have) == rank:
+        wanted[axis] = have[axis]
+    if node.dtype(begin) != node.dtype(joined) or dims.differ(have, wanted):
+        node.bad(f"a state that begins as {node.type(begin)} has {node.type(joined)} joined to it")
+    if isinstance(have[axis], int) and have[axis] == 0:
+        return joined
+    return node.many("concatenate", [assume_shape(node, begin, tuple(wanted)), joined], axis=axis)
+
+
+def _listed(node: OnnxNode, one: Appended, begin: Expr, stacked: Expr) -> Expr:
+    """A sequence that begins as ``begin`` and to which rows are appended."""
+    if not isinstance(begin, Tuple):
+        node.bad(f"state {one.state} is {node.type(begin)}, its body inserts into it as into a sequence")
+    element = node.shape(stacked)[1:]
+    for first in begin.fields:
+        if dims.differ(node.shape(first), element) or node.dtype(first) != node.dtype(stacked):
+            node.unsupported(f"a list of {show_shape(node.shape(first))} and of {show_shape(element)}")
+    if begin.fields:
+        firsts = [node.reshape(assume_shape(node, x, element), (1, *element)) for x in begin.fields]
+        stacked = node.many("concatenate", [*firsts, stacked], axis=0)
+    made = Tuple((stacked,), node.span)
+    node.importer.lists[made] = stacked
+    return made

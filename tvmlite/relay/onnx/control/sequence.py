@@ -1,0 +1,163 @@
+"""ONNX's sequences and optionals, followed at import: a sequence is a relay Tuple of its elements.
+
+How many elements there are, and which of them is meant, must follow from constants and shapes, as it does in
+exported models; but for what a loop appends to a list (``loop_lists``). An optional is its element; an empty
+one is ``NOTHING``, which converters see as an input left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tvmlite.relay.ir.nodes import Expr, Tuple
+from tvmlite.relay.onnx.control import loop_lists
+from tvmlite.relay.onnx.control.control import body
+from tvmlite.relay.onnx.graph import shapes
+from tvmlite.relay.onnx.graph.node import NOTHING, OnnxNode
+from tvmlite.relay.onnx.ops.index import from_front
+from tvmlite.relay.onnx.ops.shape import slice_axes
+from tvmlite.relay.onnx.reading.registry import converter
+
+OF_OPEN_LISTS = ("SequenceLength", "SequenceAt", "ConcatFromSequence", "Identity")
+"""Operators that take a list whose length only a run tells (``loop_lists``)."""
+
+
+def _elements(node: OnnxNode, value: Expr | None, what: str = "input_sequence") -> tuple[Expr, ...]:
+    if not isinstance(value, Tuple):
+        node.bad(f"input {what!r} is a tensor, expected a sequence")
+    return value.fields
+
+
+def _place(node: OnnxNode, position: Expr | None, count: int, last: int) -> int:
+    """``position`` counted from the front, at most ``last``; left out: ``last``."""
+    if position is None:
+        return last
+    place = int(node.number(position, "position"))
+    if not -count <= place <= last:
+        node.bad(f"position {place} of a sequence of {count}")
+    return place + count if place < 0 else place
+
+
+@converter("SequenceConstruct", since=11)
+def construct(node: OnnxNode, *elements: Expr) -> Expr:
+    return Tuple(elements, node.span)
+
+
+@converter("SequenceEmpty", since=11)
+def empty(node: OnnxNode) -> Expr:
+    return Tuple((), node.span)
+
+
+@converter("SequenceLength", since=11)
+def length(node: OnnxNode, sequence: Expr) -> Expr:
+    stacked = node.importer.lists.get(sequence)
+    if stacked is not None:
+        return shapes.materialise(node, shapes.objects(node.shape(stacked)[:1], ()), "int64")
+    return node.const(len(_elements(node, sequence)), "int64")
+
+
+@converter("SequenceAt", since=11)
+def at(node: OnnxNode, sequence: Expr, position: Expr) -> Expr:
+    stacked = node.importer.lists.get(sequence)
+    if stacked is not None:
+        index = from_front(node, node.reshape(position, ()), node.shape(stacked)[0])
+        return node.make("take", stacked, index, axis=0)
+    elements = _elements(node, sequence)
+    if not elements:
+        node.bad("of a sequence that is empty")
+    return elements[_place(node, position, len(elements), len(elements) - 1)]
+
+
+@converter("SequenceInsert", since=11)
+def insert(node: OnnxNode, sequence: Expr, element: Expr, position: Expr | None = None) -> Expr:
+    elements = list(_elements(node, sequence))
+    elements.insert(_place(node, position, len(elements), len(elements)), element)
+    return Tuple(tuple(elements), node.span)
+
+
+@converter("SequenceErase", since=11)
+def erase(node: OnnxNode, sequence: Expr, position: Expr | None = None) -> Expr:
+    elements = list(_elements(node, sequence))
+    if not elements:
+        node.bad("of a sequence that is empty")
+    del elements[_place(node, position, len(elements), len(elements) - 1)]
+    return Tuple(tuple(elements), node.span)
+
+
+@converter("ConcatFromSequence", since=11)
+def concat(node: OnnxNode, sequence: Expr) -> Expr:
+    """Along ``axis``; with ``new_axis`` along one that is put there."""
+    new = bool(node.attr("new_axis", 0))
+    stacked = node.importer.lists.get(sequence)
+    if stacked is not None:
+        rank = node.rank(stacked) - 1
+        axis = node.axis(node.required("axis"), rank + new)
+        if not new:
+            return loop_lists.along(node, stacked, axis)
+        return node.transpose(stacked, [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)])
+    elements = list(_elements(node, sequence))
+    if not elements:
+        node.unsupported("of a sequence that is empty")
+    axis = node.axis(node.required("axis"), node.rank(elements[0]) + new)
+    if new:
+        shapes = [list(node.shape(v)) for v in elements]
+        elements = [node.reshape(v, [*s[:axis], 1, *s[axis:]]) for v, s in zip(elements, shapes, strict=True)]
+    return node.many("concatenate", elements, axis=axis) if len(elements) > 1 else elements[0]
+
+
+@converter("SplitToSequence", since=11)
+def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> Expr:
+    """Pieces along ``axis``: of one size, of given sizes, or single rows, without it unless ``keepdims``."""
+    shape = node.shape(data)
+    axis = node.axis(node.attr("axis", 0), len(shape))
+    whole = shape[axis]
+    if not isinstance(whole, int):
+        node.unsupported(f"along an axis of dynamic extent {whole}")
+    if sizes is None:
+        pieces = [1] * whole
+    elif node.rank(sizes):
+        pieces = node.static_ints(sizes, "split")
+    else:
+        step = int(node.number(sizes, "split"))
+        if step < 1:
+            node.bad(f"into pieces of {step}")
+        pieces = [min(step, whole - start) for start in range(0, whole, step)]
+    if sum(pieces) != whole or min(pieces, default=0) < 0:
+        node.bad(f"split is {pieces}, which do not add up to {whole}")
+    ends = np.cumsum(pieces, dtype=np.int64).tolist()
+    made = [slice_axes(node, data, [axis], [e - p], [e]) for e, p in zip(ends, pieces, strict=True)]
+    if sizes is None and not node.attr("keepdims", 1):
+        made = [node.reshape(one, (*shape[:axis], *shape[axis + 1 :])) for one in made]
+    return Tuple(tuple(made), node.span)
+
+
+@converter("SequenceMap", since=17)
+def sequence_map(node: OnnxNode, sequence: Expr, *more: Expr) -> list[Expr]:
+    """The body for each element; of further sequences the element at the same place, tensors as they are."""
+    first = _elements(node, sequence)
+    for one in more:
+        if isinstance(one, Tuple) and len(one.fields) != len(first):
+            node.bad(f"sequences of {len(first)} and {len(one.fields)} elements, expected as many")
+    graph = node.required("body")
+    turns = [
+        body(node, graph, [value, *(m.fields[k] if isinstance(m, Tuple) else m for m in more)])
+        for k, value in enumerate(first)
+    ]
+    return [Tuple(tuple(turn[i] for turn in turns), node.span) for i in range(len(graph.output))]
+
+
+@converter("Optional", since=15)
+def optional(node: OnnxNode, value: Expr | None = None) -> Expr:
+    return NOTHING if value is None else value
+
+
+@converter("OptionalHasElement", since=15)
+def has_element(node: OnnxNode, value: Expr | None = None) -> Expr:
+    return node.const(value is not None, "bool")
+
+
+@converter("OptionalGetElement", since=15)
+def get_element(node: OnnxNode, value: Expr | None = None) -> Expr:
+    if value is None:
+        node.bad("of an optional that is empty")
+    return value

@@ -1,0 +1,337 @@
+"""What follows an If whose branches differ in rank: converted for each branch, as far as that matters.
+
+PyTorch exports ``squeeze`` of an open axis so: ``If(extent == 1, Squeeze, Identity)``. The nodes behind it
+are duplicated into both branches up to where their results have the same ranks again, and the relay If ends
+there. Outputs of the model that lack axes where these are of extent 1 have them in compiled code, and the
+runtime takes them away (``squeezed``). Else one branch is compiled, and a run whose sizes choose the other
+stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import onnx
+
+from tvmlite.core.errors import TvmliteError
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Constant, Expr
+from tvmlite.relay.ir.types import Dim, TensorType, Type, dims_of
+from tvmlite.relay.onnx.control.branches import Undecided, joined
+from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph.node import KNOWN_LIMIT, OnnxNode
+from tvmlite.relay.onnx.reading.node_order import names_read
+from tvmlite.te import arith
+from tvmlite.te import expr as e
+
+if TYPE_CHECKING:
+    from tvmlite.relay.onnx.importer import Importer, Scope
+
+Labelled: TypeAlias = tuple[str, onnx.NodeProto]
+"""A node, and how errors name it."""
+
+Wanted: TypeAlias = Mapping[str, int | None]
+"""The values that are needed in the end, each with its rank where the model declares it."""
+
+
+MOST_NESTED = 3
+"""So many such Ifs are tried inside each other; further in, the branch that most sizes choose is taken."""
+
+FIRST_TRIED = 4
+"""Nodes behind an If that are tried first; then twice as many, and so on."""
+
+
+@dataclass
+class Outcome:
+    """What the nodes behind an If come to with one of its branches: types and known elements by name."""
+
+    types: dict[str, Type] = field(default_factory=dict)
+    elements: dict[str, Any] = field(default_factory=dict)
+    error: TvmliteError | None = None
+
+    def agrees(self, other: Outcome, name: str) -> bool:
+        """Whether the value ``name`` can come out of a relay If of both."""
+        a, b = self.types.get(name), other.types.get(name)
+        if not isinstance(a, TensorType) or not isinstance(b, TensorType):
+            return False
+        return (
+            a.dtype == b.dtype
+            and a.ndim == b.ndim
+            and _same(self.elements.get(name), other.elements.get(name))
+        )
+
+    def fits(self, wanted: Wanted) -> bool:
+        """Whether all that is wanted is of the ranks that are declared."""
+        pairs = [(rank, self.types.get(name)) for name, rank in wanted.items() if rank is not None]
+        return all(isinstance(type_, TensorType) and type_.ndim == rank for rank, type_ in pairs)
+
+
+def resolve(
+    importer: Importer,
+    branch: Undecided,
+    rest: Sequence[Labelled],
+    scope: Scope,
+    opsets: Mapping[str, int],
+    wanted: Wanted,
+) -> list[Labelled]:
+    """Go on where the first of ``rest`` is ``branch``; what is still to be converted.
+
+    What depends on the If is tried with either branch, ever more of it, until results agree and are joined.
+    """
+    tail = _waiting(importer, rest, scope, opsets)
+    nested = sum(fact.tried for fact in importer.facts)
+    tried, outcomes = 0, (Outcome(), Outcome())
+    while tried < len(tail) and nested < MOST_NESTED:
+        first, tried = tried + 1, min(2 * tried + FIRST_TRIED, len(tail))
+        part, behind = tail[:tried], _read(tail[tried:])
+        needed = {**dict.fromkeys(behind), **wanted}
+        then, otherwise = outcomes = (
+            _attempt(importer, branch, True, part, scope, opsets, needed),
+            _attempt(importer, branch, False, part, scope, opsets, needed),
+        )
+        for count in range(first, tried + 1):
+            made = {name for _, proto in tail[:count] for name in proto.output if name}
+            live = sorted(made & {*wanted, *behind, *_read(part[count:])})
+            if all(then.agrees(otherwise, name) for name in live):
+                _join(importer, branch, live, tail[:count], scope, opsets)
+                known = {name: then.elements[name] for name in live if then.elements.get(name) is not None}
+                importer.known.update((scope.values[name], elements) for name, elements in known.items())
+                return tail[count:]
+    is_whole = wanted is importer.wanted
+    squeezed = _squeezed(branch, outcomes, wanted) if is_whole else _of_one_element(branch, outcomes, wanted)
+    if squeezed is None:
+        _assume(importer, branch, outcomes, wanted)
+        return tail
+    special, axes = squeezed
+    live = [name for _, proto in tail for name in proto.output if name in wanted]
+    _join(importer, branch, live, tail, scope, opsets, (special, axes))
+    for name, one in axes.items() if is_whole else ():
+        importer.squeezed.setdefault(name, one)
+    return []
+
+
+def _squeezed(
+    branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted
+) -> tuple[bool, dict[str, tuple[int, ...]]] | None:
+    """Which branch lacks axes that the other's outputs have, and which by output; None if that is not all.
+
+    It does where the axes have an extent of 1, and only there: a caller who sees that may take them away.
+    """
+    if branch.test is None or any(one.error is not None for one in outcomes):
+        return None
+    names = _disagreeing(outcomes, wanted)
+    for special in (True, False):
+        analyzer = arith.Analyzer()
+        known = branch.fact(special).known
+        assert known is not None
+        analyzer.assume(known)
+        axes: dict[str, tuple[int, ...]] = {}
+        for name in names:
+            types = [one.types.get(name) for one in outcomes]
+            found = _missing_axes(types[not special], types[special], analyzer, known)
+            if found:
+                axes[name] = found
+        if len(axes) == len(names):
+            return special, axes
+    return None
+
+
+def _disagreeing(outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> list[str]:
+    """Those of ``wanted`` that the branches decide, and that cannot come out of a relay If of both."""
+    made = [name for name in wanted if any(name in one.types for one in outcomes)]
+    return [name for name in made if not outcomes[0].agrees(outcomes[1], name)]
+
+
+def _of_one_element(
+    branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted
+) -> tuple[bool, dict[str, tuple[int, ...]]] | None:
+    """As ``_squeezed``, in a subgraph, of a branch that the data choose, where what differs has one element:
+    a flag or a count, of ``()`` or ``(1,)``, as exporters leave them to chance.
+    """
+    if branch.test is not None or any(one.error is not None for one in outcomes):
+        return None
+    names = _disagreeing(outcomes, wanted)
+    for special in (True, False):
+        axes: dict[str, tuple[int, ...]] = {}
+        for name in names:
+            small, large = outcomes[not special].types.get(name), outcomes[special].types.get(name)
+            if not isinstance(small, TensorType) or not isinstance(large, TensorType):
+                return None
+            ones = all(isinstance(n, int) and n == 1 for n in (*small.shape, *large.shape))
+            if ones and small.dtype == large.dtype and small.ndim <= large.ndim:
+                axes[name] = tuple(range(large.ndim - small.ndim))
+        if len(axes) == len(names):
+            return special, axes
+    return None
+
+
+def _missing_axes(
+    special: Type | None, general: Type | None, analyzer: arith.Analyzer, known: e.Expr
+) -> tuple[int, ...] | None:
+    """The axes that ``general`` has more, which are 1 if ``known`` holds, and all of them only if it does."""
+    if not isinstance(special, TensorType) or not isinstance(general, TensorType):
+        return None
+    mentioned = dims_of(known)
+    axes = tuple(axis for axis, extent in enumerate(general.shape) if extent in mentioned)
+    left = [extent for axis, extent in enumerate(general.shape) if axis not in axes]
+    extents = [general.shape[axis] for axis in axes]
+    same = len(left) == special.ndim and all(map(analyzer.equal, left, special.shape))
+    if not axes or not same or special.dtype != general.dtype:
+        return None
+    ones = arith.Analyzer()
+    for extent in extents:
+        ones.assume(e.Equal(*e.match(e.convert(extent), 1)))
+    return axes if ones.prove(known) and all(analyzer.equal(one, 1) for one in extents) else None
+
+
+def _waiting(
+    importer: Importer, rest: Sequence[Labelled], scope: Scope, opsets: Mapping[str, int]
+) -> list[Labelled]:
+    """Convert those of ``rest`` that need neither the first nor another such If; the others."""
+    undecided: set[str] = set()
+    tail: list[Labelled] = []
+    for one in rest:
+        label, proto = one
+        waits = not tail or not undecided.isdisjoint(names_read(proto))
+        if not waits:
+            try:
+                importer.convert_node(proto, scope, opsets, label)
+            except Undecided:
+                waits = True
+        if waits:
+            tail.append(one)
+            undecided.update(name for name in proto.output if name)
+    return tail
+
+
+def _read(nodes: Iterable[Labelled]) -> set[str]:
+    return {name for _, proto in nodes for name in names_read(proto)}
+
+
+def _attempt(
+    importer: Importer,
+    branch: Undecided,
+    holds: bool,
+    tail: Sequence[Labelled],
+    scope: Scope,
+    opsets: Mapping[str, int],
+    wanted: Wanted,
+) -> Outcome:
+    """What ``tail`` comes to with one branch; nothing of it stays."""
+    outcome = Outcome()
+    inner = scope.copy()
+
+    def make() -> list[Expr]:
+        importer.facts.append(branch.fact(holds, tried=True))
+        try:
+            importer.convert(tail, inner, opsets, wanted)
+        except TvmliteError as error:  # it may be that no size chooses this branch: see _assume
+            outcome.error = error
+        for name in (name for _, proto in tail for name in proto.output if name in inner.values):
+            value = inner.values[name]
+            outcome.types[name] = type_of(value)
+            outcome.elements[name] = _elements(importer, value)
+        return []
+
+    importer.block(make)
+    return outcome
+
+
+def _elements(importer: Importer, value: Expr) -> Any:
+    """The elements of ``value`` that are known at import, or None."""
+    if isinstance(value, Constant):
+        return value.data if value.data.size <= KNOWN_LIMIT else None
+    return importer.known.get(value)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether known elements are the same; shape arithmetic that differs is not to leave a branch."""
+    if a is None or b is None:
+        return a is b
+    return a.shape == b.shape and all(
+        dims.equal(x, y) if isinstance(x, e.Expr) or isinstance(y, e.Expr) else x == y
+        for x, y in zip(a.ravel().tolist(), b.ravel().tolist(), strict=True)
+    )
+
+
+def _join(
+    importer: Importer,
+    branch: Undecided,
+    live: Sequence[str],
+    region: Sequence[Labelled],
+    scope: Scope,
+    opsets: Mapping[str, int],
+    expanded: tuple[bool, Mapping[str, tuple[int, ...]]] = (True, {}),
+) -> None:
+    """Name in ``scope`` the values ``live`` of ``region``, computed in a relay If.
+
+    ``expanded`` says which branch's values get axes of 1 that the other's have, and which.
+    """
+
+    def side(holds: bool) -> list[Expr]:
+        inner = scope.copy()
+        importer.facts.append(branch.fact(holds, tried=True))
+        importer.convert(region, inner, opsets, dict.fromkeys(live))
+        added = expanded[1] if holds == expanded[0] else {}
+        return [_with_axes(branch.node, inner.values[name], added.get(name, ())) for name in live]
+
+    if live:
+        made = joined(branch.node, branch.condition, branch.test, [lambda: side(True), lambda: side(False)])
+        scope.values.update(zip(live, made, strict=True))
+
+
+def _with_axes(node: OnnxNode, value: Expr, axes: Sequence[int]) -> Expr:
+    """``value`` with axes of extent 1 more, which then stand at ``axes``."""
+    shape: list[Dim] = list(node.shape(value))
+    for axis in axes:
+        shape.insert(axis, 1)
+    return node.reshape(value, shape)
+
+
+def _assume(importer: Importer, branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> None:
+    """Take one branch, and have a run stop whose condition chooses the other."""
+    errors = [one.error for one in outcomes]
+    if errors[0] is not None and errors[1] is not None:
+        raise errors[0]
+    if errors[0] is None and errors[1] is None:
+        holds = _likely(branch, outcomes, wanted)
+        reason = _difference(outcomes[holds], outcomes[not holds], wanted)
+    else:
+        holds = errors[0] is None
+        error = errors[1] or errors[0]
+        assert error is not None
+        reason = f"with which the model cannot be made: {error.message}"
+    node, test = branch.node, branch.test
+    chosen = "else_branch" if holds else "then_branch"
+    message = f"the data choose its {chosen}, {reason}"
+    if test is not None:
+        message = f"the sizes choose its {chosen}, as {branch.fact(not holds).known}, {reason}"
+    else:
+        flag = node.cast(node.reshape(branch.condition, (1,)), "int64")
+        test = e.NotEqual(*e.match(demand.bind(node, flag, ["condition"])[0], 0))
+    demand.check(node, test if holds else e.Not(test), message)
+    importer.facts.append(branch.fact(holds))
+
+
+def _likely(branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> bool:
+    """Whether the first branch is to be compiled: by declared ranks, else if most sizes choose it."""
+    fits = [one.fits(wanted) for one in outcomes]
+    if fits[0] != fits[1]:
+        return fits[0]
+    test, holds = branch.test, True
+    while isinstance(test, e.Not):
+        test, holds = test.a, not holds
+    if test is None:
+        branch.node.unsupported("branches of different types, chosen by the data")
+    return not holds if isinstance(test, e.Equal) else holds
+
+
+def _difference(left_out: Outcome, taken: Outcome, wanted: Wanted) -> str:
+    """In what the outputs of two branches differ."""
+    for name in wanted:
+        types = left_out.types.get(name), taken.types.get(name)
+        if None not in types and not left_out.agrees(taken, name):
+            return f"with which {name!r} would be {types[0]}, compiled is {types[1]}"
+    return "which is of other types than the one that is compiled"

@@ -1,0 +1,110 @@
+"""Which nodes of a model can be imported, and why the others cannot, without stopping at the first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import onnx
+
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.relay.onnx.control import branches
+from tvmlite.relay.onnx.graph import interface
+from tvmlite.relay.onnx.graph.graph_inputs import ShapeOverride
+from tvmlite.relay.onnx.importer import Importer, Scope
+from tvmlite.relay.onnx.reading import functions, loader, registry
+from tvmlite.relay.onnx.reading.refusals import advice
+
+Status = Literal["native", "function", "missing", "refused", "unchecked"]
+"""``native``: a converter of its own; ``function``: made of others; ``missing``: neither; ``refused``: a case
+of the operator that is not carried out; ``unchecked``: it needs what an unsupported node computes."""
+
+SUPPORTED: tuple[Status, ...] = ("native", "function")
+
+
+@dataclass(frozen=True)
+class NodeCoverage:
+    """What becomes of one node of the main graph; ``reason`` where it is not supported."""
+
+    label: str
+    operator: str
+    status: Status
+    reason: str = ""
+
+    @property
+    def supported(self) -> bool:
+        return self.status in SUPPORTED
+
+
+def coverage(
+    model: str | os.PathLike[str] | bytes | onnx.ModelProto, shape: ShapeOverride | None = None
+) -> list[NodeCoverage]:
+    """The coverage of every node, in the graph's order. Nodes of subgraphs count with the node they are in.
+
+    Raises ModelError for a damaged model, and UnsupportedError where no node can be looked at at all: of an
+    opset that is not known, or with inputs that are no tensors.
+    """
+    proto, folder, source = loader.load(model)
+    survey = _Survey(proto, folder, source)
+    survey.look(shape or {})
+    return survey.rows
+
+
+class _Survey(Importer):
+    """An import that notes what it cannot convert and goes on."""
+
+    def look(self, shape: ShapeOverride) -> None:
+        """Fill ``rows``."""
+        self.rows: list[NodeCoverage] = []
+        self.unknown: set[str] = set()
+        self.top = Scope()
+        self.initializers(self.proto.graph, self.top)
+        self.inputs.params(self.proto.graph, self.top.values, shape)
+        graph = self.proto.graph
+        self.nodes(graph.node, self.top, self.opsets, interface.ranks(graph.output))
+
+    def convert_node(
+        self, proto: onnx.NodeProto, scope: Scope, opsets: Mapping[str, int], label: str
+    ) -> None:
+        if scope is not self.top:
+            return super().convert_node(proto, scope, opsets, label)
+        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        name = f"{domain}.{proto.op_type}" if domain else proto.op_type
+        status, reason = self._status(proto, domain, opsets.get(domain, 0)), ""
+        lacking = sorted(name for name in _read(proto) if name in self.unknown)
+        if status == "missing":
+            reason = f"no converter in opset {opsets.get(domain, 0)}; {advice(domain, proto.op_type)}"
+        elif lacking:
+            status, reason = "unchecked", f"needs {lacking[0]!r}"
+        else:
+            try:
+                super().convert_node(proto, scope, opsets, label)
+            except branches.Undecided as branch:  # the nodes behind it are looked at with one branch
+                self.facts.append(branch.fact(True))
+                return self.convert_node(proto, scope, opsets, label)
+            except UnsupportedError as error:
+                inside = error.span.note if error.span is not None else label
+                status, reason = "refused", error.message + (f" (in its {inside})" if inside != label else "")
+        if status not in SUPPORTED:
+            self.unknown.update(name for name in proto.output if name not in scope.values)
+        self.rows.append(NodeCoverage(label, name, status, reason))
+        return None
+
+    def _status(self, proto: onnx.NodeProto, domain: str, opset: int) -> Status:
+        if (proto.domain, proto.op_type) in self.local_functions:
+            return "function"
+        if registry.find(domain, proto.op_type, opset) is not None:
+            return "native"
+        return "function" if functions.is_known(domain, proto.op_type, opset) else "missing"
+
+
+def _read(proto: onnx.NodeProto) -> set[str]:
+    """The names a node reads, also inside its subgraphs."""
+    names = set(proto.input)
+    for attribute in proto.attribute:
+        for graph in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
+            names.update(name for node in loader.nodes_of(graph) for name in node.input)
+            names.update(output.name for output in graph.output)
+    return names - {""}

@@ -1,0 +1,121 @@
+"""Axes that a run tells: extents of results chosen among those at hand, and data brought into their shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tvmlite.relay.ir.nodes import Expr
+from tvmlite.relay.ir.types import Dim
+from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.node import OnnxNode
+from tvmlite.te import expr as e
+
+
+def reshaped(node: OnnxNode, data: Expr, extents: Sequence[Dim]) -> Expr:
+    """``data`` in another shape, checked at run time to have as many elements where that is not certain."""
+    count, expected = node.product(node.shape(data)), node.product(extents)
+    if not dims.equal(count, expected):  # the model's promise
+        data = assume_shape(node, node.reshape(data, (count,)), (expected,))
+    return node.reshape(data, extents)
+
+
+def either(condition: Any, a: Dim, b: Dim) -> Dim:
+    """``a`` where ``condition`` holds, else ``b``."""
+    if isinstance(condition, bool):
+        return a if condition else b
+    return e.Select(condition, e.convert(a, e.INDEX), e.convert(b, e.INDEX))
+
+
+def is_among(axis: int, axes: Sequence[Dim], rank: int) -> Any:
+    """Whether ``axes``, which may count from the end, name ``axis`` of ``rank``."""
+    found: Any = False
+    for one in axes:
+        same = _same(one, axis, rank)
+        found = same if found is False else True if found is True else e.Or(found, e.convert(same))
+    return found
+
+
+def _same(one: Dim, axis: int, rank: int) -> Any:
+    if isinstance(one, int):
+        return one % rank == axis
+    return e.Or(e.Equal(*e.match(one, axis)), e.Equal(*e.match(one, axis - rank)))
+
+
+def kept(extents: Sequence[Dim], left_out: Sequence[Any], count: int) -> list[Dim]:
+    """The ``count`` extents that are not left out, in order."""
+    found: list[Dim] = []
+    for place in range(count):
+        extent: Dim = 0
+        before: Dim = 0
+        for own, out in zip(extents, left_out, strict=True):
+            here = either(out, 0, either(_is(before, place), own, 0))
+            extent = dims.simplify(extent + here)
+            before = dims.simplify(before + either(out, 0, 1))
+        found.append(extent)
+    return found
+
+
+def spread(extents: Sequence[Dim], ones: Sequence[Any]) -> list[Dim]:
+    """``extents`` in order where ``ones`` does not hold, 1 where it does."""
+    found: list[Dim] = []
+    before: Dim = 0
+    for one in ones:
+        own: Dim = 1
+        for place, extent in enumerate(extents):
+            own = either(_is(before, place), extent, own)
+        found.append(dims.simplify(either(one, 1, own)))
+        before = dims.simplify(before + either(one, 0, 1))
+    return found
+
+
+def _is(value: Dim, number: int) -> Any:
+    return value == number if isinstance(value, int) else e.Equal(*e.match(value, number))
+
+
+def over_axes(
+    node: OnnxNode,
+    data: Expr,
+    axes: Sequence[Dim],
+    keep: bool,
+    reduce: Callable[[Expr, tuple[int, ...]], Expr],
+) -> Expr:
+    """``reduce(data, axes)``, which keeps the axes, over axes that a run tells.
+
+    Each axis becomes two, one of which has the extent 1: the first if it is reduced, else the second.
+    """
+    shape, rank = node.shape(data), node.rank(data)
+    among = [is_among(axis, axes, rank) for axis in range(rank)]
+    pairs = [
+        one for d, out in zip(shape, among, strict=True) for one in (either(out, 1, d), either(out, d, 1))
+    ]
+    pairs = demand.settled(node, pairs, "extent")
+    made = reduce(reshaped(node, data, pairs), tuple(range(1, 2 * rank, 2)))
+    if keep:
+        return node.reshape(made, pairs[::2])
+    return reshaped(node, made, demand.settled(node, kept(shape, among, rank - len(axes)), "kept"))
+
+
+def along_axis(node: OnnxNode, data: Expr, axis: Dim, make: Callable[[Expr, int], Expr]) -> Expr:
+    """``make(data, axis)``, of the shape of ``data``, along an axis that a run tells."""
+    shape, rank = node.shape(data), node.rank(data)
+    parts: list[Dim] = [0, 0, 0]
+    for place in range(rank):
+        here = is_among(place, [axis], rank)
+        for k, part in enumerate((shape[:place], shape[place : place + 1], shape[place + 1 :])):
+            parts[k] = dims.simplify(parts[k] + either(here, math.prod(part, start=1), 0))
+    return reshaped(node, make(reshaped(node, data, demand.settled(node, parts, "part")), 1), shape)
+
+
+def at_least(node: OnnxNode, data: Expr, axis: int, count: Dim) -> Expr:
+    """``data``, whose extent along ``axis`` is certainly ``count`` or more: a run where it is not stops."""
+    extent = node.shape(data)[axis]
+    wanted = e.LessEqual(*e.match(e.convert(count, e.INDEX), extent))
+    if dims.proves(wanted):
+        return data
+    (more,) = demand.named(node, [e.convert(extent, e.INDEX) - count], "elements_beyond")
+    shape = list(node.shape(data))
+    shape[axis] = count + more
+    return assume_shape(node, data, tuple(shape))

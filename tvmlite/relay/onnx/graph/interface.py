@@ -1,0 +1,97 @@
+"""A model's inputs and outputs that are not plain arrays: sequences, taken and given as lists, and optionals.
+
+How many arrays a sequence input holds is fixed at import, by ``shape={"x": [(2, 3), (2, 5)]}``; so is whether
+an optional is there: by its shape, or by ``shape={"x": None}``, which leaves it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import onnx
+
+from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.relay.ir import infer
+from tvmlite.relay.ir.nodes import Attrs, Expr, Tuple, TupleGetItem, Var, canonical
+from tvmlite.relay.ir.types import TensorType, TupleType
+from tvmlite.relay.onnx.graph.node import NOTHING
+
+TypeOf = Callable[[onnx.ValueInfoProto, Any], TensorType]
+"""The type of an array that is declared, given the caller's shape or None."""
+
+
+def declare(one: onnx.ValueInfoProto, given: bool, override: Any, type_of: TypeOf, what: str) -> Expr:
+    """The value of a graph's input: a variable, a Tuple of such, or ``NOTHING``."""
+    kind, optional = one.type, one.type.HasField("optional_type")
+    if optional:
+        kind = kind.optional_type.elem_type
+        if not given:
+            raise UnsupportedError(
+                f"{what} is optional: whether it is there must be known",
+                hint=f"give shape={{{one.name!r}: (...)}}, or shape={{{one.name!r}: None}} to leave it out",
+            )
+        if override is None:
+            return NOTHING
+    if not kind.HasField("sequence_type"):
+        return Var(one.name, type_of(onnx.ValueInfoProto(name=one.name, type=kind), override))
+    if not given:
+        raise UnsupportedError(
+            f"{what} is a sequence: how many arrays it holds must be known",
+            hint=f"give shape={{{one.name!r}: [(...), (...)]}}, a shape for each of them",
+        )
+    if not isinstance(override, (list, tuple)) or not all(isinstance(s, (list, tuple)) for s in override):
+        raise ModelError(f"{what}: shape is {override!r}, expected a list of shapes, one for each array")
+    return Tuple(tuple(_element(one.name, i, kind, shape, type_of) for i, shape in enumerate(override)))
+
+
+def _element(name: str, index: int, kind: onnx.TypeProto, shape: Any, type_of: TypeOf) -> Var:
+    own = f"{name}.{index}"
+    return Var(own, type_of(onnx.ValueInfoProto(name=own, type=kind.sequence_type.elem_type), shape))
+
+
+def ranks(outputs: Iterable[onnx.ValueInfoProto]) -> dict[str, int | None]:
+    """The names of ``outputs``, each with its rank where that is declared."""
+    declared = {one.name: one.type.tensor_type for one in outputs}
+    return {name: len(one.shape.dim) if one.HasField("shape") else None for name, one in declared.items()}
+
+
+def in_fields(value: Expr) -> Expr:
+    """A sequence that one of two branches makes, as the Tuple of its elements that others are."""
+    made = infer.type_of(value)
+    if isinstance(value, Tuple) or not isinstance(made, TupleType):
+        return value
+    return Tuple(tuple(TupleGetItem(value, i) for i in range(len(made.fields))))
+
+
+def flat(value: Expr) -> tuple[Expr, ...]:
+    """The arrays of an input or output."""
+    return value.fields if isinstance(value, Tuple) else (value,)
+
+
+def flat_names(name: str, value: Expr) -> tuple[str, ...]:
+    """What the arrays of an input or output are called."""
+    return tuple(f"{name}.{i}" for i in range(len(value.fields))) if isinstance(value, Tuple) else (name,)
+
+
+def attributes(
+    inputs: Sequence[tuple[str, Expr]],
+    outputs: Sequence[tuple[str, Expr]],
+    names: Sequence[str],
+    squeezed: Mapping[str, tuple[int, ...]],
+) -> Attrs:
+    """The module's attributes: which arrays are lists, if any, and which axes outputs lose where they are 1.
+
+    ``names`` are those of all arrays that are outputs.
+    """
+    made: dict[str, Any] = {}
+    if any(isinstance(value, Tuple) for _, value in (*inputs, *outputs)):
+        made |= {"inputs": [*map(_row, inputs)], "outputs": [*map(_row, outputs)]}
+    if squeezed:
+        made["squeezed"] = [(names.index(name), axes) for name, axes in squeezed.items()]
+    return canonical(made)
+
+
+def _row(named: tuple[str, Expr]) -> tuple[str, int | None]:
+    name, value = named
+    return name, len(value.fields) if isinstance(value, Tuple) else None

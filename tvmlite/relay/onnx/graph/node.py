@@ -1,0 +1,301 @@
+"""What a converter sees of its ONNX node: attributes, input types, known values, and a way to make calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import onnx
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import ModelError, UnsupportedError
+from tvmlite.core.span import Span
+from tvmlite.relay.ir import infer, op
+from tvmlite.relay.ir.equal_extents import with_equal_extents
+from tvmlite.relay.ir.nodes import Constant, Expr, Tuple, TupleGetItem
+from tvmlite.relay.ir.types import Dim, Shape, TensorType
+from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.reading import loader
+from tvmlite.te import expr as e
+
+if TYPE_CHECKING:
+    from tvmlite.relay.onnx.importer import Importer, Scope
+
+NOTHING = Tuple(())
+"""The value of an optional that is empty; no sequence is this tuple."""
+
+LARGEST_TABLE = 2**27
+"""Elements of a constant that a converter computes."""
+
+KNOWN_LIMIT = 4096
+"""Elements up to which a value is followed at import."""
+
+
+class OnnxNode:
+    """One node being converted. Its calls carry its name, so that later errors do too."""
+
+    def __init__(
+        self,
+        proto: onnx.NodeProto,
+        opsets: Mapping[str, int],
+        importer: Importer,
+        scope: Scope,
+        label: str,
+    ) -> None:
+        self.proto = proto
+        self.opsets = opsets
+        self.opset = opsets.get("" if proto.domain == "ai.onnx" else proto.domain, 0)
+        self.importer = importer
+        self.scope = scope
+        self.label = label
+        self.span = Span(importer.source, note=label)
+        self._attributes = {a.name: a for a in proto.attribute}
+
+    @property
+    def op_type(self) -> str:
+        return self.proto.op_type
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.proto.output)
+
+    def wants(self, index: int) -> bool:
+        """Whether the node's output ``index`` has a name."""
+        return index < len(self.proto.output) and bool(self.proto.output[index])
+
+    def unsupported(self, reason: str, hint: str | None = None) -> NoReturn:
+        """Refuse the node: legal ONNX that tvmlite does not carry out."""
+        raise UnsupportedError(f"{self.op_type}: {reason}", self.span, hint)
+
+    def bad(self, reason: str) -> NoReturn:
+        """Refuse the node: not legal ONNX."""
+        raise ModelError(f"{self.op_type}: {reason}", self.span)
+
+    # Attributes
+
+    def has(self, name: str) -> bool:
+        return name in self._attributes
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        """An attribute as a Python value: int, float, str, list of those, ndarray, or a GraphProto.
+
+        One of another kind than its ``default`` is refused: not every operator has a schema that says so.
+        """
+        found = self._attributes.get(name)
+        if found is None:
+            return default
+        value = self._value_of(found, name)
+        for kinds, said in (((int, float), "a number"), (str, "a text"), ((list, tuple), "a list")):
+            if isinstance(default, kinds) and not isinstance(value, kinds):
+                self.bad(f"attribute {name!r} is {value!r}, expected {said}")
+        return value
+
+    def _value_of(self, found: onnx.AttributeProto, name: str) -> Any:
+        kinds = onnx.AttributeProto
+        match found.type:
+            case kinds.TENSOR:
+                return loader.array_of(
+                    found.t, self.importer.folder, f"{self.op_type}: attribute {name!r}", self.span
+                )
+            case kinds.STRING:
+                return found.s.decode("utf-8", "replace")
+            case kinds.STRINGS:
+                return [s.decode("utf-8", "replace") for s in found.strings]
+            case kinds.INT | kinds.INTS | kinds.FLOAT | kinds.FLOATS | kinds.GRAPH | kinds.GRAPHS:
+                value = onnx.helper.get_attribute_value(found)
+                return list(value) if found.type in (kinds.INTS, kinds.FLOATS, kinds.GRAPHS) else value
+            case _:
+                return self.unsupported(f"attribute {name!r} of kind {kinds.AttributeType.Name(found.type)}")
+
+    def required(self, name: str) -> Any:
+        """An attribute that must be there."""
+        value = self.attr(name)
+        if value is None:
+            self.bad(f"attribute {name!r} is missing")
+        return value
+
+    def dtype_attr(self, name: str, default: str | None = None) -> str:
+        """An attribute that holds an element type."""
+        value = self.attr(name)
+        if value is None or (value == 0 and default is not None):
+            if default is None:
+                self.bad(f"attribute {name!r} is missing")
+            return default
+        if isinstance(value, str):  # the name of one, before opset 6
+            kinds = onnx.TensorProto.DataType
+            if value.upper() not in dict(kinds.items()):
+                self.bad(f"attribute {name!r} is {value!r}, expected an element type")
+            value = kinds.Value(value.upper())
+        return loader.dtype_of(int(value), f"attribute {name!r}", self.span)
+
+    # Types
+
+    def type(self, value: Expr) -> TensorType:
+        made = infer.type_of(value)
+        if not isinstance(made, TensorType):
+            self.bad("one of its values is a sequence, expected a tensor")
+        return made
+
+    def shape(self, value: Expr) -> Shape:
+        return self.type(value).shape
+
+    def dtype(self, value: Expr) -> str:
+        return self.type(value).dtype
+
+    def rank(self, value: Expr) -> int:
+        return len(self.shape(value))
+
+    def axis(self, axis: int, rank: int, what: str = "axis") -> int:
+        """``axis`` counted from the front; an error when outside ``[-rank, rank)``."""
+        if not -rank <= axis < rank:
+            self.bad(f"{what} {axis} is outside [{-rank}, {rank - 1}]")
+        return axis + rank if axis < 0 else axis
+
+    def axes(self, axes: Sequence[Any], rank: int) -> list[int]:
+        """``axes`` counted from the front, no two alike."""
+        made = [self.axis(int(a), rank, "axes: axis") for a in axes]
+        if len(set(made)) != len(made):
+            self.bad(f"axes {list(axes)} name one axis twice")
+        return made
+
+    # Values known at import
+
+    def known(self, value: Expr | None) -> np.ndarray | None:
+        """The elements of ``value`` (numbers or expressions over dimensions), if known and not many."""
+        if value is None:
+            return None
+        if isinstance(value, Constant):
+            return value.data if value.data.size <= KNOWN_LIMIT else None
+        followed = self.importer.known.get(value)
+        if followed is None and any(isinstance(d, int) and d == 0 for d in self.shape(value)):
+            shape = self.shape(value)
+            return np.empty([d for d in shape if isinstance(d, int)], object) if self._static(shape) else None
+        return followed
+
+    def known_truth(self, value: Expr | None) -> bool | None:
+        """The truth of ``value``, of one element; None where only a run, by its data or sizes, decides it."""
+        followed = self.known(value)
+        test = None if followed is None or followed.size != 1 else followed.reshape(-1)[0]
+        return None if test is None or isinstance(test, e.Expr) else bool(test)
+
+    @staticmethod
+    def _static(shape: Shape) -> bool:
+        return all(isinstance(d, int) for d in shape)
+
+    def ints(self, value: Expr, what: str) -> list[Dim]:
+        """The elements of an integer tensor of rank 0 or 1; what a run computes becomes new dimensions."""
+        return self._whole(demand.elements(self, value, what), what)
+
+    def extents(self, value: Expr, what: str) -> list[Dim]:
+        """As ``ints``, of elements that are no codes but extents: a run in which one is negative stops."""
+        return demand.settled(self, self._whole(demand.elements(self, value, what, natural=True), what), what)
+
+    def _whole(self, found: np.ndarray, what: str) -> list[Dim]:
+        if found.ndim > 1:
+            self.bad(f"input {what!r} is {found.shape}, expected a vector")
+        flat = [dims.whole(x) for x in found.ravel().tolist()]
+        if any(x is None for x in flat):
+            self.unsupported(f"input {what!r} is not made of whole numbers")
+        return [x for x in flat if x is not None]
+
+    def check_table(self, *extents: int) -> None:
+        """Refuse a table of these extents that is to be computed at import, if it is absurdly large."""
+        if min(extents, default=0) < 0:
+            self.bad(f"negative extent in {extents}")
+        if math.prod(extents) > LARGEST_TABLE:
+            self.unsupported(f"needs a table of {extents} elements, at most {LARGEST_TABLE} are made")
+
+    def tells(self, value: Expr) -> bool:
+        """Whether only a run can tell the elements of ``value``, or some of them."""
+        found = self.known(value)
+        return found is None or any(demand.is_open(self, x) for x in found.ravel().tolist())
+
+    def one_int(self, value: Expr, what: str) -> Dim:
+        """The one element of an integer tensor; as ``ints``."""
+        found = self.ints(value, what)
+        if len(found) != 1:
+            self.bad(f"input {what!r} has {len(found)} elements, expected 1")
+        return found[0]
+
+    def static_ints(self, value: Expr, what: str) -> list[int]:
+        """The elements of an integer tensor that must be plain numbers."""
+        if self.known(value) is None:
+            self.unsupported(f"input {what!r} depends on the data; it must follow from the input shapes")
+        made: list[int] = []
+        for item in self.ints(value, what):
+            if not isinstance(item, int):
+                self.unsupported(f"input {what!r} depends on a dynamic dimension: {item}")
+            made.append(item)
+        return made
+
+    def number(self, value: Expr | None, what: str, default: Any = None) -> Any:
+        """The one element of a constant input, as a Python number; ``default`` if left out."""
+        if value is None:
+            return default
+        found = self.known(value)
+        if found is None or found.size != 1 or isinstance(found.reshape(()).item(), e.Expr | dims.Ratio):
+            self.unsupported(f"input {what!r} must be a constant of one element")
+        return found.reshape(()).item()
+
+    # Making calls
+
+    def make(self, name: str, *args: Any, **attrs: Any) -> Expr:
+        """A call of a relay operator; Python numbers become constants of the first tensor's dtype.
+
+        Extents that it asks to be equal, and that may be, are: a run checks it (``with_equal_extents``).
+        """
+        tensors = [a for a in args if isinstance(a, Expr)]
+        made = [a if isinstance(a, Expr) else self.const(a, self.dtype(tensors[0])) for a in args]
+        return with_equal_extents(op.make(name, *made, span=self.span, **attrs))
+
+    def const(self, value: Any, dtype: str) -> Constant:
+        """A constant, its value converted (never out of range: that is our own fault)."""
+        return Constant(np.asarray(value).astype(dtypes.numpy_of(dtype)), self.span)
+
+    def many(self, name: str, args: Sequence[Expr], **attrs: Any) -> Expr:
+        """A call of a variadic operator."""
+        return with_equal_extents(op.make(name, Tuple(tuple(args), self.span), span=self.span, **attrs))
+
+    def field(self, value: Expr, index: int) -> Expr:
+        return TupleGetItem(value, index, self.span)
+
+    def cast(self, value: Expr, dtype: str) -> Expr:
+        return value if self.dtype(value) == dtype else self.make("cast", value, dtype=dtype)
+
+    def reshape(self, value: Expr, shape: Sequence[Dim]) -> Expr:
+        """``value`` with ``shape``; itself when that is its shape already."""
+        if dims.same(self.shape(value), shape):
+            return value
+        if any(isinstance(d, int) and d == 0 for d in shape):  # to the operator 0 is the extent there was
+            return self.full(0, shape, self.dtype(value))
+        open_ = not all(
+            isinstance(d, int) for d in shape
+        )  # an extent that a run tells may be 0, and is no code
+        return self.make("reshape", value, newshape=tuple(shape), allowzero=open_)
+
+    def transpose(self, value: Expr, axes: Sequence[int]) -> Expr:
+        """``value`` with its axes permuted; a constant is at once, as a view."""
+        if list(axes) == list(range(len(axes))):
+            return value
+        if isinstance(value, Constant):
+            return Constant(value.data.transpose(axes), self.span)
+        return self.make("transpose", value, axes=tuple(axes))
+
+    def broadcast_to(self, value: Expr, shape: Sequence[Dim]) -> Expr:
+        if dims.same(self.shape(value), shape):
+            return value
+        return self.make("broadcast_to", value, shape=tuple(shape))
+
+    def full(self, value: Any, shape: Sequence[Dim], dtype: str) -> Expr:
+        """A tensor of one value."""
+        return self.make("full", self.const(value, dtype), shape=tuple(shape), dtype=dtype)
+
+    def expand_to_rank(self, value: Expr, rank: int) -> Expr:
+        """``value`` with 1s put before its shape until it has ``rank`` axes."""
+        shape = self.shape(value)
+        return self.reshape(value, (1,) * (rank - len(shape)) + tuple(shape))
+
+    def product(self, shape: Sequence[Dim]) -> Dim:
+        return dims.simplify(math.prod(shape, start=1))

@@ -1,0 +1,1 @@
+"""The converters of ONNX's operators, one module a family."""

@@ -1,0 +1,105 @@
+"""ONNX's operators of results whose extent comes from the data: NonZero, Compress, Unique, suppression."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tvmlite.relay.ir.nodes import Expr
+from tvmlite.relay.onnx.graph import demand
+from tvmlite.relay.onnx.graph.node import OnnxNode
+from tvmlite.relay.onnx.reading.registry import converter
+
+
+@converter("NonZero", since=9)
+def non_zero(node: OnnxNode, data: Expr) -> Expr:
+    """The indices of elements other than 0, a column each."""
+    (count,) = demand.bind(node, node.make("count_nonzero", data), ["count"])
+    return node.transpose(node.make("argwhere", data, count=count), (1, 0))
+
+
+@converter("Compress", since=9)
+def compress(node: OnnxNode, data: Expr, condition: Expr) -> Expr:
+    """What stands, along an axis or of all elements in a row, where the condition holds."""
+    axis = node.attr("axis")
+    if axis is None:
+        data, axis = node.reshape(data, (node.product(node.shape(data)),)), 0
+    (count,) = demand.bind(node, node.make("count_nonzero", condition), ["count"])
+    chosen = node.reshape(node.make("argwhere", condition, count=count), (count,))
+    return node.make("take", data, chosen, axis=node.axis(axis, node.rank(data)))
+
+
+@converter("NonMaxSuppression", since=10)
+def non_max_suppression(
+    node: OnnxNode,
+    boxes: Expr,
+    scores: Expr,
+    most: Expr | None = None,
+    overlap: Expr | None = None,
+    least: Expr | None = None,
+) -> Expr:
+    """Rows (batch, class, box) of the boxes that stay."""
+    limits = [
+        node.const([default], dtype) if given is None else node.reshape(given, (1,))
+        for given, default, dtype in (
+            (most, 0, "int64"),
+            (overlap, 0.0, "float32"),
+            (least, -np.inf, "float32"),
+        )
+    ]
+    center = bool(node.attr("center_point_box", 0))
+    found = node.make("vision.all_class_non_max_suppression", boxes, scores, *limits, center_point_box=center)
+    (count,) = demand.bind(node, node.field(found, 1), ["count"])
+    rows = node.field(found, 0)
+    return node.make("strided_window", rows, begin=(0, 0), strides=(1, 1), shape=(count, 3))
+
+
+MOST_COLUMNS = 64
+"""Elements of a slice that Unique compares: they are sorted by one after the other."""
+
+
+@converter("Unique", since=11)
+def unique(node: OnnxNode, data: Expr) -> list[Expr]:
+    """The distinct elements, or slices along an axis: they, where each stands first, which of them each
+    element is, and how often each occurs. In order, or as they come first.
+    """
+    axis = node.attr("axis")
+    if axis is None:
+        data = node.reshape(data, (node.product(node.shape(data)),))
+    axis = 0 if axis is None else node.axis(axis, node.rank(data))
+    order, begins = _sorted_slices(node, data, axis)
+    (total,) = node.shape(order)
+    (count,) = demand.bind(node, node.make("count_nonzero", begins), ["count"])
+    positions = node.reshape(node.make("argwhere", begins, count=count), (count,))
+    firsts = node.make("take", order, positions, axis=0)
+    group = node.make("subtract", node.make("cumsum", node.cast(begins, "int64"), axis=0, dtype="int64"), 1)
+    if not node.attr("sorted", 1):
+        by_first = node.make("argsort", firsts, axis=0, dtype="int64")
+        group = node.make("take", node.make("argsort", by_first, axis=0, dtype="int64"), group, axis=0)
+        firsts = node.make("take", firsts, by_first, axis=0)
+    zeros, ones = node.full(0, (total,), "int64"), node.full(1, (total,), "int64")
+    inverse = node.make("scatter_elements", zeros, order, group, axis=0, reduction="update")
+    none = node.full(0, (count,), "int64")
+    counts = node.make("scatter_elements", none, group, ones, axis=0, reduction="add")
+    return [node.make("take", data, firsts, axis=axis), firsts, inverse, counts]
+
+
+def _sorted_slices(node: OnnxNode, data: Expr, axis: int) -> tuple[Expr, Expr]:
+    """The order of the slices along ``axis``, and which, in that order, differ from the one before."""
+    shape, rank = node.shape(data), node.rank(data)
+    width = node.product([d for k, d in enumerate(shape) if k != axis])
+    if not isinstance(width, int) or width > MOST_COLUMNS:
+        node.unsupported(f"slices of {width} elements, at most {MOST_COLUMNS} are compared")
+    total = shape[axis]
+    moved = node.transpose(data, [axis, *(k for k in range(rank) if k != axis)])
+    rows = node.reshape(moved, (total, width))
+    places = node.make("arange", start=0, stop=total, step=1, dtype="int64")
+    order = places
+    for column in range(width - 1, -1, -1):
+        cells = node.make("take", rows, node.const(column, "int64"), axis=1)
+        turn = node.make("argsort", node.make("take", cells, order, axis=0), axis=0, dtype="int64")
+        order = node.make("take", order, turn, axis=0)
+    ordered = node.make("take", rows, order, axis=0)
+    previous = node.make("maximum", node.make("subtract", places, 1), 0)
+    differs = node.make("not_equal", ordered, node.make("take", ordered, previous, axis=0))
+    begins = node.make("logical_or", node.make("any", differs, axis=(1,)), node.make("equal", places, 0))
+    return order, begins

@@ -1,0 +1,143 @@
+"""com.microsoft's GroupQueryAttention: fewer heads of keys and values than of queries, and a past.
+
+The past's keys and values are followed by the new ones: the outputs are as long as both together, as where
+past and present do not share a buffer.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tvmlite.relay.ir.nodes import Expr
+from tvmlite.relay.ir.types import Dim
+from tvmlite.relay.onnx.graph import dims
+from tvmlite.relay.onnx.graph.broadcast import broadcast_all
+from tvmlite.relay.onnx.graph.node import OnnxNode
+from tvmlite.relay.onnx.ops import matmul
+from tvmlite.relay.onnx.ops.attention import heads_of, joined, rotated, split_last
+from tvmlite.relay.onnx.ops.microsoft import DOMAIN
+from tvmlite.relay.onnx.reading.registry import converter
+
+_UNSUPPORTED = ("smooth_softmax", "qk_output", "kv_cache_bit_width", "sliding_window_cache")
+
+
+@converter("GroupQueryAttention", domain=DOMAIN)
+def group_query_attention(
+    node: OnnxNode,
+    query: Expr,
+    key: Expr | None,
+    value: Expr | None,
+    past_key: Expr | None,
+    past_value: Expr | None,
+    lengths: Expr,
+    total: Expr,
+    cosines: Expr | None = None,
+    sines: Expr | None = None,
+    places: Expr | None = None,
+    bias: Expr | None = None,
+    *more: Expr | None,
+) -> list[Expr]:
+    """``lengths`` are, a batch, the number of keys up to the last query, less one; ``total`` follows."""
+    for name in _UNSUPPORTED:
+        if node.attr(name, 0):
+            node.unsupported(f"{name}={node.attr(name)}")
+    if any(m is not None for m in more) or not node.attr("causal", 1):
+        node.unsupported("a sink, a quantised cache, normalised heads, or causal=0")
+    heads, groups = node.required("num_heads"), node.required("kv_num_heads")
+    if groups < 1 or heads % groups:
+        node.bad(f"num_heads is {heads}, kv_num_heads {groups}: expected a multiple")
+    q, k, v = _projections(node, query, key, value, heads, groups)
+    batch, _, length, size = node.shape(q)
+    start = _starts(node, lengths, batch, length)
+    if node.attr("do_rotary", 0):
+        if cosines is None or sines is None:
+            node.bad("do_rotary=1 without cos_cache and sin_cache")
+        if places is None:
+            places = node.make("add", *broadcast_all(node, start, _steps(node, length, (1, length))))
+        half = node.shape(cosines)[1]
+        if not isinstance(half, int):
+            node.unsupported(f"a cache of dynamic width {half}")
+        flag = "rotary_interleaved"
+        q, k = (rotated(node, x, places, cosines, sines, 2 * half, flag) for x in (q, k))
+    keys = _appended(node, past_key, k, start)
+    values = _appended(node, past_value, v, start)
+    scale = node.attr("scale", 0.0) or 1 / math.sqrt(_static(node, size))
+    seen = _seen(node, start, length, node.shape(keys)[2])
+    made = _attended(node, node.make("multiply", q, scale), keys, values, seen, bias)
+    return [joined(node, made), keys, values][: max(node.num_outputs, 1)]
+
+
+def _static(node: OnnxNode, size: Dim) -> int:
+    if not isinstance(size, int):
+        node.unsupported(f"heads of dynamic size {size}")
+    return size
+
+
+def _projections(
+    node: OnnxNode, query: Expr, key: Expr | None, value: Expr | None, heads: int, groups: int
+) -> list[Expr]:
+    """Query, key and value with their heads split off; packed into one they follow each other."""
+    if node.rank(query) != 3 or (key is None) != (value is None):
+        node.bad("query, key and value must be of rank 3, or packed in query")
+    if key is None or value is None:
+        size = dims.simplify(node.shape(query)[2] // (heads + 2 * groups))
+        query, key, value = split_last(
+            node, query, [dims.simplify(size * n) for n in (heads, groups, groups)]
+        )
+    return [heads_of(node, x, n) for x, n in ((query, heads), (key, groups), (value, groups))]
+
+
+def _starts(node: OnnxNode, lengths: Expr, batch: Dim, length: Dim) -> Expr:
+    """``(batch, 1)``: the place of the first new key; 0 for prompts that are shorter than the longest."""
+    count = node.reshape(node.make("shape_value", values=(length,), dtype="int64"), (1,))
+    last = node.make("add", node.reshape(node.cast(lengths, "int64"), (batch,)), 1)
+    first = node.make("subtract", *broadcast_all(node, last, count))
+    return node.reshape(node.make("maximum", first, 0), (batch, 1))
+
+
+def _steps(node: OnnxNode, count: Dim, shape: tuple[Dim, ...]) -> Expr:
+    return node.reshape(node.make("arange", start=0, stop=count, step=1, dtype="int64"), shape)
+
+
+def _appended(node: OnnxNode, past: Expr | None, new: Expr, start: Expr) -> Expr:
+    """The past with the new rows after what each batch has seen; what then is over is 0."""
+    if past is None:
+        return new
+    room = node.full(0, node.shape(new), node.dtype(new))
+    cache = node.many("concatenate", [past, room], axis=2)
+    first = node.reshape(start, node.shape(start)[:1])
+    return node.make("tensor_scatter", cache, new, first, axis=2, mode="linear")
+
+
+def _seen(node: OnnxNode, start: Expr, length: Dim, total: Dim) -> Expr:
+    """``(batch, 1, length, total)``: whether a query sees a key: none after itself, of a window the last."""
+    batch = node.shape(start)[0]
+    own = node.make(
+        "add", *broadcast_all(node, node.reshape(start, (batch, 1, 1)), _steps(node, length, (1, length, 1)))
+    )
+    keys = _steps(node, total, (1, 1, total))
+    seen = node.make("less_equal", *broadcast_all(node, keys, own))
+    window = node.attr("local_window_size", -1)
+    if window > 0:
+        near = node.make("greater", *broadcast_all(node, keys, node.make("subtract", own, window)))
+        seen = node.make("logical_and", seen, near)
+    return node.reshape(seen, (batch, 1, length, total))
+
+
+def _attended(node: OnnxNode, query: Expr, keys: Expr, values: Expr, seen: Expr, bias: Expr | None) -> Expr:
+    """``softmax(query keys^T) values``, the query heads of a group as rows of one product."""
+    batch, heads, length, size = node.shape(query)
+    _, groups, total, _ = node.shape(keys)
+    rows = dims.simplify(heads // groups * length)
+    folded = node.reshape(query, (batch, groups, rows, size))
+    scores = matmul.matmul(node, folded, node.transpose(keys, (0, 1, 3, 2)))
+    scores = node.reshape(scores, (batch, heads, length, total))
+    softcap = node.attr("softcap", 0.0)
+    if softcap:
+        scores = node.make("multiply", node.make("tanh", node.make("divide", scores, softcap)), softcap)
+    if bias is not None:
+        scores = node.make("add", *broadcast_all(node, scores, bias))
+    hidden = node.const(-math.inf if node.dtype(scores) != "float16" else -65504.0, node.dtype(scores))
+    scores = node.make("where", *broadcast_all(node, seen, scores, hidden))
+    weights = node.reshape(node.make("nn.softmax", scores, axis=-1), (batch, groups, rows, total))
+    return node.reshape(matmul.matmul(node, weights, values), (batch, heads, length, size))

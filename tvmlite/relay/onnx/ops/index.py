@@ -1,0 +1,185 @@
+"""ONNX's operators that pick and place elements by index, sort, and accumulate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir.nodes import Constant, Expr
+from tvmlite.relay.ir.types import Dim, same_shape, show_shape
+from tvmlite.relay.onnx.graph.axes import along_axis, at_least
+from tvmlite.relay.onnx.graph.node import OnnxNode
+from tvmlite.relay.onnx.ops.shape import slice_axes
+from tvmlite.relay.onnx.reading.registry import converter
+
+
+def from_front(node: OnnxNode, indices: Expr, extent: Dim) -> Expr:
+    """Indices of one axis with negative ones counted from its end; the run stops at one outside."""
+    if isinstance(indices, Constant) and isinstance(extent, int):
+        data = indices.data.astype(np.int64)
+        outside = data[(data < -extent) | (data >= extent)]
+        if outside.size:
+            node.bad(f"index {int(outside[0])} is outside [{-extent}, {extent - 1}]")
+        return Constant(np.where(data < 0, data + extent, data).astype(indices.data.dtype), node.span)
+    if dtypes.bytes_of(node.dtype(indices)) < 4:
+        indices = node.cast(indices, "int64")
+    return node.make("assume_indices", indices, extents=(extent,))
+
+
+@converter("Gather")
+def gather(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
+    shape = node.shape(data)
+    axis = node.axis(node.attr("axis", 0), len(shape))
+    return node.make("take", data, from_front(node, indices, shape[axis]), axis=axis)
+
+
+@converter("GatherElements", since=11)
+def gather_elements(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
+    shape = node.shape(data)
+    axis = node.axis(node.attr("axis", 0), len(shape))
+    extents = node.shape(indices)
+    if len(extents) != len(shape):
+        node.bad(f"indices of rank {len(extents)} for data of rank {len(shape)}")
+    for other, extent in enumerate(extents):
+        if other != axis and not (isinstance(extent, int) and isinstance(shape[other], int)):
+            data = at_least(node, data, other, extent)
+    return node.make("gather", data, from_front(node, indices, shape[axis]), axis=axis)
+
+
+def _tuples(node: OnnxNode, data: Expr, indices: Expr, skip: int = 0) -> Expr:
+    """Index tuples counted from the front, their parts along the first axis (as gather_nd wants them)."""
+    shape, extents = node.shape(indices), node.shape(data)
+    length = shape[-1]
+    if not isinstance(length, int):
+        node.unsupported(f"index tuples of dynamic length {length}")
+    if not skip + length <= len(extents) or len(shape) - 1 < skip:
+        node.bad(f"index tuples of {length} for data of rank {len(extents)}")
+    made = node.make("assume_indices", indices, extents=extents[skip : skip + length], axis=-1)
+    return node.transpose(made, [len(shape) - 1, *range(len(shape) - 1)])
+
+
+@converter("GatherND", since=11)
+def gather_nd(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
+    skip = node.attr("batch_dims", 0)
+    return node.make("gather_nd", data, _tuples(node, data, indices, skip), batch_dims=skip)
+
+
+_REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "max": "max", "min": "min"}
+
+
+def _reduction(node: OnnxNode) -> str:
+    kind = node.attr("reduction", "none")
+    if kind not in _REDUCTIONS:
+        node.bad(f"reduction is {kind!r}")
+    return _REDUCTIONS[kind]
+
+
+@converter("Scatter", "ScatterElements", since=9)
+def scatter_elements(node: OnnxNode, data: Expr, indices: Expr, updates: Expr) -> Expr:
+    shape = node.shape(data)
+    axis = node.axis(node.attr("axis", 0), len(shape))
+    where = from_front(node, indices, shape[axis])
+    return node.make("scatter_elements", data, where, updates, axis=axis, reduction=_reduction(node))
+
+
+@converter("ScatterND", since=11)
+def scatter_nd(node: OnnxNode, data: Expr, indices: Expr, updates: Expr) -> Expr:
+    return node.make("scatter_nd", data, _tuples(node, data, indices), updates, mode=_reduction(node))
+
+
+@converter("OneHot", since=9)
+def one_hot(node: OnnxNode, indices: Expr, depth: Expr, values: Expr) -> Expr:
+    """``values`` are (off, on); indices outside the depth give a row of offs."""
+    count = _depth(node, depth)
+    if not same_shape(node.shape(values), (2,)):
+        node.bad(f"values is {show_shape(node.shape(values))}, expected the 2 elements off and on")
+    rank = node.rank(indices)
+    whole = node.cast(indices, "int64")
+    depths = node.reshape(node.make("shape_value", values=(count,), dtype="int64"), ())
+    whole = node.make("where", node.make("less", whole, 0), node.make("add", whole, depths), whole)
+    off, on = (node.reshape(slice_axes(node, values, [0], [i], [i + 1]), ()) for i in (0, 1))
+    axis = node.axis(node.attr("axis", -1), rank + 1)
+    return node.make("one_hot", whole, on, off, depth=count, axis=axis, dtype=node.dtype(values))
+
+
+def _depth(node: OnnxNode, depth: Expr) -> Dim:
+    """The one element of ``depth``, which may be a float."""
+    known = node.known(depth)
+    if known is None and dtypes.is_float(node.dtype(depth)):
+        depth = node.cast(depth, "int64")
+    found = node.extents(depth, "depth")
+    if len(found) != 1:
+        node.bad(f"depth has {len(found)} elements, expected 1")
+    return found[0]
+
+
+@converter("TopK")
+def top_k_by_attribute(node: OnnxNode, data: Expr) -> list[Expr]:
+    return _top_k(node, data, node.required("k"))
+
+
+@converter("TopK", since=10)
+def top_k(node: OnnxNode, data: Expr, k: Expr) -> list[Expr]:
+    found = node.extents(k, "K")
+    if len(found) != 1:
+        node.bad(f"K has {len(found)} elements, expected 1")
+    return _top_k(node, data, found[0])
+
+
+def _top_k(node: OnnxNode, data: Expr, count: Dim) -> list[Expr]:
+    rank = node.rank(data)
+    axis = node.axis(node.attr("axis", -1), rank)
+    extent = node.shape(data)[axis]
+    if isinstance(count, int) and (count < 0 or (isinstance(extent, int) and count > extent)):
+        node.bad(f"K is {count} on an axis of {extent}")
+    if not (isinstance(count, int) and isinstance(extent, int)):
+        data = at_least(node, data, axis, count)
+    made = node.make(
+        "topk",
+        data,
+        k=count,
+        axis=axis,
+        ret_type="both",
+        is_ascend=not node.attr("largest", 1),
+        dtype="int64",
+    )
+    return [node.field(made, 0), node.field(made, 1)]
+
+
+@converter("CumSum", "CumProd", since=11)
+def cumulative(node: OnnxNode, data: Expr, axis: Expr) -> Expr:
+    """Sums or products so far along an axis; ``reverse`` counts from the end."""
+    if node.tells(axis):
+        (told,) = node.ints(axis, "axis")
+        return along_axis(node, data, told, lambda x, along: _cumulative(node, x, along))
+    return _cumulative(node, data, node.axis(int(node.number(axis, "axis")), node.rank(data)))
+
+
+def _cumulative(node: OnnxNode, data: Expr, along: int) -> Expr:
+    name = "cumsum" if node.op_type == "CumSum" else "cumprod"
+    backwards = bool(node.attr("reverse", 0))
+    if backwards:
+        data = node.make("reverse", data, axis=along)
+    made = node.make(
+        name, data, axis=along, dtype=node.dtype(data), exclusive=bool(node.attr("exclusive", 0))
+    )
+    return node.make("reverse", made, axis=along) if backwards else made
+
+
+@converter("ReverseSequence", since=10)
+def reverse_sequence(node: OnnxNode, data: Expr, lengths: Expr) -> Expr:
+    return node.make(
+        "reverse_sequence",
+        data,
+        lengths,
+        seq_axis=node.attr("time_axis", 0),
+        batch_axis=node.attr("batch_axis", 1),
+    )
+
+
+@converter("TensorScatter", since=24)
+def tensor_scatter(node: OnnxNode, cache: Expr, update: Expr, start: Expr | None = None) -> Expr:
+    """A cache with an update written at each batch's own place."""
+    start = node.full(0, node.shape(cache)[:1], "int64") if start is None else start
+    axis, mode = node.attr("axis", -2), node.attr("mode", "linear")
+    return node.make("tensor_scatter", cache, update, start, axis=axis, mode=mode)

@@ -1,0 +1,433 @@
+"""ONNX's LSTM, GRU and RNN: short sequences step by step in the graph, others as one operator with loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tvmlite.relay.ir.nodes import Expr
+from tvmlite.relay.ir.types import Dim
+from tvmlite.relay.onnx.graph import dims
+from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.node import OnnxNode
+from tvmlite.relay.onnx.ops.shape import slice_axes
+from tvmlite.relay.onnx.reading.registry import converter
+from tvmlite.relay.ops.recurrent_loops import lanes_of
+
+LONGEST = 8
+"""Steps up to which a sequence is unrolled."""
+
+Activation = Callable[[Expr], Expr]
+Function = tuple[str, float, float]
+"""A gate function: its name, alpha and beta."""
+
+
+@dataclass(frozen=True)
+class _Direction:
+    """One pass over the sequence: its number, its weights, its activations."""
+
+    number: int
+    reverse: bool
+    weight: Expr
+    recurrence: Expr
+    bias: tuple[Expr, Expr] | None
+    functions: tuple[Function, ...]
+    activations: tuple[Activation, ...]
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """What the three operators share: the sequence as (steps, batch, input), sizes, states."""
+
+    node: OnnxNode
+    data: Expr
+    steps: Dim
+    batch: Dim
+    hidden: int
+    lengths: Expr | None
+    directions: tuple[_Direction, ...]
+
+    @property
+    def is_short(self) -> bool:
+        return isinstance(self.steps, int) and 0 < self.steps <= LONGEST
+
+    def state(self, given: Expr | None, number: int) -> Expr:
+        """The initial state of one direction, ``(batch, hidden)``."""
+        node = self.node
+        if given is None:
+            return node.full(0, (self.batch, self.hidden), node.dtype(self.data))
+        picked = _pick(node, given, 1 if node.attr("layout", 0) else 0, number)
+        return assume_shape(node, picked, (self.batch, self.hidden))
+
+
+def _pick(node: OnnxNode, data: Expr, axis: int, index: int) -> Expr:
+    """One slice, its axis gone."""
+    shape = node.shape(data)
+    part = slice_axes(node, data, [axis], [index], [index + 1])
+    return node.reshape(part, [d for i, d in enumerate(shape) if i != axis])
+
+
+def _parts(node: OnnxNode, data: Expr, count: int, hidden: int, axis: int) -> list[Expr]:
+    return [slice_axes(node, data, [axis], [i * hidden], [(i + 1) * hidden]) for i in range(count)]
+
+
+def _layer(node: OnnxNode, gates: int, defaults: Sequence[str], inputs: Sequence[Expr | None]) -> _Layer:
+    data, weight, recurrence, bias, lengths = inputs
+    assert data is not None
+    assert weight is not None
+    assert recurrence is not None
+    for name, value in (("X", data), ("W", weight), ("R", recurrence)):
+        if node.rank(value) != 3:
+            node.bad(f"{name} is of rank {node.rank(value)}, expected 3")
+    if node.attr("layout", 0):
+        data = node.transpose(data, (1, 0, 2))
+    steps, batch, _ = node.shape(data)
+    lengths = None if lengths is None else assume_shape(node, lengths, (batch,))
+    hidden = node.shape(recurrence)[-1]
+    if not isinstance(hidden, int):
+        node.unsupported(f"a dynamic hidden size {hidden}")
+    kind = node.attr("direction", "forward")
+    reverses = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}.get(kind)
+    if reverses is None:
+        node.bad(f"direction is {kind!r}")
+    names = node.attr("activations") or list(defaults) * len(reverses)
+    if len(names) != len(defaults) * len(reverses):
+        node.bad(f"activations are {names}, expected {len(defaults) * len(reverses)}")
+    functions = _functions(node, names)
+    directions = []
+    for i, reverse in enumerate(reverses):
+        own = tuple(functions[i * len(defaults) : (i + 1) * len(defaults)])
+        made = tuple(_activation(node, one) for one in own)
+        pair = None
+        if bias is not None:
+            both = _pick(node, bias, 0, i)
+            pair = tuple(_parts(node, both, 2, gates * hidden, 0))
+        directions.append(
+            _Direction(i, reverse, _pick(node, weight, 0, i), _pick(node, recurrence, 0, i), pair, own, made)  # type: ignore[arg-type]
+        )
+    return _Layer(node, data, steps, batch, hidden, lengths, tuple(directions))
+
+
+_DEFAULTS: dict[str, tuple[float | None, float | None]] = {
+    "sigmoid": (None, None),
+    "tanh": (None, None),
+    "relu": (None, None),
+    "softsign": (None, None),
+    "affine": (1.0, 0.0),
+    "leakyrelu": (0.01, None),
+    "scaledtanh": (1.0, 1.0),
+    "hardsigmoid": (0.2, 0.5),
+}
+"""Of each gate function, alpha and beta unless they are given; None: it takes none."""
+
+
+def _functions(node: OnnxNode, names: Sequence[str]) -> list[Function]:
+    """Functions by name; alphas and betas are handed out in order to those that take them."""
+    alphas, betas = list(node.attr("activation_alpha") or []), list(node.attr("activation_beta") or [])
+
+    def take(values: list[float], default: float | None) -> float:
+        if default is None:
+            return 0.0
+        return values.pop(0) if values else default
+
+    made: list[Function] = []
+    for name in map(str.lower, names):
+        if name not in _DEFAULTS:
+            node.unsupported(f"activation {name!r}")
+        alpha, beta = _DEFAULTS[name]
+        made.append((name, take(alphas, alpha), take(betas, beta)))
+    return made
+
+
+def _activation(node: OnnxNode, function: Function) -> Activation:
+    """The gate function, after the clip of what it is applied to."""
+    limit = node.attr("clip")
+    plain = _plain(node, function)
+    return plain if limit is None else lambda x: plain(node.make("clip", x, a_min=-limit, a_max=limit))
+
+
+def _plain(node: OnnxNode, function: Function) -> Activation:
+    name, a, b = function
+    if name in ("sigmoid", "tanh"):
+        return lambda x: node.make(name, x)
+    if name == "relu":
+        return lambda x: node.make("nn.relu", x)
+    if name == "softsign":
+        return lambda x: node.make("divide", x, node.make("add", node.make("abs", x), 1))
+    if name == "affine":
+        return lambda x: node.make("add", node.make("multiply", x, a), b)
+    if name == "leakyrelu":
+        return lambda x: node.make("nn.leaky_relu", x, alpha=a)
+    if name == "scaledtanh":
+        return lambda x: node.make("multiply", node.make("tanh", node.make("multiply", x, b)), a)
+    return lambda x: node.make("clip", node.make("add", node.make("multiply", x, a), b), a_min=0.0, a_max=1.0)
+
+
+Step = Callable[[Expr, tuple[Expr, ...]], tuple[Expr, ...]]
+
+
+def _run(
+    layer: _Layer, direction: _Direction, step: Step, states: tuple[Expr, ...]
+) -> tuple[list[Expr], tuple[Expr, ...]]:
+    """The hidden states in order of time, and the last states; past its length a sample stands still."""
+    node = layer.node
+    assert isinstance(layer.steps, int)
+    order = range(layer.steps - 1, -1, -1) if direction.reverse else range(layer.steps)
+    outputs: dict[int, Expr] = {}
+    for time in order:
+        new = step(_pick(node, layer.data, 0, time), states)
+        if layer.lengths is None:
+            states = new
+            outputs[time] = states[0]
+            continue
+        limit = node.reshape(layer.lengths, (layer.batch, 1))
+        inside = node.make("greater", limit, node.const(time, node.dtype(limit)))
+        states = tuple(node.make("where", inside, n, old) for n, old in zip(new, states, strict=True))
+        outputs[time] = node.make("where", inside, new[0], node.const(0, node.dtype(new[0])))
+    return [outputs[time] for time in range(layer.steps)], states
+
+
+def _results(layer: _Layer, runs: Sequence[tuple[list[Expr], tuple[Expr, ...]]]) -> list[Expr]:
+    """Y ``(steps, directions, batch, hidden)``, then each last state; ``layout`` puts the batch first."""
+    node, hidden, batch = layer.node, layer.hidden, layer.batch
+    assert isinstance(layer.steps, int)
+    every = []
+    for time in range(layer.steps):
+        every += [node.reshape(outputs[time], (1, 1, batch, hidden)) for outputs, _ in runs]
+    count = len(runs)
+    whole = node.many("concatenate", every, axis=0) if len(every) > 1 else every[0]
+    made = [node.reshape(whole, (layer.steps, count, batch, hidden))]
+    for k in range(len(runs[0][1])):
+        parts = [node.reshape(states[k], (1, batch, hidden)) for _, states in runs]
+        made.append(node.many("concatenate", parts, axis=0) if count > 1 else parts[0])
+    return _laid_out(node, made)
+
+
+def _laid_out(node: OnnxNode, made: list[Expr]) -> list[Expr]:
+    if node.attr("layout", 0):
+        made = [node.transpose(made[0], (2, 0, 1, 3)), *(node.transpose(m, (1, 0, 2)) for m in made[1:])]
+    return made
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """How a layer of integer weights multiplies: ``products`` of a direction's number and all inputs, in
+    float32; and its ``recurrence``, as the operator takes it, with the parameters that stand behind it."""
+
+    products: Callable[[int, Expr], Expr]
+    recurrence: Callable[[int], tuple[Expr, list[Expr]]]
+
+
+def _scanned(
+    layer: _Layer,
+    operator: str,
+    states: Sequence[Expr | None],
+    extra: Sequence[Expr | None],
+    quantized: Quantized | None = None,
+    **attrs: object,
+) -> list[Expr]:
+    """The layer by ``operator``, which takes the products of all inputs at once, made before.
+
+    ``extra`` are, a direction, parameters that stand between the recurrence and the states.
+    """
+    node, steps, batch, hidden = layer.node, layer.steps, layer.batch, layer.hidden
+    flat = node.reshape(layer.data, (dims.simplify(steps * batch), node.shape(layer.data)[2]))
+    lengths = layer.lengths
+    if lengths is None:
+        whole = node.make("shape_value", values=(steps,), dtype="int64")
+        lengths = node.broadcast_to(node.reshape(whole, (1,)), (batch,))
+    every: list[list[Expr]] = []
+    for one in layer.directions:
+        product, recurrence, parameters = _operands(layer, one, flat, quantized)
+        between = [*([] if (given := extra[one.number]) is None else [given]), *parameters]
+        if one.bias is not None:
+            product = node.make("add", product, one.bias[0])
+        if one.bias is not None and operator != "nn.gru_scan":
+            product = node.make("add", product, one.bias[1])
+        call = node.make(
+            operator,
+            node.reshape(product, (steps, batch, node.shape(one.recurrence)[0])),
+            recurrence,
+            *between,
+            *(layer.state(state, one.number) for state in states),
+            lengths,
+            reverse=one.reverse,
+            activations=one.functions,
+            clip=node.attr("clip"),
+            **attrs,
+        )
+        every.append([node.field(call, k) for k in range(1 + len(states))])
+    made: list[Expr] = []
+    for k in range(1 + len(states)):
+        shape = (steps, 1, batch, hidden) if k == 0 else (1, batch, hidden)
+        parts = [node.reshape(fields[k], shape) for fields in every]
+        made.append(node.many("concatenate", parts, axis=int(k == 0)) if len(parts) > 1 else parts[0])
+    return _laid_out(node, made)
+
+
+def _operands(
+    layer: _Layer, one: _Direction, inputs: Expr, quantized: Quantized | None
+) -> tuple[Expr, Expr, list[Expr]]:
+    """The products of all inputs, the recurrence, and the parameters that stand behind it."""
+    if quantized is not None:
+        return quantized.products(one.number, inputs), *quantized.recurrence(one.number)
+    node = layer.node
+    product = node.make("nn.dense", inputs, one.weight)
+    return product, _in_blocks(node, one.recurrence, layer.hidden), []
+
+
+def _in_blocks(node: OnnxNode, recurrence: Expr, hidden: int) -> Expr:
+    """``(gates * hidden, hidden)`` as the operators take it: (blocks, hidden, gates, lanes)."""
+    wide = node.shape(recurrence)[0]
+    assert isinstance(wide, int)
+    gates = wide // hidden
+    lanes = lanes_of(gates, hidden)
+    made, blocks = node.reshape(recurrence, (gates, hidden, hidden)), -(-hidden // lanes)
+    if blocks * lanes != hidden:
+        width = ((0, 0), (0, blocks * lanes - hidden), (0, 0))
+        made = node.make("nn.pad", made, pad_width=width, pad_value=0.0)
+    return node.transpose(node.reshape(made, (gates, blocks, lanes, hidden)), (1, 3, 0, 2))
+
+
+def _linear(node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None) -> Expr:
+    made = node.make("nn.dense", data, weight)
+    return made if bias is None else node.make("add", made, bias)
+
+
+@converter("RNN", since=7)
+def rnn(
+    node: OnnxNode,
+    data: Expr,
+    weight: Expr,
+    recurrence: Expr,
+    bias: Expr | None = None,
+    lengths: Expr | None = None,
+    initial: Expr | None = None,
+) -> list[Expr]:
+    layer = _layer(node, 1, ["Tanh"], (data, weight, recurrence, bias, lengths))
+    if not layer.is_short:
+        return _scanned(layer, "nn.rnn_scan", [initial], [None] * len(layer.directions))
+    runs = []
+    for one in layer.directions:
+
+        def step(x: Expr, states: tuple[Expr, ...], one: _Direction = one) -> tuple[Expr, ...]:
+            given, kept = one.bias or (None, None)
+            total = node.make(
+                "add", _linear(node, x, one.weight, given), _linear(node, states[0], one.recurrence, kept)
+            )
+            return (one.activations[0](total),)
+
+        runs.append(_run(layer, one, step, (layer.state(initial, one.number),)))
+    return _results(layer, runs)
+
+
+@converter("GRU", since=7)
+def gru(
+    node: OnnxNode,
+    data: Expr,
+    weight: Expr,
+    recurrence: Expr,
+    bias: Expr | None = None,
+    lengths: Expr | None = None,
+    initial: Expr | None = None,
+) -> list[Expr]:
+    layer = _layer(node, 3, ["Sigmoid", "Tanh"], (data, weight, recurrence, bias, lengths))
+    if not layer.is_short:
+        zeros = node.full(0, (3 * layer.hidden,), node.dtype(data))
+        kept = [zeros if one.bias is None else one.bias[1] for one in layer.directions]
+        before = bool(node.attr("linear_before_reset", 0))
+        return _scanned(layer, "nn.gru_scan", [initial], kept, linear_before_reset=before)
+    runs = []
+    for one in layer.directions:
+
+        def step(x: Expr, states: tuple[Expr, ...], one: _Direction = one) -> tuple[Expr, ...]:
+            return (_gru_step(layer, one, x, states[0]),)
+
+        runs.append(_run(layer, one, step, (layer.state(initial, one.number),)))
+    return _results(layer, runs)
+
+
+def _gru_step(layer: _Layer, one: _Direction, x: Expr, state: Expr) -> Expr:
+    """Gates update, reset, new; ``linear_before_reset`` says what the reset gate multiplies."""
+    node, hidden = layer.node, layer.hidden
+    given, kept = one.bias or (None, None)
+    gate, candidate = one.activations
+    new = _parts(node, _linear(node, x, one.weight, given), 3, hidden, 1)
+    if node.attr("linear_before_reset", 0):
+        old = _parts(node, _linear(node, state, one.recurrence, kept), 3, hidden, 1)
+        update, reset = (gate(node.make("add", a, b)) for a, b in zip(new[:2], old[:2], strict=True))
+        proposal = candidate(node.make("add", new[2], node.make("multiply", reset, old[2])))
+    else:
+        weights = _parts(node, one.recurrence, 3, hidden, 0)
+        biases = [None] * 3 if kept is None else _parts(node, kept, 3, hidden, 0)
+        update, reset = (
+            gate(node.make("add", a, _linear(node, state, w, b)))
+            for a, w, b in zip(new[:2], weights[:2], biases[:2], strict=True)
+        )
+        masked = node.make("multiply", reset, state)
+        proposal = candidate(node.make("add", new[2], _linear(node, masked, weights[2], biases[2])))
+    rest = node.make("subtract", node.const(1, node.dtype(update)), update)
+    return node.make("add", node.make("multiply", rest, proposal), node.make("multiply", update, state))
+
+
+@converter("LSTM", since=7)
+def lstm(
+    node: OnnxNode,
+    data: Expr,
+    weight: Expr,
+    recurrence: Expr,
+    bias: Expr | None = None,
+    lengths: Expr | None = None,
+    initial: Expr | None = None,
+    cell: Expr | None = None,
+    peephole: Expr | None = None,
+    quantized: Quantized | None = None,
+) -> list[Expr]:
+    layer = _layer(node, 4, ["Sigmoid", "Tanh", "Tanh"], (data, weight, recurrence, bias, lengths))
+    if quantized is not None or not layer.is_short:
+        zeros = node.full(0, (3 * layer.hidden,), node.dtype(data))
+        looks = [zeros if peephole is None else _pick(node, peephole, 0, d.number) for d in layer.directions]
+        coupled = bool(node.attr("input_forget", 0))
+        attrs = {"with_peephole": peephole is not None, "input_forget": coupled}
+        operator = "nn.lstm_scan" if quantized is None else "nn.quantized_lstm_scan"
+        return _scanned(layer, operator, [initial, cell], looks, quantized, **attrs)
+    runs = []
+    for one in layer.directions:
+        windows = None
+        if peephole is not None:
+            windows = _parts(node, _pick(node, peephole, 0, one.number), 3, layer.hidden, 0)
+
+        def step(
+            x: Expr, states: tuple[Expr, ...], one: _Direction = one, windows: list[Expr] | None = windows
+        ) -> tuple[Expr, ...]:
+            return _lstm_step(layer, one, x, states, windows)
+
+        states = (layer.state(initial, one.number), layer.state(cell, one.number))
+        runs.append(_run(layer, one, step, states))
+    return _results(layer, runs)
+
+
+def _lstm_step(
+    layer: _Layer, one: _Direction, x: Expr, states: tuple[Expr, ...], windows: list[Expr] | None
+) -> tuple[Expr, ...]:
+    """Gates input, output, forget, cell (ONNX's order); peepholes look at the cell."""
+    node = layer.node
+    given, kept = one.bias or (None, None)
+    hidden, cell = states
+    total = node.make("add", _linear(node, x, one.weight, given), _linear(node, hidden, one.recurrence, kept))
+    i, o, f, c = _parts(node, total, 4, layer.hidden, 1)
+    gate, inner, outer = one.activations
+
+    def looking(value: Expr, at: Expr, which: int) -> Expr:
+        if windows is None:
+            return value
+        return node.make("add", value, node.make("multiply", at, windows[which]))
+
+    i = gate(looking(i, cell, 0))
+    if node.attr("input_forget", 0):
+        f = node.make("subtract", node.const(1, node.dtype(i)), i)
+    else:
+        f = gate(looking(f, cell, 2))
+    new = node.make("add", node.make("multiply", f, cell), node.make("multiply", i, inner(c)))
+    o = gate(looking(o, new, 1))
+    return node.make("multiply", o, outer(new)), new

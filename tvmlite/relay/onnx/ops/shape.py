@@ -1,0 +1,356 @@
+"""ONNX's operators that move elements about: reshape, transpose, slice, split, join, tile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite.relay.ir.nodes import Expr
+from tvmlite.relay.ir.types import Dim, show_shape
+from tvmlite.relay.onnx.control import branches
+from tvmlite.relay.onnx.graph import axes as along
+from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.node import OnnxNode
+from tvmlite.relay.onnx.reading.registry import converter
+from tvmlite.te import expr as e
+
+FARTHEST = 2**31 - 1
+"""Bounds of a slice from here on mean its end, however long the axis."""
+
+
+@converter("Reshape", since=5)
+def reshape(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
+    """-1 is what is left over; 0 keeps the input's extent unless ``allowzero``."""
+    have, wanted = node.shape(data), node.ints(shape, "shape")
+    keeps_zero = bool(node.attr("allowzero", 0))
+    if any(demand.is_open(node, d) for d in wanted):
+        return along.reshaped(node, data, _told_shape(node, have, wanted, keeps_zero))
+    return along.reshaped(node, data, resolve_shape(node, have, wanted, keeps_zero))
+
+
+def _told_shape(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim], allowzero: bool) -> list[Dim]:
+    """``resolve_shape`` of what only a run tells, codes and extents alike."""
+    copied = [
+        d if allowzero else along.either(_is_code(d, 0), have[i] if i < len(have) else 0, d)
+        for i, d in enumerate(wanted)
+    ]
+    named = [along.either(_is_code(d, -1), 1, d) for d in copied]
+    rest = e.FloorDiv(*(e.convert(n, e.INDEX) for n in (node.product(have), node.product(named))))
+    return demand.settled(node, [along.either(_is_code(d, -1), rest, d) for d in copied], "extent")
+
+
+def _is_code(extent: Dim, code: int) -> Any:
+    return extent == code if isinstance(extent, int) else e.Equal(*e.match(extent, code))
+
+
+def resolve_shape(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim], allowzero: bool) -> list[Dim]:
+    """``wanted`` with its codes 0 and -1 replaced by extents."""
+    made: list[Dim | None] = []
+    for i, extent in enumerate(wanted):
+        if isinstance(extent, int) and extent == 0 and not allowzero:
+            if i >= len(have):
+                node.bad(f"shape {show_shape(tuple(wanted))} copies axis {i} of {show_shape(have)}")
+            made.append(have[i])
+        elif isinstance(extent, int) and extent < 0:
+            if extent != -1 or None in made:
+                node.bad(f"shape {show_shape(tuple(wanted))} is not valid")
+            made.append(None)
+        else:
+            made.append(extent)
+    others = [d for d in made if d is not None]
+    if None not in made:
+        _check_count(node, have, others)
+        return others
+    rest = dims.quotient(have, others)
+    if rest is None:
+        node.bad(f"{show_shape(have)} does not reshape to {show_shape(tuple(wanted))}")
+    return [rest if d is None else d for d in made]
+
+
+def _check_count(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim]) -> None:
+    a, b = node.product(have), node.product(wanted)
+    if isinstance(a, int) and isinstance(b, int) and a != b:
+        node.bad(f"{show_shape(have)} does not reshape to {show_shape(tuple(wanted))}")
+
+
+@converter("Flatten")
+def flatten(node: OnnxNode, data: Expr) -> Expr:
+    shape = node.shape(data)
+    axis = node.attr("axis", 1)
+    if not -len(shape) <= axis <= len(shape):
+        node.bad(f"axis {axis} is outside [{-len(shape)}, {len(shape)}]")
+    axis = axis + len(shape) if axis < 0 else axis
+    return node.reshape(data, (node.product(shape[:axis]), node.product(shape[axis:])))
+
+
+@converter("Unsqueeze")
+def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
+    if axes is not None and node.tells(axes):
+        told = node.ints(axes, "axes")
+        rank = node.rank(data) + len(told)
+        ones = [along.is_among(axis, told, rank) for axis in range(rank)]
+        return along.reshaped(
+            node, data, demand.settled(node, along.spread(node.shape(data), ones), "extent")
+        )
+    given = node.required("axes") if axes is None else node.static_ints(axes, "axes")
+    shape = list(node.shape(data))
+    for axis in sorted(node.axes(given, len(shape) + len(given))):
+        shape.insert(axis, 1)
+    return node.reshape(data, shape)
+
+
+@converter("Squeeze")
+def squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
+    shape = node.shape(data)
+    if axes is not None and node.tells(axes):
+        told = node.ints(axes, "axes")
+        out = [along.is_among(axis, told, len(shape)) for axis in range(len(shape))]
+        left = along.kept(shape, out, len(shape) - len(told))
+        return along.reshaped(node, data, demand.settled(node, left, "extent"))
+    given = node.attr("axes") if axes is None else node.static_ints(axes, "axes")
+    if given is None:
+        over = [i for i, d in enumerate(shape) if branches.decide(node, e.Equal(*e.match(e.convert(d), 1)))]
+    else:
+        over = node.axes(given, len(shape))
+    for axis in over:
+        if isinstance(shape[axis], int) and shape[axis] != 1:
+            node.bad(f"axis {axis} of {show_shape(shape)} is not 1")
+    data = assume_shape(node, data, tuple(1 if i in over else d for i, d in enumerate(shape)))
+    return node.reshape(data, [d for i, d in enumerate(shape) if i not in over])
+
+
+@converter("Transpose")
+def transpose(node: OnnxNode, data: Expr) -> Expr:
+    rank = node.rank(data)
+    perm = node.attr("perm", list(range(rank))[::-1])
+    if sorted(perm) != list(range(rank)):
+        node.bad(f"perm {perm} does not permute {rank} axes")
+    return node.transpose(data, perm)
+
+
+@converter("Concat")
+def concat(node: OnnxNode, *inputs: Expr) -> Expr:
+    """Inputs joined along an axis; their other extents are taken to be equal."""
+    first = node.shape(inputs[0])
+    axis = node.axis(node.attr("axis", 1) if node.opset < 4 else node.required("axis"), len(first))
+    fitted: list[Expr] = []
+    for value in inputs:
+        shape = node.shape(value)
+        if len(shape) != len(first):
+            node.bad(f"inputs of shapes {show_shape(first)} and {show_shape(shape)}")
+        wanted = tuple(own if i == axis else d for i, (own, d) in enumerate(zip(shape, first, strict=True)))
+        if dims.differ(shape, wanted):
+            node.bad(
+                f"inputs of shapes {show_shape(first)} and {show_shape(shape)}, joined along axis {axis}"
+            )
+        fitted.append(assume_shape(node, value, wanted))
+    if len({node.dtype(v) for v in inputs}) > 1:
+        node.bad(f"inputs of types {', '.join(node.dtype(v) for v in inputs)}")
+    return fitted[0] if len(fitted) == 1 else node.many("concatenate", fitted, axis=axis)
+
+
+@converter("Split", since=2)
+def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[Expr]:
+    """Parts of the sizes given, else of ``num_outputs`` equal ones (the last may be smaller)."""
+    shape = node.shape(data)
+    axis = node.axis(node.attr("axis", 0), len(shape))
+    extent = shape[axis]
+    given: list[Dim] = (node.attr("split") or []) if sizes is None else node.extents(sizes, "split")
+    count = node.attr("num_outputs", node.num_outputs)
+    if (len(given) or count) != node.num_outputs:
+        node.bad(f"into {len(given) or count} parts, {node.num_outputs} outputs are named")
+    if not given:
+        part = dims.ceil_div(extent, count)
+        if not isinstance(part, int) and node.opset < 18:
+            node.unsupported(f"of a dynamic extent {extent} into {count} equal parts")
+        if node.opset < 18 and part * count != extent:
+            node.bad(f"{extent} elements do not split into {count} equal parts")
+        given = [part] * (count - 1) + [dims.simplify(extent - part * (count - 1))]
+    total = dims.simplify(sum(given[1:], start=given[0]))
+    if isinstance(total, int) and isinstance(extent, int) and total != extent:
+        node.bad(f"sizes {given} do not add up to {extent}")
+    if any(isinstance(d, int) and d < 0 for d in given):
+        node.bad(f"sizes {given}: negative")
+    data = assume_shape(node, data, tuple(total if i == axis else d for i, d in enumerate(shape)))
+    begin: Dim = 0
+    parts: list[Expr] = []
+    for size in given:
+        end = dims.simplify(begin + size)
+        parts.append(slice_axes(node, data, [axis], [begin], [end]))
+        begin = end
+    return parts
+
+
+def slice_axes(
+    node: OnnxNode,
+    data: Expr,
+    axes: list[int],
+    begin: list[Any],
+    end: list[Any],
+    strides: list[int] | None = None,
+) -> Expr:
+    """A part of ``data`` along some axes."""
+    return node.make(
+        "strided_slice",
+        data,
+        begin=tuple(begin),
+        end=tuple(end),
+        strides=tuple(strides or [1] * len(axes)),
+        axes=tuple(axes),
+    )
+
+
+@converter("Slice")
+def slice_by_attributes(node: OnnxNode, data: Expr) -> Expr:
+    starts, ends = node.required("starts"), node.required("ends")
+    return _slice(node, data, starts, ends, node.attr("axes"), None)
+
+
+@converter("Slice", since=10)
+def slice_by_inputs(
+    node: OnnxNode,
+    data: Expr,
+    starts: Expr,
+    ends: Expr,
+    axes: Expr | None = None,
+    steps: Expr | None = None,
+) -> Expr:
+    if any(node.tells(v) for v in (starts, ends, axes, steps) if v is not None):
+        return _told_slice(node, data, starts, ends, axes, steps)
+    return _slice(
+        node,
+        data,
+        node.ints(starts, "starts"),
+        node.ints(ends, "ends"),
+        None if axes is None else node.static_ints(axes, "axes"),
+        None if steps is None else node.static_ints(steps, "steps"),
+    )
+
+
+def _told_slice(
+    node: OnnxNode, data: Expr, starts: Expr, ends: Expr, axes: Expr | None, steps: Expr | None
+) -> Expr:
+    """A window of each axis: where it begins, its step and its extent follow when the model runs."""
+    shape, rank = node.shape(data), node.rank(data)
+    firsts, lasts = node.ints(starts, "starts"), node.ints(ends, "ends")
+    over = list(range(len(firsts))) if axes is None else node.ints(axes, "axes")
+    each = [1] * len(firsts) if steps is None else node.ints(steps, "steps")
+    if not len(firsts) == len(lasts) == len(over) == len(each):
+        node.bad(
+            f"starts, ends, axes and steps of {len(firsts)}, {len(lasts)}, {len(over)}, {len(each)} elements"
+        )
+    windows = []
+    for axis, extent in enumerate(shape):
+        window: tuple[Dim, Dim, Dim] = (0, 1, extent)
+        for first, last, along_axis, step in zip(firsts, lasts, over, each, strict=True):
+            here = along.is_among(axis, [along_axis], rank)
+            found = _window(first, last, step, extent)
+            window = tuple(along.either(here, a, b) for a, b in zip(found, window, strict=True))  # type: ignore[assignment]
+        windows.append(tuple(dims.simplify(d) for d in window))
+    begin, step, count = zip(*windows, strict=True) if windows else ((), (), ())
+    extents = demand.settled(node, list(count), "extent")
+    return node.make("strided_window", data, begin=tuple(begin), strides=tuple(step), shape=tuple(extents))
+
+
+def _window(first: Dim, last: Dim, step: Dim, extent: Dim) -> tuple[Dim, Dim, Dim]:
+    """Where ``first:last:step`` begins on an axis of ``extent``, its step, and how many elements it takes."""
+    begin, end, stride, whole = (e.convert(v, e.INDEX) for v in (first, last, step, extent))
+    zero, one = e.const(0, e.INDEX), e.const(1, e.INDEX)
+    forward = stride > 0
+
+    def bounded(bound: e.Expr) -> e.Expr:
+        counted = e.Select(bound < 0, bound + whole, bound)
+        low, high = e.Select(forward, zero, zero - one), e.Select(forward, whole, whole - one)
+        return e.Min(e.Max(counted, low), high)
+
+    begin, end = bounded(begin), bounded(end)
+    size = e.Select(forward, stride, zero - stride)
+    distance = e.Select(forward, end - begin, begin - end)
+    return begin, stride, e.Max((distance + size - one) // size, zero)
+
+
+def _slice(
+    node: OnnxNode,
+    data: Expr,
+    starts: list[Dim],
+    ends: list[Dim],
+    axes: list[int] | None,
+    steps: list[int] | None,
+) -> Expr:
+    shape = node.shape(data)
+    along = node.axes(list(range(len(starts))) if axes is None else axes, len(shape))
+    steps = [1] * len(starts) if steps is None else steps
+    if not len(starts) == len(ends) == len(along) == len(steps) or 0 in steps:
+        node.bad(f"starts, ends, axes and steps of {len(starts)}, {len(ends)}, {len(along)}, {len(steps)}")
+    return slice_axes(node, data, along, [_bounded(b) for b in starts], [_bounded(b) for b in ends], steps)
+
+
+def _bounded(bound: Dim) -> Dim:
+    """A bound far outside as one that is certainly understood so."""
+    return max(-FARTHEST, min(bound, FARTHEST)) if isinstance(bound, int) else bound
+
+
+@converter("Expand", since=8)
+def expand(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
+    """Broadcast in both directions: an extent of 1 on either side takes the other's."""
+    have, wanted = list(node.shape(data)), node.extents(shape, "shape")
+    rank = max(len(have), len(wanted))
+    have = [1] * (rank - len(have)) + have
+    wanted = [1] * (rank - len(wanted)) + wanted
+    made: list[Dim] = []
+    for own, other in zip(have, wanted, strict=True):
+        if isinstance(own, int) and isinstance(other, int) and 1 not in (own, other) and own != other:
+            node.bad(f"{show_shape(node.shape(data))} does not expand to {show_shape(tuple(wanted))}")
+        made.append(_broadcast(node, own, other))
+    fitted = [own if dims.equal(own, 1) else new for own, new in zip(have, made, strict=True)]
+    data = assume_shape(node, node.expand_to_rank(data, rank), tuple(fitted))
+    return node.broadcast_to(data, made)
+
+
+def _broadcast(node: OnnxNode, own: Dim, other: Dim) -> Dim:
+    """The extent of an axis of ``own`` that is to be ``other``, which may turn out to be 1."""
+    if dims.equal(other, 1) or dims.equal(own, other):
+        return own
+    if dims.equal(own, 1) or not demand.from_data(node, other):
+        return other
+    return demand.named(node, [e.Select(e.Equal(*e.match(other, 1)), *e.match(own, other))], "extent")[0]
+
+
+@converter("Tile", since=6)
+def tile(node: OnnxNode, data: Expr, repeats: Expr) -> Expr:
+    counts = node.extents(repeats, "repeats")
+    if len(counts) != node.rank(data) or any(isinstance(c, int) and c < 0 for c in counts):
+        node.bad(f"repeats {counts} for data of rank {node.rank(data)}")
+    return node.make("tile", data, reps=tuple(counts))
+
+
+@converter("DepthToSpace")
+def depth_to_space(node: OnnxNode, data: Expr) -> Expr:
+    mode = node.attr("mode", "DCR")
+    return node.make("nn.depth_to_space", data, block_size=node.required("blocksize"), mode=mode)
+
+
+@converter("SpaceToDepth")
+def space_to_depth(node: OnnxNode, data: Expr) -> Expr:
+    block = node.required("blocksize")
+    if node.attr("mode", "DCR") != "DCR":
+        return _channel_major(node, data, block)
+    return node.make("nn.space_to_depth", data, block_size=block)
+
+
+def _channel_major(node: OnnxNode, data: Expr, block: int) -> Expr:
+    """Channels outermost (CRD): the block's place varies fastest."""
+    if node.rank(data) != 4 or block < 1:
+        node.bad(f"blocksize is {block} and data is {show_shape(node.shape(data))}, expected 4 axes")
+    n, c, h, w = node.shape(data)
+    rows, columns = dims.simplify(h // block), dims.simplify(w // block)
+    parts = node.reshape(data, (n, c, rows, block, columns, block))
+    return node.reshape(
+        node.transpose(parts, (0, 1, 3, 5, 2, 4)), (n, dims.simplify(c * block**2), rows, columns)
+    )
+
+
+@converter("Trilu", since=14)
+def trilu(node: OnnxNode, data: Expr, k: Expr | None = None) -> Expr:
+    offset = 0 if k is None else node.one_int(k, "k")
+    return node.make("trilu", data, k=offset, upper=bool(node.attr("upper", 1)))

@@ -1,0 +1,258 @@
+"""ONNX's operators on images and regions: GridSample, AffineGrid, RoiAlign, DeformConv, Col2Im, MaxUnpool."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir.nodes import Expr
+from tvmlite.relay.ir.types import Dim, show_shape
+from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.node import OnnxNode
+from tvmlite.relay.onnx.ops import nn
+from tvmlite.relay.onnx.ops.shape import slice_axes
+from tvmlite.relay.onnx.reading.registry import converter
+
+_METHODS = {
+    "nearest": "nearest",
+    "linear": "bilinear",
+    "bilinear": "bilinear",
+    "cubic": "bicubic",
+    "bicubic": "bicubic",
+}
+
+
+@converter("GridSample", since=16)
+def grid_sample(node: OnnxNode, data: Expr, grid: Expr) -> Expr:
+    """The grid's coordinates stand in its last axis; image.grid_sample wants them in the second."""
+    rank = node.rank(data) - 2
+    if rank not in (2, 3) or node.rank(grid) != rank + 2:
+        node.unsupported(f"data of rank {rank + 2} and a grid of rank {node.rank(grid)}; both must be 4 or 5")
+    mode = node.attr("mode", "linear")
+    if mode not in _METHODS:
+        node.bad(f"mode is {mode!r}")
+    padding = node.attr("padding_mode", "zeros")
+    if padding not in ("zeros", "border", "reflection"):
+        node.bad(f"padding_mode is {padding!r}")
+    return node.make(
+        "image.grid_sample",
+        data,
+        node.transpose(grid, (0, rank + 1, *range(1, rank + 1))),
+        method=_METHODS[mode],
+        layout="NCHW" if rank == 2 else "NCDHW",
+        padding_mode=padding,
+        align_corners=bool(node.attr("align_corners", 0)),
+    )
+
+
+@converter("AffineGrid", since=20)
+def affine_grid(node: OnnxNode, theta: Expr, size: Expr) -> Expr:
+    """The points of an image of ``size``, in -1 ... 1, moved by a matrix: a grid for GridSample."""
+    extents = node.extents(size, "size")[2:]
+    rank = len(extents)
+    if node.rank(theta) != 3 or rank not in (2, 3) or not dims.equal(node.shape(theta)[1], rank):
+        node.bad(f"theta is {show_shape(node.shape(theta))} for {len(extents)} spatial axes")
+    batch, ones = node.shape(theta)[0], [1] * rank
+
+    def column(index: int) -> Expr:
+        cut = slice_axes(node, theta, [2], [index], [index + 1])
+        return node.reshape(cut, (batch, *ones, rank))
+
+    made = column(rank)
+    for axis, extent in enumerate(extents):  # the last axis is x, which is the first row
+        line = _line(node, extent, node.dtype(theta), bool(node.attr("align_corners", 0)))
+        shaped = node.reshape(line, (1, *ones[:axis], extent, *ones[axis + 1 :], 1))
+        made = node.make("add", made, node.make("multiply", column(rank - 1 - axis), shaped))
+    return made
+
+
+def _line(node: OnnxNode, extent: Dim, dtype: str, aligned: bool) -> Expr:
+    """The coordinates of ``extent`` pixels: their middles, or with ``aligned`` from end to end."""
+    places = node.make("arange", start=0, stop=extent, step=1, dtype="int64")
+    parts = node.make("shape_value", values=(dims.maximum(extent - aligned, 1),), dtype="int64")
+    double = node.make("add", node.make("multiply", places, 2), 0 if aligned else 1)
+    return node.make("subtract", node.make("divide", node.cast(double, dtype), node.cast(parts, dtype)), 1)
+
+
+@converter("RoiAlign", since=10)
+def roi_align(node: OnnxNode, data: Expr, rois: Expr, batches: Expr) -> Expr:
+    """Before opset 16 regions are not shifted by half a pixel."""
+    default = "half_pixel" if node.opset >= 16 else "output_half_pixel"
+    mode = node.attr("coordinate_transformation_mode", default)
+    if mode not in ("half_pixel", "output_half_pixel"):
+        node.bad(f"coordinate_transformation_mode is {mode!r}")
+    if node.rank(rois) != 2 or node.rank(batches) != 1:
+        node.bad(f"rois of rank {node.rank(rois)} and batch_indices of rank {node.rank(batches)}")
+    kind = node.attr("mode", "avg")
+    if kind not in ("avg", "max"):
+        node.bad(f"mode is {kind!r}")
+    column = node.cast(node.reshape(batches, (*node.shape(batches), 1)), node.dtype(rois))
+    return node.make(
+        "vision.roi_align",
+        data,
+        node.many("concatenate", [column, rois], axis=1),
+        pooled_size=(node.attr("output_height", 1), node.attr("output_width", 1)),
+        spatial_scale=node.attr("spatial_scale", 1.0),
+        sample_ratio=node.attr("sampling_ratio", 0),
+        mode="weighted_max" if kind == "max" else "avg",  # as ONNX Runtime and onnx's reference take it
+        aligned=mode == "half_pixel",
+    )
+
+
+@converter("DeformConv", since=19)
+def deform_conv(
+    node: OnnxNode,
+    data: Expr,
+    weight: Expr,
+    offset: Expr,
+    bias: Expr | None = None,
+    mask: Expr | None = None,
+) -> Expr:
+    """Windows read at moved places, then one matrix product a group."""
+    if node.rank(data) != 4 or node.rank(weight) != 4:
+        node.unsupported(f"data of rank {node.rank(data)}, expected 4")
+    outputs, inputs, *kernel = node.shape(weight)
+    batch, channels = node.shape(data)[:2]
+    groups, moved = node.attr("group", 1), node.attr("offset_group", 1)
+    if not all(isinstance(d, int) for d in (outputs, inputs, channels, *kernel)):
+        node.unsupported("a kernel of dynamic size")
+    if channels != inputs * groups or outputs % groups or channels % moved:
+        node.bad(f"{channels} channels, weight {show_shape(node.shape(weight))}, {groups} groups")
+    strides, dilations = nn.per_axis(node, "strides", 2, 1), nn.per_axis(node, "dilations", 2, 1)
+    pads = tuple(node.attr("pads") or [0] * 4)
+    taps, spatial = kernel[0] * kernel[1], node.shape(offset)[2:]
+    if mask is None:
+        mask = node.full(1, (batch, moved * taps, *spatial), node.dtype(data))
+    columns = node.make(
+        "nn.deformable_im2col",
+        data,
+        offset,
+        mask,
+        kernel_size=tuple(kernel),
+        strides=strides,
+        padding=pads,
+        dilation=dilations,
+        deformable_groups=moved,
+    )
+    rows, pixels = inputs * taps, node.product(spatial)
+    flat = node.reshape(columns, (dims.simplify(batch * groups), rows, pixels))
+    filters = node.reshape(weight, (groups, outputs // groups, rows))
+    if groups > 1 and not dims.equal(batch, 1):
+        wide = node.broadcast_to(
+            node.reshape(filters, (1, groups, outputs // groups, rows)),
+            (batch, groups, outputs // groups, rows),
+        )
+        filters = node.reshape(wide, (dims.simplify(batch * groups), outputs // groups, rows))
+    made = node.make("nn.batch_matmul", filters, flat, transpose_a=False, transpose_b=False)
+    return nn.with_bias(node, node.reshape(made, (batch, outputs, *spatial)), bias)
+
+
+@converter("Col2Im", since=18)
+def col2im(node: OnnxNode, data: Expr, image: Expr, block: Expr) -> Expr:
+    """Windows of ``block`` added up into images."""
+    extents, kernel = node.extents(image, "image_shape"), node.extents(block, "block_shape")
+    rank = len(extents)
+    if len(kernel) != rank or node.rank(data) != 3:
+        node.bad(f"data of rank {node.rank(data)}, image_shape of {rank}, block_shape of {len(kernel)}")
+    pads = tuple(node.attr("pads") or [0] * (2 * rank))
+    if min(pads) < 0:
+        node.unsupported(f"pads {list(pads)}")
+    strides, dilation = (nn.per_axis(node, name, rank, 1) for name in ("strides", "dilations"))
+    if any(demand.from_data(node, d) for d in (*extents, *kernel)):
+        data, extents, kernel = _fitting(node, data, extents, kernel, strides, dilation, pads)
+    return node.make(
+        "nn.col2im",
+        data,
+        image_shape=tuple(extents),
+        kernel_size=tuple(kernel),
+        strides=strides,
+        padding=pads,
+        dilation=dilation,
+    )
+
+
+def _fitting(
+    node: OnnxNode,
+    data: Expr,
+    extents: list[Dim],
+    kernel: list[Dim],
+    strides: Sequence[int],
+    dilation: Sequence[int],
+    pads: Sequence[int],
+) -> tuple[Expr, list[Dim], list[Dim]]:
+    """Windows, image and kernel that certainly fit: a run that tells others stops."""
+    rank = len(extents)
+    more = iter(demand.named(node, [d - 1 for d in kernel if not isinstance(d, int)], "beyond_one"))
+    kernel = [d if isinstance(d, int) else 1 + next(more) for d in kernel]
+    beside = [
+        (k - 1) * d + 1 - pads[i] - pads[rank + i]
+        for i, (k, d) in enumerate(zip(kernel, dilation, strict=True))
+    ]
+    room = demand.named(node, [n - b for n, b in zip(extents, beside, strict=True)], "room")
+    extents = [dims.simplify(r + b) for r, b in zip(room, beside, strict=True)]
+    blocks = [r // s + 1 for r, s in zip(room, strides, strict=True)]
+    batch, rows, _ = node.shape(data)
+    taps = node.product(kernel)
+    data = assume_shape(node, data, (batch, rows // taps * taps, node.product(blocks)))
+    return data, extents, kernel
+
+
+@converter("MaxUnpool", since=9)
+def max_unpool(node: OnnxNode, data: Expr, indices: Expr, output_shape: Expr | None = None) -> Expr:
+    """Each element put where MaxPool's second output says it came from, zeros elsewhere."""
+    rank = nn.spatial_rank(node, data)
+    kernel = nn.per_axis(node, "kernel_shape", rank, 1)
+    strides, pads = nn.per_axis(node, "strides", rank, 1), node.attr("pads") or [0] * (2 * rank)
+    sizes = [
+        dims.simplify((n - 1) * s + k - pads[i] - pads[rank + i])
+        for i, (n, s, k) in enumerate(zip(node.shape(data)[2:], strides, kernel, strict=True))
+    ]
+    shape = (*node.shape(data)[:2], *sizes)
+    count = node.product(node.shape(data))
+    made = node.make(
+        "scatter_elements",
+        node.full(0, (node.product(shape),), node.dtype(data)),
+        node.reshape(indices, (count,)),
+        node.reshape(data, (count,)),
+        axis=0,
+        reduction="update",
+    )
+    made = node.reshape(made, shape)
+    if output_shape is None:
+        return made
+    wanted = node.ints(output_shape, "output_shape")
+    if len(wanted) != rank + 2:
+        node.bad(f"output_shape has {len(wanted)} numbers, expected {rank + 2}")
+    more = [dims.simplify(w - have) for w, have in zip(wanted, shape, strict=True)]
+    if any(isinstance(d, int) and d < 0 for d in more):
+        node.bad(f"output_shape is {show_shape(tuple(wanted))}, less than {show_shape(shape)}")
+    return node.make("nn.pad", made, pad_width=tuple((0, d) for d in more), pad_value=0.0)
+
+
+@converter("MaxPool")
+def max_pool(node: OnnxNode, data: Expr) -> list[Expr]:
+    """The greatest of each window and, if it is wanted, the number of its place in all of the data."""
+    dtype = node.dtype(data)
+    low = -math.inf if dtypes.is_float(dtype) else dtypes.limits(dtype)[0]
+    values = nn.pool(node, data, "max", low)
+    if not node.wants(1):
+        return [values]
+    rank = nn.spatial_rank(node, data)
+    kernel = nn.per_axis(node, "kernel_shape", rank, 1)
+    strides, dilations = nn.per_axis(node, "strides", rank, 1), nn.per_axis(node, "dilations", rank, 1)
+    padding = nn.window_padding(node, data, kernel, strides, dilations)
+    if not all(isinstance(p, int) for pair in padding for p in pair):
+        node.unsupported("indices with a padding that depends on a dynamic size")
+    places = node.make(
+        "nn.max_pool_indices",
+        data,
+        pool_size=kernel,
+        strides=strides,
+        padding=tuple(p[0] for p in padding) + tuple(p[1] for p in padding),
+        dilation=dilations,
+        ceil_mode=bool(node.attr("ceil_mode", 0)) and node.attr("auto_pad", "NOTSET") in ("NOTSET", ""),
+        column_major=bool(node.attr("storage_order", 0)),
+    )
+    return [values, places]

@@ -1,0 +1,1 @@
+"""Passes that gather operators into kernels, and share them."""

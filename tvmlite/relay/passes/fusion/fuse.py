@@ -1,0 +1,339 @@
+"""Gathers operators into groups that become one kernel each: TVM's FuseOps.
+
+An operator joins its immediate post-dominator, the first operator that all its results flow into, if
+every operator on the paths between is willing, by the fusion classes of the operator table:
+
+- an anchor (conv, dense) or a reduction takes the element-wise tail of its output;
+- element-wise and broadcasting operators join consumers of their own kind, injective ones,
+  reductions, and the tails of anchors;
+- injective operators join injective consumers and reductions, after all of the above.
+
+Each operator ends in exactly one group, so nothing is computed twice, but where that was decided
+(``relay.decisions``): cheap operators that several kernels read may be computed in each of those. A group has
+one result. Operators with tuples for results, and the arguments of operators that take a tuple, stay apart.
+
+Where it may pay to stay apart all the same it is a decision too, joined by default: the
+tail of an anchor reads another value of its size, which another anchor may be waiting to be added to; or
+elements are read more than once, or in another order than they are made in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tvmlite.core.node import postorder
+from tvmlite.relay.entry.memory import is_view
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, Var, canonical
+from tvmlite.relay.ir.op import Fuse
+from tvmlite.relay.ir.types import TensorType, TupleType, same_shape
+from tvmlite.relay.passes.decisions import decide
+from tvmlite.relay.passes.graph_pass import graph_pass
+
+MAX_GROUP_SIZE = 64
+"""The most operators in one group: larger ones compile slowly and spill registers."""
+
+SMALL_CONSTANT = 4
+"""A constant of at most so many elements is written into the kernel; others are its arguments."""
+
+JOINED, APART = "joined", "apart"
+"""The alternatives of whether to join."""
+
+ONCE, AGAIN = "once", "in each reader"
+"""The alternatives for what several kernels read."""
+
+
+@graph_pass
+def fuse(body: Expr) -> Expr:
+    """Wrap every operator call in a ``Primitive`` function, together with those that fuse with it."""
+    nodes = _graph(body)
+    groups = _grouped(nodes)
+    again = _recomputed(nodes, groups)
+    if again:
+        body = _copied(body, again)
+        nodes = _graph(body)
+        groups = _grouped(nodes)
+    return _rebuild(body, groups) if nodes else body
+
+
+@graph_pass
+def separate(body: Expr) -> Expr:
+    """Wrap every operator call in a ``Primitive`` function of its own: one kernel an operator."""
+    nodes = _graph(body)
+    return _rebuild(body, _Groups(nodes)) if nodes else body
+
+
+@dataclass(eq=False)
+class _Node:
+    """An operator call, who reads its result, and where the readings meet again."""
+
+    call: Call
+    kind: Fuse
+    index: int
+    readers: list[tuple[_Node, Fuse]] = field(default_factory=list)
+    escapes: bool = False
+    meeting: _Node | None = None
+    depth: int = 1
+    path: Fuse = Fuse.ELEMWISE
+    """The least willing kind of reading between here and ``meeting``."""
+
+
+def _graph(body: Expr) -> list[_Node]:
+    """The operator calls of ``body``, producers first, with readers and post-dominators filled in."""
+    by_expr: dict[Expr, _Node] = {}
+    for expr in postorder(body):
+        assert isinstance(expr, Expr)
+        if isinstance(expr, Call) and isinstance(expr.op, str):
+            node = by_expr[expr] = _Node(expr, _kind(expr), len(by_expr))
+            for arg in expr.args:
+                if arg in by_expr:
+                    by_expr[arg].readers.append((node, _reading(node, arg)))
+        else:
+            for child in expr.children():
+                if child in by_expr:
+                    by_expr[child].escapes = True  # type: ignore[index]
+    if body in by_expr:
+        by_expr[body].escapes = True
+    nodes = list(by_expr.values())
+    for node in reversed(nodes):
+        _find_meeting(node)
+    return nodes
+
+
+def _kind(call: Call) -> Fuse:
+    assert isinstance(call.op, str)
+    return Fuse.TUPLE if isinstance(type_of(call), TupleType) else operators.get(call.op, call.span).fuse
+
+
+def _reading(reader: _Node, arg: Expr) -> Fuse:
+    """Element-wise and broadcasting operators read arguments of their result's shape element by element."""
+    if reader.kind > Fuse.BROADCAST:
+        return reader.kind
+    given, result = type_of(arg), type_of(reader.call)
+    assert isinstance(given, TensorType)
+    assert isinstance(result, TensorType)
+    return Fuse.ELEMWISE if same_shape(given.shape, result.shape) else Fuse.BROADCAST
+
+
+def _find_meeting(node: _Node) -> None:
+    """The immediate post-dominator: the least common ancestor of all readers in the tree of meetings."""
+    if node.escapes or not node.readers:
+        node.path = Fuse.OPAQUE
+        return
+    meeting: _Node | None = node.readers[0][0]
+    path = Fuse.ELEMWISE
+    for reader, reading in node.readers:
+        other: _Node | None = reader
+        path = max(path, reading)
+        while meeting is not other:
+            if meeting is None or other is None:
+                node.path = Fuse.OPAQUE
+                return
+            if meeting.depth >= other.depth:
+                deeper, meeting = meeting, meeting.meeting
+            else:
+                deeper, other = other, other.meeting
+            path = max(path, deeper.path)
+    assert meeting is not None
+    node.meeting, node.path, node.depth = meeting, path, meeting.depth + 1
+
+
+class _Groups:
+    """A partition of the nodes: each group's sink (its one result), kind and members.
+
+    ``apart`` are nodes that were decided not to join.
+    """
+
+    def __init__(self, nodes: list[_Node]) -> None:
+        self._into: dict[_Node, _Node] = {node: node for node in nodes}
+        self._kind = {node: node.kind for node in nodes}
+        self._members = {node: [node] for node in nodes}
+        self.apart: set[_Node] = set()
+
+    def sink(self, node: _Node) -> _Node:
+        while self._into[node] is not node:
+            self._into[node] = node = self._into[self._into[node]]
+        return node
+
+    def kind(self, node: _Node) -> Fuse:
+        return self._kind[self.sink(node)]
+
+    def joined(self, nodes: set[_Node]) -> list[_Node]:
+        """The members, producers first, if the groups of ``nodes`` were one."""
+        found = [one for sink in {self.sink(node) for node in nodes} for one in self._members[sink]]
+        return sorted(found, key=lambda one: one.index)
+
+    def merge(self, nodes: set[_Node], into: _Node) -> None:
+        """Make one group of the groups of ``nodes``; the sink of ``into`` stays its sink."""
+        target = self.sink(into)
+        for node in sorted(nodes, key=lambda one: one.index):
+            source = self.sink(node)
+            if source is not target:
+                self._into[source] = target
+                self._kind[target] = max(self._kind[source], self._kind[target])
+                self._members[target] += self._members[source]
+
+    def members(self) -> dict[Expr, list[_Node]]:
+        """The nodes of each group, producers first, by the call that gives the group's result."""
+        sinks = dict.fromkeys(map(self.sink, self._into))
+        return {sink.call: sorted(self._members[sink], key=lambda one: one.index) for sink in sinks}
+
+
+def _grouped(nodes: list[_Node]) -> _Groups:
+    """The groups of ``nodes``."""
+    groups = _Groups(nodes)
+    for phase in range(2):
+        for node in nodes:
+            _try(node, groups, phase)
+    return groups
+
+
+def _recomputed(nodes: list[_Node], groups: _Groups) -> dict[Call, list[Call]]:
+    """The operators of groups that were decided to be computed in each reader, by the call that is read.
+
+    It is a question where a group is element-wise and its readers, in several groups, all take it in.
+    """
+    found: dict[Call, list[Call]] = {}
+    for node in nodes:
+        readers = {groups.sink(reader): reader.call for reader, _ in node.readers}
+        willing = all(reading <= Fuse.COMM_REDUCE for _, reading in node.readers)
+        stored = groups.sink(node) is node and len(readers) > 1 and not node.escapes
+        if stored and willing and groups.kind(node) <= Fuse.BROADCAST and not is_view(node.call):
+            own = [one.call for one in groups.joined({node})]
+            parts = [own, *([call] for call in readers.values())]
+            if decide("again", lambda parts=parts: parts, (ONCE, AGAIN), ONCE) == AGAIN:
+                found[node.call] = own
+    return found
+
+
+def _copied(body: Expr, again: dict[Call, list[Call]]) -> Expr:
+    """``body`` with a copy of the operators for each reader of those that are computed ``again``."""
+    done: dict[Expr, Expr] = {}
+
+    def argument(value: Expr) -> Expr:
+        copies: dict[Expr, Expr] = {}
+        for call in again.get(value, ()):  # type: ignore[call-overload]
+            args = tuple(copies[arg] if arg in copies else done[arg] for arg in call.args)
+            copies[call] = Call(call.op, args, call.attrs, call.span)
+        return copies.get(value, done[value])
+
+    for expr in postorder(body):
+        assert isinstance(expr, Expr)
+        done[expr] = expr.map_children(argument)
+    return done[body]
+
+
+def _try(node: _Node, groups: _Groups, phase: int) -> None:
+    """Merge ``node`` with its post-dominator, and all between, if its group's kind allows it in ``phase``."""
+    sink = node.meeting
+    if sink is None or node in groups.apart or groups.sink(node) is groups.sink(sink):
+        return
+    kind = groups.kind(node)
+    if kind in (Fuse.OUT_ELEMWISE_FUSABLE, Fuse.COMM_REDUCE):
+        if phase == 0 and node.path is Fuse.ELEMWISE:
+            _merge_paths(node, sink, groups, lambda other, last: other <= Fuse.BROADCAST)
+    elif kind <= Fuse.BROADCAST:
+        if node.path <= Fuse.COMM_REDUCE:
+            _merge_paths(node, sink, groups, _willing_sink)
+    elif kind is Fuse.INJECTIVE and phase == 1 and node.path <= Fuse.COMM_REDUCE:
+        _merge_paths(
+            node, sink, groups, lambda other, last: other <= (Fuse.COMM_REDUCE if last else Fuse.INJECTIVE)
+        )
+
+
+def _willing_sink(kind: Fuse, last: bool) -> bool:
+    return kind <= (Fuse.OUT_ELEMWISE_FUSABLE if last else Fuse.INJECTIVE)
+
+
+def _merge_paths(start: _Node, sink: _Node, groups: _Groups, willing: Callable[[Fuse, bool], bool]) -> None:
+    """Merge all that lies on paths from ``start`` to ``sink`` if each group on them is ``willing``."""
+    between: set[_Node] = set()
+    stack = [start]
+    while stack:
+        for reader, _ in stack.pop().readers:
+            if reader not in between:
+                if not willing(groups.kind(reader), reader is sink):
+                    return
+                between.add(reader)
+                if reader is not sink:
+                    stack.append(reader)
+    between.add(start)
+    members = groups.joined(between)
+    if len(members) > MAX_GROUP_SIZE:
+        return
+    if _is_open(start, members, groups) and _decided(start, members, groups) == APART:
+        groups.apart.add(start)
+    else:
+        groups.merge(between, sink)
+
+
+def _is_open(start: _Node, members: list[_Node], groups: _Groups) -> bool:
+    """Whether it may pay to keep the group of ``start`` apart from the rest of ``members``."""
+    own = groups.sink(start)
+    if groups.kind(start) not in (Fuse.OUT_ELEMWISE_FUSABLE, Fuse.COMM_REDUCE):
+        rest = (one.call for one in members if groups.sink(one) is not own)
+        if is_view(start.call) or all(map(is_view, rest)):
+            return False
+        return start.path > Fuse.ELEMWISE or groups.kind(start) is Fuse.INJECTIVE
+    calls = {one.call for one in members}
+    added = [arg for one in members if groups.sink(one) is not own for arg in one.call.args]
+    return any(_is_large(arg, start.call) for arg in added if arg not in calls)
+
+
+def _is_large(value: Expr, result: Call) -> bool:
+    """Whether ``value`` is computed, or given, in the shape of ``result``."""
+    type_, like = type_of(value), type_of(result)
+    if isinstance(value, Constant) or not (isinstance(type_, TensorType) and isinstance(like, TensorType)):
+        return False
+    return same_shape(type_.shape, like.shape)
+
+
+def _decided(start: _Node, members: list[_Node], groups: _Groups) -> str:
+    """Whether the group of ``start`` joins the rest of ``members``."""
+    own = groups.sink(start)
+
+    def place() -> list[list[Call]]:
+        first = [one.call for one in members if groups.sink(one) is own]
+        return [first, [one.call for one in members if groups.sink(one) is not own]]
+
+    return decide("fuse", place, (JOINED, APART), JOINED)
+
+
+def _rebuild(body: Expr, groups: _Groups) -> Expr:
+    """``body`` with each group in a function of its own."""
+    members = groups.members()
+    inside = {node.call for group in members.values() for node in group}
+    done: dict[Expr, Expr] = {}
+    for expr in postorder(body):
+        assert isinstance(expr, Expr)
+        if expr in members:
+            function, arguments = _function([node.call for node in members[expr]])
+            done[expr] = Call(function, tuple(done[a] for a in arguments), span=expr.span)  # type: ignore[union-attr]
+        elif expr not in inside:
+            done[expr] = expr.map_children(done.__getitem__)
+    return done[body]
+
+
+def _function(calls: list[Call]) -> tuple[Function, list[Expr]]:
+    """A group's function, and the expressions outside it that it is applied to."""
+    params: dict[Expr, Var] = {}
+    made: dict[Expr, Expr] = {}
+
+    def argument(value: Expr) -> Expr:
+        if value in made:
+            return made[value]
+        if isinstance(value, Constant) and value.size <= SMALL_CONSTANT:
+            return value
+        if isinstance(value, Tuple):
+            return value.map_children(argument)
+        if value not in params:
+            params[value] = Var(f"p{len(params)}", type_of(value), getattr(value, "span", None))
+        return params[value]
+
+    for call in calls:
+        made[call] = call.map_children(argument)
+    sink = calls[-1]
+    function = Function(tuple(params.values()), made[sink], canonical({"Primitive": 1}), sink.span)
+    return function, list(params)

@@ -1,0 +1,83 @@
+"""Results of kernels take the places of operands that nothing reads any more."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tvmlite.core.node import postorder
+from tvmlite.relay.entry import memory
+from tvmlite.relay.entry.lower import anchor
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.blocks import order
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Var, canonical
+from tvmlite.relay.ir.op import Fuse
+from tvmlite.relay.ir.types import TensorType, same_shape
+
+SCHEDULES = ("injective", "dense", "batch_matmul", "conv2d", "depthwise_conv2d", "reduce")
+"""The templates that make each element of a result in one piece, and read element-wise operands in the same
+statement that stores it."""
+
+
+def reuse_operands(module: Module) -> Module:
+    """Mark groups ``in_place=k`` whose result shall lie where their argument ``k`` does.
+
+    The argument is an intermediate value that dies at the call (``memory.dying``), and the kernel reads each
+    element of it only to make the element of the result with the same index (``read_in_step``). What kernel
+    and entry make of the mark is in ``lower_group`` and ``memory.plan``. Marks that were there go.
+    """
+    main = module.main
+    dying = memory.dying(order(main))
+    done: dict[Expr, Expr] = {}
+    for node in postorder(main.body):
+        assert isinstance(node, Expr)
+        made = node.map_children(done.__getitem__)
+        if isinstance(node, Call) and isinstance(node.op, Function):
+            wanted = [k for k in dying.get(node, ()) if read_in_step(node.op, k)]
+            group = _marked(node.op, wanted[0] if wanted else None)
+            if group is not node.op:
+                assert isinstance(made, Call)
+                made = dataclasses.replace(made, op=group)
+        done[node] = made
+    body = done[main.body]
+    return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
+
+
+def read_in_step(group: Function, position: int) -> bool:
+    """Whether element i of a parameter of ``group`` is read for element i of its one result only.
+
+    Parameter and result have one type, and all that depends on the parameter is element-wise in that shape.
+    """
+    param, result = group.params[position], type_of(group.body)
+    if not isinstance(result, TensorType) or anchor(group).schedule not in SCHEDULES:
+        return False
+    assert isinstance(param.type, TensorType)
+    if param.type.dtype != result.dtype:
+        return False
+    depends: set[Expr] = {param}
+    for node in postorder(group.body):
+        if isinstance(node, Expr) and (node is param or not depends.isdisjoint(node.children())):
+            if not _in_shape(node, result):
+                return False
+            depends.add(node)
+    return group.body in depends and group.body is not param
+
+
+def _in_shape(node: Expr, result: TensorType) -> bool:
+    """Whether ``node`` has the shape of ``result`` and, if a call, is made element by element."""
+    if isinstance(node, Call):
+        if not isinstance(node.op, str) or operators.get(node.op).fuse > Fuse.BROADCAST:
+            return False
+    elif not isinstance(node, Var):
+        return False
+    type_ = type_of(node)
+    return isinstance(type_, TensorType) and same_shape(type_.shape, result.shape)
+
+
+def _marked(group: Function, position: int | None) -> Function:
+    """``group`` with the mark for ``position``, or with none; itself if that is how it is."""
+    attrs = {name: value for name, value in group.attrs if name != memory.IN_PLACE}
+    if position is not None:
+        attrs[memory.IN_PLACE] = position
+    made = canonical(attrs)
+    return group if made == group.attrs else dataclasses.replace(group, attrs=made)

@@ -1,0 +1,85 @@
+"""Groups that differ in numbers only become one kernel, which takes the numbers as arguments."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import postorder, substitute
+from tvmlite.relay.entry.open_extents import with_plain_extents
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Var
+from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.text import printer
+
+ARITHMETIC = ("add", "subtract", "multiply", "divide")
+"""Operators whose formulas are the same for a float known at compile time and for one that is not."""
+
+QUANTIZATION = ("qnn.quantize", "qnn.dequantize")
+"""Such operators whose integers, the zero points, are numbers like others."""
+
+
+@graph_pass
+def share_kernels(body: Expr) -> Expr:
+    """Numbers written into groups become parameters where other groups are the same but for them::
+
+        fn(p0) { multiply(p0, 0.5f) }(x)         fn(p0, p1) { multiply(p0, p1) }(x, 0.5f)
+        fn(p0) { multiply(p0, 0.25f) }(y)  -->   fn(p0, p1) { multiply(p0, p1) }(y, 0.25f)
+
+    So the layers of a quantized model, which have scales of their own, are one kernel: it is compiled and
+    tuned once. A number that is the same in all of them stays where it is.
+    """
+    kin: dict[str, dict[Function, list[Constant]]] = {}
+    for node in postorder(body):
+        if isinstance(node, Call) and isinstance(node.op, Function):
+            numbers = list(_numbers(node.op))
+            if numbers:
+                text = printer.show(with_plain_extents(_with_parameters(node.op, numbers))[0])
+                kin.setdefault(text, {})[node.op] = numbers
+    varying = {group: found for groups in kin.values() for group, found in _varying(groups).items()}
+    if not varying:
+        return body
+    shared = {group: _with_parameters(group, numbers) for group, numbers in varying.items()}
+    done: dict[Expr, Expr] = {}
+    for node in postorder(body):
+        assert isinstance(node, Expr)
+        made = node.map_children(done.__getitem__)
+        if isinstance(made, Call) and isinstance(made.op, Function) and made.op in shared:
+            made = dataclasses.replace(made, op=shared[made.op], args=(*made.args, *varying[made.op]))
+        done[node] = made
+    return done[body]
+
+
+def _numbers(group: Function) -> Iterator[Constant]:
+    """The numbers that arithmetic alone in ``group`` takes, in order of first use, each once."""
+    found: dict[Constant, None] = {}
+    others: set[Expr] = set()
+    for node in postorder(group.body):
+        for child in node.children():
+            if isinstance(node, Call) and isinstance(child, Constant) and _is_number(child, node):
+                found[child] = None
+            elif isinstance(child, Expr):
+                others.add(child)
+    return (one for one in found if one not in others)
+
+
+def _is_number(constant: Constant, reader: Call) -> bool:
+    """Whether ``constant`` is one number, and ``reader`` takes it as it would any other."""
+    known = QUANTIZATION if not dtypes.is_float(constant.data.dtype.name) else ARITHMETIC + QUANTIZATION
+    return constant.data.ndim == 0 and reader.op in known
+
+
+def _varying(groups: dict[Function, list[Constant]]) -> dict[Function, list[Constant]]:
+    """For each of ``groups``, alike but for their numbers, those that are not the same in all."""
+    columns: Sequence[tuple[Constant, ...]] = list(zip(*groups.values(), strict=True))
+    places = [k for k, column in enumerate(columns) if len({one.data.tobytes() for one in column}) > 1]
+    return {group: [numbers[k] for k in places] for group, numbers in groups.items()} if places else {}
+
+
+def _with_parameters(group: Function, numbers: list[Constant]) -> Function:
+    """``group`` with parameters, the last ones, for ``numbers``."""
+    count = len(group.params)
+    params = [Var(f"p{count + k}", type_of(one), one.span) for k, one in enumerate(numbers)]
+    body = substitute(group.body, dict(zip(numbers, params, strict=True)))
+    return dataclasses.replace(group, params=(*group.params, *params), body=body)

@@ -1,0 +1,67 @@
+"""Reshapes at the edge of a fused group leave it: outside, they are views of memory instead of copies."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tvmlite.core.node import rewrite
+from tvmlite.relay.entry.memory import is_view
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Call, Expr, Function, Var, canonical
+from tvmlite.relay.passes.graph_pass import graph_pass
+
+
+@graph_pass
+def hoist_views(body: Expr) -> Expr:
+    """A call of ``fn(p) { reshape(g(reshape(p))) }`` becomes ``reshape(fn(p) { g(p) }(reshape(x)))``.
+
+    A group that is nothing but reshapes vanishes.
+    """
+    return rewrite(body, _hoist)
+
+
+def _hoist(node: Expr) -> Expr:
+    if not (isinstance(node, Call) and isinstance(node.op, Function)):
+        return node
+    behind: list[Call] = []
+    body = node.op.body
+    while is_view(body):
+        assert isinstance(body, Call)
+        behind.append(body)
+        (body,) = body.args
+    arguments: dict[Expr, Expr] = dict(zip(node.op.params, node.args, strict=True))
+    result = _without_views_before(body, arguments)
+    if result is node.op.body:
+        return node
+    value = arguments[result] if isinstance(result, Var) else _call(node, result, arguments)
+    for view in reversed(behind):
+        value = dataclasses.replace(view, args=(value,))
+    return value
+
+
+def _without_views_before(body: Expr, arguments: dict[Expr, Expr]) -> Expr:
+    """``body`` with views of parameters as parameters; ``arguments`` learns what they stand for."""
+
+    def outside(node: Expr) -> Expr:
+        if not (is_view(node) and isinstance(node, Call) and node.args[0] in arguments):
+            return node
+        (inner,) = node.args
+        param = Var("", type_of(node), node.span)
+        arguments[param] = dataclasses.replace(node, args=(arguments[inner],))
+        return param
+
+    return rewrite(body, outside)
+
+
+def _call(node: Call, body: Expr, arguments: dict[Expr, Expr]) -> Call:
+    """A group of ``body`` on those ``arguments`` that it reads, its parameters named in order."""
+    read: dict[Expr, Var] = {}
+
+    def named(inner: Expr) -> Expr:
+        if isinstance(inner, Var) and inner in arguments:
+            return read.setdefault(inner, Var(f"p{len(read)}", inner.type, inner.span))
+        return inner
+
+    renamed = rewrite(body, named)
+    function = Function(tuple(read.values()), renamed, canonical({"Primitive": 1}), node.span)
+    return Call(function, tuple(arguments[param] for param in read), span=node.span)

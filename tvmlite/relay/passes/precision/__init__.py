@@ -1,0 +1,1 @@
+"""Passes that choose in which element types is computed."""

@@ -1,0 +1,93 @@
+"""What a kernel of narrow products hands on to element-wise kernels is stored in 16 bits: half the memory.
+
+``to_mixed_precision`` rounds what products read. When operators are in groups it is known what else is stored
+between kernels: the sum that a residual connection skips to, say. Reductions, norms among them, read float32.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from tvmlite.core.node import postorder, substitute
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Var
+from tvmlite.relay.ir.op import Fuse, make
+from tvmlite.relay.ir.types import TensorType
+from tvmlite.relay.passes.graph_pass import map_functions
+
+
+def narrow_links(dtype: str = "bfloat16") -> Callable[[Module], Module]:
+    """The pass to ``dtype``, to be run on fused groups (``fuse``)."""
+
+    def narrow_links(module: Module) -> Module:
+        return map_functions(module, lambda body: _narrowed(body, dtype))
+
+    return narrow_links
+
+
+def _narrowed(body: Expr, dtype: str) -> Expr:
+    nodes = [node for node in postorder(body) if isinstance(node, Expr)]
+    readers: dict[Expr, list[Expr]] = {}
+    for node in nodes:
+        for child in node.children():
+            readers.setdefault(child, []).append(node)  # type: ignore[arg-type]
+    links = {
+        node
+        for node in nodes
+        if node is not body
+        and _has_narrow_product(node, dtype)
+        and all(_reads_by_element(reader, node) for reader in readers.get(node, ()))
+    }
+    done: dict[Expr, Expr] = {}
+    for node in nodes:
+        done[node] = made = node.map_children(done.__getitem__)
+        if isinstance(node, Call) and isinstance(node.op, Function) and isinstance(made, Call):
+            narrow = {param for param, arg in zip(node.op.params, node.args, strict=True) if arg in links}
+            if narrow or node in links:
+                function = _function(node.op, narrow, dtype, node in links)
+                done[node] = dataclasses.replace(made, op=function)
+    return done[body]
+
+
+def _has_narrow_product(node: Expr, dtype: str) -> bool:
+    """Whether ``node`` calls a group with a float32 result in which sums of narrow products are computed."""
+    if not (isinstance(node, Call) and isinstance(node.op, Function)) or _dtype(node) != "float32":
+        return False
+    inside = [one for one in postorder(node.op.body) if isinstance(one, Call) and one.op != "cast"]
+    return any(
+        _dtype(one) == "float32" and dtype in map(_dtype, one.args)
+        for one in inside
+        if operators.get(str(one.op), one.span).fuse is Fuse.OUT_ELEMWISE_FUSABLE
+    )
+
+
+def _reads_by_element(reader: Expr, value: Expr) -> bool:
+    """Whether ``reader`` is a group in which none but element-wise and injective operators read ``value``."""
+    if not (isinstance(reader, Call) and isinstance(reader.op, Function)):
+        return False
+    params = {param for param, arg in zip(reader.op.params, reader.args, strict=True) if arg is value}
+    using = [one for one in postorder(reader.op.body) if not params.isdisjoint(one.children())]
+    return reader.op.body not in params and all(
+        isinstance(one, Call) and operators.get(str(one.op), one.span).fuse <= Fuse.INJECTIVE for one in using
+    )
+
+
+def _function(group: Function, narrow: set[Var], dtype: str, is_link: bool) -> Function:
+    """``group`` with parameters ``narrow`` in ``dtype``, and its result too if it ``is_link``."""
+    params = {param: param for param in group.params}
+    widened: dict[Expr, Expr] = {}
+    for param in narrow:
+        assert isinstance(param.type, TensorType)
+        params[param] = dataclasses.replace(param, type=dataclasses.replace(param.type, dtype=dtype))
+        widened[param] = make("cast", params[param], dtype="float32", span=param.span)
+    body = substitute(group.body, widened) if widened else group.body
+    if is_link:
+        body = make("cast", body, dtype=dtype, span=group.span)
+    return dataclasses.replace(group, params=tuple(params.values()), body=body)
+
+
+def _dtype(value: Expr) -> str:
+    type_ = type_of(value)
+    return type_.dtype if isinstance(type_, TensorType) else ""

@@ -1,0 +1,220 @@
+"""Matrix products and convolutions in 16-bit floats, the rest in float32: TVM's ToMixedPrecision.
+
+What an operator does is one of three:
+
+- ``ALWAYS``: its operands are 16 bits wide, its sums add up in float32, and so it gives them; such operators
+  are what takes the time. Each is a decision (``relay.decisions``): the 16-bit type, the default, or float32;
+- ``FOLLOW``: it computes nothing but moves values about, and so deals in 16 bits wherever what it reads, or
+  what is read of it, is rounded to them;
+- everything else computes in float32.
+
+A value that some ``ALWAYS`` operator reads is rounded to 16 bits once, where it is made, and everybody reads
+the rounded one: one tensor of half the size lies between kernels, and what is fused behind a product (a bias,
+an activation, a residual sum) works on the unrounded sums. ``narrow_links`` rounds what else goes from kernel
+to kernel.
+
+Where the processor has no arithmetic of 16 bits (``multiplies_halves``), a product of halves would widen both
+operands next to each multiply-add. There what is rounded is the same, but it is stored as the float32 that it
+then is: a weight is rounded at compile time, a result in the kernel that makes it, and products are those of
+float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from tvmlite.core.errors import ConfigError
+from tvmlite.core.node import postorder
+from tvmlite.machine.target import Target
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple, TupleGetItem, Var, canonical
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import TensorType, TupleType
+from tvmlite.relay.passes.decisions import decide
+from tvmlite.relay.passes.graph_pass import map_functions
+
+DTYPES = ("bfloat16", "float16")
+
+ALWAYS = frozenset(
+    "nn.dense nn.matmul nn.batch_matmul nn.attention nn.conv1d nn.conv2d nn.conv3d "
+    "nn.conv1d_transpose nn.conv2d_transpose nn.conv3d_transpose".split()
+)
+
+FOLLOW = frozenset(
+    "reshape expand_dims squeeze transpose broadcast_to strided_slice take split concatenate stack reverse "
+    "copy nn.pad nn.max_pool1d nn.max_pool2d nn.max_pool3d nn.global_max_pool2d nn.depth_to_space "
+    "nn.space_to_depth".split()
+)
+
+WIDE_OPERANDS = ("mask",)
+"""What ``ALWAYS`` operators read in float32: masks are added to sums, and may be as large as floats are."""
+
+ARITHMETIC = ("avx512bf16", "avx512fp16", "amx-bf16", "amx-fp16")
+"""Instruction sets that multiply 16-bit floats."""
+
+
+def multiplies_halves(target: Target) -> bool:
+    """Whether ``target`` is to multiply 16-bit floats as they are.
+
+    C source is: it is for any machine, small ones too, where a weight of 32 bits may be too large.
+    """
+    return target.kind == "c" or any(map(target.has, ARITHMETIC))
+
+
+def to_mixed_precision(
+    dtype: str = "bfloat16",
+    always: frozenset[str] = ALWAYS,
+    follow: frozenset[str] = FOLLOW,
+    target: Target | None = None,
+) -> Callable[[Module], Module]:
+    """The pass to ``dtype``, bfloat16 or float16; inputs and outputs of the module keep their types.
+
+    ``always`` and ``follow`` are names of operators; those in neither compute in float32. If ``target`` does
+    not multiply halves, they are stored as float32. Another dtype is a ConfigError.
+    """
+    if dtype not in DTYPES:
+        raise ConfigError(f"precision is {dtype!r}, expected {' or '.join(map(repr, DTYPES))}")
+
+    stored = dtype if target is None or multiplies_halves(target) else "float32"
+
+    def to_mixed_precision(module: Module) -> Module:
+        return map_functions(module, lambda body: _Mixed(body, dtype, stored, always, follow).body())
+
+    return to_mixed_precision
+
+
+@dataclass
+class _Mixed:
+    """A body while its values find their precision: each has a ``wide`` form, a ``narrow`` one, or both.
+
+    What is narrow is rounded to ``dtype``, and of dtype ``stored``.
+    """
+
+    root: Expr
+    dtype: str
+    stored: str
+    always: frozenset[str]
+    follow: frozenset[str]
+    products: set[Expr] = field(default_factory=set)
+    rounded: set[Expr] = field(default_factory=set)
+    wide: dict[Expr, Expr] = field(default_factory=dict)
+    narrow: dict[Expr, Expr] = field(default_factory=dict)
+
+    def body(self) -> Expr:
+        nodes = [node for node in postorder(self.root) if isinstance(node, Expr)]
+        self.products = {node for node in nodes if self._is_product(node)}
+        for node in reversed(nodes):
+            self._mark(node)
+        for node in nodes:
+            if not isinstance(node, Tuple):  # tuples are made where they are read
+                self._make(node)
+        return self._as_wide(self.root)
+
+    def _mark(self, node: Expr) -> None:
+        """Note what is to be rounded of what ``node`` reads; whether ``node`` is has been noted."""
+        if node in self.products:
+            self.rounded.update(self._operands(node))
+        elif node in self.rounded and (isinstance(node, TupleGetItem) or self._moves(node)):
+            self.rounded.update(_floats(node))
+
+    def _is_product(self, node: Expr) -> bool:
+        """Whether ``node`` takes its operands in 16 bits: it could, and so it was decided."""
+        if not (isinstance(node, Call) and node.op in self.always and _dtypes(node) == {"float32"}):
+            return False
+        return decide("precision", lambda: [[node]], (self.dtype, "float32"), self.dtype) == self.dtype
+
+    def _moves(self, node: Expr) -> bool:
+        return isinstance(node, Call) and node.op in self.follow and _dtypes(node) == {"float32"}
+
+    def _operands(self, node: Expr) -> set[Expr]:
+        """What an ``ALWAYS`` operator reads in 16 bits."""
+        assert isinstance(node, Call)
+        names = operators.get(str(node.op), node.span).argument_names
+        wide = {arg for name, arg in zip(names, node.args, strict=False) if name in WIDE_OPERANDS}
+        return _floats(node) - wide
+
+    def _make(self, node: Expr) -> None:
+        """``node`` of rewritten children, in the precision that it is computed in."""
+        if self._is_moved_narrow(node):
+            self.narrow[node] = self._read(node, _floats(node))
+            return
+        made = self._read(node, self._operands(node) if node in self.products else set())
+        if node in self.products:
+            assert isinstance(made, Call)
+            made = replace(made, attrs=canonical({**dict(made.attrs), "out_dtype": "float32"}))
+        if node in self.rounded and _is_computed(node) and isinstance(type_of(node), TensorType):
+            self.narrow[node] = self._rounded(made)
+        else:
+            self.wide[node] = made
+
+    def _is_moved_narrow(self, node: Expr) -> bool:
+        """Whether ``node`` moves values that are there in 16 bits, or are to be."""
+        if isinstance(node, TupleGetItem):
+            return node.value in self.narrow
+        if not self._moves(node):
+            return False
+        floats = _floats(node)
+        return node in self.rounded or all(_is_computed(one) and one in self.narrow for one in floats)
+
+    def _read(self, node: Expr, narrow: set[Expr]) -> Expr:
+        """``node`` of its children rewritten, those in ``narrow`` 16 bits wide."""
+
+        def read(child: Expr) -> Expr:
+            if isinstance(child, Tuple):
+                return child.map_children(read)
+            return self._as_narrow(child) if child in narrow else self._as_wide(child)
+
+        return node.map_children(read)
+
+    def _as_narrow(self, value: Expr) -> Expr:
+        """``value`` in 16 bits; cast once."""
+        if value not in self.narrow:
+            self.narrow[value] = self._rounded(self.wide[value])
+        return self.narrow[value]
+
+    def _as_wide(self, value: Expr) -> Expr:
+        """``value`` in the type that it had; cast once."""
+        if isinstance(value, Tuple):
+            return value.map_children(self._as_wide)
+        if value not in self.wide:
+            made, type_ = self.narrow[value], type_of(value)
+            if self.stored == "float32":
+                self.wide[value] = made
+            elif isinstance(type_, TupleType):
+                fields = (TupleGetItem(made, index) for index in range(len(type_.fields)))
+                self.wide[value] = Tuple(tuple(self._cast(one, "float32") for one in fields))
+            else:
+                self.wide[value] = self._cast(made, "float32")
+        return self.wide[value]
+
+    def _rounded(self, value: Expr) -> Expr:
+        """``value`` of float32, narrow."""
+        rounded = self._cast(value, self.dtype)
+        return rounded if self.stored == self.dtype else self._cast(rounded, self.stored)
+
+    def _cast(self, value: Expr, dtype: str) -> Expr:
+        """``value``, which is float32 or 16 bits wide, as ``dtype``."""
+        match value:
+            case Call("cast", (source,)) if _dtypes(source) == {dtype} == {self.dtype}:
+                return source
+        return make("cast", value, dtype=dtype, span=getattr(value, "span", None))
+
+
+def _floats(node: Expr) -> set[Expr]:
+    """What ``node`` reads of float32, the fields of tuples among them."""
+    children = [child for child in node.children() if isinstance(child, Expr)]
+    fields = [one for child in children for one in (child.fields if isinstance(child, Tuple) else (child,))]
+    return {one for one in fields if _dtypes(one) == {"float32"}}
+
+
+def _is_computed(node: Expr) -> bool:
+    return not isinstance(node, (Var, Constant))
+
+
+def _dtypes(value: Expr) -> set[str]:
+    """The dtypes of ``value``, a tensor or a tuple of them."""
+    type_ = type_of(value)
+    kinds = type_.fields if isinstance(type_, TupleType) else (type_,)
+    return {one.dtype if isinstance(one, TensorType) else "" for one in kinds}

@@ -1,0 +1,1 @@
+"""Passes that find operators which an exporter wrote out in smaller ones."""

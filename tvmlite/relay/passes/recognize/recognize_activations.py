@@ -1,0 +1,204 @@
+"""Gelu, silu, hard swish and mish that an exporter wrote out become one operator again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from tvmlite.core.node import Node, postorder
+from tvmlite.relay.ir.infer import same_type, type_of
+from tvmlite.relay.ir.nodes import Call, Expr
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ops.activation import CUBE
+from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.passes.patterns import (
+    close,
+    commuted,
+    is_float,
+    polynomial,
+    same_polynomial,
+    scalar_of,
+    scaled,
+)
+from tvmlite.relay.passes.quantized_chains import quantized_chains, settled
+
+NEAR = 5
+"""How many operators above its curve the root of an activation is at most."""
+
+CURVES = ("erf", "tanh", "sigmoid", "clip", "minimum", "maximum")
+LINE = {(1,): math.sqrt(0.5)}
+CUBIC = {(1,): math.sqrt(2 / math.pi), (3,): CUBE * math.sqrt(2 / math.pi)}
+HALVES = {(1, 0): 0.5, (1, 1): 0.5}
+
+
+@graph_pass
+def recognize_activations(body: Expr) -> Expr:
+    """``0.5 x (1 + erf(x / sqrt 2))`` becomes ``nn.gelu``; so do ``nn.silu``, ``nn.hard_swish``, ``nn.mish``.
+
+    Formulas are compared as polynomials in ``x`` and its curve (``erf``, ``tanh``, ``sigmoid``, a clipped
+    line), so that neither the order of factors nor how they are distributed matters. ``1 / (1 + exp(-x))``
+    is ``sigmoid(x)``, ``min(max(x, a), b)`` is ``clip``. Hard swish, which needs no transcendental function,
+    keeps its order and so its bits where the model states those of its data (``settled``), or rounds it to
+    steps afterwards (``quantized_chains``).
+    """
+    exact = quantized_chains(body) | settled(body)
+    done: dict[Node, Expr] = {}
+    for node in postorder(body):
+        assert isinstance(node, Expr)
+        rebuilt = node.map_children(done.__getitem__)
+        done[node] = _recognize(rebuilt, node in exact)
+    return done[body]
+
+
+def _recognize(node: Expr, keeps_bits: bool) -> Expr:
+    if not isinstance(node, Call) or not isinstance(node.op, str) or not is_float(node):
+        return node
+    match node.op:
+        case "divide":
+            return _sigmoid(node) or _silu_as_quotient(node) or _activation(node, keeps_bits)
+        case "minimum" | "maximum":
+            return _clip(node) or node
+        case "multiply" | "add":
+            return _activation(node, keeps_bits)
+    return node
+
+
+# --- curves -----------------------------------------------------------------------------------------
+
+
+def _denominator(expr: Expr) -> Expr | None:
+    """``x`` if ``expr`` is ``1 + exp(-x)``."""
+    for one, powers in commuted(expr, "add"):
+        if scalar_of(one) == 1.0 and isinstance(powers, Call) and powers.op == "exp":
+            value, factor = scaled(powers.args[0])
+            if factor == -1.0:
+                return value
+    return None
+
+
+def _sigmoid(node: Call) -> Expr | None:
+    """``1 / (1 + exp(-x))``."""
+    value = _denominator(node.args[1]) if scalar_of(node.args[0]) == 1.0 else None
+    return None if value is None else _like(node, make("sigmoid", value, span=node.span))
+
+
+def _silu_as_quotient(node: Call) -> Expr | None:
+    """``x / (1 + exp(-x))``."""
+    value = _denominator(node.args[1])
+    return make("nn.silu", value, span=node.span) if value is not None and value is node.args[0] else None
+
+
+def _clip(node: Call) -> Expr | None:
+    """``min(max(x, a), b)`` or ``max(min(x, b), a)`` with ``a <= b``."""
+    other = "maximum" if node.op == "minimum" else "minimum"
+    for outer, bound in commuted(node, str(node.op)):
+        for inner, inner_bound in commuted(outer, other):
+            first, second = scalar_of(bound), scalar_of(inner_bound)
+            if first is None or second is None:
+                continue
+            low, high = (second, first) if node.op == "minimum" else (first, second)
+            if low <= high:
+                return _like(node, make("clip", inner, a_min=low, a_max=high, span=node.span))
+    return None
+
+
+def _like(node: Call, made: Expr) -> Expr | None:
+    return made if same_type(type_of(made), type_of(node)) else None
+
+
+# --- activations --------------------------------------------------------------------------------------
+
+
+def _activation(node: Call, keeps_bits: bool) -> Expr:
+    """What ``node`` is in terms of a curve below it; ``node`` itself if it is nothing known."""
+    for curve in _curves(node, NEAR):
+        if keeps_bits and curve.op == "clip":
+            continue
+        for name, data, attrs in _meanings(node, curve):
+            made = make(name, data, span=node.span, **attrs)
+            if same_type(type_of(made), type_of(node)):
+                return made
+    return node
+
+
+def _curves(expr: Expr, depth: int) -> Iterator[Call]:
+    """The curves that ``expr`` is arithmetic of."""
+    if not isinstance(expr, Call) or depth == 0:
+        return
+    if expr.op in CURVES:
+        yield expr
+    elif expr.op in ("add", "multiply", "divide"):
+        for arg in expr.args:
+            yield from _curves(arg, depth - 1)
+
+
+def _meanings(node: Call, curve: Call) -> Iterator[tuple[str, Expr, dict[str, str]]]:
+    """The activations that ``node`` is, with their data."""
+    match curve.op:
+        case "erf" | "tanh":
+            bends = (("none", LINE),) if curve.op == "erf" else (("tanh", CUBIC),)
+            for kind, inner in bends:
+                for data in _leaves(curve.args[0], NEAR):
+                    if same_polynomial(polynomial(curve.args[0], (data,)), inner):
+                        if same_polynomial(polynomial(node, (data, curve)), HALVES):
+                            yield "nn.gelu", data, {"approximate": kind}
+            data = _softplus(curve.args[0])
+            if data is not None and curve.op == "tanh" and _is_product(node, data, curve):
+                yield "nn.mish", data, {}
+        case "sigmoid":
+            if _is_product(node, curve.args[0], curve):
+                yield "nn.silu", curve.args[0], {}
+        case "clip":
+            for data in _leaves(curve.args[0], NEAR):
+                if _is_hard_swish(node, curve, data):
+                    yield "nn.hard_swish", data, {}
+
+
+def _leaves(expr: Expr, depth: int) -> Iterator[Expr]:
+    """Everything that ``expr`` might be a polynomial in, the nearest last."""
+    if isinstance(expr, Call) and depth and expr.op in ("add", "multiply", "divide", "power", "subtract"):
+        for arg in expr.args:
+            yield from _leaves(arg, depth - 1)
+    if scalar_of(expr) is None:
+        yield expr
+
+
+def _is_product(node: Expr, data: Expr, curve: Expr) -> bool:
+    return same_polynomial(polynomial(node, (data, curve)), {(1, 1): 1.0})
+
+
+def _is_hard_swish(node: Call, curve: Call, data: Expr) -> bool:
+    """``c x clip(line, low, high)`` that is ``x clip(x / 6 + 1 / 2, 0, 1)``."""
+    terms = polynomial(node, (data, curve)) or {}
+    factor = terms.get((1, 1), 0.0)
+    line = {key: value * factor for key, value in (polynomial(curve.args[0], (data,)) or {}).items()}
+    limits = curve["a_min"] * factor, curve["a_max"] * factor
+    product = same_polynomial(terms, {(1, 1): factor})
+    return (
+        product and same_polynomial(line, {(1,): 1 / 6, (0,): 0.5}) and limits[0] == 0 and close(limits[1], 1)
+    )
+
+
+def _softplus(expr: Expr) -> Expr | None:
+    """``x`` if ``expr`` is ``log(1 + exp(x))``, or ``max(x, 0) + log(1 + exp(-|x|))``."""
+    data = _log_one_plus_exp(expr)
+    if data is not None:
+        return data
+    for greater, logarithm in commuted(expr, "add"):
+        inner = _log_one_plus_exp(logarithm)
+        value, factor = (None, 0.0) if inner is None else scaled(inner)
+        if factor == -1.0 and isinstance(value, Call) and value.op == "abs":
+            positive = [x for x, zero in commuted(greater, "maximum") if scalar_of(zero) == 0.0]
+            if isinstance(greater, Call) and greater.op == "nn.relu":
+                positive = [greater.args[0]]
+            if value.args[0] in positive:
+                return value.args[0]
+    return None
+
+
+def _log_one_plus_exp(expr: Expr) -> Expr | None:
+    if isinstance(expr, Call) and expr.op == "log":
+        for one, powers in commuted(expr.args[0], "add"):
+            if scalar_of(one) == 1.0 and isinstance(powers, Call) and powers.op == "exp":
+                return powers.args[0]
+    return None

@@ -1,0 +1,163 @@
+"""Layer and RMS normalisations that an exporter wrote out become one operator again, and so one kernel."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import same_dim
+from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.passes.patterns import (
+    Readers,
+    close,
+    commuted,
+    is_float,
+    is_vector_along,
+    mean_of,
+    rewrite_with_readers,
+    scalar_of,
+    through_views,
+)
+
+NORMS = ("nn.layer_norm", "nn.rms_norm")
+
+
+@graph_pass
+def recognize_norms(body: Expr) -> Expr:
+    """``d / sqrt(mean(d * d) + epsilon)`` with ``d = x - mean(x)`` becomes ``nn.layer_norm(x)``.
+
+    With ``d = x`` it is ``nn.rms_norm(x)``. The root may be divided by, or its inverse multiplied with;
+    squares may be powers, means sums over a count. A factor and a summand along the same axis become gamma
+    and beta.
+    """
+    return rewrite_with_readers(body, _recognize)
+
+
+def _recognize(node: Expr, readers: Readers) -> Expr:
+    if not isinstance(node, Call) or not isinstance(node.op, str) or not is_float(node):
+        return node
+    return _norm(node) or _with_gamma(node, readers) or _with_beta(node, readers) or node
+
+
+def _norm(node: Call) -> Expr | None:
+    """``value / sqrt(mean(value * value) + epsilon)`` in one of its forms."""
+    for value, root in _quotients(node):
+        found = _mean_square(root)
+        if found is None:
+            continue
+        squared, axis, epsilon = found
+        if squared is not value:
+            continue
+        centred = _centred(value, axis)
+        data = value if centred is None else centred
+        type_ = tensor_type_of(data)
+        extent = type_.shape[axis]
+        if not isinstance(extent, int) or not same_type(type_, type_of(node)):
+            return None
+        gamma, beta = (Constant(np.full(extent, v, dtypes.numpy_of(type_.dtype)), node.span) for v in (1, 0))
+        axis -= type_.ndim
+        if centred is None:
+            return make("nn.rms_norm", data, gamma, axis=axis, epsilon=epsilon, span=node.span)
+        return make("nn.layer_norm", data, gamma, beta, axis=axis, epsilon=epsilon, span=node.span)
+    return None
+
+
+def _quotients(node: Call) -> list[tuple[Expr, Expr]]:
+    """``(value, x)`` wherever ``node`` is ``value / sqrt(x)``."""
+    found: list[tuple[Expr, Expr]] = []
+    if node.op == "divide":
+        root = _argument(node.args[1], "sqrt")
+        found += [] if root is None else [(node.args[0], root)]
+    for value, inverse in commuted(node, "multiply"):
+        root = _argument(inverse, "rsqrt")
+        if root is None and isinstance(inverse, Call) and inverse.op == "divide":
+            if scalar_of(inverse.args[0]) == 1.0:
+                root = _argument(inverse.args[1], "sqrt")
+        if root is None and isinstance(inverse, Call) and inverse.op == "power":
+            if scalar_of(inverse.args[1]) == -0.5:
+                root = inverse.args[0]
+        found += [] if root is None else [(value, root)]
+    return found
+
+
+def _argument(expr: Expr, op: str) -> Expr | None:
+    if isinstance(expr, Call) and expr.op == "power" and op == "sqrt" and close(scalar_of(expr.args[1]), 0.5):
+        return expr.args[0]
+    return expr.args[0] if isinstance(expr, Call) and expr.op == op else None
+
+
+def _mean_square(expr: Expr) -> tuple[Expr, int, float] | None:
+    """``(v, axis, epsilon)`` if ``expr`` is ``mean(v * v) + epsilon``."""
+    for mean, epsilon in commuted(expr, "add"):
+        number, found = scalar_of(epsilon), mean_of(mean)
+        if number is None or found is None:
+            continue
+        square, axis = found
+        if isinstance(square, Call) and square.op == "multiply" and square.args[0] is square.args[1]:
+            return square.args[0], axis, number
+        if isinstance(square, Call) and square.op == "power" and scalar_of(square.args[1]) == 2.0:
+            return square.args[0], axis, number
+    return None
+
+
+def _centred(value: Expr, axis: int) -> Expr | None:
+    """``x`` if ``value`` is ``x - mean(x)``."""
+    if isinstance(value, Call) and value.op == "subtract":
+        found = mean_of(value.args[1])
+        if found is not None and found == (value.args[0], axis):
+            return value.args[0]
+    return None
+
+
+def _with_gamma(node: Call, readers: Readers) -> Expr | None:
+    for norm, factor in commuted(node, "multiply"):
+        if _is_plain(norm, 1) and readers.get(norm, 1) == 1:
+            vector = _vector(norm, factor, node)
+            if vector is not None:
+                data, _, *rest = norm.args  # type: ignore[union-attr]
+                return dataclasses.replace(norm, args=(data, vector, *rest), span=node.span)  # type: ignore[type-var]
+    return None
+
+
+def _with_beta(node: Call, readers: Readers) -> Expr | None:
+    for norm, shift in commuted(node, "add"):
+        if isinstance(norm, Call) and norm.op == "nn.layer_norm":
+            if readers.get(norm, 1) == 1 and scalar_of(norm.args[2]) == 0.0:
+                vector = _vector(norm, shift, node)
+                if vector is not None:
+                    return dataclasses.replace(norm, args=(*norm.args[:2], vector), span=node.span)
+    return None
+
+
+def _is_plain(norm: Expr, gamma: float) -> bool:
+    """Whether ``norm`` is a normalisation that does not scale or move yet."""
+    if not isinstance(norm, Call) or norm.op not in NORMS or scalar_of(norm.args[1]) != gamma:
+        return False
+    return norm.op == "nn.rms_norm" or scalar_of(norm.args[2]) == 0.0
+
+
+def _vector(norm: Expr, given: Expr, result: Call) -> Expr | None:
+    """``given`` as a vector along the axis of ``norm``, if it is one and leaves the type as it is."""
+    if not isinstance(norm, Call) or not same_type(type_of(norm), type_of(result)):
+        return None
+    type_, own = tensor_type_of(norm), tensor_type_of(given)
+    axis = norm["axis"] % type_.ndim
+    extent = type_.shape[axis]
+    if own.ndim > type_.ndim or not is_vector_along(own.shape, type_.ndim, axis):
+        return None
+    source = through_views(given)
+    if isinstance(source, Constant) and source.data.size == 1:
+        return Constant(np.full(extent, source.data.reshape(()), source.data.dtype), given.span)  # type: ignore[arg-type]
+    position = axis - (type_.ndim - own.ndim)
+    if position < 0 or not same_dim(own.shape[position], extent):
+        return None
+    if own.ndim == 1:
+        return given
+    if isinstance(given, Constant):
+        return Constant(given.data.reshape(-1), given.span)
+    return make("reshape", given, newshape=(extent,), allowzero=True, span=result.span)

@@ -1,0 +1,83 @@
+"""A dense layer that is applied to one slice of an array after the other is applied to the array at once."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tvmlite.core.node import postorder
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr
+from tvmlite.relay.passes.graph_pass import graph_pass
+
+LEAST_SHARE = 0.5
+"""Of the rows of the array: with fewer of them in use, too much would be computed that nothing reads."""
+
+
+class _Layer(NamedTuple):
+    """A dense layer of ``weight`` and ``attrs`` of slices of ``data`` along ``axis``."""
+
+    data: Expr
+    weight: Expr
+    attrs: tuple
+    axis: int
+
+
+@graph_pass
+def combine_dense_of_slices(body: Expr) -> Expr:
+    """``dense(x[0], w)``, ``dense(x[1], w)``, ... become ``dense(x, w)[0]``, ``dense(x, w)[1]``, ...
+
+    Recurrent layers that exporters write out step by step multiply each step's input by the same weights:
+    together those are read once, not once a step. Slices are ``take`` of one constant index and
+    ``strided_slice``, along one axis that is not the last and has a constant extent.
+    """
+    layers: dict[Expr, _Layer] = {}
+    rows: defaultdict[_Layer, dict[Call, int]] = defaultdict(dict)
+    for node in postorder(body):
+        if isinstance(node, Call) and node.op == "nn.dense" and (found := _slice(node.args[0])):
+            piece, axis, count = found
+            layer = _Layer(piece.args[0], node.args[1], node.attrs, axis)
+            layers[node], rows[layer][piece] = layer, count
+    paying = {layer for layer, pieces in rows.items() if _pays(layer, pieces)}
+    return _combined(body, {node: layer for node, layer in layers.items() if layer in paying})
+
+
+def _combined(body: Expr, layers: Mapping[Expr, _Layer]) -> Expr:
+    """``body`` with slices of the whole of each layer in place of the calls that ``layers`` has."""
+    done: dict[Expr, Expr] = {}
+    wholes: dict[_Layer, Call] = {}
+    for node in postorder(body) if layers else ():
+        assert isinstance(node, Expr)
+        made = node.map_children(done.__getitem__)
+        if node in layers:
+            assert isinstance(made, Call)
+            piece, weight = made.args
+            assert isinstance(piece, Call)
+            whole = dataclasses.replace(made, args=(piece.args[0], weight))
+            whole = wholes.setdefault(layers[node], whole)
+            made = dataclasses.replace(piece, args=(whole, *piece.args[1:]))
+        done[node] = made
+    return done.get(body, body)
+
+
+def _slice(value: Expr) -> tuple[Call, int, int] | None:
+    """``value``, the axis it is a slice along, and its rows there; None if it is no slice, or of the last."""
+    match value:
+        case Call(op="take", args=(data, Constant(index))) if index.ndim == 0 and value["axis"] is not None:
+            axis, count = value["axis"] % tensor_type_of(data).ndim, 1
+        case Call(op="strided_slice", args=(data,)) if value["axes"] is not None and len(value["axes"]) == 1:
+            axis = value["axes"][0] % tensor_type_of(data).ndim
+            count = tensor_type_of(value).shape[axis]
+        case _:
+            return None
+    if axis == tensor_type_of(data).ndim - 1 or not isinstance(count, int):
+        return None
+    return value, axis, count
+
+
+def _pays(layer: _Layer, pieces: dict[Call, int]) -> bool:
+    """Whether ``pieces`` are several, and most of their array."""
+    extent = tensor_type_of(layer.data).shape[layer.axis]
+    return len(pieces) > 1 and isinstance(extent, int) and sum(pieces.values()) >= LEAST_SHARE * extent

@@ -1,0 +1,36 @@
+"""Dense layers of the same data, such as the query, key and value of attention, become one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from tvmlite.relay.ir.deferred import DeferredConstant
+from tvmlite.relay.ir.nodes import Call, Constant, Expr
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.passes.simplify.parallel_branches import combine_parallel
+
+LEAST = 2
+"""From so many layers on, one is quicker: the data is read once, and there is more to share out."""
+
+
+@graph_pass
+def combine_parallel_dense(body: Expr) -> Expr:
+    """``dense(x, u) + a``, ``dense(x, v) + b`` become slices of ``dense(x, [u; v]) + [a, b]``.
+
+    Of constant weights, where every reader takes a slice into its own kernel.
+    """
+    return combine_parallel(body, _key, _combined, -1, LEAST)
+
+
+def _key(call: Call) -> Hashable | None:
+    if call.op != "nn.dense" or not isinstance(call.args[1], Constant):
+        return None
+    return call["out_dtype"], str(call.args[1].dtype)
+
+
+def _combined(data: Expr, anchors: Sequence[Call]) -> Expr:
+    weights = [call.args[1] for call in anchors if isinstance(call.args[1], Constant)]
+    first = anchors[0]
+    weight = DeferredConstant.joined(weights, first.span)
+    return make("nn.dense", data, weight, out_dtype=first["out_dtype"], span=first.span)

@@ -1,0 +1,60 @@
+"""Expressions that are written twice are computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from tvmlite.core.node import postorder
+from tvmlite.relay.ir.blocks import Block, blocks_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem
+from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.text.literals import show_attribute
+
+SMALL_BYTES = 4096
+"""Constants up to this size are compared by value, larger ones only with themselves."""
+
+
+@graph_pass
+def eliminate_common_subexpr(body: Expr) -> Expr:
+    """Make one node of all calls with the same operator, arguments and attributes.
+
+    Branches and loops keep calls of their own, unless there is one like it around them: a branch that is not
+    taken is not computed.
+    """
+    places, _ = blocks_of(body, Block(body))
+    first: dict[Hashable, list[tuple[Block, Expr]]] = {}
+    done: dict[Expr, Expr] = {}
+    for node in postorder(body):
+        assert isinstance(node, Expr)
+        new = node.map_children(done.__getitem__)
+        key = _key(new)
+        if key is not None:
+            made = first.setdefault(key, [])
+            around = [one for block, one in made if _is_around(block, places[node])]
+            new = around[0] if around else new
+            if not around:
+                made.append((places[node], new))
+        done[node] = new
+    return done[body]
+
+
+def _is_around(outer: Block, block: Block) -> bool:
+    """Whether ``block`` is ``outer``, or inside."""
+    while block.depth > outer.depth:
+        assert block.parent is not None
+        block = block.parent
+    return block is outer
+
+
+def _key(node: Expr) -> Hashable | None:
+    """Equal for nodes that compute the same; the children of ``node`` are unified already."""
+    match node:
+        case Call(op, args, attrs):
+            return "call", op, args, tuple((name, show_attribute(value)) for name, value in attrs)
+        case Tuple(fields):
+            return "tuple", fields
+        case TupleGetItem(value, index):
+            return "field", value, index
+        case Constant() if node.nbytes <= SMALL_BYTES:
+            return "constant", node.dtype.name, node.shape, node.data.tobytes()
+    return None

@@ -1,0 +1,121 @@
+"""Evaluates at compile time what depends on constants only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import ExecutionError
+from tvmlite.core.node import rewrite
+from tvmlite.core.span import Span
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.interpret import Value, call_reference
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, If, Tuple, TupleGetItem
+from tvmlite.relay.ir.types import TensorType, TupleType, Type, is_symbolic
+from tvmlite.relay.passes.graph_pass import graph_pass
+
+LARGE_BYTES = 1 << 20
+GROWTH = 16
+"""A result of more than ``LARGE_BYTES`` that is over ``GROWTH`` times its inputs is left to be computed."""
+
+WEIGHT_BYTES = 1 << 30
+"""But weights are laid out for the kernels that read them, and so are folded up to this size."""
+
+
+@graph_pass
+def fold_constant(body: Expr) -> Expr:
+    """Replace calls of operators on constants by their results, branches on a constant by the one taken."""
+    return rewrite(body, _Folding().fold)
+
+
+class _Folding:
+    """One run of the pass; ``large`` are calls that depend on constants alone and yet were not folded."""
+
+    def __init__(self) -> None:
+        self.large: set[Expr] = set()
+
+    def fold(self, node: Expr) -> Expr:
+        match node:
+            case Call(op="shape_of", args=(data,)):
+                return _static_shape(node, type_of(data))
+            case Call(op=str() as name, args=(data, *weights)) if weights and _is_anchor(name):
+                return node.map_children(lambda arg: arg if arg is data else self._weights(arg))
+            case Call(op=str()):
+                return self._unless_large(node)
+            case TupleGetItem(Tuple(fields), index):
+                return fields[index]
+            case If(Constant(data), then, otherwise):
+                return then if bool(data) else otherwise
+        return node
+
+    def _unless_large(self, node: Call) -> Expr:
+        made = _evaluated(node, LARGE_BYTES)
+        if made is node and all(arg in self.large or _constant_value(arg) is not None for arg in node.args):
+            self.large.add(node)
+        return made
+
+    def _weights(self, arg: Expr) -> Expr:
+        """``arg`` as a constant, even a large one, if it depends on constants alone."""
+        if arg not in self.large:
+            return arg
+        return rewrite(arg, lambda node: _evaluated(node, WEIGHT_BYTES) if isinstance(node, Call) else node)
+
+
+def _constant_value(arg: Expr) -> Value | None:
+    if isinstance(arg, Constant):
+        return arg.data
+    if isinstance(arg, Tuple) and all(isinstance(field, Constant) for field in arg.fields):
+        return tuple(field.data for field in arg.fields)  # type: ignore[union-attr]
+    return None
+
+
+def _is_anchor(name: str) -> bool:
+    return name in op.OPERATORS and op.OPERATORS[name].fuse is op.Fuse.OUT_ELEMWISE_FUSABLE
+
+
+def _evaluated(node: Call, limit: int) -> Expr:
+    """The result of ``node`` if all its arguments are constants, and it is not too large; else ``node``."""
+    inputs = [value for value in map(_constant_value, node.args) if value is not None]
+    symbolic = any(is_symbolic(value) for _, value in node.attrs)
+    size = _type_bytes(type_of(node))
+    if len(inputs) < len(node.args) or symbolic or size is None:
+        return node
+    if size > limit and size > GROWTH * sum(map(_value_bytes, inputs)):
+        return node
+    try:
+        return _as_constant(call_reference(node, inputs), node.span)
+    except ExecutionError:
+        return node  # the fault is the data's: it is reported when, and if, the call is run
+
+
+def _type_bytes(type_: Type) -> int | None:
+    """The bytes of a value of ``type_``; None where a dimension is symbolic."""
+    if isinstance(type_, TupleType):
+        sizes = [_type_bytes(field) for field in type_.fields]
+        return None if any(size is None for size in sizes) else sum(sizes)  # type: ignore[arg-type]
+    if not isinstance(type_, TensorType):
+        return None
+    total = dtypes.bytes_of(type_.dtype)
+    for extent in type_.shape:
+        if not isinstance(extent, int):
+            return None
+        total *= extent
+    return total
+
+
+def _value_bytes(value: Value) -> int:
+    return sum(map(_value_bytes, value)) if isinstance(value, tuple) else value.nbytes
+
+
+def _as_constant(value: Value, span: Span | None) -> Expr:
+    if isinstance(value, tuple):
+        return Tuple(tuple(_as_constant(field, span) for field in value), span)
+    return Constant(np.asarray(value, order="C"), span)
+
+
+def _static_shape(node: Call, type_: Type) -> Expr:
+    """``shape_of`` needs the shape of its argument, not the argument."""
+    if isinstance(type_, TensorType) and type_.is_static:
+        return Constant(np.array(type_.shape, node["dtype"]), node.span)
+    return node

@@ -1,0 +1,119 @@
+"""Moves a scale after a convolution or dense layer into its weights: what batch normalisation leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr
+from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.passes.patterns import rewrite_with_readers
+from tvmlite.relay.passes.quantized_chains import quantized_chains
+
+CONVOLUTIONS = {"nn.conv1d": "OIW", "nn.conv2d": "OIHW", "nn.conv3d": "OIDHW"}
+TRANSPOSED = {"nn.conv1d_transpose": "IOW", "nn.conv2d_transpose": "IOHW", "nn.conv3d_transpose": "IODHW"}
+"""The convolutions with the kernel layouts that are understood; the data's channels are axis 1."""
+
+
+@graph_pass
+def fold_scale_axis(body: Expr) -> Expr:
+    """``conv(x, w) * c`` becomes ``conv(x, w * c)``, and ``(conv(x, w) + b) * c`` ``conv(x, w * c) + b * c``.
+
+    For constant ``w``, ``b`` and ``c``, where ``c`` differs between output channels at most, and nothing else
+    reads what is scaled, and all scaled weights are finite. Sums of whole numbers are exact until they are
+    scaled: where steps are what becomes of them (``quantized_chains``), they stay so.
+    """
+    return rewrite_with_readers(body, _fold, kept=quantized_chains(body))
+
+
+def _fold(node: Expr, readers: Mapping[Expr, int]) -> Expr:
+    match node:
+        case (
+            Call(op="multiply", args=(Call() as value, Constant(factor)))
+            | Call(op="multiply", args=(Constant(factor), Call() as value))
+        ):
+            floats = dtypes.is_float(dtypes.check(factor.dtype))
+            if floats and same_type(type_of(node), type_of(value)):
+                return _scaled(value, factor, readers) or node
+    return node
+
+
+def _scaled(value: Call, factor: np.ndarray, readers: Mapping[Expr, int]) -> Expr | None:
+    """``value * factor`` without the multiplication, or None; new nodes have one reader, as ``value`` has."""
+    biases: list[tuple[Call, Constant]] = []
+    while value.op in ("add", "nn.bias_add") and readers.get(value, 1) == 1:
+        inner, bias = value.args
+        if value.op == "add" and isinstance(inner, Constant):
+            inner, bias = bias, inner
+        scaled = _scaled_bias(value, bias, factor)
+        if not isinstance(inner, Call) or scaled is None:
+            return None
+        biases.append((value, scaled))
+        value = inner
+    result = _scaled_anchor(value, factor) if readers.get(value, 1) == 1 else None
+    if result is None:
+        return None
+    for call, bias in reversed(biases):
+        result = dataclasses.replace(call, args=(result, bias))
+    return result
+
+
+def _scaled_bias(call: Call, bias: Expr, factor: np.ndarray) -> Constant | None:
+    if not isinstance(bias, Constant):
+        return None
+    if call.op == "add":
+        product = bias.data * factor
+        if product.size > max(bias.data.size, factor.size):
+            return None  # the bias and the scale lie along different axes
+        return Constant(product, bias.span)
+    rank = tensor_type_of(call).ndim
+    channels = _along(factor, rank, call["axis"] % rank)
+    return None if channels is None else Constant(bias.data * channels, bias.span)
+
+
+def _scaled_anchor(call: Call, factor: np.ndarray) -> Call | None:
+    place = _channel_axes(call)
+    if place is None or not isinstance(call.args[1], Constant):
+        return None
+    weights, type_ = call.args[1], tensor_type_of(call)
+    if dtypes.check(weights.data.dtype) != type_.dtype:
+        return None
+    channels = _along(factor, type_.ndim, place[0])
+    if channels is None:
+        return None
+    shape = [1] * weights.data.ndim
+    shape[place[1]] = -1
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = weights.data * channels.reshape(shape)
+    if not np.isfinite(scaled).all():
+        return (
+            None  # a zero in the data times an infinite weight is NaN, where a finite sum is scaled it is not
+        )
+    return dataclasses.replace(call, args=(call.args[0], Constant(scaled, weights.span)))
+
+
+def _channel_axes(call: Call) -> tuple[int, int] | None:
+    """The axis of the output channels in the result of an anchor, and in its weights."""
+    name = str(call.op)
+    if name in CONVOLUTIONS and call["kernel_layout"] == CONVOLUTIONS[name]:
+        return 1, 0
+    if name in TRANSPOSED and call["kernel_layout"] == TRANSPOSED[name] and call["groups"] == 1:
+        return 1, 1
+    last = tensor_type_of(call).ndim - 1
+    if name == "nn.dense":
+        return last, 0
+    if name == "nn.matmul" and tensor_type_of(call.args[1]).ndim == 2:
+        return last, 0 if call["transpose_b"] else 1
+    return None
+
+
+def _along(factor: np.ndarray, rank: int, axis: int) -> np.ndarray | None:
+    """``factor`` as a vector along ``axis`` of a value of ``rank`` axes; None if it varies along others."""
+    shape = (1,) * (rank - factor.ndim) + factor.shape
+    if any(extent != 1 for position, extent in enumerate(shape) if position != axis):
+        return None
+    return factor.reshape(-1)

@@ -1,0 +1,165 @@
+"""What is done to each piece of an array, and joined again, is done to the whole array at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+from tvmlite.core.node import postorder
+from tvmlite.relay.entry.memory import VIEWS
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
+from tvmlite.relay.ir.nodes import Call, Expr, Tuple, TupleGetItem
+from tvmlite.relay.ir.op import Fuse, make
+from tvmlite.relay.ir.types import TensorType, TupleType, normal_dim, same_dim
+from tvmlite.relay.ops.common import is_one
+from tvmlite.relay.passes.graph_pass import graph_pass
+
+WITH_SETTINGS = ("cast", "clip")
+"""Element-wise operators whose attributes have nothing to do with shapes; the others must have none."""
+
+MOST_STEPS = 32
+"""Operators that are followed from a concatenation back to the pieces."""
+
+
+@graph_pass
+def join_pieces(body: Expr) -> Expr:
+    """A concatenation of the same operators on neighbouring slices is those operators on the whole::
+
+        concatenate((dense(x[0:2], w), dense(x[2:4], w), dense(x[4:6], w)))   -->   dense(x[0:6], w)
+
+    Layers that exporters write out step by step ("time distributed") are one layer so. Pieces and result lie
+    along the first axis, and the operators make each row of theirs of a row, or of what all pieces share:
+    reshapes, element-wise ones and dense layers. Those that something else reads, too, are left alone.
+    """
+    readers: Counter[Expr] = Counter()
+    for node in postorder(body):
+        readers.update(child for child in node.children() if isinstance(child, Expr))
+    done: dict[Expr, Expr] = {}
+    for node in postorder(body):
+        assert isinstance(node, Expr)
+        made = node.map_children(done.__getitem__)
+        readers[made] = readers[node]
+        done[node] = _joined(made, readers)
+    return done[body]
+
+
+def _joined(node: Expr, readers: Counter[Expr]) -> Expr:
+    """``node``, or what a concatenation of pieces is on the whole."""
+    match node:
+        case Call(op="concatenate", args=(Tuple(fields),)) if len(fields) > 1:
+            if node["axis"] % tensor_type_of(node).ndim == 0:
+                whole = _whole(fields, readers, MOST_STEPS)
+                if whole is not None and same_type(type_of(whole), type_of(node)):
+                    return whole
+    return node
+
+
+def _whole(pieces: Sequence[Expr], readers: Counter[Expr], steps: int) -> Expr | None:
+    """The expression that is ``pieces``, one after the other; None if there is none at no more work."""
+    first = pieces[0]
+    if isinstance(first, TupleGetItem):
+        return _whole_of_split(pieces)
+    if not isinstance(first, Call) or not isinstance(first.op, str):
+        return None
+    calls = [one for one in pieces if isinstance(one, Call) and one.op == first.op]
+    if len(calls) < len(pieces) or not all(same_type(type_of(one), type_of(first)) for one in calls):
+        return None
+    if first.op == "strided_slice":
+        return _whole_of_slices(calls)
+    if not steps or any(readers[one] > 1 for one in calls):
+        return None
+    if first.op in VIEWS:
+        shape = tensor_type_of(first).shape
+        whole = _whole([one.args[0] for one in calls], readers, steps - 1) if shape else None
+        if whole is None:
+            return None
+        newshape = (normal_dim(shape[0] * len(calls)), *shape[1:])
+        return make("reshape", whole, newshape=newshape, allowzero=True, span=first.span)
+    return _whole_of_rows(calls, readers, steps - 1)
+
+
+def _whole_of_rows(calls: Sequence[Call], readers: Counter[Expr], steps: int) -> Expr | None:
+    """The whole of ``calls`` of an operator that makes rows of rows."""
+    first = calls[0]
+    if not _is_by_rows(first) or any(one.attrs != first.attrs for one in calls):
+        return None
+    args: list[Expr] = []
+    for column in zip(*(one.args for one in calls), strict=True):
+        if all(one is column[0] for one in column) and _is_shared(column[0], first):
+            args.append(column[0])
+        else:
+            whole = _whole(column, readers, steps) if _has_its_rows(column[0], first) else None
+            if whole is None:
+                return None
+            args.append(whole)
+    return Call(first.op, tuple(args), first.attrs, first.span)
+
+
+def _is_by_rows(call: Call) -> bool:
+    assert isinstance(call.op, str)
+    row = operators.get(call.op)
+    if not isinstance(type_of(call), TensorType) or not tensor_type_of(call).shape:
+        return False
+    element_wise = row.fuse <= Fuse.BROADCAST and (not row.attrs or call.op in WITH_SETTINGS)
+    return call.op == "nn.dense" or element_wise
+
+
+def _is_shared(arg: Expr, call: Call) -> bool:
+    """Whether ``arg`` is read for each row of ``call`` in the same way."""
+    if call.op == "nn.dense":
+        return arg is call.args[1]
+    shape = tensor_type_of(arg).shape
+    return len(shape) < tensor_type_of(call).ndim or is_one(shape[0])
+
+
+def _has_its_rows(arg: Expr, call: Call) -> bool:
+    """Whether row i of ``call`` is made of row i of ``arg``."""
+    shape, result = tensor_type_of(arg).shape, tensor_type_of(call).shape
+    return (
+        len(shape) == len(result)
+        and same_dim(shape[0], result[0])
+        and not (call.op == "nn.dense" and arg is not call.args[0])
+    )
+
+
+def _whole_of_slices(slices: Sequence[Call]) -> Expr | None:
+    """What neighbouring ``slices`` of the first axis of one array are together."""
+    (data,) = slices[0].args
+    bounds = [_bounds(one) for one in slices if one.args[0] is data]
+    known = [one for one in bounds if one is not None]
+    if len(known) < len(slices) or any(a[1] != b[0] for a, b in pairwise(known)):
+        return None
+    begin, end = known[0][0], known[-1][1]
+    if begin == 0 and same_dim(tensor_type_of(data).shape[0], end):
+        return data
+    span = slices[0].span
+    return make("strided_slice", data, begin=(begin,), end=(end,), strides=(1,), axes=(0,), span=span)
+
+
+def _bounds(call: Call) -> tuple[int, int] | None:
+    """The rows that a slice takes, if it takes whole rows, and numbers say which."""
+    begin, end, strides, axes = (call[name] for name in ("begin", "end", "strides", "axes"))
+    if strides not in (None, (1,)) or axes not in (None, (0,)) or call["slice_mode"] != "end":
+        return None
+    match begin, end:
+        case (int(low),), (int(high),) if low >= 0 and tensor_type_of(call).shape[0] == high - low:
+            return low, high
+    return None
+
+
+def _whole_of_split(pieces: Sequence[Expr]) -> Expr | None:
+    """What was split along the first axis into ``pieces``, all of them in order."""
+    assert isinstance(pieces[0], TupleGetItem)
+    split = pieces[0].value
+    if not (isinstance(split, Call) and split.op == "split"):
+        return None
+    (data,) = split.args
+    type_ = type_of(split)
+    assert isinstance(type_, TupleType)
+    places = [one.index for one in pieces if isinstance(one, TupleGetItem) and one.value is split]
+    if places != list(range(len(type_.fields))) or len(places) < len(pieces):
+        return None
+    alike = all(same_type(one, type_.fields[0]) for one in type_.fields)
+    return data if alike and split["axis"] % tensor_type_of(data).ndim == 0 else None

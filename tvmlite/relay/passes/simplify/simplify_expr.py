@@ -1,0 +1,132 @@
+"""Small algebra that never changes a type: neutral elements, views of views, conversions to what is."""
+
+from __future__ import annotations
+
+from tvmlite.core.errors import TypeInferError
+from tvmlite.core.node import rewrite
+from tvmlite.relay.entry.memory import VIEWS, is_view
+from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import Shape
+from tvmlite.relay.ops.common import is_one
+from tvmlite.relay.passes.graph_pass import graph_pass
+
+SMALL_ELEMENTS = 1 << 16
+"""Larger constants are not searched for zeros and ones."""
+
+NO_OPS = ("copy", "cast", *VIEWS, "broadcast_to")
+"""Operators that do nothing if their result has the type of their argument."""
+
+
+@graph_pass
+def simplify_expr(body: Expr) -> Expr:
+    """Apply the rules bottom-up, each node once.
+
+    ``x * 1``, ``x / 1``, ``x + 0``, ``x - 0`` are ``x`` where its type is theirs; so are copies, casts and
+    reshapes to the type at hand, and slices of everything. A reshape of a reshape, a transpose of a transpose
+    are one; a transpose that only moves axes of extent 1 is a reshape. A layout left and come back to is not
+    left.
+    """
+    return rewrite(body, simplified)
+
+
+def simplified(node: Expr) -> Expr:
+    """``node`` by the rules, if one fits; its arguments are simple already."""
+    match node:
+        case TupleGetItem(Tuple(fields), index):
+            return fields[index]
+        case Call(op="multiply", args=(x, Constant() as c)) | Call(op="multiply", args=(Constant() as c, x)):
+            return _kept(node, x, c, 1)
+        case Call(op="add", args=(x, Constant() as c)) | Call(op="add", args=(Constant() as c, x)):
+            return _kept(node, x, c, 0)
+        case Call(op="subtract", args=(x, Constant() as c)):
+            return _kept(node, x, c, 0)
+        case Call(op="divide", args=(x, Constant() as c)):
+            return _kept(node, x, c, 1)
+        case Call(op="transpose"):
+            return _transpose(node)
+        case Call(op=str() as name, args=(x, *_)) if name in NO_OPS and same_type(type_of(node), type_of(x)):
+            return x
+        case Call(op=str() as name, args=(Call(op=str() as inner),)) if name in VIEWS and inner in VIEWS:
+            return _reshape_of_reshape(node)
+        case Call(op="layout_transform"):
+            return _layout(node)
+        case Call(op="strided_slice", args=(x,)) if _takes_all(node, x):
+            return x
+        case Call(op="nn.pad", args=(x, *_)) if same_type(type_of(node), type_of(x)) and _pads_nothing(node):
+            return x
+    return node
+
+
+def _kept(node: Call, x: Expr, c: Constant, neutral: int) -> Expr:
+    """``x`` if every element of ``c`` is ``neutral`` and ``x`` has the type of ``node``; else ``node``."""
+    if c.data.size > SMALL_ELEMENTS or not (c.data == neutral).all():
+        return node
+    return x if same_type(type_of(x), type_of(node)) else node
+
+
+def _reshape_of_reshape(node: Call) -> Expr:
+    (inner,) = node.args
+    assert isinstance(inner, Call)
+    source = inner.args[0]
+    if same_type(type_of(source), type_of(node)):
+        return source
+    merged = make("reshape", source, newshape=tensor_type_of(node).shape, allowzero=True, span=node.span)
+    try:
+        return merged if same_type(type_of(merged), type_of(node)) else node
+    except TypeInferError:
+        return node  # the two steps were provable one by one, their sum is not
+
+
+def _layout(node: Call) -> Expr:
+    """Nothing, where it is laid out as it is, or was before it was laid out otherwise."""
+    (x,) = node.args
+    if node["src_layout"] == node["dst_layout"]:
+        return x
+    if isinstance(x, Call) and x.op == "layout_transform" and x["src_layout"] == node["dst_layout"]:
+        source = x.args[0]  # whose blocks may have been filled up: then there is more of it now
+        if x["dst_layout"] == node["src_layout"] and same_type(type_of(source), type_of(node)):
+            return source
+    return node
+
+
+def _transpose(node: Call) -> Expr:
+    (x,) = node.args
+    axes = _axes(node)
+    if isinstance(x, Call) and x.op == "transpose":
+        inner = _axes(x)
+        axes = tuple(inner[axis] for axis in axes)
+        source = x.args[0]
+    else:
+        source = x
+    if axes == tuple(range(len(axes))):
+        return source
+    if _keeps_order(tensor_type_of(source).shape, axes):
+        shape = tensor_type_of(node).shape
+        reshape = make("reshape", source, newshape=shape, allowzero=True, span=node.span)
+        return _reshape_of_reshape(reshape) if is_view(source) else reshape
+    return node if source is x else make("transpose", source, axes=axes, span=node.span)
+
+
+def _keeps_order(shape: Shape, axes: tuple[int, ...]) -> bool:
+    """Whether the axes that are longer than 1 stay in order."""
+    long = [axis for axis in axes if not is_one(shape[axis])]
+    return long == sorted(long)
+
+
+def _axes(node: Call) -> tuple[int, ...]:
+    """The permutation of a transpose, in full."""
+    rank = tensor_type_of(node).ndim
+    given = node["axes"]
+    return tuple(axis % rank for axis in given) if given else tuple(reversed(range(rank)))
+
+
+def _takes_all(node: Call, x: Expr) -> bool:
+    """Whether a slice has as many elements along each axis as ``x``, in their order."""
+    strides = node["strides"] if isinstance(node["strides"], tuple) else (node["strides"],)
+    return set(strides) <= {None, 1} and same_type(type_of(node), type_of(x))
+
+
+def _pads_nothing(node: Call) -> bool:
+    return all(isinstance(width, int) and width == 0 for pair in node["pad_width"] for width in pair)

@@ -1,0 +1,107 @@
+"""Loops carry only what changes from turn to turn and is needed.
+
+TensorFlow's ``while`` carries weights and bounds as states that each turn hands on as they are; where their
+values stand in their places, weights are constants, which are packed and folded as any. A loop whose turns
+are counted before its rows are made (``frontend.onnx.control``) needs nothing but what its condition does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tvmlite.core.node import Node, postorder, substitute
+from tvmlite.relay.ir.nodes import (
+    Constant,
+    Expr,
+    Loop,
+    Tuple,
+    TupleGetItem,
+    Var,
+    constant,
+    with_lets,
+    without_lets,
+)
+from tvmlite.relay.passes.graph_pass import graph_pass
+
+
+@graph_pass
+def simplify_loops(body: Expr) -> Expr:
+    """Put the initial value of a state that never changes in the state's place; drop states and rows that
+    neither a result nor the condition needs, and whether to go on from a loop that has no condition."""
+    nodes = [node for node in postorder(body) if isinstance(node, Expr)]
+    used = _fields_used(nodes, body)
+    done: dict[Expr, Expr] = {}
+    fields: dict[Expr, dict[int, Expr]] = {}
+    for node in nodes:
+        if isinstance(node, TupleGetItem) and node.value in fields:
+            done[node] = fields[node.value][node.index]
+            continue
+        new = done[node] = node.map_children(done.__getitem__)
+        if isinstance(new, Loop) and node in used:
+            done[node], changed = _simplified(new, used[node])
+            if done[node] is not new:
+                fields[node] = changed
+    return done[body]
+
+
+def _fields_used(nodes: list[Expr], body: Expr) -> dict[Expr, set[int]]:
+    """The fields that are used of each loop, for loops of which nothing else is."""
+    used: dict[Expr, set[int]] = {node: set() for node in nodes if isinstance(node, Loop)}
+    whole = {body}
+    for node in nodes:
+        if isinstance(node, TupleGetItem) and node.value in used:
+            used[node.value].add(node.index)
+        else:
+            whole.update(node.children())  # type: ignore[arg-type]
+    return {node: fields for node, fields in used.items() if node not in whole}
+
+
+def _simplified(loop: Loop, used: set[int]) -> tuple[Loop, dict[int, Expr]]:
+    """``loop`` with what is needed of it, and by number what ``used`` fields of it are then; itself if all
+    is needed."""
+    lets, inner = without_lets(loop.body)
+    assert isinstance(inner, Tuple)
+    results = inner.fields
+    count, turns = len(loop.states), len(results) - 1
+    same = {k: loop.initial[k] for k, var in enumerate(loop.states) if results[1 + k] is var}
+    going = results[0]
+    if loop.condition is None and not isinstance(going, Constant):
+        going = constant(True, "bool")
+    rows = [k for k in range(count, turns) if k in used]
+    needed = _needed(
+        loop.states, results, used, [going, *(results[1 + k] for k in rows), *(let.value for let in lets)]
+    )
+    kept = [k for k in range(count) if k in needed and k not in same] + rows
+    if len(kept) == turns and going is results[0]:
+        return loop, {}
+    body = with_lets(lets, Tuple((going, *(results[1 + k] for k in kept)), loop.span))
+    states = [k for k in kept if k < count]
+    made = dataclasses.replace(
+        loop,
+        states=tuple(loop.states[k] for k in states),
+        initial=tuple(loop.initial[k] for k in states),
+        body=substitute(body, {loop.states[k]: value for k, value in same.items()}),
+    )
+    fields = {k: TupleGetItem(made, place, loop.span) for place, k in enumerate([*kept, turns])}
+    return made, {**fields, **same}
+
+
+def _needed(
+    states: tuple[Var, ...], results: tuple[Expr, ...], used: set[int], always: list[Expr]
+) -> set[int]:
+    """The states that are ``used``, that ``always`` is computed from, or that such states become."""
+    numbers = {var: k for k, var in enumerate(states)}
+    needed: set[int] = set()
+    seen: set[Node] = set()
+    stack: list[Node] = [*always, *(states[k] for k in used if k < len(states))]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        stack.extend(node.children())
+        if node in numbers:
+            k = numbers[node]  # type: ignore[index]
+            needed.add(k)
+            stack.append(results[1 + k])
+    return needed

@@ -1,0 +1,138 @@
+"""Whether passes keep what a model computes: the interpreter beside every one of them, on random input.
+
+The interpreter evaluates operators by their numpy references and shares no code with the passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import VerifyError
+from tvmlite.core.node import Node
+from tvmlite.core.span import Span
+from tvmlite.relay.ir.infer import dependencies, walk
+from tvmlite.relay.ir.interpret import Value, interpret, trace
+from tvmlite.relay.ir.nodes import Call, Expr, Module
+from tvmlite.relay.ir.random_inputs import random_inputs
+
+TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
+TOLERANCES |= {name: 2.0**-form.fraction for name, form in dtypes.MINIFLOATS.items()}  # one step
+TOLERANCES[dtypes.POWER_OF_TWO] = 1.0
+"""How far a value may move, relative to the largest of its tensor. Integers and bools must not."""
+
+
+class Witness:
+    """What a module computes of one input, and whether what it becomes still computes that.
+
+    ``inputs`` are arrays by name; without them random ones are drawn (``random_inputs``). ``precision`` is
+    what the passes may compute in where the model says float32.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        inputs: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        precision: str = "float32",
+    ) -> None:
+        self.precision = "float64" if precision == "float32" else precision
+        if inputs is None:
+            self.arguments, self.expected = random_inputs(module.main, seed)
+        else:
+            self.expected = interpret(module, inputs)
+            self.arguments = [np.asarray(inputs[p.name]) for p in module.main.params]
+        self.module = module
+
+    def after(self, name: str, module: Module) -> None:
+        """Raise a VerifyError if ``module``, made by the pass ``name``, computes anything else."""
+        self.compare(
+            f"pass {name!r} changed what the model computes", module, interpret(module, self.arguments)
+        )
+        self.module = module
+
+    def compare(self, what: str, module: Module, found: Value) -> None:
+        """Raise a VerifyError that begins with ``what`` if ``found``, computed by ``module``, is wrong."""
+        for index, (want, got) in enumerate(zip(_arrays(self.expected), _arrays(found), strict=True)):
+            gap = difference(want, got, self.precision)
+            if gap:
+                names = module.output_names
+                output = repr(names[index]) if index < len(names) else str(index)
+                node = _culprit(trace(self.module, self.arguments), module, trace(module, self.arguments))
+                first = (
+                    f"; it begins at {node.op}" if isinstance(node, Call) and isinstance(node.op, str) else ""
+                )
+                raise VerifyError(f"{what}: output {output}: {gap}{first}", getattr(node, "span", None))
+
+
+def difference(want: np.ndarray, got: np.ndarray, precision: str = "float64") -> str:
+    """What is different about ``got``, beyond rounding to its dtype or to ``precision``; empty if nothing."""
+    if want.shape != got.shape or want.dtype != got.dtype:
+        return f"{got.dtype}{list(got.shape)}, expected {want.dtype}{list(want.shape)}"
+    dtype = dtypes.check(want.dtype)
+    if not dtypes.is_float(dtype):
+        wrong = int(np.count_nonzero(want != got))
+        return f"{wrong} of {want.size} elements differ" if wrong else ""
+    a, b = want.astype(np.float64).reshape(-1), got.astype(np.float64).reshape(-1)
+    finite = np.isfinite(a)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(b[finite]).all():
+        return "other elements are infinite or NaN"
+    largest = float(np.max(np.abs(a[finite]), initial=0))
+    gap = float(np.max(np.abs(a[finite] - b[finite]), initial=0))
+    narrow = max(dtype, precision, key=TOLERANCES.__getitem__)
+    if gap <= TOLERANCES[narrow] * largest:
+        return ""
+    allowed = f"{narrow} allows {TOLERANCES[narrow]:g} of it"
+    return f"off by {gap:.2g} where the largest value is {largest:.2g} ({allowed})"
+
+
+def _culprit(before: Mapping[Expr, Value], module: Module, after: Mapping[Expr, Value]) -> Expr | None:
+    """The first node of ``module`` whose value is wrong although what it is made of is right.
+
+    Nodes before and after a pass belong together if they come from one place (``span``). A node is right if
+    its value is that of such a node before; where there is none of its shape, what it is made of decides.
+    """
+    known: dict[Span, list[np.ndarray]] = {}
+    for node, value in before.items():
+        span = getattr(node, "span", None)
+        if span is not None and isinstance(value, np.ndarray):
+            known.setdefault(span, []).append(value)
+    wrong = _reached_by_wrong(known, module, after)
+    return next((node for node in walk(module.main.body) if node in wrong), None)
+
+
+def _reached_by_wrong(
+    known: Mapping[Span, list[np.ndarray]], module: Module, after: Mapping[Expr, Value]
+) -> set[Node]:
+    """The wrong nodes on the way back from the outputs, as far as no right node stands between."""
+    wrong: set[Node] = set()
+    done: set[Node] = set()
+    stack: list[Any] = [module.main.body]
+    while stack:
+        node = stack.pop()
+        if node in done:
+            continue
+        done.add(node)
+        value, candidates = after.get(node), known.get(getattr(node, "span", None), [])  # type: ignore[arg-type]
+        if isinstance(value, np.ndarray):
+            alike = [c for c in candidates if c.shape == value.shape and c.dtype == value.dtype]
+            if any(not difference(one, value) for one in alike):
+                continue
+            if alike:
+                wrong.add(node)
+        stack.extend(_below(node))
+    return wrong
+
+
+def _below(node: Any) -> list[Expr]:
+    """What the value of ``node`` is made of: of a call of a function, the function's body first."""
+    return [getattr(one, "body", one) for one in reversed(list(dependencies(node)))]
+
+
+def _arrays(value: Value) -> list[np.ndarray]:
+    if isinstance(value, tuple):
+        return [array for one in value for array in _arrays(one)]
+    return [value]

@@ -1,0 +1,388 @@
+"""Reads Relay's text format: ``parse(str(module))`` gives a module alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tvmlite.core.errors import ParseError, TypeInferError
+from tvmlite.core.span import Span
+from tvmlite.relay.ir import op
+from tvmlite.relay.ir.attributes import describe
+from tvmlite.relay.ir.infer import same_type, show_type, type_of
+from tvmlite.relay.ir.nodes import (
+    Call,
+    Expr,
+    Function,
+    If,
+    Let,
+    LetDims,
+    Loop,
+    Module,
+    Tuple,
+    TupleGetItem,
+    Var,
+    canonical,
+)
+from tvmlite.relay.ir.types import TensorType, Type
+from tvmlite.relay.text import literals
+from tvmlite.relay.text.lexer import Token
+from tvmlite.relay.text.values import ValueReader
+from tvmlite.te import expr as te
+
+MAX_BLOCKS = 150
+"""How deep branches and functions may nest in a text."""
+
+
+def parse(text: str, source: str = "<relay text>") -> Module:
+    """The module that ``text`` writes.
+
+    A text that is not Relay text is a ParseError with line and column, in ``source``. Attributes that
+    are left out take their defaults; a written result type is checked.
+    """
+    return _Parser(*_split(text, source), source).module()
+
+
+def parse_expr(text: str, source: str = "<relay text>") -> Expr:
+    """The expression that ``text`` writes; its ``free_var`` lines make new variables."""
+    return _Parser(*_split(text, source), source).whole_expression()
+
+
+def _split(text: str, source: str) -> tuple[str, dict[str, Any]]:
+    for name, value in (("text", text), ("source", source)):
+        if not isinstance(value, str):
+            raise ParseError(f"parse: {name} is {describe(value)}, expected a string", Span.of_caller())
+    body, mark, section = text.partition(f"\n{literals.METADATA}\n")
+    return body, literals.read_metadata(section) if mark else {}
+
+
+@dataclass
+class _Block:
+    """A block being read: what to do with its value, its lets, and the names it hides."""
+
+    finish: Callable[[Expr], None]
+    end: str | None
+    lets: list[Callable[[Expr], Expr]] = field(default_factory=list)
+    hidden: list[tuple[str, Expr | None]] = field(default_factory=list)
+
+
+class _Parser(ValueReader):
+    """Reads line after line; the blocks that are open, and what to do when each closes, are on a stack."""
+
+    def __init__(self, text: str, metadata: dict[str, Any], source: str) -> None:
+        super().__init__(text, source, metadata)
+        self._names: dict[str, Expr] = {}
+        self._blocks: list[_Block] = []
+
+    # --- the outside ---
+
+    def module(self) -> Module:
+        """The header, then definitions."""
+        attrs = self._header()
+        functions: dict[str, Function] = {}
+        while self.lexer.token.kind != "end":
+            self.lexer.expect("def")
+            token = self.lexer.expect_kind("global", "a function's name, as in @main")
+            name = self.lexer.unquote(token)
+            if name in functions:
+                self.lexer.fail(f"@{name} is defined twice", token)
+            self._function(token, lambda function, name=name: functions.__setitem__(name, function))
+            self._read_blocks()
+        if not functions:
+            self.lexer.fail("expected 'def @main(...)', found no function")
+        output_names = attrs.pop("output_names", ())
+        return Module(functions, output_names, tuple(attrs.items()))
+
+    def whole_expression(self) -> Expr:
+        """Free variables, then lines up to the end of the text."""
+        found: list[Expr] = []
+        while self.lexer.accept("free_var"):
+            token = self.lexer.expect_kind("local", "a variable, as in %x")
+            self.lexer.expect(":")
+            self._names[token.text] = Var(self.lexer.unquote(token), self.type(), self.lexer.span(token))
+            self.lexer.expect(";")
+        self._blocks.append(_Block(found.append, None))
+        self._read_blocks()
+        if self.lexer.token.kind != "end":
+            self.lexer.unexpected("the end of the text")
+        return found[0]
+
+    def _header(self) -> dict[str, Any]:
+        if not self.lexer.accept("#["):
+            return {}
+        attrs = self._attributes("]")
+        self.lexer.expect("]")
+        return attrs
+
+    # --- blocks ---
+
+    def _read_blocks(self) -> None:
+        """Read lines until the block that was opened last, and all inside it, are closed."""
+        base = len(self._blocks) - 1
+        while len(self._blocks) > base:
+            token = self.lexer.token
+            if self.lexer.accept("let"):
+                self._let(token)
+            elif token.kind == "local" and self.lexer.peek().text == "=":
+                self.lexer.take()
+                self.lexer.take()
+                self._right_side(lambda value, name=token.text: self._assign(name, value))
+            else:
+                self._right_side(self._close)
+
+    def _open(self, finish: Callable[[Expr], None]) -> None:
+        if len(self._blocks) > MAX_BLOCKS:
+            self.lexer.fail(f"blocks nested deeper than {MAX_BLOCKS} levels")
+        self._blocks.append(_Block(finish, "}"))
+
+    def _assign(self, name: str, value: Expr) -> None:
+        self.lexer.expect(";")
+        self._define(name, value)
+
+    def _define(self, name: str, value: Expr) -> None:
+        self._blocks[-1].hidden.append((name, self._names.get(name)))
+        self._names[name] = value
+
+    def _let(self, start: Token) -> None:
+        if self.lexer.accept("dims"):
+            self._let_dims(start)
+            return
+        token = self.lexer.expect_kind("local", "a variable, as in %x")
+        declared = self.type() if self.lexer.accept(":") else None
+        self.lexer.expect("=")
+
+        def finish(value: Expr) -> None:
+            self.lexer.expect(";")
+            type_ = declared if declared is not None else type_of(value)
+            var = Var(self.lexer.unquote(token), type_, self.lexer.span(token))
+            self._blocks[-1].lets.append(lambda body: Let(var, value, body, self.lexer.span(start)))
+            self._define(token.text, var)
+
+        self._right_side(finish)
+
+    def _let_dims(self, start: Token) -> None:
+        """``let dims (n, m) = value;``"""
+        token = self.lexer.token
+        given = self.shape()
+        dims = tuple(extent for extent in given if isinstance(extent, te.SizeVar))
+        if not dims or len(set(dims)) != len(given):
+            self.lexer.fail("expected the names of dimensions, each once, as in let dims (n, m)", token)
+        self.lexer.expect("=")
+        span = self.lexer.span(start)
+
+        def finish(value: Expr) -> None:
+            self.lexer.expect(";")
+            self._blocks[-1].lets.append(lambda body: LetDims(dims, value, body, span))
+
+        self._right_side(finish)
+
+    def _close(self, value: Expr) -> None:
+        """The value of the innermost block is read: wrap its lets around it, and leave it."""
+        block = self._blocks.pop()
+        if block.end is not None:
+            self.lexer.expect(block.end)
+        for let in reversed(block.lets):
+            value = let(value)
+        for name, before in reversed(block.hidden):
+            if before is None:
+                del self._names[name]
+            else:
+                self._names[name] = before
+        block.finish(value)
+
+    def _right_side(self, finish: Callable[[Expr], None]) -> None:
+        """A value for ``finish``: one that opens a block is handed over when the block closes."""
+        token = self.lexer.token
+        if self.lexer.accept("fn"):
+            self._function(token, finish)
+        elif self.lexer.accept("if"):
+            self._if(token, finish)
+        elif self.lexer.accept("loop"):
+            self._loop(token, finish)
+        elif self.lexer.accept("{"):
+            self._open(finish)
+        else:
+            finish(self.expression())
+
+    def _function(self, token: Token, finish: Callable[[Any], None]) -> None:
+        lexer = self.lexer
+        lexer.expect("(")
+        params: list[tuple[str, Var]] = []
+        while lexer.token.kind == "local":
+            name = lexer.take()
+            lexer.expect(":")
+            params.append((name.text, Var(lexer.unquote(name), self.type(), lexer.span(name))))
+            if not lexer.accept(","):
+                break
+        attrs = canonical(self._attributes(")"))
+        lexer.expect(")")
+        result = self.type() if lexer.accept("->") else None
+        lexer.expect("{")
+
+        def done(body: Expr) -> None:
+            span = lexer.span(token)
+            if result is not None:
+                _check_result(body, result, span)
+            finish(Function(tuple(p for _, p in params), body, attrs, span))
+
+        self._open(done)
+        for name, param in params:
+            self._define(name, param)
+
+    def _if(self, token: Token, finish: Callable[[Expr], None]) -> None:
+        lexer = self.lexer
+        lexer.expect("(")
+        condition = self.expression()
+        lexer.expect(")")
+        lexer.expect("{")
+
+        def then_read(then: Expr) -> None:
+            lexer.expect("else")
+            lexer.expect("{")
+            self._open(lambda otherwise: finish(If(condition, then, otherwise, lexer.span(token))))
+
+        self._open(then_read)
+
+    def _loop(self, token: Token, finish: Callable[[Expr], None]) -> None:
+        """``loop (%i < turns, while %go, %s: type = initial, ...) { (%on, next, ...) }``"""
+        lexer = self.lexer
+        lexer.expect("(")
+        counter = lexer.expect_kind("local", "the number of the turn, as in %i")
+        lexer.expect("<")
+        turns = self.dimension()
+        condition = None
+        states: list[tuple[str, Var]] = []
+        initial: list[Expr] = []
+        while lexer.accept(","):
+            if lexer.accept("while"):
+                condition = self.expression()
+                continue
+            name = lexer.expect_kind("local", "a state, as in %s: float32 = 0f")
+            lexer.expect(":")
+            states.append((name.text, Var(lexer.unquote(name), self.type(), lexer.span(name))))
+            lexer.expect("=")
+            initial.append(self.expression())
+        lexer.expect(")")
+        lexer.expect("{")
+        index = Var(lexer.unquote(counter), TensorType((), "int64"), lexer.span(counter))
+
+        def done(body: Expr) -> None:
+            variables = tuple(var for _, var in states)
+            finish(Loop(index, variables, turns, condition, tuple(initial), body, lexer.span(token)))
+
+        self._open(done)
+        for name, var in ((counter.text, index), *states):
+            self._define(name, var)
+
+    # --- expressions ---
+
+    def expression(self) -> Expr:
+        """A variable, constant, call or tuple, with projections."""
+        self.deeper()
+        try:
+            value = self._primary()
+            while self.lexer.token.kind == "field":
+                token = self.lexer.take()
+                value = TupleGetItem(value, int(token.text[1:]), self.lexer.span(token))
+            return value
+        finally:
+            self.shallower()
+
+    def _primary(self) -> Expr:
+        lexer, token = self.lexer, self.lexer.token
+        if token.kind == "number" or lexer.at("-", "True", "False"):
+            return self.scalar()
+        if lexer.at("meta"):
+            return self.meta()
+        if lexer.at("const"):
+            return self.array()
+        if lexer.accept("("):
+            return self._tuple(token)
+        if token.kind == "local":
+            return self._local(lexer.take())
+        if lexer.at("fn", "if", "let", "loop", "{"):
+            lexer.fail(f"{token.text!r} must begin a line of its own: give it a name first")
+        if token.kind == "name":
+            return self._operator_call(lexer.take())
+        return lexer.unexpected("an expression")
+
+    def _local(self, token: Token) -> Expr:
+        value = self._names.get(token.text)
+        if value is None:
+            self.lexer.fail(f"{token.text} is not defined here", token)
+        if not self.lexer.at("("):
+            return value
+        if not isinstance(value, Function):
+            self.lexer.fail(f"{token.text} is called, but is no function", token)
+        args, attrs = self._call_items()
+        if attrs:
+            self.lexer.fail("a call of a function has no attributes", token)
+        return Call(value, args, span=self.lexer.span(token))
+
+    def _tuple(self, token: Token) -> Expr:
+        fields: list[Expr] = []
+        comma = True
+        while not self.lexer.at(")"):
+            fields.append(self.expression())
+            comma = self.lexer.accept(",")
+            if not comma:
+                break
+        self.lexer.expect(")")
+        return fields[0] if len(fields) == 1 and not comma else Tuple(tuple(fields), self.lexer.span(token))
+
+    def _operator_call(self, token: Token) -> Call:
+        if not self.lexer.at("("):
+            self.lexer.fail(f"expected an expression, found {token.text!r}", token)
+        if token.text not in op.OPERATORS:
+            self.lexer.fail(f"there is no operator {token.text!r}", token)
+        row = op.OPERATORS[token.text]
+        args, attrs = self._call_items()
+        unknown = sorted(set(attrs) - set(row.attrs))
+        if unknown:
+            has = ", ".join(row.attrs) or "none"
+            self.lexer.fail(f"{token.text} has no attribute {unknown[0]!r}; it has {has}", token)
+        full = {**row.attrs, **attrs}
+        missing = sorted(name for name, value in full.items() if value is op.REQUIRED)
+        if missing:
+            self.lexer.fail(f"{token.text}: attribute {missing[0]!r} must be given", token)
+        expected = 1 if row.num_inputs is None else row.num_inputs
+        if len(args) != expected:
+            self.lexer.fail(f"{token.text}: takes {expected} arguments, {len(args)} given", token)
+        return Call(token.text, args, canonical(full), self.lexer.span(token))
+
+    def _call_items(self) -> tuple[tuple[Expr, ...], dict[str, Any]]:
+        lexer = self.lexer
+        lexer.expect("(")
+        args: list[Expr] = []
+        while not lexer.at(")") and lexer.peek().text != "=":
+            args.append(self.expression())
+            if not lexer.accept(","):
+                break
+        attrs = self._attributes(")")
+        lexer.expect(")")
+        return tuple(args), attrs
+
+    def _attributes(self, end: str) -> dict[str, Any]:
+        """``name=value`` pairs up to ``end``."""
+        attrs: dict[str, Any] = {}
+        while not self.lexer.at(end):
+            token = self.lexer.expect_kind("name", "an attribute")
+            if token.text in attrs:
+                self.lexer.fail(f"attribute {token.text!r} is given twice", token)
+            self.lexer.expect("=")
+            attrs[token.text] = self.attribute()
+            if not self.lexer.accept(","):
+                break
+        return attrs
+
+
+def _check_result(body: Expr, written: Type, span: Span) -> None:
+    inferred = type_of(body)
+    if not same_type(inferred, written):
+        raise TypeInferError(
+            f"the result is written as {show_type(written)}, it is {show_type(inferred)}", span
+        )
+
+
+__all__ = ["ParseError", "parse", "parse_expr"]

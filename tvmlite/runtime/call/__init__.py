@@ -1,0 +1,1 @@
+"""Calling compiled code: arguments checked, outputs and scratch memory allocated, the C call made."""

@@ -1,0 +1,381 @@
+"""A compiled function as a Python callable: arguments checked, outputs allocated, codes made errors."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import cffi
+import numpy as np
+
+from tvmlite.core import arguments as checked
+from tvmlite.core.abi import TOO_SMALL, Parameter, Signature
+from tvmlite.core.errors import InputError, TargetError
+from tvmlite.runtime.call import arguments
+from tvmlite.runtime.call.arguments import ArrayParameter
+from tvmlite.runtime.call.in_process import InProcess
+from tvmlite.runtime.call.plan import Plan, Planner, check_code
+from tvmlite.runtime.call.scratch import Scratch, ScratchPool
+from tvmlite.runtime.call.short_call import Places, ShortCall
+from tvmlite.runtime.call.slots import Slot, c_type, in_order, slots_of, wrong_count
+from tvmlite.runtime.pool.threads import num_threads
+from tvmlite.runtime.timing import Clock, Evaluation, Timing, Until, measure
+
+_ffi: Any = cffi.FFI()
+_CHARS = _ffi.typeof("char[]")
+_from_buffer = _ffi.from_buffer
+_HEADROOM = 4
+"""A workspace that was too small grows by one part in so many more than was asked for."""
+
+
+class CompiledFunction(InProcess):
+    """The function ``signature`` at ``address``; ``keep`` is held so that its code stays loaded.
+
+    Call it with every array and scalar in the signature's order, and outputs are written in place; or
+    leave the outputs out, and they are made and returned: one array, or a tuple of several. Arguments are
+    numpy arrays, objects with ``__dlpack__`` (torch tensors), and numbers for scalars, by position or by
+    name. Inputs may be strided, read-only or byte-swapped; outputs may not, nor may they share memory.
+    Outputs whose extents come from the data are never given, always made and returned.
+
+    What does not fit is an InputError that names the parameter; a function that refuses its data raises
+    ExecutionError. Calls release the GIL and are safe from several threads.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        address: int,
+        shapes_address: int = 0,
+        keep: object = None,
+        unrunnable: str = "",
+    ) -> None:
+        """``unrunnable`` says why the code cannot run in this process: then every call is a TargetError."""
+        self.signature = signature
+        self.name = signature.name
+        self._keep = keep
+        self._function = _ffi.cast(c_type(signature), address)
+        pointers = ("workspace", "told", "profile")
+        self._row = [_ffi.NULL if p.kind in pointers else 0 for p in signature.passed]
+        self._slots = slots_of(signature)
+        self._input_slots = tuple(s for s in self._slots if s.array is None or not s.array.is_output)
+        arrays = [s.array for s in self._slots if s.array is not None]
+        self._output_slots = tuple(s for s in self._slots if s.array is not None and s.array.is_output)
+        self._unrunnable = unrunnable
+        if not unrunnable:
+            self._planner = Planner(signature, arrays, shapes_address)
+        place_of = {p.name: i for i, p in enumerate(signature.passed)}
+        self._size_places = [(place_of[p.name], p.name) for p in signature.shape_sizes]
+        self._kinds = {p.kind: i for i, p in enumerate(signature.passed)}
+        self._found = [ArrayParameter(p) for p in signature.of_kind("found")]
+        self._too_small = signature.messages.index(TOO_SMALL) + 1 if TOO_SMALL in signature.messages else -1
+        self._tells, self._workspace_place = "told" in self._kinds, self._kinds.get("workspace")
+        self._threads_place = self._kinds.get("threads")
+        scalars = any(slot.array is None for slot in self._input_slots)
+        self._may_be_short = not (scalars or self._tells or self._found)
+        static = signature.is_static and "size" not in self._kinds
+        self._static_key = (0,) * len(self._size_places) if static else None
+        self._static_plan: Plan | None = None
+        self._scratch = ScratchPool() if {"workspace", "threads"} & self._kinds.keys() else None
+        self.short_way: ShortCall | None = None
+        """Writes short ways to call this one; None before the first call, and where there is none."""
+        self._quick: Callable[[Sequence[Any]], Any] | None = None
+
+    def name_inputs(self, names: Sequence[str]) -> None:
+        """Call the inputs so in errors: a model's names need not be those of C, which its signature has."""
+        for slot, name in zip(self._input_slots, names, strict=True):
+            if slot.array is not None:
+                slot.array.name = name
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if self._quick is not None and not named:
+            made = self._quick(args)
+            if made is not None:
+                return made
+        row, outputs = self._bind(args, named)
+        outputs = self._call(row, outputs)
+        if outputs and self._may_be_short and (self._quick is None or self._static_key is None):
+            self._remember(row)
+        return outputs[0] if len(outputs) == 1 else outputs or None
+
+    def _remember(self, row: Sequence[Any]) -> None:
+        """Calls with such shapes may take a short way: this one, with the C arguments ``row``, went well."""
+        if self.short_way is None:
+            self.short_way = ShortCall(
+                self.name,
+                self._function,
+                self._row,
+                [(slot.place, slot.array) for slot in _with_array(self._input_slots)],
+                [(slot.place, slot.array) for slot in self._output_slots if slot.array is not None],
+                self._scratch,
+                Places(self._workspace_place, self._threads_place, [place for place, _ in self._size_places]),
+                self._static_key is not None,
+                partial(_refuse, self.signature, [name for _, name in self._size_places]),
+            )
+        sizes = tuple([row[place] for place, _ in self._size_places])
+        threads = 1 if self._scratch is None else num_threads()
+        plan = self._planner.plan(sizes, threads)
+        inputs, outputs = (
+            [plan.shapes[slot.number] for slot in slots] for slots in (self._input_slots, self._output_slots)
+        )
+        self.short_way.remember(inputs, outputs, sizes, plan.workspace, threads)
+        if self._quick is None:
+            self._quick = self.short_way.by_position()
+
+    def time(
+        self,
+        *args: Any,
+        number: int | None = None,
+        repeat: int | None = None,
+        budget: float = 0.5,
+        clock: Clock = time.perf_counter,
+        others: Sequence[Sequence[Any]] = (),
+        until: Until | None = None,
+        warm: bool = True,
+        **named: Any,
+    ) -> Timing:
+        """Seconds of one call with these arguments, checks not counted; see ``timing.measure``.
+
+        With ``others``, further lists of all arguments, calls take one list after the other: what is large
+        enough in all of them together does not stay in the caches.
+        """
+        checked.function("time: clock", clock, InputError)
+        if until is not None:
+            checked.function("time: until", until, InputError)
+        checked.boolean("time: warm", warm, InputError)
+        lists = checked.listed("time: others", others, "lists of arguments", InputError)
+        rows = [checked.listed("time: others", one, "arguments", InputError) for one in lists]
+        bound = [self._bind(args, named), *(self._bind(one, {}) for one in rows)]
+        taken: list[Scratch | None] = []
+        try:
+            for row, _outputs in bound:
+                taken.append(self._take_scratch(row))
+            if warm or self._tells:
+                self._run(bound[0][0], taken[0])
+            function, rows = self._function, itertools.cycle([row for row, _outputs in bound])
+            return measure(lambda: function(*next(rows)), number, repeat, budget, clock, until, warm)
+        finally:
+            for scratch in taken:
+                self._put_scratch(scratch)
+
+    @property
+    def entry_name(self) -> str:
+        """TVM's word for ``name``."""
+        return self.name
+
+    def time_evaluator(
+        self, func_name: str, dev: Any = None, number: int = 10, repeat: int = 1, min_repeat_ms: float = 0
+    ) -> Callable[..., Evaluation]:
+        """TVM's way to time: a function of the arguments, which runs ``number`` calls ``repeat`` times.
+
+        ``func_name`` is ``entry_name``, ``dev`` the only device there is. With ``min_repeat_ms`` there are so
+        many calls that a run lasts as long.
+        """
+        if checked.text("time_evaluator: func_name", func_name, InputError) != self.name:
+            raise InputError(f"time_evaluator: there is no function {func_name!r}, only {self.name!r}")
+        number = checked.whole("time_evaluator: number", number, InputError, least=1)
+        repeat = checked.whole("time_evaluator: repeat", repeat, InputError, least=1)
+        if min_repeat_ms != 0:
+            checked.number("time_evaluator: min_repeat_ms", min_repeat_ms, InputError)
+
+        def evaluate(*args: Any) -> Evaluation:
+            calls = number
+            if min_repeat_ms > 0:
+                once = self.time(*args, number=number, repeat=1).runs[0]
+                calls = max(number, math.ceil(min_repeat_ms * 1e-3 / once))
+            return Evaluation(self.time(*args, number=calls, repeat=repeat).runs)
+
+        return evaluate
+
+    def profile(self, *args: Any, **named: Any) -> tuple[Any, tuple[int, ...]]:
+        """As a call; and the nanoseconds of each of ``signature.kernels``."""
+        row, outputs = self._bind(args, named)
+        kernels = len(self.signature.kernels)
+        times = _ffi.new("int64_t[]", kernels + 1)
+        if "profile" in self._kinds:
+            row[self._kinds["profile"]] = times
+        outputs = self._call(row, outputs)
+        return outputs[0] if len(outputs) == 1 else outputs or None, tuple(times)[:kernels]
+
+    def _call(self, row: list[Any], outputs: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+        """All outputs made by this call: ``outputs``, and those that were found."""
+        scratch = self._take_scratch(row)
+        try:
+            self._run(row, scratch)
+            if not self._found:
+                return outputs
+            found = iter(self._read_found(row[self._kinds["told"]], scratch))
+        finally:
+            self._put_scratch(scratch)
+        made = iter(outputs)
+        kinds = [p.kind for p in self.signature.outputs if p.kind == "found" or outputs]
+        return tuple(next(found) if kind == "found" else next(made) for kind in kinds)
+
+    def _run(self, row: list[Any], scratch: Scratch | None) -> None:
+        """Run the code; with as much workspace as the data turn out to need."""
+        if not self._tells:
+            code = self._function(*row)
+            if code:
+                check_code(self.signature, code, self._sizes_of(row))
+            return
+        assert scratch is not None, "a function that tells what it needs has a workspace"
+        told = row[self._kinds["told"]] = _ffi.new("int64_t[]", self.signature.told_length)
+        while True:
+            row[self._kinds["workspace"]] = scratch.address
+            row[self._kinds["capacity"]] = scratch.size
+            code = self._function(*row)
+            if code != self._too_small:
+                check_code(self.signature, code, self._sizes_of(row))
+                return
+            needed = told[0]
+            if needed < 0:
+                raise InputError(f"{self.name}: the data ask for a workspace beyond any machine's memory")
+            arguments.check_memory(self.name, [("workspace", needed)])
+            scratch.grow(needed + needed // _HEADROOM, self.name)
+
+    def _sizes_of(self, row: Sequence[Any]) -> list[tuple[str, Any]]:
+        """The open sizes of a call, by name."""
+        kinds = {p.name: p.kind for p in self.signature.shape_sizes}
+        return [(name, row[place]) for place, name in self._size_places if kinds[name] == "size"]
+
+    def _read_found(self, told: Any, scratch: Scratch | None) -> list[np.ndarray]:
+        """Copies of the outputs that lie in the workspace."""
+        assert scratch is not None
+        numbers = iter(list(told)[1:])
+        made = []
+        for expected in self._found:
+            start, shape = next(numbers), tuple([next(numbers) for _ in expected.dims])
+            array = arguments.allocate(self.name, expected, shape)
+            if array.size:
+                memory = np.frombuffer(_ffi.buffer(scratch.address), np.uint8, array.nbytes, start)
+                array.reshape(-1).view(np.uint8)[:] = memory
+            made.append(array)
+        return made
+
+    def _bind(
+        self, args: tuple[Any, ...], named: Mapping[str, Any]
+    ) -> tuple[list[Any], tuple[np.ndarray, ...]]:
+        """The C arguments but for workspace and threads, and the outputs made here."""
+        if self._unrunnable:
+            raise TargetError(
+                f"{self.name} is not run: {self._unrunnable}",
+                hint="compile for this machine: target='native'",
+            )
+        if named:
+            args = in_order(self.name, self._slots, self._input_slots, args, named)
+        complete = len(args) == len(self._slots)
+        slots = self._slots if complete else self._input_slots
+        if len(args) != len(slots):
+            raise wrong_count(self.name, self._slots, self._input_slots, len(args))
+        row: list[Any] = self._row.copy()
+        sizes: dict[str, int] = {}
+        given = self._check(row, slots, args, sizes)
+        if complete and (len(set(map(id, given))) != len(given) or any(a.base is not None for a in given)):
+            # arrays that own their memory overlap only when they are one and the same
+            arguments.refuse_overlap(
+                self.name, [(s.array, a) for s, a in zip(_with_array(slots), given, strict=True)]
+            )
+        if complete and self._static_key is not None:
+            return row, ()
+        plan = self._fit(row, sizes, slots, given)
+        return row, () if complete else self._make_outputs(row, plan)
+
+    def _check(
+        self, row: list[Any], slots: tuple[Slot, ...], args: tuple[Any, ...], sizes: dict[str, int]
+    ) -> list[np.ndarray]:
+        """Put the arguments in ``row``, the sizes they tell in ``sizes``; the arrays, as they are passed."""
+        given: list[np.ndarray] = []
+        for slot, value in zip(slots, args):  # noqa: B905  (as many, by _bind; strict= takes its time)
+            expected = slot.array
+            if expected is None:
+                row[slot.place] = self._scalar(slot.parameter, value, sizes)
+                continue
+            if value.__class__ is not np.ndarray or value.dtype is not expected.dtype:
+                value = arguments.accept(self.name, expected, value)
+            if value.shape != expected.shape:
+                arguments.read_sizes(self.name, expected, value.shape, sizes)
+            try:
+                row[slot.place] = _from_buffer(_CHARS, value, expected.is_output)
+            except (ValueError, BufferError):  # strided or read-only
+                value = arguments.accept(self.name, expected, value)
+                row[slot.place] = _from_buffer(_CHARS, value, expected.is_output)
+            given.append(value)
+        return given
+
+    def _scalar(self, parameter: Parameter, value: Any, sizes: dict[str, int]) -> int | float:
+        number = arguments.scalar(self.name, parameter, value)
+        known = sizes.setdefault(parameter.name, number) if isinstance(number, int) else number
+        if known != number:
+            raise InputError(
+                f"{self.name}: size {parameter.name!r} is {known} by an array's shape, and {number} as given"
+            )
+        return number
+
+    def _fit(
+        self, row: list[Any], sizes: dict[str, int], slots: tuple[Slot, ...], given: Sequence[np.ndarray]
+    ) -> Plan:
+        """The plan for these sizes, which are put in ``row``; the arrays given must agree with it."""
+        if self._static_key is not None:
+            if self._static_plan is None:
+                self._static_plan = self._planner.plan(self._static_key)
+            return self._static_plan
+        for place, name in self._size_places:
+            if name not in sizes:
+                raise InputError(
+                    f"{self.name}: size {name!r} cannot be read off the shape of any array given"
+                )
+            row[place] = sizes[name]
+        plan = self._planner.plan(tuple([row[place] for place, _ in self._size_places]))
+        for slot, array in zip(_with_array(slots), given, strict=True):
+            wanted = plan.shapes[slot.number]
+            if array.shape != wanted:
+                raise arguments.wrong_shape(self.name, slot.array, array.shape, wanted)
+        return plan
+
+    def _make_outputs(self, row: list[Any], plan: Plan) -> tuple[np.ndarray, ...]:
+        outputs = []
+        for slot in self._output_slots:
+            if slot.array is not None:
+                made = arguments.allocate(self.name, slot.array, plan.shapes[slot.number])
+                row[slot.place] = _from_buffer(_CHARS, made, True)
+                outputs.append(made)
+        return tuple(outputs)
+
+    def _take_scratch(self, row: list[Any]) -> Scratch | None:
+        """Put workspace and threads in ``row``; what is returned must be put back."""
+        if self._scratch is None:
+            return None
+        scratch = self._scratch.take()
+        try:
+            workspace = self.signature.workspace
+            if workspace is None:
+                sizes = tuple([row[place] for place, _ in self._size_places])
+                workspace = self._planner.plan(sizes, scratch.threads).workspace
+            scratch.grow(workspace, self.name)
+        except BaseException:
+            self._scratch.put(scratch)
+            raise
+        if self._workspace_place is not None:
+            row[self._workspace_place] = scratch.address
+        if self._threads_place is not None:
+            row[self._threads_place] = scratch.threads
+        return scratch
+
+    def _put_scratch(self, scratch: Scratch | None) -> None:
+        if scratch is not None and self._scratch is not None:
+            self._scratch.put(scratch)
+
+    def __repr__(self) -> str:
+        return f"CompiledFunction({self.signature.c_prototype()})"
+
+
+def _refuse(signature: Signature, names: Sequence[str], code: int, *sizes: int) -> None:
+    """``check_code`` of a call with these ``sizes``, which have ``names``."""
+    check_code(signature, code, list(zip(names, sizes, strict=True)))
+
+
+def _with_array(slots: Sequence[Slot]) -> list[Any]:
+    return [slot for slot in slots if slot.array is not None]

@@ -1,0 +1,68 @@
+"""Scratch memory for compiled functions: kept between calls, one piece for each call under way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cffi
+import numpy as np
+
+from tvmlite.core.errors import ExecutionError
+from tvmlite.runtime.pool.threads import num_threads, register_runner
+from tvmlite.runtime.tensor import empty_array
+
+_ffi: Any = cffi.FFI()
+_BYTES = np.dtype(np.uint8)
+
+
+class Scratch:
+    """One piece of memory, aligned to 64 bytes; for a call of ``threads`` threads (0: not said yet)."""
+
+    __slots__ = ("address", "size", "threads")
+
+    def __init__(self) -> None:
+        self.address: Any = _ffi.NULL
+        self.size = 0
+        self.threads = 0
+
+    def grow(self, size: int, function: str) -> None:
+        """Hold at least ``size`` bytes."""
+        if size > self.size:
+            try:
+                self.address = _ffi.from_buffer(empty_array((size,), _BYTES))
+            except (MemoryError, ValueError) as error:
+                raise ExecutionError(f"{function}: no memory for a workspace of {size:,} bytes") from error
+            self.size = size
+
+
+class ScratchPool:
+    """The pieces of one function: free ones, and those in use.
+
+    Lists grow and shrink atomically, so calls in several threads need no lock. A call that needs the same
+    memory for any number of threads may take it from ``free``, or make a piece, and leave it there.
+    """
+
+    def __init__(self) -> None:
+        self.free: list[Scratch] = []
+        self._used: list[Scratch] = []
+        register_runner(self)
+
+    def take(self) -> Scratch:
+        """A piece for this call alone, its ``threads`` set; give it back with ``put``."""
+        try:
+            scratch = self.free.pop()
+        except IndexError:
+            scratch = Scratch()
+        scratch.threads = 0
+        self._used.append(scratch)  # before the number is read: see threads.set_num_threads
+        scratch.threads = num_threads()
+        return scratch
+
+    def put(self, scratch: Scratch) -> None:
+        """The call is over; the memory is kept for the next one."""
+        self._used.remove(scratch)
+        self.free.append(scratch)
+
+    def runs_for_fewer(self, threads: int) -> bool:
+        """Whether a call is under way whose memory is for fewer than ``threads`` threads."""
+        return any(scratch.threads < threads for scratch in list(self._used))

@@ -1,0 +1,273 @@
+"""A compiled model: loaded from a shared library or made in this process, called by input names."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tvmlite.core import abi, arguments
+from tvmlite.core.errors import InputError, LibraryError
+from tvmlite.machine.features import missing_features
+from tvmlite.runtime.call.compiled import CompiledFunction
+from tvmlite.runtime.call.in_process import InProcess
+from tvmlite.runtime.library import elf
+from tvmlite.runtime.library.profile import Profile
+from tvmlite.runtime.library.sequences import Sequences
+from tvmlite.runtime.pool import threads
+from tvmlite.runtime.timing import Timing
+
+METADATA = "tvmlite_metadata"
+"""The symbol of a library's metadata: ``metadata``'s text, ended by a zero byte."""
+
+
+class Library(InProcess):
+    """A model's entry. ``lib(x)`` gives one array, or a tuple in the order of ``output_names``.
+
+    It is not pickled: another process is given a file (``lib.export``, ``runtime.load``).
+
+    Inputs go by position or by name, as in ``CompiledFunction``, which says what is accepted. ``metadata``
+    is what the library's maker wrote into it; its ``sequences`` say which of the parameters make up lists of
+    arrays, which go in and out as such (the parameters of list ``x`` are ``x.0``, ``x.1``, ...); its
+    ``squeezed`` say which axes an output is without in a run where all of them are of extent 1. Its
+    ``input_names`` and ``output_names`` are the model's own, which need not be C identifiers as those of the
+    signature are; its ``kernel_labels`` are what people call the kernels of ``signature.kernels``.
+    """
+
+    def __init__(self, function: CompiledFunction, metadata: Mapping[str, Any] | None = None) -> None:
+        self.function = function
+        self.signature = function.signature
+        self.metadata = dict(metadata or {})
+        inputs = [p.name for p in self.signature.parameters if p.kind in ("input", "scalar")]
+        outputs = [p.name for p in self.signature.outputs]
+        self.input_names = self._names("input_names", inputs)
+        self.output_names = self._names("output_names", outputs)
+        function.name_inputs(self.input_names)
+        self.kernel_labels = self._names("kernel_labels", self.signature.kernels)
+        self._input_set = frozenset(self.input_names)
+        lists = self.metadata.get("sequences")
+        self._squeezed = squeezed_axes(self.metadata.get("squeezed", ()), len(outputs))
+        self._quick: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
+        self._lists = None if lists is None else _sequences(lists, self.input_names, self.output_names)
+
+    def _names(self, key: str, parameters: Sequence[str]) -> tuple[str, ...]:
+        """The model's names for ``parameters``, from the metadata; their own where it has none."""
+        names = self.metadata.get(key, parameters)
+        if not isinstance(names, (list, tuple)) or len(names) != len(parameters):
+            raise LibraryError(
+                f"{self.signature.name}: metadata has {names!r} as {key}, not {len(parameters)}"
+            )
+        return tuple(map(str, names))
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        result = self._in_rank(self.function(*self._inputs(inputs, named)))
+        if self._lists is None:
+            return result
+        made = self._lists[1].gather(result)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def _in_rank(self, result: Any) -> Any:
+        """What the function gave, without the axes that an output lacks where they are of extent 1."""
+        if not self._squeezed or result is None:
+            return result
+        made = list(result) if isinstance(result, tuple) else [result]
+        for place, axes in self._squeezed:
+            if all(made[place].shape[axis] == 1 for axis in axes):
+                made[place] = made[place].squeeze(axes)
+        return tuple(made) if isinstance(result, tuple) else made[0]
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The outputs by name, for the inputs by name."""
+        if self._quick is not None and inputs.__class__ is dict:
+            made = self._quick(inputs)
+            if made is not None:
+                return made
+        if not isinstance(inputs, Mapping):
+            wanted = ", ".join(self.input_names) or "nothing"
+            raise InputError(
+                f"run: a {type(inputs).__name__} given, expected a dict of {wanted}",
+                hint="call the library to give inputs by position",
+            )
+        result = self._in_rank(self.function(*self._inputs((), inputs)))
+        if self._lists is not None:
+            return dict(zip(self._lists[1].names, self._lists[1].gather(result), strict=True))
+        if self._quick is None and not self._squeezed and self.function.short_way is not None:
+            self._quick = self.function.short_way.by_name(self.input_names, self.output_names)
+        return dict(zip(self.output_names, result if isinstance(result, tuple) else (result,), strict=True))
+
+    def profile(self, *inputs: Any, **named: Any) -> Profile:
+        """One run, timed kernel by kernel."""
+        given = self._inputs(inputs, named)
+        start = time.perf_counter_ns()
+        result, times = self.function.profile(*given)
+        whole = time.perf_counter_ns() - start
+        kernels = tuple(zip(self.signature.kernels, times, strict=True))
+        return Profile(kernels, whole, self._in_rank(result), self.kernel_labels)
+
+    def time(
+        self,
+        *inputs: Any,
+        number: int | None = None,
+        repeat: int | None = None,
+        budget: float = 0.5,
+        **named: Any,
+    ) -> Timing:
+        """Seconds of one run, checks and allocation of outputs not counted; see ``timing.measure``."""
+        given = self._inputs(inputs, named)
+        return self.function.time(*given, number=number, repeat=repeat, budget=budget)
+
+    def _inputs(self, given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+        """All inputs in order; InputError for a name that is unknown, missing or given twice."""
+        wanted = self.input_names
+        if self._lists is not None:
+            given, named = self._lists[0].spread(given, named)
+        elif not named and len(given) == len(wanted):
+            return given
+        elif not given and named.keys() == self._input_set:
+            return [named[name] for name in wanted]
+        for name in named:
+            if name not in wanted:
+                given_name = arguments.shown(name)
+                raise InputError(f"there is no input {given_name}; the inputs are {', '.join(wanted)}")
+        if len(given) + len(named) > len(wanted):
+            raise InputError(f"{len(given) + len(named)} inputs, expected {len(wanted)}: {', '.join(wanted)}")
+        missing = [name for name in wanted[len(given) :] if name not in named]
+        if missing:
+            raise InputError(
+                f"input {', '.join(map(repr, missing))} is not given; expected {', '.join(wanted)}"
+            )
+        return [*given, *(named[name] for name in wanted[len(given) :])]
+
+    def __repr__(self) -> str:
+        inputs, outputs = ", ".join(self.input_names), ", ".join(self.output_names)
+        return f"Library({self.signature.name}: {inputs} -> {outputs})"
+
+
+def squeezed_axes(rows: Any, outputs: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """From metadata: outputs by their places, and the axes that each lacks where all are of extent 1."""
+    try:
+        made = tuple((int(place), tuple(int(axis) for axis in axes)) for place, axes in rows)
+    except (TypeError, ValueError) as error:
+        raise LibraryError(f"the metadata's squeezed axes are damaged: {error}") from error
+    if not all(0 <= place < outputs and all(axis >= 0 for axis in axes) for place, axes in made):
+        raise LibraryError(f"the metadata's squeezed axes are {rows!r}, of {outputs} outputs")
+    return made
+
+
+def _sequences(rows: Any, inputs: Sequence[str], outputs: Sequence[str]) -> tuple[Sequences, Sequences]:
+    if not isinstance(rows, Mapping) or set(rows) != {"inputs", "outputs"}:
+        raise LibraryError(f"the metadata's sequences are {rows!r}, expected inputs and outputs")
+    return Sequences(rows["inputs"], inputs), Sequences(rows["outputs"], outputs)
+
+
+def metadata(signature: abi.Signature, target: str, features: Sequence[str] = (), **more: Any) -> str:
+    """The text a library carries under ``METADATA``: its entry, and what the processor must have.
+
+    ``features`` are LLVM's names of the instruction sets the code uses; ``more`` are the maker's own.
+    """
+    fields = {
+        **more,
+        "entry": signature.to_json(),
+        "target": target,
+        "features": sorted(features),
+        "abi": abi.VERSION,
+    }
+    return json.dumps(fields, sort_keys=True)
+
+
+def load(path: str | os.PathLike[str]) -> Library:
+    """The model in the shared library ``path``, which ``lib.export`` wrote.
+
+    Needs numpy and cffi only. Raises LibraryError if the file is missing, truncated, not one of ours, of
+    another ABI version, or for another processor. The library stays loaded until the process ends.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise LibraryError(f"a library is a path, not a {type(path).__name__}")
+    file = Path(path).absolute()
+    try:
+        if not file.is_file():
+            raise LibraryError(f"there is no file {os.fspath(path)!r}")
+    except OSError as error:
+        raise LibraryError(f"{os.fspath(path)!r} cannot be read: {error.strerror}") from error
+    if sys.platform == "linux":
+        elf.check_shared_library(file)
+    handle = _open(file)
+    fields = _read_metadata(handle, file)
+    signature = abi.Signature.from_json(fields["entry"])
+    missing = missing_features(fields.get("features", ()))
+    if missing:
+        raise LibraryError(
+            f"{file} was compiled for {fields.get('target', 'another processor')!r}; "
+            f"this {platform.machine()} processor lacks {', '.join(missing)}",
+            hint="compile for this machine: target='native'",
+        )
+    address = _address(handle, signature.name)
+    if address is None:
+        raise LibraryError(f"{file} does not define its entry {signature.name!r}")
+    setter = getattr(handle, "tvmlite_set_num_threads", None)
+    if setter is not None:
+        setter.argtypes, setter.restype = [ctypes.c_int32], None
+        threads.register_pool(ctypes.cast(setter, ctypes.c_void_p).value, setter)
+    shapes = _address(handle, f"{signature.name}_shapes") or 0
+    if not shapes and not signature.is_static:
+        raise LibraryError(f"{file} does not define {signature.name}_shapes")
+    return Library(CompiledFunction(signature, address, shapes, keep=handle), fields)
+
+
+def load_module(path: str | os.PathLike[str]) -> CompiledFunction:
+    """TVM's ``load``: the function of a library, which is given outputs too. Errors as of ``load``."""
+    return load(path).function
+
+
+_opened: dict[object, tuple[int, ...]] = {}
+"""What was loaded, by path and by (device, inode), and which version of it."""
+
+
+def _open(file: Path) -> ctypes.CDLL:
+    """``file`` loaded. The loader gives back what it once loaded under a name or an inode, so a file that
+    has changed since is loaded from a copy."""
+    status = file.stat()
+    version = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
+    keys = (str(file), version[:2])
+    changed = any(_opened.setdefault(key, version) != version for key in keys)
+    try:
+        if not changed:
+            return ctypes.CDLL(str(file))
+        with tempfile.TemporaryDirectory(prefix="tvmlite-load-") as folder:
+            copy = Path(folder) / file.name
+            shutil.copyfile(file, copy)
+            return ctypes.CDLL(str(copy))
+    except (OSError, UnicodeDecodeError) as error:  # what the loader says may not be text
+        raise LibraryError(f"cannot load {file}: {error}") from error
+
+
+def _read_metadata(handle: ctypes.CDLL, file: Path) -> dict[str, Any]:
+    address = _address(handle, METADATA)
+    if address is None:
+        raise LibraryError(f"{file} is not a tvmlite library: it has no symbol {METADATA}")
+    try:
+        fields = json.loads(ctypes.string_at(address))
+        if fields["abi"] != abi.VERSION:
+            raise LibraryError(f"{file} has ABI version {fields['abi']}, this runtime speaks {abi.VERSION}")
+        if not isinstance(fields["entry"], str):
+            raise TypeError("entry is not a string")
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, LibraryError):
+            raise
+        raise LibraryError(f"the metadata of {file} cannot be read: {error!r}") from error
+    return fields
+
+
+def _address(handle: ctypes.CDLL, symbol: str) -> int | None:
+    try:
+        return ctypes.cast(getattr(handle, symbol), ctypes.c_void_p).value
+    except AttributeError:
+        return None

@@ -1,0 +1,100 @@
+"""Data of any size in a shared library: a segment of its own behind all others, written after linking.
+
+Linkers hold all that they link in memory, and put data between code and what code reaches by 32-bit
+distances. So the linker gets an object of a few bytes (``stand_in``) whose symbol points ``DISTANCE`` past
+them, where nothing is; then ``append`` writes the data to the end of the library and has it mapped there. The
+program header for that is the one of a note, which is there to be overwritten: their table has no room for
+one more. Code finds the data as any symbol, by a 64-bit address in the global offset table, and adds offsets
+to that.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from tvmlite.core.errors import LibraryError
+from tvmlite.runtime.library.elf import HEADER, SECTION, SEGMENT, relocatable_object
+
+SECTION_NAME = ".tvmlite.data"
+DISTANCE = 1 << 30
+"""From the stand-in to the data: more than any code takes, less than 32-bit addresses reach."""
+
+_PAGE = 4096
+_LARGEST_PAGE = 1 << 16
+"""The largest that a processor has which ELF files are made for here."""
+
+_LOAD, _NOTE = 1, 4
+"""Types of segments: what is mapped, and what says something of the library that nobody needs to run it."""
+
+_READABLE = 4
+
+_ADDRESS_IN_SECTION = 16
+"""The byte of a section's row from which on its address, offset and size stand."""
+
+
+def stand_in(symbol: str, triple: str = "") -> bytes:
+    """An object file for ``triple`` ("": this machine) in which ``symbol`` is where ``append`` puts data."""
+    place = {symbol: (DISTANCE, 0)}
+    return relocatable_object(SECTION_NAME, bytes(64), _PAGE, place, triple, note=b"tvmlite")
+
+
+def append(library: Path, data: np.ndarray) -> None:
+    """Write ``data``, uint8, into ``library``, which was linked with a ``stand_in``.
+
+    It is mapped read-only, from the beginning of a page on. The bytes go from memory to the file as they
+    are. Raises OSError if the file cannot be written, and LibraryError if it is not as expected.
+    """
+    with open(library, "r+b") as file:
+        header = HEADER.unpack(file.read(HEADER.size))
+        place, address = _stand_in_of(file, header)
+        begin = address + DISTANCE
+        segments = _table(file, header[5], header[10], SEGMENT)
+        if any(row[0] == _LOAD and row[3] + row[6] > begin for row in segments):
+            raise LibraryError(f"{library} has code of more than {DISTANCE} bytes")
+        spare = _spare(segments, library)
+        size = file.seek(0, os.SEEK_END)
+        offset = size + (begin - size) % _LARGEST_PAGE
+        file.seek(offset)
+        _write(file, data)
+        file.seek(place)
+        file.write(struct.pack("<QQQ", begin, offset, data.nbytes))
+        file.seek(header[5] + spare * SEGMENT.size)
+        file.write(
+            SEGMENT.pack(_LOAD, _READABLE, offset, begin, begin, data.nbytes, data.nbytes, _LARGEST_PAGE)
+        )
+
+
+def _write(file: BinaryIO, array: np.ndarray) -> None:
+    file.write(array.data)
+
+
+def _spare(segments: Sequence[tuple[int, ...]], library: Path) -> int:
+    """The place of a note among the program headers, behind those of what is mapped, which are in order."""
+    last = max((at for at, row in enumerate(segments) if row[0] == _LOAD), default=0)
+    for at, row in enumerate(segments):
+        if row[0] == _NOTE and at > last:
+            return at
+    raise LibraryError(f"{library} was linked without a segment of notes")
+
+
+def _stand_in_of(file: BinaryIO, header: Sequence[int]) -> tuple[int, int]:
+    """Where in ``file`` the address, offset and size of the stand-in's section are told, and its address."""
+    sections = _table(file, header[6], header[12], SECTION)
+    names = sections[header[13]]
+    file.seek(names[4])
+    texts = file.read(names[5])
+    for place, row in enumerate(sections):
+        if texts[row[0] : texts.index(b"\0", row[0])] == SECTION_NAME.encode():
+            return header[6] + place * SECTION.size + _ADDRESS_IN_SECTION, row[3]
+    raise LibraryError(f"{file.name} was linked without a section {SECTION_NAME}")
+
+
+def _table(file: BinaryIO, offset: int, count: int, row: struct.Struct) -> list[tuple[int, ...]]:
+    file.seek(offset)
+    return list(row.iter_unpack(file.read(count * row.size)))

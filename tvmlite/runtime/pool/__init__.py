@@ -1,0 +1,1 @@
+"""The thread pool of compiled code, and how many threads it uses."""

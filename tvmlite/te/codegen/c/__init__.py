@@ -1,0 +1,1 @@
+"""C99 of functions over loops."""

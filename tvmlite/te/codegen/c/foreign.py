@@ -1,0 +1,43 @@
+"""Calls of foreign functions as C: C functions are declared, Python functions called through pointers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.te import expr as e
+from tvmlite.te.codegen.c.text import HALVES, work_type
+from tvmlite.te.codegen.packed import symbol_of
+
+
+class Declares(Protocol):
+    """Where declarations go."""
+
+    def declare(self, text: str) -> None:
+        """Have ``text`` before all functions."""
+        ...
+
+
+def call(names: Declares, node: e.Foreign, args: Sequence[str]) -> str:
+    """The call ``node`` of ``args``; UnsupportedError for what C has no form of."""
+    if node.kind in ("llvm", "bits"):
+        raise UnsupportedError(f"{node.name!r} has no form in C: it is one of LLVM's vector instructions")
+    types = [_type(node, a) for a in node.args]
+    if node.kind == "packed":
+        name = symbol_of(node)
+        told = "/* To be set before the first call; gives 0, or another number if it failed. */"
+        names.declare(f"{told}\nint32_t (*{name})({', '.join(types) or 'void'});")
+        return f"{name}({', '.join(args)})"
+    names.declare(f"{_type(node, node)} {node.name}({', '.join(types) or 'void'});")
+    return f"{node.name}({', '.join(args)})"
+
+
+def _type(node: e.Foreign, value: e.Expr) -> str:
+    if isinstance(value, e.Call) and value.name == "address_of":
+        return "void *"
+    if value.dtype in HALVES:
+        raise UnsupportedError(f"the C function {node.name!r} cannot take or give a {value.dtype}")
+    assert value.dtype in dtypes.ALL
+    return work_type(value.dtype)

@@ -1,0 +1,474 @@
+"""One function of loop IR as C: statements, names, and the outlined bodies of its parallel loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tvmlite.core import abi
+from tvmlite.core.node import postorder
+from tvmlite.te import expr as e
+from tvmlite.te.codegen.c import x86 as c_x86
+from tvmlite.te.codegen.c.expr import Writer, strip
+from tvmlite.te.codegen.c.names import Module, parameter_keys, reads_elsewhere, unique_names
+from tvmlite.te.codegen.c.text import HALVES, memory_type, work_type
+from tvmlite.te.codegen.c.vector import CONDITION, VectorWriter, can_write, is_dense
+from tvmlite.te.codegen.c.versions import merged
+from tvmlite.te.compute.intrinsics import PREFETCHES
+from tvmlite.te.loop import ir
+
+
+class FunctionWriter:
+    """Writes ``function`` and its outlined parallel bodies to ``module.definitions``."""
+
+    def __init__(self, function: ir.Function, module: Module) -> None:
+        self.function, self.module = function, module
+        self.helpers = module.helpers
+        self.lines: list[str] = []
+        self.depth = 1
+        self.names = unique_names(function, module)
+        self._taken = set(self.names.values())
+        self._temporaries = 0
+        self._bodies = 0
+        self._special = False  # in what has only the form of vectors
+        self._read: set[object] = set()
+        self._counters: set[e.Var] = {ir.THREAD, ir.THREADS, *function.sizes}
+        self._naturals: set[e.Var] = {ir.THREAD, ir.THREADS, *function.sizes}
+        self._bound: set[object] | None = None  # in a parallel body: what is bound in it
+        self._captured: dict[object, None] = {}
+
+    def write(self) -> None:
+        if self.function.counts_runs:
+            self.module.used.add(abi.NEXT_RUN)
+            self._emit_lines(["static uint32_t runs;", f"{abi.NEXT_RUN}(&runs);"])
+        self.statement(self.function.body)
+        signature = self.module.signatures[self.function.name]
+        keys = parameter_keys(self.function)
+        parameters = []
+        for key, parameter in zip(keys, signature.passed, strict=True):
+            restrict = "restrict " if parameter.kind in ("input", "output") else ""
+            parameters.append(f"{parameter.c_type}{restrict}{self.names[key]}")
+        unused = [f"    (void){self.names[key]};" for key in keys if key not in self._read]
+        head = f"int32_t {self.function.name}({', '.join(parameters) or 'void'}) {{"
+        self.module.definitions.append("\n".join([head, *unused, *merged(self.lines), "    return 0;", "}"]))
+
+    # -- names, for expressions
+
+    def variable(self, var: e.Var) -> str:
+        if var is ir.THREAD:
+            return "0" if self._bound is None else "thread"
+        name = self._name(ir.THREADS if var is ir.THREADS else var)
+        if var in self.function.params and var.dtype in HALVES:
+            return f"{self.helpers.name('load', var.dtype)}({name})"
+        return f"({name} != 0)" if var in self.function.params and var.dtype == "bool" else name
+
+    def buffer(self, buffer: ir.Buffer) -> str:
+        if buffer not in self.names:
+            assert buffer.scope == "constant", f"buffer {buffer.name!r} is not in scope"
+            self.module.declarations[f"extern const {memory_type(buffer.dtype)} {buffer.name}[];"] = None
+            return buffer.name
+        return self._name(buffer)
+
+    def is_counter(self, var: e.Var) -> bool:
+        return var in self._counters
+
+    def is_natural(self, var: e.Var) -> bool:
+        return var in self._naturals or isinstance(var, e.SizeVar)
+
+    def temporary(self) -> str:
+        while (name := f"t{self._temporaries}") in self._taken:
+            self._temporaries += 1
+        self._temporaries += 1
+        return name
+
+    def declare(self, text: str) -> None:
+        self.module.declarations[text] = None
+
+    def _name(self, key: object) -> str:
+        self._read.add(key)
+        if self._bound is not None and key not in self._bound:
+            self._captured[key] = None
+        return self.names[key]
+
+    def _bind(self, key: object) -> str:
+        if self._bound is not None:
+            self._bound.add(key)
+        return self.names[key]
+
+    # -- statements
+
+    def statement(self, stmt: ir.Stmt) -> None:
+        """``stmt`` as the whole of a block."""
+        declared: list[tuple[int, object]] = []
+        while isinstance(stmt, (ir.Let, ir.Allocate, ir.View)):
+            key: object = stmt.var if isinstance(stmt, ir.Let) else stmt.buffer
+            self._declare(stmt)
+            declared.append((len(self.lines), key))
+            stmt = stmt.body
+        self._plain(stmt)
+        for position, key in reversed(declared):
+            if key not in self._read:
+                self.lines.insert(position, "    " * self.depth + f"(void){self.names[key]};")
+
+    def _plain(self, stmt: ir.Stmt) -> None:
+        match stmt:
+            case ir.Seq(body):
+                for one in body:
+                    self._nested(one)
+            case ir.Store():
+                self._store(stmt)
+            case ir.For(kind=ir.PARALLEL) if self._bound is None:
+                self._parallel(stmt)
+            case ir.For():
+                self._counted(stmt, "", "")
+            case ir.While(condition, body):
+                self._while(condition, body)
+            case ir.If():
+                self._if(stmt)
+            case ir.Choice():
+                self._choice(stmt)
+            case ir.Assert(condition, message):
+                writer = Writer(self)
+                text = strip(writer.write(e.Not(condition)))
+                self._emit_lines(writer.lines)
+                code = self.function.messages.index(message) + 1
+                self._emit(f"if ({text}) {{", f"    return {code};", "}")
+            case ir.Evaluate(value):
+                self._evaluate(value)
+            case ir.CallKernel():
+                self._call(stmt)
+            case _:
+                raise AssertionError(f"{type(stmt).__name__} does not belong in legal loop IR")
+
+    def _nested(self, stmt: ir.Stmt) -> None:
+        """A statement among others: what it declares is its own."""
+        if isinstance(stmt, ir.Seq):
+            self.statement(stmt)
+        else:
+            self._in_braces(lambda: self.statement(stmt))
+
+    def _declare(self, stmt: ir.Let | ir.Allocate | ir.View) -> None:
+        if isinstance(stmt, ir.Let):
+            self._let(stmt)
+            return
+        name, kind = self._bind(stmt.buffer), memory_type(stmt.buffer.dtype)
+        if isinstance(stmt, ir.Allocate):
+            count = 1
+            for extent in stmt.buffer.shape:
+                assert isinstance(extent, e.Const), "a legal allocation has a constant size"
+                count *= int(extent.value)
+            self.module.used.add("TL_ALIGNED")
+            self._emit(f"{kind} TL_ALIGNED {name}[{max(count, 1)}];")
+            return
+        writer = Writer(self)
+        offset = strip(writer.write(stmt.offset))
+        self._emit_lines(writer.lines)
+        if stmt.buffer.scope == "constant":
+            blob = f"{self.function.name}_constants"
+            self.module.declarations[f"extern const unsigned char {blob}[];"] = None
+            self._emit(f"const {kind} *const {name} = (const {kind} *)(const void *)({blob} + ({offset}));")
+        else:
+            base = f"(unsigned char *){self._name('workspace')}"
+            self._emit(f"{kind} *const {name} = ({kind} *)(void *)({base} + ({offset}));")
+
+    def _let(self, let: ir.Let) -> None:
+        kind = work_type(let.var.dtype)
+        if let.var.lanes == 1:
+            writer = Writer(self)
+            text = writer.write(let.value)
+            self._emit_lines(writer.lines)
+            if writer.is_natural(let.value):
+                self._naturals.add(let.var)
+            self._emit(f"const {kind} {self._bind(let.var)} = {strip(text)};")
+            return
+        name = self._bind(let.var)
+        self._emit(f"{kind} {name}[{let.var.lanes}];")
+
+        def lanes() -> None:
+            self._each_lane(let.value, [], lambda w, text: f"{name}[{w.lane}] = {strip(text)};")
+
+        def write() -> None:
+            if not can_write(let.value):
+                lanes()
+                return
+            writer = VectorWriter(self, let.value.dtype, let.value.lanes)
+            text = strip(writer.write(let.value))
+            self._with_vectors(writer, f"*({writer.type} *)(void *){name} = {text};", lanes)
+
+        self._in_braces(write)
+
+    def _store(self, store: ir.Store) -> None:
+        buffer, value, index = store.buffer, store.value, store.indices[0]
+        target = self.buffer(buffer)
+        if value.lanes == 1:
+            writer = Writer(self)
+            place, text = strip(writer.write(index)), writer.write(value)
+            guard = "" if store.predicate is None else f"if ({strip(writer.write(store.predicate))}) "
+            self._emit_lines(writer.lines)
+            self._emit(f"{guard}{target}[{place}] = {writer.to_memory(text, buffer.dtype)};")
+            return
+        if store.predicate is None and is_dense(index) and can_write(value):
+            writer = VectorWriter(self, value.dtype, value.lanes)
+            text = strip(writer.write(value))
+            line = f"{writer.place(buffer, index)} = {text};"
+            if self._special:
+                self._vectors_only(writer, line)
+            else:
+                self._with_vectors(writer, line, lambda: self._store_lanes(store))
+        else:
+            self._store_lanes(store)
+
+    def _choice(self, choice: ir.Choice) -> None:
+        """The special statement where the C compiler's machine has it, and there are vector types."""
+        if not _has_form(choice):
+            self._plain(choice.portable)
+            return
+        asked = f"{CONDITION} && {c_x86.condition(choice.needs)}"
+        self.module.intrinsics[asked] = None
+        self.lines.append(f"#if {asked}")
+        self._special = True
+        self._in_braces(lambda: self.statement(choice.special))
+        self._special = False
+        self.lines.append("#else")
+        self._in_braces(lambda: self.statement(choice.portable))
+        self.lines.append("#endif")
+
+    def _vectors_only(self, writer: VectorWriter, line: str) -> None:
+        self.module.typedefs.update(dict.fromkeys(writer.typedefs))
+        self.module.intrinsics.update(dict.fromkeys(f"{CONDITION} && {one}" for one in writer.includes))
+        self._emit(*writer.lines, line)
+
+    def _with_vectors(self, writer: VectorWriter, line: str, otherwise: Callable[[], object]) -> None:
+        """``line`` where there are vector types, what ``otherwise`` emits elsewhere."""
+        self.lines.append(f"#if {CONDITION}")
+        self._vectors_only(writer, line)
+        self.lines.append("#else")
+        otherwise()
+        self.lines.append("#endif")
+
+    def _store_lanes(self, store: ir.Store) -> None:
+        buffer, value, index = store.buffer, store.value, store.indices[0]
+        target = self.buffer(buffer)
+        if reads_elsewhere(value, buffer, index):  # all lanes are read before one is written
+            values = self.temporary()
+            self._emit(f"{work_type(buffer.dtype)} {values}[{value.lanes}];")
+            self._in_braces(
+                lambda: self._each_lane(value, [], lambda w, t: f"{values}[{w.lane}] = {strip(t)};")
+            )
+            copied = e.Var(values, buffer.dtype, value.lanes)
+            self.names[copied] = values
+            self._bind(copied)
+            value = copied
+        extra = [index] if store.predicate is None else [index, store.predicate]
+
+        def one(writer: Writer, text: str, place: str, predicate: str = "") -> str:
+            guard = f"if ({strip(predicate)}) " if predicate else ""
+            return f"{guard}{target}[{strip(place)}] = {writer.to_memory(text, buffer.dtype)};"
+
+        self._each_lane(value, extra, one)
+
+    def _each_lane(self, value: e.Expr, extra: list[e.Expr], line: Callable[..., str]) -> None:
+        """A loop over lanes around ``line(writer, text of value, texts of extra)``."""
+        outer = Writer(self)
+        inner = Writer(self, self.temporary(), outer)
+        texts = [inner.write(x) for x in (value, *extra)]
+        self._emit_lines(outer.lines)
+        lane = inner.lane
+        self._emit(f"for (int64_t {lane} = 0; {lane} < {value.lanes}; ++{lane}) {{")
+        self.depth += 1
+        self._emit_lines(inner.lines)
+        self._emit(line(inner, *texts))
+        self.depth -= 1
+        self._emit("}")
+
+    def _counted(self, loop: ir.For, begin: str, end: str) -> None:
+        """The loop; over ``begin .. end - 1`` (added to its min) if given."""
+        writer = Writer(self)
+        least = writer.write_short(loop.min)
+        if not begin:
+            begin, end = least, writer.write_short(e.fold(e.Add, loop.min, loop.extent))
+        elif not e.is_const(loop.min, 0):
+            begin, end = f"{least} + {begin}", f"{least} + {end}"
+        natural = writer.is_natural(loop.min)
+        self._emit_lines(writer.lines)
+        name = self._bind(loop.var)
+        self._counters.add(loop.var)
+        if natural:
+            self._naturals.add(loop.var)
+        self._emit(f"for (int64_t {name} = {begin}; {name} < {end}; ++{name}) {{")
+        self._indented(loop.body)
+        self._emit("}")
+
+    def _while(self, condition: e.Expr, body: ir.Stmt) -> None:
+        self._emit("for (;;) {")
+        self.depth += 1
+        writer = Writer(self)
+        text = strip(writer.write(e.Not(condition)))
+        self._emit_lines(writer.lines)
+        self._emit(f"if ({text}) {{", "    break;", "}")
+        self._nested(body)
+        self.depth -= 1
+        self._emit("}")
+
+    def _if(self, stmt: ir.If) -> None:
+        writer = Writer(self)
+        text = strip(writer.write(stmt.condition))
+        self._emit_lines(writer.lines)
+        self._emit(f"if ({text}) {{")
+        self._indented(stmt.then)
+        if stmt.otherwise is not None:
+            self._emit("} else {")
+            self._indented(stmt.otherwise)
+        self._emit("}")
+
+    def _evaluate(self, value: e.Expr) -> None:
+        writer = Writer(self)
+        if isinstance(value, e.Call) and value.name in PREFETCHES:
+            load: object = value.args[0]
+            assert isinstance(load, ir.Load), "a prefetch is of a load"
+            (index,) = load.indices
+            place = strip(writer.write(index.base if isinstance(index, e.Ramp) else index))
+            self.module.used.add("TL_PREFETCH")
+            text = f"TL_PREFETCH(&{self.buffer(load.buffer)}[{place}], {PREFETCHES[value.name]});"
+        elif value.lanes > 1:
+            return  # a value has no effect
+        else:
+            text = f"(void){writer.write(value)};"
+        self._emit_lines([*writer.lines, text])
+
+    # -- parallel loops
+
+    def _parallel(self, loop: ir.For) -> None:
+        name = f"{self.function.name}_body{self._bodies}"
+        self._bodies += 1
+        lines, depth = self.lines, self.depth
+        self.lines, self.depth, self._bound, self._captured = [], 1, set(), {}
+        self._counted(loop, "begin", "end")
+        body, captured = self.lines, list(self._captured)
+        self.lines, self.depth, self._bound = lines, depth, None
+        self._define_body(name, body, captured)
+        shared_out = abi.SWEEP if loop.is_swept else abi.PARALLEL_FOR
+        self.module.used.add(shared_out)
+
+        writer = Writer(self)
+        extent = strip(writer.write(loop.extent))
+        self._emit_lines(writer.lines)
+        if captured:
+            self._emit(f"struct {name} closure;")
+        self._emit_lines([f"closure.{self._name(key)} = {self.names[key]};" for key in captured])
+        given = "&closure" if captured else "0"
+        self._emit(f"const int32_t code = {shared_out}({name}_run, {given}, {extent});")
+        self._emit("if (code != 0) {", "    return code;", "}")
+
+    def _define_body(self, name: str, body: list[str], captured: list[object]) -> None:
+        fields = [f"    {self._field(key)}{self.names[key]};" for key in captured]
+        struct = [f"struct {name} {{", *fields, "};\n"] if captured else []
+        head = f"static int32_t {name}_run(void *closure, int64_t begin, int64_t end, int64_t thread) {{"
+        unpack = [f"    const struct {name} *const given = closure;"] if captured else ["    (void)closure;"]
+        for key in captured:
+            restrict = isinstance(key, ir.Buffer) and key.scope == "param"
+            kind = self._field(key).rstrip()
+            kind = (
+                f"{kind}restrict "
+                if restrict
+                else f"{kind}const "
+                if kind.endswith("*")
+                else f"const {kind} "
+            )
+            unpack.append(f"    {kind}{self.names[key]} = given->{self.names[key]};")
+        lines = [*struct, head, *unpack, "    (void)thread;", *merged(body), "    return 0;", "}"]
+        self.module.definitions.append("\n".join(lines))
+
+    def _field(self, key: object) -> str:
+        """The type of a captured name, ready for the name to follow."""
+        if isinstance(key, ir.Buffer):
+            constant = key.scope == "constant" or (key.scope == "param" and key not in self.function.outputs)
+            return f"{'const ' if constant else ''}{memory_type(key.dtype)} *"
+        if key == "workspace":
+            return "void *"
+        assert isinstance(key, e.Var)
+        if key.lanes > 1:
+            return f"const {work_type(key.dtype)} *"
+        return f"{memory_type(key.dtype) if key in self.function.params else work_type(key.dtype)} "
+
+    # -- kernels
+
+    def _call(self, call: ir.CallKernel) -> None:
+        writer = Writer(self)
+        args = [self.buffer(b) for b in call.buffers]
+        args += [strip(writer.write(size)) for size in call.sizes]
+        if call.workspace is not None:
+            offset = strip(writer.write(call.workspace))
+            args.append(f"(unsigned char *){self._name('workspace')} + ({offset})")
+            args.append(self.variable(ir.THREADS))
+        self._emit_lines(writer.lines)
+        if call.symbol not in self.module.signatures:
+            self.module.declarations[self._declaration(call)] = None
+        offset_code = f" + {call.messages_from}" if call.messages_from else ""
+        profile = self._name("profile") if call.profile_slot >= 0 and self.function.kernels else ""
+        if profile:
+            self.module.used.add(abi.NOW)
+            self._emit(f"const int64_t start = {profile} ? {abi.NOW}() : 0;")
+        self._emit(f"const int32_t code = {call.symbol}({', '.join(args)});")
+        if profile:
+            self._emit(
+                f"if ({profile}) {{", f"    {profile}[{call.profile_slot}] = {abi.NOW}() - start;", "}"
+            )
+        self._emit("if (code != 0) {", f"    return code{offset_code};", "}")
+
+    def _declaration(self, call: ir.CallKernel) -> str:
+        """The prototype of a kernel defined elsewhere: inputs and constants of ours it only reads."""
+        types = []
+        for buffer in call.buffers:
+            read_only = buffer.scope == "constant" or (
+                buffer.scope == "param" and buffer not in self.function.outputs
+            )
+            types.append(f"{'const ' if read_only else ''}{memory_type(buffer.dtype)} *")
+        types += [memory_type(size.dtype) for size in call.sizes]
+        types += ["void *", "int64_t"] if call.workspace is not None else []
+        return f"int32_t {call.symbol}({', '.join(types) or 'void'});"
+
+    # -- text
+
+    def _emit(self, *lines: str) -> None:
+        self.lines += [line if line.startswith("#") else "    " * self.depth + line for line in lines]
+
+    def _emit_lines(self, lines: list[str]) -> None:
+        self._emit(*lines)
+
+    def _indented(self, stmt: ir.Stmt) -> None:
+        self.depth += 1
+        self.statement(stmt)
+        self.depth -= 1
+
+    def _in_braces(self, write: Callable[[], object]) -> None:
+        """What ``write`` emits, in a block of its own if it is more than one statement."""
+        start = len(self.lines)
+        self.depth += 1
+        write()
+        self.depth -= 1
+        if self._is_one_statement(self.lines[start:]):
+            self.lines[start:] = [line if line.startswith("#") else line[4:] for line in self.lines[start:]]
+        else:
+            self.lines[start:start] = ["    " * self.depth + "{"]
+            self.lines.append("    " * self.depth + "}")
+
+    def _is_one_statement(self, lines: list[str]) -> bool:
+        """Whether ``lines``, one level deeper than we are, are no more, in each of their versions."""
+        inner = "    " * (self.depth + 1)
+        counts = [0]
+        for line in lines:
+            if line.startswith("#"):
+                counts.append(0)
+            elif not line.startswith((inner + " ", inner + "}", inner + ")")):
+                counts[-1] += 1
+        return max(counts) <= 1 and (len(counts) == 1 or (counts[0] == counts[-1] == 0 and len(counts) == 4))
+
+
+def _has_form(choice: ir.Choice) -> bool:
+    """Whether the special statement is one that is only stores of vectors that C has a form of."""
+    stores = choice.special.body if isinstance(choice.special, ir.Seq) else (choice.special,)
+    names = [n.name for n in postorder(choice.special) if isinstance(n, e.Foreign) and n.kind != "bits"]
+    return c_x86.has_form(choice.needs, names) and all(
+        isinstance(s, ir.Store) and s.predicate is None and is_dense(s.indices[0]) and can_write(s.value)
+        for s in stores
+    )

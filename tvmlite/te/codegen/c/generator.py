@@ -1,0 +1,217 @@
+"""C99 source from legal loop IR: one function a function, outlined bodies for parallel loops, no malloc.
+
+Vectors become short loops over their lanes; plain float vectors are also written with the vector types of
+GCC and Clang, which are taken where they exist and ``TVMLITE_PORTABLE`` is not defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvmlite.core import abi
+from tvmlite.core.errors import UnsupportedError
+from tvmlite.core.node import postorder
+from tvmlite.machine.target import Target
+from tvmlite.te import expr as e
+from tvmlite.te.codegen.c import x86 as c_x86
+from tvmlite.te.codegen.c.function import FunctionWriter
+from tvmlite.te.codegen.c.names import BUILT_IN, Module
+from tvmlite.te.codegen.c.parts import in_parts
+from tvmlite.te.codegen.c.vector import CONDITION
+from tvmlite.te.codegen.math.expand import expand_intrinsics
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.signature import signature_of
+
+_PROTOTYPES = {
+    name: f"""int32_t {name}(
+    int32_t (*body)(void *closure, int64_t begin, int64_t end, int64_t thread),
+    void *closure, int64_t extent);"""
+    for name in (abi.PARALLEL_FOR, abi.SWEEP)
+} | {
+    abi.NEXT_RUN: f"void {abi.NEXT_RUN}(uint32_t *runs);",
+    abi.NOW: f"int64_t {abi.NOW}(void);",
+}
+
+_VECTORS = "!defined(TVMLITE_PORTABLE) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9))"
+"""Whether there are the vector types of GCC and Clang, and ``__builtin_convertvector``."""
+
+_GCC_FAULTS = """#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-loop-distribute-patterns", "no-tree-loop-if-convert")
+#if __GNUC__ < 13
+#pragma GCC optimize("no-tree-loop-vectorize")
+#endif
+#endif"""
+"""What GCC must not do, whatever its flags. GCC 12 makes a memset of zeros stored by a nest of loops that are
+not contiguous, over its neighbours' results; loads whole vectors for masked ones, beyond the end of an array,
+where it has turned a branch into AVX-512's masks; and reads beyond the end of an array where it makes vectors
+of a loop over every other element. Vectors are explicit here, and lanes side by side become vectors all the
+same, so nothing is lost."""
+
+_NO_CONTRACTION = """#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("fp-contract=off")
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif"""
+"""Products and sums are rounded each, whatever the flags: multiply-adds are explicit (``MULTIPLY_ADD``)."""
+
+_GCC_SUMS = """#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif"""
+"""GCC 12 makes vectors of a sum of what is true, in 8 or 16 bits, at ``-O2`` already; its true is -1 then. A
+division that gives 0 or 1 is such a truth to it, so any sum of such numbers is suspect."""
+
+_MACROS = {
+    "TL_PREFETCH": """#if defined(__GNUC__)
+#define TL_PREFETCH(place, locality) __builtin_prefetch(place, 0, locality)
+#else
+#define TL_PREFETCH(place, locality) ((void)(place))
+#endif""",
+    "TL_ALIGNED": """#if defined(__GNUC__)
+#define TL_ALIGNED __attribute__((aligned(64)))
+#else
+#define TL_ALIGNED
+#endif""",
+}
+
+
+_HELPER = """#if defined(__GNUC__)
+#define TL_HELPER static inline __attribute__((unused))
+#else
+#define TL_HELPER static inline
+#endif"""
+"""Which of them are used depends on the version of the statements; Clang warns of those that are not."""
+
+
+def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> str:
+    """One self-contained C99 source with all ``functions``, in legal loop IR.
+
+    It calls ``tvmlite_parallel_for`` for parallel loops and ``tvmlite_now`` for profiles (see
+    ``runtime/pool.c``), and the C library's mathematics. Kernels that are called but not among
+    ``functions`` are declared, as is ``NAME_constants``. Raises UnsupportedError for an intrinsic that
+    has no form in C, and for a function whose name is C's own, as ``main`` or ``exp``. The source is the
+    same for every target: lanes were chosen when the IR was made.
+    """
+    for function in functions:
+        if function.name in BUILT_IN or abi.unique_names({"": function.name})[""] != function.name:
+            raise UnsupportedError(
+                f"a C function cannot be called {function.name!r}", hint="give it another name: name=..."
+            )
+    module = Module({f.name: signature_of(f) for f in functions})
+    for function in functions:
+        expanded = in_parts(expand_intrinsics(function, either=c_x86.SCALED_LANES))
+        FunctionWriter(expanded, module).write()
+    parts = ["/* Made by tvmlite. C99; see the header for how to call it. */", _GCC_FAULTS, _NO_CONTRACTION]
+    parts += [_GCC_SUMS] if any(map(_adds_small_numbers, functions)) else []
+    parts.append("#include <math.h>\n#include <stdint.h>" if module.helpers.libm else "#include <stdint.h>")
+    parts += [text for name, text in _MACROS.items() if name in module.used]
+    if module.typedefs:
+        types = "\n".join(module.typedefs)
+        parts.append(f"#if {_VECTORS}\n#define {CONDITION} 1\n{types}\n#else\n#define {CONDITION} 0\n#endif")
+    if module.intrinsics:
+        asked = " || ".join(f"({one})" for one in module.intrinsics)
+        parts.append(f"#if {asked}\n{c_x86.HEADER}\n#endif")
+    prototypes = [text for name, text in _PROTOTYPES.items() if name in module.used]
+    declarations = [text for text in module.declarations if text not in prototypes]
+    parts += [*prototypes, "\n".join(declarations)] if declarations else prototypes
+    if functions:
+        parts.append("\n".join(f"{s.c_prototype()};" for s in module.signatures.values()))
+    parts += [_HELPER, module.helpers.text().rstrip()] if module.helpers.text() else []
+    return "\n\n".join([*parts, *module.definitions]) + "\n"
+
+
+def _adds_small_numbers(function: ir.Function) -> bool:
+    """Whether numbers of 8 or 16 bits are added up, one by one."""
+    small = ("int8", "uint8", "int16", "uint16")
+    every = postorder(function.body)
+    return any(isinstance(node, e.Add) and node.lanes == 1 and node.dtype in small for node in every)
+
+
+def header(signature: abi.Signature) -> str:
+    """A self-contained header for C and C++ that declares and documents ``signature``'s functions."""
+    name = signature.name
+    guard = f"TVMLITE_{name.upper()}_H"
+    parts = [
+        f"#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>",
+        '#ifdef __cplusplus\nextern "C" {\n#endif',
+        _comment(_description(signature)) + f"\n{signature.c_prototype()};",
+    ]
+    if not signature.is_static:
+        told = (
+            "Writes the extents of all inputs and outputs to out, in order, and then the bytes of workspace."
+        )
+        parts.append(
+            _comment([told, "Returns 0, or a code as above."]) + f"\n{signature.c_shapes_prototype()};"
+        )
+    if signature.constants:
+        parts.append(
+            _comment([f"The {signature.constants} bytes of constants, aligned to 64 bytes."])
+            + f"\nextern const unsigned char {name}_constants[];"
+        )
+    parts.append(
+        _comment(["How many threads parallel loops may use; 0: as many as the process has processors."])
+        + "\nvoid tvmlite_set_num_threads(int32_t threads);\nint32_t tvmlite_get_num_threads(void);"
+    )
+    parts.append("#ifdef __cplusplus\n}\n#endif\n\n#endif")
+    return "\n\n".join(parts) + "\n"
+
+
+def _description(signature: abi.Signature) -> list[str]:
+    lines = [f"{signature.name}: returns 0, or a positive code.", ""]
+    lines += [f"{p.name}: {_meaning(p, signature)}" for p in signature.parameters]
+    lines += [""] if signature.messages else []
+    lines += [f"{code}: {message}" for code, message in enumerate(signature.messages, 1)]
+    lines += [
+        "",
+        "Arrays are dense and row-major, aligned to their elements; no output overlaps another array.",
+    ]
+    return lines
+
+
+def _meaning(parameter: abi.Parameter, signature: abi.Signature) -> str:
+    match parameter.kind:
+        case "input" | "output":
+            dims = "".join(f"[{'?' if d is None else d}]" for d in parameter.shape)
+            return f"{parameter.kind}, {parameter.dtype}{dims or ', one element'}"
+        case "scalar":
+            return f"a {parameter.dtype}" + (
+                " as its bits" if parameter.dtype in ("float16", "bfloat16") else ""
+            )
+        case "size":
+            return "a size: the extent of this name in the arrays' shapes"
+        case "workspace":
+            known = signature.workspace
+            bytes_ = (
+                f"{known} bytes" if known is not None else f"as many bytes as {signature.name}_shapes tells"
+            )
+            return f"scratch memory, {bytes_}, aligned to 64 bytes; may be null if 0"
+        case "found":
+            return _where_found(parameter, signature)
+        case "told":
+            return (
+                f"room for {signature.told_length} numbers: the bytes of workspace that are needed, "
+                "and for every array that is found there the byte where it begins, and its extents"
+            )
+        case "capacity":
+            return "the bytes of the workspace: where too few, told[0] tells how many to come again with"
+        case "threads":
+            return "the number of threads the workspace is for: at least tvmlite_get_num_threads()"
+        case "profile":
+            return f"null, or room for {len(signature.kernels)} times in nanoseconds, one a kernel"
+
+
+def _where_found(parameter: abi.Parameter, signature: abi.Signature) -> str:
+    """Which elements of told are those of an output that lies in the workspace."""
+    place = 1
+    for other in signature.of_kind("found"):
+        if other is parameter:
+            break
+        place += 1 + len(other.shape)
+    dims = "".join(f"[told[{place + 1 + k}]]" for k in range(len(parameter.shape)))
+    return f"no parameter but an output, {parameter.dtype}{dims}, at byte told[{place}] of the workspace"
+
+
+def _comment(lines: Sequence[str]) -> str:
+    safe = [line.replace("*/", "* /").replace("/*", "/ *") for line in lines]
+    if len(safe) == 1:
+        return f"/* {safe[0]} */"
+    return "/* " + "\n".join(f" * {line}".rstrip() for line in safe)[3:] + " */"

@@ -1,0 +1,149 @@
+"""Which vectors have a form in the vector types of GCC and Clang, and what they are computed from."""
+
+from __future__ import annotations
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import postorder
+from tvmlite.te import expr as e
+from tvmlite.te.codegen.c import x86 as c_x86
+from tvmlite.te.codegen.c.text import HALVES
+from tvmlite.te.codegen.math import functions
+from tvmlite.te.loop import ir
+
+ARITH = {e.Add: "+", e.Sub: "-", e.Mul: "*", e.Div: "/"}
+COMPARE = {e.Equal: "==", e.NotEqual: "!=", e.Less: "<", e.LessEqual: "<="}
+
+_WIDEST = 256
+_FLOATS = ("float32", "float64")
+_OF_INTS = ("bitwise_not", "bitwise_and", "bitwise_or", "bitwise_xor")
+_OF_FLOATS = ("fabs", "abs", "copysign", "round", "isnan")
+
+
+def can_write(value: e.Expr) -> bool:
+    """Whether ``value`` has a form: loaded side by side, computed, compared, chosen by a mask, or by a
+    condition that is the same in all lanes; and of no width but powers of 2 that registers are for."""
+    nodes = vectors(value)
+    return value.dtype not in HALVES and all(_is_plain(node) for node in nodes)
+
+
+def vectors(root: e.Expr, of_machines: bool = True) -> list[e.Expr]:
+    """The vectors that ``root`` is made of, children first; not what they are indexed with.
+
+    Without ``of_machines``, not those in which the versions for different machines differ.
+    """
+    inside: set[object] = {root}
+    nodes = [n for n in postorder(root) if isinstance(n, e.Expr)]
+    for node in reversed(nodes):
+        if node in inside:
+            either = isinstance(node, e.Call) and node.name == functions.EITHER
+            inside.update(parts(node)[2:] if either and not of_machines else parts(node))
+    return [n for n in nodes if n in inside]
+
+
+def parts(node: e.Expr) -> tuple[e.Expr, ...]:
+    """The vectors that ``node`` is computed from."""
+    match node:
+        case e.Binary(a, b) | e.Compare(a, b) | e.And(a, b) | e.Or(a, b):
+            return a, b
+        case e.Not(a) | e.Cast(value=a):
+            return (a,)
+        case e.Select(condition, a, b):
+            return condition, a, b
+        case e.Call("if_then_else", (_, a, b)):
+            return a, b
+        case e.Call("shift_left" | "shift_right", (a, _)):
+            return (a,)
+        case e.Call(_, args) | e.Foreign(_, _, args):
+            return tuple(args)
+        case _:
+            return ()
+
+
+def shift_count(node: e.Call) -> int | None:
+    """By how many bits all lanes are shifted, if that is known and less than their width."""
+    by = node.args[1].value if isinstance(node.args[1], e.Broadcast) else node.args[1]
+    if isinstance(by, e.Const) and 0 <= by.value < dtypes.bits(node.dtype):
+        return int(by.value)
+    return None
+
+
+def _is_plain(node: e.Expr) -> bool:
+    size = node.lanes * dtypes.bytes_of(node.dtype)
+    if node.lanes & (node.lanes - 1) or node.lanes < 2 or size > _WIDEST:
+        return False
+    if isinstance(node, e.Foreign):
+        return (node.kind == "bits" and node.args[0].dtype != "bool") or node.name in c_x86.INTRINSICS
+    if any(part.dtype in HALVES for part in parts(node)):
+        return False
+    match node:
+        case ir.Load(predicate=None, indices=(index,)):
+            return isinstance(index, e.Ramp) and e.is_const(index.stride, 1)
+        case ir.Load():
+            return False
+    if node.dtype in HALVES:
+        return False
+    match node:
+        case e.Const() | e.Var():
+            return True
+        case e.Broadcast(value=value):
+            return _is_read_whole(value) or not any(_needs_vectors(n) for n in postorder(value))
+        case e.Call():
+            return _is_plain_call(node)
+        case e.Compare():
+            return type(node) in COMPARE
+        case e.Cast() | e.Select() | e.And() | e.Or() | e.Not():
+            return True
+        case e.Binary():
+            return _has_arithmetic(node)
+        case _:
+            return False
+
+
+def _needs_vectors(node: object) -> bool:
+    return isinstance(node, e.Foreign) and node.kind in ("bits", "llvm")
+
+
+def _is_read_whole(value: e.Expr) -> bool:
+    """Whether several elements are read as one number."""
+    if not isinstance(value, e.Foreign) or value.kind != "bits" or value.dtype in (*HALVES, "bool"):
+        return False
+    load = value.args[0]
+    return isinstance(load, ir.Load) and load.lanes > 1 and load.dtype != "bool" and _is_plain(load)
+
+
+def _has_arithmetic(node: e.Binary) -> bool:
+    kind = type(node)
+    if node.dtype in _FLOATS:
+        return kind in (*ARITH, e.Min, e.Max)
+    return node.dtype != "bool" and kind in (e.Add, e.Sub, e.Mul, e.Min, e.Max)
+
+
+def _is_plain_call(node: e.Call) -> bool:
+    match node.name:
+        case "if_then_else":
+            in_place = all(_is_written_in_place(arm) for arm in node.args[1:])
+            return node.dtype != "bool" and node.args[0].lanes == 1 and in_place
+        case functions.EITHER | functions.MULTIPLY_ADD | "likely":
+            return True
+        case functions.SCALE | functions.LIMIT:
+            return node.lanes in c_x86.SCALED_LANES
+        case "reinterpret":
+            return "bool" not in (node.dtype, node.args[0].dtype)
+        case "shift_left" | "shift_right":
+            return dtypes.is_int(node.dtype) and shift_count(node) is not None
+    if node.name in _OF_INTS:
+        return not dtypes.is_float(node.dtype)
+    return node.name in _OF_FLOATS and node.args[0].dtype in _FLOATS
+
+
+def _is_written_in_place(value: e.Expr) -> bool:
+    """Whether ``value`` needs no declaration that reads memory: it stays in its branch."""
+    match value:
+        case ir.Load(indices=(index,)):
+            return value.lanes > 1 and not any(isinstance(n, ir.Load) for n in postorder(index))
+        case e.Const():
+            return value.lanes > 1
+        case e.Broadcast(value=inner):
+            return isinstance(inner, (e.Const, e.Var))
+        case _:
+            return False

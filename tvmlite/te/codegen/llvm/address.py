@@ -1,0 +1,175 @@
+"""Pointers into buffers as LLVM IR, each step computed once and as far out as what it depends on is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tvmlite.te import expr as e
+from tvmlite.te.codegen.llvm import arith as llvm_arith
+from tvmlite.te.codegen.llvm import cast as llvm_cast
+from tvmlite.te.codegen.llvm.text import Lines, Writer, literal
+
+Terms: TypeAlias = tuple[tuple[e.Expr, int], ...]
+"""A sum: each expression times a number."""
+
+_MOVABLE = (e.Add, e.Sub, e.Mul, e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod, e.Min, e.Max, e.Cast)
+"""What may be computed although it is not needed in the end: it has no effect and reads no memory."""
+
+
+@dataclass
+class _Level:
+    """The start of a loop's body (of the function, for the first): ``lines`` are written there."""
+
+    lines: Lines
+    values: dict[e.Expr, str] = field(default_factory=dict)
+    pointers: dict[tuple[str, str, Terms], str] = field(default_factory=dict)
+
+
+class Addresses:
+    """Where the variables and pointers in use become known, and what was computed from them there.
+
+    An address is a chain of steps, one a loop, and a constant::
+
+        for i in range(0, n):                         p1 = p + i * 512       # at the start of i's loop
+            for k in range(0, m):                     p2 = p1 + k            # at the start of k's loop
+                ... A[i * 512 + k + 48] ...   -->     load p2 + 48
+
+    so that accesses side by side share all but the constant, which is part of the instruction.
+    """
+
+    def __init__(self, writer: Writer, value: Callable[[e.Expr], str]) -> None:
+        self.w, self._value = writer, value
+        self._levels: list[_Level] = []
+        self._known_at: dict[e.Var | str, int] = {}
+        self._variables: dict[e.Var, str] = {}
+        self._sums: dict[e.Expr, tuple[Terms, int] | None] = {}
+
+    def begin(self) -> None:
+        """All that is bound by now is known from the start of the function on."""
+        self._levels.append(_Level(self.w.hold()))
+
+    @contextmanager
+    def loop(self) -> Iterator[None]:
+        """Inside the body of a loop, at its start."""
+        self._levels.append(_Level(self.w.hold()))
+        yield
+        self._levels.pop()
+
+    def bind(self, var: e.Var, value: str, at_start: bool = False) -> None:
+        """``var`` is ``value`` from here on, or from the start of the loop's body we are in."""
+        self._variables[var] = value
+        self._known_at[var] = self._here(at_start)
+
+    def forget(self, var: e.Var) -> None:
+        """``var`` is bound no more."""
+        self._variables.pop(var, None)
+
+    def sum_of(self, index: e.Expr) -> tuple[Terms, int] | None:
+        """``index`` as a sum of multiples and a constant; None if it is not of scalar arithmetic alone."""
+        if index not in self._sums:
+            movable = index.lanes == 1 and index.dtype == e.INDEX and _is_movable(index)
+            self._sums[index] = _terms(index) if movable else None
+        return self._sums[index]
+
+    def step(self, pointer: str, element: str, index: e.Expr) -> tuple[str, int]:
+        """A pointer and the number of elements by which ``pointer[index]`` is behind it."""
+        parts = self.sum_of(index)
+        assert parts is not None
+        terms, constant = parts
+        by_level: dict[int, list[tuple[e.Expr, int]]] = {}
+        known = self._known_at.get(pointer, 0)
+        for term, factor in terms:
+            by_level.setdefault(max(known, self._level_of(term)), []).append((term, factor))
+        for level in sorted(by_level):
+            pointer = self._stepped(pointer, element, tuple(by_level[level]), level)
+        return pointer, constant
+
+    def view(self, base: str, offset: e.Expr) -> str:
+        """The address ``offset`` bytes behind ``base``, to start from."""
+        level = self._level_of(offset) if _is_movable(offset) else len(self._levels)
+        if level >= len(self._levels):
+            pointer = self.w.emit(f"getelementptr inbounds i8, ptr {base}, i64 {self._value(offset)}")
+        else:
+            value = self._moved(offset)
+            with self.w.at(self._levels[level].lines):
+                pointer = self.w.emit(f"getelementptr inbounds i8, ptr {base}, i64 {value}")
+        self._known_at[pointer] = level
+        return pointer
+
+    def _here(self, at_start: bool) -> int:
+        return len(self._levels) - at_start if self._levels else 0
+
+    def _stepped(self, pointer: str, element: str, terms: Terms, level: int) -> str:
+        if level >= len(self._levels):  # here and now
+            return self._sum(pointer, element, [(self._value(term), factor) for term, factor in terms])
+        here = self._levels[level]
+        key = pointer, element, terms
+        if key not in here.pointers:
+            values = [(self._moved(term), factor) for term, factor in terms]
+            with self.w.at(here.lines):
+                here.pointers[key] = self._sum(pointer, element, values)
+        return here.pointers[key]
+
+    def _sum(self, pointer: str, element: str, values: list[tuple[str, int]]) -> str:
+        total = ""
+        for value, factor in values:
+            part = value if factor == 1 else self.w.emit(f"mul i64 {value}, {factor}")
+            total = self.w.emit(f"add i64 {total}, {part}") if total else part
+        return self.w.emit(f"getelementptr {element}, ptr {pointer}, i64 {total}")
+
+    def _level_of(self, expr: e.Expr) -> int:
+        """The outermost level at whose start ``expr`` can be computed; one too many if at no level's."""
+        if isinstance(expr, e.Var):
+            return self._known_at.get(expr, len(self._levels))
+        if isinstance(expr, e.Const):
+            return 0
+        return max(self._level_of(child) for child in expr.children())  # type: ignore[arg-type]
+
+    def _moved(self, expr: e.Expr) -> str:
+        """The value of ``expr``, computed at its level."""
+        if isinstance(expr, e.Var):
+            return self._variables[expr]
+        if isinstance(expr, e.Const):
+            return literal(expr.value, expr.dtype)
+        here = self._levels[self._level_of(expr)]
+        if expr not in here.values:
+            operands = [self._moved(child) for child in expr.children()]  # type: ignore[arg-type]
+            with self.w.at(here.lines):
+                if isinstance(expr, e.Cast):
+                    here.values[expr] = llvm_cast.convert(
+                        self.w, operands[0], expr.value.dtype, expr.dtype, 1
+                    )
+                else:
+                    assert isinstance(expr, e.Binary)
+                    here.values[expr] = llvm_arith.binary(self.w, expr, *operands)
+        return here.values[expr]
+
+
+def _is_movable(expr: e.Expr) -> bool:
+    if isinstance(expr, (e.Var, e.Const)):
+        return True
+    return isinstance(expr, _MOVABLE) and all(_is_movable(c) for c in expr.children())  # type: ignore[arg-type]
+
+
+def _terms(index: e.Expr) -> tuple[Terms, int]:
+    """``index`` as a sum of multiples, and a constant."""
+    terms: list[tuple[e.Expr, int]] = []
+    constant = 0
+    stack = [(index, 1)]
+    while stack:
+        node, factor = stack.pop()
+        match node:
+            case e.Const(value):
+                constant += factor * int(value)
+            case e.Add(a, b):
+                stack += [(b, factor), (a, factor)]
+            case e.Sub(a, b):
+                stack += [(b, -factor), (a, factor)]
+            case e.Mul(a, e.Const(value)):
+                stack.append((a, factor * int(value)))
+            case _:
+                terms.append((node, factor))
+    return tuple(terms), constant

@@ -1,0 +1,265 @@
+"""Conversions between dtypes, and between a value at work and its form in memory, as LLVM IR."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.te.codegen.llvm.text import HALVES, Writer, literal, mangled, register_type, vector
+
+
+def convert(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
+    """``value`` cast from dtype ``source`` to dtype ``to``; see te.expr for the meaning."""
+    if source == to:
+        return value
+    if dtypes.is_float(source):
+        if dtypes.is_float(to):
+            return _float_to_float(w, value, source, to, lanes)
+        return _from_float(w, value, source, to, lanes)
+    given, wanted = register_type(source, lanes), register_type(to, lanes)
+    if to == "bool":
+        return w.emit(
+            f"icmp ne {given} {value}, zeroinitializer" if lanes > 1 else f"icmp ne {given} {value}, 0"
+        )
+    signed = source in dtypes.SIGNED
+    if dtypes.is_float(to):
+        made = w.emit(f"{'sitofp' if signed else 'uitofp'} {given} {value} to {wanted}")
+        return rounded(w, made, to, lanes)
+    have = 1 if source == "bool" else dtypes.bits(source)
+    if have == dtypes.bits(to):
+        return value
+    kind = "trunc" if have > dtypes.bits(to) else "sext" if signed else "zext"
+    return w.emit(f"{kind} {given} {value} to {wanted}")
+
+
+def rounded(w: Writer, value: str, dtype: str, lanes: int) -> str:
+    """The float ``value`` rounded to what ``dtype`` can hold, to nearest even; still a float."""
+    if dtype == "bfloat16":
+        return _rounded_to_bfloat16(w, value, lanes)
+    if dtype == "float16":
+        return _rounded_to_float16(w, value, lanes)
+    return value
+
+
+def memory_type(w: Writer, dtype: str, lanes: int = 1) -> str:
+    """The type of elements in memory: a bool takes a byte, a half two."""
+    if dtype == "bool":
+        return vector("i8", lanes)
+    if dtype == "float16" and w.module.converts_halves:
+        return vector("half", lanes)
+    if dtype in HALVES:
+        return vector("i16", lanes)
+    return register_type(dtype, lanes)
+
+
+def from_memory(w: Writer, value: str, dtype: str, lanes: int) -> str:
+    """A value at work, from the one loaded."""
+    if dtype == "bool":
+        return w.emit(f"icmp ne {vector('i8', lanes)} {value}, {literal(0, 'int8', lanes)}")
+    if dtype not in HALVES:
+        return value
+    floats, ints = vector("float", lanes), vector("i32", lanes)
+    if dtype == "float16" and w.module.converts_halves:
+        return w.emit(f"fpext {vector('half', lanes)} {value} to {floats}")
+    wide = w.emit(f"zext {vector('i16', lanes)} {value} to {ints}")
+    if dtype == "bfloat16":
+        return w.emit(f"bitcast {ints} {_shift(w, 'shl', wide, 16, lanes)} to {floats}")
+    return _float16_bits_to_float(w, wide, lanes)
+
+
+def to_memory(w: Writer, value: str, dtype: str, lanes: int) -> str:
+    """The value to store, from the one at work."""
+    if dtype == "bool":
+        return w.emit(f"zext {vector('i1', lanes)} {value} to {vector('i8', lanes)}")
+    if dtype not in HALVES:
+        return value
+    floats, ints = vector("float", lanes), vector("i32", lanes)
+    if dtype == "float16" and w.module.converts_halves:
+        return w.emit(f"fptrunc {floats} {value} to {vector('half', lanes)}")
+    bits = w.emit(f"bitcast {floats} {value} to {ints}")
+    if dtype == "bfloat16":
+        low = _shift(w, "lshr", bits, 16, lanes)
+    else:
+        low = _float_to_float16_bits(w, value, bits, lanes)
+    return w.emit(f"trunc {ints} {low} to {vector('i16', lanes)}")
+
+
+def reinterpret(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
+    """The same bits as another dtype of the same width."""
+    if source in HALVES:
+        raw = memory_type(w, source, lanes)
+        value = to_memory(w, value, source, lanes)
+    elif source == "bool":
+        raw, value = vector("i8", lanes), to_memory(w, value, source, lanes)
+    else:
+        raw = register_type(source, lanes)
+    wanted = memory_type(w, to, lanes)
+    if raw != wanted:
+        value = w.emit(f"bitcast {raw} {value} to {wanted}")
+    return from_memory(w, value, to, lanes)
+
+
+def _float_to_float(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
+    floats, doubles = vector("float", lanes), vector("double", lanes)
+    if to == "float64":
+        return w.emit(f"fpext {floats} {value} to {doubles}")
+    if source == "float64":
+        if to in HALVES:
+            return rounded(w, _rounded_to_odd(w, value, lanes), to, lanes)
+        return w.emit(f"fptrunc {doubles} {value} to {floats}")
+    return value if to == "float32" else rounded(w, value, to, lanes)
+
+
+def _rounded_to_odd(w: Writer, value: str, lanes: int) -> str:
+    """A double as a float whose last bit is 1 if anything was lost, so that rounding again is right."""
+    floats, doubles, ints = vector("float", lanes), vector("double", lanes), vector("i32", lanes)
+    mask = vector("i1", lanes)
+    near = w.emit(f"fptrunc {doubles} {value} to {floats}")
+    back = w.emit(f"fpext {floats} {near} to {doubles}")
+    bits = w.emit(f"bitcast {floats} {near} to {ints}")
+    beyond = w.emit(
+        f"fcmp ogt {doubles} {w.intrinsic('fabs', doubles, back)}, {w.intrinsic('fabs', doubles, value)}"
+    )
+    lost = w.emit(f"fcmp one {doubles} {back}, {value}")
+    even = w.emit(f"icmp eq {ints} {_and(w, bits, 1, lanes)}, {literal(0, 'int32', lanes)}")
+    step = w.emit(
+        f"select {mask} {beyond}, {ints} {literal(-1, 'int32', lanes)}, {ints} {literal(1, 'int32', lanes)}"
+    )
+    moved = w.emit(f"add {ints} {bits}, {step}")
+    needed = w.emit(f"and {mask} {lost}, {even}")
+    odd = w.emit(f"select {mask} {needed}, {ints} {moved}, {ints} {bits}")
+    return w.emit(f"bitcast {ints} {odd} to {floats}")
+
+
+def _from_float(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
+    """Truncating and saturating, NaN to 0; to a bool: whether it is not 0."""
+    floats, wanted = register_type(source, lanes), register_type(to, lanes)
+    if to == "bool":
+        return w.emit(f"fcmp une {floats} {value}, {literal(0.0, source, lanes)}")
+    kind = "fptoui" if dtypes.is_unsigned(to) else "fptosi"
+    if w.module.family != "x86":  # saturating as the hardware does
+        name = f"llvm.{kind}.sat.{mangled(wanted)}.{mangled(floats)}"
+        return w.call(name, wanted, [(floats, value)])
+    return _saturated(w, value, "float32" if source in HALVES else source, to, lanes)
+
+
+def _saturated(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
+    """By clamping to the outermost floats of the range: ``llvm.fptosi.sat`` goes lane by lane on x86."""
+    floats, wanted, mask = register_type(source, lanes), register_type(to, lanes), vector("i1", lanes)
+    least, greatest = dtypes.limits(to)
+    low, high = float(least), _float_at_most(int(greatest), source)
+    ordered = w.emit(f"fcmp ord {floats} {value}, {value}")
+    number = w.emit(f"select {mask} {ordered}, {floats} {value}, {floats} {literal(0.0, source, lanes)}")
+    clamped = number
+    for relation, bound in (("ogt", low), ("olt", high)):
+        text = literal(bound, source, lanes)
+        inside = w.emit(f"fcmp {relation} {floats} {clamped}, {text}")
+        clamped = w.emit(f"select {mask} {inside}, {floats} {clamped}, {floats} {text}")
+    if dtypes.bits(to) < 32:  # the vector conversions are those to i32
+        ints = vector("i32", lanes)
+        wide = w.emit(f"fptosi {floats} {clamped} to {ints}")
+        return w.emit(f"trunc {ints} {wide} to {wanted}")
+    kind = "fptoui" if dtypes.is_unsigned(to) else "fptosi"
+    result = w.emit(f"{kind} {floats} {clamped} to {wanted}")
+    if int(high) == greatest:
+        return result
+    above = w.emit(f"fcmp ogt {floats} {number}, {literal(high, source, lanes)}")
+    return w.emit(f"select {mask} {above}, {wanted} {literal(greatest, to, lanes)}, {wanted} {result}")
+
+
+def _float_at_most(limit: int, dtype: str) -> float:
+    kind = np.dtype(dtype).type
+    value = kind(limit)
+    return float(value if int(value) <= limit else np.nextafter(value, kind(0)))
+
+
+_CONVERTED_LANES = 8
+"""The fewest lanes for which the instruction that rounds to bfloat16 is asked for. Of loops over single ones
+LLVM 22 makes vectors of four, and aborts where their signs are taken."""
+
+
+def _rounded_to_bfloat16(w: Writer, value: str, lanes: int) -> str:
+    floats, ints = vector("float", lanes), vector("i32", lanes)
+    if w.module.converts_bfloat16 and lanes >= _CONVERTED_LANES:
+        halves, shorts = vector("bfloat", lanes), vector("i16", lanes)
+        made = w.emit(f"bitcast {halves} {w.emit(f'fptrunc {floats} {value} to {halves}')} to {shorts}")
+        wide = w.emit(f"zext {shorts} {made} to {ints}")
+        return w.emit(f"bitcast {ints} {_shift(w, 'shl', wide, 16, lanes)} to {floats}")
+    # One constant: each takes a register, and behind a convolution's sums few are left. With four of them,
+    # registers were saved and restored inside the sum, on a Zen 3 at the price of a second one.
+    bits = w.emit(f"bitcast {floats} {value} to {ints}")
+    last = _shift(w, "lshr", _shift(w, "shl", bits, 15, lanes), 31, lanes)
+    bias = w.emit(f"add {ints} {last}, {literal(0x7FFF, 'int32', lanes)}")
+    up = w.emit(f"add {ints} {bits}, {bias}")
+    quiet = w.emit(f"bitcast {floats} {w.emit(f'fadd {floats} {value}, {value}')} to {ints}")
+    nan = w.emit(f"fcmp uno {floats} {value}, {value}")
+    chosen = w.emit(f"select {vector('i1', lanes)} {nan}, {ints} {quiet}, {ints} {up}")
+    kept = _shift(w, "shl", _shift(w, "lshr", chosen, 16, lanes), 16, lanes)
+    return w.emit(f"bitcast {ints} {kept} to {floats}")
+
+
+def _rounded_to_float16(w: Writer, value: str, lanes: int) -> str:
+    floats, ints, mask = vector("float", lanes), vector("i32", lanes), vector("i1", lanes)
+    if w.module.converts_halves:
+        halves = vector("half", lanes)
+        return w.emit(f"fpext {halves} {w.emit(f'fptrunc {floats} {value} to {halves}')} to {floats}")
+    magnitude = w.intrinsic("fabs", floats, value)
+    bits = w.emit(f"bitcast {floats} {magnitude} to {ints}")
+    last = _and(w, _shift(w, "lshr", bits, 13, lanes), 1, lanes)
+    bias = w.emit(f"add {ints} {last}, {literal(0xFFF, 'int32', lanes)}")
+    kept = _and(w, w.emit(f"add {ints} {bits}, {bias}"), 0xFFFFE000, lanes)
+    normal = w.emit(f"bitcast {ints} {kept} to {floats}")
+    over = w.emit(f"fcmp ogt {floats} {normal}, {literal(65504.0, 'float32', lanes)}")
+    normal = w.emit(
+        f"select {mask} {over}, {floats} {literal(float('inf'), 'float32', lanes)}, {floats} {normal}"
+    )
+    one_half = literal(0.5, "float32", lanes)  # its last place is that of the subnormal halves
+    raised = w.emit(f"fadd {floats} {magnitude}, {one_half}")
+    subnormal = w.emit(f"fsub {floats} {raised}, {one_half}")
+    small = w.emit(f"fcmp olt {floats} {magnitude}, {literal(2.0**-14, 'float32', lanes)}")
+    result = w.emit(f"select {mask} {small}, {floats} {subnormal}, {floats} {normal}")
+    nan = w.emit(f"fcmp uno {floats} {value}, {value}")
+    result = w.emit(f"select {mask} {nan}, {floats} {magnitude}, {floats} {result}")
+    return w.intrinsic("copysign", floats, result, value)
+
+
+def _float16_bits_to_float(w: Writer, bits: str, lanes: int) -> str:
+    floats, ints = vector("float", lanes), vector("i32", lanes)
+    magnitude = _and(w, bits, 0x7FFF, lanes)
+    moved = w.emit(f"bitcast {ints} {_shift(w, 'shl', magnitude, 13, lanes)} to {floats}")
+    scaled = w.emit(f"fmul {floats} {moved}, {literal(2.0**112, 'float32', lanes)}")
+    finite = w.emit(f"bitcast {floats} {scaled} to {ints}")
+    special = w.emit(f"icmp uge {ints} {magnitude}, {literal(0x7C00, 'int32', lanes)}")
+    infinite = w.emit(f"or {ints} {finite}, {literal(0x7F800000, 'int32', lanes)}")
+    chosen = w.emit(f"select {vector('i1', lanes)} {special}, {ints} {infinite}, {ints} {finite}")
+    sign = _shift(w, "shl", _and(w, bits, 0x8000, lanes), 16, lanes)
+    return w.emit(f"bitcast {ints} {w.emit(f'or {ints} {chosen}, {sign}')} to {floats}")
+
+
+def _float_to_float16_bits(w: Writer, value: str, bits: str, lanes: int) -> str:
+    """The bits of a float that a half can hold, as a half's."""
+    floats, ints, mask = vector("float", lanes), vector("i32", lanes), vector("i1", lanes)
+    magnitude = _and(w, bits, 0x7FFFFFFF, lanes)
+    absolute = w.intrinsic("fabs", floats, value)
+    rebased = w.emit(f"sub {ints} {magnitude}, {literal(112 << 23, 'int32', lanes)}")
+    normal = _shift(w, "lshr", rebased, 13, lanes)
+    small = w.emit(f"fcmp olt {floats} {absolute}, {literal(2.0**-14, 'float32', lanes)}")
+    tiny = w.emit(f"select {mask} {small}, {floats} {absolute}, {floats} {literal(0.0, 'float32', lanes)}")
+    units = w.emit(f"fmul {floats} {tiny}, {literal(2.0**24, 'float32', lanes)}")
+    subnormal = w.emit(f"fptosi {floats} {units} to {ints}")
+    result = w.emit(f"select {mask} {small}, {ints} {subnormal}, {ints} {normal}")
+    special = w.emit(f"icmp uge {ints} {magnitude}, {literal(0x7F800000, 'int32', lanes)}")
+    nan = w.emit(f"fcmp uno {floats} {value}, {value}")
+    quiet, infinite = literal(0x7E00, "int32", lanes), literal(0x7C00, "int32", lanes)
+    limit = w.emit(f"select {mask} {nan}, {ints} {quiet}, {ints} {infinite}")
+    result = w.emit(f"select {mask} {special}, {ints} {limit}, {ints} {result}")
+    sign = _and(w, _shift(w, "lshr", bits, 16, lanes), 0x8000, lanes)
+    return w.emit(f"or {ints} {result}, {sign}")
+
+
+def _shift(w: Writer, kind: str, bits: str, by: int, lanes: int) -> str:
+    return w.emit(f"{kind} {vector('i32', lanes)} {bits}, {literal(by, 'int32', lanes)}")
+
+
+def _and(w: Writer, bits: str, mask: int, lanes: int) -> str:
+    return w.emit(f"and {vector('i32', lanes)} {bits}, {literal(mask, 'int32', lanes)}")

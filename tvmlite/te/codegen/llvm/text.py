@@ -1,0 +1,226 @@
+"""LLVM IR as text: types, literals, a module's declarations, one function's instructions in the making."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.machine import processor
+from tvmlite.machine.target import Target
+
+_REGISTER = {"float16": "float", "bfloat16": "float", "float32": "float", "float64": "double", "bool": "i1"}
+_SHORT = {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}
+EXPLICIT = '"tvmlite-explicit"'
+"""An attribute of the functions of a module that wants little of LLVM's optimisations."""
+
+HALVES = ("float16", "bfloat16")
+
+
+def vector(element: str, lanes: int) -> str:
+    """The type of ``lanes`` elements."""
+    return element if lanes == 1 else f"<{lanes} x {element}>"
+
+
+@cache
+def register_type(dtype: str, lanes: int = 1) -> str:
+    """The type of a value at work: a half is a float that a half can hold, a bool an i1."""
+    return vector(_REGISTER.get(dtype) or f"i{dtypes.bits(dtype)}", lanes)
+
+
+def mangled(type_: str) -> str:
+    """``type_`` as intrinsics' names spell it: ``<16 x float>`` is ``v16f32``."""
+    if found := re.fullmatch(r"<(\d+) x (\w+)>", type_):
+        return f"v{found[1]}{mangled(found[2])}"
+    return _SHORT.get(type_, type_)
+
+
+def symbol(name: str) -> str:
+    """``name`` as a global symbol, quoted where it must be."""
+    return f"@{name}" if re.fullmatch(r"[A-Za-z_$.][\w$.]*", name) else f'@"{name}"'
+
+
+def literal(value: float, dtype: str, lanes: int = 1) -> str:
+    """A constant of ``register_type(dtype, lanes)``."""
+    if dtypes.is_float(dtype):
+        text = _float(value, dtype)
+    elif dtype == "bool":
+        text = "true" if value else "false"
+    else:
+        width = dtypes.bits(dtype)
+        wrapped = int(value) & ((1 << width) - 1)
+        text = str(wrapped - (1 << width) if wrapped >> (width - 1) else wrapped)
+    if lanes == 1:
+        return text
+    return f"splat ({register_type(dtype)} {text})"
+
+
+def _float(value: float, dtype: str) -> str:
+    with np.errstate(over="ignore"):
+        if dtype == "bfloat16":
+            value = _rounded_to_bfloat16(value)
+        elif dtype != "float64":
+            value = float(np.dtype(dtype).type(value))
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def _rounded_to_bfloat16(value: float) -> float:
+    with np.errstate(over="ignore"):
+        bits = int(np.float32(value).view(np.uint32))
+    if value != value:
+        return value
+    return float(np.uint32((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).view(np.float32))
+
+
+class Module:
+    """The functions and declarations of one module for one target."""
+
+    def __init__(self, target: Target, explicit: bool = False) -> None:
+        self.target, self.explicit = target, explicit
+        self.family = processor.family(target.triple)
+        self.functions: list[str] = []
+        self._declarations: dict[str, str] = {}
+        self._metadata: list[str] = []
+
+    @property
+    def converts_halves(self) -> bool:
+        """Whether the machine converts float16 from and to float32 (else LLVM would call a library)."""
+        has = self.target.has
+        return self.family == "aarch64" or has("f16c") or has("avx512f") or has("zfh")
+
+    @property
+    def converts_bfloat16(self) -> bool:
+        """Whether the machine rounds float32 to bfloat16; what is subnormal it takes for 0."""
+        return self.target.has("avx512bf16") and self.target.has("avx512vl")
+
+    def declare(self, name: str, result: str, arguments: str, attributes: str = "") -> str:
+        """The symbol of an external function, declared once."""
+        self._declarations.setdefault(
+            name, f"declare {result} {symbol(name)}({arguments}) {attributes}".rstrip()
+        )
+        return symbol(name)
+
+    def declare_data(self, name: str) -> str:
+        """The symbol of external constant bytes, aligned to 64."""
+        self._declarations.setdefault(name, f"{symbol(name)} = external constant i8, align 64")
+        return symbol(name)
+
+    def define(self, symbol: str, text: str) -> str:
+        """``symbol``, which ``text`` defines; defined once."""
+        self._declarations.setdefault(symbol, text)
+        return symbol
+
+    def written_out(self) -> str:
+        """Metadata for the branch that closes a loop which LLVM is not to unroll any further."""
+        if not self._metadata:
+            self._metadata.append('!0 = !{!"llvm.loop.unroll.disable"}')
+        number = len(self._metadata)
+        self._metadata.append(f"!{number} = distinct !{{!{number}, !0}}")
+        return f"!llvm.loop !{number}"
+
+    def text(self) -> str:
+        """The whole module."""
+        width = f'"prefer-vector-width"="{self.target.vector_bits}"'
+        attributes = f"attributes #0 = {{ nounwind {width}{f' {EXPLICIT}' if self.explicit else ''} }}"
+        parts = [f'target triple = "{self.target.triple}"', *self._declarations.values(), *self.functions]
+        return "\n".join([*parts, attributes, *self._metadata, ""])
+
+
+Lines: TypeAlias = "list[str | Lines]"
+"""Instructions, and places among them."""
+
+
+def _flat(lines: Lines) -> Iterator[str]:
+    for one in lines:
+        if isinstance(one, str):
+            yield one
+        else:
+            yield from _flat(one)
+
+
+class Writer:
+    """The instructions of one function, block by block; allocations are gathered at its entry."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.block = "entry"
+        self._allocations: list[str] = []
+        self._lines: Lines = []
+        self._count = 0
+
+    def emit(self, instruction: str) -> str:
+        """Append an instruction; the name of its value."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self._lines.append(f"  {name} = {instruction}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """Append an instruction that has no value."""
+        self._lines.append(f"  {instruction}")
+
+    def allocate(self, type_: str, alignment: int) -> str:
+        """Memory on the stack for one ``type_``, for the whole of the function."""
+        self._count += 1
+        name = f"%a{self._count}"
+        self._allocations.append(f"  {name} = alloca {type_}, align {alignment}")
+        return name
+
+    def hold(self) -> Lines:
+        """A place here that is written to later, ``at`` it."""
+        place: Lines = []
+        self._lines.append(place)
+        return place
+
+    @contextmanager
+    def at(self, place: Lines) -> Iterator[None]:
+        """What is written inside stands at ``place``; no block may start or end there."""
+        here, self._lines = self._lines, place
+        yield
+        self._lines = here
+
+    def new_block(self) -> str:
+        """A label for ``enter``."""
+        self._count += 1
+        return f"b{self._count}"
+
+    def enter(self, label: str) -> None:
+        """Start the block ``label``; the one before must have ended with a jump."""
+        self._lines.append(f"{label}:")
+        self.block = label
+
+    def jump(self, label: str) -> None:
+        self.do(f"br label %{label}")
+
+    def branch(self, condition: str, then: str, otherwise: str, metadata: str = "") -> None:
+        extra = f", {metadata}" if metadata else ""
+        self.do(f"br i1 {condition}, label %{then}, label %{otherwise}{extra}")
+
+    def call(self, name: str, result: str, arguments: list[tuple[str, str]], attributes: str = "") -> str:
+        """Call an external function or intrinsic on (type, value) ``arguments``."""
+        target = self.module.declare(name, result, ", ".join(t for t, _ in arguments), attributes)
+        return self.emit(f"call {result} {target}({', '.join(f'{t} {v}' for t, v in arguments)})")
+
+    def intrinsic(self, name: str, type_: str, *arguments: str) -> str:
+        """Call ``llvm.name`` on arguments that all are, as the result is, of ``type_``."""
+        return self.call(f"llvm.{name}.{mangled(type_)}", type_, [(type_, a) for a in arguments])
+
+    def splat(self, type_: str, value: str, lanes: int) -> str:
+        """A vector with the scalar ``value`` in each lane."""
+        if lanes == 1:
+            return value
+        wide = vector(type_, lanes)
+        first = self.emit(f"insertelement {wide} poison, {type_} {value}, i64 0")
+        zeros = f"<{lanes} x i32> zeroinitializer"
+        return self.emit(f"shufflevector {wide} {first}, {wide} poison, {zeros}")
+
+    def finish(self, header: str) -> None:
+        """Add the function, with ``header`` up to its brace, to the module."""
+        lines = [f"{header} #0 {{", "entry:", *self._allocations, *_flat(self._lines), "}"]
+        self.module.functions.append("\n".join(lines))

@@ -1,0 +1,1 @@
+"""What is computed: tensors, the operations that make them, reductions, scans, intrinsics."""

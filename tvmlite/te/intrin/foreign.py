@@ -1,0 +1,123 @@
+"""Calls of what is not ours: LLVM intrinsics, C functions, Python functions, under TVM's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite.core import arguments
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.compute import intrinsics, registry
+from tvmlite.te.expr import Expr, Value
+from tvmlite.te.loop import ir
+
+
+def call_llvm_intrin(dtype: str, name: str, *args: Value) -> Expr:
+    """The LLVM intrinsic ``name`` (``"llvm.x86.avx512.vpdpbusd.512"``) of just these arguments.
+
+    ``dtype`` is the result's, with its lanes: ``"int32x16"``. Only LLVM targets have such: where others
+    must be served too, use it in the special body of a tensor intrinsic. A wrong name or wrong types are
+    found when LLVM reads the code.
+    """
+    arguments.text("call_llvm_intrin: name", name)
+    if not name.startswith("llvm."):
+        raise TensorExpressionError(
+            f"call_llvm_intrin: {name!r} is no LLVM intrinsic: their names start with 'llvm.'",
+            Span.of_caller(),
+        )
+    return _foreign("llvm", dtype, name, args)
+
+
+call_llvm_pure_intrin = call_llvm_intrin
+
+
+def call_extern(dtype: str, name: str, *args: Any) -> Expr:
+    """The C function ``name`` of ``args``: scalars, and ``buffer.access_ptr("r")`` for addresses.
+
+    It must be visible in the process that runs the code (the C library's are; another library's, if loaded
+    with ``ctypes.CDLL(path, ctypes.RTLD_GLOBAL)``), or be given to whatever links the exported library.
+    In a vectorised loop it is called lane by lane.
+    """
+    made = _foreign("c", dtype, arguments.text("call_extern: name", name), args)
+    if any(a.lanes > 1 for a in (made, *made.args)):
+        raise TensorExpressionError(
+            f"call_extern: C functions take and give scalars, {name!r} was given vectors", Span.of_caller()
+        )
+    return made
+
+
+call_pure_extern = call_extern
+
+
+def call_intrin(dtype: str, name: str, *args: Value) -> Expr:
+    """The intrinsic ``name`` of ours, ``"exp"`` or, as TVM spells it, ``"tir.exp"``.
+
+    One declared with ``te.register_intrin_lowering`` becomes what its rule says. ``"reinterpret"`` reads the
+    bits of a value as ``dtype``, which may have other lanes: an int32 of a ``uint8x4``.
+    """
+    short = arguments.text("call_intrin: name", name).removeprefix("tir.")
+    if short == "reinterpret" and len(args) == 1:
+        return reinterpret(dtype, *args)
+    rule = registry.lowering_rule(short)
+    if rule is not None:
+        element, lanes = e.lanes_of(dtype)
+        made = e.convert(rule(e.Call(short, tuple(e.convert(a) for a in args), element)))
+        return made if (made.dtype, made.lanes) == (element, lanes) else e.cast(dtype, made)
+    made = intrinsics.call(short, *args)
+    kind, lanes = e.lanes_of(dtype)
+    if (made.dtype, made.lanes) != (kind, lanes):
+        raise TensorExpressionError(
+            f"call_intrin: {short} of these arguments is {_type_name(made.dtype, made.lanes)}, not {dtype}",
+            Span.of_caller(),
+        )
+    return made
+
+
+call_pure_intrin = call_intrin
+
+
+def reinterpret(dtype: str, x: Value) -> Expr:
+    """The bits of ``x`` read as ``dtype``, which may be a vector such as ``"int8x64"``, of as many bits."""
+    value, (kind, lanes) = e.scalar("reinterpret: x", x), e.lanes_of(dtype)
+    if (value.dtype, value.lanes) == (kind, lanes):
+        return value
+    if dtypes.bits(value.dtype) * value.lanes != dtypes.bits(kind) * lanes:
+        raise TensorExpressionError(
+            f"reinterpret: {_type_name(value.dtype, value.lanes)} is not as wide as {dtype}", Span.of_caller()
+        )
+    if value.lanes == lanes:
+        return e.Call("reinterpret", (value,), kind)
+    return e.Foreign("bits", "reinterpret", (value,), kind, lanes)
+
+
+def call_packed(name: str, *args: Any) -> ir.Stmt:
+    """A call of the Python function registered as ``name``, as a statement for ``te.extern``.
+
+    ``args`` are buffers, which it sees as numpy arrays, and numbers. When it raises, the compiled function
+    stops with an ExecutionError. In C, ``name`` becomes a pointer to a function that is to be set first.
+    """
+    arguments.text("call_packed: name", name)
+    values: list[Expr] = []
+    form: list[str] = []
+    for arg in args:
+        buffer = getattr(arg, "buffer", arg)
+        if isinstance(buffer, ir.Buffer):
+            values += [buffer.access_ptr(), *buffer.shape]
+            form.append(f"{buffer.dtype}:{len(buffer.shape)}")
+        else:
+            value = e.scalar(f"call_packed: {name}", arg)
+            values.append(value)
+            form.append(value.dtype)
+    called = e.Foreign("packed", name, tuple(values), "int32", form=",".join(form))
+    return ir.Assert(e.Equal(called, e.const(0)), f"the function {name!r}, called by name, failed")
+
+
+def _foreign(kind: str, dtype: str, name: str, args: tuple[Any, ...]) -> e.Foreign:
+    element, lanes = e.lanes_of(dtype)
+    return e.Foreign(kind, name, tuple(e.scalar(name, a) for a in args), element, lanes)
+
+
+def _type_name(dtype: str, lanes: int) -> str:
+    return dtype if lanes == 1 else f"{dtype}x{lanes}"

@@ -1,0 +1,1 @@
+"""How it is computed: schedules, their stages, and the primitives that arrange loops."""

@@ -1,0 +1,161 @@
+"""``cache_read`` and ``cache_write``: a copy of a tensor between its producer and its readers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import substitute
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.compute import tensor as t
+from tvmlite.te.compute.inline import Bodies
+from tvmlite.te.compute.tensor import IterVar, Tensor, TensorRead
+from tvmlite.te.schedule import factor
+from tvmlite.te.schedule.relations import Number, made_from, overruns, values_down, values_up
+from tvmlite.te.schedule.stage import Fuse, Split, Stage
+
+if TYPE_CHECKING:
+    from tvmlite.te.schedule.schedule import Schedule
+
+
+def cache_read(schedule: Schedule, tensor: Tensor, scope: str, readers: Any) -> Tensor:
+    """See ``Schedule.cache_read``."""
+    source = schedule.current(tensor)
+    given = readers if isinstance(readers, (list, tuple)) else (readers,)
+    stages = [schedule[reader] for reader in given]
+    for stage in stages:
+        if source not in stage.op.inputs:
+            raise ScheduleError(
+                f"cache_read: stage {stage.name} does not read {tensor.name}", Span.of_caller()
+            )
+    axis = tuple(_axis(f"ax{k}", extent) for k, extent in enumerate(source.shape))
+    read = TensorRead(source, tuple(a.var for a in axis))
+    op = t.ComputeOp(f"{source.name}.{scope}", axis, (), (read,), span=Span.of_caller())
+    made = schedule.insert(schedule.stages.index(schedule[source]) + 1, op)
+    made.scope = scope
+    schedule.replace_reads({source: op.output(0)}, stages)
+    return op.output(0)
+
+
+def cache_write(schedule: Schedule, tensor: Any, scope: str) -> Any:
+    """See ``Schedule.cache_write``."""
+    several = isinstance(tensor, (list, tuple))
+    tensors = [schedule.current(one) for one in (tensor if several else (tensor,))]
+    if not tensors:
+        raise ScheduleError("cache_write: no tensors given, expected at least one", Span.of_caller())
+    stage = schedule[tensors[0]]
+    op = stage.op
+    _check(stage, tensors)
+    assert isinstance(op, t.ComputeOp)
+    stage.refuse_shrinking("cache_write", ("data",))
+    reducing = made_from(stage.relations, op.reduce_axis)
+    _check_apart(stage, op, reducing)
+    loops = [leaf for leaf in stage.leaf_iter_vars if leaf not in reducing]
+    cached, places = _relaid(stage, op, loops, f"{op.name}.{scope}")
+    copies = tuple(TensorRead(one, places) for one in cached.outputs)
+    copy = t.ComputeOp(op.name, op.axis, (), copies, op.tag, op.attrs, op.span)
+    made = schedule.insert(schedule.stages.index(stage), cached)
+    made.scope = scope
+    _hand_over(schedule, stage, made, reducing)
+    schedule.change_op(stage, copy)
+    return list(cached.outputs) if several else cached.output(0)
+
+
+def _relaid(
+    stage: Stage, op: t.ComputeOp, loops: list[IterVar], name: str
+) -> tuple[t.ComputeOp, tuple[e.Expr, ...]]:
+    """``op`` over one axis for each of ``loops``, and where in its result an element of ``op``'s is."""
+    ranges = factor.ranges_of(stage, op)
+    axis = tuple(
+        IterVar(factor.range_of(ranges[leaf]), e.Var(f"{leaf.var.name}.c", leaf.var.dtype)) for leaf in loops
+    )
+    values: dict[IterVar, Number] = {leaf: leaf.var for leaf in stage.leaf_iter_vars}
+    values.update(zip(loops, (a.var for a in axis), strict=True))
+    values_up(stage.relations, ranges, values)
+    risky = overruns(stage.relations, stage.leaf_iter_vars, ranges, factor.equal)
+    reducing = made_from(stage.relations, op.reduce_axis)
+    conditions = [
+        e.convert(values[one] < ranges[one].min + ranges[one].extent)
+        for one in stage.all_iter_vars
+        if one in risky and one not in reducing
+    ]
+    mapping = {a.var: e.cast(a.var.dtype, values[a]) for a in op.axis}
+    body = tuple(_where(one, conditions) for one in substitute(Bodies(op.body), mapping).body)
+    span = op.span or Span.of_caller()
+    cached = t.ComputeOp(name, axis, op.reduce_axis, body, op.tag, op.attrs, span)
+    down: dict[IterVar, Number] = {a: a.var for a in (*op.axis, *op.reduce_axis)}
+    values_down(stage.relations, ranges, down)
+    return cached, tuple(e.convert(down[leaf]) for leaf in loops)
+
+
+def _where(body: e.Expr, conditions: list[e.Expr]) -> e.Expr:
+    """``body`` where the conditions hold; elsewhere 0, or what a reduction starts from: it is never read."""
+    if not conditions:
+        return body
+    if isinstance(body, t.Reduce):
+        condition = e.all_of(conditions)
+        if not e.is_const(body.condition, 1):  # which may read what is there only under the others
+            condition = e.Call("if_then_else", (condition, body.condition, e.const(False)), "bool")
+        return t.Reduce(body.combiner, body.source, body.axis, condition, body.value_index, body.init)
+    return e.Call("if_then_else", (e.all_of(conditions), body, e.const(0, body.dtype)), body.dtype)
+
+
+def _hand_over(schedule: Schedule, stage: Stage, made: Stage, reducing: set[IterVar]) -> None:
+    """The loops that reduce, and what is computed in them, go from ``stage`` to ``made``."""
+    for relation in list(stage.relations):
+        match relation:
+            case Split(parent) if parent in reducing:
+                _move(stage.relations, made.relations, relation)
+            case Fuse(_, _, fused) if fused in reducing:
+                _move(stage.relations, made.relations, relation)
+    data = [leaf for leaf in made.leaf_iter_vars if leaf not in reducing]
+    made.leaf_iter_vars = data + [leaf for leaf in stage.leaf_iter_vars if leaf in reducing]
+    made.all_iter_vars = data + [one for one in stage.all_iter_vars if one in reducing]
+    stage.leaf_iter_vars = [leaf for leaf in stage.leaf_iter_vars if leaf not in reducing]
+    stage.all_iter_vars = [one for one in stage.all_iter_vars if one not in reducing]
+    for leaf in made.leaf_iter_vars:
+        if leaf in stage.loop_kinds:
+            made.loop_kinds[leaf] = stage.loop_kinds.pop(leaf)
+        if leaf in stage.pragmas:
+            made.pragmas[leaf] = stage.pragmas.pop(leaf)
+    for one in schedule.stages:
+        if one.attach_stage is stage and one.attach_ivar in reducing:
+            one.attach_stage = made
+
+
+def _move(source: list[Any], target: list[Any], one: Any) -> None:
+    source.remove(one)
+    target.append(one)
+
+
+def _check(stage: Any, tensors: list[Tensor]) -> None:
+    op = stage.op
+    if not isinstance(op, t.ComputeOp):
+        raise ScheduleError(f"cache_write: stage {stage.name} is not a compute", Span.of_caller())
+    if set(tensors) != set(op.outputs):
+        raise ScheduleError(
+            f"cache_write: {op.name} has {op.num_outputs} outputs, which are cached together or not at all",
+            Span.of_caller(),
+        )
+    for made, primitive in ((stage.tensorized, "tensorize"), (stage.layout, "transform_layout")):
+        if made is not None:
+            raise ScheduleError(
+                f"cache_write: stage {stage.name} has been given to {primitive} already", Span.of_caller()
+            )
+
+
+def _check_apart(stage: Stage, op: t.ComputeOp, reducing: set[IterVar]) -> None:
+    """No loop both reduces and runs over elements."""
+    for relation in stage.relations:
+        if isinstance(relation, Fuse) and (relation.outer in reducing) != (relation.inner in reducing):
+            raise ScheduleError(
+                f"cache_write: axis {relation.fused.var.name} of stage {op.name} both reduces and runs over "
+                "elements",
+                Span.of_caller(),
+            )
+
+
+def _axis(name: str, extent: t.Extent) -> IterVar:
+    whole = e.convert(extent)
+    return IterVar(t.Range(e.const(0, whole.dtype), whole), e.Var(name, whole.dtype))

@@ -1,0 +1,221 @@
+"""``rfactor``: a reduction in two steps, partial results first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import substitute
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.compute import tensor as t
+from tvmlite.te.compute.inline import Bodies
+from tvmlite.te.compute.tensor import IterVar, Tensor, TensorRead
+from tvmlite.te.schedule.relations import (
+    Extent,
+    Number,
+    Ranges,
+    axes_of,
+    made_from,
+    overruns,
+    pass_down,
+    plain,
+    values_up,
+)
+from tvmlite.te.schedule.stage import Fuse, Split, Stage
+
+if TYPE_CHECKING:
+    from tvmlite.te.schedule.schedule import Schedule
+
+
+def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Any:
+    """See ``Schedule.rfactor``."""
+    stage = schedule[tensor]
+    op = stage.op
+    stage.require_leaf("rfactor", axis)
+    if not isinstance(op, t.ComputeOp) or axis.kind != "reduce":
+        raise ScheduleError(
+            f"rfactor: axis {axis.var.name} of stage {stage.name} is a {axis.kind} axis, "
+            "expected a reduce axis",
+            Span.of_caller(),
+        )
+    stage.refuse_shrinking("rfactor")
+    factor_axis = arguments.whole("rfactor: factor_axis", factor_axis, ScheduleError)
+    place = factor_axis + len(op.axis) + 1 if factor_axis < 0 else factor_axis
+    if not 0 <= place <= len(op.axis):
+        raise ScheduleError(
+            f"rfactor: factor_axis is {factor_axis}, expected one of 0 to {len(op.axis)}", Span.of_caller()
+        )
+    partial, new, loops = _partial(stage, op, axis, place)
+    reducing = made_from(stage.relations, op.reduce_axis)
+    _check_apart(stage, reducing)
+    made = schedule.insert(schedule.stages.index(stage), partial)
+    made.scope = "global"
+    whole = _whole(op, partial, new, place)
+    _arrange(stage, made, whole, loops, axis)
+    for one in schedule.stages:
+        place = one.attach_ivar
+        if one.attach_stage is stage and place is not None and place in reducing:
+            one.attach_stage, one.attach_ivar = made, loops.get(place, place)
+    schedule.change_op(stage, whole)
+    return list(partial.outputs) if op.num_outputs > 1 else partial.output(0)
+
+
+def _check_apart(stage: Stage, reducing: set[IterVar]) -> None:
+    """No loop both reduces and runs over elements."""
+    for relation in stage.relations:
+        if isinstance(relation, Fuse) and (relation.outer in reducing) != (relation.inner in reducing):
+            raise ScheduleError(
+                f"rfactor: axis {relation.fused.var.name} of stage {stage.name} both reduces and runs over "
+                "elements",
+                Span.of_caller(),
+            )
+
+
+def _arrange(
+    stage: Stage, made: Stage, whole: t.ComputeOp, loops: dict[IterVar, IterVar], axis: IterVar
+) -> None:
+    """The loops that reduce are the partial stage's, those of ``loops`` by what they became there; ``stage``
+    keeps the others, and has its new reduction where the outermost of them stood."""
+    op = stage.op
+    assert isinstance(op, t.ComputeOp)
+    assert isinstance(made.op, t.ComputeOp)
+    reducing, touched = made_from(stage.relations, op.reduce_axis), _touched(stage, op, axis)
+    inside = [leaf for leaf in stage.leaf_iter_vars if leaf in reducing]
+    others = [one for one in stage.all_iter_vars if one in reducing - touched]
+    leaves = [loops.get(leaf, leaf) for leaf in inside if leaf is not axis]
+    made.relations = [r for r in stage.relations if axes_of(r) <= reducing - touched]
+    made.leaf_iter_vars = [*made.op.axis, *leaves]
+    made.all_iter_vars = list(dict.fromkeys([*made.op.axis, *others, *leaves]))
+    for leaf in inside:
+        became = loops.get(leaf, leaf)
+        if leaf in stage.loop_kinds:
+            made.loop_kinds[became] = stage.loop_kinds.pop(leaf)
+        if leaf in stage.pragmas:
+            made.pragmas[became] = stage.pragmas.pop(leaf)
+    first = inside[0]
+    stage.relations = [r for r in stage.relations if not axes_of(r) & reducing]
+    stage.leaf_iter_vars = [
+        one
+        for leaf in stage.leaf_iter_vars
+        for one in (whole.reduce_axis if leaf is first else () if leaf in reducing else (leaf,))
+    ]
+    stage.all_iter_vars = [*(one for one in stage.all_iter_vars if one not in reducing), *whole.reduce_axis]
+
+
+def _partial(
+    stage: Stage, op: t.ComputeOp, axis: IterVar, place: int
+) -> tuple[t.ComputeOp, t.Range, dict[IterVar, IterVar]]:
+    """The operation of the partial results: ``axis`` is a data axis, the other loops of the same reduce axes
+    are the reduce axes. Also the range of ``axis``, and what became of each of those loops."""
+    ranges = ranges_of(stage, op)
+    touched = _touched(stage, op, axis)
+    first = {leaf: range_of(ranges[leaf]) for leaf in stage.leaf_iter_vars}
+    loops = {
+        leaf: leaf if leaf in op.reduce_axis else IterVar(first[leaf], leaf.var, "reduce")
+        for leaf in stage.leaf_iter_vars
+        if leaf in touched and leaf is not axis
+    }
+    factored = IterVar(first[axis], e.Var(axis.var.name, axis.var.dtype))
+    values: dict[IterVar, Number] = {leaf: leaf.var for leaf in stage.leaf_iter_vars}
+    values[axis] = factored.var
+    values_up(stage.relations, ranges, values)
+    data = [IterVar(a.dom, e.Var(a.var.name, a.var.dtype)) for a in op.axis]
+    mapping: dict[Any, Any] = {old.var: new.var for old, new in zip(op.axis, data, strict=True)}
+    roots = [root for root in op.reduce_axis if root in touched]
+    mapping |= {root.var: e.cast(root.var.dtype, values[root]) for root in roots}
+    conditions = [
+        values[one] < ranges[one].min + ranges[one].extent
+        for one in stage.all_iter_vars
+        if one in touched and one in overruns(stage.relations, stage.leaf_iter_vars, ranges, equal)
+    ]
+    others = [root for root in op.reduce_axis if root not in touched]
+    reduce_axis = (*others, *loops.values())
+    body = substitute(Bodies(op.body), mapping).body
+    body = tuple(_restrict(b, reduce_axis, [e.convert(c) for c in conditions]) for b in body)
+    axes = (*data[:place], factored, *data[place:])
+    made = t.ComputeOp(f"{op.name}.rf", axes, reduce_axis, body, op.tag, op.attrs, op.span)
+    return made, first[axis], {**loops, axis: factored}
+
+
+def _restrict(body: e.Expr, axis: tuple[IterVar, ...], conditions: list[e.Expr]) -> e.Expr:
+    """The reduction ``body`` over ``axis``, under further ``conditions``, from the identity; over no axis at
+    all the value itself, or the identity where the conditions do not hold."""
+    assert isinstance(body, t.Reduce)
+    condition = e.all_of(conditions)
+    if e.is_const(condition, 1):
+        condition = body.condition
+    elif not e.is_const(body.condition, 1):  # which may read what is there only under the others
+        condition = e.Call("if_then_else", (condition, body.condition, e.const(False)), "bool")
+    if axis:
+        return t.Reduce(body.combiner, body.source, axis, condition, body.value_index)
+    value = body.source[body.value_index]
+    if e.is_const(condition, 1):
+        return value
+    identity = body.combiner.identity[body.value_index]
+    return e.Call("if_then_else", (condition, value, identity), value.dtype)
+
+
+def _whole(op: t.ComputeOp, partial: t.ComputeOp, dom: t.Range, place: int) -> t.ComputeOp:
+    """The operation that combines the partial results."""
+    factored = partial.axis[place]
+    last = IterVar(dom, e.Var(f"{factored.var.name}.v", factored.var.dtype), "reduce")
+    indices = [a.var for a in op.axis]
+    indices.insert(place, last.var)
+    reads = tuple(TensorRead(one, tuple(indices)) for one in partial.outputs)
+    bodies = []
+    for old in op.body:
+        assert isinstance(old, t.Reduce)
+        ordered = tuple(reads[_position(op, k)] for k in range(len(old.source)))
+        bodies.append(t.Reduce(old.combiner, ordered, (last,), e.const(True), old.value_index, old.init))
+    return t.ComputeOp(op.name, op.axis, (last,), tuple(bodies), op.tag, op.attrs, op.span)
+
+
+def _position(op: t.ComputeOp, value_index: int) -> int:
+    """The output that holds the ``value_index``-th value of the reduction."""
+    return [b.value_index for b in op.body if isinstance(b, t.Reduce)].index(value_index)
+
+
+def ranges_of(stage: Stage, op: t.ComputeOp) -> Ranges:
+    """The ranges of all axes of ``stage``, as far as they are known before bounds are inferred."""
+    ranges: Ranges = {}
+    for axis in (*op.axis, *op.reduce_axis):
+        assert axis.dom is not None
+        ranges[axis] = Extent(plain(axis.dom.min), plain(axis.dom.extent))
+    pass_down(stage.relations, ranges, plain, plain)
+    return ranges
+
+
+def range_of(extent: Extent) -> t.Range:
+    """``extent`` as the range of an axis of an operation."""
+    whole = e.convert(extent.extent)
+    return (
+        t.Range(e.const(0, whole.dtype), whole)
+        if e.is_const(extent.min, 0)
+        else t.Range(e.convert(extent.min), whole)
+    )
+
+
+def _touched(stage: Stage, op: t.ComputeOp, axis: IterVar) -> set[IterVar]:
+    """The axes that share a reduce axis with ``axis``."""
+    touched = {axis}
+    before = 0
+    while len(touched) != before:
+        before = len(touched)
+        for relation in stage.relations:
+            match relation:
+                case Split(a, b, c) | Fuse(a, b, c) if touched & {a, b, c}:
+                    touched |= {a, b, c}
+    mixed = [one.var.name for one in op.axis if one in touched]
+    if mixed:
+        raise ScheduleError(
+            f"rfactor: axis {axis.var.name} of stage {stage.name} is fused with data axis {mixed[0]}",
+            Span.of_caller(),
+        )
+    return touched
+
+
+def equal(a: Number, b: Number) -> bool:
+    """Whether both are known and the same."""
+    return isinstance(a, int) and isinstance(b, int) and a == b

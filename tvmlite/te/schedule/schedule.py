@@ -1,0 +1,284 @@
+"""A schedule: the stages of a computation and the loops chosen for each, apart from what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.span import Span
+from tvmlite.te.compute import inline
+from tvmlite.te.compute import tensor as t
+from tvmlite.te.compute.reach import check_reads
+from tvmlite.te.compute.scan import ScanOp
+from tvmlite.te.compute.tensor import IterVar, Operation, Tensor
+from tvmlite.te.schedule import cache, factor, group
+from tvmlite.te.schedule.group import Group
+from tvmlite.te.schedule.stage import AT, ROOT, Fuse, Split, Stage
+from tvmlite.te.schedule.trace import Trace, primitive
+
+
+class Schedule:
+    """The stages of a computation, producers first; ``s[tensor]`` or ``s[op]`` is the stage that makes it.
+
+    A stage is found by its present operation and by those it had before ``cache_read``, ``cache_write`` and
+    ``rfactor`` rewrote it, so that tensors in the user's hands stay good.
+
+    ``trace`` tells the primitives called so far, one a line when printed; ``replay`` does them again.
+    """
+
+    def __init__(self, stages: Sequence[Stage], outputs: Sequence[Operation]) -> None:
+        given = arguments.listed("Schedule: stages", stages, "stages", ScheduleError)
+        ops = arguments.listed("Schedule: outputs", outputs, "operations", ScheduleError)
+        arguments.all_instances("Schedule: stages", given, Stage, "a stage", ScheduleError)
+        arguments.all_instances("Schedule: outputs", ops, Operation, "an operation", ScheduleError)
+        self.stages = list(stages)
+        self.outputs = list(outputs)
+        self.stage_map: dict[Operation, Stage] = {stage.op: stage for stage in stages}
+        self.origins = tuple(outputs)
+        self.trace = Trace(self)
+        for stage in self.stages:
+            stage.trace = self.trace
+
+    def __getitem__(self, key: Tensor | Operation) -> Stage:
+        op = key.op if isinstance(key, Tensor) else key
+        stage = self.stage_map.get(op) if isinstance(op, Operation) else None
+        if stage is None:
+            name = op.name if isinstance(op, Operation) else arguments.shown(op)
+            raise ScheduleError(f"the schedule has no stage {name}", Span.of_caller())
+        return stage
+
+    def current(self, tensor: Tensor) -> Tensor:
+        """What stands for ``tensor`` now that stages may have been rewritten."""
+        arguments.instance("a schedule's tensor", tensor, Tensor, "a tensor", ScheduleError)
+        return self[tensor].op.output(tensor.value_index)
+
+    @primitive
+    def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
+        """A copy of ``tensor`` that ``readers`` (tensors or operations) read in its stead.
+
+        ::
+
+            C[i] = A[i] + 1      -->    A.local[i] = A[i]
+                                        C[i] = A.local[i] + 1
+
+        The copy is a stage of its own, to be placed with ``compute_at``. Gives the copy.
+        """
+        return cache.cache_read(self, tensor, scope, readers)
+
+    @primitive
+    def cache_write(self, tensor: Any, scope: str) -> Any:
+        """``tensor`` is computed in a buffer of its own, and then copied out.
+
+        ::
+
+            for i in range(n):               -->    for i.c in range(n):
+                C[i] = 0                                C.local[i.c] = 0
+                for k in range(m):                      for k in range(m):
+                    C[i] += A[i, k]                         C.local[i.c] += A[i.c, k]
+                                                    for i in range(n):
+                                                        C[i] = C.local[i]
+
+        The reduction moves along, with its loops, so ``tensor``'s stage has only its data axes left.
+        ``tensor`` may be a list: all outputs of one operation; a list is then given. The buffer is laid out
+        as the data loops stand: after a split or a reorder it has an axis for each of them::
+
+            for i.outer in range(4):         -->    for i.outer.c in range(4):
+                for j in range(m):                      for j.c in range(m):
+                    for i.inner in range(8):                for i.inner.c in range(8):
+                        C[i.outer * 8 + i.inner, j]             C.local[i.outer.c, j.c, i.inner.c] = ...
+                            = ...                   for i.outer in range(4): ...
+                                                        C[...] = C.local[i.outer, j, i.inner]
+        """
+        return cache.cache_write(self, tensor, scope)
+
+    @primitive
+    def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Any:
+        """The reduction over ``axis`` is done last: its iterations first give partial results each.
+
+        ::
+
+            for ko in range(n):              -->    for ki in range(16):
+                for ki in range(16):                    B.rf[ki] = 0
+                    B[0] += A[ko * 16 + ki]             for ko in range(n):
+                                                            B.rf[ki] += A[ko * 16 + ki]
+                                                    for ki.v in range(16):
+                                                        B[0] += B.rf[ki.v]
+
+        ``factor_axis`` is the place of the new data axis in the partial results. Gives those, one tensor or
+        a list.
+        """
+        return factor.rfactor(self, tensor, axis, factor_axis)
+
+    def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> Group:
+        """The stages from ``inputs`` (those too, if so wanted) to ``outputs``, to be moved together.
+
+        ::
+
+            for i in range(n):          -->    for i in range(n):
+                B[i] = A[i] * 2                    B[0] = A[i] * 2
+            for i in range(n):                     C[0] = B[0] + 1
+                C[i] = B[i] + 1                    D[i] = C[0] * 3
+            for i in range(n):
+                D[i] = C[i] * 3                # s.create_group(C, A).compute_at(s[D], i)
+        """
+        return group.create_group(self, outputs, inputs, include_inputs)
+
+    def normalize(self) -> Schedule:
+        """A copy in which inlined stages are gone and every attach point is a loop that is still there.
+
+        ::
+
+            B[i] = A[i] * 2    (inlined)       -->    C[i] = A[i] * 2 + 1, loops i.outer, i.inner
+            C[i] = B[i] + 1, loop i split             D: computed at i.inner of C
+            D: computed at i of C
+        """
+        made = self.copy()
+        inline.inject(made)
+        _put_into_scans(made)
+        for stage in made.stages:
+            if stage.attach_type == AT:
+                _find_attach_point(stage)
+        return made
+
+    def copy(self) -> Schedule:
+        """A schedule that can be changed without changing this one."""
+        twins = {id(stage): stage.copy() for stage in self.stages}
+        made = Schedule([twins[id(stage)] for stage in self.stages], self.outputs)
+        made.stage_map = {op: twins.get(id(one), one) for op, one in self.stage_map.items()}
+        for stage in made.stages:
+            if stage.attach_stage is not None:
+                stage.attach_stage = twins[id(stage.attach_stage)]
+        made.origins = self.origins
+        made.trace.steps = list(self.trace.steps)
+        return made
+
+    def replay(self, steps: int | None = None) -> Schedule:
+        """The schedule as it was after its first ``steps`` primitives, made anew; all of them by default.
+
+        ``trace`` lists the primitives. Only those are done again: what was set on a stage by hand is not.
+        """
+        if steps is not None:
+            steps = arguments.whole("replay: steps", steps, ScheduleError, least=0)
+        made = create_schedule(self.origins)
+        for step in self.trace.steps[:steps]:
+            step.apply(made)
+        return made
+
+    def replace_reads(self, mapping: dict[Tensor, Tensor], stages: Sequence[Stage]) -> None:
+        """``stages`` read ``mapping``'s values instead of its keys; what reads their results follows."""
+        followers: dict[Tensor, Tensor] = {}
+        for stage in self.stages:
+            chosen = any(stage is one for one in stages)
+            op = inline.replace_reads(stage.op, {**mapping, **followers} if chosen else followers)
+            if op is not stage.op:
+                followers.update(zip(stage.op.outputs, op.outputs, strict=True))
+                self.set_op(stage, op)
+
+    def change_op(self, stage: Stage, op: Operation) -> None:
+        """``stage`` computes ``op``, and the stages that read its results read those of ``op``."""
+        mapping = dict(zip(stage.op.outputs, op.outputs, strict=True))
+        self.set_op(stage, op)
+        self.replace_reads(mapping, [one for one in self.stages if one is not stage])
+
+    def set_op(self, stage: Stage, op: Operation) -> None:
+        """``stage`` computes ``op`` from now on; it is still found by its former operations."""
+        if stage.op in self.outputs:
+            self.outputs[self.outputs.index(stage.op)] = op
+        stage.op = op
+        self.stage_map[op] = stage
+
+    def insert(self, position: int, op: Operation) -> Stage:
+        """A new stage for ``op`` at ``position``."""
+        stage = Stage(op)
+        stage.trace = self.trace
+        self.stages.insert(position, stage)
+        self.stage_map[op] = stage
+        return stage
+
+    def __str__(self) -> str:
+        return "\n".join(line for stage in self.stages for line in _describe(stage))
+
+
+def create_schedule(ops: Any) -> Schedule:
+    """The schedule that computes ``ops`` (operations or tensors, one or several) in plain loops, each stage
+    on its own; a ScheduleError if one of them is a placeholder."""
+    given = ops if isinstance(ops, (list, tuple)) else (ops,)
+    ops = [one.op if isinstance(one, Tensor) else one for one in given]
+    what = "an operation or a tensor"
+    outputs = list(
+        dict.fromkeys(arguments.all_instances("create_schedule", ops, Operation, what, ScheduleError))
+    )
+    if not outputs:
+        raise ScheduleError("create_schedule: no operations given, expected at least one", Span.of_caller())
+    for op in outputs:
+        if isinstance(op, t.PlaceholderOp):
+            raise ScheduleError(
+                f"create_schedule: {op.name} is a placeholder, there is nothing to compute", Span.of_caller()
+            )
+    every = _producers_first(outputs)
+    states = {tensor for op in every if isinstance(op, ScanOp) for tensor in op.state}
+    for op in every:
+        if isinstance(op, t.ComputeOp) and op.reads_earlier_rows:
+            check_reads(op.body, op.axis_ranges(), op.name, op.span, states)
+    return Schedule([Stage(op, op in outputs) for op in every], outputs)
+
+
+def _producers_first(outputs: Sequence[Operation]) -> list[Operation]:
+    """All operations that ``outputs`` need, each after those it reads."""
+    order: dict[Operation, None] = {}
+    stack = [(op, False) for op in reversed(outputs)]
+    while stack:
+        op, ready = stack.pop()
+        if ready:
+            order[op] = None
+        elif op not in order:
+            stack.append((op, True))
+            stack.extend((tensor.op, False) for tensor in reversed(op.inputs) if tensor.op not in order)
+    return list(order)
+
+
+def _put_into_scans(schedule: Schedule) -> None:
+    """What a scan does at each turn stands in its loop, unless it stands in another loop there."""
+    for scan in schedule.stages:
+        if not isinstance(scan.op, ScanOp):
+            continue
+        body = scan.op.body()
+        for stage in schedule.stages:
+            if stage.op in body and stage.attach_type == ROOT:
+                stage.attach_type, stage.attach_stage, stage.attach_ivar = AT, scan, scan.op.scan_axis
+                stage.attach_span = scan.op.span
+
+
+def _find_attach_point(stage: Stage) -> None:
+    """Where the loop a stage is attached to was split or fused since, the innermost of what it became."""
+    parent, axis = stage.attach_stage, stage.attach_ivar
+    assert parent is not None
+    assert axis is not None
+    for relation in parent.relations:
+        match relation:
+            case Split(whole, _, inner) if whole is axis:
+                axis = inner
+            case Fuse(outer, inner, fused) if axis is outer or axis is inner:
+                axis = fused
+    if not any(leaf is axis for leaf in parent.leaf_iter_vars):
+        raise ScheduleError(
+            f"compute_at: axis {axis.var.name} is not a loop of stage {parent.name} any more, at which "
+            f"{stage.name} was to be computed",
+            stage.attach_span,
+        )
+    stage.attach_ivar = axis
+
+
+def _describe(stage: Stage) -> list[str]:
+    if isinstance(stage.op, t.PlaceholderOp):
+        return [f"{stage.name}: placeholder"]
+    where = stage.attach_type
+    if stage.attach_stage is not None and stage.attach_ivar is not None:
+        where = f"at {stage.attach_stage.name}, {stage.attach_ivar.var.name}"
+    lines = [f"{stage.name}: {'output' if stage.is_output else where}"]
+    for axis in stage.leaf_iter_vars:
+        notes = [axis.kind, stage.loop_kinds.get(axis, ""), *(p for p, _ in stage.pragmas.get(axis, ()))]
+        lines.append(f"    {axis.var.name}: {', '.join(n for n in notes if n)}")
+    return lines

@@ -1,0 +1,375 @@
+"""A stage: how one operation's loops are arranged. The schedule primitives that touch one stage."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tvmlite.core import arguments
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import postorder
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.compute import tensor as t
+from tvmlite.te.compute import threads
+from tvmlite.te.compute.tensor import Extent, IterVar
+from tvmlite.te.schedule.stage_base import (
+    AT,
+    GUARD,
+    INLINE,
+    PARALLEL,
+    ROOT,
+    SHRINK,
+    UNROLL,
+    VECTORIZE,
+    Fuse,
+    Relation,
+    Singleton,
+    Split,
+)
+from tvmlite.te.schedule.stage_memory import MemoryPrimitives
+from tvmlite.te.schedule.stage_order import OrderPrimitives
+from tvmlite.te.schedule.tensor_intrin import TensorIntrin
+from tvmlite.te.schedule.trace import primitive
+
+__all__ = [
+    "AT",
+    "INLINE",
+    "PARALLEL",
+    "ROOT",
+    "UNROLL",
+    "VECTORIZE",
+    "Fuse",
+    "Relation",
+    "Singleton",
+    "Split",
+    "Stage",
+]
+
+
+class Stage(MemoryPrimitives, OrderPrimitives):
+    """One operation of a schedule and the loops chosen for it; made by ``te.create_schedule``.
+
+    ``leaf_iter_vars`` are the loops, outermost first. They come from the operation's axes by
+    ``relations``. Where the stage's loops stand is ``attach_type``: "root", "inline", or "at", that is in
+    the loop ``attach_ivar`` of ``attach_stage``. In the rewrites below, loops before and after are shown.
+    """
+
+    @primitive
+    def split(
+        self,
+        parent: IterVar,
+        factor: Extent | None = None,
+        nparts: Extent | None = None,
+        tail: str = GUARD,
+        ratio: int = 2,
+    ) -> tuple[IterVar, IterVar]:
+        """One loop becomes two: ``factor`` is the inner's extent, or ``nparts`` the outer's.
+
+        ::
+
+            for i in range(n):       -->    for i.outer in range(ceil(n / 4)):
+                C[i] = ...                      for i.inner in range(4):
+                                                    if i.outer * 4 + i.inner < n:
+                                                        C[i.outer * 4 + i.inner] = ...
+
+        The guard is there only where 4 is not known to divide n. Gives ``(outer, inner)``.
+
+        With ``tail="shrink"`` there is none, but further loops for what fills no tile of 4: one tile of the
+        rest where n is known, else tiles of half the size, of half that, and so on down to 1::
+
+            for i in range(n):       -->    for i.outer in range(n // 4):
+                C[i] = ...                      for i.inner in range(4):
+                                                    C[i.outer * 4 + i.inner] = ...
+                                            for i.outer in range((n - n // 4 * 4) // 2):
+                                                for i.inner in range(2):
+                                                    C[n // 4 * 4 + i.outer * 2 + i.inner] = ...
+                                            for i.outer in range(n - n // 2 * 2):
+                                                C[n // 2 * 2 + i.outer] = ...
+
+        What is computed at these loops is there in all of them; ``i.outer`` must stay a loop. With
+        ``ratio=4`` tiles become a quarter of the size before wherever 4 divides it: less code, more turns.
+        """
+        position = self.require_leaf("split", parent)
+        if (factor is None) == (nparts is None):
+            raise self.error("split", "needs either factor= or nparts=", parent)
+        for label, value in (("factor", factor), ("nparts", nparts)):
+            if value is not None and not _is_extent(value):
+                raise self.error("split", f"by {label} {value!r}: expected an int of at least 1", parent)
+            if isinstance(value, e.Expr) and {one.var for one in self.all_iter_vars} & {*postorder(value)}:
+                raise self.error("split", f"by {label} {value}: expected no variable of an axis", parent)
+        if not isinstance(tail, str) or tail not in (GUARD, SHRINK):
+            raise self.error("split", f'with tail {tail!r}: expected "guard" or "shrink"', parent)
+        if tail == SHRINK and not isinstance(factor, (int, np.integer, e.Const)):
+            given = f"nparts={nparts}" if factor is None else f"factor={factor}"
+            raise self.error("split", f'with tail="shrink" and {given}: expected an int as factor', parent)
+        arguments.whole("split: ratio", ratio, ScheduleError, least=2)
+        outer = IterVar(None, e.Var(f"{parent.var.name}.outer", parent.var.dtype), parent.kind)
+        inner = IterVar(None, e.Var(f"{parent.var.name}.inner", parent.var.dtype), parent.kind)
+        self.relations.append(
+            Split(parent, outer, inner, factor, nparts, tail, int(ratio), span=Span.of_caller())
+        )
+        self.replace_leaves(position, position + 1, [outer, inner])
+        return outer, inner
+
+    @primitive
+    def fuse(self, *axes: IterVar) -> IterVar:
+        """Neighbouring loops become one; of no axes, a loop that runs once.
+
+        ::
+
+            for i in range(n):          -->    for i.j.fused in range(n * m):
+                for j in range(m):                 C[i.j.fused // m, i.j.fused % m] = ...
+                    C[i, j] = ...
+        """
+        if not axes:
+            return self._fuse_nothing()
+        fused = axes[0]
+        self.require_leaf("fuse", fused)
+        for one in axes[1:]:
+            fused = self._fuse_two(fused, one)
+        return fused
+
+    def _fuse_nothing(self) -> IterVar:
+        single = IterVar(None, e.Var("singleton", "int32"))
+        self.relations.append(Singleton(single))
+        self.replace_leaves(0, 0, [single])
+        return single
+
+    def _fuse_two(self, outer: IterVar, inner: IterVar) -> IterVar:
+        first, second = self.require_leaf("fuse", outer), self.require_leaf("fuse", inner)
+        if second + 1 == first:
+            outer, inner, first, second = inner, outer, second, first
+        if first + 1 != second:
+            raise self.error("fuse", f"is not next to {outer.var.name}: only neighbouring loops fuse", inner)
+        kind = "reduce" if "reduce" in (outer.kind, inner.kind) else outer.kind
+        wide = "int64" if "int64" in (outer.var.dtype, inner.var.dtype) else "int32"
+        fused = IterVar(None, e.Var(f"{outer.var.name}.{inner.var.name}.fused", wide), kind)
+        self.relations.append(Fuse(outer, inner, fused))
+        self.replace_leaves(first, second + 1, [fused])
+        return fused
+
+    @primitive
+    def tile(
+        self, x_parent: IterVar, y_parent: IterVar, x_factor: Extent, y_factor: Extent
+    ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
+        """Two splits and a reorder: blocks of ``x_factor`` by ``y_factor``.
+
+        ::
+
+            for x in range(n):          -->    for x.outer in range(n / x_factor):
+                for y in range(m):                 for y.outer in range(m / y_factor):
+                    C[x, y] = ...                      for x.inner in range(x_factor):
+                                                           for y.inner in range(y_factor):
+                                                               C[...] = ...
+
+        Gives ``(x_outer, y_outer, x_inner, y_inner)``.
+        """
+        x_outer, x_inner = self.split(x_parent, factor=x_factor)
+        y_outer, y_inner = self.split(y_parent, factor=y_factor)
+        self.reorder(x_outer, y_outer, x_inner, y_inner)
+        return x_outer, y_outer, x_inner, y_inner
+
+    @primitive
+    def reorder(self, *axes: IterVar) -> None:
+        """The loops named stand in the given order, in the places they take together.
+
+        ::
+
+            for i in range(n):          -->    for j in range(m):
+                for j in range(m):                 for i in range(n):
+                    C[i, j] = ...                      C[i, j] = ...
+        """
+        positions = [self.require_leaf("reorder", axis) for axis in axes]
+        for axis, position in zip(axes, positions, strict=True):
+            if positions.count(position) > 1:
+                raise self.error("reorder", "is given twice", axis)
+        for axis, position in zip(axes, sorted(positions), strict=True):
+            self.leaf_iter_vars[position] = axis
+
+    @primitive
+    def vectorize(self, var: IterVar) -> None:
+        """The loop's iterations become the lanes of vectors; its extent must be a constant.
+
+        ::
+
+            for i in range(16):      -->    C[0:16] = A[0:16] + B[0:16]
+                C[i] = A[i] + B[i]
+
+        A reduce axis cannot be: its iterations depend on each other.
+        """
+        self._annotate("vectorize", var, VECTORIZE)
+
+    @primitive
+    def unroll(self, var: IterVar) -> None:
+        """The loop's body is repeated once an iteration; its extent must be a constant.
+
+        ::
+
+            for i in range(2):       -->    C[0] = ...
+                C[i] = ...                  C[1] = ...
+        """
+        self._annotate("unroll", var, UNROLL)
+
+    @primitive
+    def parallel(self, var: IterVar) -> None:
+        """The loop's iterations are shared out among the threads.
+
+        ::
+
+            for i in range(n):       -->    for i in parallel(n):
+                C[i] = ...                      C[i] = ...
+
+        A reduce axis cannot be: all iterations would write the same elements.
+        """
+        self._annotate("parallel", var, PARALLEL)
+
+    def bind(self, ivar: IterVar, thread_ivar: Any) -> NoReturn:
+        """An error: CPUs have no thread axes to bind a loop to."""
+        name = thread_ivar if isinstance(thread_ivar, str) else arguments.shown(thread_ivar)
+        threads.thread_axis(tag=getattr(thread_ivar, "name", name))
+
+    @primitive
+    def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
+        """A note to later passes on the loop ``var``, for the loops inside it.
+
+        ``"sweep"``, of a parallel loop: in every second run of a model each thread takes its part from the
+        end, where the cache still has what the run before read last, of more than it holds.
+
+        ``"auto_unroll_max_step", n`` unrolls loops there, from the innermost on, that have no more than n
+        stores once unrolled; ``"unroll_explicit", False`` leaves loops to be unrolled to LLVM or the C
+        compiler.
+
+        ::
+
+            for i in range(n):                        -->    for i in range(n):
+                for j in range(4):                               C[i, 0] = ...
+                    C[i, j] = ...                                C[i, 1] = ...
+                                                                 C[i, 2] = ...
+            # s[C].pragma(i, "auto_unroll_max_step", 16)         C[i, 3] = ...
+
+        Other notes are kept with the loop and mean nothing to us.
+        """
+        self.require_leaf("pragma", var)
+        arguments.text("pragma: pragma_type", pragma_type, ScheduleError)
+        value = pragma_value.value if isinstance(pragma_value, e.Const) else pragma_value
+        if pragma_type == "auto_unroll_max_step" and not (isinstance(value, int) and value >= 0):
+            raise self.error(
+                "pragma", f"has auto_unroll_max_step {value!r}, expected a number of stores", var
+            )
+        self.pragmas.setdefault(var, []).append((pragma_type, value))
+
+    @primitive
+    def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
+        """The loops from ``var`` on inwards become the statement of an intrinsic that computes the same.
+
+        ::
+
+            for i.outer in range(64):           -->    for i.outer in range(64):
+                for i.inner in range(16):                  gemv(C + i.outer * 16, A + i.outer * 16 * n, B)
+                    C[i.outer * 16 + i.inner] = 0
+                    for k in range(n):
+                        C[...] += A[..., k] * B[k]
+
+        Where the stage reduces in loops further out too, the intrinsic's reset stands where the reduction
+        is initialised and its update in the place of the loops. Lowering finds out whether the computations
+        are the same; its error says how they differ.
+        """
+        self.require_leaf("tensorize", var)
+        if not isinstance(tensor_intrin, TensorIntrin):
+            raise ScheduleError(
+                f"tensorize: {tensor_intrin!r} is no intrinsic",
+                Span.of_caller(),
+                "te.decl_tensor_intrin makes one",
+            )
+        self.tensorized, self.tensorize_span = (var, tensor_intrin), Span.of_caller()
+
+    @primitive
+    def compute_at(self, parent: Stage, scope: IterVar) -> None:
+        """This stage's loops move into the loop ``scope`` of the stage ``parent``, which reads its result.
+        There they compute what one iteration needs, in a buffer of just that size.
+
+        ::
+
+            for j in range(n):          -->    for i in range(n):
+                B[j] = A[j] * 2                    B[0] = A[i] * 2
+            for i in range(n):                     C[i] = B[0] + 1
+                C[i] = B[i] + 1
+        """
+        self.check_compute_at(parent, scope)
+        self.attach_type, self.attach_stage, self.attach_ivar = AT, parent, scope
+        self.attach_span = Span.of_caller()
+
+    def check_compute_at(self, parent: Stage, scope: IterVar) -> None:
+        """A ScheduleError if ``compute_at`` refuses this."""
+        self.require_movable("compute_at")
+        if parent is self:
+            raise ScheduleError(f"compute_at: stage {self.name} cannot be in its own loop", Span.of_caller())
+        if not isinstance(parent, Stage):
+            raise ScheduleError(f"compute_at: {parent!r} is not a stage", Span.of_caller(), "pass s[tensor]")
+        parent.require_leaf("compute_at", scope)
+        if not parent.reads(self.op):
+            raise ScheduleError(
+                f"compute_at: stage {parent.name} does not read {self.name}, so {self.name} cannot be "
+                f"computed at its axis {scope.var.name}",
+                Span.of_caller(),
+            )
+
+    @primitive
+    def compute_inline(self) -> None:
+        """The stage vanishes: where its elements are read, its formula stands.
+
+        ::
+
+            for i in range(n):          -->    for i in range(n):
+                B[i] = A[i] * 2                    C[i] = A[i] * 2 + 1
+            for i in range(n):
+                C[i] = B[i] + 1
+        """
+        self.require_movable("compute_inline")
+        if not isinstance(self.op, t.ComputeOp):
+            raise ScheduleError(
+                f"compute_inline: stage {self.name} has no formula to inline", Span.of_caller()
+            )
+        if self.op.reduce_axis:
+            raise ScheduleError(
+                f"compute_inline: stage {self.name} is a reduction over "
+                f"{', '.join(a.var.name for a in self.op.reduce_axis)}, which cannot be inlined",
+                Span.of_caller(),
+            )
+        self.attach_type, self.attach_stage, self.attach_ivar = INLINE, None, None
+        self.attach_span = Span.of_caller()
+
+    @primitive
+    def compute_root(self) -> None:
+        """The stage's loops stand on their own, before those of the stages that read it; so they start.
+
+        ::
+
+            for i in range(n):          -->    for i in range(n):
+                B[0] = A[i] * 2                    B[i] = A[i] * 2
+                C[i] = B[0] + 1                for i in range(n):
+                                                   C[i] = B[i] + 1
+        """
+        self.attach_type, self.attach_stage, self.attach_ivar = ROOT, None, None
+
+    def _annotate(self, primitive: str, axis: IterVar, kind: str) -> None:
+        self.require_leaf(primitive, axis)
+        if kind != UNROLL and axis.kind != "data":
+            raise self.error(
+                primitive,
+                f"is a {axis.kind} axis, expected a data axis",
+                axis,
+                "s.rfactor turns a reduce axis into a data axis",
+            )
+        self.loop_kinds[axis] = kind
+        self.kind_spans = {**self.kind_spans, axis: Span.of_caller()}
+
+
+def _is_extent(value: Any) -> bool:
+    """Whether this is a whole number of at least 1, or an expression that may be one."""
+    if isinstance(value, e.Expr):
+        return dtypes.is_int(value.dtype) and not (isinstance(value, e.Const) and value.value < 1)
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)

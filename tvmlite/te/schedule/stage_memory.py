@@ -1,0 +1,195 @@
+"""The schedule primitives about a stage's memory: where elements are, and when they are touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tvmlite.core import arguments
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import postorder
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.compute import tensor as t
+from tvmlite.te.compute.tensor import IterVar, Tensor
+from tvmlite.te.schedule import layout
+from tvmlite.te.schedule.stage_base import Prefetch, StageBase, loops_around
+from tvmlite.te.schedule.trace import primitive
+
+MOST_APART = 1 << 20
+"""Elements that steps along an axis may be apart: more are a mistake, and would fill the memory."""
+
+
+class MemoryPrimitives(StageBase):
+    """The part of ``Stage`` that arranges memory."""
+
+    @primitive
+    def set_scope(self, scope: str) -> None:
+        """Where the stage's buffer lives: ``"global"``, ``"local"``, or another of TVM's names. CPUs have one
+        memory, in which buffers are placed by their size and life: the loops stay as they are.
+
+        ::
+
+            for i in range(n):          -->    for i in range(n):
+                B[i] = A[i] * 2                    B[i] = A[i] * 2     # s[B].set_scope("local")
+        """
+        self.scope = arguments.text("set_scope: scope", scope, ScheduleError)
+
+    @primitive
+    def prefetch(
+        self, tensor: Tensor, var: IterVar, offset: Any = 1, share: Sequence[IterVar] | IterVar = ()
+    ) -> None:
+        """At each turn of the loop ``var``, what the turn ``offset`` later will read of ``tensor`` is asked
+        for, a cache line at a time.
+
+        ::
+
+            for i in range(n):          -->    for i in range(n):
+                for j in range(32):                for line in unroll(2):
+                    C[i, j] = A[i, j]                  prefetch(A[i + 1, line * 16])
+                                                   for j in range(32):
+                                                       C[i, j] = A[i, j]
+
+        What would come in too fast is asked for bit by bit: ``var`` may be any loop that the stage stands
+        in, and with ``share``, loops inside it of which the last is the stage's own, each turn of theirs asks
+        for its part, which goes to the second cache. With ``s[C].prefetch(B, i, share=[j, k])``::
+
+            for i in range(n):          -->    for i in range(n):
+                for j in range(32):                for j in range(32):
+                    for k in range(16):                for k in range(16):
+                        C[i, j] += B[i, k]                 for line in unroll(1):
+                                                               prefetch(B[i + 1, (j * 16 + k) * 16])
+                                                           C[i, j] += B[i, k]
+        """
+        given_axes = (share,) if isinstance(share, IterVar) else share
+        loops = arguments.listed("prefetch: share", given_axes, "axes", ScheduleError)
+        arguments.all_instances("prefetch: share", loops, IterVar, "an axis", ScheduleError)
+        self.require_leaf("prefetch", loops[-1] if loops else var)
+        arguments.instance("prefetch: var", var, IterVar, "an axis", ScheduleError)
+        nest = [*reversed([loop for _, loop in loops_around(self)]), *self.leaf_iter_vars]
+        places = [next((n for n, one in enumerate(nest) if one is loop), -1) for loop in (var, *loops)]
+        for around, inside, loop in zip(places, places[1:], loops, strict=False):
+            if around < 0 or inside <= around:
+                raise self.error("prefetch", f"does not have {loop.var.name} inside, as share asks", var)
+        given = self.present(tensor)
+        if not isinstance(given, Tensor) or not self.reads(given.op):
+            raise ScheduleError(
+                f"prefetch: stage {self.name} does not read {getattr(tensor, 'name', tensor)}",
+                Span.of_caller(),
+            )
+        later = e.scalar("prefetch: offset", offset)
+        if not dtypes.is_int(later.dtype):
+            raise self.error("prefetch", f"cannot look {later.dtype} turns ahead", var)
+        if any(isinstance(one, e.Var) and not isinstance(one, e.SizeVar) for one in postorder(later)):
+            raise self.error("prefetch", f"by offset {later}: expected no variable of an axis", var)
+        asked = Prefetch(given, var, later, tuple(loops), Span.of_caller())
+        self.prefetches = (*self.prefetches, asked)
+
+    @primitive
+    def storage_align(self, axis: IterVar, factor: int, offset: int = 0) -> None:
+        """Steps along ``axis``, one of the operation's own, are ``factor`` times something plus ``offset``
+        elements long in the stage's buffer, with both at most 2**20. Rows so padded do not fall on the same
+        cache lines.
+
+        ::
+
+            allocate B[16, 64]:                  -->    allocate B[16, 64], rows 72 elements apart:
+                                                            # s[B].storage_align(B.op.axis[0], 16, 8)
+        """
+        op = self.op
+        if not isinstance(op, t.ComputeOp) or not any(axis is one for one in op.axis):
+            raise ScheduleError(
+                f"storage_align: {axis!r} is not one of the axes that {self.name} was defined with",
+                Span.of_caller(),
+            )
+        factor = arguments.whole("storage_align: factor", factor, ScheduleError, 1, MOST_APART)
+        offset = arguments.whole("storage_align: offset", offset, ScheduleError, 0, MOST_APART)
+        self.alignments = {**self.alignments, axis: (factor, offset)}
+        self.alignment_span = Span.of_caller()
+
+    @primitive
+    def align_bounds(self, axis: IterVar, factor: int) -> None:
+        """Whole groups of ``factor`` elements along ``axis``, one of the operation's own, are computed where
+        some of a group are read: all lanes of a vector, say. The axis must consist of whole groups, and the
+        stage not be a part of a scan, whose turns depend on each other. Halide's primitive of that name.
+
+        ::
+
+            for i in range(4):              -->    for i in range(4):
+                for l in range(9):                     for l in range(16):
+                    B[l] = A[i, l] * 2                     B[l] = A[i, l] * 2
+                for j in range(9):                     for j in range(9):
+                    C[j, i] = B[j] + 1                     C[j, i] = B[j] + 1     # s[B].align_bounds(l, 16)
+        """
+        op = self.op
+        if not isinstance(op, t.ComputeOp) or not any(axis is one for one in op.axis):
+            raise ScheduleError(
+                f"align_bounds: {axis!r} is not one of the axes that {self.name} was defined with",
+                Span.of_caller(),
+            )
+        factor = arguments.whole("align_bounds: factor", factor, ScheduleError, least=1)
+        extent = axis.dom.extent if axis.dom is not None else None
+        if not isinstance(extent, e.Const) or int(extent.value) % factor:
+            raise ScheduleError(
+                f"align_bounds: {axis!r} does not consist of whole groups of {factor}", Span.of_caller()
+            )
+        self.multiples = {**self.multiples, axis: factor}
+        self.multiples_span = Span.of_caller()
+
+    @primitive
+    def double_buffer(self) -> None:
+        """The stage, computed in a loop of its reader, is computed one turn ahead, in one of two buffers in
+        turn: what it loads is on its way while the reader computes.
+
+        ::
+
+            for i in range(n):              -->    B[0, ...] = A[0, ...]
+                B[...] = A[i, ...]                 for i in range(n):
+                C[i] = f(B)                            if i + 1 < n:
+                                                           B[(i + 1) % 2, ...] = A[i + 1, ...]
+                                                       C[i] = f(B[i % 2])
+        """
+        self.require_movable("double_buffer")
+        self.double_span = Span.of_caller()
+
+    @primitive
+    def set_store_predicate(self, predicate: Any) -> None:
+        """Elements are stored, and a reduction goes on, only where ``predicate``, over the stage's axes,
+        holds. Others stay as they were, or as the reduction was initialised.
+
+        ::
+
+            for i in range(n):          -->    for i in range(n):
+                C[i] = A[i]                        if i % 2 == 0:
+                                                       C[i] = A[i]
+        """
+        if not isinstance(self.op, t.ComputeOp):
+            raise ScheduleError(f"set_store_predicate: {self.name} is not a compute", Span.of_caller())
+        condition = e.scalar("set_store_predicate: predicate", predicate)
+        if condition.dtype != "bool":
+            raise ScheduleError(
+                f"set_store_predicate: the predicate of stage {self.name} is {condition.dtype}, "
+                "expected bool",
+                Span.of_caller(),
+            )
+        self.predicate, self.predicate_span = condition, Span.of_caller()
+
+    @primitive
+    def transform_layout(self, mapping: Callable[..., Any]) -> list[IterVar]:
+        """The stage's buffer is laid out by other axes: ``mapping`` gives the new indices of an element. The
+        loops that write it follow, one a new axis; those that read it stay as they are.
+
+        ::
+
+            for i in range(64):         -->    for i.outer in range(4):
+                for j in range(8):                 for j in range(8):
+                    B[i, j] = A[i, j]                  for i.inner in range(16):
+                                                           B[i.outer, j, i.inner] = A[...]
+                                               # s[B].transform_layout(lambda i, j: [i // 16, j, i % 16])
+
+        Each new index is an axis, its quotient by a constant, or its remainder; together they must tell
+        elements apart. Where an extent does not divide, the buffer has room to spare, never read. The loops
+        must be as they were made. Gives the new loops.
+        """
+        return layout.transform(self, mapping)

@@ -1,0 +1,90 @@
+"""The schedule primitives about the order of a stage's work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.span import Span
+from tvmlite.te.compute.tensor import IterVar
+from tvmlite.te.schedule import epilogue
+from tvmlite.te.schedule.stage_base import StageBase
+from tvmlite.te.schedule.trace import primitive
+
+if TYPE_CHECKING:
+    from tvmlite.te.schedule.stage import Stage
+
+
+class OrderPrimitives(StageBase):
+    """The part of ``Stage`` that says when what is done."""
+
+    @primitive
+    def decompose_reduction(self, axis: IterVar) -> None:
+        """The reduction is initialised in loops of its own, just before the loop ``axis``.
+
+        ::
+
+            for i in range(n):              -->    for i.init in range(n):
+                C[i] = 0                               C[i.init] = 0
+                for k in range(m):                 for i in range(n):
+                    C[i] += A[i, k]                    for k in range(m):
+                                                           C[i] += A[i, k]
+
+        Where it is not asked for, that is just before the outermost loop that reduces; ``axis`` must not
+        be further in.
+        """
+        position = self.require_leaf("decompose_reduction", axis)
+        reduces = [n for n, leaf in enumerate(self.leaf_iter_vars) if leaf.kind == "reduce"]
+        if not reduces:
+            raise self.error("decompose_reduction", "has no loop that reduces inside it", axis)
+        if position > reduces[0]:
+            outermost = self.leaf_iter_vars[reduces[0]].var.name
+            raise self.error("decompose_reduction", f"is inside {outermost}, which reduces already", axis)
+        self.init_axis, self.init_span = axis, Span.of_caller()
+
+    @primitive
+    def loop_partition(self, axis: IterVar, sizes: Sequence[int | None]) -> None:
+        """The loop becomes several, one after the other, of ``sizes`` turns; one of them may be None, which
+        takes what is left, as does one more loop where the sizes do not add up to all.
+
+        ::
+
+            for i in range(10):         -->    for i in range(2):
+                C[i] = A[i]                        C[i] = A[i]
+                                               for i_1 in range(2, 10):
+                                                   C[i_1] = A[i_1]
+                                               # s[C].loop_partition(i, [2, None])
+        """
+        self.require_leaf("loop_partition", axis)
+        given = arguments.listed(
+            "loop_partition: sizes", sizes, "ints of at least 1, at most one None", ScheduleError
+        )
+        numbers = [n for n in given if n is not None]
+        if not given or len(numbers) < len(given) - 1 or any(type(n) is not int or n < 1 for n in numbers):
+            listed = ", ".join(map(arguments.shown, given))
+            raise self.error(
+                "loop_partition", f"by [{listed}]: expected ints of at least 1, at most one None", axis
+            )
+        self.partitions[axis] = given
+        self.partition_spans = {**self.partition_spans, axis: Span.of_caller()}
+
+    @primitive
+    def reverse_compute_at(self, producer: Stage, axis: IterVar) -> None:
+        """This stage, which reads ``producer`` element by element, moves into the loop ``axis`` of it: an
+        epilogue in its producer's tile, which then needs room for no more than a tile.
+
+        ::
+
+            for i in range(16):             -->    for i.outer in range(4):
+                for k in range(m):                     for i.inner in range(4):
+                    B[i] += A[i, k]                        for k in range(m):
+            for i in range(16):                                B[i.inner] += A[i.outer * 4 + i.inner, k]
+                C[i] = B[i] + 1                        for i.inner in range(4):
+                                                           C[i.outer * 4 + i.inner] = B[i.inner] + 1
+
+        The loops of the producer down to ``axis`` become this stage's, with their kinds, and the producer
+        is computed at the innermost of them. Its other loops stay its own. Only data loops can be shared.
+        """
+        epilogue.reverse_compute_at(self, producer, axis)

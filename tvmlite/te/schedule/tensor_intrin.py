@@ -1,0 +1,97 @@
+"""Tensor intrinsics: what instructions compute on small tensors, and the windows they work on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tvmlite.core import arguments
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.compute import tensor as t
+from tvmlite.te.expr import Expr
+from tvmlite.te.loop import ir
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredBuffer(ir.Buffer):
+    """A buffer that stands for a window of another; see ``decl_buffer``."""
+
+    elem_offset: Expr | None = None
+    offset_factor: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class TensorIntrin:
+    """The statements that carry out ``op`` on windows of its inputs' and outputs' buffers.
+
+    ``body`` computes all of ``op``. Where a stage reduces in loops around the intrinsic too, ``reset`` sets
+    the result to the reduction's identity and ``update`` adds to what is there. With a ``finish`` the sums
+    are elsewhere from the reset on, in registers of the processor's say, of which there is one set: updates
+    of one window follow its reset, and ``finish`` brings its sums to the result.
+    """
+
+    name: str
+    op: t.ComputeOp
+    inputs: tuple[ir.Buffer, ...]
+    outputs: tuple[ir.Buffer, ...]
+    body: ir.Stmt
+    reset: ir.Stmt | None
+    update: ir.Stmt | None
+    finish: ir.Stmt | None = None
+
+    def __post_init__(self) -> None:
+        arguments.text("TensorIntrin: name", self.name)
+        arguments.instance("TensorIntrin: op", self.op, t.ComputeOp, "a compute's operation")
+        for label in ("inputs", "outputs"):
+            where = f"TensorIntrin: {label}"
+            given = arguments.listed(where, getattr(self, label), "buffers")
+            arguments.all_instances(where, given, ir.Buffer, "a buffer")
+        arguments.instance("TensorIntrin: body", self.body, ir.Stmt, "a statement")
+        for label in ("reset", "update", "finish"):
+            if getattr(self, label) is not None:
+                arguments.instance(
+                    f"TensorIntrin: {label}", getattr(self, label), ir.Stmt, "a statement or None"
+                )
+
+
+def decl_buffer(
+    shape: Sequence[Any],
+    dtype: str = "float32",
+    name: str = "buffer",
+    strides: Sequence[Any] | None = None,
+    elem_offset: e.Var | None = None,
+    offset_factor: int = 1,
+    data_alignment: int = 0,
+    scope: str = "",
+) -> DeclaredBuffer:
+    """What a tensor intrinsic asks of the window that it works on.
+
+    ``strides``, in elements, one an axis, are numbers, which the window must have, or ``te.var``s, which
+    take what it has; without them the window must be dense. ``elem_offset`` takes the number of elements
+    before the window in its buffer, which must be a multiple of ``offset_factor``.
+    """
+    extents = tuple(_index(n) for n in t.shape_of(shape))
+    arguments.text("decl_buffer: name", name)
+    given = () if strides is None else strides
+    listed = arguments.listed("decl_buffer: strides", given, "ints and te.vars")
+    steps = tuple(e.scalar("decl_buffer: strides", s) for s in listed)
+    if elem_offset is not None:
+        arguments.instance("decl_buffer: elem_offset", elem_offset, e.Var, "a te.var")
+    offset_factor = arguments.whole(
+        "decl_buffer: offset_factor", offset_factor, TensorExpressionError, least=1
+    )
+    data_alignment = arguments.whole("decl_buffer: data_alignment", data_alignment)
+    if steps and len(steps) != len(extents):
+        raise TensorExpressionError(
+            f"decl_buffer: {name!r} has {len(extents)} axes and {len(steps)} strides", Span.of_caller()
+        )
+    kind = dtypes.check(dtype)
+    return DeclaredBuffer(name, kind, extents, "param", steps, data_alignment, "", elem_offset, offset_factor)
+
+
+def _index(value: Any) -> Expr:
+    return e.cast(e.INDEX, e.convert(value))

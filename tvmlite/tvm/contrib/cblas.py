@@ -1,0 +1,35 @@
+"""Products of matrices by the library that numpy has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite import te
+from tvmlite.core import arguments
+from tvmlite.te.compute.builtin_functions import MATMUL
+
+
+def matmul(
+    lhs: te.Tensor,
+    rhs: te.Tensor,
+    transa: bool = False,
+    transb: bool = False,
+    dtype: Any = None,
+    tag: str = "",
+) -> te.Tensor:
+    """The product of two matrices, each transposed if so wanted, as a stage of its own."""
+    for name, one in (("lhs", lhs), ("rhs", rhs)):
+        arguments.instance(f"matmul: {name}", one, te.Tensor, "a tensor")
+        if one.ndim != 2:
+            raise arguments.refused(f"matmul: {name}", one, "a tensor of 2 axes")
+    arguments.boolean("matmul: transa", transa)
+    arguments.boolean("matmul: transb", transb)
+    rows, columns = lhs.shape[1 if transa else 0], rhs.shape[0 if transb else 1]
+    return te.extern(
+        (rows, columns),
+        [lhs, rhs],
+        lambda ins, outs: te.call_packed(MATMUL, ins[0], ins[1], outs[0], transa, transb),
+        name="C",
+        dtype=dtype,
+        tag=tag,
+    )

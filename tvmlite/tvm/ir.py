@@ -1,0 +1,26 @@
+"""TVM's ``tvm.ir``, as far as intrinsics of one's own are declared with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.span import Span
+from tvmlite.te.compute.registry import register_intrin_lowering
+
+__all__ = ["register_intrin_lowering", "register_op_attr"]
+
+
+def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> None:
+    """That the intrinsic ``op_name`` has no effect but its value (``"TCallEffectKind"``), as all have here;
+    anything else that TVM can be told of an intrinsic is an error."""
+    arguments.text("register_op_attr: op_name", op_name)
+    arguments.text("register_op_attr: attr_key", attr_key)
+    given = getattr(value, "name", value)
+    if attr_key != "TCallEffectKind" or not isinstance(given, str) or given != "Pure":
+        raise TensorExpressionError(
+            f"register_op_attr: {attr_key!r} of {op_name!r} cannot be {arguments.shown(given)}: intrinsics "
+            "are pure, and nothing else is told of them",
+            Span.of_caller(),
+        )
