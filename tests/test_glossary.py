@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tvmlite"
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 
-NAMES_LEFT = 157
+NAMES_LEFT = 152
 MESSAGES_LEFT = 65
 """How many names and messages still have such a word; both only ever get smaller."""
 
@@ -66,8 +66,10 @@ def test_no_name_has_a_word_of_the_old_dialect() -> None:
     words, paths = {one for one in entries if "/" not in one}, [one for one in entries if "/" in one]
     at_fault = []
     for module, tree in _modules():
-        at_fault += [module for path in paths if f"tvmlite/{module}".endswith(f"/{path}")]
-        at_fault += [module for part in words_of(Path(module).name) if part in words]
+        if any(f"/{module}".endswith(f"/{path}") for path in paths) or words & set(
+            words_of(Path(module).name)
+        ):
+            at_fault.append(module)
         at_fault += [f"{module}: {name}" for name in _names(tree) if words & set(words_of(name))]
 
     assert len(at_fault) <= NAMES_LEFT, "\n".join(at_fault)
