@@ -112,6 +112,13 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in _anchors(there), link
 
 
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.name)
+def test_files_of_the_package_that_a_page_names_exist(page: Path) -> None:
+    here = [str(path.relative_to(ROOT)) for path in (ROOT / "tvmlite").rglob("*.*")]
+    for name in re.findall(r"`((?:\w+/)+\w+\.(?:py|c))`", page.read_text(encoding="utf-8")):
+        assert (ROOT / name).exists() or any(f"/{path}".endswith(f"/{name}") for path in here), name
+
+
 def _commands(page: Path) -> Iterator[str]:
     """The ``tvmlite`` commands in indented and fenced code of ``page``; two spaces end a command."""
     fenced = False

@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tvmlite"
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 
+PAGES = (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
+
 NAMES_LEFT = 152
 MESSAGES_LEFT = 65
 """How many names and messages still have such a word; both only ever get smaller."""
@@ -23,6 +25,12 @@ def rows(heading: str) -> list[list[str]]:
     section = re.split(r"^#+ ", GLOSSARY.split(f"# {heading}\n")[1], flags=re.M)[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
+
+
+def dialect() -> re.Pattern[str]:
+    """What finds a word or phrase that messages and pages do not use."""
+    phrases = "|".join(re.escape(row[0]) for row in rows("In messages and prose"))
+    return re.compile(rf"\b(?:{phrases})\b", re.IGNORECASE)
 
 
 def words_of(name: str) -> list[str]:
@@ -73,6 +81,13 @@ def test_no_name_has_a_word_of_the_old_dialect() -> None:
         at_fault += [f"{module}: {name}" for name in _names(tree) if words & set(words_of(name))]
 
     assert len(at_fault) <= NAMES_LEFT, "\n".join(at_fault)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_page_has_a_word_of_the_old_dialect(page: Path) -> None:
+    text = page.read_text(encoding="utf-8").split("\n## Words we do not use")[0]
+
+    assert dialect().findall(text) == []
 
 
 def test_no_message_has_a_word_of_the_old_dialect() -> None:
