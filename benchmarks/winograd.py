@@ -29,10 +29,10 @@ import numpy as np
 from tvmlite import driver, runtime
 from tvmlite.relay.ir.nodes import Function, Module, constant, var
 from tvmlite.relay.ir.op import make
-from tvmlite.relay.ops.dense_winograd import DENSE, Weight
-from tvmlite.relay.ops.dense_winograd import stated_error as dense_error
-from tvmlite.relay.ops.winograd import CONVOLUTION, WEIGHT_TRANSFORM
-from tvmlite.relay.ops.winograd_matrices import ERRORS
+from tvmlite.techniques.inner_product.operator import DENSE, Weight
+from tvmlite.techniques.inner_product.operator import stated_error as dense_error
+from tvmlite.techniques.winograd.matrices import ERRORS
+from tvmlite.techniques.winograd.operator import CONVOLUTION, WEIGHT_TRANSFORM
 
 LANES = 16
 SHAPES = ["56x64", "28x128", "14x256", "7x512"]

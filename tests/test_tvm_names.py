@@ -13,7 +13,7 @@ import tvmlite as tvm
 import tvmlite.tvm.testing
 from tvmlite import te
 from tvmlite.core.errors import InputError, TargetError, TensorExpressionError
-from tvmlite.te.compute import registry
+from tvmlite.te.tensor import registry
 from tvmlite.tvm.contrib import cblas, cc, utils
 
 

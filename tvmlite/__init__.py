@@ -23,15 +23,24 @@ if TYPE_CHECKING:
     from tvmlite.core.errors import TvmliteError
     from tvmlite.driver import build, compile, lower
     from tvmlite.machine.target import Target
+    from tvmlite.relay.onnx import light_models as zoo
     from tvmlite.runtime.ndarray import cpu, device
-    from tvmlite.te.compute.registry import get_global_func, register_func
+    from tvmlite.te.tensor.registry import get_global_func, register_func
     from tvmlite.te.visualizer import visualize
     from tvmlite.tuning.tune import tune
     from tvmlite.tvm import contrib, ir, nd, target, testing, tir
 
 _ROOMS = ("autotune", "relay", "runtime", "te")
 
-_TVM_NAMES = ("contrib", "ir", "nd", "target", "testing", "tir")
+_MODULES = {
+    "contrib": "tvmlite.tvm.contrib",
+    "ir": "tvmlite.tvm.ir",
+    "nd": "tvmlite.tvm.nd",
+    "target": "tvmlite.tvm.target",
+    "testing": "tvmlite.tvm.testing",
+    "tir": "tvmlite.tvm.tir",
+    "zoo": "tvmlite.relay.onnx.light_models",
+}
 
 _PLACES = {
     "Target": "tvmlite.machine.target",
@@ -40,9 +49,9 @@ _PLACES = {
     "compile": "tvmlite.driver",
     "cpu": "tvmlite.runtime.ndarray",
     "device": "tvmlite.runtime.ndarray",
-    "get_global_func": "tvmlite.te.compute.registry",
+    "get_global_func": "tvmlite.te.tensor.registry",
     "lower": "tvmlite.driver",
-    "register_func": "tvmlite.te.compute.registry",
+    "register_func": "tvmlite.te.tensor.registry",
     "tune": "tvmlite.tuning.tune",
     "visualize": "tvmlite.te.visualizer",
 }
@@ -70,14 +79,15 @@ __all__ = [
     "tir",
     "tune",
     "visualize",
+    "zoo",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f"tvmlite.{name}")
-    if name in _TVM_NAMES:
-        return importlib.import_module(f"tvmlite.tvm.{name}")
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
     if name in _PLACES:
         return getattr(importlib.import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'tvmlite' has no attribute {name!r}")

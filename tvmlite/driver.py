@@ -38,8 +38,8 @@ from tvmlite.relay.passes.trust import Witness
 from tvmlite.te.codegen.cache import ObjectCache, cache_in
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
-from tvmlite.te.lower.lower import lower
-from tvmlite.te.lower.unrolling import warn_of_long_code
+from tvmlite.te.lowering.lower import lower
+from tvmlite.te.lowering.unrolling import warn_of_long_code
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.space import ConfigEntity
 

@@ -13,10 +13,9 @@ import pytest
 from tvmlite import te
 from tvmlite.cli import main
 from tvmlite.fuzz import Wrong
-from tvmlite.fuzz.check import check
-from tvmlite.fuzz.check.check import _called, prepare
-from tvmlite.fuzz.check.memory import GuardedArray
 from tvmlite.fuzz.compute.generate import KINDS
+from tvmlite.fuzz.expected.check import _called, check, prepare
+from tvmlite.fuzz.expected.memory import GuardedArray
 from tvmlite.fuzz.program import Program
 from tvmlite.fuzz.run import case, crew, report
 from tvmlite.fuzz.run.crew import Member

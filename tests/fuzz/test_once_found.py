@@ -9,7 +9,7 @@ import pytest
 import tvmlite
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError
-from tvmlite.fuzz.check import check
+from tvmlite.fuzz.expected.check import check
 
 
 def test_a_strided_vector_of_few_lanes_reads_nothing_beyond_its_last_element() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import tvmlite
 from tvmlite.cli import main
-from tvmlite.fuzz.check.check import Wrong
+from tvmlite.fuzz.expected.check import Wrong
 from tvmlite.fuzz.run.run import fuzz
 from tvmlite.fuzz.symbolic.case import Case, make
 from tvmlite.fuzz.symbolic.check import check

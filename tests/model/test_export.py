@@ -23,7 +23,7 @@ from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.ir.deferred import DeferredConstant
 from tvmlite.runtime.library import link, segment
 
-GUIDE = Path(__file__).parent.parent / "docs" / "c_program.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "c_program.md"
 
 WEIGHTS = np.random.default_rng(7).standard_normal((5, 8)).astype(np.float32)
 

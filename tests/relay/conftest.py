@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from same_meaning import assert_same_meaning, make_arguments  # noqa: F401  (a fixture)
 
 from tvmlite.core.errors import TypeInferError
 from tvmlite.relay.ir import op as operators
@@ -72,6 +73,7 @@ def _register() -> None:
 @pytest.fixture
 def toys():
     """The operators ``test.*``, while a test runs."""
+    operators.names()  # loads what techniques add, which stays
     before = dict(operators.OPERATORS)
     _register()
     yield
@@ -116,16 +118,6 @@ def make_random_graph(seed: int, nodes: int = 30, shape=(2, 3), params: int = 2)
     return Module({"main": Function(tuple(inputs), body)})
 
 
-def make_arguments(module: Module, seed: int = 0, **dims: int) -> list[np.ndarray]:
-    """Seeded arguments for ``main``; ``dims`` gives named dimensions their values."""
-    rng = np.random.default_rng(seed)
-    shapes = [[d if isinstance(d, int) else dims[d.name] for d in p.type.shape] for p in module.main.params]
-    return [
-        (rng.standard_normal(shape) * 2).astype(p.type.dtype)
-        for shape, p in zip(shapes, module.main.params, strict=True)
-    ]
-
-
 @pytest.fixture
 def random_graph():
     return make_random_graph
@@ -134,24 +126,3 @@ def random_graph():
 @pytest.fixture
 def arguments():
     return make_arguments
-
-
-def _flat(value):
-    return [x for v in value for x in _flat(v)] if isinstance(value, tuple) else [value]
-
-
-@pytest.fixture
-def assert_same_meaning():
-    """Checks that two modules compute the same on seeded inputs."""
-    from tvmlite.relay.ir.interpret import interpret
-
-    def check(before: Module, after: Module, rtol: float = 1e-5, **dims: int) -> None:
-        args = make_arguments(before, **dims)
-        wanted, got = _flat(interpret(before, args)), _flat(interpret(after, args))
-        assert len(wanted) == len(got)
-        for a, b in zip(wanted, got, strict=True):
-            assert a.dtype == b.dtype
-            assert a.shape == b.shape
-            np.testing.assert_allclose(b, a, rtol=rtol, atol=rtol * max(1.0, float(np.abs(a).max(initial=0))))
-
-    return check

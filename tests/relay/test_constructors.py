@@ -124,9 +124,9 @@ def _examples() -> dict[str, list[dict[str, Any]]]:
 def _operators() -> Iterator[tuple[str, Callable[..., Any]]]:
     for prefix, space in OPERATOR_SPACES.items():
         for name in dir(space):
-            if prefix + name in op.OPERATORS:
+            if op.is_known(prefix + name):
                 yield prefix + name, getattr(space, name)
-    for name in op.OPERATORS:
+    for name in op.names():
         if name.startswith("linalg."):
             yield name, relay.builders.builder(name)
 

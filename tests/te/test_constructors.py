@@ -15,10 +15,10 @@ from fuzz.primitives import parts, steps, world
 import tvmlite
 from tvmlite import te
 from tvmlite.core.node import postorder
-from tvmlite.te.compute.tensor import Reduce
 from tvmlite.te.expr import Operators
 from tvmlite.te.intrin.ir_builder import BufferVar, IRBuilder, Scope
 from tvmlite.te.loop import ir
+from tvmlite.te.tensor.tensor import Reduce
 from tvmlite.tvm import tir
 
 FUNCTIONS = ("fcompute", "fcombine", "fidentity", "function", "f", "mapping")

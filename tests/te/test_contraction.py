@@ -17,7 +17,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.codegen.c.build import FLAGS, compile_shared
 from tvmlite.te.codegen.math.expand import expand
 from tvmlite.te.codegen.math.functions import MULTIPLY_ADD
-from tvmlite.te.compute.tensor import ComputeOp
+from tvmlite.te.tensor.tensor import ComputeOp
 
 LENGTH = 203
 BINARY = [lambda p, c: p + c, lambda p, c: c + p, lambda p, c: p - c, lambda p, c: c - p]

@@ -10,9 +10,8 @@ from fuzz.constructors import Subject, as_given, case_of, fault_of, limited, whe
 from fuzz.primitives import parts, steps, world
 
 from tvmlite.core.errors import TvmliteError
-from tvmlite.fuzz.check import check
-from tvmlite.fuzz.check.check import Refused
-from tvmlite.te.lower import lower
+from tvmlite.fuzz.expected.check import Refused, check
+from tvmlite.te import lower
 
 OTHERS = {"build", "lower", "normalize", "copy", "replay", "current", "create_group", "bind", "__getitem__"}
 """Of ``steps``, what does not change a schedule."""

@@ -11,7 +11,7 @@ import pytest
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError
 from tvmlite.te import expr as e
-from tvmlite.te.compute import tensor as t
+from tvmlite.te.tensor import tensor as t
 
 Array = np.ndarray
 Step = tuple[te.Tensor, Callable[[Array], Array]]

@@ -1,5 +1,5 @@
 """Random computes under random schedules through both code generators, against their definition's value."""
 
-from tvmlite.fuzz.check.check import Wrong, check
+from tvmlite.fuzz.expected.check import Wrong, check
 
 __all__ = ["Wrong", "check"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tvmlite import te
-from tvmlite.te.compute import tensor as t
-from tvmlite.te.compute.scan import ScanOp
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.scan import ScanOp
 
 FILE = "<fuzz program>"
 
@@ -34,7 +34,13 @@ class Program:
         """The program, to paste into a file and run."""
         given = [f"sizes={dict(self.sizes)!r}"] if self.sizes else []
         given += [f"data={self.data!r}", f"seed={self.seed}", f"target={self.target!r}"]
-        lines = ["from tvmlite import te", "from tvmlite.fuzz import check", "", *map(tidy, self.body), ""]
+        lines = [
+            "from tvmlite import te",
+            "from tvmlite.fuzz.expected.check import check",
+            "",
+            *map(tidy, self.body),
+            "",
+        ]
         return "\n".join([*lines, f"check(s, {', '.join(given)})", ""])
 
     def with_body(self, body: Iterable[str]) -> Program:

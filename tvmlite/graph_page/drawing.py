@@ -18,8 +18,8 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, If, Module, T
 from tvmlite.relay.ir.op import Fuse
 from tvmlite.relay.ir.types import TensorType, TupleType, Type, dims_of, evaluate_dim, show_shape
 from tvmlite.relay.text import printer
-from tvmlite.te.compute import work
 from tvmlite.te.expr import SizeVar
+from tvmlite.te.tensor import work
 
 KINDS = {
     Fuse.ELEMWISE: "elementwise",

@@ -15,8 +15,8 @@ from tvmlite.relay.entry.lower import anchor
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.types import show_type
 from tvmlite.relay.passes.decisions import Decision
-from tvmlite.te.schedules import HAND
 from tvmlite.te.space import rule_of
+from tvmlite.te.templates.templates import HAND
 
 
 @dataclass(frozen=True)

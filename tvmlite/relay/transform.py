@@ -117,7 +117,7 @@ def ToMixedPrecision(mixed_precision_type: str = "float16") -> Pass:
 
 def AlterOpLayout(target: str | Target = "native") -> Pass:
     """Puts the channels of convolution networks in blocks of one vector of ``target``."""
-    return _checked(passes.alter_op_layout(Target.parse(target)))
+    return _checked(passes.by_name(Target.parse(target))["alter_op_layout"])
 
 
 def FuseOps(fuse_opt_level: int = -1) -> Pass:

@@ -8,9 +8,28 @@ import importlib
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-from tvmlite.te.compute import builtin_functions as _builtin_functions  # noqa: F401  (registers them)
-from tvmlite.te.compute.declare import compute, placeholder, reduce_axis, size_var, var
-from tvmlite.te.compute.intrinsics import (
+from tvmlite.te.expr import cast, const, convert
+from tvmlite.te.intrin import ir_builder
+from tvmlite.te.intrin.declare_intrin import decl_tensor_intrin
+from tvmlite.te.intrin.foreign import (
+    call_extern,
+    call_intrin,
+    call_llvm_intrin,
+    call_llvm_pure_intrin,
+    call_packed,
+    call_pure_extern,
+    call_pure_intrin,
+    reinterpret,
+)
+from tvmlite.te.intrin.ir_builder import extern
+from tvmlite.te.loop import printer as _printer  # noqa: F401  (enters itself)
+from tvmlite.te.lowering.lower import lower
+from tvmlite.te.schedule.schedule import Schedule, create_schedule
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.tensor_intrin import TensorIntrin, decl_buffer
+from tvmlite.te.tensor import builtin_functions as _builtin_functions  # noqa: F401  (registers them)
+from tvmlite.te.tensor.declare import compute, placeholder, reduce_axis, size_var, var
+from tvmlite.te.tensor.intrinsics import (
     abs,
     acos,
     acosh,
@@ -63,38 +82,19 @@ from tvmlite.te.compute.intrinsics import (
     truncdiv,
     truncmod,
 )
-from tvmlite.te.compute.reducers import comm_reducer, max_value, min_value, prod, sum
-from tvmlite.te.compute.registry import (
+from tvmlite.te.tensor.reducers import comm_reducer, max_value, min_value, prod, sum
+from tvmlite.te.tensor.registry import (
     get_global_func,
     register_func,
     register_intrin_lowering,
     register_reference,
 )
-from tvmlite.te.compute.scan import scan
-from tvmlite.te.compute.tensor import IterVar, Tensor
-from tvmlite.te.expr import cast, const, convert
-from tvmlite.te.intrin import ir_builder
-from tvmlite.te.intrin.declare_intrin import decl_tensor_intrin
-from tvmlite.te.intrin.foreign import (
-    call_extern,
-    call_intrin,
-    call_llvm_intrin,
-    call_llvm_pure_intrin,
-    call_packed,
-    call_pure_extern,
-    call_pure_intrin,
-    reinterpret,
-)
-from tvmlite.te.intrin.ir_builder import extern
-from tvmlite.te.loop import printer as _printer  # noqa: F401  (enters itself)
-from tvmlite.te.lower.lower import lower
-from tvmlite.te.schedule.schedule import Schedule, create_schedule
-from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.schedule.tensor_intrin import TensorIntrin, decl_buffer
+from tvmlite.te.tensor.scan import scan
+from tvmlite.te.tensor.tensor import IterVar, Tensor
 
 if TYPE_CHECKING:
     from tvmlite.te.visualizer import visualize
-from tvmlite.te.compute.threads import thread_axis
+from tvmlite.te.tensor.threads import thread_axis
 
 __all__ = [
     "register_intrin_lowering",

@@ -7,7 +7,7 @@ from typing import Any
 from tvmlite.core import arguments
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
-from tvmlite.te.compute.registry import register_intrin_lowering
+from tvmlite.te.tensor.registry import register_intrin_lowering
 
 __all__ = ["register_intrin_lowering", "register_op_attr"]
 

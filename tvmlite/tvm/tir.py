@@ -69,9 +69,9 @@ from tvmlite.te import (
     truncdiv,
     truncmod,
 )
-from tvmlite.te.compute.tensor import IterVar
 from tvmlite.te.expr import Call, Cast, Const, Expr, SizeVar, Var
 from tvmlite.te.intrin import ir_builder
+from tvmlite.te.tensor.tensor import IterVar
 
 Select, PrimExpr = select, Expr
 

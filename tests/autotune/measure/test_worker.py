@@ -12,7 +12,7 @@ from tvmlite.autotune.measure.worker import _Answer, _array, _failure, _plain, _
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import Parameter, Signature
 from tvmlite.core.errors import BeyondMemory, ExecutionError
-from tvmlite.relay.ops.dense_24 import unpacked24
+from tvmlite.techniques.pack24.operator import unpacked24
 
 SEED = 3
 

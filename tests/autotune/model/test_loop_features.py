@@ -9,10 +9,10 @@ from made_up_tuning import small_matmul
 from tvmlite import te
 from tvmlite.autotune.model.loop_features import NAMES, WIDTH, loop_features
 from tvmlite.machine.target import Target
-from tvmlite.te.compute.work import operations
-from tvmlite.te.lower.lower import lower
+from tvmlite.te.lowering.lower import lower
 from tvmlite.te.space import SplitChoice, using
 from tvmlite.te.space.config import ConfigEntity, OptionChoice
+from tvmlite.te.tensor.work import operations
 
 AVX512 = Target.parse("llvm -mcpu=znver4 -mtriple=x86_64-linux-gnu")
 AVX2 = Target.parse("llvm -mcpu=znver3 -mtriple=x86_64-linux-gnu")

@@ -104,7 +104,7 @@ def test_a_line_cut_short_by_a_crash_does_not_spoil_the_next(tmp_path: Path) -> 
 def test_two_writers_do_not_mix_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     code = (
-        "import sys; from tvmlite.autotune import records as rec; "
+        "import sys; from tvmlite.autotune.records import records as rec; "
         "one = rec.load(sys.argv[1]).records[0]; [rec.append(sys.argv[2], [one] * 3) for _ in range(20)]"
     )
     source = tmp_path / "one.jsonl"

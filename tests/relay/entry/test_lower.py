@@ -11,9 +11,8 @@ from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Constant, Expr, Function, Tuple, TupleGetItem, Var, constant, var
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TupleType
-from tvmlite.te import create_schedule
+from tvmlite.te import create_schedule, lower
 from tvmlite.te.loop.interpret import interpret as run_loops
-from tvmlite.te.lower import lower
 
 native = Target.parse("native")
 rng = np.random.default_rng(0)

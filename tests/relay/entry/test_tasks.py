@@ -70,16 +70,18 @@ def test_a_task_is_made_from_its_record_alone() -> None:
         ),
     ],
 )
-def test_what_is_no_task_is_told(text: str, reason: str) -> None:
-    if "foreign" in text and "tests.tasks.foreign" not in op.OPERATORS:
-        register_foreign()
+def test_what_is_no_task_is_told(text: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "foreign" in text:
+        register_foreign(monkeypatch)
     assert tasks.why_no_task(group(text)) == reason
     with pytest.raises(UnsupportedError, match=f"is no tuning task: {reason}"):
         tasks.task_of(group(text), TARGET)
 
 
-def register_foreign() -> None:
-    """An operator defined here, so outside the package."""
+def register_foreign(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operator defined here, so outside the package, for as long as a test runs."""
+    op.names()  # loads what techniques add, which stays
+    monkeypatch.setattr(op, "OPERATORS", dict(op.OPERATORS))
 
     @op.operator("tests.tasks.foreign", infer=lambda call, x: x, reference=lambda call, x: x)
     def foreign(call: Call, data: te.Tensor) -> te.Tensor:

@@ -38,10 +38,10 @@ from tvmlite.relay.ir.types import (
     same_shape,
     tensor_type,
 )
-from tvmlite.te.compute.declare import placeholder
 from tvmlite.te.loop.interpret import interpret
-from tvmlite.te.lower.lower import lower
+from tvmlite.te.lowering.lower import lower
 from tvmlite.te.schedule.schedule import create_schedule
+from tvmlite.te.tensor.declare import placeholder
 
 TOLERANCES = {"float64": 1e-12, "float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}
 INPUT = re.compile(r"(\w+)\((.*?)\)(?: in (\S+)\.\.(\S+))?")
@@ -129,7 +129,7 @@ def _type_of(given: Any) -> TensorType:
 def test_every_operator_has_at_least_two_examples() -> None:
     counts = Counter(row[0] for row in ROWS)
 
-    assert {name: counts[name] for name in op.OPERATORS if counts[name] < 2} == {}
+    assert {name: counts[name] for name in op.names() if counts[name] < 2} == {}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=_name_of)

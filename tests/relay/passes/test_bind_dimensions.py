@@ -12,8 +12,8 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Function, Module
 from tvmlite.relay.ir.types import dims_of
+from tvmlite.relay.passes import fuse
 from tvmlite.relay.passes.bind_dimensions import bind_dimensions
-from tvmlite.relay.passes.fusion import fuse
 
 
 def _module(rows: int | str, total: int | None = None) -> Module:

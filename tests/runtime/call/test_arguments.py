@@ -13,7 +13,7 @@ sys.modules["ml_dtypes"] = None
 import numpy as np
 from tvmlite.core.abi import Parameter
 from tvmlite.core.errors import InputError
-from tvmlite.runtime.arguments import ArrayParameter, accept
+from tvmlite.runtime.call.arguments import ArrayParameter, accept
 expected = ArrayParameter(Parameter("x", "input", "int4", (3,)))
 bits = np.array([1, 15, 7], np.uint8)
 assert accept("f", expected, bits) is bits or (accept("f", expected, bits) == bits).all()

@@ -142,7 +142,7 @@ def test_no_folder_for_temporary_files_is_told(
 LIMITED = """
 import resource, sys
 from tvmlite.core.errors import LibraryError
-from tvmlite.runtime import elf, link
+from tvmlite.runtime.library import elf, link
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 try:
     objects = [elf.relocatable_object(".rodata", bytes(40_000), 64, {name: (0, 40_000)}) for name in "xy"]

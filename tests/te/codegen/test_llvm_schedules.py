@@ -16,7 +16,7 @@ from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.shapes import shapes_function
 from tvmlite.te.loop.signature import signature_of
-from tvmlite.te.lower.lower import lower
+from tvmlite.te.lowering.lower import lower
 
 
 def build(schedule: Any, args: list[Any], native: Target, name: str = "main") -> CompiledFunction:

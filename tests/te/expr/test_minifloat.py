@@ -10,7 +10,7 @@ import tvmlite
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.te.loop import interpret
-from tvmlite.te.lower.lower import lower
+from tvmlite.te.lowering.lower import lower
 
 TO = ("float32", "float16", "float64", "bfloat16", "int32")
 

@@ -11,8 +11,8 @@ import pytest
 import tvmlite
 from tvmlite import te
 from tvmlite.core.errors import ExecutionError, TensorExpressionError, UnsupportedError
-from tvmlite.te.compute import registry
 from tvmlite.te.loop.interpret import interpret
+from tvmlite.te.tensor import registry
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from tvmlite.te.loop import ir
 from tvmlite.te.loop.in_place import in_place
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.verify import verify
-from tvmlite.te.lower.lower import lower
+from tvmlite.te.lowering.lower import lower
 
 
 def lowered(formula: Callable[..., te.Tensor]) -> ir.Function:

@@ -12,7 +12,7 @@ from tvmlite.machine.target import Target
 from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir, plain
 from tvmlite.te.loop.passes import legalize
-from tvmlite.te.lower.lower import lower
+from tvmlite.te.lowering.lower import lower
 
 TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3")
 

@@ -1,9 +1,9 @@
 """Golden texts of loop IR."""
 
 from tvmlite.te import expr as e
-from tvmlite.te.compute import declare, reducers
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.printer import show, show_expr
+from tvmlite.te.tensor import declare, reducers
 
 
 def index(value: int) -> e.Const:

@@ -91,7 +91,7 @@ def test_bits_are_counted() -> None:
 
 
 def test_every_intrinsic_of_the_table_has_a_meaning() -> None:
-    from tvmlite.te.compute.intrinsics import PREFETCHES, TABLE
+    from tvmlite.te.tensor.intrinsics import PREFETCHES, TABLE
 
     special = {"if_then_else", "reinterpret", *PREFETCHES}
     assert set(TABLE) - special == set(scalars.INTRINSICS)

@@ -8,7 +8,6 @@ import pytest
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError
 from tvmlite.machine.target import Target
-from tvmlite.te import schedules
 from tvmlite.te.space import (
     RULE,
     ConfigEntity,
@@ -22,6 +21,7 @@ from tvmlite.te.space import (
     rule_of,
     template,
 )
+from tvmlite.te.templates import templates as schedules
 
 TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
 

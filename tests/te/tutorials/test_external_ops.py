@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tvmlite import te
-from tvmlite.te.compute import registry
+from tvmlite.te.tensor import registry
 
 
 @pytest.fixture(autouse=True)

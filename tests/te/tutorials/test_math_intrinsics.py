@@ -10,7 +10,7 @@ import pytest
 
 from tvmlite import te
 from tvmlite.core.errors import TensorExpressionError
-from tvmlite.te.compute import registry
+from tvmlite.te.tensor import registry
 
 
 def of_vector(function: Any) -> Any:

@@ -16,7 +16,7 @@ from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.signature import signature_of
 from tvmlite.te.loop.size import unrolled_size
-from tvmlite.te.lower.lower import lower
+from tvmlite.te.lowering.lower import lower
 from tvmlite.te.schedule.schedule import create_schedule
 from tvmlite.te.schedule.trace import untraced
 from tvmlite.te.space import ConfigEntity, ConfigSpace, Task

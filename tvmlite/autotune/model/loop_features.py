@@ -22,7 +22,7 @@ from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import loads
-from tvmlite.te.schedules.tile import few_registers
+from tvmlite.te.templates.tile import few_registers
 
 STATEMENTS = 3
 """So many statements are looked at one by one."""

@@ -18,7 +18,7 @@ import numpy as np
 from tvmlite.autotune.model.loop_features import NAMES
 from tvmlite.core.errors import ParseError
 from tvmlite.machine.target import Target
-from tvmlite.te.schedules.tile import few_registers
+from tvmlite.te.templates.tile import few_registers
 
 SHIPPED = {
     "amd": Path(__file__).with_name("cost_model.json"),

@@ -9,11 +9,12 @@ from typing import Any
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
-from tvmlite.te import schedules, space
-from tvmlite.te.compute.tensor import PlaceholderOp, Tensor
+from tvmlite.te import space
 from tvmlite.te.schedule.schedule import Schedule, create_schedule
 from tvmlite.te.space import get_config, get_target
 from tvmlite.te.space.task import Rules
+from tvmlite.te.templates import templates as schedules
+from tvmlite.te.tensor.tensor import PlaceholderOp, Tensor
 
 
 def template(name: str, function: Callable[..., Any] | None = None, rules: Rules | None = None) -> Any:

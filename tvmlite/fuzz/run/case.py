@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from tvmlite.fuzz.check import values
-from tvmlite.fuzz.check.check import Wrong
 from tvmlite.fuzz.compute.generate import generate
+from tvmlite.fuzz.expected import values
+from tvmlite.fuzz.expected.check import Wrong
 from tvmlite.fuzz.program import Program, namespace, run
 from tvmlite.fuzz.schedule import illegal
 from tvmlite.fuzz.schedule.arranger import Arranger

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from tvmlite.fuzz.check.values import KINDS
+from tvmlite.fuzz.expected.values import KINDS
 from tvmlite.fuzz.program import Program
 from tvmlite.fuzz.run.crew import Member
 

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from tvmlite.core.errors import LibraryError, TvmliteError
-from tvmlite.fuzz.check.check import Job, Refused, Wrong, check_legal, prepare, run_native, run_together
-from tvmlite.fuzz.check.evaluate import TooLarge
+from tvmlite.fuzz.expected.check import Job, Refused, Wrong, check_legal, prepare, run_native, run_together
+from tvmlite.fuzz.expected.evaluate import TooLarge
 from tvmlite.fuzz.program import Program
 from tvmlite.fuzz.run import case
 from tvmlite.fuzz.symbolic import case as symbolic_case
 from tvmlite.fuzz.symbolic.check import check as check_symbolic
-from tvmlite.te.compute import tensor as t
+from tvmlite.te.tensor import tensor as t
 
 C_TARGETS = ("c -vector-bits=512", "c -vector-bits=256", "c")
 

@@ -10,13 +10,13 @@ from typing import Any
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError, UnsupportedError
 from tvmlite.core.node import postorder
-from tvmlite.fuzz.check.check import Wrong
+from tvmlite.fuzz.expected.check import Wrong
 from tvmlite.fuzz.program import run
 from tvmlite.relay.ir.dims import evaluate_dim
 from tvmlite.te import expr as e
-from tvmlite.te.compute import tensor as t
-from tvmlite.te.compute.tensor import IterVar
 from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.tensor import IterVar
 
 LONG = 1000
 """What an extent that is not known is taken to be."""

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tvmlite.core.errors import ScheduleError
-from tvmlite.fuzz.check.check import Wrong
+from tvmlite.fuzz.expected.check import Wrong
 from tvmlite.fuzz.program import FILE, run
 from tvmlite.fuzz.schedule.arranger import Arranger
-from tvmlite.te.compute import tensor as t
 from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.tensor import tensor as t
 
 
 @dataclass(frozen=True)

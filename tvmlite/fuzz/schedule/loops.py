@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tvmlite.fuzz.schedule.arranger import Arranger, free_leaves, some_leaf
-from tvmlite.te.compute.tensor import IterVar
 from tvmlite.te.schedule.stage import INLINE, Split, Stage
 from tvmlite.te.schedule.stage_base import SHRINK
+from tvmlite.te.tensor.tensor import IterVar
 
 UNROLLED = 64
 """The most turns that loops marked for unrolling may have together, in one stage."""

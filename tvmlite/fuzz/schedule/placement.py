@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tvmlite.fuzz.schedule.arranger import Arranger, free_leaves, name_of, outputs_of, readers_of, some_leaf
-from tvmlite.te.compute import tensor as t
 from tvmlite.te.schedule.stage import AT, INLINE, Stage
+from tvmlite.te.tensor import tensor as t
 
 
 def caches(a: Arranger) -> None:

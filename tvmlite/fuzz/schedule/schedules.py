@@ -8,8 +8,8 @@ from tvmlite.fuzz.schedule import loops, primitives
 from tvmlite.fuzz.schedule.arranger import Arranger, free_leaves
 from tvmlite.fuzz.schedule.placement import caches, double_buffers, groups, place, predicates
 from tvmlite.fuzz.schedule.tensorizing import tensorize
-from tvmlite.te.compute import tensor as t
 from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.tensor import tensor as t
 
 
 def arrange(arranger: Arranger) -> None:

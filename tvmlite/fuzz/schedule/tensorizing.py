@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from tvmlite import te
 from tvmlite.fuzz.schedule.arranger import Arranger
-from tvmlite.te.compute import tensor as t
 from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.tensor import tensor as t
 
 LARGEST = 128
 """The most iterations that an intrinsic may stand for."""

@@ -11,7 +11,7 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TvmliteError
 from tvmlite.driver import compile
-from tvmlite.fuzz.check.check import Wrong
+from tvmlite.fuzz.expected.check import Wrong
 from tvmlite.fuzz.symbolic.case import Case, named
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Module

@@ -19,13 +19,13 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, TupleG
 from tvmlite.relay.ir.types import TensorType, TupleType, Type
 from tvmlite.relay.ops.assume import promises
 from tvmlite.te import expr as e
-from tvmlite.te import schedules
-from tvmlite.te.compute.declare import compute, placeholder
-from tvmlite.te.compute.tensor import PlaceholderOp, Tensor
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.in_place import in_place
-from tvmlite.te.lower.lower import lower as lower_schedule
+from tvmlite.te.lowering.lower import lower as lower_schedule
 from tvmlite.te.space import Config
+from tvmlite.te.templates import templates as schedules
+from tvmlite.te.tensor.declare import compute, placeholder
+from tvmlite.te.tensor.tensor import PlaceholderOp, Tensor
 
 
 def lower_group(group: Function, target: Target, name: str, config: Config | None = None) -> loop.Function:

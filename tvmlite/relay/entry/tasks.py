@@ -20,10 +20,10 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Function, Var
 from tvmlite.relay.text import printer
 from tvmlite.relay.text.parser import parse_expr
-from tvmlite.te import schedules
-from tvmlite.te.compute.tensor import ExternOp, Tensor
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.space import Task, create, get_config, get_target, template
+from tvmlite.te.templates import templates as schedules
+from tvmlite.te.tensor.tensor import ExternOp, Tensor
 
 NAME = "fused"
 """The schedule function's name in records."""

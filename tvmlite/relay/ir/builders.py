@@ -114,13 +114,13 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         full = f"{self._prefix}.{name}"
-        if full not in op.OPERATORS:
+        if not op.is_known(full):
             raise AttributeError(f"relay has no operator {full!r}")
         return builder(full)
 
     def __dir__(self) -> list[str]:
         start = f"{self._prefix}."
-        return sorted(key.removeprefix(start) for key in op.OPERATORS if key.startswith(start))
+        return sorted(key.removeprefix(start) for key in op.names() if key.startswith(start))
 
     def __repr__(self) -> str:
         return f"<the relay operators {self._prefix}.*>"

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from tvmlite.core import techniques
 from tvmlite.core.errors import TvmliteError, TypeInferError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir.attributes import Kind, describe, kind_of, show
@@ -130,9 +131,22 @@ def operator(
 
 def get(name: str, span: Span | None = None) -> Operator:
     """The operator ``name``, or an UnsupportedError."""
-    if not isinstance(name, str) or name not in OPERATORS:
+    if not isinstance(name, str) or not is_known(name):
         raise UnsupportedError(f"operator {show(name)} is not in the table", span or Span.of_caller())
     return OPERATORS[name]
+
+
+def is_known(name: str) -> bool:
+    """Whether the table has an operator ``name``, those that techniques add included."""
+    if name not in OPERATORS:
+        techniques.load()
+    return name in OPERATORS
+
+
+def names() -> list[str]:
+    """The names of all operators, those that techniques add included."""
+    techniques.load()
+    return list(OPERATORS)
 
 
 def check_attributes(row: Operator, call: Call) -> None:

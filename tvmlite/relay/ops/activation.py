@@ -14,7 +14,7 @@ from tvmlite.relay.ir.types import TensorType, Type
 from tvmlite.relay.ops.common import elementwise, fault, horner, intrinsic, quietly, same_as_first
 from tvmlite.relay.ops.conv import sum_dtype
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.tensor.tensor import Tensor
 
 CUBE = 0.044715
 """The factor of the cube in the ``tanh`` form of gelu (Hendrycks and Gimpel 2016, arXiv:1606.08415)."""

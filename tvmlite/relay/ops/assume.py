@@ -14,10 +14,10 @@ from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ir.types import Shape, TensorType, Type, normal_dim, same_dim, show_dim, show_shape
 from tvmlite.relay.ops.common import axis_of, fault, tensors
 from tvmlite.te import expr as e
-from tvmlite.te.compute.declare import compute
-from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.intrin import ir_builder
 from tvmlite.te.loop import ir
+from tvmlite.te.tensor.declare import compute
+from tvmlite.te.tensor.tensor import Tensor
 
 
 def _wanted(call: Call) -> Shape:

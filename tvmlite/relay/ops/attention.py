@@ -24,7 +24,7 @@ from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
 from tvmlite.relay.ops.matmul import PANEL, packed_panels
 from tvmlite.relay.ops.normalize import rows_reduced
 from tvmlite.te import expr as e
-from tvmlite.te.compute import reducers
+from tvmlite.te.tensor import reducers
 
 AXES = "bhsd"
 """The axes of the result, batch, head, query and feature, in the order of ``layout`` by default."""

@@ -13,7 +13,7 @@ from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.relay.ops.common import agree, axis_of, fault, intrinsic, one_dtype, same_as_first
 from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.te import expr as e
-from tvmlite.te.compute import reducers
+from tvmlite.te.tensor import reducers
 
 
 def batch_norm_type(call: Call, data: TensorType, *parameters: TensorType) -> TupleType:

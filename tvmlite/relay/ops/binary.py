@@ -21,8 +21,8 @@ from tvmlite.relay.ops.common import (
     tensors,
 )
 from tvmlite.te import expr as e
-from tvmlite.te.compute.declare import compute
-from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.tensor.declare import compute
+from tvmlite.te.tensor.tensor import Tensor
 
 
 def broadcast_type(call: Call, lhs: Type, rhs: Type) -> TensorType:

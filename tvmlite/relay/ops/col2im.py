@@ -16,7 +16,7 @@ from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import agree, fault, ravelled
 from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.te import expr as e
-from tvmlite.te.compute import reducers
+from tvmlite.te.tensor import reducers
 
 
 def _geometry(call: Call) -> tuple[Any, ...]:

@@ -13,9 +13,9 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, same_dim, show_type
 from tvmlite.te import arith
 from tvmlite.te import expr as e
-from tvmlite.te.compute.declare import compute
-from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop.scalars import to_narrow
+from tvmlite.te.tensor.declare import compute
+from tvmlite.te.tensor.tensor import Tensor
 
 Reference = Callable[..., Any]
 

@@ -13,8 +13,8 @@ from tvmlite.relay.ir.types import TensorType, Type, broadcast_shapes
 from tvmlite.relay.ops.binary import broadcast_type, register_binary
 from tvmlite.relay.ops.common import as_bool, broadcast_indices, one_dtype, tensors
 from tvmlite.te import expr as e
-from tvmlite.te.compute.declare import compute
-from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.tensor.declare import compute
+from tvmlite.te.tensor.tensor import Tensor
 
 
 def _bool_type(call: Call, lhs: Type, rhs: Type) -> TensorType:

@@ -18,7 +18,7 @@ from tvmlite.relay.ir.types import Dim, Shape, TensorType, same_dim, show_shape
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import is_one, product_of, ravelled, unravelled
 from tvmlite.te import expr as e
-from tvmlite.te.compute import reducers
+from tvmlite.te.tensor import reducers
 
 WEIGHT_LAYOUTS = {1: "OIW", 2: "OIHW", 3: "OIDHW"}
 """Layouts of weights by number of spatial axes; packed ones have a suffix such as ``16o``."""

@@ -18,7 +18,7 @@ from tvmlite.relay.ir.types import TensorType, normal_dim, same_dim, show_shape
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import conv_attrs, converted, result_dtype, sum_dtype
 from tvmlite.te import expr as e
-from tvmlite.te.compute import reducers
+from tvmlite.te.tensor import reducers
 
 WEIGHT_LAYOUTS = {1: "IOW", 2: "IOHW", 3: "IODHW"}
 """Layouts of the weights of transposed convolutions: input channels first."""

@@ -13,8 +13,8 @@ from tvmlite.relay.ir.types import Shape, TensorType
 from tvmlite.relay.ops import sampling, windows
 from tvmlite.relay.ops.common import agree, fault, one_dtype
 from tvmlite.te import expr as e
-from tvmlite.te.compute.declare import compute
-from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.tensor.declare import compute
+from tvmlite.te.tensor.tensor import Tensor
 
 
 def _extents(call: Call, sizes: Shape) -> Shape:

@@ -11,8 +11,8 @@ from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import agree, fault
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor.tensor import Tensor
 
 
 def _infer(call: Call, data: TensorType) -> TensorType:

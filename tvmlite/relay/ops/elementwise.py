@@ -25,8 +25,8 @@ from tvmlite.relay.ops.common import (
     short_name,
 )
 from tvmlite.te import expr as e
-from tvmlite.te.compute.declare import compute
-from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.tensor.declare import compute
+from tvmlite.te.tensor.tensor import Tensor
 
 
 def _floats_only(call: Call, data: Type) -> TensorType:

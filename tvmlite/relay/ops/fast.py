@@ -15,7 +15,7 @@ from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType, Type
 from tvmlite.relay.ops.common import elementwise, fault, horner, quietly, same_as_first
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.tensor.tensor import Tensor
 
 EXP_ERROR = 1e-5
 """The largest relative error of ``fast_exp`` between its limits."""

@@ -16,8 +16,8 @@ from tvmlite.relay.ir.types import TensorType, Type, normal_dim
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import as_bool, tensors
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor.tensor import Tensor
 
 
 def counted(call: Call, wanted: Any, found: np.ndarray) -> np.ndarray:

@@ -13,8 +13,8 @@ from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import sampling, windows
 from tvmlite.relay.ops.common import agree, fault
 from tvmlite.te import expr as e
-from tvmlite.te.compute.declare import compute
-from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.tensor.declare import compute
+from tvmlite.te.tensor.tensor import Tensor
 
 METHODS = ("nearest", "bilinear", "bicubic")
 PADDINGS = ("zeros", "border", "reflection")

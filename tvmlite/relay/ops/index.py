@@ -27,8 +27,8 @@ from tvmlite.relay.ops.common import (
 from tvmlite.relay.ops.reshape import reshaped_indices
 from tvmlite.te import arith
 from tvmlite.te import expr as e
-from tvmlite.te.compute.declare import compute
-from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.tensor.declare import compute
+from tvmlite.te.tensor.tensor import Tensor
 
 
 def safe_index(index: e.Expr, extent: Dim) -> e.Expr:

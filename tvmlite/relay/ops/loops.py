@@ -7,9 +7,9 @@ from typing import Any
 
 from tvmlite.relay.ir.types import Shape
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.intrin import ir_builder
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor.tensor import Tensor
 
 INT = "int64"
 

@@ -17,7 +17,7 @@ from tvmlite.relay.ir.types import Dim, TensorType, same_dim, same_shape, show_s
 from tvmlite.relay.ops.common import is_one, product_of, ravelled, tensors, unravelled
 from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
 from tvmlite.te import expr as e
-from tvmlite.te.compute import reducers
+from tvmlite.te.tensor import reducers
 
 PANEL = 16
 """Columns in a panel of a matrix that the kernel packs itself."""

@@ -24,7 +24,7 @@ from tvmlite.relay.ops.common import (
 )
 from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.te import expr as e
-from tvmlite.te.compute import reducers
+from tvmlite.te.tensor import reducers
 
 
 def _over_axis(call: Call, data: TensorType) -> TensorType:

@@ -16,7 +16,7 @@ from tvmlite.relay.ir.types import Shape, TensorType
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import converted
 from tvmlite.te import expr as e
-from tvmlite.te.compute import reducers
+from tvmlite.te.tensor import reducers
 
 
 def pool_attrs(rank: int, mean: bool) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from tvmlite.relay.ops import loops, windows
 from tvmlite.relay.ops.common import fault
 from tvmlite.relay.ops.pool import pool_attrs, pooled_extents
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor.tensor import Tensor
 
 
 def _infer(call: Call, data: TensorType) -> TensorType:

@@ -11,8 +11,8 @@ from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, normal_dim, same_dim, show_shape
 from tvmlite.relay.ops.common import agree, axis_of, expect_integers, fault, scalar_of, tensors
 from tvmlite.te import expr as e
-from tvmlite.te.compute.declare import compute
-from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.tensor.declare import compute
+from tvmlite.te.tensor.tensor import Tensor
 
 
 def _image(call: Call, data: Type) -> tuple[TensorType, tuple[Dim, Dim, Dim, Dim]]:

@@ -22,8 +22,8 @@ from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import agree, convert_numpy, expect_integers, fault, one_dtype
 from tvmlite.relay.ops.recurrent_loops import LANES, At, Memory, Steps, Work
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor.tensor import Tensor
 
 ACTIVATIONS = ("sigmoid", "tanh", "relu", "softsign", "affine", "leakyrelu", "scaledtanh", "hardsigmoid")
 

@@ -20,8 +20,8 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ops import loops
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor.tensor import Tensor
 
 LANES = 16
 """Units that are computed as one; a block is of one or several such vectors."""

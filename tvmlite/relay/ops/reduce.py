@@ -14,9 +14,9 @@ from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, num_elements, same_dim, show_shape
 from tvmlite.relay.ops.common import axes_of, elementwise, fault, tensors, truncating_divide
 from tvmlite.te import expr as e
-from tvmlite.te.compute import reducers
-from tvmlite.te.compute.declare import compute
-from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.tensor import reducers
+from tvmlite.te.tensor.declare import compute
+from tvmlite.te.tensor.tensor import Tensor
 
 AXES: dict[str, Any] = {"axis": None, "keepdims": False, "exclude": False}
 """Of every reduction: ``axis`` is one or several, None or () for all; with ``exclude``, the others."""

@@ -22,8 +22,8 @@ from tvmlite.relay.ir.types import (
 )
 from tvmlite.relay.ops.common import fault, is_one, tensors
 from tvmlite.te import expr as e
-from tvmlite.te.compute.declare import compute
-from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.tensor.declare import compute
+from tvmlite.te.tensor.tensor import Tensor
 
 
 def resolve_shape(call: Call, shape: Shape, wanted: Sequence[Any]) -> Shape:

@@ -15,8 +15,8 @@ from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops, windows
 from tvmlite.relay.ops.common import agree, clamp, fault, one_dtype
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor.tensor import Tensor
 
 MODES = ("avg", "max", "weighted_max")
 """The mean of the samples, the greatest of them, and the greatest pixel of any, times its weight in it."""

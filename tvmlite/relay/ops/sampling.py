@@ -9,7 +9,7 @@ import numpy as np
 
 from tvmlite.relay.ops.common import clamp
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.tensor.tensor import Tensor
 
 CUBIC = -0.75
 """Keys' parameter of cubic interpolation."""

@@ -15,8 +15,8 @@ from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import axis_of, convert_numpy, fault, tensors
 from tvmlite.relay.ops.reshape import reshaped
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor.tensor import Tensor
 
 ATTRS: dict[str, Any] = {"axis": None, "dtype": None, "exclusive": False, "reverse": False}
 

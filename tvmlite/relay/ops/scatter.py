@@ -18,8 +18,8 @@ from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import fault, from_end, one_dtype, tensors
 from tvmlite.relay.ops.index import check_along, index_length
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor.tensor import Tensor
 
 COMBINE: dict[str, tuple[Callable[[e.Expr, e.Expr], e.Expr], Any]] = {
     "update": (lambda old, new: new, None),

@@ -28,8 +28,8 @@ from tvmlite.relay.ops.common import (
     tensors,
 )
 from tvmlite.te import expr as e
-from tvmlite.te.compute.declare import compute
-from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.tensor.declare import compute
+from tvmlite.te.tensor.tensor import Tensor
 
 MOST_AXES = 64
 """How many axes numpy's arrays may have."""

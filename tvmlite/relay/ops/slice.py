@@ -25,8 +25,8 @@ from tvmlite.relay.ir.types import (
 from tvmlite.relay.ops.common import axes_of, axis_of, clamp, fault, one_dtype, tensors
 from tvmlite.te import arith
 from tvmlite.te import expr as e
-from tvmlite.te.compute.declare import compute
-from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.tensor.declare import compute
+from tvmlite.te.tensor.tensor import Tensor
 
 _FAR = 2**31 - 1
 """A bound from here on means "as far as it goes", whatever a named dimension is."""

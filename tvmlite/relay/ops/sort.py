@@ -15,8 +15,8 @@ from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import axis_of, fault, tensors
 from tvmlite.te import arith
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor.tensor import Tensor
 
 
 def _precedes(x: e.Expr, y: e.Expr, ascending: bool) -> e.Expr:

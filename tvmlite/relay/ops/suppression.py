@@ -13,8 +13,8 @@ from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import fault, tensors
 from tvmlite.relay.ops.sort import MergeSort
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor.tensor import Tensor
 
 
 def _type(call: Call, *types: Type) -> TupleType:

@@ -9,8 +9,8 @@ from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import agree, as_index, axis_of, clamp, expect_integers, fault, one_dtype
 from tvmlite.te import expr as e
-from tvmlite.te.compute.declare import compute
-from tvmlite.te.compute.tensor import Tensor
+from tvmlite.te.tensor.declare import compute
+from tvmlite.te.tensor.tensor import Tensor
 
 MODES = ("linear", "circular")
 

@@ -12,8 +12,8 @@ from tvmlite.relay.ir.types import TensorType, Type, show_shape
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import agree, expect_integers, fault, tensors
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.tensor.tensor import Tensor
 
 TOGETHER = 8
 """So many trees are walked side by side: a step waits for three loads, one of which needs the other."""

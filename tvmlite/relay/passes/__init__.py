@@ -31,20 +31,14 @@ from tvmlite.core.pipeline import Pipeline
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir.nodes import Module
 from tvmlite.relay.ir.verify import verify
+from tvmlite.relay.passes import target_passes
 from tvmlite.relay.passes.fusion.fuse import fuse, separate
+from tvmlite.relay.passes.fusion.hoist_views import hoist_views
 from tvmlite.relay.passes.fusion.materialize_outputs import materialize_outputs
 from tvmlite.relay.passes.fusion.reuse_operands import reuse_operands
 from tvmlite.relay.passes.fusion.share_kernels import share_kernels
 from tvmlite.relay.passes.infer_types import infer_types
-from tvmlite.relay.passes.layout.alter_op_layout import alter_op_layout
-from tvmlite.relay.passes.layout.apply_winograd import apply_winograd
-from tvmlite.relay.passes.layout.apply_winograd_dense import apply_winograd_dense
-from tvmlite.relay.passes.layout.decompose_conv_transpose import decompose_conv_transpose
-from tvmlite.relay.passes.layout.hoist_views import hoist_views
-from tvmlite.relay.passes.layout.pack_weights import pack_weights
-from tvmlite.relay.passes.layout.sink_reshapes import sink_reshapes
 from tvmlite.relay.passes.precision.fast_math import fast_math
-from tvmlite.relay.passes.precision.integer_products import integer_products
 from tvmlite.relay.passes.precision.narrow_links import narrow_links
 from tvmlite.relay.passes.precision.to_mixed_precision import to_mixed_precision
 from tvmlite.relay.passes.recognize.recognize_activations import recognize_activations
@@ -63,6 +57,8 @@ from tvmlite.relay.passes.simplify.join_pieces import join_pieces
 from tvmlite.relay.passes.simplify.simplify_expr import simplify_expr
 from tvmlite.relay.passes.simplify.simplify_inference import simplify_inference
 from tvmlite.relay.passes.simplify.simplify_loops import simplify_loops
+from tvmlite.relay.passes.simplify.sink_reshapes import sink_reshapes
+from tvmlite.relay.passes.target_passes import Options, Stage
 
 Pass: TypeAlias = Callable[[Module], Module]
 
@@ -91,11 +87,17 @@ def pipeline(
     """
     if opt_level not in range(MAX_LEVEL + 1):
         raise ConfigError(f"opt_level is {opt_level!r}, expected 0 to {MAX_LEVEL}")
+    if precision != "float32":
+        error_bound = max(error_bound, ERROR_BESIDE_HALVES)
+
+    def for_target(least_level: int, *stages: Stage) -> list[Pass]:
+        if opt_level < least_level or target is None:
+            return []
+        return target_passes.passes_of(Options(target, precision, error_bound), *stages)
+
     passes: list[Pass] = [infer_types, dead_code]
     if opt_level >= 1:
-        passes += [simplify_inference, simplify_loops]
-        passes += [integer_products(target)] if opt_level >= 2 and target is not None else []
-        passes += [fold_constant]
+        passes += [simplify_inference, simplify_loops, *for_target(2, Stage.ELEMENT_TYPES), fold_constant]
     if opt_level >= 2:
         passes += [canonicalize_ops, simplify_expr, eliminate_common_subexpr, join_pieces]
         passes += [recognize_norms, recognize_softmax, recognize_activations, recognize_attention]
@@ -108,14 +110,9 @@ def pipeline(
     if opt_level >= 4:
         passes += [combine_parallel_conv2d]
     if opt_level >= 3 and target is not None:
-        if precision != "float32":
-            error_bound = max(error_bound, ERROR_BESIDE_HALVES)
-        pairs = not target.has("amx-bf16")  # whose tiles are quicker than any filtering
-        passes += [decompose_conv_transpose]
-        passes += [alter_op_layout(target), *([apply_winograd(error_bound, pairs)] if error_bound else [])]
+        passes += for_target(3, Stage.CONVOLUTIONS, Stage.CHANNELS, Stage.CONVOLUTION_ALGORITHMS)
         passes += [sink_reshapes, simplify_expr, fold_constant]
-        passes += [apply_winograd_dense(target, error_bound)] if error_bound else []
-        passes += [pack_weights(target, precision, error_bound)]
+        passes += for_target(3, Stage.DENSE_ALGORITHMS, Stage.WEIGHTS)
     passes += [materialize_outputs, fuse if opt_level >= 1 else separate]
     if opt_level >= 2 and precision != "float32":
         passes += [narrow_links(precision)]
@@ -132,7 +129,6 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         combine_parallel_conv2d,
         combine_parallel_dense,
         dead_code,
-        decompose_conv_transpose,
         eliminate_common_subexpr,
         fast_math,
         fold_constant,
@@ -156,7 +152,4 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         sink_reshapes,
         to_mixed_precision(),
     ]
-    if target is not None:
-        passes += [alter_op_layout(target), apply_winograd(), apply_winograd_dense(target)]
-        passes += [integer_products(target), pack_weights(target)]
-    return {one.__name__: one for one in passes}
+    return {one.__name__: one for one in [*passes, *target_passes.alone(target)]}

@@ -28,6 +28,9 @@ DEPTH = 8
 HIGHEST = 8
 """The highest exponent that is followed."""
 
+WITHOUT_AXES = {"a_min", "a_max", "alpha", "approximate", "conditions", "dtype", "message"}
+"""Attributes of element-wise operators that do not speak of axes."""
+
 
 def rewrite_with_readers(
     body: Expr, rule: Callable[[Expr, Readers], Expr], kept: Container[Expr] = ()

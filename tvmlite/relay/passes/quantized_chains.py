@@ -5,9 +5,10 @@ from __future__ import annotations
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder
 from tvmlite.relay.entry.memory import VIEWS
+from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem, Var
-from tvmlite.relay.ir.op import OPERATORS, Fuse
+from tvmlite.relay.ir.op import Fuse
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.passes.patterns import is_float
 
@@ -82,7 +83,7 @@ def _keeps_bits(node: Expr) -> bool:
     match node:
         case Tuple() | TupleGetItem():
             return True
-        case Call(op=str() as name) if name in OPERATORS:
-            return OPERATORS[name].fuse <= Fuse.COMM_REDUCE or name.startswith("nn.max_pool")
+        case Call(op=str() as name) if operators.is_known(name):
+            return operators.get(name).fuse <= Fuse.COMM_REDUCE or name.startswith("nn.max_pool")
         case _:
             return False

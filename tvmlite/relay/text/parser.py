@@ -334,9 +334,9 @@ class _Parser(ValueReader):
     def _operator_call(self, token: Token) -> Call:
         if not self.lexer.at("("):
             self.lexer.fail(f"expected an expression, found {token.text!r}", token)
-        if token.text not in op.OPERATORS:
+        if not op.is_known(token.text):
             self.lexer.fail(f"there is no operator {token.text!r}", token)
-        row = op.OPERATORS[token.text]
+        row = op.get(token.text)
         args, attrs = self._call_items()
         unknown = sorted(set(attrs) - set(row.attrs))
         if unknown:

@@ -301,7 +301,7 @@ class _Printer:
 
 def _telling(call: Call) -> Attrs:
     """The attributes that differ from the operator's defaults: reading the text fills in the others."""
-    row = op.OPERATORS.get(call.op) if isinstance(call.op, str) else None
+    row = op.get(call.op) if isinstance(call.op, str) and op.is_known(call.op) else None
     if row is None:
         return call.attrs
     defaults = {key: literals.show_attribute(value) for key, value in op.defaults(row)}

@@ -15,7 +15,7 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import Node, postorder
 from tvmlite.runtime.ndarray import NDArray
 from tvmlite.te import expr as e
-from tvmlite.te.compute import registry
+from tvmlite.te.tensor import registry
 
 _SCALARS = {
     "float32": ctypes.c_float,

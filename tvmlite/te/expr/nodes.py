@@ -287,7 +287,7 @@ class Cast(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Call(Expr):
-    """An intrinsic applied to ``args``; see ``tvmlite.te.compute.intrinsics`` for those that exist.
+    """An intrinsic applied to ``args``; see ``tvmlite.te.tensor.intrinsics`` for those that exist.
 
     ``if_then_else(condition, a, b)`` evaluates one of ``a`` and ``b``: a load in the other is
     never carried out.

@@ -14,12 +14,12 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.compute import reducers
-from tvmlite.te.compute.declare import compute, placeholder, reduce_axis
-from tvmlite.te.compute.declare import var as size
 from tvmlite.te.intrin.declare_intrin import decl_tensor_intrin
 from tvmlite.te.loop import ir
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin, decl_buffer
+from tvmlite.te.tensor import reducers
+from tvmlite.te.tensor.declare import compute, placeholder, reduce_axis
+from tvmlite.te.tensor.declare import var as size
 
 NEEDS = "amx-bf16"
 """The instruction set, by LLVM's name."""

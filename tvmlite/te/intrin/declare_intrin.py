@@ -10,14 +10,14 @@ from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.node import rewrite
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.compute import tensor as t
-from tvmlite.te.compute.inline import Bodies
-from tvmlite.te.compute.reducers import combined
 from tvmlite.te.expr import Expr
 from tvmlite.te.intrin.ir_builder import IRBuilder
 from tvmlite.te.loop import ir
-from tvmlite.te.lower.widen import Widening
+from tvmlite.te.lowering.widen import Widening
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin, decl_buffer
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.inline import Bodies
+from tvmlite.te.tensor.reducers import combined
 
 Emit: TypeAlias = Callable[[list[ir.Buffer], list[ir.Buffer]], Any]
 _BUFFER_OPTIONS = ("strides", "elem_offset", "offset_factor", "data_alignment", "scope")

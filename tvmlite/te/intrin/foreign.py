@@ -9,9 +9,9 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.compute import intrinsics, registry
 from tvmlite.te.expr import Expr, Value
 from tvmlite.te.loop import ir
+from tvmlite.te.tensor import intrinsics, registry
 
 
 def call_llvm_intrin(dtype: str, name: str, *args: Value) -> Expr:

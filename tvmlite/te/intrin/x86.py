@@ -13,14 +13,14 @@ from typing import Any, TypeAlias
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.compute import reducers
-from tvmlite.te.compute.declare import compute, placeholder, reduce_axis
-from tvmlite.te.compute.tensor import Tensor
 from tvmlite.te.intrin.declare_intrin import Emit, decl_tensor_intrin
 from tvmlite.te.intrin.foreign import call_llvm_intrin, reinterpret
 from tvmlite.te.intrin.words import half_of
 from tvmlite.te.loop import ir
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin, decl_buffer
+from tvmlite.te.tensor import reducers
+from tvmlite.te.tensor.declare import compute, placeholder, reduce_axis
+from tvmlite.te.tensor.tensor import Tensor
 
 QUAD = 4
 """Products of 8 bits that are added to a sum at once."""

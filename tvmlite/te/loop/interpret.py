@@ -15,9 +15,9 @@ from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.te import expr as e
-from tvmlite.te.compute import registry
-from tvmlite.te.compute.intrinsics import PREFETCHES
 from tvmlite.te.loop import ir, scalars
+from tvmlite.te.tensor import registry
+from tvmlite.te.tensor.intrinsics import PREFETCHES
 
 Run = Callable[[], Any]
 

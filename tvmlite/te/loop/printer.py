@@ -8,8 +8,8 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import Node, postorder
 from tvmlite.te import expr as e
 from tvmlite.te.arith import simplify
-from tvmlite.te.compute import tensor
 from tvmlite.te.loop import ir
+from tvmlite.te.tensor import tensor
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _UNARY, _ATOM = range(8)
 

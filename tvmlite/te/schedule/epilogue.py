@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
-from tvmlite.te.compute import tensor as t
-from tvmlite.te.compute.tensor import IterVar
 from tvmlite.te.schedule.stage_base import AT, ROOT, Fuse, Relation, Singleton, Split, StageBase
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.tensor import IterVar
 
 if TYPE_CHECKING:
     from tvmlite.te.schedule.stage import Stage

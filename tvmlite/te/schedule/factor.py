@@ -9,9 +9,6 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import substitute
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.compute import tensor as t
-from tvmlite.te.compute.inline import Bodies
-from tvmlite.te.compute.tensor import IterVar, Tensor, TensorRead
 from tvmlite.te.schedule.relations import (
     Extent,
     Number,
@@ -24,6 +21,9 @@ from tvmlite.te.schedule.relations import (
     values_up,
 )
 from tvmlite.te.schedule.stage import Fuse, Split, Stage
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.inline import Bodies
+from tvmlite.te.tensor.tensor import IterVar, Tensor, TensorRead
 
 if TYPE_CHECKING:
     from tvmlite.te.schedule.schedule import Schedule

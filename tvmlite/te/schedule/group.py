@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
-from tvmlite.te.compute import tensor as t
-from tvmlite.te.compute.tensor import IterVar, Operation, Tensor
 from tvmlite.te.schedule.stage import AT, Stage
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
 
 if TYPE_CHECKING:
     from tvmlite.te.schedule.schedule import Schedule

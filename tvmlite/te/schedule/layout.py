@@ -11,10 +11,10 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.compute import tensor as t
-from tvmlite.te.compute.tensor import IterVar
 from tvmlite.te.schedule.relations import Number, ceil_div
 from tvmlite.te.schedule.stage_base import StageBase
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.tensor import IterVar
 
 if TYPE_CHECKING:
     from tvmlite.te.schedule.stage import Stage

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from tvmlite.core.node import alike
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import IterVar
 from tvmlite.te.expr import Expr
 from tvmlite.te.schedule.stage_base import SHRINK, Fuse, Relation, Singleton, Split
+from tvmlite.te.tensor.tensor import IterVar
 
 Number: TypeAlias = int | Expr
 

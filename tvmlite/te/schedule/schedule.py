@@ -8,15 +8,15 @@ from typing import Any
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
-from tvmlite.te.compute import inline
-from tvmlite.te.compute import tensor as t
-from tvmlite.te.compute.reach import check_reads
-from tvmlite.te.compute.scan import ScanOp
-from tvmlite.te.compute.tensor import IterVar, Operation, Tensor
 from tvmlite.te.schedule import cache, factor, group
 from tvmlite.te.schedule.group import Group
 from tvmlite.te.schedule.stage import AT, ROOT, Fuse, Split, Stage
 from tvmlite.te.schedule.trace import Trace, primitive
+from tvmlite.te.tensor import inline
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.reach import check_reads
+from tvmlite.te.tensor.scan import ScanOp
+from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
 
 
 class Schedule:

@@ -12,9 +12,6 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.compute import tensor as t
-from tvmlite.te.compute import threads
-from tvmlite.te.compute.tensor import Extent, IterVar
 from tvmlite.te.schedule.stage_base import (
     AT,
     GUARD,
@@ -33,6 +30,9 @@ from tvmlite.te.schedule.stage_memory import MemoryPrimitives
 from tvmlite.te.schedule.stage_order import OrderPrimitives
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.schedule.trace import primitive
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor import threads
+from tvmlite.te.tensor.tensor import Extent, IterVar
 
 __all__ = [
     "AT",

@@ -10,11 +10,11 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.compute import tensor as t
-from tvmlite.te.compute.scan import ScanOp
-from tvmlite.te.compute.tensor import Extent, IterVar, Tensor
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.schedule.trace import Trace
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.scan import ScanOp
+from tvmlite.te.tensor.tensor import Extent, IterVar, Tensor
 
 if TYPE_CHECKING:
     from tvmlite.te.schedule.layout import IndexMap

@@ -11,11 +11,11 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.compute import tensor as t
-from tvmlite.te.compute.tensor import IterVar, Tensor
 from tvmlite.te.schedule import layout
 from tvmlite.te.schedule.stage_base import Prefetch, StageBase, loops_around
 from tvmlite.te.schedule.trace import primitive
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.tensor import IterVar, Tensor
 
 MOST_APART = 1 << 20
 """Elements that steps along an axis may be apart: more are a mistake, and would fill the memory."""

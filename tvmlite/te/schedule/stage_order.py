@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
-from tvmlite.te.compute.tensor import IterVar
 from tvmlite.te.schedule import epilogue
 from tvmlite.te.schedule.stage_base import StageBase
 from tvmlite.te.schedule.trace import primitive
+from tvmlite.te.tensor.tensor import IterVar
 
 if TYPE_CHECKING:
     from tvmlite.te.schedule.stage import Stage

@@ -11,9 +11,9 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.compute import tensor as t
 from tvmlite.te.expr import Expr
 from tvmlite.te.loop import ir
+from tvmlite.te.tensor import tensor as t
 
 
 @dataclass(frozen=True, eq=False)

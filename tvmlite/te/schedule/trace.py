@@ -14,7 +14,7 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder, substitute
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.compute.tensor import IterVar, Operation, Tensor
+from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
 
 if TYPE_CHECKING:
     from tvmlite.te.schedule.schedule import Schedule

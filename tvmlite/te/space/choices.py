@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
-from tvmlite.te.compute.tensor import IterVar
 from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.tensor.tensor import IterVar
 
 ANNOTATIONS = ("none", "unroll", "vectorize", "parallel")
 """What ``AnnotateChoice`` can say of a loop."""

@@ -25,7 +25,6 @@ import numpy as np
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
-from tvmlite.te.compute.tensor import IterVar
 from tvmlite.te.expr import Const
 from tvmlite.te.space import knobs
 from tvmlite.te.space.choices import (
@@ -36,6 +35,7 @@ from tvmlite.te.space.choices import (
     ReorderChoice,
     SplitChoice,
 )
+from tvmlite.te.tensor.tensor import IterVar
 
 MOST = (1 << 63) - 1
 """So many combinations can be numbered, those of several rules one after another."""

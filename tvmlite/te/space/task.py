@@ -18,13 +18,13 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.machine.target import Target
-from tvmlite.te.compute.declare import placeholder
-from tvmlite.te.compute.tensor import Tensor
-from tvmlite.te.compute.work import operations
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.space.choices import Choice, OptionChoice
 from tvmlite.te.space.config import MOST, Config, ConfigEntity, ConfigSpace, FallbackConfig, get_config, using
 from tvmlite.te.space.rules import RULE, RuleSpace
+from tvmlite.te.tensor.declare import placeholder
+from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.te.tensor.work import operations
 
 ScheduleFunction: TypeAlias = Callable[..., tuple[Schedule, Sequence[Any]]]
 """Takes a task's arguments, gives a schedule and the arguments of the function to build."""

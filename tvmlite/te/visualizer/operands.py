@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.te.compute.tensor import Tensor
-from tvmlite.te.compute.work import value_of
 from tvmlite.te.loop import ir
+from tvmlite.te.tensor.tensor import Tensor
+from tvmlite.te.tensor.work import value_of
 
 
 def operands(

@@ -19,13 +19,13 @@ from tvmlite.runtime.timing import Timing
 from tvmlite.te.codegen import jit, process
 from tvmlite.te.codegen.c import generator as c
 from tvmlite.te.codegen.llvm import generator as llvm
-from tvmlite.te.compute import work
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.signature import signature_of
-from tvmlite.te.lower.lower import lower
+from tvmlite.te.lowering.lower import lower
 from tvmlite.te.schedule.schedule import Schedule, create_schedule
 from tvmlite.te.schedule.trace import Step
+from tvmlite.te.tensor import work
 from tvmlite.te.visualizer import limits
 from tvmlite.te.visualizer.hot_loop import HotLoop, hot_loop
 from tvmlite.te.visualizer.limits import Limits

@@ -18,9 +18,9 @@ from tvmlite.relay.ir.types import evaluate_dim
 from tvmlite.relay.ir.verify import verify
 from tvmlite.relay.onnx import from_onnx
 from tvmlite.relay.passes.fusion.fuse import separate
+from tvmlite.relay.passes.fusion.hoist_views import hoist_views
 from tvmlite.relay.passes.fusion.materialize_outputs import materialize_outputs
 from tvmlite.relay.passes.fusion.reuse_operands import reuse_operands
-from tvmlite.relay.passes.layout.hoist_views import hoist_views
 from tvmlite.relay.text.parser import parse
 from tvmlite.relay.text.printer import show
 

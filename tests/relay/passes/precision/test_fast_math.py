@@ -11,8 +11,7 @@ from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Call, Function, Module, var
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops import fast
-from tvmlite.relay.passes import pipeline
-from tvmlite.relay.passes.precision import fast_math
+from tvmlite.relay.passes import fast_math, pipeline
 
 x = var("x", ("n",))
 EVERYWHERE = np.concatenate([np.linspace(-12, 12, 400_001), np.linspace(-86.9, 87.9, 100_001)]).astype(

@@ -14,9 +14,9 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Module, Tuple
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import same_type
 from tvmlite.relay.ir.verify import verify
-from tvmlite.relay.ops import winograd
 from tvmlite.relay.passes import pipeline
 from tvmlite.relay.passes.precision.to_mixed_precision import multiplies_halves, to_mixed_precision
+from tvmlite.techniques.winograd import operator as winograd
 
 WITHOUT = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver3")
 """A processor that has no arithmetic of 16 bits."""

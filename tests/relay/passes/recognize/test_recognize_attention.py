@@ -14,9 +14,8 @@ from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Tuple, constant
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import dim
 from tvmlite.relay.ir.verify import verify
-from tvmlite.relay.passes import pipeline
+from tvmlite.relay.passes import eliminate_common_subexpr, pipeline, simplify_expr
 from tvmlite.relay.passes.recognize.recognize_attention import recognize_attention
-from tvmlite.relay.passes.simplify import eliminate_common_subexpr, simplify_expr
 from tvmlite.te.loop import ir as loop
 
 rng = np.random.default_rng(0)

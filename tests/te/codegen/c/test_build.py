@@ -46,8 +46,8 @@ def test_without_a_compiler_the_error_says_what_to_install(
 
 CHECKED = """
 from tvmlite import te
-from tvmlite.fuzz import check
-from tvmlite.te.codegen import c_build
+from tvmlite.fuzz.expected.check import check
+from tvmlite.te.codegen.c import build as c_build
 
 c_build.compile_shared.__defaults__ = (*c_build.compile_shared.__defaults__[:2], FLAGS)
 PROGRAM

@@ -26,7 +26,7 @@ from tvmlite.te.intrin import x86
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.signature import signature_of
-from tvmlite.te.lower.lower import lower
+from tvmlite.te.lowering.lower import lower
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
 

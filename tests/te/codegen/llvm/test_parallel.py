@@ -176,8 +176,8 @@ def test_on_the_runtimes_thread_pool(native: Target) -> None:
 def test_the_pool_may_be_running_when_the_process_ends() -> None:
     program = """
 import ctypes
-from tvmlite.core.target import Target
-from tvmlite.runtime import pool
+from tvmlite.machine.target import Target
+from tvmlite.runtime.pool import pool
 from tvmlite.te.codegen import jit
 
 native = Target.parse("native")

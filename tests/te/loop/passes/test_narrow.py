@@ -14,7 +14,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.passes.narrow import narrow
-from tvmlite.te.lower.lower import lower
+from tvmlite.te.lowering.lower import lower
 
 N = 20
 

@@ -12,7 +12,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes import legalize, unfuse
 from tvmlite.te.loop.walk import statements
-from tvmlite.te.lower.lower import lower
+from tvmlite.te.lowering.lower import lower
 
 N, M = e.SizeVar("n", "int64"), e.SizeVar("m", "int64")
 DIVISIONS = (e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod)

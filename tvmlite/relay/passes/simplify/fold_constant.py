@@ -71,7 +71,7 @@ def _constant_value(arg: Expr) -> Value | None:
 
 
 def _is_anchor(name: str) -> bool:
-    return name in op.OPERATORS and op.OPERATORS[name].fuse is op.Fuse.OUT_ELEMWISE_FUSABLE
+    return op.is_known(name) and op.get(name).fuse is op.Fuse.OUT_ELEMWISE_FUSABLE
 
 
 def _evaluated(node: Call, limit: int) -> Expr:

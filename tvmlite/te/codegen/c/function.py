@@ -13,8 +13,8 @@ from tvmlite.te.codegen.c.names import Module, parameter_keys, reads_elsewhere, 
 from tvmlite.te.codegen.c.text import HALVES, memory_type, work_type
 from tvmlite.te.codegen.c.vector import CONDITION, VectorWriter, can_write, is_dense
 from tvmlite.te.codegen.c.versions import merged
-from tvmlite.te.compute.intrinsics import PREFETCHES
 from tvmlite.te.loop import ir
+from tvmlite.te.tensor.intrinsics import PREFETCHES
 
 
 class FunctionWriter:

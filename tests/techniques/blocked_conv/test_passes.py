@@ -1,0 +1,93 @@
+"""Convolutions in passes: what is kept where, and that they are convolutions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tvmlite import build
+from tvmlite.core.node import postorder
+from tvmlite.machine.target import Target
+from tvmlite.relay.entry import tasks
+from tvmlite.te.loop import ir as loop
+from tvmlite.te.lowering.lower import lower
+from tvmlite.te.space import Task
+from tvmlite.techniques.blocked_conv import convolution, passes
+from tvmlite.techniques.blocked_conv.passes import MOST_SUMS
+
+FEW_REGISTERS = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver3"
+MANY_REGISTERS = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver5"
+
+
+def task(
+    inputs: int, outputs: int, size: tuple[int, int], target: str = FEW_REGISTERS, stride: int = 1
+) -> Task:
+    """A padded convolution of 3x3 places from ``inputs`` to ``outputs`` blocks of 8 channels."""
+    text = f"""fn (%x: Tensor[(1, {inputs}, {size[0]}, {size[1]}, 8), float32],
+        %w: Tensor[({outputs}, {8 * inputs}, 3, 3, 8), float32]) {{
+      nn.relu(nn.contrib_conv2d_NCHWc(%x, %w, channels={8 * outputs}, kernel_size=[3, 3], padding=[1, 1],
+        strides=[{stride}, {stride}], data_layout="NCHW8c", out_layout="NCHW8c", kernel_layout="OIHW8o"))
+    }}"""
+    return tasks.task_of(tasks.group_of(text), Target.parse(target))
+
+
+def check(one: Task, stride: int, index: int | None = None) -> None:
+    """The configuration of that number, or the default, gives what numpy does."""
+    chosen = one.default if index is None else one.config_space.get(index)
+    assert "pass" in chosen
+    built = build(*one.instantiate(chosen), "native")
+    data, weight, made = (np.zeros(one.shape, "float32") for one in built.signature.arrays)
+    rng = np.random.default_rng(0)
+    data[...], weight[...] = rng.standard_normal(data.shape), rng.standard_normal(weight.shape)
+
+    built(data, weight, made)
+
+    image = np.pad(data[0], [(0, 0), (1, 1), (1, 1), (0, 0)])
+    read = np.lib.stride_tricks.sliding_window_view(image, (3, 3), axis=(1, 2))[:, ::stride, ::stride]
+    kernels = weight.reshape(len(weight), -1, 8, 3, 3, 8)
+    expected = np.einsum("cyxivu,ocivul->oyxl", read, kernels, optimize=True)
+    np.testing.assert_allclose(made[0], np.maximum(expected, 0), rtol=1e-4, atol=1e-4)
+
+
+@pytest.fixture
+def few_registers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine is taken for one of few registers."""
+    for module in (convolution, passes):
+        monkeypatch.setattr(module, "few_registers", lambda _: True)
+
+
+@pytest.mark.usefixtures("few_registers")
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "size", "stride"), [(6, 3, (7, 6), 1), (8, 1, (3, 11), 1), (6, 2, (9, 9), 2)]
+)
+def test_passes_make_a_convolution(inputs: int, outputs: int, size: tuple[int, int], stride: int) -> None:
+    check(task(inputs, outputs, size, "native", stride), stride)
+
+
+@pytest.mark.usefixtures("few_registers")
+@pytest.mark.parametrize("seed", range(3))
+def test_so_do_those_that_a_search_may_choose(seed: int) -> None:
+    one = task(8, 3, (7, 6), "native")
+    space = one.config_space
+    drawn = map(int, space.sample(100, np.random.default_rng(seed)))
+
+    check(one, 1, next(index for index in drawn if "pass" in space.get(index)))
+
+
+@pytest.mark.parametrize("size", [(14, 14), (28, 28), (55, 55), (112, 112), (109, 224)])
+def test_sums_of_a_tile_stay_in_registers_and_those_of_some_rows_in_a_near_cache(
+    size: tuple[int, int],
+) -> None:
+    one = task(16, 16, size)
+
+    lowered = lower(*one.instantiate(one.default))
+
+    kept = [node.buffer for node in postorder(lowered.body) if isinstance(node, loop.Allocate)]
+    sums = {one.name: 4 * int(np.prod([int(str(extent)) for extent in one.shape])) for one in kept}
+    assert sums["conv.rf"] <= 16 * 32
+    assert sums["conv"] <= MOST_SUMS
+
+
+@pytest.mark.parametrize(("inputs", "target"), [(4, FEW_REGISTERS), (16, MANY_REGISTERS)])
+def test_few_channels_and_large_tiles_take_all_channels_at_once(inputs: int, target: str) -> None:
+    assert "pass" not in task(inputs, 16, (14, 14), target).default

@@ -1,0 +1,299 @@
+"""One program under all judges: interpreters of both forms, both code generators, the definition's value."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tvmlite import te
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import ScheduleError, TvmliteError, UnsupportedError
+from tvmlite.core.node import postorder
+from tvmlite.fuzz.expected import values
+from tvmlite.fuzz.expected.bounded import Bounded, difference
+from tvmlite.fuzz.expected.evaluate import evaluate, shape_at
+from tvmlite.fuzz.expected.memory import GuardedArray
+from tvmlite.fuzz.program import Program, arguments
+from tvmlite.machine.target import Target
+from tvmlite.model import jit_library
+from tvmlite.runtime.call.compiled import CompiledFunction
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.interpret import interpret
+from tvmlite.te.loop.passes import legalize
+from tvmlite.te.loop.signature import signature_of
+from tvmlite.te.loop.verify import verify
+from tvmlite.te.tensor import tensor as t
+
+
+class Wrong(AssertionError):
+    """A program that does not do what its definition says. ``stage`` is where: "lower", "loops" (the
+    lowered form), "legalize", "legal", "llvm" or "c"; ``kind`` is "value", "guard", "input", or an error."""
+
+    def __init__(self, stage: str, kind: str, text: str) -> None:
+        self.stage, self.kind, self.text = stage, kind, text
+        super().__init__(f"{stage}: {kind}: {text}")
+
+    @property
+    def signature(self) -> str:
+        """What stays the same while the program shrinks."""
+        return f"{self.stage}: {self.kind}"
+
+
+class Refused(Exception):
+    """The schedule cannot be carried out, and says so as it should."""
+
+
+@dataclass
+class Job:
+    """A program lowered, with its inputs and the values its outputs must have."""
+
+    program: Program
+    function: ir.Function
+    args: list[Any]
+    inputs: dict[int, np.ndarray]
+    wanted: dict[int, Bounded]
+    compared: int = 0
+    elements: int = 0
+    stage: Callable[[str], object] = lambda name: None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def judge(self, stage: str, outputs: Mapping[int, np.ndarray]) -> None:
+        """Raise Wrong if ``outputs`` are not those wanted."""
+        for place, wanted in self.wanted.items():
+            with np.errstate(all="ignore"):
+                wrong, known = difference(wanted, outputs[place])
+            self.compared += known
+            self.elements += wanted.error.size
+            if wrong.any():
+                raise Wrong(stage, "value", _complaint(self.args[place], wanted, outputs[place], wrong))
+
+
+def check(
+    schedule: te.Schedule,
+    sizes: Mapping[str, int] | None = None,
+    data: str = "small",
+    seed: int = 0,
+    target: str = "native",
+    backends: Sequence[str] = ("llvm", "c"),
+) -> None:
+    """Raise ``Wrong`` unless the schedule gives what its computation is defined to give.
+
+    It is lowered and interpreted in both forms, then compiled by each of ``backends`` (``target`` is LLVM's)
+    and run on arrays between guard pages. ``sizes`` are the values of the ``te.var``s in it by name; the
+    inputs' elements follow from ``data`` ("small", "normal" or "wide") and ``seed``.
+    """
+    program = Program((), tuple((sizes or {}).items()), data, seed, target)
+    job = prepare(program, schedule)
+    legal = check_legal(job, target)
+    if "llvm" in backends:
+        run_native(job, legal, target)
+    if "c" in backends:
+        for wrong in run_together([job], "c").values():
+            raise wrong
+
+
+def prepare(
+    program: Program,
+    schedule: te.Schedule,
+    name: str = "kernel",
+    stage: Callable[[str], object] = lambda name: None,
+) -> Job:
+    """Lower ``schedule``, evaluate its definition, and judge the lowered form. Raises Wrong or Refused.
+
+    ``stage`` is told what is about to run.
+    """
+    args = [*arguments(schedule)]
+    bound = _variables(args, dict(program.sizes))
+    args += [var for var in bound if not any(var is n for x in args for n in x.shape)]
+    inputs: dict[int, np.ndarray] = {}
+    scalars = dict(bound)
+    for place, arg in enumerate(args):
+        if isinstance(arg, te.Tensor) and isinstance(arg.op, t.PlaceholderOp):
+            shape = shape_at(arg, scalars)
+            inputs[place] = values.make(program.data, shape, arg.dtype, program.seed, place)
+        elif isinstance(arg, e.Var):
+            inputs[place] = np.asarray(scalars[arg])
+    outputs = {p: a for p, a in enumerate(args) if p not in inputs}
+    given = {args[p]: array for p, array in inputs.items() if isinstance(args[p], te.Tensor)}
+    original = _definitions(schedule)
+    predicates = {one.origin_op: one.predicate for one in schedule.stages if one.predicate is not None}
+    values_wanted = evaluate([original(a) for a in outputs.values()], given, scalars, predicates)
+    wanted = dict(zip(outputs, values_wanted, strict=True))
+    function = _lowered(schedule, args, name)
+    job = Job(program, function, args, inputs, wanted, stage=stage)
+    _interpreted(job, "loops", function)
+    return job
+
+
+def _definitions(schedule: te.Schedule) -> Callable[[te.Tensor], te.Tensor]:
+    """What a tensor was defined as, before ``cache_write`` and kin rewrote its stage."""
+
+    def original(tensor: te.Tensor) -> te.Tensor:
+        return schedule[tensor].origin_op.output(tensor.value_index)
+
+    return original
+
+
+def _lowered(schedule: te.Schedule, args: list[Any], name: str) -> ir.Function:
+    with _stage("lower"):
+        try:
+            function = te.lower(schedule, args, name)
+        except ScheduleError as error:
+            if _names_its_line(error):
+                raise Refused(str(error)) from error
+            raise
+        verify(function)
+    return function
+
+
+def _names_its_line(error: ScheduleError) -> bool:
+    """Whether the error is of a primitive, and shows the line where that was used: which loops there are in
+    the end is decided late, so some schedules can only be refused when they are lowered."""
+    span, primitive = error.span, error.message.split(":", 1)[0]
+    line = "" if span is None else linecache.getline(span.source, span.line)
+    return span is not None and (not line or f"{primitive}(" in line)
+
+
+def check_legal(job: Job, target: str) -> ir.Function:
+    """Legalise for ``target`` and judge the legal form."""
+    with _stage("legalize"):
+        legal = legalize(job.function, Target.parse(target))
+        verify(legal, legal=True)
+    _interpreted(job, "legal", legal)
+    return legal
+
+
+def run_native(job: Job, legal: ir.Function, target: str) -> None:
+    """Compile the legal form with LLVM for ``target``, run, judge."""
+    parsed = Target.parse(target)
+    with _stage("llvm"):
+        loaded = jit_library.load([legal], parsed)
+        called = CompiledFunction(
+            signature_of(legal), loaded.address(legal.name), jit_library.shapes_address(loaded, legal), loaded
+        )
+    _called(job, "llvm", called)
+
+
+def run_together(jobs: Sequence[Job], target: str) -> dict[int, Wrong]:
+    """Compile all ``jobs``, whose functions have names of their own, into one C library, and run each; the
+    places of those that are wrong. Raises Wrong if the compilation fails."""
+    parsed = Target.parse(target)
+    with _stage("c"):
+        legal = [legalize(job.function, parsed) for job in jobs]
+        loaded = jit_library.load(legal, parsed)
+    failed: dict[int, Wrong] = {}
+    for place, (job, one) in enumerate(zip(jobs, legal, strict=True)):
+        job.stage("c")
+        called = CompiledFunction(
+            signature_of(one), loaded.address(one.name), jit_library.shapes_address(loaded, one), loaded
+        )
+        try:
+            _called(job, "c", called)
+        except Wrong as wrong:
+            failed[place] = wrong
+    return failed
+
+
+class _stage:
+    """Errors inside are those of a stage."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if error is None or not isinstance(error, Exception) or isinstance(error, (Wrong, Refused)):
+            return
+        if isinstance(error, UnsupportedError):
+            raise Refused(str(error)) from error
+        where = traceback.extract_tb(trace)[-1]
+        text = str(error) if isinstance(error, TvmliteError) else f"{error!r} at {where.name}"
+        raise Wrong(self.name, type(error).__name__, text) from error
+
+
+def _interpreted(job: Job, stage: str, function: ir.Function) -> None:
+    job.stage(stage)
+    outputs = {place: _filled(job, place) for place in job.wanted}
+    passed = [outputs[p] if p in outputs else job.inputs[p] for p in range(len(job.args))]
+    with _stage(stage):
+        interpret(function, passed)
+    job.judge(stage, outputs)
+
+
+def _called(job: Job, stage: str, function: CompiledFunction) -> None:
+    job.stage(stage)
+    at_end = job.program.seed % 4 != 1
+    guarded = {
+        p: GuardedArray(a, at_end) for p, a in job.inputs.items() if isinstance(job.args[p], te.Tensor)
+    }
+    results = {p: GuardedArray(_filled(job, p), at_end) for p in job.wanted}
+    every = guarded | results
+    passed = [every[p].array if p in every else int(job.inputs[p]) for p in range(len(job.args))]
+    with _stage(stage):
+        function(*passed)
+    for place, one in every.items():
+        if not one.intact():
+            raise Wrong(stage, "guard", f"memory beside {job.args[place].name} was written to")
+    for place, one in guarded.items():
+        if one.array.tobytes() != job.inputs[place].tobytes():
+            raise Wrong(stage, "input", f"the input {job.args[place].name} was written to")
+    job.judge(stage, {place: one.array for place, one in results.items()})
+
+
+def _filled(job: Job, place: int) -> np.ndarray:
+    """An output before the call: of a pattern that is no likely result."""
+    tensor, shape = job.args[place], job.wanted[place].value.shape
+    wanted = dtypes.numpy_of(tensor.dtype)
+    if wanted.kind == "b":
+        return np.ones(shape, wanted)
+    count = int(np.prod(shape)) * wanted.itemsize
+    return np.full(count, 0x5B, np.uint8).view(wanted).reshape(shape)
+
+
+def _variables(args: Sequence[te.Tensor], sizes: Mapping[str, int]) -> dict[e.Var, int]:
+    """The variables that the computation of ``args`` speaks of, and their values."""
+    found: dict[e.Var, int] = {}
+    for op in _operations([a.op for a in args]):
+        for node in _expressions(op):
+            if isinstance(node, e.Var) and node.name in sizes:
+                found[node] = sizes[node.name]
+    return found
+
+
+def _operations(roots: Sequence[t.Operation]) -> Iterator[t.Operation]:
+    seen: dict[t.Operation, None] = {}
+    todo = list(roots)
+    while todo:
+        op = todo.pop()
+        if op not in seen:
+            seen[op] = None
+            todo += [tensor.op for tensor in op.inputs]
+    return iter(seen)
+
+
+def _expressions(op: t.Operation) -> Iterator[Any]:
+    """All nodes of shapes and formulas."""
+    roots: list[Any] = [n for k in range(op.num_outputs) for n in op.output_shape(k) if isinstance(n, e.Expr)]
+    if isinstance(op, t.ComputeOp):
+        roots += op.body
+        roots += [a.dom.extent for a in op.reduce_axis if a.dom is not None]
+    for root in roots:
+        yield from postorder(root)
+
+
+def _complaint(tensor: te.Tensor, wanted: Bounded, got: np.ndarray, wrong: np.ndarray) -> str:
+    place = tuple(int(n) for n in np.argwhere(wrong)[0])
+    error = wanted.error[place]
+    room = f" within {error:.3g}" if error else ""
+    return (
+        f"{tensor.name}{list(place)} is {got[place]!r}, wanted {wanted.value[place]!r}{room} "
+        f"({int(wrong.sum())} of {wrong.size} elements are wrong)"
+    )

@@ -1,1 +1,0 @@
-"""Passes that choose how tensors and weights lie in memory."""

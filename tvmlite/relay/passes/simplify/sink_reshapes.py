@@ -1,0 +1,113 @@
+"""Axes of extent 1 are dropped and inserted behind the element-wise tail of a convolution, not before it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from tvmlite.core.node import postorder
+from tvmlite.relay.entry.memory import is_view
+from tvmlite.relay.ir import op as operators
+from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr
+from tvmlite.relay.ir.op import Fuse, make
+from tvmlite.relay.ir.types import Shape, TensorType, same_dim, same_shape
+from tvmlite.relay.ops.common import is_one
+from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.passes.patterns import WITHOUT_AXES
+from tvmlite.relay.passes.simplify.simplify_expr import simplified
+
+
+@graph_pass
+def sink_reshapes(body: Expr) -> Expr:
+    """``relu(squeeze(conv2d(x, w)) + b)`` becomes ``squeeze(relu(conv2d(x, w) + expand_dims(b)))``.
+
+    Exporters write a convolution along one axis as one along two: an axis is inserted before it and dropped
+    behind it. Between the convolution and its tail that keeps them from being one kernel, and between one
+    convolution and the next from having one layout. Behind the tail it meets the axis that is inserted for
+    the next, and both are gone.
+    """
+    done: dict[Expr, Expr] = {}
+    tails: set[Expr] = set()  # anchors, and what is element by element made of them
+    for node in postorder(body):
+        assert isinstance(node, Expr)
+        made = node.map_children(done.__getitem__)
+        if is_view(made):
+            made = simplified(made) if is_view(made.args[0]) else made  # type: ignore[attr-defined]
+        elif _is_elementwise(made):
+            moved = _sunk(made, tails)
+            if moved is not None:
+                made = moved
+                tails.add(moved.args[0])
+            elif any(child in tails for child in made.children()):
+                tails.add(made)
+        elif _is_anchor(made):
+            tails.add(made)
+        done[node] = made
+    return done[body]
+
+
+def _is_anchor(node: Expr) -> bool:
+    match node:
+        case Call(op=str() as name):
+            return operators.get(name, node.span).fuse == Fuse.OUT_ELEMWISE_FUSABLE
+    return False
+
+
+def _is_elementwise(node: Expr) -> bool:
+    """Whether ``node`` is an operator that treats all axes of its arguments alike."""
+    match node:
+        case Call(op=str() as name, args=args) if args:
+            row = operators.get(name, node.span)
+            return row.fuse <= Fuse.BROADCAST and row.attrs.keys() <= WITHOUT_AXES
+    return False
+
+
+def _sunk(node: Expr, tails: set[Expr]) -> Call | None:
+    """The element-wise call ``node`` before the reshape that its arguments have had, if it reads one of
+    ``tails`` through it, and all other arguments may be had in the same shape."""
+    assert isinstance(node, Call)
+    views = [arg for arg in node.args if isinstance(arg, Call) and is_view(arg) and arg.args[0] in tails]
+    if not views or not isinstance(type_of(node), TensorType):
+        return None
+    shape, source = tensor_type_of(node).shape, tensor_type_of(views[0].args[0]).shape
+    places = _places(source, shape)
+    if places is None:
+        return None
+    args = [_reshaped(arg, shape, source, places) for arg in node.args]
+    given = [arg for arg in args if arg is not None]
+    if len(given) < len(args):
+        return None
+    inner = dataclasses.replace(node, args=tuple(given))
+    made = make("reshape", inner, newshape=shape, allowzero=True, span=node.span)
+    assert isinstance(made, Call)
+    return made if same_type(type_of(made), type_of(node)) else None
+
+
+def _places(source: Shape, shape: Shape) -> list[int | None] | None:
+    """The axis of ``shape`` that each axis of ``source`` is, None for one of extent 1 that is none; None if
+    they differ in more than axes of extent 1."""
+    places: list[int | None] = []
+    axis = 0
+    for extent in source:
+        while axis < len(shape) and not same_dim(extent, shape[axis]) and is_one(shape[axis]):
+            axis += 1
+        if axis < len(shape) and same_dim(extent, shape[axis]):
+            places.append(axis)
+            axis += 1
+        elif is_one(extent):
+            places.append(None)
+        else:
+            return None
+    return places if all(is_one(extent) for extent in shape[axis:]) else None
+
+
+def _reshaped(arg: Expr, shape: Shape, source: Shape, places: Sequence[int | None]) -> Expr | None:
+    """The argument ``arg`` of a call of ``shape`` for the same call of ``source``; None if it is unknown."""
+    type_ = tensor_type_of(arg)
+    if isinstance(arg, Call) and is_view(arg) and same_shape(type_.shape, shape):
+        return arg.args[0] if same_shape(tensor_type_of(arg.args[0]).shape, source) else None
+    if not isinstance(arg, Constant):
+        return None
+    full = (1,) * (len(shape) - type_.ndim) + type_.shape
+    return make("reshape", arg, newshape=tuple(1 if p is None else full[p] for p in places), span=arg.span)

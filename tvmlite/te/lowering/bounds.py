@@ -1,0 +1,403 @@
+"""Bound inference: which part of its tensor each stage computes, and how far each loop runs.
+
+Stages are met from the outputs backwards. A stage computes the union of what its consumers read while the
+loops inside its attach point run; the loops outside stand still. From that its own loops follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import reduce
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import postorder, substitute
+from tvmlite.te import expr as e
+from tvmlite.te.arith import Analyzer, mentions
+from tvmlite.te.expr import Expr
+from tvmlite.te.lowering.intervals import Environment, at_least, evaluate, simplify, union
+from tvmlite.te.lowering.widen import Widening
+from tvmlite.te.schedule.relations import (
+    Extent,
+    Interval,
+    Number,
+    Ranges,
+    intervals_up,
+    made_from,
+    met_with,
+    pass_down,
+    plain,
+    unfused,
+    values_up,
+)
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.schedule.stage import AT, Fuse, Split, Stage
+from tvmlite.te.schedule.stage_base import SHRINK, loops_around
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.scan import ScanOp
+from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor, TensorRead
+
+
+@dataclass
+class Formula:
+    """What a compute's stage computes, in int64 index arithmetic, and the elements it reads for it."""
+
+    op: t.ComputeOp
+    body: tuple[Expr, ...]
+    reads: dict[Tensor, list[tuple[Expr, ...]]]
+
+
+@dataclass
+class Bounds:
+    """What bound inference found.
+
+    ``ranges`` are those of all axes of all stages: of an operation's own axis the part that its stage
+    computes, ``whole`` the part the operation defines. A loop's variable, in ``loops``, counts from 0 to
+    its range's extent; ``variables`` are the axes as formulas know them.
+    """
+
+    analyzer: Analyzer
+    widening: Widening
+    ranges: Ranges = field(default_factory=dict)
+    whole: Ranges = field(default_factory=dict)
+    loops: dict[IterVar, e.Var] = field(default_factory=dict)
+
+    def variable(self, axis: IterVar) -> e.Var:
+        """The axis as formulas know it."""
+        return self.widening.variable(axis.var)
+
+    def position(self, leaf: IterVar) -> Number:
+        """The value of a loop's axis at one iteration."""
+        first, extent = self.ranges[leaf]
+        return first if e.is_const(extent, 1) else self.loops[leaf] + first
+
+    @contextmanager
+    def inside(self, stage: Stage, own: bool) -> Iterator[None]:
+        """What holds inside the loops around ``stage``, and in its ``own`` loops too: where loops run and
+        that they do run, of which proofs elsewhere must know nothing."""
+        around = list(loops_around(stage))
+        if own:
+            around = [*((stage, leaf) for leaf in reversed(stage.leaf_iter_vars)), *around]
+        with self.analyzer.scope():
+            told: set[Number] = set()
+            for owner, leaf in reversed(around):
+                extent = self.ranges[leaf].extent
+                self.analyzer.bind(self.loops[leaf], 0, extent)
+                if isinstance(extent, Expr):
+                    self._tell(owner, leaf, told)
+            yield
+
+    def _tell(self, stage: Stage, leaf: IterVar, told: set[Number]) -> None:
+        """What follows for other axes from one turn of the loop ``leaf``: their ranges are not empty, and
+        those it was fused from stay in theirs, which the quotient by an unknown extent does not show; nor
+        does it show that the tiles of a split that shrinks do."""
+        for split in stage.relations:
+            if isinstance(split, Split) and split.tail == SHRINK and split.outer is leaf:
+                begin, size = self.ranges[split.inner]
+                room = self.ranges[split.parent].extent - begin - size - self.position(leaf) * size
+                if isinstance(room, Expr):
+                    self.analyzer.assume(room >= 0)
+        for axis in met_with(stage.relations, leaf):
+            extent = self.ranges[axis].extent
+            if axis is not leaf and isinstance(extent, Expr) and extent not in told:
+                told.add(extent)
+                self.analyzer.assume(extent >= 1)
+        for axis, value in unfused(stage.relations, self.ranges, leaf, self.position(leaf)).items():
+            first, extent = self.ranges[axis]
+            if axis is not leaf and isinstance(value, Expr):
+                self.analyzer.assume(value < first + extent)
+
+    def region(self, op: Operation) -> tuple[Extent, ...] | None:
+        """The part of ``op``'s tensors that its stage computes; None for all of it."""
+        if not isinstance(op, t.ComputeOp):
+            return None
+        return tuple(self.ranges[axis] for axis in op.axis)
+
+
+def formula_of(op: t.ComputeOp, widening: Widening) -> Formula:
+    """``op``'s formula with its index arithmetic widened."""
+    body = tuple(widening.value(b) for b in op.body)
+    reads: dict[Tensor, dict[tuple[Expr, ...], None]] = {}
+    for root in body:
+        for node in postorder(root):
+            if isinstance(node, TensorRead):
+                reads.setdefault(node.tensor, {})[node.indices] = None
+    return Formula(op, body, {tensor: list(places) for tensor, places in reads.items()})
+
+
+def infer(
+    schedule: Schedule,
+    formulas: dict[Operation, Formula],
+    given: Collection[Operation],
+    analyzer: Analyzer,
+    widening: Widening,
+    known: Mapping[IterVar, e.Var] | None = None,
+) -> Bounds:
+    """The bounds of a normalised ``schedule``. The tensors of the operations ``given`` are needed whole.
+
+    Loops that are ``known`` keep their variables where they can: a part of one schedule's loops can then
+    stand among those of another.
+    """
+    bounds = Bounds(analyzer, widening, loops=dict(known or {}))
+    consumers: dict[Operation, list[Stage]] = {stage.op: [] for stage in schedule.stages}
+    for stage in schedule.stages:
+        for op in dict.fromkeys(tensor.op for tensor in stage.op.inputs):
+            consumers[op].append(stage)
+    for stage in reversed(schedule.stages):
+        op = stage.op
+        if isinstance(op, ScanOp):
+            dom = op.scan_axis.dom
+            assert dom is not None
+            bounds.whole[op.scan_axis] = Extent(
+                widening.extent(plain(dom.min)), widening.extent(plain(dom.extent))
+            )
+            bounds.ranges[op.scan_axis] = bounds.whole[op.scan_axis]
+            _set_loops(stage, bounds)
+            continue
+        if not isinstance(op, t.ComputeOp):
+            if isinstance(op, t.ExternOp):
+                _check_scope(stage, consumers[op])
+            continue
+        for axis in (*op.axis, *op.reduce_axis):
+            assert axis.dom is not None
+            bounds.whole[axis] = Extent(
+                widening.extent(plain(axis.dom.min)), widening.extent(plain(axis.dom.extent))
+            )
+            bounds.ranges[axis] = bounds.whole[axis]
+        if op not in given:
+            _set_region(stage, op, consumers[op], formulas, bounds)
+        _set_loops(stage, bounds)
+    return bounds
+
+
+def _set_loops(stage: Stage, bounds: Bounds) -> None:
+    """Ranges of the axes made by splits and fuses, and a variable for each loop."""
+
+    def simple(value: Number) -> Number:
+        return simplify(bounds.analyzer, value)
+
+    pass_down(stage.relations, bounds.ranges, simple, bounds.widening.extent)
+    for leaf in stage.leaf_iter_vars:
+        first, var = bounds.ranges[leaf].min, bounds.variable(leaf)
+        # A formula's variable counts from the range's min, a loop's from 0: they are one only if that is 0.
+        if e.is_const(first, 0):
+            bounds.loops[leaf] = var
+        elif bounds.loops.get(leaf, var) is var:
+            bounds.loops[leaf] = e.Var(var.name, var.dtype)
+
+
+def _set_region(
+    stage: Stage, op: t.ComputeOp, consumers: list[Stage], formulas: dict[Operation, Formula], bounds: Bounds
+) -> None:
+    """The part of ``op``'s axes that ``consumers`` need at one turn of the loop the stage is attached to."""
+    _check_scope(stage, consumers)
+    for consumer in consumers:
+        if isinstance(consumer.op, ScanOp) and any(x.op is op for x in consumer.op.update):
+            bounds.ranges[op.axis[0]] = Extent(bounds.position(consumer.op.scan_axis), 1)
+            return
+    if not all(isinstance(consumer.op, t.ComputeOp) for consumer in consumers):
+        return
+    needed: list[list[Interval | None]] = []
+    for consumer in consumers:
+        with bounds.inside(consumer, own=True):
+            running = running_intervals(consumer, stage.attach_ivar, bounds)
+            unrolled = _by_loops(stage, consumer, bounds)
+            for tensor, places in formulas[consumer.op].reads.items():
+                for place in places if tensor.op is op else ():
+                    needed.append([_read(index, running, unrolled, bounds.analyzer) for index in place])
+    with bounds.inside(stage, own=False):
+        for axis, *intervals in zip(op.axis, *needed, strict=True):
+            # None where nothing is read any more: what was inlined may leave out what it was given
+            interval = reduce(lambda a, b: union(a, b, bounds.analyzer), intervals) if intervals else None
+            needed_part = _clip(interval, axis, stage, bounds)
+            bounds.ranges[axis] = _in_groups(needed_part, axis, stage, bounds)
+
+
+def running_intervals(stage: Stage, loop: IterVar | None, bounds: Bounds) -> dict[e.Var, Interval]:
+    """Over what the axes of ``stage`` run during one turn of ``loop``, its own or one that it stands in.
+
+    None is the function: all loops run.
+    """
+    found: dict[IterVar, Interval] = {}
+    outside: dict[e.Var, Interval] = {}
+    partial: set[e.Var] = set()
+    inside = True
+    for leaf in reversed(stage.leaf_iter_vars):
+        inside = inside and leaf is not loop
+        first, extent = bounds.ranges[leaf]
+        running = inside and not e.is_const(extent, 1)
+        found[leaf] = Interval(first, extent - 1) if running else Interval(bounds.position(leaf), 0)
+    for owner, leaf in loops_around(stage):
+        inside = inside and leaf is not loop
+        if inside:
+            partial.update(_of_tiles(owner, leaf, bounds))
+            outside[bounds.loops[leaf]] = Interval(0, bounds.ranges[leaf].extent - 1)
+    intervals_up(stage.relations, bounds.ranges, found)
+    op = stage.op
+    axes = (*op.axis, *op.reduce_axis) if isinstance(op, t.ComputeOp) else ()
+    return {bounds.variable(axis): _relax(axis, found[axis], outside, partial, bounds) for axis in axes}
+
+
+def _read(
+    index: Expr, running: Environment, unrolled: _ByLoops | None, analyzer: Analyzer
+) -> Interval | None:
+    """What ``index`` runs over: by the axes in it, or, where that is less, by the loops they come from."""
+    known = evaluate(index, running, analyzer)
+    if unrolled is None or (known is not None and known.is_point):
+        return known
+    other = evaluate(
+        e.convert(simplify(analyzer, substitute(index, unrolled.values))), unrolled.running, analyzer
+    )
+    if known is None or other is None:
+        return known or other
+    fewer = isinstance(other.width, int) and (not isinstance(known.width, int) or other.width < known.width)
+    return other if fewer else known
+
+
+def _shrinks(stage: Stage, leaf: IterVar) -> bool:
+    """Whether the tiles that the loop ``leaf`` of ``stage`` runs over shrink in loops that follow it."""
+    return any(isinstance(r, Split) and r.tail == SHRINK and r.outer is leaf for r in stage.relations)
+
+
+def _of_tiles(stage: Stage, leaf: IterVar, bounds: Bounds) -> set[e.Var]:
+    """The variables of loops over tiles that shrink, of which ``leaf`` of ``stage`` is the outer; a loop of
+    one turn has none that could be found, so it stands for itself."""
+    if not _shrinks(stage, leaf):
+        return set()
+    split = next(r for r in stage.relations if isinstance(r, Split) and r.outer is leaf)
+    parts = made_from(stage.relations, [split.outer, split.inner])
+    hidden = {_ANY} if e.is_const(bounds.ranges[leaf].extent, 1) else set()
+    return hidden | {bounds.loops[one] for one in stage.leaf_iter_vars if one in parts}
+
+
+_ANY = e.Var("any", e.INDEX)
+"""Stands for a variable that may be anywhere, unseen."""
+
+
+def _all_of(extent: Extent) -> Interval:
+    """All of ``extent``."""
+    return Interval(extent.min, extent.extent - 1)
+
+
+@dataclass
+class _ByLoops:
+    """The axes of a stage as expressions over its loops, and what the running loops run over."""
+
+    values: dict[e.Var, Expr]
+    running: dict[e.Var, Interval]
+
+
+def _by_loops(stage: Stage, consumer: Stage, bounds: Bounds) -> _ByLoops | None:
+    """``consumer``'s axes by its loops, if some were fused: ``i * w + j`` is then one loop again, which the
+    intervals of i and j alone do not show. None where tiles shrink in further loops, which are not seen."""
+    op = consumer.op
+    if not isinstance(op, t.ComputeOp) or not any(isinstance(r, Fuse) for r in consumer.relations):
+        return None
+    values = {leaf: bounds.position(leaf) for leaf in consumer.leaf_iter_vars}
+    values_up(consumer.relations, bounds.ranges, values)
+    running: dict[e.Var, Interval] = {}
+    around = [*((consumer, leaf) for leaf in reversed(consumer.leaf_iter_vars)), *loops_around(consumer)]
+    for owner, leaf in around:
+        if leaf is stage.attach_ivar:
+            break
+        if _shrinks(owner, leaf):
+            return None
+        running[bounds.loops[leaf]] = Interval(0, bounds.ranges[leaf].extent - 1)
+    axes = (*op.axis, *op.reduce_axis)
+    return _ByLoops({bounds.variable(a): e.convert(values[a], e.INDEX) for a in axes}, running)
+
+
+def _relax(
+    axis: IterVar,
+    interval: Interval,
+    outside: dict[e.Var, Interval],
+    partial: set[e.Var],
+    bounds: Bounds,
+) -> Interval:
+    """``interval`` of ``axis`` while the loops ``outside`` run too, on which its low end may depend. Those
+    of ``partial`` run in further loops as well, which are not seen."""
+    if _ANY in partial or (isinstance(interval.low, Expr) and mentions(interval.low, tuple(partial))):
+        return _anywhere(axis, (*outside, *partial), bounds)
+    if not outside or isinstance(interval.low, int):
+        return interval
+    low = evaluate(interval.low, outside, bounds.analyzer)
+    if low is None:
+        return _anywhere(axis, (*outside, *partial), bounds)
+    return Interval(low.low, low.width + interval.width)
+
+
+def _anywhere(axis: IterVar, running: tuple[e.Var, ...], bounds: Bounds) -> Interval:
+    """All that ``axis`` runs over: its range, which in a scan is all that can be computed at this turn; or,
+    if that moves with loops that are ``running``, all of the axis."""
+    part = bounds.ranges[axis]
+    moves = any(isinstance(one, Expr) and mentions(one, running) for one in part)
+    return _all_of(bounds.whole[axis] if moves else part)
+
+
+def _clip(interval: Interval | None, axis: IterVar, stage: Stage, bounds: Bounds) -> Extent:
+    """The range of ``axis`` to compute, given the interval that is read: all of the axis where that is not
+    less, and where the interval is of unknown extent. Reads are in bounds, so what sticks out is never read.
+    A stage in the loop of another keeps an interval of known extent, though a whole axis may be shorter, such
+    as ``min(n, 5)``: its loops can be unrolled then, as those that read it."""
+    analyzer, whole = bounds.analyzer, bounds.whole[axis]
+    if interval is None:
+        return whole
+    low, width = simplify(analyzer, interval.low), _constant_width(interval.width, bounds)
+    if width is None:
+        return whole
+    only_known = stage.attach_type == AT and isinstance(width, int) and isinstance(whole.extent, Expr)
+    if not only_known and at_least(width + 1 - whole.extent, 0, analyzer):
+        return whole
+    if isinstance(low, int) and isinstance(width, int) and isinstance(whole.extent, int):
+        begin = int(whole.min)  # type: ignore[arg-type]
+        first, last = max(low, begin), min(low + width, begin + whole.extent - 1)
+        return Extent(first, max(0, last - first + 1))
+    if stage.attach_type != AT and not (isinstance(low, int) and isinstance(width, int)):
+        return whole
+    return Extent(low, never_negative(width + 1))
+
+
+def _in_groups(part: Extent, axis: IterVar, stage: Stage, bounds: Bounds) -> Extent:
+    """``part`` of ``axis``, and what belongs to the groups that it begins and ends in (``align_bounds``); all
+    of the axis where it is not known in which place of a group it begins."""
+    count = stage.multiples.get(axis, 1)
+    if count == 1:
+        return part
+    before = simplify(bounds.analyzer, part.min % count)
+    if not isinstance(before, int):
+        return bounds.whole[axis]
+    groups = (part.extent + (before + count - 1)) // count
+    return Extent(simplify(bounds.analyzer, part.min - before), simplify(bounds.analyzer, groups * count))
+
+
+def never_negative(extent: Number) -> Number:
+    """The extent of a buffer, which exists even where loops of that extent have no turn."""
+    if at_least(extent, 0, Analyzer()):
+        return extent
+    return 0 if isinstance(extent, int) else e.Max(extent, e.const(0, e.INDEX))
+
+
+def _constant_width(width: Number, bounds: Bounds) -> Number | None:
+    """``width`` as a constant if it can be, else over size variables only; None if neither is possible."""
+    width = simplify(bounds.analyzer, width)
+    if isinstance(width, int):
+        return width
+    loops = set(bounds.loops.values())
+    if not any(node in loops for node in postorder(width)):
+        return width
+    return bounds.analyzer.interval(width).high
+
+
+def _check_scope(stage: Stage, consumers: list[Stage]) -> None:
+    """An error if a consumer of ``stage`` stands outside the loop it is attached to."""
+    for consumer in consumers if stage.attach_type == AT else ():
+        within = (*consumer.leaf_iter_vars, *(leaf for _, leaf in loops_around(consumer)))
+        if not any(leaf is stage.attach_ivar for leaf in within):
+            assert stage.attach_stage is not None
+            assert stage.attach_ivar is not None
+            raise ScheduleError(
+                f"compute_at: {stage.name} is computed at axis {stage.attach_ivar.var.name} of "
+                f"{stage.attach_stage.name}, but {consumer.name}, which is outside that loop, reads it too",
+                stage.attach_span,
+            )

@@ -1,0 +1,89 @@
+"""The statement of an extern stage: its own, over the buffers of the tensors that it stands between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import Node, postorder, rewrite
+from tvmlite.te import expr as e
+from tvmlite.te.expr import Expr
+from tvmlite.te.loop import ir
+from tvmlite.te.lowering.building import Building
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.tensor import Operation, Tensor
+
+
+def extern_statement(op: t.ExternOp, building: Building) -> ir.Stmt:
+    """The statement of ``op`` with int64 indices; what it takes by axes is found in whatever layout its
+    producer has."""
+    twins = _tensors(op)
+    widening = building.bounds.widening
+    for one in postorder(op.body):
+        if isinstance(one, ir.Let):
+            widening.keep(one.var)
+
+    def widen(node: Any) -> Any:
+        return widening.value(node) if isinstance(node, Expr) else node
+
+    def place(tensor: Tensor, indices: Sequence[Expr]) -> tuple[Expr, ...]:
+        if tensor.op not in building.layouts:
+            return tuple(indices)
+        return building.place(tensor, [widening.value(index) for index in indices])
+
+    def rule(node: Node) -> Any:
+        match node:
+            case ir.Store(buffer, indices, value, predicate) if buffer in twins:
+                one = twins[buffer]
+                node = ir.Store(building.buffers[one], place(one, indices), value, predicate)
+            case ir.Load(buffer, indices, predicate) if buffer in twins:
+                one = twins[buffer]
+                node = ir.Load(building.buffers[one], place(one, indices), predicate)
+        return node.map_children(widen) if isinstance(node, ir.Stmt) else node
+
+    return rewrite(op.body, rule)
+
+
+def check_layouts(stages: Iterable[Stage]) -> None:
+    """A ScheduleError where a stage is laid out in a way that an extern stage, which takes its memory as it
+    is, cannot see."""
+    of: dict[Operation, Stage] = {stage.op: stage for stage in stages}
+    for stage in of.values():
+        if not isinstance(stage.op, t.ExternOp):
+            continue
+        for tensor in _taken_as_memory(stage.op):
+            producer = of.get(tensor.op)
+            if producer is None:
+                continue
+            for primitive, span, wants in (
+                ("transform_layout", producer.layout_span, producer.layout is not None),
+                ("storage_align", producer.alignment_span, bool(producer.alignments)),
+            ):
+                if wants:
+                    raise ScheduleError(
+                        f"{primitive}: {producer.name} must stay as it is, because the extern stage "
+                        f"{stage.name} takes its memory, by its address or with one index for all axes",
+                        span,
+                    )
+
+
+def _tensors(op: t.ExternOp) -> dict[ir.Buffer, Tensor]:
+    """The tensor that each buffer of ``op`` stands for."""
+    found = dict(zip(op.output_buffers, op.outputs, strict=True))
+    return found | dict(zip(op.input_buffers, op.input_tensors, strict=True))
+
+
+def _taken_as_memory(op: t.ExternOp) -> list[Tensor]:
+    """Those whose address ``op`` takes, or that it reads or writes other than by an index for each axis."""
+    twins = _tensors(op)
+    found: dict[Tensor, None] = {}
+    for node in postorder(op.body):
+        match node:
+            case e.Call("address_of", (ir.Load(buffer),)) if buffer in twins:
+                found[twins[buffer]] = None
+            case ir.Load(buffer, indices) | ir.Store(buffer, indices) if buffer in twins:
+                if len(indices) != len(buffer.shape):
+                    found[twins[buffer]] = None
+    return list(found)

@@ -1,0 +1,380 @@
+"""From a schedule to loops: the story of lowering, top to bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import ScheduleError, TensorExpressionError
+from tvmlite.core.node import postorder
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.arith import Analyzer
+from tvmlite.te.loop import ir
+from tvmlite.te.loop.passes.simplify import simplify_once
+from tvmlite.te.lowering import tails
+from tvmlite.te.lowering.bounds import Bounds, Formula, formula_of, infer, never_negative
+from tvmlite.te.lowering.building import Building, index_of
+from tvmlite.te.lowering.extern_stage import check_layouts
+from tvmlite.te.lowering.nest import attach
+from tvmlite.te.lowering.widen import Widening
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.schedule.stage import AT, INLINE, Stage
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.scan import ScanOp
+from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
+
+
+def lower(
+    schedule: Schedule, args: Sequence[Any], name: str = "main", simple_mode: bool = False
+) -> ir.Function:
+    """The structured loop IR of ``schedule`` as a function of ``args``, tensors and ``te.var``s in the
+    caller's order.
+
+    Tensors that are computed are outputs; all outputs of the schedule and all placeholders it reads must be
+    among ``args``. A size variable found in a shape need not be: it is the extent of an array argument.
+    ``simple_mode`` is TVM's wish for loops to be read by people, which these always are.
+    Raises TensorExpressionError for arguments or variables that do not fit, ScheduleError for a schedule
+    that cannot be carried out.
+    """
+    if not isinstance(schedule, Schedule):
+        raise ScheduleError(
+            f"lower: {schedule!r} is not a schedule", Span.of_caller(), "te.create_schedule(C.op) makes one"
+        )
+    arguments.text("lower: name", name)
+    args = arguments.listed("lower: args", args, "tensors and te.vars")
+    tensors = _arguments(schedule, args)
+    normal = schedule.normalize()
+    params = {arg: normal.current(x) if x.op in normal.stage_map else x for arg, x in tensors.items()}
+    given = frozenset(tensor.op for tensor in params.values())
+    _check_whole(schedule, tensors)
+    _check_complete(normal, given, params)
+    _check_memory(normal, given)
+    check_layouts(normal.stages)
+    _check_predicates(schedule)
+
+    widening = Widening(_whole_extents(params.values()))
+    formulas: dict[Operation, Formula] = {
+        stage.op: formula_of(stage.op, widening)
+        for stage in normal.stages
+        if isinstance(stage.op, t.ComputeOp)
+    }
+    building, body = _built(normal, _Given(params, given, formulas, widening))
+    body = ir.sequence(*_room_for_scans(normal, widening), body)
+
+    buffers = building.buffers
+    order = [buffers[params[a]] if isinstance(a, Tensor) else widening.variable(a) for a in args]
+    outputs = [buffers[x] for x in params.values() if not isinstance(x.op, t.PlaceholderOp)]
+    sizes = _sizes(args, params, widening)
+    function = ir.Function(name, tuple(order), tuple(outputs), sizes, body)
+    _check_bound(function)
+    return simplify_once(function)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What is the same however loops are arranged."""
+
+    params: dict[Tensor, Tensor]
+    ops: frozenset[Operation]
+    formulas: dict[Operation, Formula]
+    widening: Widening
+
+
+def _built(
+    normal: Schedule, given: _Given, loop: IterVar | None = None, around: Building | None = None
+) -> tuple[Building, ir.Stmt]:
+    """The loop nests of ``normal``. If only ``loop`` is wanted, what is outside it is as in ``around``."""
+    known = None if around is None else around.bounds.loops
+    bounds = infer(normal, given.formulas, given.ops, Analyzer(), given.widening, known)
+    buffers = _buffers(normal, given.params, bounds)
+    loops = None
+    if loop is not None and around is not None:
+        loops, stages = tails.inside(normal, loop)
+        for stage in normal.stages:
+            if stage not in stages:
+                bounds.ranges.update((a, around.bounds.ranges[a]) for a in _element_axes(stage))
+                buffers.update((one, around.buffers[one]) for one in stage.op.outputs)
+    layouts = {stage.op: stage.layout for stage in normal.stages if stage.layout is not None}
+    same = _same_memory(normal)
+    whole = given.ops | {tensor.op for tensor in same}
+    shared = frozenset(x for x, y in same.items() if x is y or x in _scan(y).update)
+    attached = _attached(normal)
+    building = Building(bounds, given.formulas, buffers, whole, attached, normal.current, layouts, shared, {})
+
+    def smaller(variant: Schedule, outer: IterVar) -> ir.Stmt:
+        return _built(variant, given, outer, building)[0].loops[outer]
+
+    building.after.update(tails.smaller_tiles(normal, bounds.ranges, loops, smaller))
+    roots = [s for s in normal.stages if s.attach_type != AT and not isinstance(s.op, t.PlaceholderOp)]
+    return building, attach(building, roots, ir.Seq(()))
+
+
+def _element_axes(stage: Stage) -> tuple[IterVar, ...]:
+    return stage.op.axis if isinstance(stage.op, t.ComputeOp) else ()
+
+
+def _arguments(schedule: Schedule, args: Sequence[Any]) -> dict[Tensor, Tensor]:
+    """The tensors among ``args``, each with what stands for it in ``schedule`` now."""
+    found: dict[Tensor, Tensor] = {}
+    seen: set[Any] = set()
+    for arg in args:
+        if isinstance(arg, Tensor):
+            found[arg] = schedule.current(arg) if arg.op in schedule.stage_map else arg
+        elif not isinstance(arg, e.Var):
+            raise TensorExpressionError(
+                f"lower: argument {arguments.shown(arg)} is neither a tensor nor a te.var", Span.of_caller()
+            )
+        key = found[arg] if isinstance(arg, Tensor) else arg
+        if key in seen:
+            raise TensorExpressionError(f"lower: argument {arg.name} is given twice", Span.of_caller())
+        seen.add(key)
+    return found
+
+
+def _check_whole(schedule: Schedule, tensors: dict[Tensor, Tensor]) -> None:
+    """A tensor that is an argument is computed whole, in loops of its own."""
+    for tensor in tensors:
+        stage = schedule.stage_map.get(tensor.op)
+        if stage is not None and stage.attach_type in (AT, INLINE):
+            primitive = "compute_at" if stage.attach_type == AT else "compute_inline"
+            raise ScheduleError(
+                f"{primitive}: {tensor.name} is an argument of the function, so it is computed at the root",
+                stage.attach_span,
+            )
+
+
+def _check_complete(normal: Schedule, given: frozenset[Operation], params: dict[Tensor, Tensor]) -> None:
+    """Outputs and placeholders must be among the arguments, with all the results of an operation."""
+    states = {tensor.op for tensor in _same_memory(normal)}
+    for stage in normal.stages:
+        op = stage.op
+        if isinstance(op, t.PlaceholderOp) and op in states:
+            continue
+        if op not in given and (stage.is_output or isinstance(op, t.PlaceholderOp)):
+            what = "an output of the schedule" if stage.is_output else "read"
+            raise TensorExpressionError(
+                f"lower: {op.name} is {what}, but not among the arguments", Span.of_caller()
+            )
+        if op in given and stage.is_output:
+            missing = [o.name for o in op.outputs if o not in params.values()]
+            if missing:
+                raise TensorExpressionError(
+                    f"lower: {missing[0]} is an output of the schedule, but not among the arguments",
+                    Span.of_caller(),
+                )
+
+
+def _whole_extents(params: Iterable[Tensor]) -> list[e.Var]:
+    """The variables that are an extent of an array argument: known to be at least 0."""
+    return list(dict.fromkeys(n for tensor in params for n in tensor.shape if isinstance(n, e.Var)))
+
+
+def _buffers(normal: Schedule, params: dict[Tensor, Tensor], bounds: Bounds) -> dict[Tensor, ir.Buffer]:
+    """A buffer for each tensor: of its shape for arguments, of what its stage computes for others."""
+    made: dict[Tensor, ir.Buffer] = {}
+    taken: set[str] = set()
+    widen = bounds.widening.extent
+
+    layouts = {stage.op: stage for stage in normal.stages if stage.layout is not None}
+
+    def add(tensor: Tensor, shape: Iterable[Any], scope: str, strides: Any = None) -> None:
+        changed = layouts.get(tensor.op)
+        if changed is not None and changed.layout is not None:
+            old = list(shape)
+            if scope == "param" and not all(isinstance(n, int) for n in old):
+                raise ScheduleError(
+                    f"transform_layout: {tensor.name} is an argument of unknown extents", changed.layout_span
+                )
+            shape = changed.layout.shape(old)
+        name, count = tensor.name, 0
+        while name in taken:
+            count += 1
+            name = f"{tensor.name}_{count}"
+        taken.add(name)
+        extents = tuple(index_of(n) for n in shape)
+        steps = () if strides is None else strides(extents)
+        made[tensor] = ir.Buffer(name, tensor.dtype, extents, scope, steps)
+
+    for tensor in params.values():
+        add(tensor, (widen(n) for n in tensor.shape), "param")
+    same = _same_memory(normal)
+    for tensor, scanned in same.items():
+        if tensor is scanned and tensor not in made:
+            add(tensor, (widen(n) for n in tensor.shape), "local")
+    for tensor, scanned in same.items():
+        if made.setdefault(tensor, made[scanned]) is not made[scanned]:
+            raise ScheduleError(
+                f"scan: {tensor.name} is a part of {scanned.name}, not an argument",
+                _scan(scanned).span,
+            )
+    for stage in normal.stages:
+        region = None if isinstance(stage.op, t.PlaceholderOp) else bounds.region(stage.op)
+        for tensor in stage.op.outputs:
+            if tensor not in made:
+                shape = [widen(n) for n in tensor.shape] if region is None else [x.extent for x in region]
+                add(tensor, map(never_negative, shape), "local", _alignment(stage))
+    return made
+
+
+def _same_memory(normal: Schedule) -> dict[Tensor, Tensor]:
+    """Of the inits, updates, states and results of scans, the result whose memory they are in."""
+    found: dict[Tensor, Tensor] = {}
+    for stage in normal.stages:
+        op = stage.op
+        if not isinstance(op, ScanOp):
+            continue
+        for parts in zip(op.outputs, op.init, op.update, op.state, strict=True):
+            for one in parts:
+                if found.setdefault(one, parts[0]) is not parts[0]:
+                    raise ScheduleError(
+                        f"scan: {one.name} is a part of {found[one].name} and {parts[0].name}",
+                        op.span,
+                    )
+    return found
+
+
+def _scan(tensor: Tensor) -> ScanOp:
+    assert isinstance(tensor.op, ScanOp)
+    return tensor.op
+
+
+def _room_for_scans(normal: Schedule, widening: Widening) -> list[ir.Stmt]:
+    """Checks that scans have the rows that their inits write, where that is not known."""
+    checks: list[ir.Stmt] = []
+    for stage in normal.stages:
+        if isinstance(stage.op, ScanOp):
+            dom = stage.op.scan_axis.dom
+            assert dom is not None
+            extent = widening.extent(dom.extent)
+            if isinstance(extent, e.Expr) and not e.is_const(extent):
+                message = f"scan {stage.op.name!r}: there are fewer rows than its init has"
+                checks.append(ir.Assert(extent >= 0, message))
+    return checks
+
+
+def _alignment(stage: Stage) -> Callable[[tuple[e.Expr, ...]], tuple[e.Expr, ...]] | None:
+    """The strides of the buffer of a stage that ``storage_align`` was called on, by the buffer's shape."""
+    if not stage.alignments:
+        return None
+
+    def strides(shape: tuple[e.Expr, ...]) -> tuple[e.Expr, ...]:
+        assert isinstance(stage.op, t.ComputeOp)
+        step: e.Expr = e.const(1, e.INDEX)
+        backwards = []
+        for axis, extent in reversed(list(zip(stage.op.axis, shape, strict=True))):
+            if axis in stage.alignments:
+                factor, offset = stage.alignments[axis]
+                step = step + (offset - step) % factor
+            backwards.append(step)
+            step = step * extent
+        return tuple(reversed(backwards))
+
+    return strides
+
+
+def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
+    """An argument is laid out by its caller, a part of a scan as the whole; a stage can only be a turn ahead
+    in a loop."""
+    scanned = {tensor.op: whole for tensor, whole in _same_memory(normal).items()}
+    by_turns = {op: one.op for one in normal.stages if isinstance(one.op, ScanOp) for op in one.op.body()}
+    for stage in normal.stages:
+        if stage.multiples and stage.op in by_turns:
+            raise ScheduleError(
+                f"align_bounds: {stage.name} is a part of the scan {by_turns[stage.op].name}, of which a "
+                "turn computes what it is to and no more",
+                stage.multiples_span,
+            )
+        for span, primitive in (
+            (stage.alignment_span, "storage_align"),
+            (stage.layout_span, "transform_layout"),
+        ):
+            if span is not None and stage.op in scanned:
+                raise ScheduleError(
+                    f"{primitive}: {stage.name} is a part of the scan {scanned[stage.op].name}, whose layout "
+                    "it has",
+                    span,
+                )
+        if stage.alignments and stage.op in given:
+            raise ScheduleError(
+                f"storage_align: {stage.name} is an argument of the function, whose layout is given",
+                stage.alignment_span,
+            )
+        if stage.alignments and stage.layout is not None:
+            raise ScheduleError(
+                f"storage_align: the layout of {stage.name} is transformed, its axes have no steps",
+                stage.alignment_span,
+            )
+        if stage.double_span is not None and stage.attach_type != AT:
+            raise ScheduleError(
+                f"double_buffer: {stage.name} is not computed in a loop of another stage", stage.double_span
+            )
+
+
+def _check_predicates(schedule: Schedule) -> None:
+    """A predicate is asked where the stage stores, about axes that the stage has."""
+    axes = {axis.var: axis for stage in schedule.stages for axis in stage.all_iter_vars}
+    for stage in schedule.stages:
+        if stage.predicate is None:
+            continue
+        inlined, own = stage.attach_type == INLINE, {axis.var for axis in stage.all_iter_vars}
+        if inlined or stage.tensorized is not None:
+            raise ScheduleError(
+                f"set_store_predicate: stage {stage.name} stores nothing itself, as it was given to "
+                f"{'compute_inline' if inlined else 'tensorize'}",
+                stage.predicate_span,
+            )
+        for node in postorder(stage.predicate):
+            if isinstance(node, e.Var) and node in axes.keys() - own:
+                raise stage.error(
+                    "set_store_predicate", "is not one of its axes", axes[node], span=stage.predicate_span
+                )
+
+
+def _attached(normal: Schedule) -> dict[IterVar, list[Stage]]:
+    """The stages that stand in each loop, producers first."""
+    attached: dict[IterVar, list[Stage]] = {}
+    for stage in normal.stages:
+        if stage.attach_type == AT and stage.attach_ivar is not None:
+            attached.setdefault(stage.attach_ivar, []).append(stage)
+    return attached
+
+
+def _sizes(args: Sequence[Any], params: dict[Tensor, Tensor], widening: Widening) -> tuple[e.Var, ...]:
+    """The size variables of the arguments' shapes, in order of first appearance, but for those that are
+    arguments themselves. An error if one is nowhere an extent by itself."""
+    known = {arg for arg in args if isinstance(arg, e.Var)}
+    whole = {widening.variable(v) for v in _whole_extents(params.values())}
+    found: dict[e.Var, None] = {}
+    for tensor in params.values():
+        for extent in tensor.shape:
+            for node in postorder(extent) if isinstance(extent, e.Expr) else ():
+                if not isinstance(node, e.Var) or node in known:
+                    continue
+                found[widening.variable(node)] = None
+                if widening.variable(node) not in whole:
+                    raise TensorExpressionError(
+                        f"lower: the size variable {node.name} of {tensor.name}'s shape cannot be told: no "
+                        f"argument has an axis of just that extent",
+                        getattr(tensor.op, "span", None),
+                        hint=f"give {node.name} as an argument",
+                    )
+    return tuple(found)
+
+
+def _check_bound(function: ir.Function) -> None:
+    """Every variable is a loop's, a parameter or a size."""
+    known: set[Any] = {*function.params, *function.sizes, ir.THREAD, ir.THREADS}
+    nodes = list(postorder(function.body))
+    shapes = [n for node in nodes if isinstance(node, ir.Allocate) for n in node.buffer.shape]
+    nodes += [node for shape in shapes for node in postorder(shape)]
+    known.update(node.var for node in nodes if isinstance(node, (ir.For, ir.Let)))
+    for node in nodes:
+        if isinstance(node, e.Var) and node not in known:
+            raise TensorExpressionError(
+                f"lower: the variable {node.name} has no value: it is neither an argument nor the extent "
+                "of one",
+                Span.of_caller(),
+            )

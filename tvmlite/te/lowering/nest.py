@@ -1,0 +1,320 @@
+"""The loop nest of one stage: loops, guards, the initialisation of a reduction, attached stages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tvmlite.core.errors import ScheduleError, TensorExpressionError
+from tvmlite.core.node import Node, rewrite, substitute
+from tvmlite.te import expr as e
+from tvmlite.te.expr import Expr
+from tvmlite.te.loop import ir
+from tvmlite.te.lowering.bounds import Bounds
+from tvmlite.te.lowering.building import Building, index_of
+from tvmlite.te.lowering.extern_stage import extern_statement
+from tvmlite.te.lowering.guards import Guard, depth_in, depth_of, guarded, guards_of, parts_of, prover
+from tvmlite.te.lowering.staging import doubled, one_ahead, prefetches
+from tvmlite.te.lowering.start import Start, one_loop, start_axes, start_depth, start_loops, start_values
+from tvmlite.te.lowering.tensorize import intrinsic_statements
+from tvmlite.te.schedule.relations import Number, overruns, values_up
+from tvmlite.te.schedule.stage import Fuse, Stage
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.inline import Bodies
+from tvmlite.te.tensor.reducers import combined
+from tvmlite.te.tensor.scan import ScanOp
+from tvmlite.te.tensor.tensor import IterVar, TensorRead
+
+
+def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
+    """The loops that compute ``stage``, with the stages attached to them."""
+    if isinstance(stage.op, t.ExternOp):
+        return extern_statement(stage.op, building)
+    if isinstance(stage.op, ScanOp):
+        return _loops(stage, building, ir.Seq(()), [])
+    bounds, op = building.bounds, stage.op
+    assert isinstance(op, t.ComputeOp)
+    values = {leaf: bounds.position(leaf) for leaf in stage.leaf_iter_vars}
+    values_up(stage.relations, bounds.ranges, values)
+    with bounds.inside(stage, own=True):
+        guards = guards_of(stage, op, values, bounds)
+    when = None
+    if stage.predicate is not None:
+        every = {bounds.variable(axis): index_of(values[axis]) for axis in stage.all_iter_vars}
+        when = substitute(bounds.widening.value(stage.predicate), every)
+    if stage.tensorized is not None:
+        return _tensorized(stage, building, guards)
+    places = [building.place(tensor, [values[axis] for axis in op.axis]) for tensor in op.outputs]
+    mapping = _axes_at(values, op, bounds)
+    reduces = [node for node in building.formulas[op].body if isinstance(node, t.Reduce)]
+    if not reduces:
+        body = _in_buffers(building.formulas[op].body, mapping, building)
+        stores = [
+            ir.Store(building.buffers[o], p, v) for o, p, v in zip(op.outputs, places, body, strict=True)
+        ]
+        whole = ir.sequence(*stores)
+        return _loops(stage, building, whole if when is None else ir.If(when, whole), guards)
+    update = _update(op, reduces, places, mapping, building)
+    update = update if when is None else ir.If(when, update)
+    return _loops(stage, building, update, guards, _start(stage, op, reduces, building))
+
+
+def _axes_at(values: dict[IterVar, Number], op: t.ComputeOp, bounds: Bounds) -> dict[e.Var, Expr]:
+    """What stands for ``op``'s axes in its formula where they have these ``values``."""
+    found = {bounds.variable(a): index_of(values[a]) for a in (*op.axis, *op.reduce_axis) if a in values}
+    return {var: value for var, value in found.items() if var is not value}
+
+
+def _tensorized(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stmt:
+    """The loops of ``stage`` outside the intrinsic that the inner ones became, and its statements there."""
+    assert stage.tensorized is not None
+    assert isinstance(stage.op, t.ComputeOp)
+    bounds, leaves = building.bounds, stage.leaf_iter_vars
+    position = stage.require_leaf("tensorize", stage.tensorized[0], stage.tensorize_span)
+    outer, inner = leaves[:position], leaves[position:]
+    for leaf in inner:
+        for one in building.attached.get(leaf, ()):
+            raise ScheduleError(
+                f"tensorize: {one.name} is computed at axis {leaf.var.name} of {stage.name}, a loop that "
+                "the intrinsic replaces",
+                stage.tensorize_span,
+            )
+    risky = overruns(stage.relations, leaves, bounds.ranges, prover(bounds))
+    made = intrinsic_statements(stage, building, inner, risky)
+    body, reset, update = made.body, made.reset, made.update
+    guards = [g for g in guards if depth_of(g.condition, leaves, bounds.loops) < position]
+    parts = parts_of(stage)
+    around = [leaf for leaf in outer if "reduce" in parts[leaf]]
+    if not around:
+        return _loops(stage, building, body, guards, leaves=outer)
+    if update is None:
+        raise ScheduleError(
+            f"tensorize: axis {around[0].var.name} of {stage.name} reduces outside the intrinsic "
+            f"{stage.tensorized[1].name}, which has no update",
+            stage.tensorize_span,
+            hint="its function must give (body, reset, update)",
+        )
+    if reset is not None:
+        start = _reset(stage, bounds, outer, reset, guards)
+        if made.finish is not None:
+            _check_held(stage, building, outer, start)
+            start.finish = made.finish
+        return _loops(stage, building, update, guards, start, outer)
+    stage.refuse_shrinking("tensorize", ("reduce",), stage.tensorize_span)
+    if not all(_has_turns(bounds.ranges[axis].extent) for axis in stage.op.reduce_axis):
+        reduces = [node for node in building.formulas[stage.op].body if isinstance(node, t.Reduce)]
+        return _loops(stage, building, update, guards, _start(stage, stage.op, reduces, building), outer)
+    first = _first_turn(stage, bounds, around)
+    return _loops(stage, building, ir.If(first, body, update), guards, leaves=outer)
+
+
+def _has_turns(extent: Number) -> bool:
+    """Whether a loop of ``extent`` is known not to be empty."""
+    return int(extent.value) > 0 if isinstance(extent, e.Const) else isinstance(extent, int) and extent > 0
+
+
+def _first_turn(stage: Stage, bounds: Bounds, around: Sequence[IterVar]) -> Expr:
+    """Whether the loops ``around``, which reduce, are where the reduction of an element begins. One that was
+    fused from a loop over elements is there once an element."""
+    parts = parts_of(stage)
+    values: dict[IterVar, Number] = dict.fromkeys(stage.leaf_iter_vars, 0)
+    values |= {leaf: bounds.position(leaf) for leaf in around}
+    values_up(stage.relations, bounds.ranges, values)
+    mixed = [r for r in stage.relations if isinstance(r, Fuse) and len(parts[r.fused]) > 1]
+    reducing = [leaf for leaf in around if len(parts[leaf]) == 1]
+    reducing += [axis for r in mixed for axis in (r.outer, r.inner) if parts[axis] == {"reduce"}]
+    ranges = {axis: bounds.ranges[axis] for axis in reducing if not e.is_const(bounds.ranges[axis].extent, 1)}
+    return e.all_of([e.Equal(index_of(values[axis]), index_of(one.min)) for axis, one in ranges.items()])
+
+
+def _reset(stage: Stage, bounds: Bounds, outer: list[IterVar], reset: ir.Stmt, guards: list[Guard]) -> Start:
+    """An intrinsic's ``reset``, for the windows that the loops ``outer`` go through."""
+    depth, parts = start_depth(stage, outer), parts_of(stage)
+    for leaf in outer[depth:]:
+        if len(parts[leaf]) > 1:
+            raise ScheduleError(
+                f"tensorize: axis {leaf.var.name} of {stage.name}, outside the intrinsic, both reduces and "
+                "runs over elements",
+                stage.tensorize_span,
+            )
+    axes = start_axes(stage, outer[depth:])
+    if not bounds.loops.keys() >= set(axes):  # the windows of smaller tiles are none of the intrinsic's
+        stage.refuse_shrinking("tensorize", ("data",), stage.tensorize_span)
+    loops = {axis: bounds.loops[axis] for axis in axes}
+    return Start(reset, depth, loops, guards)
+
+
+def _check_held(stage: Stage, building: Building, outer: list[IterVar], start: Start) -> None:
+    """An intrinsic that holds the sums of a window until its finish is in loops that reduce and no others,
+    and no other such is computed inside."""
+    assert stage.tensorized is not None
+    name, span = stage.tensorized[1].name, stage.tensorize_span
+    if start.loops:
+        axis = next(iter(start.loops))
+        raise ScheduleError(
+            f"tensorize: axis {axis.var.name} of {stage.name} runs over elements inside its reduction, while "
+            f"the intrinsic {name} holds the sums of one window",
+            span,
+            hint="reorder: what runs over elements outside what reduces, and the intrinsic inside",
+        )
+    todo = [one for leaf in outer[start.depth :] for one in building.attached.get(leaf, ())]
+    while todo:
+        one = todo.pop()
+        if one.tensorized is not None and one.tensorized[1].finish is not None:
+            raise ScheduleError(
+                f"tensorize: {one.name}, whose intrinsic {one.tensorized[1].name} holds sums, is computed "
+                f"inside the reduction of {stage.name}, while the intrinsic {name} holds those",
+                one.tensorize_span,
+            )
+        todo += [other for leaf in one.leaf_iter_vars for other in building.attached.get(leaf, ())]
+
+
+def _loops(
+    stage: Stage,
+    building: Building,
+    body: ir.Stmt,
+    guards: list[Guard],
+    start: Start | None = None,
+    leaves: Sequence[IterVar] | None = None,
+) -> ir.Stmt:
+    """``body`` in the loops ``leaves`` of ``stage``, by default all. Each guard stands as far out as the
+    loops it speaks of allow; ``start``, if any, at its depth."""
+    bounds, leaves = building.bounds, stage.leaf_iter_vars if leaves is None else leaves
+    depths = [depth_in(guard, stage, leaves, bounds.loops) for guard in guards]
+    for depth in range(len(leaves) - 1, -2, -1):
+        if start is not None and depth == start.depth - 1:
+            finish = () if start.finish is None else (start.finish,)
+            body = ir.sequence(start_loops(stage, bounds, start), body, *finish)
+        here = [g for g, d in zip(guards, depths, strict=True) if d == depth]
+        body = guarded(here, body) if depth < 0 else _around(stage, leaves[depth], building, here, body)
+    return body
+
+
+def _around(stage: Stage, leaf: IterVar, building: Building, guards: list[Guard], body: ir.Stmt) -> ir.Stmt:
+    """The loop ``leaf`` around ``body``, what is computed in it, and its ``guards``."""
+    inside = building.attached.get(leaf, [])
+    ahead = doubled(inside, stage, leaf, building, lambda one: loop_nest(one, building))
+    body = attach(building, [one for one in inside if one.double_span is None], body)
+    body = guarded(guards, ir.sequence(*prefetches(stage, leaf, building), body))
+    body = one_loop(stage, leaf, building.bounds.loops[leaf], building.bounds, body)
+    body = _in_pieces(stage, leaf, body)
+    if ahead:
+        assert isinstance(body, ir.For), "doubled refuses loops of one turn and loops in pieces"
+        body = one_ahead(ahead, body, building)
+    building.loops[leaf] = body
+    return ir.sequence(body, *building.after.get(leaf, ()))
+
+
+def _in_pieces(stage: Stage, leaf: IterVar, loop: ir.Stmt) -> ir.Stmt:
+    """``loop`` as several one after the other, where ``loop_partition`` says so."""
+    sizes = stage.partitions.get(leaf)
+    if sizes is None or not isinstance(loop, ir.For):
+        return loop
+    known = sum(n for n in sizes if n is not None)
+    extent = loop.extent
+    if not isinstance(extent, e.Const) or extent.value < known:
+        raise ScheduleError(
+            f"loop_partition: axis {leaf.var.name} of stage {stage.name} has {extent} turns, expected a "
+            f"constant of at least {known}",
+            stage.partition_spans.get(leaf),
+        )
+    rest = int(extent.value) - known
+    counts = [rest if n is None else n for n in sizes] + ([] if None in sizes else [rest])
+    pieces: list[ir.Stmt] = []
+    begin = loop.min
+    for number, count in enumerate(counts):
+        if count == 0:
+            continue
+        var = loop.var if number == 0 else e.Var(loop.var.name, loop.var.dtype)
+        body = loop.body if var is loop.var else substitute(loop.body, {loop.var: var})
+        pieces.append(ir.For(var, begin, index_of(count), body, loop.kind, loop.annotations))
+        begin = e.fold(e.Add, begin, index_of(count))
+    return ir.sequence(*pieces)
+
+
+def attach(building: Building, stages: Sequence[Stage], body: ir.Stmt) -> ir.Stmt:
+    """``stages``, producers first, and then ``body``; their buffers exist just here."""
+    for stage in reversed(stages):
+        body = ir.sequence(loop_nest(stage, building), body)
+        for tensor in reversed(stage.op.outputs):
+            if building.buffers[tensor].scope == "local" and tensor not in building.shared:
+                body = ir.Allocate(building.buffers[tensor], body)
+    return body
+
+
+def _in_buffers(body: Sequence[Expr], mapping: dict[e.Var, Expr], building: Building) -> tuple[Expr, ...]:
+    """``body`` with axes replaced by ``mapping`` and reads of tensors by loads from their buffers."""
+
+    def rule(node: Node) -> Any:
+        if isinstance(node, e.Var):
+            return mapping.get(node, node)
+        if isinstance(node, TensorRead):
+            return ir.Load(building.buffers[node.tensor], building.place(node.tensor, node.indices))
+        return node
+
+    return rewrite(Bodies(tuple(body)), rule).body
+
+
+def _start(stage: Stage, op: t.ComputeOp, reduces: Sequence[t.Reduce], building: Building) -> Start:
+    """The result set to the reduction's identity, or to its ``init``."""
+    bounds, leaves = building.bounds, stage.leaf_iter_vars
+    depth = start_depth(stage, leaves)
+    axes = start_axes(stage, leaves[depth:])
+    loops = {
+        axis: bounds.loops[axis] if axis in bounds.loops else e.Var(axis.var.name, e.INDEX) for axis in axes
+    }
+    values = start_values(stage, bounds, leaves[:depth], loops)
+    with bounds.inside(stage, own=True):
+        for axis in axes:
+            if axis not in bounds.loops:
+                bounds.analyzer.bind(loops[axis], 0, bounds.ranges[axis].extent)
+        guards = guards_of(stage, op, values, bounds)
+    places = [building.place(tensor, [values[axis] for axis in op.axis]) for tensor in op.outputs]
+    one = reduces[0]
+    starts = _in_buffers(one.init or one.combiner.identity, _axes_at(values, op, bounds), building)
+    targets = _targets(op, reduces, places, building)
+    body = ir.sequence(*(ir.Store(*targets[k], value) for k, value in enumerate(starts)))
+    return Start(body, depth, loops, guards)
+
+
+def _update(
+    op: t.ComputeOp,
+    reduces: Sequence[t.Reduce],
+    places: Sequence[tuple[Expr, ...]],
+    mapping: dict[e.Var, Expr],
+    building: Building,
+) -> ir.Stmt:
+    """The statement that combines the result with one more value."""
+    one, targets = reduces[0], _targets(op, reduces, places, building)
+    *values, condition = _in_buffers((*one.source, one.condition), mapping, building)
+    arguments: dict[e.Var, Expr] = {left: ir.Load(*targets[k]) for k, left in enumerate(one.combiner.left)}
+    arguments.update(zip(one.combiner.right, values, strict=True))
+    results = combined(one.combiner, arguments)
+    update = _store_all([targets[k] for k in range(len(values))], results)
+    return update if e.is_const(condition, 1) else ir.If(condition, update)
+
+
+def _targets(
+    op: t.ComputeOp, reduces: Sequence[t.Reduce], places: Sequence[tuple[Expr, ...]], building: Building
+) -> dict[int, tuple[ir.Buffer, tuple[Expr, ...]]]:
+    """Where each value of a reduction is kept."""
+    picked, count = [r.value_index for r in reduces], len(reduces[0].source)
+    if sorted(picked) != list(range(count)):
+        raise TensorExpressionError(
+            f"compute {op.name!r}: the reduction gives {count} values, each must be one output", op.span
+        )
+    buffers = [building.buffers[o] for o in op.outputs]
+    return {k: (buffers[n], places[n]) for n, k in enumerate(picked)}
+
+
+def _store_all(targets: Sequence[tuple[ir.Buffer, tuple[Expr, ...]]], values: Sequence[Expr]) -> ir.Stmt:
+    """Store ``values``; all are computed before the first is stored, as they may read what is there."""
+    if len(values) == 1:
+        return ir.Store(*targets[0], values[0])
+    names = [e.Var(f"combined{n}", value.dtype) for n, value in enumerate(values)]
+    body: ir.Stmt = ir.sequence(
+        *(ir.Store(*target, name) for target, name in zip(targets, names, strict=True))
+    )
+    for name, value in reversed(list(zip(names, values, strict=True))):
+        body = ir.Let(name, value, body)
+    return body

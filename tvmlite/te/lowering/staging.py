@@ -1,0 +1,215 @@
+"""Memory traffic around a loop: prefetches of what later turns read, and stages computed one turn ahead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import rewrite, substitute
+from tvmlite.te import expr as e
+from tvmlite.te.expr import Expr
+from tvmlite.te.loop import ir
+from tvmlite.te.lowering.bounds import running_intervals
+from tvmlite.te.lowering.building import Building
+from tvmlite.te.lowering.intervals import evaluate, simplify, union
+from tvmlite.te.schedule.relations import Interval, Number, ceil_div
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import Prefetch, loops_around
+from tvmlite.te.tensor.tensor import IterVar, Tensor
+
+LINE_BYTES = 64
+"""The bytes of a cache line, brought near by one prefetch."""
+
+UNROLLED_LINES = 16
+"""So many lines a turn are asked for one after the other, without a loop, whose turns would cost more."""
+
+
+def prefetches(stage: Stage, leaf: IterVar, building: Building) -> list[ir.Stmt]:
+    """The prefetches that stand in the loop ``leaf`` of ``stage``."""
+    return [_prefetch(stage, one, building) for one in stage.prefetches if one.place is leaf]
+
+
+def _prefetch(stage: Stage, asked: Prefetch, building: Building) -> ir.Stmt:
+    bounds, tensor = building.bounds, building.current(asked.tensor)
+    maker = next((one for one in _attached(building) if tensor in one.op.outputs), None)
+    if maker is not None and any(around is asked.axis for _, around in loops_around(maker)):
+        raise ScheduleError(
+            f"prefetch: {tensor.name} is computed inside the loop {asked.axis.var.name} of {stage.name}, "
+            "where nothing of it is there yet",
+            asked.span,
+        )
+    later = bounds.widening.index(asked.offset)
+    with bounds.inside(stage, own=True):
+        var = bounds.loops[asked.axis]
+        lows: list[Expr] = []
+        counts: list[int] = []
+        for axis, interval in enumerate(_read_in_a_turn(stage, asked, tensor, building)):
+            width = None if interval is None else simplify(bounds.analyzer, interval.width)
+            if interval is None or not isinstance(width, int):
+                raise ScheduleError(
+                    f"prefetch: it is not known how much of axis {axis} of {tensor.name} a turn of "
+                    f"{asked.axis.var.name} reads",
+                    asked.span,
+                )
+            lows.append(substitute(e.convert(interval.low, e.INDEX), {var: var + later}))
+            counts.append(width + 1)
+    return _lines(tensor, lows, counts, asked.share, building)
+
+
+def _attached(building: Building) -> Iterator[Stage]:
+    return (one for stages in building.attached.values() for one in stages)
+
+
+def _read_in_a_turn(
+    stage: Stage, asked: Prefetch, tensor: Tensor, building: Building
+) -> list[Interval | None]:
+    """What ``stage``, and the stages computed in its loop ``asked.axis``, read of ``tensor`` in one turn."""
+    analyzer = building.bounds.analyzer
+    readers = [stage]
+    readers += [r for r in _attached(building) if any(one is asked.axis for _, one in loops_around(r))]
+    whole: list[Interval | None] = []
+    for reader in readers:
+        formula = building.formulas.get(reader.op)
+        places = () if formula is None else formula.reads.get(tensor, ())
+        running = running_intervals(reader, asked.axis, building.bounds) if places else {}
+        for place in places:
+            found = [evaluate(index, running, analyzer) for index in place]
+            whole = [union(a, b, analyzer) for a, b in zip(whole, found, strict=True)] if whole else found
+    if not whole and tensor.ndim:
+        raise ScheduleError(f"prefetch: stage {stage.name} does not read {tensor.name} any more", asked.span)
+    return whole
+
+
+def _lines(
+    tensor: Tensor, lows: list[Expr], counts: list[int], share: Sequence[IterVar], building: Building
+) -> ir.Stmt:
+    """Ask for the lines of a region; in the loops ``share``, for one part of its longest axis a turn."""
+    buffer, bounds = building.buffers[tensor], building.bounds
+    steps = _steps(tensor, counts)
+    turns: list[Number] = [ceil_div(count, step) for count, step in zip(counts, steps, strict=True)]
+    loops = [e.Var(f"{tensor.name}.line{axis}", e.INDEX) for axis in range(len(turns))]
+    lines: list[Expr] = list(loops)
+    done: Expr = e.const(False)
+    if share and turns:
+        longest = max(range(len(turns)), key=lambda axis: int(turns[axis]))  # type: ignore[arg-type]
+        turn, total = e.const(0, e.INDEX), e.const(1, e.INDEX)
+        for loop in share:
+            first, extent = bounds.ranges[loop]
+            turn, total = turn * extent + (bounds.position(loop) - first), total * extent
+        part = simplify(bounds.analyzer, ceil_div(turns[longest], total))
+        done = e.convert(turn * part >= turns[longest])
+        turns[longest], lines[longest] = part, turn * part + loops[longest]
+    indices = [low + line * n for low, line, n in zip(lows, lines, steps, strict=True)] if turns else []
+    load = ir.Load(buffer, building.place(tensor, indices))
+    # what takes many turns to come in must not drive from the first cache what they work on
+    body: ir.Stmt = ir.Evaluate(e.Call("prefetch_l2" if share else "prefetch", (load,), tensor.dtype))
+    known = [count for count in turns if isinstance(count, int)]
+    few = len(known) == len(turns) and math.prod(known) <= UNROLLED_LINES
+    for var, count in reversed(list(zip(loops, turns, strict=True))):
+        body = ir.For(
+            var, e.const(0, e.INDEX), e.convert(count, e.INDEX), body, ir.UNROLL if few else ir.SERIAL
+        )
+    return body if e.is_const(done, 0) else ir.If(e.Not(done), body)
+
+
+def _steps(tensor: Tensor, counts: list[int]) -> list[int]:
+    """How far along each axis the next line is: along one whose inner axes are read whole, and share a line,
+    as many as share it."""
+    steps, left = [], max(1, LINE_BYTES // dtypes.bytes_of(tensor.dtype))
+    for extent, count in zip(reversed(tensor.shape), reversed(counts), strict=True):
+        steps.append(left)
+        whole = isinstance(extent, int) and extent == count and left % count == 0
+        left = left // count if whole else 1
+    return steps[::-1]
+
+
+def one_ahead(made: Sequence[tuple[Stage, ir.Stmt]], loop: ir.For, building: Building) -> ir.Stmt:
+    """``loop``, in which the statements ``made`` computed their stages, with those done a turn earlier."""
+    stages, producers = zip(*made, strict=True)
+    if loop.kind != ir.SERIAL:
+        raise ScheduleError(
+            f"double_buffer: {stages[0].name} is computed in the {loop.kind} loop {loop.var.name}, whose "
+            "turns have no order",
+            stages[0].double_span,
+        )
+    outputs = [tensor for stage in stages for tensor in stage.op.outputs]
+    pairs = {building.buffers[x]: _twice(building.buffers[x]) for x in outputs}
+    turn = loop.var - loop.min
+    ahead, following = (_in_halves(stmt, pairs, turn % 2) for stmt in (ir.sequence(*producers), loop.body))
+    next_turn = substitute(ahead, {loop.var: loop.var + 1})
+    first = substitute(ahead, {loop.var: loop.min})
+    last = loop.min + loop.extent
+    body = ir.sequence(ir.If(loop.var + 1 < last, next_turn), following)
+    result = ir.sequence(ir.If(loop.extent >= 1, first), replace(loop, body=body))
+    for double in pairs.values():
+        result = ir.Allocate(double, result)
+    return result
+
+
+def _twice(buffer: ir.Buffer) -> ir.Buffer:
+    strides: tuple[Expr, ...] = ()
+    if buffer.strides:
+        size: Expr = buffer.strides[0] * buffer.shape[0]
+        strides = (size, *buffer.strides)
+    return ir.Buffer(
+        buffer.name,
+        buffer.dtype,
+        (e.const(2, e.INDEX), *buffer.shape),
+        buffer.scope,
+        strides,
+        buffer.alignment,
+    )
+
+
+def _in_halves(stmt: ir.Stmt, pairs: dict[ir.Buffer, ir.Buffer], half: Expr) -> Any:
+    """``stmt`` on the ``half`` of each doubled buffer."""
+
+    def place(buffer: ir.Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        if len(indices) == len(buffer.shape):
+            return (half, *indices)
+        size: Expr = e.const(1, e.INDEX)
+        for extent in buffer.shape:
+            size = size * extent
+        if buffer.strides:
+            size = buffer.strides[0] * buffer.shape[0]
+        return (indices[0] + e.broadcast(half * size, indices[0].lanes),)
+
+    def rule(node: Any) -> Any:
+        match node:
+            case ir.Load(buffer, indices, predicate) if buffer in pairs:
+                return ir.Load(pairs[buffer], place(buffer, indices), predicate)
+            case ir.Store(buffer, indices, value, predicate) if buffer in pairs:
+                return ir.Store(pairs[buffer], place(buffer, indices), value, predicate)
+            case _:
+                return node
+
+    return rewrite(stmt, rule)
+
+
+def doubled(
+    stages: list[Stage], reader: Stage, leaf: IterVar, building: Building, make: Callable[[Stage], ir.Stmt]
+) -> list[tuple[Stage, ir.Stmt]]:
+    """Those of ``stages``, computed in the loop ``leaf`` of ``reader``, that are to be a turn ahead."""
+    found: list[tuple[Stage, ir.Stmt]] = []
+    for stage in stages:
+        if stage.double_span is None:
+            continue
+        for other in stages:
+            if stage.reads(other.op):  # itself, or by way of what is computed in its loops
+                raise ScheduleError(
+                    f"double_buffer: {stage.name} cannot be a turn ahead of {other.name}, which it reads and "
+                    f"which is computed in the same loop {leaf.var.name}",
+                    stage.double_span,
+                )
+        if e.is_const(building.bounds.ranges[leaf].extent, 1) or leaf in reader.partitions:
+            raise ScheduleError(
+                f"double_buffer: the loop {leaf.var.name}, in which {stage.name} is computed, "
+                + ("is in pieces" if leaf in reader.partitions else "has one turn"),
+                stage.double_span,
+            )
+        found.append((stage, make(stage)))
+    return found

@@ -1,0 +1,95 @@
+"""The iterations that fill no tile of a split with ``tail="shrink"``: tiles get smaller in further loops.
+
+Each of these loops is lowered on its own, as if the split were by its smaller size alone, and put after the
+loop over whole tiles. So every loop has tiles of a known size, none has a guard, and each iteration is done
+once, in the order of the axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import TypeAlias
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import substitute
+from tvmlite.te import arith
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir
+from tvmlite.te.schedule.relations import Ranges, made_from, shrinking
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.schedule.stage import AT, Stage
+from tvmlite.te.schedule.stage_base import SHRINK, Split
+from tvmlite.te.tensor.tensor import IterVar
+
+Build: TypeAlias = Callable[[Schedule, IterVar], ir.Stmt]
+"""Lowers a schedule, and gives just the loop asked for."""
+
+
+def smaller_tiles(
+    schedule: Schedule, ranges: Ranges, within: Collection[IterVar] | None, build: Build
+) -> dict[IterVar, list[ir.Stmt]]:
+    """What comes after the loops over whole tiles: of all, or of those ``within``."""
+    after: dict[IterVar, list[ir.Stmt]] = {}
+    for number, stage in enumerate(schedule.stages):
+        for place, split in enumerate(stage.relations):
+            if not isinstance(split, Split) or split.tail != SHRINK or split.piece:
+                continue
+            _check_outer(stage, split)
+            if within is None or split.outer in within:
+                tiles = shrinking(ranges[split.parent].extent, split.factor, split.ratio)
+                after[split.outer] = [
+                    _renamed(build(_by_piece(schedule, number, place, piece), split.outer))
+                    for piece in range(1, len(tiles))
+                    if not arith.equal(tiles[piece].turns, 0)
+                ]
+    return after
+
+
+def _by_piece(schedule: Schedule, number: int, place: int, piece: int) -> Schedule:
+    """A copy of ``schedule`` in which just one split is by the size of its tail's ``piece``."""
+    made = schedule.copy()
+    split = made.stages[number].relations[place]
+    assert isinstance(split, Split)
+    made.stages[number].relations[place] = replace(split, piece=piece)
+    return made
+
+
+def _renamed(loop: ir.Stmt) -> ir.Stmt:
+    if not isinstance(loop, ir.For):
+        return loop
+    var = e.Var(loop.var.name, loop.var.dtype)
+    return replace(loop, var=var, body=substitute(loop.body, {loop.var: var}))
+
+
+def _check_outer(stage: Stage, split: Split) -> None:
+    name = split.outer.var.name
+    if not any(leaf is split.outer for leaf in stage.leaf_iter_vars):
+        raise ScheduleError(
+            f"split: axis {name} of stage {stage.name} is no loop any more, after which smaller tiles could "
+            'come, as tail="shrink" has it',
+            split.span,
+        )
+    within = made_from(stage.relations, [split.inner])
+    place = stage.leaf_iter_vars.index(split.outer)
+    for leaf in stage.leaf_iter_vars[:place]:
+        if leaf in within:
+            raise ScheduleError(
+                f"split: axis {leaf.var.name} of stage {stage.name}, which runs over a part of a tile, is "
+                f'outside {name}; with tail="shrink" tiles differ in size, so it must be inside',
+                split.span,
+            )
+
+
+def inside(schedule: Schedule, loop: IterVar) -> tuple[set[IterVar], list[Stage]]:
+    """The loops in ``loop``, and the stages that stand there."""
+    loops: set[IterVar] = set()
+    stages = []
+    for stage in reversed(schedule.stages):
+        leaves = stage.leaf_iter_vars
+        if loop in leaves:
+            loops.update(leaves[leaves.index(loop) + 1 :])
+        elif stage.attach_type == AT and (stage.attach_ivar is loop or stage.attach_ivar in loops):
+            loops.update(leaves)
+            stages.append(stage)
+    return loops, stages

@@ -1,0 +1,455 @@
+"""Matching the inner loops of a stage with what an intrinsic computes, to put its statement there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import alike, postorder, rewrite, substitute
+from tvmlite.te import expr as e
+from tvmlite.te.expr import Expr
+from tvmlite.te.loop import ir
+from tvmlite.te.lowering.building import Building
+from tvmlite.te.lowering.intervals import at_least, simplify
+from tvmlite.te.lowering.widen import Widening
+from tvmlite.te.schedule.relations import Interval, Number, intervals_up
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.tensor_intrin import DeclaredBuffer, TensorIntrin
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.inline import Bodies
+from tvmlite.te.tensor.tensor import IterVar, Tensor, TensorRead
+
+_COMMUTE = (e.Add, e.Mul, e.Min, e.Max, e.And, e.Or, e.Equal, e.NotEqual)
+
+
+@dataclass
+class Window:
+    """The part of ``tensor`` that one of the intrinsic's tensors stands for: ``base`` is its first element,
+    ``axes`` the axis of ``tensor`` that each of the intrinsic's axes runs along, None where it is 1 long."""
+
+    tensor: Tensor
+    base: tuple[Expr, ...]
+    axes: tuple[int | None, ...]
+
+
+@dataclass
+class FlatWindow:
+    """The same where it is no box of ``tensor``: the flat index of its first element, and how far apart in
+    memory elements along each of the intrinsic's axes are."""
+
+    tensor: Tensor
+    offset: Expr
+    steps: tuple[Expr, ...]
+
+
+class _Differs(Exception):
+    """The stage and the intrinsic compute different things."""
+
+
+@dataclass
+class _Matching:
+    stage: Stage
+    intrin: TensorIntrin
+    building: Building
+    inside: dict[e.Var, Any] = field(default_factory=dict)
+    windows: dict[Tensor, Window | FlatWindow] = field(default_factory=dict)
+
+    def fail(self, reason: str) -> ScheduleError:
+        axis = self.stage.tensorized[0].var.name  # type: ignore[index]
+        return ScheduleError(
+            f"tensorize: stage {self.stage.name} from axis {axis} on does not compute what the intrinsic "
+            f"{self.intrin.name} does: {reason}",
+            self.stage.tensorize_span,
+        )
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What an intrinsic's statements are for a stage; see ``TensorIntrin``."""
+
+    body: ir.Stmt
+    reset: ir.Stmt | None
+    update: ir.Stmt | None
+    finish: ir.Stmt | None
+
+
+def intrinsic_statements(
+    stage: Stage, building: Building, inner: Sequence[IterVar], risky: set[IterVar]
+) -> Statements:
+    """The statements of the stage's intrinsic, over the buffers that the loops ``inner`` touch.
+
+    A ScheduleError says how the stage's computation differs from the intrinsic's.
+    """
+    assert stage.tensorized is not None
+    _, intrin = stage.tensorized
+    matching = _Matching(stage, intrin, building)
+    with building.bounds.inside(stage, own=True):
+        lows = _starts(matching, inner, risky)
+        try:
+            _match_computation(matching, lows)
+            _match_outputs(matching, lows)
+            return _bound(matching)
+        except _Differs as difference:
+            raise matching.fail(str(difference)) from None
+
+
+def _starts(
+    matching: _Matching, inner: Sequence[IterVar], risky: set[IterVar]
+) -> dict[IterVar, tuple[Number, int]]:
+    """Of each axis of the operation, where the inner loops begin, and over how many values they run."""
+    stage, bounds = matching.stage, matching.building.bounds
+    found = {leaf: Interval(bounds.position(leaf), 0) for leaf in stage.leaf_iter_vars}
+    for leaf in inner:
+        first, extent = bounds.ranges[leaf]
+        found[leaf] = Interval(first, extent - 1)
+    intervals_up(stage.relations, bounds.ranges, found)
+    op = stage.op
+    assert isinstance(op, t.ComputeOp)
+    analyzer = bounds.analyzer
+    result: dict[IterVar, tuple[Number, int]] = {}
+    for axis in stage.all_iter_vars:
+        own = axis in op.axis or axis in op.reduce_axis
+        if not own and axis not in risky:
+            continue
+        low, width = (simplify(analyzer, x) for x in found[axis])
+        if not isinstance(width, int):
+            raise matching.fail(f"axis {axis.var.name} runs over {width + 1} values, which is no constant")
+        first, extent = bounds.whole[axis] if own else bounds.ranges[axis]
+        room = (low - first, first + extent - 1 - width - low)
+        if width and not all(at_least(simplify(analyzer, x), 0, analyzer) for x in room):
+            raise matching.fail(
+                f"axis {axis.var.name} has {extent} values, of which the loops take {width + 1} at a time, "
+                "and it is not known that they take each once"
+            )
+        result[axis] = low, width + 1
+    return {axis: result[axis] for axis in (*op.axis, *op.reduce_axis)}
+
+
+def _match_computation(matching: _Matching, lows: dict[IterVar, tuple[Number, int]]) -> None:
+    """Pair the axes, and the formulas node by node."""
+    stage, intrin, building = matching.stage, matching.intrin, matching.building
+    op = stage.op
+    assert isinstance(op, t.ComputeOp)
+    widening, analyzer = Widening(), building.bounds.analyzer
+    mapping = {building.bounds.variable(axis): _expr(lows[axis][0]) for axis in lows}
+    for ours, theirs, kind in (
+        (op.axis, intrin.op.axis, "data"),
+        (op.reduce_axis, intrin.op.reduce_axis, "reduce"),
+    ):
+        for axis, other in _paired(ours, theirs, kind, lows):
+            assert other.dom is not None
+            var, begin = widening.variable(other.var), widening.index(other.dom.min)
+            analyzer.bind(var, begin, widening.index(other.dom.extent))
+            matching.inside[var] = axis
+            mapping[building.bounds.variable(axis)] = _expr(lows[axis][0]) + var - begin
+    for axis in (*intrin.op.axis, *intrin.op.reduce_axis):
+        assert axis.dom is not None
+        var = widening.variable(axis.var)
+        if var not in matching.inside:
+            analyzer.bind(var, widening.index(axis.dom.min), 1)
+    formula = substitute(Bodies(building.formulas[op].body), mapping).body
+    other_formula = tuple(widening.value(one) for one in intrin.op.body)
+    if len(formula) != len(other_formula):
+        raise _Differs(f"it has {len(formula)} outputs, the intrinsic {len(other_formula)}")
+    for a, b in zip(formula, other_formula, strict=True):
+        _match(matching, a, b)
+
+
+def _paired(
+    ours: Sequence[IterVar],
+    theirs: Sequence[IterVar],
+    kind: str,
+    lows: dict[IterVar, tuple[Number, int]],
+) -> list[tuple[IterVar, IterVar]]:
+    """Axes of more than one value, in order."""
+    mine = [(axis, lows[axis][1]) for axis in ours if lows[axis][1] != 1]
+    other = [(axis, _extent(axis)) for axis in theirs if _extent(axis) != 1]
+    if [n for _, n in mine] != [n for _, n in other]:
+        texts = [", ".join(f"{axis.var.name}: {n}" for axis, n in side) or "none" for side in (mine, other)]
+        raise _Differs(f"its {kind} axes there are ({texts[0]}), the intrinsic's ({texts[1]})")
+    return [(a, b) for (a, _), (b, _) in zip(mine, other, strict=True)]
+
+
+def _match(matching: _Matching, a: Expr, b: Expr) -> None:
+    """An error unless ``a``, of the stage, and ``b``, of the intrinsic, are the same computation."""
+    difference = f"it computes {a}, the intrinsic {b}"
+    if isinstance(a, TensorRead) and isinstance(b, TensorRead):
+        _match_read(matching, a, b)
+        return
+    if isinstance(a, t.Reduce) and isinstance(b, t.Reduce):
+        _match_reduce(matching, a, b)
+        return
+    if _is_arithmetic(a) and _is_arithmetic(b):
+        if not e.is_const(simplify(matching.building.bounds.analyzer, a - b), 0):
+            raise _Differs(difference)
+        return
+    if type(a) is not type(b) or (a.dtype, a.lanes) != (b.dtype, b.lanes):
+        raise _Differs(difference)
+    if isinstance(a, e.Const) and isinstance(b, e.Const):
+        if not alike(a, b):
+            raise _Differs(difference)
+        return
+    named = isinstance(a, (e.Call, e.Foreign)) and isinstance(b, (e.Call, e.Foreign))
+    left, right = list(a.children()), list(b.children())
+    if (named and a.name != b.name) or len(left) != len(right) or (not left and a is not b):  # type: ignore[union-attr]
+        raise _Differs(difference)
+    orders = [right, right[::-1]] if isinstance(a, _COMMUTE) else [right]
+    found: _Differs | None = None
+    for order in orders:
+        kept = dict(matching.windows)
+        try:
+            for x, y in zip(left, order, strict=True):
+                _match(matching, x, y)  # type: ignore[arg-type]
+            return
+        except _Differs as one:
+            matching.windows, found = kept, found or one
+    assert found is not None
+    raise found
+
+
+def _match_reduce(matching: _Matching, a: t.Reduce, b: t.Reduce) -> None:
+    if len(a.source) != len(b.source) or a.value_index != b.value_index:
+        raise _Differs(f"it reduces {len(a.source)} values, the intrinsic {len(b.source)}")
+    if not alike(a.combiner, b.combiner):
+        mine, other = (f"{one.combiner.name} of {one.dtype}" for one in (a, b))
+        raise _Differs(f"it reduces by {mine}, the intrinsic by {other}")
+    if a.init or b.init:
+        raise _Differs("a reduction that starts from init= cannot be tensorized")
+    for x, y in zip((*a.source, a.condition), (*b.source, b.condition), strict=True):
+        _match(matching, x, y)
+
+
+def _match_read(matching: _Matching, a: TensorRead, b: TensorRead) -> None:
+    """Both read a window, at the same place in it."""
+    if a.dtype != b.dtype:
+        raise _Differs(f"it reads {a.tensor.name} of {a.dtype} where the intrinsic reads {b.dtype}")
+    analyzer = matching.building.bounds.analyzer
+    runs = set(matching.inside)
+    a, b = (
+        TensorRead(one.tensor, tuple(e.convert(simplify(analyzer, i), e.INDEX) for i in one.indices))
+        for one in (a, b)
+    )
+    ours = [n for n, index in enumerate(a.indices) if runs & set(postorder(index))]
+    theirs = [n for n, index in enumerate(b.indices) if runs & set(postorder(index))]
+    difference = f"it reads {a}, the intrinsic {b}"
+    if len(ours) != len(theirs):
+        _match_flat(matching, a, b, difference)
+        return
+    base = list(a.indices)
+    axes: list[int | None] = [None] * len(b.indices)
+    for mine, other in zip(ours, theirs, strict=True):
+        base[mine] = e.convert(simplify(analyzer, a.indices[mine] - b.indices[other]), e.INDEX)
+        axes[other] = mine
+        if runs & set(postorder(base[mine])):
+            _match_flat(matching, a, b, difference)
+            return
+    window = Window(a.tensor, tuple(base), tuple(axes))
+    known = matching.windows.setdefault(b.tensor, window)
+    same = isinstance(known, Window) and known.tensor is a.tensor and known.axes == window.axes
+    here = known.base if isinstance(known, Window) else ()
+    if not same or any(not _equal(matching, x, y) for x, y in zip(here, base, strict=True)):
+        raise _Differs(f"{difference}, which it has found to be {known.tensor.name} at another place")
+
+
+def _match_flat(matching: _Matching, a: TensorRead, b: TensorRead, difference: str) -> None:
+    """Both read a window whose elements are evenly spaced in memory, though not along axes of the tensor."""
+    building, analyzer = matching.building, matching.building.bounds.analyzer
+    buffer = building.buffers[a.tensor]
+    if a.tensor.op in building.layouts:
+        raise _Differs(difference)
+    flat: Expr = e.const(0, e.INDEX)
+    for index, step in zip(building.place(a.tensor, a.indices), strides_of(buffer), strict=True):
+        flat = flat + index * step
+    flat = e.convert(simplify(analyzer, flat), e.INDEX)
+    runs = [node for node in dict.fromkeys(postorder(flat)) if node in matching.inside]
+    zero: dict[Any, Any] = {var: e.const(0, e.INDEX) for var in matching.inside}
+
+    def at(expr: Expr, values: dict[Any, Any]) -> Expr:
+        return e.convert(simplify(analyzer, substitute(expr, values)), e.INDEX)
+
+    offset = at(flat, zero)
+    steps: list[Expr] = []
+    rest = flat - offset
+    for index in b.indices:
+        var = next((node for node in postorder(index) if node in matching.inside), None)
+        step: Expr = e.const(0, e.INDEX)
+        if var is not None:
+            one = {**zero, var: e.const(1, e.INDEX)}
+            apart, count = at(flat - offset, one), at(index - at(index, zero), one)
+            if not isinstance(apart, e.Const) or not isinstance(count, e.Const) or not count.value:
+                raise _Differs(difference)
+            step = e.const(int(apart.value) // int(count.value), e.INDEX)
+        steps.append(step)
+        rest = rest - index * step
+    if not runs or not e.is_const(simplify(analyzer, rest), 0):
+        raise _Differs(difference)
+    known = matching.windows.setdefault(b.tensor, FlatWindow(a.tensor, offset, tuple(steps)))
+    here = (known.offset, *known.steps) if isinstance(known, FlatWindow) else ()
+    same = len(here) == 1 + len(steps) and known.tensor is a.tensor
+    if not same or not all(_equal(matching, x, y) for x, y in zip(here, (offset, *steps), strict=True)):
+        raise _Differs(f"{difference}, which it has found to be {known.tensor.name} at another place")
+
+
+def _match_outputs(matching: _Matching, lows: dict[IterVar, tuple[Number, int]]) -> None:
+    op, intrin = matching.stage.op, matching.intrin
+    assert isinstance(op, t.ComputeOp)
+    pairs = {id(other): op.axis.index(axis) for axis, other in _paired(op.axis, intrin.op.axis, "data", lows)}
+    axes = tuple(pairs.get(id(axis)) for axis in intrin.op.axis)
+    base = tuple(_expr(lows[axis][0]) for axis in op.axis)
+    for ours, theirs in zip(op.outputs, intrin.op.outputs, strict=True):
+        matching.windows[theirs] = Window(ours, base, axes)
+
+
+def _bound(matching: _Matching) -> Statements:
+    """The intrinsic's statements over the buffers of the windows found."""
+    intrin = matching.intrin
+    variables: dict[e.Var, Expr] = {}
+    places: dict[ir.Buffer, _Place] = {}
+    tensors = (*intrin.op.inputs, *intrin.op.outputs)
+    for tensor, declared in zip(tensors, (*intrin.inputs, *intrin.outputs), strict=True):
+        places[declared] = _place(matching, matching.windows[tensor], declared, variables)
+    mapping: dict[Any, Any] = {var: e.cast(var.dtype, value) for var, value in variables.items()}
+
+    def rule(node: Any) -> Any:
+        match node:
+            case ir.Load(buffer, indices, predicate) if buffer in places:
+                place = places[buffer]
+                return ir.Load(place.buffer, place.index(indices), predicate)
+            case ir.Store(buffer, indices, value, predicate) if buffer in places:
+                place = places[buffer]
+                return ir.Store(place.buffer, place.index(indices), value, predicate)
+            case _:
+                return mapping.get(node, node)
+
+    def here(stmt: ir.Stmt | None) -> Any:
+        return None if stmt is None else rewrite(stmt, rule)
+
+    return Statements(here(intrin.body), here(intrin.reset), here(intrin.update), here(intrin.finish))
+
+
+@dataclass
+class _Place:
+    """Where a window is: its first element's flat index in ``buffer``, and its steps along each axis."""
+
+    buffer: ir.Buffer
+    offset: Expr
+    strides: tuple[Expr, ...]
+
+    def index(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """The flat index in the buffer of the element, or elements, at ``indices`` of the window."""
+        if not self.buffer.shape:
+            return ()
+        flat = len(indices) == 1 != len(self.strides)
+        steps = (e.const(1, e.INDEX),) if flat else self.strides
+        total, vector = self.offset, None
+        for index, step in zip(indices, steps, strict=True):
+            if isinstance(index, e.Ramp):
+                vector = e.Ramp(index.base * step, index.stride * step, index.lanes)
+                continue
+            total = total + e.cast(e.INDEX, index) * step
+        return (total if vector is None else e.Ramp(total + vector.base, vector.stride, vector.lanes),)
+
+
+def _place(
+    matching: _Matching, window: Window | FlatWindow, declared: ir.Buffer, variables: dict[e.Var, Expr]
+) -> _Place:
+    """Where ``window`` is in memory; strides and offsets that ``declared`` names are put in ``variables``."""
+    building = matching.building
+    if isinstance(window, FlatWindow):
+        return _flat_place(matching, window, declared, variables)
+    analyzer = building.bounds.analyzer
+    buffer = building.buffers[window.tensor]
+    if window.tensor.op in building.layouts and any(axis is not None for axis in window.axes):
+        raise _Differs(
+            f"the layout of {window.tensor.name} is transformed, so that no window of it is strided"
+        )
+    steps = strides_of(buffer)
+    strides: list[Expr] = [e.const(1, e.INDEX) if axis is None else steps[axis] for axis in window.axes]
+    wanted = declared.strides or strides_of(declared)
+    for axis, (have, want) in enumerate(zip(strides, wanted, strict=True)):
+        if window.axes[axis] is None:
+            strides[axis] = e.cast(e.INDEX, want) if not isinstance(want, e.Var) else have
+        if isinstance(want, e.Var):
+            known = variables.setdefault(want, strides[axis])
+            if not _equal(matching, known, strides[axis]):
+                raise _Differs(f"the stride {want.name} would have to be both {known} and {strides[axis]}")
+        elif window.axes[axis] is not None and not _equal(matching, have, e.cast(e.INDEX, want)):
+            raise _Differs(
+                f"elements along axis {axis} of {declared.name} are {have} apart in {buffer.name}, the "
+                f"intrinsic wants {want}; te.decl_buffer(strides=[te.var(...), ...]) takes any"
+            )
+    at = building.place(window.tensor, window.base)
+    offset: Expr = e.const(0, e.INDEX)
+    for index, step in zip(at, steps, strict=True):
+        offset = offset + index * step
+    offset = e.convert(simplify(analyzer, offset), e.INDEX)
+    if isinstance(declared, DeclaredBuffer):
+        _bind_offset(matching, declared, offset, variables)
+    if len(at) == 1:  # the one index of a buffer with one axis is along that, whatever its stride
+        offset, strides = at[0], [e.const(1, e.INDEX)] * len(strides)
+    return _Place(buffer, offset, tuple(strides))
+
+
+def _flat_place(
+    matching: _Matching, window: FlatWindow, declared: ir.Buffer, variables: dict[e.Var, Expr]
+) -> _Place:
+    buffer = matching.building.buffers[window.tensor]
+    for have, want in zip(window.steps, declared.strides or strides_of(declared), strict=True):
+        if isinstance(want, e.Var):
+            known = variables.setdefault(want, have)
+            want = known
+        if not _equal(matching, have, e.cast(e.INDEX, want)):
+            raise _Differs(
+                f"elements of {declared.name} are {have} apart in {buffer.name}, the intrinsic wants {want}"
+            )
+    if isinstance(declared, DeclaredBuffer):
+        _bind_offset(matching, declared, window.offset, variables)
+    return _Place(buffer, window.offset, window.steps)
+
+
+def _bind_offset(
+    matching: _Matching, declared: DeclaredBuffer, offset: Expr, variables: dict[e.Var, Expr]
+) -> None:
+    if isinstance(declared.elem_offset, e.Var):
+        variables[declared.elem_offset] = offset
+    factor = declared.offset_factor
+    if factor > 1 and not _equal(matching, offset % factor, e.const(0, e.INDEX)):
+        raise _Differs(
+            f"{declared.name} starts {offset} elements into its buffer, which is not known to be a "
+            f"multiple of {factor}"
+        )
+
+
+def strides_of(buffer: ir.Buffer) -> tuple[Expr, ...]:
+    """In elements, one an axis: row-major where ``buffer`` does not say otherwise."""
+    if buffer.strides:
+        return buffer.strides
+    step: Expr = e.const(1, e.INDEX)
+    backwards = []
+    for extent in reversed(buffer.shape):
+        backwards.append(step)
+        step = step * extent
+    return tuple(reversed(backwards))
+
+
+def _equal(matching: _Matching, a: Expr, b: Expr) -> bool:
+    return e.is_const(simplify(matching.building.bounds.analyzer, a - b), 0)
+
+
+def _is_arithmetic(expr: Expr) -> bool:
+    """Whether this is index arithmetic that reads nothing."""
+    return expr.dtype == e.INDEX and not any(
+        isinstance(node, (TensorRead, t.Reduce, e.Foreign)) for node in postorder(expr)
+    )
+
+
+def _expr(value: Number) -> Expr:
+    return e.const(value, e.INDEX) if isinstance(value, int) else value
+
+
+def _extent(axis: IterVar) -> Any:
+    assert axis.dom is not None
+    extent = axis.dom.extent
+    return int(extent.value) if isinstance(extent, e.Const) else extent

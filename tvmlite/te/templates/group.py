@@ -1,0 +1,229 @@
+"""A fused group as schedule templates see it: its anchor, the stage that hosts it, what is around them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core.node import postorder
+from tvmlite.machine.target import Target
+from tvmlite.te import arith
+from tvmlite.te import expr as e
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.schedule.stage import INLINE, Stage
+from tvmlite.te.space.config import Config
+from tvmlite.te.tensor.tensor import ComputeOp, Extent, IterVar, Operation, Tensor, TensorRead
+
+WORTH_THREADS = 300_000
+"""Below this many units of work (a load, an addition), some 20 microseconds, one thread is quicker."""
+
+_COSTLY = frozenset(
+    "exp log log2 tanh sigmoid erf pow sin cos tan asin acos atan sinh cosh asinh acosh atanh".split()
+)
+
+
+Found = TypeVar("Found")
+
+State: TypeAlias = tuple[tuple[Operation, bool], ...]
+"""The operations of a schedule's stages, and which are inlined."""
+
+FORMULAS = 32
+"""States of schedules whose formulas are kept: a search schedules one computation thousands of times."""
+
+
+@dataclass(frozen=True)
+class _Formulas:
+    """A schedule without inlined stages, and what was found out about its formulas."""
+
+    schedule: Schedule
+    found: dict[Hashable, Any]
+
+
+_formulas: OrderedDict[State, _Formulas] = OrderedDict()
+"""Of the states met last."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The schedule of a fused group while a template fills it in; ``config`` are the template's knobs."""
+
+    schedule: Schedule
+    outputs: tuple[Tensor, ...]
+    target: Target
+    config: Config
+
+    def stage(self, tensor: Tensor | Operation) -> Stage:
+        """The stage that makes ``tensor``."""
+        return self.schedule[tensor]
+
+    def axes(self, tensor: Tensor | Operation) -> list[IterVar]:
+        """The data axes of the operation that makes ``tensor`` now."""
+        op = self.schedule[tensor].op
+        return list(op.axis) if isinstance(op, ComputeOp) else []
+
+    def tagged(self, *tags: str) -> list[ComputeOp]:
+        """The operations with one of ``tags``, producers first."""
+        ops = (stage.op for stage in self.schedule.stages)
+        return [op for op in ops if isinstance(op, ComputeOp) and op.tag in tags]
+
+    def readers(self, tensor: Tensor) -> list[Operation]:
+        """The operations that read ``tensor``."""
+        return [stage.op for stage in self.schedule.stages if tensor in stage.op.inputs]
+
+    def host(self, tensor: Tensor) -> Tensor:
+        """The output in whose loops ``tensor`` is best computed; ``tensor`` itself if there is none.
+
+        That is the one output that depends on it, if it has the shape of ``tensor``: its element-wise tail.
+        """
+        if tensor in self.outputs:
+            return tensor
+        found: dict[Tensor, None] = {}
+        todo = [tensor]
+        while todo:
+            for op in self.readers(todo.pop()):
+                made = [t for t in op.outputs if t in self.outputs]
+                found.update(dict.fromkeys(made))
+                if not made:
+                    todo.extend(op.outputs)
+        if len(found) == 1 and same_shape(next(iter(found)).shape, tensor.shape):
+            return next(iter(found))
+        return tensor
+
+    def inline_all_but(self, kept: Iterable[Operation]) -> None:
+        """Inline every stage without a reduction that is neither an output nor ``kept``."""
+        keep = set(kept)
+        for stage in self.schedule.stages:
+            op = stage.op
+            if isinstance(op, ComputeOp) and not op.reduce_axis and not stage.is_output and op not in keep:
+                stage.compute_inline()
+
+    def formula(self, tensor: Tensor | Operation) -> ComputeOp:
+        """The operation of ``tensor`` as it will be once inlined stages are gone."""
+        op = self.inlined()[tensor].op
+        assert isinstance(op, ComputeOp)
+        return op
+
+    def inlined(self) -> Schedule:
+        """The schedule without inlined stages, to be asked for formulas, which take long to put together: the
+        same until a stage is inlined, added or replaced."""
+        return self._formulas().schedule
+
+    def once(self, question: Hashable, answer: Callable[[], Found]) -> Found:
+        """``answer()``, which follows from the formulas of ``inlined`` alone: for all schedules of one
+        computation that have the same it is worked out once for each ``question``."""
+        found = self._formulas().found
+        if question not in found:
+            found[question] = answer()
+        return found[question]
+
+    def _formulas(self) -> _Formulas:
+        state = tuple([(stage.op, stage.attach_type == INLINE) for stage in self.schedule.stages])
+        made = _formulas.pop(state, None) or _Formulas(self.schedule.normalize(), {})
+        _formulas[state] = made
+        if len(_formulas) > FORMULAS:
+            _formulas.popitem(last=False)
+        return made
+
+
+Template: TypeAlias = Callable[[Group], None]
+
+TEMPLATES: dict[str, Template] = {}
+"""The schedule templates by name."""
+
+
+def template(*names: str) -> Callable[[Template], Template]:
+    """Register the decorated function as the template of these names."""
+
+    def register(function: Template) -> Template:
+        for name in names:
+            assert name not in TEMPLATES, f"schedule template {name!r} is registered twice"
+            TEMPLATES[name] = function
+        return function
+
+    return register
+
+
+# --- extents and work ---------------------------------------------------------------------------
+
+
+def number(extent: Extent | None) -> int | None:
+    """``extent`` if it is a number, else None."""
+    if isinstance(extent, e.Const):
+        return int(extent.value)
+    return extent if isinstance(extent, int) else None
+
+
+def extent_of(axis: IterVar) -> int | None:
+    """The extent of an operation's own axis if it is a number."""
+    return None if axis.dom is None else number(axis.dom.extent)
+
+
+def product(extents: Iterable[int | None]) -> int | None:
+    """The product; None if an extent is not a number."""
+    total = 1
+    for extent in extents:
+        if extent is None:
+            return None
+        total *= extent
+    return total
+
+
+def same_extent(a: Extent, b: Extent) -> bool:
+    """Whether two extents are proved equal."""
+    return a is b or arith.equal(a, b)
+
+
+def same_shape(a: Sequence[Extent], b: Sequence[Extent]) -> bool:
+    """Whether two shapes are proved equal."""
+    return len(a) == len(b) and all(same_extent(x, y) for x, y in zip(a, b, strict=True))
+
+
+def work_of(op: ComputeOp) -> int | None:
+    """The units of work in computing ``op``; None if its extents are not numbers."""
+    elements = product(extent_of(a) for a in (*op.axis, *op.reduce_axis))
+    return None if elements is None else elements * cost_of(op)
+
+
+def cost_of(op: ComputeOp) -> int:
+    """The units of work in one element, or one step of a reduction, of ``op``."""
+    cost = 1
+    for node in nodes_of(op):
+        if isinstance(node, e.Call):
+            cost += 8 if node.name in _COSTLY else 1
+        elif isinstance(node, (TensorRead, e.Binary, e.Select, e.Cast)) and not _is_index(node):
+            cost += 1
+    return cost
+
+
+def nodes_of(op: ComputeOp) -> list[e.Expr]:
+    """Every expression in the formula of ``op``, once."""
+    seen: dict[e.Expr, None] = {}
+    for root in op.body:
+        seen.update((node, None) for node in postorder(root) if isinstance(node, e.Expr))
+    return list(seen)
+
+
+def _is_index(node: e.Expr) -> bool:
+    return isinstance(node, e.Binary) and dtypes.is_int(node.dtype) and node.dtype in ("int32", "int64")
+
+
+def worth_threads(work: int | None) -> bool:
+    """Whether to share ``work`` out among threads; unknown work is."""
+    return work is None or work >= WORTH_THREADS
+
+
+def lanes_of(op: ComputeOp, target: Target) -> int:
+    """How many elements of ``op`` to compute at once: one vector of the widest dtype it deals with."""
+    kinds = {root.dtype for root in op.body}
+    for node in nodes_of(op):
+        if isinstance(node, TensorRead) or (isinstance(node, e.Cast) and _is_data(node)):
+            kinds.add(node.dtype)
+    return min(target.lanes(kind) for kind in kinds)
+
+
+def _is_data(node: e.Expr) -> bool:
+    """Whether the value depends on what tensors hold; what does not is index arithmetic, of scalars."""
+    return any(isinstance(one, TensorRead) for one in postorder(node))

@@ -1,0 +1,106 @@
+"""Rewriting what operations read: other tensors, or the formulas of inlined ones."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import Node, rewrite, substitute
+from tvmlite.te import expr as e
+from tvmlite.te.schedule.stage import INLINE
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.scan import ScanOp
+from tvmlite.te.tensor.tensor import Operation, Tensor, TensorRead
+
+if TYPE_CHECKING:
+    from tvmlite.te.schedule.schedule import Schedule
+
+
+def inject(schedule: Schedule) -> None:
+    """Remove the inlined stages of ``schedule``: their formulas go where they are read.
+
+    One walk, producers first, so chains of inlined stages unfold as they are met.
+    """
+    formulas: dict[Tensor, t.ComputeOp] = {}
+    renamed: dict[Tensor, Tensor] = {}
+    kept = []
+    for stage in schedule.stages:
+        before = stage.op
+        op = _rebuild(before, formulas, renamed)
+        if stage.attach_type == INLINE:
+            assert isinstance(op, t.ComputeOp)
+            formulas.update(dict.fromkeys(before.outputs, op))
+            continue
+        if op is not before:
+            renamed.update(zip(before.outputs, op.outputs, strict=True))
+            schedule.set_op(stage, op)
+        kept.append(stage)
+    schedule.stages = kept
+
+
+def replace_reads(op: Operation, mapping: Mapping[Tensor, Tensor]) -> Operation:
+    """``op`` reading ``mapping``'s values where it read its keys; the same object if it read none."""
+    return _rebuild(op, {}, mapping)
+
+
+def _rebuild(
+    op: Operation, formulas: Mapping[Tensor, t.ComputeOp], renamed: Mapping[Tensor, Tensor]
+) -> Operation:
+    read = op.inputs
+    if not any(tensor in formulas or tensor in renamed for tensor in read):
+        return op
+    if isinstance(op, t.ExternOp):
+        for tensor in op.input_tensors:
+            if tensor in formulas:
+                raise ScheduleError(
+                    f"compute_inline: {tensor.name} is read by the extern stage {op.name}, "
+                    "which needs it as an array",
+                    op.span,
+                )
+        inputs = tuple(renamed.get(tensor, tensor) for tensor in op.input_tensors)
+        return dataclasses.replace(op, input_tensors=inputs)
+    if isinstance(op, ScanOp):
+        for tensor in op.inputs:
+            if tensor in formulas:
+                raise ScheduleError(
+                    f"compute_inline: {tensor.name} is an init or update of the scan {op.name}, which needs "
+                    "it as an array",
+                    op.span,
+                )
+        init, update = (tuple(renamed.get(x, x) for x in tensors) for tensors in (op.init, op.update))
+        return dataclasses.replace(op, init=init, update=update)
+    assert isinstance(op, t.ComputeOp)
+
+    unfolded: dict[tuple[Tensor, tuple[e.Expr, ...]], e.Expr] = {}
+
+    def rule(node: Node) -> Node:
+        if not isinstance(node, TensorRead):
+            return node
+        if node.tensor in formulas:  # one formula for all reads of an element, or chains grow without bound
+            key = (node.tensor, node.indices)
+            if key not in unfolded:
+                unfolded[key] = _formula(formulas[node.tensor], node)
+            return unfolded[key]
+        if node.tensor in renamed:
+            return TensorRead(renamed[node.tensor], node.indices)
+        return node
+
+    whole = rewrite(Bodies(op.body), rule)
+    return dataclasses.replace(op, body=whole.body)
+
+
+def _formula(op: t.ComputeOp, read: TensorRead) -> e.Expr:
+    """The element that ``read`` reads, by ``op``'s formula."""
+    places = zip(op.axis, read.indices, strict=True)
+    mapping = {axis.var: e.cast(axis.var.dtype, index) for axis, index in places}
+    return substitute(op.body[read.tensor.value_index], mapping)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Bodies(Node):
+    """Several bodies as one node, so that what they share stays shared."""
+
+    body: tuple[e.Expr, ...]
+    children_in = ("body",)

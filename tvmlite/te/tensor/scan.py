@@ -1,0 +1,145 @@
+"""``te.scan``: tensors whose rows are computed one after the other, each from those before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tvmlite.core import arguments
+from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.node import alike
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.tensor import IterVar, Operation, Range, Shape, Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class ScanOp(Operation):
+    """Rows ``0 .. n - 1`` by ``init``, those from n on, at each turn of ``scan_axis``, by ``update``.
+
+    ``update`` reads what was computed so far as ``state``. All four stand for the same memory.
+    """
+
+    scan_axis: IterVar
+    init: tuple[Tensor, ...]
+    update: tuple[Tensor, ...]
+    state: tuple[Tensor, ...]
+    given: tuple[Tensor, ...] = ()
+    tag: str = ""
+    attrs: tuple[tuple[str, Any], ...] = ()
+    span: Span | None = None
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.state)
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return tuple(dict.fromkeys((*self.init, *self.update)))
+
+    def output_shape(self, index: int) -> Shape:
+        return self.state[index].shape
+
+    def output_dtype(self, index: int) -> str:
+        return self.state[index].dtype
+
+    def body(self) -> set[Operation]:
+        """The operations carried out at each turn: the updates, and what they read that reads the state."""
+        states = {x.op for x in self.state}
+        depends: dict[Operation, bool] = {}
+        stack = [(x.op, False) for x in self.update]
+        while stack:
+            op, ready = stack.pop()
+            if ready:
+                depends[op] = any(x.op in states or depends.get(x.op, False) for x in op.inputs)
+            elif op not in depends:
+                depends[op] = False
+                stack.append((op, True))
+                stack.extend((x.op, False) for x in op.inputs)
+        return {op for op, does in depends.items() if does} | {x.op for x in self.update}
+
+
+def scan(
+    init: Any,
+    update: Any,
+    state_placeholder: Any,
+    inputs: Sequence[Tensor] | None = None,
+    name: str = "scan",
+    tag: str = "",
+    attrs: dict[str, Any] | None = None,
+) -> Any:
+    """Tensors computed row by row along their first axis.
+
+    ``init`` gives the first rows, ``update`` the row t of those after, reading earlier rows from
+    ``state_placeholder``. Each is a tensor, or a list of as many for several states: then a list is given.
+
+    ::
+
+        state = te.placeholder((m, n))                      -->    s[0, i] = x[0, i]
+        first = te.compute((1, n), lambda _, i: x[0, i])           for t in range(1, m):
+        step = te.compute((m, n), lambda t, i:                         for i in range(n):
+                          state[t - 1, i] + x[t, i])                       s[t, i] = s[t - 1, i] + x[t, i]
+        s = te.scan(first, step, state, inputs=[x])
+
+    Stages that the update reads, and that read the state, are computed at each turn; they may be moved to
+    loops of the update's.
+
+    ``s[step].parallel(axis)`` shares each turn among threads. Each turn is a launch of the thread pool then,
+    and a thread has the same part of the axis each time: what it reads again stays in its cache.
+    """
+    span = Span.of_caller()
+    arguments.text("scan: name", name)
+    inputs = arguments.listed(
+        "scan: inputs", () if inputs is None else inputs, "tensors", TensorExpressionError
+    )
+    arguments.all_instances("scan: inputs", inputs, Tensor, "a tensor")
+    attrs = arguments.mapping("scan: attrs", attrs)
+    several = isinstance(init, (list, tuple))
+    parts = [tuple(x) if isinstance(x, (list, tuple)) else (x,) for x in (init, update, state_placeholder)]
+    first, step, state = parts
+    if not (len(first) == len(step) == len(state)) or not first:
+        counts = ", ".join(str(len(p)) for p in parts)
+        raise TensorExpressionError(f"scan {name!r}: {counts} inits, updates and states", span)
+    for one in zip(first, step, state, strict=True):
+        _check_state(*one, name, span)
+    rows, begin = step[0].shape[0], first[0].shape[0]
+    size = e.convert(rows) - begin
+    axis = IterVar(Range(e.cast(size.dtype, begin), size), e.Var(f"{name}.idx", size.dtype), "ordered")
+    pairs = tuple(attrs.items())
+    op = ScanOp(name, axis, first, step, state, inputs, tag, pairs, span)
+    return list(op.outputs) if several else op.output(0)
+
+
+def _check_state(init: Tensor, update: Tensor, state: Tensor, name: str, span: Span) -> None:
+    if not isinstance(state, Tensor):
+        raise arguments.refused(f"scan {name!r}: the state", state, "a placeholder")
+    for tensor, what in ((init, "init"), (update, "update")):
+        if not isinstance(tensor, Tensor) or not isinstance(tensor.op, t.ComputeOp):
+            raise TensorExpressionError(f"scan {name!r}: the {what} {tensor!r} is not a compute", span)
+        same = len(tensor.shape) == len(state.shape) and all(
+            _same(a, b) for a, b in zip(tensor.shape[1:], state.shape[1:], strict=True)
+        )
+        if tensor.dtype != state.dtype or not same:
+            raise TensorExpressionError(
+                f"scan {name!r}: the {what} is {tensor.dtype} {_text(tensor)}, the state {state.dtype} "
+                f"{_text(state)}",
+                span,
+            )
+    if not isinstance(state.op, t.PlaceholderOp):
+        raise TensorExpressionError(f"scan {name!r}: the state {state.name} is not a placeholder", span)
+    if not state.shape or not _same(update.shape[0], state.shape[0]):
+        raise TensorExpressionError(
+            f"scan {name!r}: the update has shape {_text(update)}, the state {_text(state)}", span
+        )
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, e.Expr) and isinstance(b, e.Expr):
+        return alike(a, b)
+    return isinstance(a, int) and isinstance(b, int) and a == b
+
+
+def _text(tensor: Tensor) -> str:
+    return f"({', '.join(map(str, tensor.shape))})"

@@ -1,0 +1,113 @@
+"""How much work a computation is: the arithmetic its formulas ask for, whatever the schedule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tvmlite.core.errors import InputError
+from tvmlite.core.node import Node, postorder, substitute
+from tvmlite.te import expr as e
+from tvmlite.te.arith import simplify
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.intrinsics import PREFETCHES
+from tvmlite.te.tensor.tensor import IterVar, Operation
+
+_ARITHMETIC = (e.Add, e.Sub, e.Mul, e.Div, e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod, e.Min, e.Max)
+STATED = "operations"
+"""The attribute of an operation that states its own count."""
+
+_NO_ARITHMETIC = ("if_then_else", "likely", *PREFETCHES, "reinterpret")
+
+
+def operations(outputs: Sequence[Operation], sizes: Mapping[str, int]) -> int:
+    """The arithmetic operations that ``outputs`` and what they need take, each element computed once.
+
+    Additions, multiplications, divisions, minima, maxima and calls of intrinsics count one each (``fma``
+    two), conversions, comparisons and the computation of indices nothing. A reduction of ``n`` values counts
+    ``n`` combinations. Of a selection both sides count; where a schedule leaves but one of them, an operation
+    may state its own count for an element, its attribute ``operations``. Loops given as they are
+    (``te.extern``) cannot be counted and count nothing.
+    """
+    return sum(_of_compute(op, sizes) for op in _reached(outputs) if isinstance(op, t.ComputeOp))
+
+
+def value_of(extent: int | e.Expr, sizes: Mapping[str, int]) -> int:
+    """``extent`` as a number, by the ``sizes`` of its variables; an InputError if one has no size."""
+    if isinstance(extent, int):
+        return extent
+    variables = {node: node.name for node in postorder(extent) if isinstance(node, e.Var)}
+    for name in variables.values():
+        if name not in sizes:
+            raise InputError(
+                f"visualize: the size {name!r} is not known", hint=f"give it: sizes={{{name!r}: 1024}}"
+            )
+    numbers = {variable: e.const(sizes[name], variable.dtype) for variable, name in variables.items()}
+    value = simplify(substitute(extent, numbers))
+    assert isinstance(value, e.Const), f"{value} is no number"
+    return int(value.value)
+
+
+def index_readers(outputs: Sequence[Operation]) -> set[t.Tensor]:
+    """The tensors whose elements are used as indices of others."""
+    found: set[t.Tensor] = set()
+    for op in _reached(outputs):
+        for body in op.body if isinstance(op, t.ComputeOp) else ():
+            reads = [node for node in postorder(body) if isinstance(node, t.TensorRead)]
+            inside = [n for read in reads for index in read.indices for n in postorder(index)]
+            found.update(node.tensor for node in inside if isinstance(node, t.TensorRead))
+    return found
+
+
+def _of_compute(op: t.ComputeOp, sizes: Mapping[str, int]) -> int:
+    points, stated = _points(op.axis, sizes), dict(op.attrs).get(STATED)
+    if stated is not None:
+        return points * stated
+    first = op.body[0]
+    if not isinstance(first, t.Reduce):
+        return points * _arithmetic(op.body)
+    each = _arithmetic(first.source) + _arithmetic(first.combiner.result)
+    return points * _points(first.axis, sizes) * each
+
+
+def _points(axes: Iterable[IterVar], sizes: Mapping[str, int]) -> int:
+    return math.prod(value_of(axis.dom.extent, sizes) for axis in axes if axis.dom is not None)
+
+
+def _arithmetic(bodies: Sequence[e.Expr]) -> int:
+    """The operations of ``bodies``; what they share counts once."""
+    total = 0
+    seen: set[Node] = set()
+    todo: list[Node] = list(bodies)
+    while todo:
+        node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, e.Call):
+            total += 0 if node.name in _NO_ARITHMETIC else 2 if node.name == "fma" else 1
+        total += isinstance(node, _ARITHMETIC)
+        todo.extend(_values(node))
+    return total
+
+
+def _values(node: Node) -> Iterator[Node]:
+    """The children that are values: no indices, no conditions."""
+    match node:
+        case t.TensorRead() | e.Compare():
+            return
+        case e.Select(_, a, b) | e.Call("if_then_else", (_, a, b)):
+            yield from (a, b)
+        case _:
+            yield from node.children()
+
+
+def _reached(outputs: Sequence[Operation]) -> list[Operation]:
+    found: dict[Operation, None] = {}
+    todo = list(outputs)
+    while todo:
+        op = todo.pop()
+        if op not in found:
+            found[op] = None
+            todo.extend(tensor.op for tensor in op.inputs)
+    return list(found)

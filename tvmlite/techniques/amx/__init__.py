@@ -1,0 +1,1 @@
+"""AMX's tile registers."""

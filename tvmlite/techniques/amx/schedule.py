@@ -1,0 +1,227 @@
+"""Matrix products and convolutions in AMX's tile registers: which shapes have them, and how large a tile
+is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.te.intrin import amx
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.space.choices import OptionChoice, SplitChoice
+from tvmlite.te.templates.group import Group, extent_of, number, product, work_of, worth_threads
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar
+from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, STEPS, Panel, shared_out
+from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
+from tvmlite.techniques.narrow_products.dot import is_paired
+
+LATENCY = 30
+"""Cycles from a product to the next on the same sums, besides one a row."""
+
+LINE = 0.25
+"""Cycles that a row which is loaded costs besides: it often comes from the second cache."""
+
+LEAST_ROWS = 6
+"""Tiles of fewer rows are no quicker than vectors."""
+
+NEAR_BYTES = 48 << 10
+"""Weights of a pointwise convolution that stay in the first cache, so that data is read but once."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Sums of ``rows`` rows of ``images`` images, by ``columns`` times 16 columns: ``several`` registers'
+    rows."""
+
+    columns: int
+    images: int
+    rows: int
+
+    @property
+    def each(self) -> tuple[int, ...]:
+        """The rows of each register: an image's, or as even as they get."""
+        if self.images > 1:
+            return (self.rows,) * self.images
+        count = -(-self.rows // amx.MOST_ROWS)
+        least, more = divmod(self.rows, count)
+        return (least + 1,) * more + (least,) * (count - more)
+
+    @property
+    def fits(self) -> bool:
+        within = min(self.each) >= LEAST_ROWS and max(self.each) <= amx.MOST_ROWS
+        return within and amx.registers(self.each, self.columns) <= amx.REGISTERS
+
+    @property
+    def cycles(self) -> float:
+        """Cycles a step of the reduction takes, for each 16 sums."""
+        rows = self.rows * self.images
+        lines = rows + self.columns * amx.DEPTH // 2
+        work = rows * self.columns
+        return (max(work, LATENCY + max(self.each)) + LINE * lines) / work
+
+
+def fits(group: Group, anchor: ComputeOp) -> bool:
+    """Whether the target has tiles and ``anchor`` takes whole steps of bfloat16, all extents known."""
+    if not group.target.has(amx.NEEDS) or not is_paired(anchor) or anchor.inputs[0].dtype != "bfloat16":
+        return False
+    channels = extent_of(anchor.reduce_axis[0])
+    if channels is None or channels % (amx.DEPTH // 2) or extent_of(anchor.axis[-1]) != amx.LANES:
+        return False
+    return product(extent_of(a) for a in (*anchor.axis, *anchor.reduce_axis)) is not None
+
+
+def tiles_of(rows: int, columns: Iterable[int], images: int = 1) -> list[Tile]:
+    """The tiles that come out even, the quickest first; of the ``columns`` that may be taken at once."""
+    found = [
+        Tile(wide, many, high)
+        for wide in columns
+        for many in range(1, amx.REGISTERS)
+        for high in range(1, amx.MOST_ROWS * amx.REGISTERS)
+        if rows % high == 0 and images % many == 0
+    ]
+    return sorted(
+        (tile for tile in found if tile.fits), key=lambda tile: (tile.cycles, -tile.rows, -tile.columns)
+    )
+
+
+def _chosen(group: Group, choices: Sequence[Tile], rows: int) -> Tile:
+    """The knob ``tile``: 16 columns how many times, images, rows."""
+    sizes = [(-1, one.columns, one.images, one.rows) for one in choices]
+    group.config.define_split("tile", rows, num_outputs=4, policy="candidate", candidate=sizes)
+    group.config.suggest("tile", SplitChoice(sizes[0]))
+    return Tile(*group.config["tile"].size[1:])
+
+
+def _steps(group: Group, computed: Stage, turn: IterVar, count: int) -> tuple[IterVar, list[IterVar]]:
+    """The knob ``steps``: how many of the ``count`` steps of the reduction over channels a turn takes; that
+    turn, and the steps in it."""
+    group.config.define_knob("steps", [n for n in STEPS if count % n == 0])
+    group.config.suggest("steps", OptionChoice(1))
+    if group.config["steps"].val == 1:
+        return turn, []
+    turn, again = computed.split(turn, factor=group.config["steps"].val)
+    computed.unroll(again)
+    return turn, [again]
+
+
+def tiled_product(group: Group, anchor: ComputeOp) -> bool:
+    """Schedule a dense layer by tiles, if there are some for it.
+
+    Knobs: ``tile``, ``steps``, those of ``shared_out``.
+    """
+    if not fits(group, anchor):
+        return False
+    row, outer, lane = anchor.axis
+    unpack = group.readers(anchor.output(0))[0].output(0)
+    rows, blocks = extent_of(row), extent_of(outer)
+    assert rows is not None
+    assert blocks is not None
+    choices = tiles_of(rows, [n for n in range(1, amx.REGISTERS) if blocks % n == 0])
+    if not choices or number(unpack.shape[-1]) != blocks * amx.LANES:
+        return False
+    host = group.host(unpack)
+    stage = group.stage(host)
+    group.inline_all_but({host.op})
+    tile = _chosen(group, choices, rows)
+    *lead, column = group.axes(host)
+    column_blocks, lanes = stage.split(column, factor=amx.LANES)
+    column_tiles, inner_blocks = stage.split(column_blocks, factor=tile.columns)
+    row_tiles, inner_rows = stage.split(stage.fuse(*lead), factor=tile.rows)
+    stage.reorder(column_tiles, row_tiles, inner_rows, inner_blocks, lanes)
+    stage.unroll(inner_blocks)
+    stage.vectorize(lanes)
+    panels = {"columns": Panel(0, blocks // tile.columns), "rows": Panel(1, rows // tile.rows)}
+    grain = 0 if blocks // tile.columns < ENOUGH_COLUMN_TILES else 1
+    loops = [column_tiles, row_tiles]
+    place = shared_out(group, stage, [], loops, panels, worth_threads(work_of(anchor)), grain)
+    computed = group.stage(anchor)
+    computed.compute_at(stage, place)
+    k, pair = anchor.reduce_axis
+    turn, step = computed.split(k, factor=amx.DEPTH // 2)
+    turn, inside = _steps(group, computed, turn, (extent_of(k) or 0) // (amx.DEPTH // 2))
+    computed.reorder(turn, *inside, row, outer, lane, step, pair)
+    computed.tensorize(row, amx.product_bfloat16_float32(tile.each, tile.columns))
+    finish(group, host)
+    return True
+
+
+def tiled_convolution(group: Group, anchor: ComputeOp) -> bool:
+    """Schedule a convolution of channels in blocks by tiles, if there are some for it.
+
+    A register's rows are neighbouring pixels: of all, where the window is one place, else of a row of the
+    image. Knobs: ``tile``, ``steps``, those of ``shared_out``.
+    """
+    laid_out = group.readers(anchor.output(0))[0]
+    source = anchor.inputs[0]
+    in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"
+    if not in_blocks or not fits(group, anchor) or number(source.shape[-1]) != amx.DEPTH:
+        return False
+    batch, block, *spatial, lane = anchor.axis
+    height = extent_of(spatial[-2]) if len(spatial) > 1 else 1
+    blocks, along = extent_of(block), extent_of(spatial[-1])
+    assert blocks is not None
+    assert along is not None
+    assert height is not None
+    host = group.host(laid_out.output(0))
+    several = (extent_of(group.axes(host)[-1]) or amx.LANES) // amx.LANES
+    parted = [n for n in range(1, several) if several % n == 0]
+    wide = [*parted, *(n for n in range(several, amx.REGISTERS, several) if blocks % n == 0)]
+    pads, stage = group.tagged("pad"), group.stage(host)
+    width = extent_of(group.axes(host)[-2]) or 1  # pixels of all rows come apart into rows, or parts of one
+    whole = bool(dict(anchor.attrs).get("wide"))  # with pixels between rows, all must be taken at once
+    choices = [
+        one
+        for one in tiles_of(along, wide, height)
+        if (one.rows == along if whole else not width % one.rows or not one.rows % width)
+    ]
+    if not choices:
+        return False
+    group.inline_all_but({host.op, *pads})
+    for pad in pads:
+        elementwise_loops(group, pad.output(0))
+    tile = _chosen(group, choices, along)
+    images, channel, *pixels, vector = group.axes(host)
+    rest = [] if len(spatial) < len(pixels) else pixels[:-1]
+    tiles: list[IterVar] = []
+    inner = list(pixels)
+    if not whole:
+        over, pixel = stage.split(pixels[-1] if rest else stage.fuse(*pixels), factor=tile.rows)
+        tiles, inner = [over], [pixel]
+    if tile.images > 1:
+        rest[-1], inner_row = stage.split(rest[-1], factor=tile.images)
+        inner = [inner_row, pixel]
+    parts, vector = stage.split(vector, factor=amx.LANES)
+    at_once = max(1, tile.columns // several)
+    outer, inner_block = stage.split(channel, factor=at_once)
+    if tile.columns < several:
+        part, parts = stage.split(parts, factor=tile.columns)
+        stage.reorder(images, outer, part, *rest, *tiles, inner_block, *inner, parts, vector)
+        outer = stage.fuse(outer, part)
+    else:
+        stage.reorder(images, outer, *rest, *tiles, inner_block, *inner, parts, vector)
+    stage.unroll(parts)
+    stage.vectorize(vector)
+    loops = [outer, *rest, *tiles]
+    if tiles and not rest and _weights(anchor) <= NEAR_BYTES:
+        loops = [*tiles, outer]
+    stage.reorder(images, *loops, inner_block, *inner, parts, vector)
+    chunks = product([extent_of(batch), blocks // tile.columns]) or 0
+    grain = len(loops) - 1 if loops[0] is not outer or chunks >= ENOUGH_COLUMN_TILES else 0
+    place = shared_out(group, stage, [images], loops, {}, worth_threads(work_of(anchor)), grain)
+    computed = group.stage(anchor)
+    computed.compute_at(stage, place)
+    k, *taps, pair = anchor.reduce_axis
+    turn, step = computed.split(k, factor=amx.DEPTH // 2)
+    turn, inside = _steps(group, computed, turn, (extent_of(k) or 0) // (amx.DEPTH // 2))
+    computed.reorder(batch, turn, *taps, *inside, block, *spatial, lane, step, pair)
+    form = amx.IMAGES if tile.images > 1 else amx.PIXELS
+    computed.tensorize(block, amx.product_bfloat16_float32(tile.each, tile.columns, form))
+    finish(group, host)
+    return True
+
+
+def _weights(anchor: ComputeOp) -> int:
+    """The bytes of the weights of ``anchor``."""
+    weight = anchor.inputs[-1]
+    return (product(map(number, weight.shape)) or 0) * dtypes.bytes_of(weight.dtype)

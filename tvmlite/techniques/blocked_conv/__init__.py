@@ -1,0 +1,25 @@
+"""Convolutions with channels in blocks of one vector."""
+
+from tvmlite.relay.passes.target_passes import Stage, TargetPass, register
+from tvmlite.techniques.blocked_conv import conv_blocked, convolution, strips
+from tvmlite.techniques.blocked_conv.alter_op_layout import alter_op_layout
+from tvmlite.techniques.blocked_conv.decompose_conv_transpose import decompose_conv_transpose
+
+__all__ = ["conv_blocked", "convolution", "strips"]
+
+register(
+    TargetPass(
+        "decompose_conv_transpose",
+        Stage.CONVOLUTIONS,
+        lambda _: decompose_conv_transpose,
+        lambda _: decompose_conv_transpose,
+    )
+)
+register(
+    TargetPass(
+        "alter_op_layout",
+        Stage.CHANNELS,
+        lambda options: alter_op_layout(options.target),
+        lambda target: target and alter_op_layout(target),
+    )
+)

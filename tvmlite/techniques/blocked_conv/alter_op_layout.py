@@ -1,0 +1,274 @@
+"""Puts the channels of convolution networks in blocks of one vector: TVM's AlterOpLayout.
+
+Values that must share a layout make a region: they are joined by operators that write the layout they read
+(``layout_rules``). Convolutions read either layout and so lie between regions. A region goes over to blocks
+if the element moves that this spares (a convolution stores vectors, a depthwise one or a pooling works on
+them) outweigh those at its borders, where ``layout_transform`` goes from one layout to the other.
+
+That is the rule. Each region is a decision (``relay.decisions``), and where costs of kernels are known the
+best for all regions together is proposed (``layout_program``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+
+from tvmlite.core.node import postorder
+from tvmlite.machine.target import Target
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ops import windows
+from tvmlite.relay.passes.decisions import decide, kernel_cost
+from tvmlite.techniques.blocked_conv import layout_rules as rules
+from tvmlite.techniques.blocked_conv.layout_program import Cost, Program, Region
+from tvmlite.techniques.blocked_conv.layout_rules import Tied
+
+BORDER_COST = 1.5
+"""Moves of an element that crosses a border, by those that an operator on blocks spares."""
+
+
+def alter_op_layout(target: Target) -> Callable[[Module], Module]:
+    """The pass for ``target``: a block is one vector of it, or a half or a quarter where channels are few."""
+
+    def alter_op_layout(module: Module) -> Module:
+        main = module.main
+        body = _Rewriter(_regions(main.body, target), target).rewrite(main.body)
+        return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
+
+    return alter_op_layout
+
+
+# --- regions ------------------------------------------------------------------------------------
+
+
+class _Regions:
+    """The region of each value that may be in blocks, and how each call that deals in them does."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.of: dict[Expr, Region] = {}
+        self.convolutions: dict[Expr, None] = {}
+        self.tied: dict[Expr, Tied] = {}
+
+    def add(self, value: Expr) -> Region:
+        if value not in self.of:
+            self.of[value] = Region({value: None})
+        return self.of[value]
+
+    def tie(self, values: Iterable[Expr]) -> None:
+        """Make one region of those of ``values``."""
+        first, *others = (self.add(value) for value in values)
+        for other in others:
+            if other is not first:
+                if len(other.values) > len(first.values):
+                    first, other = other, first
+                first.join(other)
+                for value in other.values:
+                    self.of[value] = first
+
+    def block(self, value: Expr) -> int:
+        """The block of channels that ``value`` is in; 0 for none."""
+        return self.of[value].block if value in self.of else 0
+
+    def all(self) -> list[Region]:
+        return list(dict.fromkeys(self.of.values()))
+
+    def calls(self, region: Region) -> list[Call]:
+        """The calls that make the values of ``region``."""
+        made = (value for value in region.values if value in self.tied or value in self.convolutions)
+        return [value for value in made if isinstance(value, Call)]
+
+
+def _regions(body: Expr, target: Target) -> _Regions:
+    """The regions of ``body``, their blocks chosen."""
+    found = _Regions(target)
+    nodes = [node for node in postorder(body) if isinstance(node, Expr)]
+    for node in nodes:
+        lanes = rules.lanes_of(node, target) if rules.spatial_rank(node) is not None else 0
+        if rules.is_convolution(node, lanes) or rules.quad_block(node, target):
+            found.convolutions[node] = None
+            found.add(node).gain += _elements(node)
+        elif (tied := rules.tied(node, lanes)) is not None:
+            found.tied[node] = tied
+            found.tie((node, *tied.ties))
+            if not rules.is_elementwise(node):
+                found.of[node].gain += _elements(node)
+    _mark_borders(nodes, body, found)
+    _decide(found, target)
+    return found
+
+
+def _decide(found: _Regions, target: Target) -> None:
+    """Choose the block of each region: by the rule, by costs that are known, or as was decided."""
+    by_rule = {region: _block(region, target) for region in found.all()}
+    open_ = {region: _alternatives(region, block, target) for region, block in by_rule.items() if region.gain}
+    cost = kernel_cost()
+    proposed = {} if cost is None else _program(found, open_, cost).solve(by_rule)
+    for region, default in by_rule.items():
+        region.block = default
+        if region in open_:
+            names = {_name(block): block for block in open_[region]}
+            proposal = _name(proposed[region]) if region in proposed else None
+            taken = decide(
+                "layout", lambda own=region: [found.calls(own)], tuple(names), _name(default), proposal
+            )
+            region.block = names[taken]
+
+
+def _alternatives(region: Region, default: int, target: Target) -> list[int]:
+    """The blocks to decide between: none, whole vectors, halves of one, and the rule's."""
+    largest = _blocks(region, target)[-2:]
+    return sorted({0, default, *largest})
+
+
+def _program(found: _Regions, blocks: Mapping[Region, list[int]], cost: Cost) -> Program:
+    """What ``blocks`` of the regions would cost."""
+    return Program(blocks, found.of, tuple(found.convolutions), found.tied, found.target, cost)
+
+
+def _name(block: int) -> str:
+    return f"blocks of {block}" if block else "plain"
+
+
+def _mark_borders(nodes: list[Expr], body: Expr, found: _Regions) -> None:
+    """Note which values must be there in the other layout if their region is in blocks."""
+    for value, region in found.of.items():
+        if value not in found.tied and value not in found.convolutions and not isinstance(value, Constant):
+            region.borders[value] = None
+    fields = {node.args[0] for node in found.tied if isinstance(node, Call)}  # tuples of concatenations
+    for node in nodes:
+        if node in found.convolutions or (isinstance(node, Tuple) and node in fields):
+            continue
+        ties = found.tied[node].ties if node in found.tied else ()
+        for child in node.children():
+            if child in found.of and child not in ties:  # type: ignore[operator]
+                found.of[child].borders[child] = None  # type: ignore[index]
+    if body in found.of:
+        found.of[body].borders[body] = None
+
+
+def _block(region: Region, target: Target) -> int:
+    """The block of channels for ``region``: the one with the fewest vectors; 0 if blocks do not pay."""
+    if region.gain <= BORDER_COST * sum(_elements(value) for value in region.borders):
+        return 0
+    channels = [rules.channels_of(value) for value in region.values]
+    blocks = (block for block in _blocks(region, target) if block)
+    return min(blocks, key=lambda block: sum(-(-count // block) for count in channels), default=0)
+
+
+def _blocks(region: Region, target: Target) -> list[int]:
+    """The blocks that ``region`` can be in, 0 first."""
+    lanes = min(rules.lanes_of(value, target) for value in region.values)
+    found = [0, *(block for block in (lanes // 4, lanes // 2, lanes) if block > 1)]
+    if rules.may_take_tiles(region.values, target):
+        found.append(rules.TILE_BLOCK)
+    return found
+
+
+def _elements(value: Expr) -> float:
+    """How many elements ``value`` has, named dimensions taken for likely ones."""
+    total = 1.0
+    for extent in tensor_type_of(value).shape:
+        total *= rules.likely(extent)
+    return total
+
+
+# --- the new graph ------------------------------------------------------------------------------
+
+
+class _Rewriter:
+    """The values of the new graph, in either layout, by those of the old one."""
+
+    def __init__(self, regions: _Regions, target: Target) -> None:
+        self.regions, self.target = regions, target
+        self.plain: dict[Expr, Expr] = {}
+        self.blocked: dict[tuple[Expr, int], Expr] = {}
+
+    def rewrite(self, body: Expr) -> Expr:
+        for node in postorder(body):
+            assert isinstance(node, Expr)
+            block = self.regions.block(node)
+            if node in self.regions.convolutions:
+                self._convolution(node, block)
+            elif block and node in self.regions.tied:
+                self.blocked[node, block] = self._tied(node, block)
+            elif not isinstance(node, Tuple):  # tuples are made where needed: fields may be in blocks
+                self.plain[node] = node.map_children(self.as_plain)
+        return self.as_plain(body)
+
+    def as_plain(self, value: Expr) -> Expr:
+        """``value`` channels-first."""
+        stack = [value]
+        while stack:
+            node = stack.pop()
+            if node in self.plain:
+                continue
+            inner = [one for one in node.fields if one not in self.plain] if isinstance(node, Tuple) else []
+            if inner:
+                stack += (node, *inner)
+            elif isinstance(node, Tuple):
+                self.plain[node] = node.map_children(self.plain.__getitem__)
+            else:
+                self.plain[node] = self._taken_out(node, self.regions.block(node))
+        return self.plain[value]
+
+    def _taken_out(self, value: Expr, block: int) -> Expr:
+        """``value``, which is in blocks, channels-first."""
+        type_, channels = tensor_type_of(value), rules.channels_of(value)
+        blocked, plain = self.blocked[value, block], windows.LAYOUTS[type_.ndim - 2]
+        if channels % block == 0 and all(isinstance(n, int) and n == 1 for n in type_.shape[2:]):
+            return make("reshape", blocked, newshape=type_.shape, allowzero=True, span=_span(value))
+        made: Expr = make(
+            "layout_transform",
+            blocked,
+            src_layout=f"{plain}{block}c",
+            dst_layout=plain,
+            span=_span(value),
+        )
+        if channels % block:
+            cut = {"begin": (0,), "end": (channels,), "strides": (1,), "axes": (1,)}
+            made = make("strided_slice", made, span=_span(value), **cut)
+        return made
+
+    def as_blocked(self, value: Expr, block: int) -> Expr:
+        """``value`` in blocks of ``block`` channels."""
+        if (value, block) not in self.blocked:
+            plain = windows.LAYOUTS[tensor_type_of(value).ndim - 2]
+            self.blocked[value, block] = make(
+                "layout_transform",
+                self.as_plain(value),
+                src_layout=plain,
+                dst_layout=f"{plain}{block}c",
+                span=_span(value),
+            )
+        return self.blocked[value, block]
+
+    def _convolution(self, node: Expr, written: int) -> None:
+        assert isinstance(node, Call)
+        read = self.regions.block(node.args[0])
+        quads = rules.quad_block(node, self.target)
+        if quads and read % quads:
+            read = 0
+        read = read or quads
+        data = self.as_blocked(node.args[0], read) if read else self.as_plain(node.args[0])
+        made = rules.convolution(node, data, read, written, self.regions.target)
+        if written:
+            self.blocked[node, written] = made
+        else:
+            self.plain[node] = made
+
+    def _tied(self, node: Expr, block: int) -> Expr:
+        assert isinstance(node, Call)
+        tied = self.regions.tied[node]
+        (first, *_) = node.args
+        args = first.fields if isinstance(first, Tuple) else node.args
+        return tied.convert(
+            block,
+            tuple(self.as_blocked(a, block) if a in tied.ties else self.as_plain(a) for a in args),
+        )
+
+
+def _span(value: Expr):
+    return getattr(value, "span", None)

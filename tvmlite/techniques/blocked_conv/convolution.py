@@ -1,0 +1,364 @@
+"""Convolutions: a tile of accumulators in registers; the element-wise tail is computed as it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import GUARD
+from tvmlite.te.space.choices import OptionChoice, SplitChoice
+from tvmlite.te.templates.group import Group, extent_of, number, product, template, work_of, worth_threads
+from tvmlite.te.templates.tile import (
+    MOST_ROWS,
+    RegisterTile,
+    candidates,
+    counters_take_time,
+    few_registers,
+    near_even_tile,
+    register_tile,
+    tail_of,
+    vectors_first,
+    waste,
+)
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar
+from tvmlite.techniques.amx.schedule import tiled_convolution
+from tvmlite.techniques.blocked_conv.passes import in_passes, passes, skips_rows
+from tvmlite.techniques.blocked_conv.places import by_rows, pad_by_rows
+from tvmlite.techniques.blocked_conv.planes import plain, pointwise
+from tvmlite.techniques.common.ahead import fetch_ahead, turns_near
+from tvmlite.techniques.common.nest import (
+    AHEAD,
+    ENOUGH_TURNS,
+    PANELS,
+    Panel,
+    in_registers,
+    shared_out,
+    unrollable,
+    whole_steps,
+)
+from tvmlite.techniques.depthwise.blocks import blocks
+from tvmlite.techniques.depthwise.sliding import sliding
+from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
+from tvmlite.techniques.narrow_products.dot import PAIR_LANES, is_paired, pair_product
+
+MOST_PANEL = 384 << 10
+"""Bytes of a panel of weights of which the next is fetched ahead: both, and data, share the second cache."""
+
+MOST_ROW_TAIL = 0.15
+"""The most of the work of tiles of several rows that may lie below the last row."""
+
+ENOUGH_PANELS = 8
+"""With fewer panels, and images, threads share the rows of one."""
+
+MOST_TAPS = 9
+"""Places of a window that are unrolled."""
+
+SPARE = 3
+"""Registers that a tile leaves where its window is unrolled: neighbouring places share scalars, which are
+kept. On an AMD Zen 3 tiles of 2 blocks by 5 pixels come near the peak, those of 6 do not, for sums are
+spilled."""
+
+ENOUGH_PARTS = 8
+"""Panels of tiles of an image that are enough for threads to share: four for each of two."""
+
+
+@template("conv2d", "depthwise_conv2d")
+def convolution(group: Group) -> None:
+    """By the form of the anchor: packed weights, depthwise, or plain."""
+    if group.tagged("conv2d_packed"):
+        anchor = group.tagged("conv2d_packed")[-1]
+        if not tiled_convolution(group, anchor):
+            packed(group, anchor)
+    elif group.tagged("depthwise_conv2d_blocked"):
+        blocks(group, group.tagged("depthwise_conv2d_blocked")[-1])
+    elif group.tagged("depthwise_conv2d"):
+        sliding(group, group.tagged("depthwise_conv2d")[-1])
+    elif group.tagged("conv2d_pointwise"):
+        pointwise(group, group.tagged("conv2d_pointwise")[-1])
+    else:
+        plain(group, group.tagged("conv2d")[-1])
+
+
+def packed(group: Group, anchor: ComputeOp) -> None:
+    """Scalars of the data against vectors of output channels.
+
+    A tile is some pixels by some blocks of channels; all its accumulators are in registers. The host stores
+    it, vector by vector if its channels are in blocks, else channel by channel, with what is fused behind.
+
+    Knobs: ``tile`` (blocks, rows, pixels); those of ``shared_out`` and of ``accumulate``, or of ``passes``.
+    """
+    laid_out = group.readers(anchor.output(0))[0]
+    host = group.host(laid_out.output(0))
+    pads = group.tagged("pad")
+    group.inline_all_but({host.op, *pads})
+    row_wise = by_rows(group, anchor)
+    for pad in pads:
+        if row_wise:
+            pad_by_rows(group, pad)
+        else:
+            elementwise_loops(group, pad.output(0))
+    block = number(anchor.output(0).shape[-1])
+    assert block is not None
+    stage = group.stage(host)
+    batch, channel, *pixels = group.axes(host)
+    in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"
+    lane = pixels.pop() if in_blocks else None
+    pixelwise = len(anchor.axis) == 4
+    by_passes = _unrolls_window(group, anchor) and in_passes(group, anchor)
+    if not by_passes:
+        pixels = _longest_last(pixels)
+    blocks, high, wide = _packed_tile(group, anchor, pixels, block, pixelwise).size[1:]
+    if by_passes:
+        passes(group, anchor, host, (blocks, high, wide), row_wise)
+        return
+    rows, along = ([], stage.fuse(*pixels)) if pixelwise else (pixels[:-1], pixels[-1])
+    outer_block = channel
+    if lane is None:
+        outer_block, lane = stage.split(channel, factor=block)
+    outer_block, inner_block = stage.split(outer_block, factor=blocks)
+    tail = GUARD if _shares_tiles(anchor, blocks) else tail_of(product(extent_of(a) for a in pixels))
+    tiles, pixel = stage.split(along, factor=wide, tail=tail)
+    inner = [pixel]
+    if high > 1:
+        rows[-1], inner_row = stage.split(rows[-1], factor=high)
+        inner = [inner_row, pixel]
+    tile = [inner_block, *inner, lane] if in_blocks else [inner_block, lane, *inner]
+    stage.reorder(batch, outer_block, *rows, tiles, *tile)
+    stage.vectorize(tile[-1])
+    group.stage(anchor).align_bounds(anchor.axis[-1], block)
+    if in_blocks:
+        for axis in tile[:-1]:
+            stage.unroll(axis)
+    else:  # what reads an array that fits the registers would be written out, channel by channel
+        stage.pragma(inner_block, "unroll_explicit", False)
+    loops = [outer_block, *rows, tiles]
+    place = _shared_out(group, anchor, stage, batch, loops, (blocks, wide), 0 if tail == GUARD else 1)
+    ahead = _next_panel_ahead(group, anchor, blocks)
+    by_vectors = vectors_first(RegisterTile(high * wide, blocks), block, group.target, anchor.output(0).dtype)
+    sums = anchor if in_blocks else _copied(group, anchor, stage, place)
+    accumulate(group, sums, stage, place, ahead, by_vectors)
+    finish(group, host)
+
+
+def _copied(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> ComputeOp:
+    """Have a tile's sums copied from the registers into memory, where ``host`` reads them channel by channel
+    in a loop: read from registers, each of its turns would be code of its own. Gives the sums."""
+    sums = group.schedule.cache_write(anchor.output(0), "local").op
+    copy = group.stage(anchor)
+    copy.compute_at(host, place)
+    assert isinstance(copy.op, ComputeOp)
+    *tile, lane = copy.op.axis
+    in_registers(copy, tile, lane)
+    return sums
+
+
+def _longest_last(pixels: list[IterVar]) -> list[IterVar]:
+    """The axes of an image, those of one place first: an image of one column is as good as a row."""
+    return sorted(pixels, key=lambda axis: extent_of(axis) != 1)
+
+
+def _shared_out(
+    group: Group,
+    anchor: ComputeOp,
+    stage: Stage,
+    batch: IterVar,
+    loops: list[IterVar],
+    tile: tuple[int, int],
+    least: int,
+) -> IterVar:
+    """Put ``loops`` over blocks, rows and tiles (of so many blocks and pixels) in order, and share them out,
+    all but ``least`` of them or more; gives the innermost."""
+    count, pixels = extent_of(anchor.axis[1]), extent_of(anchor.axis[-2])
+    parallel, row_wise = worth_threads(work_of(anchor)), by_rows(group, anchor)
+    turns = _tiles_in_panel(pixels, tile[1]) if row_wise and len(loops) == 2 else 1
+    if turns > 1 or _next_panel_ahead(group, anchor, tile[0]):
+        grain = len(loops) - 1
+    else:
+        grain = 0 if _one_panel_a_thread(group, anchor, tile[0]) or _shares_tiles(anchor, tile[0]) else 1
+    panels = {"blocks": Panel(0, count), "tiles": Panel(len(loops) - 1, pixels, turns)}
+    return shared_out(group, stage, [batch], loops, panels, parallel, grain, least, int(row_wise))
+
+
+def _one_panel_a_thread(group: Group, anchor: ComputeOp, blocks: int) -> bool:
+    """Whether a thread takes all tiles of a panel of weights, of ``blocks`` blocks."""
+    return worth_threads(work_of(anchor)) and not by_rows(group, anchor) and _in_panels(anchor, blocks)
+
+
+def _next_panel_ahead(group: Group, anchor: ComputeOp, blocks: int) -> bool:
+    """Whether it fetches the next panel while it uses one. Of an image of open size it is not known what
+    share of that to ask for in one tile, and to compute that there takes longer than what it saves."""
+    known = all(extent_of(axis) is not None for axis in anchor.axis[2:])
+    fetches = known and not is_paired(anchor) and not skips_rows(anchor)
+    return fetches and _one_panel_a_thread(group, anchor, blocks)
+
+
+def _tiles_in_panel(pixels: int | None, wide: int) -> int:
+    """How many tiles of ``wide`` of all ``pixels`` a thread takes at a time: the most that leave enough for
+    all. A panel of weights stays in the first cache for as many."""
+    tiles = 1 if pixels is None else -(-pixels // wide)
+    return max(n for n in PANELS if n == 1 or tiles >= ENOUGH_PARTS * n)
+
+
+def _packed_tile(
+    group: Group, anchor: ComputeOp, pixels: Sequence[IterVar], block: int, pixelwise: bool
+) -> SplitChoice:
+    """The knob ``tile``: how many blocks of channels, rows and pixels of a row are computed at once."""
+    config, dtype = group.config, anchor.output(0).dtype
+    width, count = extent_of(pixels[-1]), extent_of(anchor.axis[1])
+    even = width is None or (pixelwise and not few_registers(group.target))
+    one_row = pixelwise or len(pixels) < 2 or skips_rows(anchor)
+    height = 1 if one_row else extent_of(pixels[-2])
+    vectors = max(1, block // group.target.lanes(dtype))
+    registers = group.target.vector_registers - (SPARE if _unrolls_window(group, anchor) else 0)
+    along = product(extent_of(a) for a in pixels) if pixelwise else width
+    # One axis of all pixels has a tail of its own, at the end of the image and not of each row.
+    best = (
+        near_even_tile(width, count, vectors, registers)
+        if even
+        else register_tile(along, count, vectors, registers)
+    )
+    for divides in (even, True):
+        if pixelwise and _spans_rows(best.rows, pixels):
+            best = register_tile(width, count, vectors, registers, divides)
+    high = _rows_at_once(best, width, height, vectors, registers)
+    default = SplitChoice((-1, best.blocks, high, best.rows))
+    config.define_split(
+        "tile",
+        width or 1,
+        num_outputs=4,
+        policy="candidate",
+        candidate=candidates(along, height, count, vectors, group.target.vector_registers, default.size),
+    )
+    config.suggest("tile", default)
+    return config["tile"]
+
+
+def _spans_rows(along: int, pixels: Sequence[IterVar]) -> bool:
+    """Whether tiles of ``along`` pixels fill the image and yet not its rows: such a tile's place is found
+    by a remainder that bounds do not see through, and two whole rows would be taken for it."""
+    total, width = product(map(extent_of, pixels)), extent_of(pixels[-1])
+    return total is not None and width is not None and total % along == 0 and width % along > 0
+
+
+def _shares_tiles(anchor: ComputeOp, blocks: int) -> bool:
+    """Whether threads must share the tiles of a row: rows, and panels of ``blocks`` blocks of channels, are
+    too few for them. Tiles are in one loop then, guarded where they may hang over the end, and a guard that
+    only a run decides stands in the innermost loop."""
+    images, count, *heights = (extent_of(a) for a in anchor.axis[:-1])
+    rows = product([images, *heights[:-1]])
+    if rows is None or rows >= ENOUGH_TURNS:
+        return False
+    return heights[-1] is not None or count is None or rows * (-(-count // blocks)) < ENOUGH_PANELS
+
+
+def _rows_at_once(
+    tile: RegisterTile, width: int | None, height: int | None, vectors: int, registers: int
+) -> int:
+    """How many rows a tile of whole rows takes: what is loaded for one serves the others."""
+    if width is None or height is None or tile.rows < width:
+        return 1
+    wide = tile.blocks * vectors
+    most = min((registers - wide - 1) // (wide * width), height, MOST_ROWS)
+    return max((n for n in range(1, most + 1) if waste(height, n) <= MOST_ROW_TAIL), default=1)
+
+
+def _in_panels(anchor: ComputeOp, blocks: int) -> bool:
+    """Whether one thread is best given all tiles of some panel of weights, of ``blocks`` blocks, while the
+    next comes from memory."""
+    images, count, *_, lanes = (extent_of(a) for a in anchor.axis)
+    weights = product([blocks, lanes, *(extent_of(a) for a in anchor.reduce_axis)])
+    panels = product([images, None if count is None else -(-count // blocks)])
+    if weights is None or panels is None:
+        return False
+    return panels >= ENOUGH_PANELS and weights * dtypes.bytes_of(anchor.inputs[-1].dtype) <= MOST_PANEL
+
+
+def accumulate(
+    group: Group, anchor: ComputeOp, host: Stage, place: IterVar, ahead: bool, by_vectors: bool
+) -> None:
+    """Compute a packed anchor at ``place`` of ``host``: the reduction outside, the tile unrolled inside.
+
+    The reduction is one loop: a loop over three taps inside another ends before its branch is predicted, and
+    unrolled taps share so many scalars that sums are spilled, unless registers are left for those. Only the
+    rows of a window that skips some (``skips_rows``) have a loop of their own, the outermost.
+    ``by_vectors``: see ``vectors_first``.
+
+    Knobs: ``channels``, how many input channels a turn of that loop takes, ``taps``, how many of the axes of
+    the window, ``ahead``, how many turns before its use a weight is asked for (0: not), or "panel": the next
+    panel of weights is while this one is used (``fetch_ahead``), the default if ``ahead``.
+    """
+    config, stage = group.config, group.stage(anchor)
+    batch, block, *pixels, lane = anchor.axis
+    channel, *taps = anchor.reduce_axis
+    pair = [taps.pop()] if is_paired(anchor) else []
+    config.define_knob("channels", whole_steps(channel))
+    config.suggest("channels", OptionChoice(_channels_a_turn(group, anchor)))
+    unrolled = _unrolled_taps(taps[1:] if skips_rows(anchor) else taps)
+    config.define_knob("taps", unrolled)
+    if _unrolls_window(group, anchor):
+        config.suggest("taps", OptionChoice(max(unrolled)))
+    config.define_knob("ahead", ("panel", *AHEAD))
+    config.suggest("ahead", OptionChoice("panel" if ahead else turns_near(group, anchor)))
+    stage.compute_at(host, place)
+    rows = [taps.pop(0)] if skips_rows(anchor) else []
+    inside = taps[len(taps) - config["taps"].val :]
+    outside = taps[: len(taps) - len(inside)]
+    if config["channels"].val > 1:
+        channel, several = stage.split(channel, factor=config["channels"].val)
+        inside = [several, *inside]
+    dot = pair_product(group, anchor)
+    parts: list[IterVar] = []
+    if dot is None:
+        inside += pair
+    elif (lanes := extent_of(lane)) is not None and lanes > PAIR_LANES[0]:
+        part, lane = stage.split(lane, factor=PAIR_LANES[0])
+        parts = [part]
+    tile = [block, *parts, *pixels] if by_vectors else [*pixels, block, *parts]
+    stage.reorder(batch, *rows, channel, *outside, *inside, *tile, lane, *(pair if dot else ()))
+    turn = stage.fuse(channel, *outside)
+    for axis in (*inside, *tile):
+        stage.unroll(axis)
+    if dot is None:
+        stage.vectorize(lane)
+    else:
+        stage.tensorize(lane, dot)
+    if config["ahead"].val == "panel":
+        steps = product(extent_of(axis) for axis in (anchor.reduce_axis[0], *taps))
+        several = product([config["channels"].val, *(extent_of(axis) for axis in inside if axis in taps)])
+        turns = None if steps is None or several is None else steps // several
+        near = turns_near(group, anchor)
+        fetch_ahead(stage, host, place, turn, turns, _whole_windows(group, outside), near)
+    elif config["ahead"].val:
+        stage.prefetch(anchor.inputs[-1], turn, config["ahead"].val)
+
+
+def _unrolls_window(group: Group, anchor: ComputeOp) -> bool:
+    """Whether all places of the window are one turn by default: where registers are few, a place is so short
+    a turn that the branches of loops over three places are what it waits for."""
+    places = product(map(extent_of, anchor.reduce_axis[1:]))
+    few = few_registers(group.target)
+    return few and places is not None and 1 < places <= MOST_TAPS
+
+
+def _channels_a_turn(group: Group, anchor: ComputeOp) -> int:
+    """Where registers are few, a pixel's block of channels is one turn of a convolution of 1x1: as a loop
+    inside the one over blocks its last branch is mispredicted, and what comes from a far cache waited for."""
+    channel, *taps = anchor.reduce_axis
+    whole = few_registers(group.target) and product(map(extent_of, taps)) == 1
+    return max(
+        n for n in whole_steps(channel) if n <= (group.target.lanes(anchor.output(0).dtype) if whole else 1)
+    )
+
+
+def _whole_windows(group: Group, taps: Sequence[IterVar]) -> int:
+    """How many turns of the loop over the reduction, of channels and ``taps``, stay together where that loop
+    is cut: with whole windows it has no quotients to find its place by. Where counters take time, ResNet-50
+    is slower with theirs, on an AMD Zen 3 much slower."""
+    window = product(extent_of(axis) for axis in taps)
+    return window if counters_take_time(group.target) and window is not None else 1
+
+
+def _unrolled_taps(taps: Sequence[IterVar]) -> list[int]:
+    """How many of the window's axes, from the last on, may be unrolled, the outermost not of one place."""
+    return [n for n in unrollable(taps, MOST_TAPS) if n == 0 or extent_of(taps[-n]) != 1]

@@ -1,0 +1,105 @@
+"""Convolutions of planes, by weights that lie as they are given: vectors of pixels against scalars."""
+
+from __future__ import annotations
+
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.templates.group import Group, extent_of, product, work_of, worth_threads
+from tvmlite.te.templates.tile import register_tile, tail_of
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar
+from tvmlite.techniques.common.nest import ENOUGH_TURNS
+from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
+
+PLAIN_VECTORS = 2
+"""How many vectors of neighbouring outputs each scalar of an unpacked weight is multiplied with."""
+
+
+def plain(group: Group, anchor: ComputeOp) -> None:
+    """Vectors along the last axis of the output against scalars of the weight, for some channels at once."""
+    result = anchor.output(0)
+    host = group.host(result)
+    copies = [*group.tagged("pad"), *group.tagged("pack")]
+    group.inline_all_but({host.op, *copies})
+    for copy in copies:
+        elementwise_loops(group, copy.output(0))
+    sums = group.schedule.cache_write(result, "local") if host is result else result
+    stage = group.stage(host)
+    lanes = group.target.lanes(result.dtype)
+    batch, channel, *rest = group.axes(host)
+    width, channels = extent_of(rest[-1]), _channels_at_once(anchor)
+    outer, inner = stage.split(channel, factor=channels)
+    parallel = worth_threads(work_of(anchor))
+    if width is not None and width <= lanes:
+        stage.reorder(batch, outer, *rest[:-1], inner, rest[-1])
+        place = spread = stage.fuse(batch, outer, *rest[:-1])
+        stage.vectorize(rest[-1])
+    else:
+        several = PLAIN_VECTORS if width is None or width >= PLAIN_VECTORS * lanes else 1
+        place, along = stage.split(rest[-1], factor=several * lanes, tail=tail_of(width))
+        vectors, vector = stage.split(along, factor=lanes)
+        stage.reorder(batch, outer, *rest[:-1], place, inner, vectors, vector)
+        spread = stage.fuse(batch, outer, *rest[:-1])
+        stage.unroll(vectors)
+        stage.vectorize(vector)
+    stage.unroll(inner)
+    if parallel:
+        stage.parallel(spread)
+    _accumulate_plain(group.stage(sums), stage, place, lanes if place is not spread else None)
+    finish(group, host)
+
+
+def pointwise(group: Group, anchor: ComputeOp) -> None:
+    """A matrix product in each group: vectors of pixels against scalars of the weight, in a register tile.
+
+    Threads share out images and tiles of channels, and where these are few, those of pixels as well.
+    """
+    host = group.host(group.readers(anchor.output(0))[0].output(0))
+    group.inline_all_but({host.op})
+    stage, lanes = group.stage(host), group.target.lanes(anchor.output(0).dtype)
+    batch, channel, *rest = group.axes(host)
+    pixels, per_group = product(extent_of(a) for a in rest), _channels_of_a_group(anchor)
+    vectors = None if pixels is None else -(-pixels // lanes)
+    tile = register_tile(per_group or 1, vectors, 1, group.target.vector_registers, even=True)
+    outer, inner = stage.split(channel, factor=tile.rows)
+    place, along = stage.split(stage.fuse(*rest), factor=tile.blocks * lanes)
+    several, vector = stage.split(along, factor=lanes)
+    stage.reorder(batch, outer, place, inner, several, vector)
+    stage.unroll(inner)
+    stage.unroll(several)
+    stage.vectorize(vector)
+    shared = stage.fuse(batch, outer)
+    if worth_threads(work_of(anchor)):
+        planes = product(map(extent_of, anchor.axis[:2]))
+        if planes is not None and planes < ENOUGH_TURNS * tile.rows:
+            shared = place = stage.fuse(shared, place)
+        stage.parallel(shared)
+    _accumulate_plain(group.stage(anchor), stage, place, lanes)
+    finish(group, host)
+
+
+def _channels_of_a_group(anchor: ComputeOp) -> int | None:
+    channels = extent_of(anchor.axis[1])
+    return None if channels is None else channels // dict(anchor.attrs).get("groups", 1)
+
+
+def _channels_at_once(anchor: ComputeOp) -> int:
+    """How many output channels share the vectors of data: of one group, and as good as all of them."""
+    per_group = _channels_of_a_group(anchor)
+    if per_group is None:
+        return 1
+    return next(n for n in (8, 7, 6, 5, 4, 3, 2, 1) if per_group % n == 0)
+
+
+def _accumulate_plain(stage: Stage, host: Stage, place: IterVar, lanes: int | None) -> None:
+    """The sums of some channels by a row of outputs: one vector, or several of ``lanes``."""
+    op = stage.op
+    assert isinstance(op, ComputeOp)
+    batch, channel, *rest = op.axis
+    stage.compute_at(host, place)
+    stage.reorder(batch, *rest[:-1], *op.reduce_axis, channel, rest[-1])
+    stage.unroll(channel)
+    vector = rest[-1]
+    if lanes is not None:
+        vectors, vector = stage.split(vector, factor=lanes)
+        stage.unroll(vectors)
+    stage.vectorize(vector)
+    stage.fuse(*op.reduce_axis)

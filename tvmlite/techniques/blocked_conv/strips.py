@@ -1,0 +1,84 @@
+"""Rows of windows on images of few channels, side by side, as if they were channels.
+
+A convolution of three channels has few products for an instruction that takes 32 at once; of a row of its
+window there are, for each channel, up to eight places.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tvmlite import te
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.types import TensorType, show_shape
+from tvmlite.relay.ops import windows
+from tvmlite.relay.ops.common import fault, tensors
+from tvmlite.te import expr as e
+from tvmlite.te.intrin import amx
+from tvmlite.techniques.elementwise.injective import STRIP
+
+PLACES = STRIP
+"""The places of a row of a window that a strip has for each channel."""
+
+CHANNELS = amx.DEPTH // PLACES
+"""The most channels: all strips of a place are one block of 32 channels."""
+
+
+def _strips_type(call: Call, data: TensorType) -> TensorType:
+    (data,) = tensors(call, data)
+    windows.check_rank(call, "data", data, 4)
+    if not (isinstance(data.shape[1], int) and 1 <= data.shape[1] <= CHANNELS):
+        raise fault(call, f"data is {show_shape(data.shape)}, expected 1 to {CHANNELS} channels")
+    if not 1 <= call["width"] <= PLACES:
+        raise fault(call, f"width is {call['width']}, expected 1 to {PLACES}")
+    if call["stride"] < 1:
+        raise fault(call, f"stride is {call['stride']}, expected at least 1")
+    shape = _shape(call, data.shape)
+    windows.check_extents(call, shape[2:4], data)
+    return TensorType(shape, data.dtype)
+
+
+def _shape(call: Call, shape: tuple[Any, ...]) -> tuple[Any, ...]:
+    (top, left), (bottom, right) = windows.padding_of(call, 2)
+    along = windows.window_extent(shape[3], call["width"], call["stride"], 1, left, right)
+    return shape[0], 1, shape[2] + (top + bottom), along, CHANNELS * PLACES
+
+
+def _strips_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+    (top, left), (bottom, right) = windows.padding_of(call, 2)
+    padded = np.pad(data, ((0, 0), (0, 0), (top, bottom), (left, right)))
+    made = np.zeros(windows.known(_shape(call, data.shape)), data.dtype)
+    for channel in range(data.shape[1]):
+        for place in range(call["width"]):
+            columns = padded[:, channel, :, place :: call["stride"]][:, :, : made.shape[3]]
+            made[:, 0, :, :, channel * PLACES + place] = columns
+    return made
+
+
+@operator(
+    "nn.contrib_strips",
+    infer=_strips_type,
+    reference=_strips_numpy,
+    fuse=Fuse.INJECTIVE,
+    attrs={"width": REQUIRED, "stride": 1, "padding": (0, 0)},
+    schedule="strips",
+)
+def strips(call: Call, data: te.Tensor) -> te.Tensor:
+    """``(n, c, h, w)`` padded, as ``(n, 1, h', w', 32)``: element ``c * 8 + k`` of place ``x`` is that of
+    channel ``c`` at ``x * stride + k``, for ``k`` less than ``width``, and 0 for others."""
+    (top, left), (bottom, right) = windows.padding_of(call, 2)
+    channels, height, width = data.shape[1:]
+
+    def element(n: Any, _: Any, y: Any, x: Any, lane: Any) -> e.Expr:
+        channel, place = lane // PLACES, lane % PLACES
+        row, column = y - top, x * call["stride"] + place - left
+        needed = [place < call["width"], channel < channels]
+        needed += [row >= 0, row < height] if top or bottom else []
+        needed += [column >= 0, column < width] if left or right else []
+        read = data[(n, channel, row, column)]
+        return e.Call("if_then_else", (e.all_of(needed), read, e.const(0, data.dtype)), data.dtype)
+
+    return te.compute(_shape(call, data.shape), element, name="strips", tag="strips")

@@ -1,0 +1,1 @@
+"""What several techniques share: the loops around a tile, prefetching, the borders of images."""

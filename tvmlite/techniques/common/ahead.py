@@ -1,0 +1,81 @@
+"""Weights come from memory while the tile before theirs is computed, and from the second cache in time."""
+
+from __future__ import annotations
+
+from tvmlite.machine.target import Target
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import PARALLEL
+from tvmlite.te.templates.group import Group
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar, PlaceholderOp
+from tvmlite.techniques.narrow_products.dot import is_paired
+
+STEPS = 32
+"""Steps of a reduction between one request for lines and the next. A processor waits for some twenty lines at
+once, which must be enough for what the tile itself reads: an encoder with 340 MB of weights gains most with
+32, less with 8 and 128, and loses with all lines at once."""
+
+MOST_STEPS = 64
+"""The most steps from one request to the next where a turn takes several: of four, sixteen turns. On a Zen 3
+an encoder's products are slower with thirty-two."""
+
+WINDOWS = 4
+"""How many whole windows may be that many steps, where windows stay whole: with two of 3x3 places, layers of
+14x14 pixels are slower."""
+
+NEAR = 16
+"""Turns before its use that a weight is asked for from the second cache on Intel's processors, which fetch by
+themselves only within a page: 7x7 pixels and 512 channels gain much, 28x28 and 128 little. Layers with a
+panel on its way gain as well."""
+
+
+def fetch_ahead(
+    stage: Stage,
+    host: Stage,
+    place: IterVar,
+    steps: IterVar,
+    turns: int | None,
+    whole: int = 1,
+    near: int = 0,
+    several: int = 1,
+) -> None:
+    """While the tiles of one panel of weights are computed, the next panel is asked for; and this one's
+    weights, from the second cache, ``near`` turns before their use (0: not).
+
+    ``place`` is the loop of ``host`` in which ``stage`` computes a tile, by ``turns`` turns of the loop
+    ``steps``; the weights are what it reads last. All turns of ``place``, and of the loops around it that one
+    thread keeps, read the same ones, and those of the loop around them others. A model's weights do not fit
+    in the caches: without this, each panel's first tile waits for them. From one request to the next are as
+    many turns as ``whole`` divides; a turn takes ``several`` steps.
+    """
+    loops = host.leaf_iter_vars
+    position = next(n for n, loop in enumerate(loops) if loop is place)
+    shared = [n for n in range(position) if host.loop_kinds.get(loops[n]) == PARALLEL]
+    panel = shared[-1] if shared else position - 1
+    weight = stage.op.inputs[-1]
+    most = max(1, min(STEPS, MOST_STEPS // several))
+    at_once = 1 if turns is None else _turns_at_once(turns, whole, most)
+    if position and isinstance(weight.op, PlaceholderOp) and at_once >= most // 2:
+        outer, steps = stage.split(steps, factor=at_once)
+        stage.prefetch(weight, loops[panel], share=[*loops[panel + 1 : position + 1], outer])
+    if near:
+        stage.prefetch(weight, steps, near)
+
+
+def turns_near(group: Group, anchor: ComputeOp) -> int:
+    """How many turns before its use a weight of ``anchor`` is asked for from the second cache."""
+    stands = isinstance(anchor.inputs[-1].op, PlaceholderOp) and not is_paired(anchor)
+    return NEAR if stands and group.target.maker == "intel" else 0
+
+
+def streams_by_itself(target: Target) -> bool:
+    """Whether a stream of weights comes quicker if nothing is asked for ahead: what is asked for waits in the
+    few places that the first cache of a Zen 4 has for lines on their way, what the processor fetches by
+    itself in the second cache's, which are more."""
+    return target.cpu == "znver4"
+
+
+def _turns_at_once(turns: int, whole: int, most: int) -> int:
+    """The most turns, of about ``most``, that divide ``turns`` and are a multiple of ``whole``."""
+    most = most if whole == 1 else max(most, WINDOWS * whole)
+    fitting = [n for n in range(whole, most + 1, whole) if turns % n == 0]
+    return max(fitting, default=1)

@@ -1,0 +1,58 @@
+"""Rows at an image's border, where windows read padding, in loops of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tvmlite.core.node import substitute
+from tvmlite.te import arith
+from tvmlite.te import expr as e
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.templates.group import extent_of, nodes_of, number
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
+
+MOST_AT_BORDER = 0.5
+"""The most of the rows that may be at the border: with more, a loop without them is not worth its code."""
+
+
+def rows_at_border(anchor: ComputeOp, pad: ComputeOp, row: int) -> tuple[int, int]:
+    """How many of the first rows of ``anchor``, and of the last, have windows that read what ``pad`` put
+    around its data; ``row`` is the place of the rows among the axes of both. Zeros if that is not known."""
+    rows, data = extent_of(anchor.axis[row]), pad.inputs[0]
+    height = number(data.shape[row])
+    read, source = _place(anchor, pad.output(0), row), _place(pad, data, row)
+    if rows is None or height is None or read is None or source is None:
+        return 0, 0
+    begin = _value(source, {pad.axis[row].var: 0})
+    least = {axis.var: 0 for axis in anchor.reduce_axis}
+    most = {axis.var: (extent_of(axis) or 1) - 1 for axis in anchor.reduce_axis}
+    var = anchor.axis[row].var
+    spans = [(_value(read, {**least, var: n}), _value(read, {**most, var: n})) for n in range(rows)]
+    first = last = 0
+    for top, bottom in spans:
+        if begin is None or top is None or bottom is None:
+            return 0, 0
+        first += top + begin < 0
+        last += bottom + begin >= height
+    return first, last
+
+
+def _place(op: ComputeOp, tensor: Tensor, axis: int) -> e.Expr | None:
+    """Where in its ``axis`` ``op`` reads ``tensor``; None unless that is one place."""
+    places = [
+        node.indices[axis] for node in nodes_of(op) if isinstance(node, TensorRead) and node.tensor is tensor
+    ]
+    return places[0] if len(places) == 1 else None
+
+
+def _value(place: e.Expr, values: Mapping[e.Var, int]) -> int | None:
+    """``place`` for these values of its variables; None if it depends on others."""
+    found = arith.simplify(substitute(place, {var: e.const(n, e.INDEX) for var, n in values.items()}))
+    return int(found.value) if isinstance(found, e.Const) else None
+
+
+def apart(stage: Stage, axis: IterVar, turns: int, first: int, last: int) -> None:
+    """The loop ``axis`` of ``turns`` turns as three: its ``first`` turns, its ``last``, and the others, which
+    then are without the masks of padding."""
+    if first + last and first + last <= MOST_AT_BORDER * turns:
+        stage.loop_partition(axis, [*([first] if first else []), None, *([last] if last else [])])

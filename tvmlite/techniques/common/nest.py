@@ -1,0 +1,115 @@
+"""The loops around a tile of accumulators: their order, their panels, and what of them threads share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import PARALLEL
+from tvmlite.te.space.choices import OptionChoice, ReorderChoice
+from tvmlite.te.templates.group import Group, extent_of
+from tvmlite.te.tensor.tensor import IterVar
+
+ENOUGH_COLUMN_TILES = 8
+"""Tiles of columns, each with all rows, that are enough for threads to share; with fewer, they share the rows
+as well. These are four for each of two threads, of which one that is done early takes some of another's; more
+are not asked for, since threads that share the rows of a tile read its weights once each."""
+
+PANELS = (1, 2, 4, 8, 16)
+"""How many tiles a panel may be long."""
+
+AHEAD = (0, 1, 2, 4, 8, 16)
+"""How many turns ahead an operand may be asked for."""
+
+STEPS = (1, 2, 4, 8, 16)
+"""How many steps of a reduction one turn may take."""
+
+ENOUGH_TURNS = 8
+"""A parallel loop of fewer turns takes in the loop over tiles as well: these are four for each of two
+threads."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Turns of the loop at ``place``, over ``elements`` elements (None: unknown), whose data stays in a
+    cache; by default ``turns``."""
+
+    place: int
+    elements: int | None
+    turns: int = 1
+
+
+def shared_out(
+    group: Group,
+    stage: Stage,
+    lead: Sequence[IterVar],
+    loops: Sequence[IterVar],
+    panels: Mapping[str, Panel],
+    parallel: bool,
+    grain: int,
+    least: int = 0,
+    first: int = 0,
+) -> IterVar:
+    """Put ``loops``, which follow ``lead``, in order and share the outer ones out among the threads if it is
+    worth it (``parallel``); gives the innermost, in which a tile is computed.
+
+    Knobs: ``panel_NAME`` for each of ``panels``, how many turns of its loop make a panel (1: no panel);
+    ``order`` of the loops, those of a panel inside that over panels, by default with ``first`` outside all
+    others; ``grain``, how many of them, from the innermost on, one thread keeps: at least ``least``, by
+    default ``grain``.
+    """
+    config, count = group.config, len(loops)
+    slots: list[IterVar | None] = list(loops)
+    groups = [[place] for place in range(count)]
+    for name, panel in panels.items():
+        lengths = [n for n in PANELS if n == 1 or 2 * n <= (panel.elements or 1)]
+        config.define_knob(f"panel_{name}", lengths)
+        config.suggest(f"panel_{name}", OptionChoice(panel.turns))
+        size, inner = config[f"panel_{name}"].val, None
+        if size > 1:
+            slots[panel.place], inner = stage.split(loops[panel.place], factor=size)
+        groups[panel.place].append(len(slots))
+        slots.append(inner)
+    config.define_reorder("order", range(len(slots)), "interleave", groups=groups)
+    config.suggest("order", ReorderChoice((first, *(n for n in range(len(slots)) if n != first))))
+    ordered = [axis for place in config["order"].permutation if (axis := slots[place]) is not None]
+    stage.reorder(*ordered)
+    if not parallel:
+        return ordered[-1]
+    config.define_knob("grain", range(least, count))
+    config.suggest("grain", OptionChoice(max(grain, least)))
+    kept = config["grain"].val
+    shared = stage.fuse(*lead, *ordered[: len(ordered) - kept])
+    stage.parallel(shared)
+    return ordered[-1] if kept else shared
+
+
+def shared_loops(stage: Stage) -> list[IterVar]:
+    """The loops of ``stage`` whose turns threads share."""
+    return [axis for axis in stage.leaf_iter_vars if stage.loop_kinds.get(axis) == PARALLEL]
+
+
+def in_registers(stage: Stage, tile: Sequence[IterVar], lane: IterVar) -> None:
+    """The loops over a ``tile`` of vectors written out, that over a vector's elements its ``lane``s."""
+    for axis in tile:
+        stage.unroll(axis)
+    stage.vectorize(lane)
+
+
+def unrollable(axes: Sequence[IterVar], most: int) -> list[int]:
+    """How many of ``axes``, from the last on, may be unrolled, with at most ``most`` turns in all."""
+    found, turns = [0], 1
+    for count, axis in enumerate(reversed(axes), 1):
+        extent = extent_of(axis)
+        if extent is None or turns * extent > most:
+            break
+        turns *= extent
+        found.append(count)
+    return found
+
+
+def whole_steps(axis: IterVar) -> list[int]:
+    """How many steps of ``axis`` a turn may take: all turns the same."""
+    extent = extent_of(axis)
+    return [n for n in STEPS if n == 1 or (extent is not None and extent % n == 0)]

@@ -1,0 +1,79 @@
+"""Poolings and depthwise convolutions: each plane slides its window along vectors of neighbouring outputs."""
+
+from __future__ import annotations
+
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.templates.group import Group, extent_of, product, template, work_of, worth_threads
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar
+from tvmlite.techniques.depthwise.blocks import ENOUGH_PLANES, UNROLLED_WINDOW, blocks
+from tvmlite.techniques.elementwise.injective import elementwise_loops, finish, vectorize
+
+
+@template("pool")
+def pool(group: Group) -> None:
+    """The pooling is the anchor; a mean's division is part of its tail."""
+    in_blocks = group.tagged("pool_blocked")
+    if in_blocks:
+        blocks(group, in_blocks[-1])
+    else:
+        sliding(group, group.tagged("pool")[-1])
+
+
+def sliding(group: Group, anchor: ComputeOp) -> None:
+    """Planes in parallel; along a row, a vector of outputs is summed up in a register, window unrolled.
+
+    The padded copy of a plane is made where the plane is computed, so that it stays in the cache.
+    """
+    result = anchor.output(0)
+    host = group.host(result)
+    pads = group.tagged("pad")
+    group.inline_all_but({host.op, *pads})
+    sums = group.schedule.cache_write(result, "local") if host is result else result
+    stage = group.stage(host)
+    axes = group.axes(host)
+    lanes = group.target.lanes(result.dtype)
+    loops, vector = _vector(stage, axes, lanes)
+    stage.vectorize(vector)
+    parallel = worth_threads(work_of(anchor))
+    planes = product(extent_of(a) for a in axes[:2])
+    if len(axes) < 3 or (planes is not None and planes < ENOUGH_PLANES):
+        place = stage.fuse(*loops)
+        for pad in pads:
+            elementwise_loops(group, pad.output(0))
+        if parallel:
+            stage.parallel(place)
+    else:
+        plane = stage.fuse(*loops[:2])
+        place = loops[-1] if len(loops) > 2 else plane
+        for pad in pads:
+            group.stage(pad).compute_at(stage, plane)
+            vectorize(group.stage(pad), pad.axis[-1], extent_of(pad.axis[-1]), lanes)
+        if parallel:
+            stage.parallel(plane)
+    _slide(group.stage(sums), stage, place)
+    finish(group, host)
+
+
+def _vector(stage: Stage, axes: list[IterVar], lanes: int) -> tuple[list[IterVar], IterVar]:
+    """The outer loops (at least one), and the last axis cut into vectors."""
+    width = extent_of(axes[-1])
+    if width is None or width > lanes:
+        tiles, vector = stage.split(axes[-1], factor=lanes)
+        return [*axes[:-1], tiles], vector
+    if len(axes) > 1:
+        return axes[:-1], axes[-1]
+    single, vector = stage.split(axes[-1], nparts=1)
+    return [single], vector
+
+
+def _slide(stage: Stage, host: Stage, place: IterVar) -> None:
+    """The sums of one vector of outputs, at ``place``."""
+    op = stage.op
+    assert isinstance(op, ComputeOp)
+    stage.compute_at(host, place)
+    stage.reorder(*op.axis[:-1], *op.reduce_axis, op.axis[-1])
+    stage.vectorize(op.axis[-1])
+    window = product(extent_of(a) for a in op.reduce_axis)
+    if window is not None and window <= UNROLLED_WINDOW:
+        for axis in op.reduce_axis:
+            stage.unroll(axis)

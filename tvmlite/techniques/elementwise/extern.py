@@ -1,0 +1,21 @@
+"""Groups around a loop nest given as it is: it cannot be scheduled, what is around it can."""
+
+from __future__ import annotations
+
+from tvmlite.te.templates.group import Group, template
+from tvmlite.te.tensor.tensor import ComputeOp, ExternOp, Operation
+from tvmlite.techniques.elementwise.injective import elementwise_loops
+
+
+@template("extern")
+def extern(group: Group) -> None:
+    """Inputs of extern stages are arrays of their own; everything else is inlined into the outputs."""
+    read: set[Operation] = set()
+    for stage in group.schedule.stages:
+        if isinstance(stage.op, ExternOp):
+            read.update(tensor.op for tensor in stage.op.inputs)
+    group.inline_all_but(read)
+    for stage in list(group.schedule.stages):
+        op = stage.op
+        if isinstance(op, ComputeOp) and not op.reduce_axis and (stage.is_output or op in read):
+            elementwise_loops(group, op.output(0))

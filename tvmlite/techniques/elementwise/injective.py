@@ -1,0 +1,241 @@
+"""Element-wise groups: everything inlined, outer loops in parallel, the contiguous axis in vectors."""
+
+from __future__ import annotations
+
+from math import lcm
+
+from tvmlite.te import arith
+from tvmlite.te import expr as e
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import GUARD, SHRINK
+from tvmlite.te.templates.group import (
+    Group,
+    extent_of,
+    lanes_of,
+    nodes_of,
+    number,
+    product,
+    same_extent,
+    template,
+    work_of,
+    worth_threads,
+)
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
+
+ENOUGH_OUTER_TURNS = 16
+"""Turns of the loop over outer axes that are enough for threads to share; with fewer, the contiguous axes are
+cut into chunks as well. The thread pool cuts a loop into at most four chunks a thread, so that one that is
+done early takes some of another's: these are four for each of four threads."""
+
+CHUNK_VECTORS = 64
+"""How many vectors one iteration of a parallel loop over a long axis takes."""
+
+MOST_STEPS = 8
+"""Neighbouring elements that are computed one by one, of which each every so many-th is like the next."""
+
+SHORT_VECTORS = 4
+"""One iteration of a parallel loop does more than this many vectors: to find its place, it divides."""
+
+
+STRIP = 8
+"""Neighbours of a row of an image that stand together."""
+
+
+@template("injective")
+def injective(group: Group) -> None:
+    """Every stage inlined into the outputs, each of which is one loop nest."""
+    group.inline_all_but(())
+    for tensor in group.outputs:
+        elementwise_loops(group, tensor)
+
+
+@template("strips")
+def strips(group: Group) -> None:
+    """Eight neighbours, which are read side by side, at once: each strip of the last axis."""
+    group.inline_all_but(())
+    for tensor in group.outputs:
+        stage, axes = group.stage(tensor), group.axes(tensor)
+        several, vector = stage.split(axes[-1], factor=STRIP)
+        stage.unroll(several)
+        stage.vectorize(vector)
+        rows = stage.fuse(*axes[:-2])
+        if worth_threads(work_of(group.formula(tensor))):
+            stage.parallel(rows)
+
+
+def finish(group: Group, host: Tensor) -> None:
+    """The outputs besides ``host`` read it, or other outputs: loops of their own."""
+    for tensor in group.outputs:
+        if tensor is not host:
+            elementwise_loops(group, tensor)
+
+
+def elementwise_loops(group: Group, tensor: Tensor) -> None:
+    """Loops for a stage without a reduction that stands on its own."""
+    stage = group.stage(tensor)
+    if not isinstance(stage.op, ComputeOp) or not stage.op.axis:
+        return
+    formula = group.formula(tensor)
+    parallel = worth_threads(work_of(formula))
+    axes = group.axes(tensor)
+    lanes = lanes_of(formula, group.target)
+    across = read_across(formula, lanes)
+    if across is not None:
+        _in_blocks(stage, axes, across, lanes, parallel)
+        return
+    cut = contiguous_from(formula)
+    inner_extent = product(extent_of(a) for a in axes[cut:])
+    outer_extent = product(extent_of(a) for a in axes[:cut])
+    inner = stage.fuse(*axes[cut:])
+    steps = read_in_steps(formula)
+    if steps > 1:
+        few = outer_extent is not None and outer_extent < ENOUGH_OUTER_TURNS
+        several = lanes * CHUNK_VECTORS // steps if few else None
+        _in_steps(stage, axes[:cut], inner, steps, parallel, several)
+        return
+    if parallel and inner_extent is not None and inner_extent <= SHORT_VECTORS * lanes:
+        rows = product(extent_of(a) for a in axes[: cut - 1])
+        if cut > 1 and (rows is None or rows >= ENOUGH_OUTER_TURNS):
+            cut, outer_extent = cut - 1, rows
+    outer = stage.fuse(*axes[:cut]) if cut else None
+    few = outer is None or (outer_extent is not None and outer_extent < ENOUGH_OUTER_TURNS)
+    chunk = split_for_threads(stage, inner, inner_extent, lanes, parallel and few)
+    if not parallel:
+        return
+    if outer is None and chunk is not None:
+        stage.parallel(chunk)
+    elif outer is not None:
+        stage.parallel(stage.fuse(outer, chunk) if chunk is not None else outer)
+
+
+def read_across(op: ComputeOp, lanes: int) -> int | None:
+    """The axis that walks the last dimension of what is read, where the last axis walks another one.
+
+    So it is in a transposition; None where there is no such axis, or a block of lanes by lanes is too large.
+    """
+    last = op.axis[-1]
+    for node in nodes_of(op):
+        if isinstance(node, TensorRead) and last.var in node.indices[:-1]:
+            for position, axis in enumerate(op.axis[:-1]):
+                extents = (extent_of(axis), extent_of(last))
+                if node.indices[-1] is axis.var and all(n is None or n > lanes for n in extents):
+                    return position
+    return None
+
+
+def read_in_steps(op: ComputeOp) -> int:
+    """How many neighbours along the last axis are read from as many rows, or are one and the same, as in a
+    shuffle of pixels or an image made larger; 1 if it is not so.
+
+    Unrolled, they have no quotients left, and LLVM makes vectors of the loop over such groups, which is
+    quicker than vectors of which each element is gathered.
+    """
+    last = op.axis[-1]
+    found = set[int]()
+    for node in nodes_of(op):
+        match node:
+            case e.FloorDiv(a, e.Const(value)) | e.FloorMod(a, e.Const(value)) if a is last.var and value > 0:
+                found.add(int(value))
+            case e.Call(name) if name != "if_then_else":
+                return 1  # which may have no vectors but ours
+    steps, extent = lcm(*found), extent_of(last)
+    return steps if extent is not None and steps <= MOST_STEPS and extent % steps == 0 else 1
+
+
+def _in_steps(
+    stage: Stage, outer: list[IterVar], inner: IterVar, steps: int, parallel: bool, several: int | None
+) -> None:
+    """``steps`` neighbours along ``inner`` written out; threads share the ``outer`` loops, and ``several``
+    such groups at a time unless None."""
+    groups, neighbours = stage.split(inner, factor=steps)
+    stage.unroll(neighbours)
+    if not parallel:
+        return
+    if several is not None:
+        outer = [*outer, stage.split(groups, factor=several)[0]]
+    stage.parallel(stage.fuse(*outer))
+
+
+def _in_blocks(stage: Stage, axes: list[IterVar], across: int, lanes: int, parallel: bool) -> None:
+    """Square blocks of a transposition: each cache line that is read is used up before it is gone."""
+    blocks, line = stage.split(axes[across], factor=lanes)
+    vectors, vector = stage.split(axes[-1], factor=lanes)
+    outer = [*axes[:across], *axes[across + 1 : -1], blocks]
+    stage.reorder(*outer, vectors, line, vector)
+    stage.vectorize(vector)
+    whole = stage.fuse(*outer)
+    if parallel:
+        stage.parallel(whole)
+
+
+def split_for_threads(
+    stage: Stage, axis: IterVar, extent: int | None, lanes: int, chunked: bool
+) -> IterVar | None:
+    """Cut ``axis`` into vectors and, if ``chunked``, into chunks of many; gives the loop over chunks."""
+    long = extent is None or extent > lanes * CHUNK_VECTORS
+    chunk = None
+    if chunked and long:
+        chunk, axis = stage.split(axis, factor=lanes * CHUNK_VECTORS)
+    elif chunked:
+        chunk, axis = stage.split(axis, nparts=1)
+    vectorize(stage, axis, extent, lanes)
+    return chunk
+
+
+def vectorize(stage: Stage, axis: IterVar, extent: int | None, lanes: int) -> IterVar | None:
+    """The iterations of ``axis`` as lanes of vectors; gives the loop over vectors, if any."""
+    if lanes < 2 or (extent is not None and extent < 2):
+        return axis
+    if extent is not None and extent <= lanes:
+        stage.vectorize(axis)
+        return None
+    outer, inner = stage.split(axis, factor=lanes, tail=SHRINK if _in_halves(axis, lanes) else GUARD)
+    stage.vectorize(inner)
+    return outer
+
+
+def several_at_once(
+    group: Group, stage: Stage, vectors: IterVar | None, extent: int | None, lanes: int
+) -> None:
+    """The knob ``several``: how many vectors one turn of the loop over ``vectors`` of a row takes."""
+    if vectors is None or extent is None:
+        return
+    group.config.define_knob("several", [n for n in (1, 2, 4) if extent % (n * lanes) == 0 or n == 1])
+    if group.config["several"].val > 1:
+        stage.unroll(stage.split(vectors, factor=group.config["several"].val)[1])
+
+
+def _in_halves(axis: IterVar, lanes: int) -> bool:
+    """Whether whole vectors leave no more than half a one of an axis of unknown extent, so without a mask."""
+    if axis.dom is None or extent_of(axis) is not None or lanes < 4:
+        return False
+    return arith.equal(axis.dom.extent % (lanes // 2), e.const(0, axis.dom.extent.dtype))
+
+
+def contiguous_from(op: ComputeOp) -> int:
+    """The first of the last axes that can be one loop: every read walks along them without a jump."""
+    first = len(op.axis) - 1
+    while first > 0 and walk_together(op, op.axis[first - 1], op.axis[first]):
+        first -= 1
+    return first
+
+
+def walk_together(op: ComputeOp, outer: IterVar, inner: IterVar) -> bool:
+    """Whether each read of ``op`` has the two axes as neighbouring, whole dimensions, or not at all."""
+    assert inner.dom is not None
+    extent = number(inner.dom.extent) or inner.dom.extent
+    pair = {outer.var, inner.var}
+    if not pair.isdisjoint(op.body):
+        return False
+    for node in nodes_of(op):
+        if not isinstance(node, TensorRead):
+            if not pair.isdisjoint(node.children()):
+                return False
+            continue
+        places = [p for p, index in enumerate(node.indices) if index in pair]
+        if not places:
+            continue
+        whole = len(places) == 2 and places[1] == places[0] + 1 and node.indices[places[0]] is outer.var
+        if not whole or not same_extent(node.tensor.shape[places[1]], extent):
+            return False
+    return True

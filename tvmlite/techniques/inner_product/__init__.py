@@ -1,0 +1,21 @@
+"""Dense layers by Winograd's inner product."""
+
+from tvmlite.relay.passes.target_passes import Options, Pass, Stage, TargetPass, register
+from tvmlite.techniques.inner_product import operator, schedule
+from tvmlite.techniques.inner_product.apply_winograd_dense import apply_winograd_dense
+
+__all__ = ["operator", "schedule"]
+
+
+def _within(options: Options) -> Pass | None:
+    return apply_winograd_dense(options.target, options.error_bound) if options.error_bound else None
+
+
+register(
+    TargetPass(
+        "apply_winograd_dense",
+        Stage.DENSE_ALGORITHMS,
+        _within,
+        lambda target: target and apply_winograd_dense(target),
+    )
+)

@@ -1,0 +1,89 @@
+"""Dense layers by Winograd's inner product, where that is quicker and its error is allowed.
+
+That is where the processor adds beside multiplying and there is enough to win, unless the direct way was
+decided for (``relay.decisions``). The error is ``dense_winograd.stated_error``, relative to a layer's largest
+result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tvmlite.core.node import rewrite
+from tvmlite.machine.target import Target
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical
+from tvmlite.relay.passes.decisions import decide
+from tvmlite.relay.passes.graph_pass import map_functions
+from tvmlite.te.templates.group import number, product
+from tvmlite.techniques.inner_product import operator as dense_winograd
+from tvmlite.techniques.winograd.apply_winograd import checked_bound
+
+INNER_PRODUCT = "inner product"
+"""What the alternative is called."""
+
+LEAST_ROWS = 8
+"""Rows from which on a tile hides what it reads of the weight."""
+
+LEAST_COLUMNS = 128
+"""Columns from which on bringing rows to scale costs little beside what is won."""
+
+
+def apply_winograd_dense(target: Target, error_bound: float = 1e-4) -> Callable[[Module], Module]:
+    """The pass for ``target`` that allows errors up to ``error_bound``, to be run before weights are packed.
+    A bound that is negative or no finite number is a ConfigError."""
+    checked_bound(error_bound)
+
+    def apply_winograd_dense(module: Module) -> Module:
+        if not adds_beside_multiplying(target):
+            return module
+        return map_functions(
+            module, lambda body: rewrite(body, lambda node: _rule(node, target, error_bound))
+        )
+
+    return apply_winograd_dense
+
+
+def adds_beside_multiplying(target: Target) -> bool:
+    """Whether additions have units of their own, as on AMD's processors (on Intel's they take those of
+    multiply-adds), and take scalars from memory, as those of AVX-512 do: loads would take all that is won."""
+    return target.maker == "amd" and target.has("avx512f")
+
+
+def _rule(node: Expr, target: Target, bound: float) -> Expr:
+    weight = _weight(node)
+    if weight is None or not isinstance(node, Call):
+        return node
+    columns, terms = weight.shape
+    rows = product(map(number, tensor_type_of(node).shape[:-1]))
+    if rows is None or rows < LEAST_ROWS or columns < LEAST_COLUMNS:
+        return node
+    if dense_winograd.Terms.of(terms) is None or dense_winograd.stated_error(terms) > bound:
+        return node
+    if decide("winograd", lambda: [[node]], ("direct", INNER_PRODUCT), INNER_PRODUCT) == "direct":
+        return node
+    return _replaced(node, weight, target)
+
+
+def _weight(node: Expr) -> np.ndarray | None:
+    """The weight ``(n, k)`` of a dense layer of finite float32."""
+    match node:
+        case Call("nn.dense", (_, Constant(data))):
+            weight = data
+        case Call("nn.matmul", (_, Constant(data))) if not node["transpose_a"]:
+            weight = data if node["transpose_b"] else data.T
+        case _:
+            return None
+    kinds = {tensor_type_of(one).dtype for one in (node, *node.args)}
+    return weight if kinds == {"float32"} and weight.size and np.isfinite(weight).all() else None
+
+
+def _replaced(node: Call, weight: np.ndarray, target: Target) -> Expr:
+    """``node`` with its weight brought to scale and packed."""
+    block = target.lanes("float32")
+    made = dense_winograd.Weight.of(weight, block)
+    attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
+    parts = (Constant(part, node.span) for part in (made.packed, made.terms, made.columns))
+    return Call(dense_winograd.DENSE, (node.args[0], *parts), canonical(attrs), node.span)

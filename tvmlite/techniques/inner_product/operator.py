@@ -1,0 +1,250 @@
+"""Dense layers by Winograd's inner product: some multiplications become additions.
+
+``a b + c d = (a + d) (c + b) - a c - d b``: two products for one multiply-add and two additions, since
+``a c`` is the same in a whole row of the result, and ``d b`` in a whole column. A processor that has units
+for additions beside those for multiply-adds takes three terms, two of them so, in the time of two.
+Source: S. Winograd, A New Algorithm for Inner Product, IEEE Transactions on Computers C-17 (1968), 693-694.
+
+A sum of an element of the data and one of the weight keeps the digits of both only if they are about as
+large. So all is brought to scale by powers of two, which rounds nothing (``Weight``): a term of the weight
+is made about as large as any other, its column of the data the more so; then each column of the weight is
+brought to a mean magnitude of 1 to 2, and when the data is known, each of its rows. Results are brought back.
+Where a row has an infinity, results are NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tvmlite import te
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import Dim, TensorType, same_shape
+from tvmlite.relay.ops.common import fault, product_of, ravelled, unravelled
+from tvmlite.relay.ops.matmul import dense_pack_type, packed_columns
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import reducers
+from tvmlite.te.tensor.work import STATED
+
+DENSE = "nn.contrib_dense_winograd"
+
+TURNS = (3, 16, 8)
+"""How many terms a turn may take: two of 3, ten of 16 and four of 8 go crosswise. That is 2/3, 11/16 and 3/4
+of the multiply-adds there are otherwise; the first whose turns come out even is taken."""
+
+ERRORS = (3.0, 0.2)
+"""The largest error of a sum, relative to the largest, in roundings (2^-24): so many for the square root of
+the number of terms, and so many for each of them, since what pairs of the data add is all of one sign if the
+data is. The largest measured are 0.6 of that (``benchmarks/winograd.py --dense --errors``)."""
+
+EXPONENT, SMALLEST, LARGEST, INVERSE = 255 << 23, 1 << 23, 253 << 23, 254 << 23
+"""The bits of a float32 that tell its power of two; those of the smallest and the largest that a row's
+magnitude may count as; and what those of a power are taken from to be those of its inverse."""
+
+
+MOST = 40
+"""The largest exponent of a term's or a column's scale: far more than weights of a model differ by."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """``count`` terms in turns of ``turn``: as many threes as fit, of which the first two terms go crosswise
+    and the third is a product as usual, and usual products to the end of the turn."""
+
+    count: int
+    turn: int
+
+    @staticmethod
+    def of(count: object) -> Terms | None:
+        """None where ``count`` is no number, or none that turns come out even with."""
+        if not isinstance(count, int) or count <= 0:
+            return None
+        return next((Terms(count, turn) for turn in TURNS if count % turn == 0), None)
+
+    @property
+    def pairs(self) -> int:
+        return self.turn // 3
+
+    @property
+    def steps(self) -> tuple[tuple[int, ...], ...]:
+        """The terms of each multiply-add of a turn: two where they go crosswise."""
+        threes = [((3 * n, 3 * n + 1), (3 * n + 2,)) for n in range(self.pairs)]
+        usual = [(term,) for term in range(3 * self.pairs, self.turn)]
+        return (*(step for three in threes for step in three), *usual)
+
+
+def stated_error(terms: int) -> float:
+    """The largest error of sums of ``terms`` products, relative to the largest of them."""
+    of_root, of_each = ERRORS
+    return (of_root * math.sqrt(terms) + of_each * terms) * float(np.finfo("float32").eps) / 2
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A weight to scale: ``packed`` ``(blocks, k, lanes)``, what each term of the data is to be multiplied
+    with ``(k,)``, and for each column what its pairs add and what its sums are to be multiplied with
+    ``(blocks, 2, lanes)``."""
+
+    packed: np.ndarray
+    terms: np.ndarray
+    columns: np.ndarray
+
+    @staticmethod
+    def of(plain: np.ndarray, lanes: int) -> Weight:
+        """``plain (n, k)``, finite, its columns in blocks of ``lanes``."""
+        count = plain.shape[1]
+        blocks = -(-plain.shape[0] // lanes)
+        weight = np.zeros((blocks * lanes, count))
+        weight[: plain.shape[0]] = plain
+        magnitudes = np.abs(weight)
+        of_terms = _powers_of_two(magnitudes.mean(axis=0)) / _powers_of_two(magnitudes.mean())
+        weight /= of_terms
+        of_columns = _powers_of_two(np.abs(weight).mean(axis=1))
+        packed = (weight / of_columns[:, None]).astype(plain.dtype).reshape(blocks, lanes, count)
+        packed = np.ascontiguousarray(packed.swapaxes(1, 2))
+        columns = np.stack([column_sums(packed), of_columns.reshape(blocks, lanes)], axis=1)
+        return Weight(packed, of_terms.astype(plain.dtype), columns.astype(plain.dtype))
+
+
+def _powers_of_two(magnitudes: np.ndarray) -> np.ndarray:
+    """The powers of two below them, as far as float32 has room for them and their inverses; of zero, one."""
+    return np.where(magnitudes > 0, 2.0 ** np.clip(np.frexp(magnitudes)[1] - 1, -MOST, MOST), 1.0)
+
+
+def column_sums(packed: np.ndarray) -> np.ndarray:
+    """``(blocks, lanes)``: what pairs of weights ``(blocks, k, lanes)`` add to each column, in float64."""
+    terms = _terms(packed.shape[1])
+    turns = packed.astype("float64").reshape(packed.shape[0], -1, terms.turn, packed.shape[2])
+    threes = turns[:, :, : 3 * terms.pairs].reshape(packed.shape[0], -1, 3, packed.shape[2])
+    return (threes[:, :, 0] * threes[:, :, 1]).sum(axis=1)
+
+
+def _terms(count: object) -> Terms:
+    terms = Terms.of(count)
+    assert terms is not None, "the type relation has checked that"
+    return terms
+
+
+def dense_type(
+    call: Call, data: TensorType, weight: TensorType, terms: TensorType, columns: TensorType
+) -> TensorType:
+    """``(..., k)`` by ``(units / n, k, n)``, ``(k,)`` and ``(units / n, 2, n)`` gives ``(..., units)``."""
+    made = dense_pack_type(call, data, weight)
+    if {made.dtype, *(one.dtype for one in (data, weight, terms, columns))} != {"float32"}:
+        raise fault(call, f"data is {data}, weight is {weight}, the result {made}: expected float32")
+    if Terms.of(weight.shape[1]) is None:
+        turns = ", ".join(map(str, TURNS))
+        raise fault(call, f"the sums have {weight.shape[1]} terms, expected a multiple of one of {turns}")
+    expected = ((weight.shape[1],), (weight.shape[0], 2, packed_columns(call)))
+    if not (same_shape(terms.shape, expected[0]) and same_shape(columns.shape, expected[1])):
+        raise fault(call, f"terms are {terms}, columns are {columns}, weight is {weight}")
+    return made
+
+
+def dense_numpy(
+    call: Call, data: np.ndarray, weight: np.ndarray, terms: np.ndarray, columns: np.ndarray
+) -> np.ndarray:
+    """The products as they are usually made, in float64, and what ``columns`` say too little or too much."""
+    plain = np.moveaxis(weight, 1, 0).reshape(weight.shape[1], -1).astype("float64")
+    added, scales = np.moveaxis(columns.astype("float64"), 1, 0).reshape(2, -1)
+    scaled = data * terms
+    mean = np.abs(scaled).sum(axis=-1, keepdims=True, dtype="float32") * np.float32(1 / weight.shape[1])
+    power = np.clip(mean.view("int32") & EXPONENT, SMALLEST, LARGEST).view("float32").astype("float64")
+    made = scaled.astype("float64") @ plain + power * (column_sums(weight).ravel() - added)
+    return (made * scales)[..., : call["units"]].astype(data.dtype)
+
+
+@operator(
+    DENSE,
+    infer=dense_type,
+    reference=dense_numpy,
+    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
+    attrs={"units": None, "out_dtype": "", "weight_layout": "NC16n"},
+    schedule="dense_winograd",
+)
+def dense(call: Call, data: te.Tensor, weight: te.Tensor, terms: te.Tensor, columns: te.Tensor) -> te.Tensor:
+    """Rows of ``data`` times a weight that was brought to scale (``Weight``)."""
+    lead, count, block = data.shape[:-1], _terms(weight.shape[1]), weight.shape[2]
+
+    def read(row: Any, term: Any) -> e.Expr:
+        return data[(*unravelled(row, lead), term)] * terms[term]
+
+    power = _powers(read, product_of(lead), count.count)
+    rows = te.compute(
+        (product_of(lead), count.count),
+        lambda row, term: read(row, term) * _as_float(INVERSE - power(row)),
+        name="rows",
+        tag="winograd_rows",
+    )
+    sums, product = _row_sums(rows, count), _products(rows, weight, count)
+
+    def element(*at: Any) -> e.Expr:
+        row, outer, lane = ravelled(at[:-1], lead), at[-1] // block, at[-1] % block
+        apart = product[row, outer, lane] - (sums[row] + columns[outer, 0, lane])
+        return apart * (_as_float(power(row)) * columns[outer, 1, lane])
+
+    types = (TensorType(one.shape, one.dtype) for one in (data, weight))
+    shape = dense_pack_type(call, *types).shape
+    return te.compute(shape, element, name="dense_unpacked", tag="matmul_unpack")
+
+
+def _as_float(bits: e.Expr) -> e.Expr:
+    return e.Call("reinterpret", (bits,), "float32")
+
+
+def _powers(read: Callable[[Any, Any], e.Expr], rows: Dim, count: int) -> Callable[[Any], e.Expr]:
+    """What gives, for a row of ``count`` terms, the bits of the power of two below their mean magnitude."""
+    k = te.reduce_axis(count, name="k")
+    total = te.compute(
+        (rows,),
+        lambda row: reducers.sum(e.Call("abs", (read(row, k),), "float32"), k),
+        name="magnitudes",
+        tag="winograd_magnitudes",
+    )
+
+    def power(row: Any) -> e.Expr:
+        bits = e.Call("reinterpret", (total[row] * (1.0 / count),), "int32") & EXPONENT
+        return e.Min(e.Max(bits, e.const(SMALLEST, "int32")), e.const(LARGEST, "int32"))
+
+    return power
+
+
+def _row_sums(rows: te.Tensor, terms: Terms) -> te.Tensor:
+    """What pairs of a row add to each of its results."""
+    turn = te.reduce_axis(terms.count // terms.turn, name="turn")
+    three = te.reduce_axis(terms.pairs, name="three")
+
+    def element(row: Any) -> e.Expr:
+        first = turn * terms.turn + three * 3
+        return reducers.sum(rows[row, first] * rows[row, first + 1], [turn, three])
+
+    return te.compute((rows.shape[0],), element, name="row_sums", tag="winograd_row_sums")
+
+
+def _products(rows: te.Tensor, weight: te.Tensor, terms: Terms) -> te.Tensor:
+    """Sums of products of rows and columns, and of what pairs of each add."""
+    turn = te.reduce_axis(terms.count // terms.turn, name="turn")
+    step = te.reduce_axis(len(terms.steps), name="step")
+
+    def element(row: Any, block: Any, lane: Any) -> e.Expr:
+        def read(term: int) -> tuple[e.Expr, e.Expr]:
+            at = turn * terms.turn + term
+            return rows[row, at], weight[block, at, lane]
+
+        def made(which: tuple[int, ...]) -> e.Expr:
+            (a, b), *others = map(read, which)
+            return (a + others[0][1]) * (others[0][0] + b) if others else a * b
+
+        *first, result = map(made, terms.steps)
+        for number, one in reversed(list(enumerate(first))):
+            result = e.Select(e.Equal(*e.match(step.var, number)), one, result)
+        return reducers.sum(result, [turn, step])
+
+    shape = (rows.shape[0], weight.shape[0], weight.shape[2])
+    attrs = {STATED: 2 * terms.count}
+    return te.compute(shape, element, name="dense", tag="matmul_packed", attrs=attrs)

@@ -1,0 +1,101 @@
+"""Dense layers by Winograd's inner product: a tile of rows by one vector of columns, a turn written out."""
+
+from __future__ import annotations
+
+from tvmlite.te.schedule.stage_base import GUARD
+from tvmlite.te.space.choices import OptionChoice, SplitChoice
+from tvmlite.te.templates.group import Group, extent_of, template, work_of, worth_threads
+from tvmlite.te.templates.tile import tail_of
+from tvmlite.te.tensor.tensor import ComputeOp, Operation
+from tvmlite.techniques.common.ahead import fetch_ahead
+from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, Panel, in_registers, shared_out
+from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
+from tvmlite.techniques.reduction.reduction import place_rows, reduce_row
+from tvmlite.techniques.winograd.schedule import SPACED
+
+OTHERS = 6
+"""Vector registers of a tile that hold no sums: three weights of a turn, two crosswise sums, and one more."""
+
+ENOUGH_ROWS = 12
+"""Rows of a tile that are enough for what is read besides, and each multiply-add waits for, to be hidden."""
+
+LEAST_ROWS = 4
+"""Rows of the smallest tile that is worth measuring."""
+
+ROWS_AT_ONCE = 8
+"""Rows whose own sums are made side by side: each of a row's additions waits for the one before."""
+
+TURNS = (1, 2, 4)
+"""How many turns of the reduction one of its loop may take."""
+
+
+@template("dense_winograd")
+def dense_winograd(group: Group) -> None:
+    """Rows are brought to scale and their own sums made; then tiles, as those of a matrix product.
+
+    Knobs: ``tile``, its rows; ``turns``, how many turns are written out; ``ahead``, whether the next panel of
+    weights is asked for while one is used (``fetch_ahead``); those of ``shared_out``.
+    """
+    config, anchor = group.config, group.tagged("matmul_packed")[-1]
+    host = group.host(group.readers(anchor.output(0))[0].output(0))
+    _prepare(group, host.op)
+    row, outer, lane = anchor.axis
+    stage, height, blocks = group.stage(host), _height(group, anchor), extent_of(outer)
+    *lead, column = group.axes(host)
+    columns, lanes = stage.split(column, factor=extent_of(lane))
+    tail = tail_of(extent_of(row))
+    tiles, inner = stage.split(stage.fuse(*lead), factor=height, tail=tail)
+    stage.reorder(columns, tiles, inner, lanes)
+    in_registers(stage, [inner], lanes)
+    panels = {"columns": Panel(0, blocks), "rows": Panel(1, extent_of(row))}
+    grain = 0 if blocks is not None and blocks < ENOUGH_COLUMN_TILES else 1
+    parallel, least = worth_threads(work_of(anchor)), 0 if tail == GUARD else 1
+    place = shared_out(group, stage, [], [columns, tiles], panels, parallel, grain, least)
+    turn, step = anchor.reduce_axis
+    count = extent_of(turn) or 1
+    config.define_knob("turns", [n for n in TURNS if count % n == 0])
+    config.define_knob("ahead", ("panel", 0))
+    config.suggest("ahead", OptionChoice("panel" if place is tiles else 0))
+    computed, several = group.stage(anchor), config["turns"].val
+    computed.compute_at(stage, place)
+    turn, again = computed.split(turn, factor=several)
+    computed.reorder(turn, again, step, *anchor.axis)
+    in_registers(computed, [again, step, row, outer], lane)
+    if config["ahead"].val == "panel":
+        taken = several * (extent_of(step) or 1)
+        fetch_ahead(computed, stage, place, turn, count // several, several=taken)
+    finish(group, host)
+
+
+def _prepare(group: Group, host: Operation) -> None:
+    """The stages before the tiles: magnitudes of rows, rows to scale, their own sums."""
+    (magnitudes,), (rows,) = group.tagged("winograd_magnitudes"), group.tagged("winograd_rows")
+    (sums,) = group.tagged("winograd_row_sums")
+    group.inline_all_but({host, rows})
+    formula = group.formula(magnitudes)
+    partials = reduce_row(group, magnitudes, formula)
+    place_rows(group, magnitudes, magnitudes.output(0), partials, worth_threads(work_of(formula)))
+    elementwise_loops(group, rows.output(0))
+    group.stage(rows).storage_align(rows.axis[0], SPACED, group.target.lanes("float32"))
+    stage = group.stage(sums)
+    places, one = stage.split(sums.axis[0], factor=ROWS_AT_ONCE)
+    turn, three = sums.reduce_axis
+    stage.reorder(places, turn, three, one)
+    stage.unroll(three)
+    stage.unroll(one)
+    if worth_threads(work_of(group.formula(rows.output(0)))):
+        stage.parallel(places)
+
+
+def _height(group: Group, anchor: ComputeOp) -> int:
+    """The knob ``tile``: how many rows are computed at once; by default as many as leaves the fewest to be
+    computed past the last."""
+    rows = extent_of(anchor.axis[0])
+    most = group.target.vector_registers - OTHERS
+    heights = [n for n in range(LEAST_ROWS, most + 1) if rows is None or n <= rows] or [1]
+    enough = [n for n in heights if n >= ENOUGH_ROWS] or heights[-1:]
+    default = enough[-1] if rows is None else min(enough, key=lambda n: (-(-rows // n) * n, -n))
+    choices = [(-1, n) for n in heights]
+    group.config.define_split("tile", rows or 1, num_outputs=2, policy="candidate", candidate=choices)
+    group.config.suggest("tile", SplitChoice((-1, default)))
+    return group.config["tile"].size[-1]

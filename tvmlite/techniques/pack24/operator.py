@@ -1,0 +1,124 @@
+"""Dense layers of few rows whose weight is kept in 24 bits an element: three quarters are read of it.
+
+Where few rows meet a weight, reading it takes the time. Of four vectors of weights three are words, read as
+they are; the 24 bits of the fourth are the low bytes of those three. What such a byte adds to its word was
+taken into account when the word was rounded, so every weight is off by half of the 24th bit at most, and
+nothing has to be masked: only the fourth vector is put together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tvmlite import te
+from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.types import TensorType, same_dim, same_shape
+from tvmlite.relay.ops.common import fault, product_of, unravelled
+from tvmlite.relay.ops.matmul import packed_columns, unpacked
+from tvmlite.te import expr as e
+from tvmlite.te.tensor import reducers
+from tvmlite.te.tensor.work import STATED
+
+DENSE = "nn.contrib_dense_pack24"
+
+LANES = 16
+"""Elements of a vector."""
+
+VECTORS = 4
+"""Vectors that three of words hold."""
+
+GROUP = VECTORS * LANES
+"""Columns that stand together."""
+
+ERROR = 2.0**-16
+"""By how much of itself a weight is off at most: 15 of the 23 bits of a float32's fraction are kept."""
+
+STATED_ERROR = 3e-5
+"""The largest error of a result, relative to the largest result."""
+
+LEAST = 2.0**-40
+"""Weights of less than this share of the largest count as so much: the byte that a word carries would make
+it a number below all normal ones, which some processors take long for."""
+
+
+LARGEST = 1e38
+"""Weights must be less: rounding may add the 2^16th of one."""
+
+
+def packed24(plain: np.ndarray, columns: int) -> np.ndarray:
+    """``plain (n, k)`` of float32 below ``LARGEST`` as words ``(blocks, k, groups, 3, LANES)``, ``columns``
+    in a block, a multiple of ``GROUP``; columns past the last are about zero."""
+    count, terms = plain.shape
+    blocks = -(-count // columns)
+    weight = np.zeros((blocks * columns, terms), "float32")
+    weight[:count] = plain
+    parts = weight.reshape(blocks, columns // GROUP, VECTORS, LANES, terms).transpose(0, 4, 1, 2, 3)
+    bits = np.ascontiguousarray(parts).view("uint32").astype("int64")
+    fourth = (bits[..., 3, :] + 128) >> 8
+    carried = np.stack([fourth >> 16, fourth >> 8 & 255, fourth & 255], axis=-2)
+    sign, size = bits[..., :3, :] & 1 << 31, bits[..., :3, :] & (1 << 31) - 1
+    least = np.float32(np.abs(weight).max() * LEAST).view("uint32")
+    size = (np.maximum(size, int(least)) - carried + 128) >> 8 << 8
+    return (sign | np.maximum(size, 0) | carried).astype("uint32")
+
+
+def unpacked24(words: np.ndarray) -> np.ndarray:
+    """The weight ``(k, n)`` that ``words`` hold, of all columns."""
+    low = words & 255
+    fourth = low[..., 0, :] << 24 | low[..., 1, :] << 16 | low[..., 2, :] << 8
+    vectors = np.concatenate([words, fourth[..., None, :]], axis=-2).view("float32")
+    return np.moveaxis(vectors, 0, 1).reshape(words.shape[1], -1)
+
+
+def dense_24_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
+    """``(..., k)`` by ``(blocks, k, groups, 3, 16)`` gives ``(..., units)``."""
+    columns = packed_columns(call)
+    if columns % GROUP:
+        raise fault(call, f"weight_layout is {call['weight_layout']!r}, expected such as 'NC{GROUP}n'")
+    if (data.dtype, weight.dtype) != ("float32", "uint32"):
+        raise fault(call, f"data is {data}, weight is {weight}, expected float32 and uint32")
+    fitting = weight.ndim == 5 and same_shape(weight.shape[2:], (columns // GROUP, 3, LANES))
+    if not data.ndim or not fitting or not same_dim(data.shape[-1], weight.shape[1]):
+        raise fault(call, f"data is {data}, weight is {weight}")
+    units, blocks = call["units"], weight.shape[0]
+    if not (isinstance(units, int) and isinstance(blocks, int)) or -(-units // columns) != blocks:
+        raise fault(call, f"units is {units}, weight is {weight}")
+    return TensorType((*data.shape[:-1], units), "float32")
+
+
+def dense_24_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    plain = unpacked24(weight)[:, : call["units"]].astype("float64")
+    return (data.astype("float64") @ plain).astype(data.dtype)
+
+
+@operator(
+    DENSE,
+    infer=dense_24_type,
+    reference=dense_24_numpy,
+    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
+    attrs={"units": None, "weight_layout": f"NC{2 * GROUP}n"},
+    schedule="dense",
+)
+def dense_24(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
+    """Rows of ``data`` times a weight that ``packed24`` made."""
+    lead, terms, vectors = data.shape[:-1], weight.shape[1], VECTORS * weight.shape[2]
+    k = te.reduce_axis(terms, name="k")
+
+    def element(row: Any, outer: Any, lane: Any) -> e.Expr:
+        group, place = outer % vectors // VECTORS, outer % VECTORS
+
+        def word(which: Any) -> e.Expr:
+            return weight[outer // vectors, k, group, which, lane]
+
+        fourth = word(0) << 24 | (word(1) & 255) << 16 | (word(2) & 255) << 8
+        bits = e.Select(e.Equal(*e.match(place, 3)), fourth, word(e.Min(*e.match(place, 2))))
+        read = e.Call("reinterpret", (bits,), "float32")
+        return reducers.sum(data[(*unravelled(row, lead), k)] * read, k)
+
+    shape = (product_of(lead), weight.shape[0] * vectors, LANES)
+    attrs = {"together": vectors, STATED: 2 * terms}
+    product = te.compute(shape, element, name="dense", tag="matmul_packed", attrs=attrs)
+    return unpacked(product, lead, call["units"])

@@ -1,0 +1,16 @@
+"""Matrix products over packed panels of weights."""
+
+from tvmlite.relay.passes.target_passes import Stage, TargetPass, register
+from tvmlite.techniques.packed_matmul import matrix
+from tvmlite.techniques.packed_matmul.pack_weights import pack_weights
+
+__all__ = ["matrix"]
+
+register(
+    TargetPass(
+        "pack_weights",
+        Stage.WEIGHTS,
+        lambda options: pack_weights(options.target, options.precision, options.error_bound),
+        lambda target: target and pack_weights(target),
+    )
+)

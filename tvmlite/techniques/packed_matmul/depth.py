@@ -1,0 +1,82 @@
+"""Long reductions part by part: what a thread's tiles read of one part stays in the near caches."""
+
+from __future__ import annotations
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.templates.group import Group, extent_of, product
+from tvmlite.te.templates.tile import RegisterTile, vectors_first
+from tvmlite.te.tensor.tensor import ComputeOp, PlaceholderOp
+from tvmlite.techniques.common.ahead import STEPS
+from tvmlite.techniques.common.nest import in_registers, shared_loops
+
+DEPTHS = (128, 192, 256, 384, 512, 768, 1024)
+"""How many steps of a reduction may be one part."""
+
+LONG = 384
+"""The most steps of a part by default: with 128 storing sums and reading them takes as long as is won."""
+
+MUCH = 640 << 10
+"""Bytes of the matrix of scalars from which on it is read in parts by default: with less of it, it stays in
+the second cache beside a panel of weights, and the next."""
+
+
+def depths(anchor: ComputeOp) -> list[int]:
+    """The lengths of equal parts that the reduction of ``anchor`` may be cut into; 0: it stays whole."""
+    *_, row, _, _ = anchor.axis
+    steps = extent_of(anchor.reduce_axis[0])
+    if steps is None or extent_of(row) is None:
+        return [0]
+    return [0, *(n for n in DEPTHS if steps > n and steps % n == 0)]
+
+
+def default_depth(group: Group, anchor: ComputeOp) -> int:
+    """A part's steps without a measurement; parts pay on Intel's processors, whose last cache is far."""
+    *_, row, _, _ = anchor.axis
+    moved = product([extent_of(row), extent_of(anchor.reduce_axis[0])])
+    if moved is None or moved * dtypes.bytes_of(anchor.output(0).dtype) < MUCH:
+        return 0
+    return max(n for n in depths(anchor) if n <= LONG) if group.target.maker == "intel" else 0
+
+
+def in_parts(
+    group: Group,
+    anchor: ComputeOp,
+    host: Stage,
+    tile: RegisterTile,
+    depth: int,
+    several: int,
+    ahead: int | str,
+) -> None:
+    """Compute ``anchor`` at the parallel loop of ``host``: its sums there are in memory, and to those of
+    one tile after the other ``depth`` steps are added, ``several`` a turn, in registers.
+
+    Weights are asked for ``ahead`` turns before their use, those of the next part meanwhile if it is "panel".
+    """
+    shared = shared_loops(host)
+    part, _ = group.stage(anchor).split(anchor.reduce_axis[0], factor=depth)
+    sums = group.schedule.rfactor(anchor.output(0), part, factor_axis=0)
+    whole, inner = group.stage(anchor), group.stage(sums)
+    whole.compute_at(host, shared[-1])
+    *batch, row, block, lane = group.axes(anchor.output(0))
+    (part,) = (leaf for leaf in whole.leaf_iter_vars if leaf.kind == "reduce")
+    blocks, block = whole.split(block, factor=tile.blocks)
+    rows, row = whole.split(row, factor=tile.rows)
+    whole.reorder(*batch, part, blocks, rows, row, block, lane)
+    in_registers(whole, [row, block], lane)
+    inner.compute_at(whole, rows)
+    place, *batch, row, block, lane = group.axes(sums)
+    (turn,) = (leaf for leaf in inner.leaf_iter_vars if leaf.kind == "reduce")
+    turn, step = inner.split(turn, factor=several)
+    by_vectors = vectors_first(tile, extent_of(lane), group.target, anchor.output(0).dtype)
+    sums_of = [block, row] if by_vectors else [row, block]
+    inner.reorder(place, *batch, turn, step, *sums_of, lane)
+    in_registers(inner, [step, *sums_of], lane)
+    if not isinstance(anchor.inputs[-1].op, PlaceholderOp):
+        return
+    if ahead == "panel":
+        at_once = max(n for n in range(1, STEPS + 1) if depth // several % n == 0)
+        outer, _ = inner.split(turn, factor=at_once)
+        inner.prefetch(anchor.inputs[-1], part, share=[rows, outer])
+    elif ahead:
+        inner.prefetch(anchor.inputs[-1], turn, ahead)

@@ -1,0 +1,299 @@
+"""Matrix products over packed panels: a tile of accumulators in registers, rows times vectors of columns."""
+
+from __future__ import annotations
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.machine.target import Target
+from tvmlite.te.loop.ir import SWEEP
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.stage_base import GUARD
+from tvmlite.te.schedule.tensor_intrin import TensorIntrin
+from tvmlite.te.space.choices import OptionChoice, SplitChoice
+from tvmlite.te.templates.group import Group, extent_of, number, product, template, work_of, worth_threads
+from tvmlite.te.templates.tile import (
+    FMA_PER_CYCLE,
+    LATENCY,
+    RegisterTile,
+    candidates,
+    counters_take_time,
+    few_registers,
+    tail_of,
+    tile_for,
+    vectors_first,
+)
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar, PlaceholderOp
+from tvmlite.techniques.amx.schedule import tiled_product
+from tvmlite.techniques.common.ahead import fetch_ahead, streams_by_itself
+from tvmlite.techniques.common.nest import (
+    AHEAD,
+    ENOUGH_COLUMN_TILES,
+    Panel,
+    shared_loops,
+    shared_out,
+    whole_steps,
+)
+from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
+from tvmlite.techniques.narrow_products.dot import is_paired, pair_product
+from tvmlite.techniques.packed_matmul.depth import default_depth, depths, in_parts
+
+FEW_ROWS = 4
+"""With at most this many rows, packing the other matrix costs more than it gains: its elements are read once,
+or nearly, and the time is that of reading them."""
+
+STREAM_AHEAD = 4096
+"""How many bytes of a panel are on their way while few rows meet it: at 100 GB/s what 40 ns take, a last
+cache's latency. Half as many and twice as many do as well; none are slower, but on a Zen 4."""
+
+MOST_AHEAD = 8
+"""The most turns that those bytes may be."""
+
+STEPS_PER_COUNT = 2
+"""Steps a turn takes where counters take time (``counters_take_time``): on Intel's processors an encoder's
+products gain by two, no more by four, and nothing by eight."""
+
+SMALL_STEPS_PER_COUNT = 4
+"""The same where registers are few, and a step has as few multiply-adds: on a Zen 3 some products of an
+encoder are quicker with four than with two, and none with eight than with four."""
+
+
+def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int) -> int:
+    """How many columns a block of packed weights has where ``rows`` rows (None: unknown) meet ``columns``.
+
+    One vector of ``target``; where few rows meet them, as many as a tile of registers takes. Then all that is
+    read of the weights lies in one line, which a processor reads quicker than eight with gaps between. Where
+    many rows do, a panel stays in a near cache, and an encoder is slower with blocks of several vectors.
+    """
+    lanes = target.lanes(dtype)
+    if rows is None or rows > FEW_ROWS:
+        return lanes
+    return tile_for(target, dtype, lanes, rows, -(-columns // lanes)).blocks * lanes
+
+
+@template("dense", "batch_matmul")
+def matrix_product(group: Group) -> None:
+    """Scalars of one matrix against vectors of columns of the other, which come in packed panels.
+
+    Knobs: ``packed``, whether panels that have to be made are stored, or read where they stand; ``tile``
+    (blocks of columns, rows); those of ``shared_out``; ``steps``, how many steps of the reduction a turn
+    takes; ``ahead``, how many turns before its use a stored panel's vector is asked for (0: not), or "panel":
+    the next panel is while this one is used (``fetch_ahead``); ``depth``, how many steps of the reduction all
+    tiles of a thread's share take before any takes more (0: all).
+    """
+    config, anchor = group.config, group.tagged("matmul_packed")[-1]
+    if tiled_product(group, anchor):
+        return
+    unpack = group.readers(anchor.output(0))[0].output(0)
+    host = group.host(unpack)
+    packs = _packs(group, anchor)
+    group.inline_all_but({host.op, *packs})
+    for pack in packs:
+        elementwise_loops(group, pack.output(0))
+    *batch, row, outer, lane = anchor.axis
+    block = extent_of(lane)
+    assert block is not None
+    tile = _tile(group, anchor, block)
+    stage = group.stage(host)
+    *lead, column = group.axes(host)
+    rows = stage.fuse(*lead[len(batch) :]) if len(lead) > len(batch) else None
+    column_blocks, lanes = stage.split(column, factor=block)
+    column_tiles, inner_blocks = stage.split(column_blocks, factor=tile.blocks)
+    chunks = product([*(extent_of(a) for a in batch), _tiles(extent_of(outer), tile.blocks)])
+    few = chunks is not None and chunks < ENOUGH_COLUMN_TILES
+    row_tiles = inner_rows = None
+    tail = GUARD if few else tail_of(extent_of(row))
+    if rows is not None:
+        row_tiles, inner_rows = stage.split(rows, factor=tile.rows, tail=tail)
+    loops = [column_tiles, *([] if row_tiles is None else [row_tiles])]
+    inside = [axis for axis in (inner_rows, inner_blocks) if axis is not None]
+    stage.reorder(*lead[: len(batch)], *loops, *inside, lanes)
+    for axis in inside:
+        stage.unroll(axis)
+    stage.vectorize(lanes)
+    grain = 0 if row_tiles is None or few or is_paired(anchor) else 1
+    panels = {"columns": Panel(0, extent_of(outer))}
+    if row_tiles is not None:
+        panels["rows"] = Panel(1, extent_of(row))
+    parallel, least = worth_threads(work_of(anchor)), 0 if row_tiles is None or tail == GUARD else 1
+    place = shared_out(group, stage, lead[: len(batch)], loops, panels, parallel, grain, least)
+    if _reads_most(anchor):
+        for axis in shared_loops(stage):
+            stage.pragma(axis, SWEEP)
+    steps, turns_ahead = _stream(group, anchor, tile.blocks)
+    config.define_knob("steps", whole_steps(anchor.reduce_axis[0]))
+    config.suggest("steps", OptionChoice(steps))
+    config.define_knob("ahead", ("panel", *AHEAD))
+    beside = "panel" if place is row_tiles else 0
+    config.suggest("ahead", OptionChoice(beside if turns_ahead is None else turns_ahead))
+    ahead, at_once = config["ahead"].val, config["steps"].val
+    depth = _depth(group, anchor, parallel)
+    if depth:
+        in_parts(group, anchor, stage, tile, depth, at_once, ahead)
+    else:
+        _in_one(group, anchor, stage, place, tile, packs)
+    finish(group, host)
+
+
+def _depth(group: Group, anchor: ComputeOp, parallel: bool) -> int:
+    """The knob ``depth``, where threads share the work: loops that they share are what parts lie in."""
+    if not parallel or is_paired(anchor):
+        return 0
+    group.config.define_knob("depth", depths(anchor))
+    group.config.suggest("depth", OptionChoice(default_depth(group, anchor)))
+    return group.config["depth"].val
+
+
+def _in_one(
+    group: Group, anchor: ComputeOp, stage: Stage, place: IterVar, tile: RegisterTile, packs: list[ComputeOp]
+) -> None:
+    """Compute the anchor at ``place`` of ``stage``, the whole reduction of a tile at once."""
+    ahead, at_once = group.config["ahead"].val, group.config["steps"].val
+    if _waits(group, anchor, tile, at_once):
+        computed, turn = _side_by_side(group, anchor, stage, place, at_once)
+    else:
+        computed = group.stage(anchor)
+        by_vectors = vectors_first(tile, extent_of(anchor.axis[-1]), group.target, anchor.output(0).dtype)
+        turn = accumulate(computed, stage, place, pair_product(group, anchor), at_once, by_vectors)
+    if ahead == "panel":
+        turns = extent_of(anchor.reduce_axis[0])
+        fetch_ahead(
+            computed, stage, place, turn, None if turns is None else turns // at_once, several=at_once
+        )
+    elif ahead and packs == group.tagged("pack"):
+        computed.prefetch(anchor.inputs[-1], turn, ahead)
+
+
+def _reads_most(anchor: ComputeOp) -> bool:
+    """Whether few rows meet weights, so that the time is that of reading those."""
+    rows = extent_of(anchor.axis[-3])
+    return rows is not None and rows <= FEW_ROWS and isinstance(anchor.inputs[-1].op, PlaceholderOp)
+
+
+def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int | None]:
+    """The defaults of ``steps`` and ``ahead``, for ``blocks`` of columns: where few rows meet weights,
+    STREAM_AHEAD bytes of those are asked for ahead, unless the processor is better at it
+    (``streams_by_itself``). ``ahead`` is None where many rows meet them."""
+    lanes, weight = extent_of(anchor.axis[-1]), anchor.inputs[-1]
+    at_once = whole_steps(anchor.reduce_axis[0])
+    if lanes is None or not _reads_most(anchor):
+        return max(n for n in at_once if n <= _steps_per_count(group, anchor)), None
+    turns = STREAM_AHEAD // (blocks * lanes * dtypes.bytes_of(weight.dtype))
+    ahead = max(n for n in AHEAD if n <= min(MOST_AHEAD, max(1, turns)))
+    steps = max(n for n in at_once if n <= max(1, turns // ahead))
+    return steps, 0 if streams_by_itself(group.target) else ahead
+
+
+def _steps_per_count(group: Group, anchor: ComputeOp) -> int:
+    """The most steps of a default turn, where many rows meet weights."""
+    if is_paired(anchor) or not counters_take_time(group.target):
+        return 1
+    return SMALL_STEPS_PER_COUNT if few_registers(group.target) else STEPS_PER_COUNT
+
+
+def _packs(group: Group, anchor: ComputeOp) -> list[ComputeOp]:
+    """The panels that are stored before the product."""
+    packs = group.tagged("pack")
+    in_rows = all(not dict(op.attrs)["transposed"] for op in packs)
+    if not packs or not in_rows:
+        return packs
+    rows = extent_of(anchor.axis[-3])
+    group.config.define_knob("packed", (True, False))
+    group.config.suggest("packed", OptionChoice(rows is None or rows > FEW_ROWS))
+    return packs if group.config["packed"].val else []
+
+
+def _tile(group: Group, anchor: ComputeOp, block: int) -> RegisterTile:
+    """The knob ``tile``: blocks of columns and rows that are computed at once; of blocks whose weights are
+    packed ``together``, whole packs, by default one for all rows, which are few."""
+    dtype = anchor.output(0).dtype
+    *_, rows, blocks = (extent_of(a) for a in anchor.axis[:-1])
+    together = dict(anchor.attrs).get("together", 1)
+    if together > 1:
+        best = RegisterTile(rows or 1, together)
+    else:
+        best = tile_for(group.target, dtype, block, rows, blocks, even=rows is None)
+    default = SplitChoice((-1, best.blocks, best.rows))
+    vectors = max(1, block // group.target.lanes(dtype))
+    made = candidates(
+        rows, 1, blocks, vectors, group.target.vector_registers, (-1, best.blocks, 1, best.rows)
+    )
+    made = [one for one in made if one[1] % together == 0]
+    group.config.define_split(
+        "tile",
+        rows or 1,
+        num_outputs=3,
+        policy="candidate",
+        candidate=[(-1, wide, high) for _, wide, _, high in made],
+    )
+    group.config.suggest("tile", default)
+    _, wide, high = group.config["tile"].size
+    return RegisterTile(high, wide)
+
+
+def _tiles(extent: int | None, size: int) -> int | None:
+    return None if extent is None else -(-extent // size)
+
+
+def _waits(group: Group, anchor: ComputeOp, tile: RegisterTile, steps: int) -> bool:
+    """Whether the sums of ``tile`` are so few that each multiply-add waits for the one before, and there are
+    registers for as many times more as a turn takes ``steps``."""
+    vectors = max(1, (extent_of(anchor.axis[-1]) or 1) // group.target.lanes(anchor.output(0).dtype))
+    sums = tile.rows * tile.blocks * vectors
+    fit = (sums + tile.blocks * vectors) * steps + 1 <= group.target.vector_registers
+    return steps > 1 and sums < FMA_PER_CYCLE * LATENCY and fit and not is_paired(anchor)
+
+
+def _side_by_side(
+    group: Group, anchor: ComputeOp, host: Stage, place: IterVar, steps: int
+) -> tuple[Stage, IterVar]:
+    """Compute the anchor at ``place`` of the host from ``steps`` sums side by side, each of every so manieth
+    step of the reduction. Gives their stage, and its loop over the reduction."""
+    _, step = group.stage(anchor).split(anchor.reduce_axis[0], factor=steps)
+    partial = group.schedule.rfactor(anchor.output(0), step, factor_axis=len(anchor.axis) - 1)
+    stage, whole = group.stage(partial), group.stage(anchor)
+    *batch, row, block, step, lane = group.axes(partial)
+    (turn,) = (leaf for leaf in stage.leaf_iter_vars if leaf.kind == "reduce")
+    stage.compute_at(host, place)
+    stage.reorder(*batch, turn, row, block, step, lane)
+    for axis in (row, block, step):
+        stage.unroll(axis)
+    stage.vectorize(lane)
+    whole.unroll(accumulate(whole, host, place))
+    return stage, turn
+
+
+def accumulate(
+    stage: Stage,
+    host: Stage,
+    place: IterVar,
+    dot: TensorIntrin | None = None,
+    several: int = 1,
+    by_vectors: bool = False,
+) -> IterVar:
+    """Compute the anchor at ``place`` of the host: the reduction outside, the tile unrolled inside.
+
+    ``dot`` computes a vector from the reduction's last axis. Gives the loop over the reduction, a turn of
+    which takes ``several`` steps. ``by_vectors``: see ``vectors_first``.
+    """
+    op = stage.op
+    assert isinstance(op, ComputeOp)
+    *batch, row, block, lane = op.axis
+    stage.compute_at(host, place)
+    (turn, *steps), pair = (op.reduce_axis, ()) if dot is None else (op.reduce_axis[:-1], op.reduce_axis[-1:])
+    inside: list[IterVar] = []
+    if several > 1:
+        turn, step = stage.split(turn, factor=several)
+        stage.unroll(step)
+        inside = [step]
+    tile = [block, row] if by_vectors else [row, block]
+    if dot is not None and (lanes := number(dot.op.output(0).shape[0])) != extent_of(lane):
+        vector, lane = stage.split(lane, factor=lanes)
+        stage.unroll(vector)
+        tile.append(vector)
+    stage.reorder(*batch, turn, *inside, *steps, *tile, lane, *pair)
+    stage.unroll(row)
+    stage.unroll(block)
+    if dot is None:
+        stage.vectorize(lane)
+    else:
+        stage.tensorize(lane, dot)
+    return turn

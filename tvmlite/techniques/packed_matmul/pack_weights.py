@@ -1,0 +1,230 @@
+"""Constant weights are laid out once, at compile time, as the kernels want to read them.
+
+A dense layer's outputs become the innermost axis, in blocks of one vector, so that a kernel multiplies one
+broadcast input value with a vector of weights; of several where few rows meet them, so that a kernel reads
+one line (``columns_at_once``). (``alter_op_layout`` does that for convolutions.)
+
+Where few rows meet a weight, reading it takes the time: one whose elements were rounded to 16 bits is stored
+in 16 again, even if float32 computes with it (``to_mixed_precision``). On a Zen 3 one row by 4096 x 4096
+takes 1.8 ms so, and 3.7 in float32; one by 768 x 768, which fits a cache, 37 us and 39. One of float32 is
+kept in 24 bits an element where a bound on the error allows it (``ops.dense_24``), unless it was decided to
+keep all (``relay.decisions``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.core import mapped
+from tvmlite.core.node import rewrite
+from tvmlite.machine.target import Target
+from tvmlite.relay.ir.deferred import DeferredConstant
+from tvmlite.relay.ir.infer import tensor_type_of, type_of
+from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical
+from tvmlite.relay.ir.op import make
+from tvmlite.relay.ir.types import TensorType
+from tvmlite.relay.passes.decisions import decide
+from tvmlite.relay.passes.precision.to_mixed_precision import multiplies_halves
+from tvmlite.te.intrin.x86 import QUAD
+from tvmlite.te.templates.group import number, product
+from tvmlite.techniques.narrow_products.dot import multiplies_quads
+from tvmlite.techniques.pack24 import operator as dense_24
+from tvmlite.techniques.packed_matmul.matrix import FEW_ROWS, columns_at_once
+
+PACKED_DTYPES = ("float32", "float64")
+
+PAIR_BLOCK = 16
+"""The sums that ``vdpbf16ps`` makes at once, of two products each."""
+
+
+LEAST_BYTES = 256 << 10
+"""A weight of fewer is read from a near cache, and putting a fourth of it together takes as long."""
+
+KEPT = 0.9
+"""Of a weight of 24 bits, with the columns that fill up its last block, no more than this share of what
+float32 takes is to be read."""
+
+
+def pack_weights(
+    target: Target, precision: str = "float32", error_bound: float = 0.0
+) -> Callable[[Module], Module]:
+    """The pass for ``target``; ``precision`` is what weights may have been rounded to, and ``error_bound``
+    how far results of few rows may be off, relative to the largest."""
+    narrow = None if precision == "float32" or multiplies_halves(target) else precision
+    bound = error_bound if precision == "float32" else 0.0
+
+    def pack_weights(module: Module) -> Module:
+        main = module.main
+        body = rewrite(main.body, lambda node: _pack(node, target, narrow, bound))
+        return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
+
+    return pack_weights
+
+
+def _pack(node: Expr, target: Target, narrow: str | None, bound: float) -> Expr:
+    match node:
+        case Call("nn.dense", (data, Constant() as weight)) if _takes_pairs(node, weight, target):
+            return _paired_dense(node, data, weight)
+        case Call("nn.dense", (data, Constant() as weight)) if _is_integer_product(node, data, weight):
+            return _integer_dense(node, data, weight, target)
+        case Call("nn.dense", (data, Constant() as weight)) if _can_pack(node, weight):
+            return _packed_dense(node, data, weight, target, narrow, bound)
+        case Call("nn.matmul", (data, Constant() as weight)) if not node["transpose_a"] and _can_pack(
+            node, weight
+        ):
+            plain = weight if node["transpose_b"] else _turned(weight)
+            return _packed_dense(node, data, plain, target, narrow, bound)
+        case _:
+            return node
+
+
+def _packed_dense(
+    node: Call, data: Expr, weight: Constant, target: Target, narrow: str | None, bound: float
+) -> Call:
+    """``data (m, k)`` times the rows of ``weight (n, k)``, which is packed, of dtype ``narrow`` if that holds
+    its elements and few rows meet it; in 24 bits if ``bound`` allows it."""
+    rows, columns = product(map(number, _type(node).shape[:-1])), weight.shape[0]
+    if rows is not None and bound >= dense_24.STATED_ERROR and _fits_24(weight, rows, target):
+        if decide("weight", lambda: [[node]], ("float32", "24 bits"), "24 bits") == "24 bits":
+            return _dense_24(node, data, weight.data, rows)
+    block = columns_at_once(target, str(weight.dtype), rows, columns)
+    if narrow is not None and rows is not None and rows <= FEW_ROWS:
+        weight = _held_by(weight, narrow)
+    attrs = {"units": columns, "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
+    packed = _in_blocks(weight, block, (0, 2, 1), node)
+    return Call("nn.contrib_dense_pack", (data, packed), canonical(attrs), node.span)
+
+
+def _columns_24(rows: int) -> int:
+    """How many columns a block has: for one row and two, as many as two groups."""
+    return dense_24.GROUP * (2 if rows <= 2 else 1)
+
+
+def _fits_24(constant: Constant, rows: int, target: Target) -> bool:
+    """Whether a weight of float32 that ``rows`` rows meet is worth keeping in 24 bits."""
+    if rows > FEW_ROWS or str(constant.dtype) != "float32" or target.lanes("float32") != dense_24.LANES:
+        return False
+    weight = constant.data
+    columns, block = weight.shape[0], _columns_24(rows)
+    read = -(-columns // block) * block * (dense_24.VECTORS - 1) / dense_24.VECTORS
+    worth = weight.nbytes >= LEAST_BYTES and read <= KEPT * columns
+    return worth and bool(max(weight.max(), -weight.min()) < dense_24.LARGEST)
+
+
+def _dense_24(node: Call, data: Expr, weight: np.ndarray, rows: int) -> Call:
+    """``data`` times the rows of ``weight``, kept in 24 bits."""
+    block = _columns_24(rows)
+    packed = Constant(dense_24.packed24(weight, block), node.span)
+    attrs = {"units": weight.shape[0], "weight_layout": f"NC{block}n"}
+    return Call(dense_24.DENSE, (data, packed), canonical(attrs), node.span)
+
+
+def _held_by(constant: Constant, dtype: str) -> Constant:
+    """``constant`` as ``dtype`` if it then has the same elements; else as it is."""
+    weight = constant.data
+    with np.errstate(over="ignore"):
+        narrow = weight.astype(dtypes.numpy_of(dtype))
+    same = np.array_equal(narrow.astype(weight.dtype), weight)
+    return Constant(narrow, constant.span) if same else constant
+
+
+def _turned(weight: Constant) -> Constant:
+    """The transpose of a matrix."""
+    if not isinstance(weight, DeferredConstant):
+        return Constant(weight.data.T, weight.span)
+    columns, rows = weight.shape
+    return DeferredConstant((rows, columns), weight.dtype, lambda out: weight.write_to(out.T), weight.span)
+
+
+def _takes_pairs(node: Call, weight: Constant, target: Target) -> bool:
+    """Whether ``target`` multiplies two bfloat16 at once, and there are whole pairs of them."""
+    if str(weight.dtype) != "bfloat16" or not target.has("avx512bf16") or node["out_dtype"] == "float64":
+        return False
+    return weight.size > 0 and weight.shape[1] % 2 == 0
+
+
+def _paired_dense(node: Call, data: Expr, weight: Constant) -> Call:
+    """``data (m, k)`` times the rows of ``weight (n, k)``, packed with two elements of a row together."""
+    attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"]}
+    attrs["weight_layout"] = f"NC{PAIR_BLOCK}n2c"
+    packed = _in_blocks(weight, PAIR_BLOCK, (0, 2, 1, 3), node, together=2)
+    return Call("nn.contrib_dense_pack", (data, packed), canonical(attrs), node.span)
+
+
+def _is_integer_product(node: Call, data: Expr, weight: Constant) -> bool:
+    """Whether ``node`` sums products of uint8 and int8 in int32."""
+    dtypes_ = tensor_type_of(data).dtype, str(weight.dtype), _type(node).dtype
+    return dtypes_ == ("uint8", "int8", "int32") and weight.size > 0
+
+
+def _integer_dense(node: Call, data: Expr, weight: Constant, target: Target) -> Call:
+    """``data (m, k)`` times the rows of ``weight (n, k)``, packed; four elements of a row stand together
+    where ``target`` multiplies four at once, and there are as many rows as it makes sums."""
+    columns, k = weight.shape
+    rows, lanes = product(map(number, _type(node).shape[:-1])), multiplies_quads(target)
+    attrs = {"units": columns, "out_dtype": "int32"}
+    if lanes and columns >= lanes:
+        if k % QUAD:
+            data = _filled(data, -k % QUAD, node)
+            weight = Constant(np.pad(weight.data, ((0, 0), (0, -k % QUAD))), weight.span)
+        block = _quad_block(rows, columns, lanes, target)
+        packed = _in_blocks(weight, block, (0, 2, 1, 3), node, together=QUAD)
+        attrs["weight_layout"] = f"NC{block}n{QUAD}c"
+    else:
+        block = columns_at_once(target, "int32", rows, columns)
+        packed = _in_blocks(weight, block, (0, 2, 1), node)
+        attrs["weight_layout"] = f"NC{block}n"
+    return Call("nn.contrib_dense_pack", (data, packed), canonical(attrs), node.span)
+
+
+def _quad_block(rows: int | None, columns: int, lanes: int, target: Target) -> int:
+    """The columns of a block of ``lanes`` sums at once: of several vectors where few rows meet them."""
+    if rows is None or rows > FEW_ROWS:
+        return lanes
+    return columns_at_once(target, "int32", rows, columns) // lanes * lanes
+
+
+def _filled(data: Expr, count: int, node: Call) -> Expr:
+    """``data`` with ``count`` zeros behind each row."""
+    width = ((0, 0),) * (tensor_type_of(data).ndim - 1) + ((0, count),)
+    return make("nn.pad", data, span=node.span, pad_width=width, pad_value=0.0)
+
+
+def _can_pack(node: Call, weight: Constant) -> bool:
+    """Whether data, weight and result share a dtype for which packed kernels exist."""
+    result = _type(node)
+    return result.dtype in PACKED_DTYPES and str(weight.dtype) == result.dtype and weight.size > 0
+
+
+def _type(node: Call) -> TensorType:
+    result = type_of(node)
+    assert isinstance(result, TensorType)
+    return result
+
+
+def _in_blocks(
+    weight: Constant, block: int, axes: tuple[int, ...], node: Call, together: int = 0
+) -> Constant:
+    """``weight (n, k)`` as ``(ceil(n / block), block, k)``, zeros filled in, then with its ``axes`` permuted;
+    so many elements of a row ``together`` have an axis of their own, the last.
+
+    The result is made where the library wants it: a large weight is not in memory twice.
+    """
+    count, length = weight.shape
+    inner = (block, length // together, together) if together else (block, length)
+    whole, rest = divmod(count, block)
+    shape = tuple((whole + (rest > 0), *inner)[axis] for axis in axes)
+    back = tuple(map(int, np.argsort(axes)))
+
+    def fill(out: np.ndarray) -> None:
+        rows, blocked = weight.data, out.transpose(back)
+        mapped.copy(blocked[:whole], rows[: whole * block].reshape(whole, *inner))
+        if rest:
+            mapped.copy(blocked[whole, :rest], rows[whole * block :].reshape(rest, *inner[1:]))
+            blocked[whole, rest:] = 0
+
+    return DeferredConstant(shape, weight.dtype, fill, node.span)

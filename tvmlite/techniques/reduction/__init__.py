@@ -1,0 +1,5 @@
+"""Reductions."""
+
+from tvmlite.techniques.reduction import reduction
+
+__all__ = ["reduction"]

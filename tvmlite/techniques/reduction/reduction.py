@@ -1,0 +1,253 @@
+"""Reductions: outer axes in parallel; vectors of partial results, or vectors of neighbouring results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.templates.group import (
+    Group,
+    extent_of,
+    lanes_of,
+    nodes_of,
+    product,
+    template,
+    work_of,
+    worth_threads,
+)
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
+from tvmlite.techniques.elementwise.injective import elementwise_loops, walk_together
+
+PARTIAL_VECTORS = 4
+"""Vectors of partial results of a long contiguous reduction: additions that need not wait for each other."""
+
+INTERLEAVED = 16
+"""Partial results of a reduction for one vector of neighbouring results."""
+
+COMBINED = 4
+"""So many partial results are combined one after the other."""
+
+
+@template("reduce", "reduction")
+def reduce(group: Group) -> None:
+    """The last reduction is computed within the loops of its tail; others stand on their own."""
+    anchors = [
+        stage.op
+        for stage in group.schedule.stages
+        if isinstance(stage.op, ComputeOp) and stage.op.reduce_axis
+    ]
+    hosts = {op: op.output(0) for op in anchors}
+    if anchors and len(anchors[-1].body) == 1:
+        hosts[anchors[-1]] = group.host(anchors[-1].output(0))
+    group.inline_all_but(host.op for host in hosts.values())
+    for op, host in hosts.items():
+        _loops(group, op, host)
+    for tensor in group.outputs:
+        if tensor.op not in hosts and tensor not in hosts.values():
+            elementwise_loops(group, tensor)
+
+
+def _loops(group: Group, op: ComputeOp, host: Tensor) -> None:
+    formula = group.formula(op)
+    parallel = worth_threads(work_of(formula))
+    if len(op.body) > 1:
+        several_results(group, op, formula, parallel)
+    elif reads_along_reduction(formula):
+        _rows(group, op, host, formula, parallel)
+    else:
+        _columns(group, op, host, lanes_of(formula, group.target), parallel)
+
+
+def reads_along_reduction(op: ComputeOp) -> bool:
+    """Whether the innermost reduce axis walks the last dimension of what is read, and no data axis does."""
+    innermost = op.reduce_axis[-1].var
+    reads = [node for node in nodes_of(op) if isinstance(node, TensorRead) and node.indices]
+    along = [read for read in reads if read.indices[-1] is innermost]
+    last = op.axis[-1].var if op.axis else None
+    return bool(along) and not any(read.indices[-1] is last for read in reads)
+
+
+def several_results(group: Group, op: ComputeOp, formula: ComputeOp, parallel: bool) -> None:
+    """A reduction of tuples: rows in vectors of partial results, or neighbouring results in a vector."""
+    stage, lanes = group.stage(op), lanes_of(formula, group.target)
+    axes, partials, vector = list(op.axis), [], None
+    if reads_along_reduction(formula):
+        partials = reduce_row(group, op, formula)
+    elif axes and (extent_of(axes[-1]) or lanes) >= lanes:
+        axes[-1], vector = stage.split(axes[-1], factor=lanes)
+    if not axes:
+        return
+    place = stage.fuse(*axes)
+    if vector is not None:
+        stage.reorder(place, *op.reduce_axis, vector)
+        stage.vectorize(vector)
+    for partial in partials:
+        group.stage(partial).compute_at(stage, place)
+    if parallel:
+        stage.parallel(place)
+
+
+def _rows(group: Group, op: ComputeOp, host: Tensor, formula: ComputeOp, parallel: bool) -> None:
+    """Each result from a row of its own, read in vectors."""
+    place_rows(group, op, host, reduce_row(group, op, formula, partial_vectors(group, formula)), parallel)
+
+
+def place_rows(group: Group, op: ComputeOp, host: Tensor, partials: Sequence[Tensor], parallel: bool) -> None:
+    """Compute ``op``, and the partial results it is combined of, in one loop over all results of ``host``."""
+    axes, stage = group.axes(host), group.stage(host)
+    if not axes:
+        return
+    place = stage.fuse(*axes)
+    if parallel:
+        stage.parallel(place)
+    if host.op is not op:
+        group.stage(op).compute_at(stage, place)
+    for partial in partials:
+        group.stage(partial).compute_at(stage, place)
+
+
+def partial_vectors(group: Group, formula: ComputeOp) -> int:
+    """The knob ``partials``: how many vectors of partial results rows of a group are reduced in."""
+    lanes = lanes_of(formula, group.target)
+    extent = _contiguous_row(formula)[1]
+    fitting = [n for n in (1, 2, 8) if extent is not None and extent >= 4 * n * lanes]
+    group.config.define_knob("partials", (PARTIAL_VECTORS, *fitting))
+    return group.config["partials"].val
+
+
+def reduce_row(
+    group: Group, op: ComputeOp, formula: ComputeOp, vectors: int = PARTIAL_VECTORS, combined: int = COMBINED
+) -> list[Tensor]:
+    """Reduce along contiguous rows in ``vectors`` of partial results, combined ``combined`` by ``combined``.
+
+    Gives the partial results, to be computed where the reduction is; none where rows are too short for it.
+    The stage's data axes are not to be split or fused before.
+    """
+    stage = group.stage(op)
+    lanes = lanes_of(formula, group.target)
+    row, extent = _contiguous_row(formula)
+    if lanes < 2 or (extent is not None and extent < 2 * lanes):
+        return []
+    several = vectors if extent is None or extent >= 4 * vectors * lanes else 1
+    _, lane = stage.split(stage.fuse(*row), factor=lanes * several)
+    partial = _partial(group, op, lane)
+    part = group.stage(partial)
+    *kept, lane_axis = group.axes(partial)
+    steps = [leaf for leaf in part.leaf_iter_vars if leaf.kind == "reduce"]
+    part.reorder(*kept, *steps, lane_axis)
+    if several > 1:
+        side, lane_axis = part.split(lane_axis, factor=lanes)
+        part.unroll(side)
+    part.vectorize(lane_axis)
+    return [partial, *_combined(group, op, lanes * several, combined)]
+
+
+def _partial(group: Group, op: ComputeOp, lane: IterVar) -> Tensor:
+    """The partial results of ``op`` that ``lane`` runs over, side by side; of several, the first."""
+    made = group.schedule.rfactor(op.output(0), lane, factor_axis=len(op.axis))
+    return made[0] if isinstance(made, list) else made
+
+
+def _combined(group: Group, op: ComputeOp, width: int, at_once: int) -> list[Tensor]:
+    """Combine ``width`` partial results, ``at_once`` to one, and so on: one by one they would wait."""
+    found: list[Tensor] = []
+    while width > at_once:
+        width = max(at_once, width // at_once)
+        stage = group.stage(op)
+        assert isinstance(stage.op, ComputeOp)
+        _, lane = stage.split(stage.op.reduce_axis[-1], factor=width)
+        found.append(_partial(group, op, lane))
+        part = group.stage(found[-1])
+        *kept, lane_axis = group.axes(found[-1])
+        steps = [leaf for leaf in part.leaf_iter_vars if leaf.kind == "reduce"]
+        part.reorder(*kept, *steps, lane_axis)
+        part.vectorize(lane_axis)
+        for step in steps:
+            part.unroll(step)
+    for leaf in group.stage(op).leaf_iter_vars:
+        if leaf.kind == "reduce":
+            group.stage(op).unroll(leaf)
+    return found
+
+
+def _contiguous_row(formula: ComputeOp) -> tuple[list[IterVar], int | None]:
+    """The last reduce axes that can be one loop, and the extent of that."""
+    axes = list(formula.reduce_axis)
+    first = len(axes) - 1
+    while first > 0 and walk_together(formula, axes[first - 1], axes[first]):
+        first -= 1
+    return axes[first:], product(extent_of(a) for a in axes[first:])
+
+
+def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, parallel: bool) -> None:
+    """Neighbouring results are computed side by side, as the lanes of a vector."""
+    if not op.axis:
+        return
+    result = op.output(0)
+    partials = _interleaved(group, op, lanes)
+    sums = group.schedule.cache_write(result, "local") if host is result else result
+    stage = group.stage(host)
+    axes = group.axes(host)
+    width = extent_of(axes[-1])
+    several = PARTIAL_VECTORS if width is None or width >= PARTIAL_VECTORS * lanes else 1
+    if width is None or width > lanes:
+        tiles, block = stage.split(axes[-1], factor=several * lanes)
+    else:
+        tiles, block = stage.split(axes[-1], nparts=1)
+    place = stage.fuse(*axes[:-1], tiles)
+    if several > 1:
+        vectors, block = stage.split(block, factor=lanes)
+        stage.unroll(vectors)
+    stage.vectorize(block)
+    if parallel:
+        stage.parallel(place)
+    reduce_columns(group.stage(sums), stage, place, lanes if several > 1 else None)
+    for partial in partials:
+        group.stage(partial).compute_at(stage, place)
+
+
+def _interleaved(group: Group, op: ComputeOp, lanes: int) -> list[Tensor]:
+    """Several partial results where neighbouring results are but one vector: additions that need not wait for
+    each other, and sums of fewer terms, which round less; the results of four of them each, lest their own
+    sum be long. Nothing where there are vectors enough."""
+    width, stage = extent_of(op.axis[-1]), group.stage(op)
+    if width is None or width > lanes or lanes < 2:
+        return []
+    row, extent = _contiguous_row(op)
+    if extent is not None and extent < 2 * INTERLEAVED:
+        return []
+    _, turn = stage.split(stage.fuse(*row), factor=INTERLEAVED)
+    found = [_turns(group, op, turn)]
+    stage = group.stage(op)
+    assert isinstance(stage.op, ComputeOp)
+    _, turn = stage.split(stage.op.reduce_axis[-1], factor=COMBINED)
+    found.append(_turns(group, op, turn))
+    for leaf in group.stage(op).leaf_iter_vars:
+        if leaf.kind == "reduce":
+            group.stage(op).unroll(leaf)
+    return found
+
+
+def _turns(group: Group, op: ComputeOp, turn: IterVar) -> Tensor:
+    """The partial results of the ``turn``s, side by side before the vector of neighbouring results."""
+    partial = group.schedule.rfactor(op.output(0), turn, factor_axis=len(op.axis) - 1)
+    part = group.stage(partial)
+    *kept, turn_axis, lane = group.axes(partial)
+    steps = [leaf for leaf in part.leaf_iter_vars if leaf.kind == "reduce"]
+    part.reorder(*kept, *steps, turn_axis, lane)
+    part.unroll(turn_axis)
+    part.vectorize(lane)
+    return partial
+
+
+def reduce_columns(stage: Stage, host: Stage, place: IterVar, lanes: int | None = None) -> None:
+    """Reduce neighbouring results at ``place`` of ``host``: one vector, or several of ``lanes``."""
+    op = stage.op
+    assert isinstance(op, ComputeOp)
+    stage.compute_at(host, place)
+    stage.reorder(*op.axis[:-1], *op.reduce_axis, op.axis[-1])
+    vector = op.axis[-1]
+    if lanes is not None:
+        vectors, vector = stage.split(vector, factor=lanes)
+        stage.unroll(vectors)
+    stage.vectorize(vector)

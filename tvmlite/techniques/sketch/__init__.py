@@ -1,0 +1,65 @@
+"""Schedules generated from the computes alone: no tags, no operators' names.
+
+What is cheap is inlined. A reduction whose results share values is computed in tiles of registers, with what
+is fused behind it; one along contiguous rows in vectors of partial results; several over the same rows one
+after the other, row by row. Every decision is a knob, its first setting what is predicted best. The loops
+follow Ansor's sketches (Zheng et al., "Ansor: Generating High-Performance Tensor Programs", OSDI 2020).
+"""
+
+from __future__ import annotations
+
+from tvmlite.te.templates.group import Group, extent_of, template, work_of, worth_threads
+from tvmlite.te.tensor.tensor import ComputeOp
+from tvmlite.techniques.elementwise.injective import elementwise_loops
+from tvmlite.techniques.reduction.reduction import several_results
+from tvmlite.techniques.sketch.access import Digit, reads_by_formula
+from tvmlite.techniques.sketch.families import Alone, Row, family
+from tvmlite.techniques.sketch.loops import elementwise
+from tvmlite.techniques.sketch.nest import Nest, reduction_of
+from tvmlite.techniques.sketch.plan import Plan
+from tvmlite.techniques.sketch.rows import one_row, passes
+from tvmlite.techniques.sketch.tiled import tiled
+
+
+@template("sketch")
+def sketch(group: Group) -> None:
+    """Arrange every stage that nobody has arranged yet; the others are left as they are."""
+    plan = Plan.of(group)
+    done: set[ComputeOp] = set()
+    for op in reversed([one for one in plan.free if isinstance(one, ComputeOp)]):
+        if op in done or (not op.reduce_axis and not group.stage(op).is_output):
+            continue
+        made = None if op.reduce_axis else family(plan, op)
+        match made:
+            case Alone():
+                done.add(made.op)
+                _nest(plan, made)
+            case Row():
+                done.update(made.ops)
+                passes(plan, made.ops, made.host, made.kept)
+            case None if op.reduce_axis:
+                _nest(plan, Alone(op, op.output(0), tuple(Digit(axis, 1, None) for axis in op.axis)))
+            case None:
+                elementwise(plan, op.output(0))
+    for operand, place in plan.operands.items():
+        if place == "" and isinstance(operand, ComputeOp):
+            elementwise_loops(group, operand.output(0))
+
+
+def _nest(plan: Plan, alone: Alone) -> None:
+    """One reduction: in tiles if there are vectors of neighbouring results, else row by row."""
+    if any(extent_of(axis) == 0 for axis in (*alone.op.axis, *alone.op.reduce_axis)):
+        return
+    if len(alone.op.body) == 1 and alone.op.axis:
+        nest = Nest.of(plan, alone.op, alone.host, alone.parts)
+        reads = reads_by_formula(plan.group, alone.op)
+        reduction = reduction_of(nest, reads)
+        tiles = reduction.tiles()
+        if tiles:
+            tiled(nest, reads, reduction, tiles)
+            return
+    if len(alone.op.body) > 1:
+        formula = plan.group.formula(alone.op)
+        several_results(plan.group, alone.op, formula, worth_threads(work_of(formula)))
+    else:
+        one_row(plan, alone.op, alone.host)

@@ -1,0 +1,119 @@
+"""Which stages make a nest together: a reduction and what is fused behind it, or passes over one row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tvmlite.te.templates.group import extent_of
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Operation, Tensor, TensorRead
+from tvmlite.techniques.sketch.access import ABSENT, Digit, Fused, correspondence, reads_by_formula, walk
+from tvmlite.techniques.sketch.plan import Plan
+
+
+@dataclass(frozen=True)
+class Alone:
+    """``op`` is computed in the loops of ``host``, whose axes are its own by ``parts``."""
+
+    op: ComputeOp
+    host: Tensor
+    parts: tuple[Digit | Fused, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """The reductions ``ops``, consumers first, over the rows of ``host`` that ``kept`` tell apart."""
+
+    ops: tuple[ComputeOp, ...]
+    host: Tensor
+    kept: tuple[IterVar, ...]
+
+
+def family(plan: Plan, host: ComputeOp) -> Alone | Row | None:
+    """What is computed in the loops of ``host``, a stage without a reduction; None for nothing."""
+    near = _reached(plan, host)
+    if len(near) == 1 and plan.serves(near[0], {host}):
+        parts = correspondence(plan.group, near[0], host.output(0))
+        light = not _shares(plan, near[0]) and any(not _shares(plan, one) for one in _reached(plan, near[0]))
+        if parts is not None and not light:
+            return Alone(near[0], host.output(0), tuple(parts))
+    return _row(plan, host)
+
+
+def _row(plan: Plan, host: ComputeOp) -> Row | None:
+    """The light reductions behind ``host`` whose results belong to whole rows of it."""
+    images: dict[Operation, dict[IterVar, IterVar]] = {host: {axis: axis for axis in host.axis}}
+    members: list[ComputeOp] = []
+    todo = [host]
+    while todo:
+        reader = todo.pop(0)
+        for op in _reached(plan, reader):
+            if op in images or _shares(plan, op) or not op.axis:
+                continue
+            image = _image(plan, op, [one for one in images if isinstance(one, ComputeOp)], images)
+            if image is not None:
+                images[op] = image
+                members.append(op)
+                todo.append(op)
+    while True:
+        group = {host, *members}
+        serving = [op for op in members if plan.serves(op, group - {op})]
+        if len(serving) == len(members):
+            break
+        members = serving
+    kept = [axis for axis in host.axis if all(axis in images[op].values() for op in members)]
+    return Row(tuple(members), host.output(0), tuple(kept)) if members and kept else None
+
+
+def _image(
+    plan: Plan, op: ComputeOp, readers: Sequence[ComputeOp], images: dict[Operation, dict[IterVar, IterVar]]
+) -> dict[IterVar, IterVar] | None:
+    """The axis of the host that each data axis of ``op`` is, where ``readers`` read it."""
+    found: dict[IterVar, IterVar] | None = None
+    for reader in readers:
+        by_var = {axis.var: image for axis, image in images[reader].items()}
+        for read in _reads_through(plan, reader, op):
+            if not all(index in by_var for index in read.indices):
+                return None
+            image = {a: by_var[i] for a, i in zip(op.axis, read.indices, strict=True)}  # type: ignore[index]
+            if found is not None and found != image:
+                return None
+            found = image
+    return found
+
+
+def _reads_through(plan: Plan, reader: ComputeOp, op: ComputeOp) -> list[TensorRead]:
+    """Where ``reader`` reads ``op``, itself or through operands that it reads element by element."""
+    found = []
+    for read in reads_by_formula(plan.group, reader):
+        if read.tensor.op is op:
+            found.append(read)
+        elif read.tensor.op in plan.operands and isinstance(read.tensor.op, ComputeOp):
+            own = dict(zip((a.var for a in read.tensor.op.axis), read.indices, strict=True))
+            for inner in _reads_through(plan, read.tensor.op, op):
+                places = tuple(own.get(index, index) for index in inner.indices)  # type: ignore[call-overload]
+                found.append(TensorRead(inner.tensor, places))
+    return found
+
+
+def _reached(plan: Plan, op: ComputeOp) -> list[ComputeOp]:
+    """The free reductions that ``op`` reads, itself or through stages without one."""
+    found: dict[ComputeOp, None] = {}
+    todo = [tensor.op for tensor in op.inputs]
+    while todo:
+        one = todo.pop(0)
+        if not isinstance(one, ComputeOp) or one not in plan.free or plan.group.stage(one).is_output:
+            continue
+        if one.reduce_axis:
+            found[one] = None
+        else:
+            todo.extend(tensor.op for tensor in one.inputs)
+    return list(found)
+
+
+def _shares(plan: Plan, op: ComputeOp) -> bool:
+    """Whether results of ``op`` use the same values, so that tiles of them are quicker than each alone."""
+    for read in reads_by_formula(plan.group, op):
+        if any(walk(read, axis, 1) == ABSENT and extent_of(axis) != 1 for axis in op.axis):
+            return True
+    return False

@@ -1,0 +1,73 @@
+"""Stages without a reduction: the contiguous axes as one loop in vectors, several of them a turn."""
+
+from __future__ import annotations
+
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.templates.group import extent_of, lanes_of, product, work_of, worth_threads
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
+from tvmlite.techniques.elementwise.injective import (
+    CHUNK_VECTORS,
+    ENOUGH_OUTER_TURNS,
+    contiguous_from,
+    read_across,
+)
+from tvmlite.techniques.sketch.plan import Plan
+
+
+def elementwise(plan: Plan, tensor: Tensor) -> None:
+    """Loops for ``tensor``, with knobs: how many vectors a turn takes, how much a thread takes at a time,
+    and how large the blocks of a transposition are."""
+    group, config, name = plan.group, plan.group.config, plan.name(tensor.op)
+    config.define_knob(f"{name}.vectors", [1, 2, 4, 8])
+    config.define_knob(f"{name}.chunk", [CHUNK_VECTORS, 16, 256])
+    config.define_knob(f"{name}.block", [1, 2, 4])
+    stage, formula = group.stage(tensor), group.formula(tensor)
+    axes = group.axes(tensor)
+    if not axes:
+        return
+    lanes = lanes_of(formula, group.target)
+    several = config[f"{name}.vectors"].val
+    across = read_across(formula, lanes)
+    if across is not None:
+        outer = _in_blocks(stage, axes, across, lanes, config[f"{name}.block"].val)
+    else:
+        outer = _in_vectors(stage, axes, formula, lanes, several, config[f"{name}.chunk"].val)
+    if worth_threads(work_of(formula)) and outer:
+        stage.parallel(stage.fuse(*outer))
+
+
+def _in_blocks(stage: Stage, axes: list[IterVar], across: int, lanes: int, several: int) -> list[IterVar]:
+    """Blocks of a transposition: each cache line that is read is used up before it is gone."""
+    blocks, line = stage.split(axes[across], factor=lanes * several)
+    vectors, vector = stage.split(axes[-1], factor=lanes)
+    outer = [*axes[:across], *axes[across + 1 : -1], blocks]
+    stage.reorder(*outer, vectors, line, vector)
+    stage.vectorize(vector)
+    return outer
+
+
+def _in_vectors(
+    stage: Stage, axes: list[IterVar], formula: ComputeOp, lanes: int, several: int, chunk: int
+) -> list[IterVar]:
+    """The contiguous axes as one loop over vectors; gives the loops that threads may share."""
+    cut = contiguous_from(formula)
+    extent, outside = product(extent_of(a) for a in axes[cut:]), product(extent_of(a) for a in axes[:cut])
+    whole = stage.fuse(*axes[cut:])
+    outer = list(axes[:cut])
+    if (outside is None or outside < ENOUGH_OUTER_TURNS) and (extent is None or extent > lanes * chunk):
+        chunks, whole = stage.split(whole, factor=lanes * chunk)
+        outer.append(chunks)
+        extent = lanes * chunk
+    if lanes > 1 and extent is not None and extent <= lanes:
+        if extent > 1:
+            stage.vectorize(whole)
+        return outer
+    if several > 1 and (extent is None or extent >= several * lanes):
+        turns, whole = stage.split(whole, factor=several * lanes)
+        vectors, lane = stage.split(whole, factor=lanes)
+        stage.unroll(vectors)
+    else:
+        turns, lane = stage.split(whole, factor=lanes)
+    if lanes > 1:
+        stage.vectorize(lane)
+    return outer or [turns]

@@ -1,0 +1,123 @@
+"""Reductions without neighbouring results: vectors of partial results; several passes over one row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.templates.group import extent_of, lanes_of, product, work_of, worth_threads
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
+from tvmlite.techniques.elementwise.injective import vectorize
+from tvmlite.techniques.reduction.reduction import (
+    place_rows,
+    reads_along_reduction,
+    reduce_columns,
+    reduce_row,
+)
+from tvmlite.techniques.rows.rows import PASS_COST, rows_together
+from tvmlite.techniques.sketch.plan import Plan
+
+
+def one_row(plan: Plan, op: ComputeOp, host: Tensor) -> None:
+    """Each result from a row of its own, in vectors of partial results."""
+    group = plan.group
+    _settle(plan, op)
+    formula = group.formula(op)
+    parallel = worth_threads(work_of(formula))
+    place_rows(group, op, host, partial_results(plan, op, formula), parallel)
+
+
+def partial_results(plan: Plan, op: ComputeOp, formula: ComputeOp) -> list[Tensor]:
+    """Reduce ``op`` in vectors of partial results, as many as one knob says, which are combined by as many at
+    a time as another does; gives them."""
+    several, at_once = partial_knobs(plan, op)
+    if len(op.body) > 1 or not reads_along_reduction(formula):
+        return []
+    return reduce_row(plan.group, op, formula, several, at_once)
+
+
+def partial_knobs(plan: Plan, op: ComputeOp) -> tuple[int, int]:
+    """The knobs ``vectors`` and ``combine`` of ``op``: into how many vectors it is reduced, and how many of
+    them are combined at a time."""
+    config, several, at_once = plan.group.config, f"{plan.name(op)}.vectors", f"{plan.name(op)}.combine"
+    config.define_knob(several, [4, 1, 2, 8])
+    config.define_knob(at_once, [4, 2, 8, 16])
+    return config[several].val, config[at_once].val
+
+
+def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[IterVar]) -> None:
+    """The reductions ``ops``, one after the other, where the row of ``host`` is written that reads them.
+
+    ``kept`` are the axes of the host that tell its rows apart.
+    """
+    group, stage, name = plan.group, plan.group.stage(host), plan.name(host.op)
+    readers = [*ops, stage.op]
+    operands = dict.fromkeys(one for op in readers for one in plan.open_operands(op))  # type: ignore[arg-type]
+    own = [one for one in operands if plan.serves(one, set(readers))]
+    held = [one for one in own if _chosen(plan, one) != "inline"]
+    formula = group.formula(host)
+    lanes = lanes_of(formula, group.target)
+    row = [axis for axis in group.axes(host) if axis not in kept]
+    along = any(reads_along_reduction(group.formula(op)) for op in ops)
+    side_by_side = formula.axis[-1] in kept and not along
+    stage.reorder(*kept, *row)
+    config = group.config
+    config.define_knob(f"{name}.vectors", [1, 2, 4, 8])
+    config.define_knob(f"{name}.rows", [1, 2, 4, 8])
+    if side_by_side:
+        place = rows_together(stage, kept, row, lanes)
+    else:
+        place, several = stage.fuse(*kept), config[f"{name}.rows"].val
+        if several > 1:
+            place, within = stage.split(place, factor=several)
+            stage.reorder(place, within, *row)
+        if row and formula.axis[-1] is row[-1]:
+            in_vectors(stage, row[-1], lanes, config[f"{name}.vectors"].val)
+    work = product(extent_of(axis) for axis in formula.axis)
+    if worth_threads(None if work is None else PASS_COST * work):
+        stage.parallel(place)
+    for op in ops:
+        if side_by_side and op.axis and len(op.body) == 1:
+            partial_knobs(plan, op)  # they are of the space: other knobs decide what lanes are
+            reduce_columns(group.stage(op), stage, place)
+            continue
+        group.stage(op).compute_at(stage, place)
+        for partial in partial_results(plan, op, group.formula(op)):
+            group.stage(partial).compute_at(stage, place)
+    for one in held:
+        inner, word = group.stage(one), f"{plan.name(one)}.vectors"
+        config.define_knob(word, [1, 2, 4, 8])
+        inner.compute_at(stage, place)
+        if one.axis:
+            in_vectors(inner, one.axis[-1], lanes_of(one, group.target), config[word].val)
+
+
+def in_vectors(stage: Stage, axis: IterVar, lanes: int, several: int) -> None:
+    """``axis`` in vectors, ``several`` a turn where there are so many."""
+    extent = extent_of(axis)
+    if several > 1 and lanes > 1 and (extent is None or extent >= several * lanes):
+        _, block = stage.split(axis, factor=several * lanes)
+        vectors, lane = stage.split(block, factor=lanes)
+        stage.unroll(vectors)
+        stage.vectorize(lane)
+    else:
+        vectorize(stage, axis, extent, lanes)
+
+
+def _settle(plan: Plan, op: ComputeOp) -> None:
+    """Operands of a single pass are computed as they are read."""
+    for operand in plan.open_operands(op):
+        if plan.group.readers(operand.output(0)) == [op]:
+            plan.operands[operand] = "inline"
+            plan.group.stage(operand).compute_inline()
+
+
+def _chosen(plan: Plan, operand: ComputeOp) -> str:
+    """Whether what a row needs several times is kept or computed again."""
+    name = f"{plan.name(operand)}.place"
+    plan.group.config.define_knob(name, ["at", "inline"])
+    where = str(plan.group.config[name].val)
+    plan.operands[operand] = where
+    if where == "inline":
+        plan.group.stage(operand).compute_inline()
+    return where

@@ -1,0 +1,237 @@
+"""A reduction with vectors of neighbouring results: levels of tiles around accumulators in registers.
+
+The levels are Ansor's for a CPU (Zheng et al., OSDI 2020): loops over blocks, over the tiles of a block, the
+reduction, a few of its steps unrolled, and the tile itself. The tile's accumulators never leave the registers
+before they are done; what is fused behind is computed as they are stored.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.space.knobs import divisors
+from tvmlite.te.templates.group import extent_of, product, work_of, worth_threads
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
+from tvmlite.techniques.elementwise.injective import elementwise_loops, vectorize
+from tvmlite.techniques.sketch.access import ABSENT, loops_of
+from tvmlite.techniques.sketch.copies import copy_operand
+from tvmlite.techniques.sketch.nest import (
+    Nest,
+    chosen_blocks,
+    chosen_copies,
+    chosen_order,
+    chosen_place,
+    chosen_tile,
+)
+from tvmlite.techniques.sketch.tiles import Reduction, Tile
+
+LONGEST_TURN = 256
+"""Multiply-adds of vectors in one turn of the reduction's loop, steps unrolled: longer bodies are no quicker
+and take the compiler long."""
+
+UNROLLED_STORES = 160
+"""Tiles of more stores are stored in loops."""
+
+
+def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: Sequence[Tile]) -> None:
+    """Arrange the reduction, whose formula has ``reads``, and its host; ``tiles`` are on offer."""
+    group, op, config = nest.group, nest.op, nest.group.config
+    tile = chosen_tile(nest, reduction, tiles)
+    order = chosen_order(nest, reduction, tiles[0])
+    blocks = chosen_blocks(nest, reduction, tiles)
+    copies = chosen_copies(nest, reduction, reads, tile)
+    placed = {operand: chosen_place(nest, operand, copies) for operand in nest.plan.open_operands(op)}
+    for operand, place in placed.items():
+        nest.plan.operands[operand] = place
+        if place == "inline":
+            group.stage(operand).compute_inline()
+    config.define_knob(nest.knob("chunks"), [16, 4, 64] if worth_threads(work_of(group.formula(op))) else [1])
+    inner, made = _accumulators(nest, reduction, tile)
+    turned = None
+    if reduction.stored not in (None, tile.vector):
+        turned, inner = inner, group.stage(group.schedule.cache_write(inner.op.output(0), "local"))
+    host = group.stage(nest.host)
+    outer = _outer_loops(host, made, reduction, tile, order, blocks)
+    outer = _in_parallel(host, outer, config[nest.knob("chunks")].val)
+    _store(host, made, reduction, tile)
+    place = outer[-1][0] if outer else host.fuse()
+    if turned is not None:
+        turned.compute_at(host, place)
+        _in_vectors(turned, _data_axes(turned), tile)
+    inner.compute_at(host, place)
+    _accumulate(nest, inner, tile)
+    for read in reads:
+        if read.tensor in copies:
+            copy_operand(nest.plan, inner, read, tile, nest.single_axes(), copies[read.tensor])
+    for operand, where in placed.items():
+        if operand.output(0) in copies:
+            continue
+        if where == "at" and len(outer) > 1:
+            stage = group.stage(operand)
+            stage.compute_at(host, outer[0][0])
+            vectorize(stage, operand.axis[-1], extent_of(operand.axis[-1]), reduction.lanes)
+        elif where != "inline":
+            elementwise_loops(group, operand.output(0))
+
+
+def _inside(reduction: Reduction, tile: Tile) -> list[int]:
+    """The other axes in the order in which a step goes along them: those that vectors depend on innermost, so
+    that a scalar, once loaded, meets them all and is needed no more."""
+    vectors = [o for o in reduction.operands if o.walks[tile.vector] != ABSENT]
+    others = [n for n in range(len(reduction.extents)) if n != tile.vector]
+    return sorted(others, key=lambda n: any(o.walks[n] != ABSENT for o in vectors))
+
+
+def _accumulators(nest: Nest, reduction: Reduction, tile: Tile) -> tuple[Stage, list[IterVar | None]]:
+    """The stage that sums up, with one axis for each of the nest's, its vector last; and the loops of the
+    host for them, in the nest's order."""
+    group, stage = nest.group, nest.group.stage(nest.op)
+    loops = [stage.fuse(*axes) for axes in nest.axes]
+    places = [*_inside(reduction, tile), tile.vector]
+    stage.reorder(*(loops[n] for n in places))
+    sums = group.schedule.cache_write(nest.op.output(0), "local")
+    if nest.host.op is nest.op:
+        return group.stage(sums), list(loops)
+    stage.compute_inline()
+    return group.stage(sums), loops_of(group.stage(nest.host), nest.parts_of_axes())
+
+
+def _outer_loops(
+    host: Stage,
+    loops: list[IterVar | None],
+    reduction: Reduction,
+    tile: Tile,
+    order: Sequence[int],
+    blocks: dict[int, int],
+) -> list[tuple[IterVar, int | None]]:
+    """The loops over blocks and over the tiles of a block, with their turns; in ``loops`` those of the tile
+    remain."""
+    over_blocks: list[tuple[IterVar, int | None]] = []
+    over_tiles: list[tuple[IterVar, int | None]] = []
+    for axis in order:
+        extent, size = reduction.extents[axis], tile.sizes[axis]
+        loop = loops[axis]
+        assert loop is not None
+        count = None if extent is None else -(-extent // size)
+        loops[axis] = None
+        if size > 1:
+            loop, loops[axis] = host.split(loop, factor=size)
+        block = blocks.get(axis, 1)
+        if block > 1 and (count is None or count > block):
+            loop, within = host.split(loop, factor=block)
+            over_tiles.append((within, block))
+            count = None if count is None else -(-count // block)
+        if count != 1:
+            over_blocks.append((loop, count))
+    rest = [leaf for leaf in host.leaf_iter_vars if not any(leaf is one for one in loops if one is not None)]
+    outer = [*over_blocks, *over_tiles]
+    single = [leaf for leaf in rest if not any(leaf is one for one, _ in outer)]
+    host.reorder(*single, *(loop for loop, _ in outer), *(one for one in loops if one is not None))
+    return outer or [(one, 1) for one in single]
+
+
+def _in_parallel(
+    host: Stage, outer: list[tuple[IterVar, int | None]], chunks: int
+) -> list[tuple[IterVar, int | None]]:
+    """The outermost loops as one parallel loop of at least ``chunks`` turns, if there are so many."""
+    if chunks <= 1 or not outer:
+        return outer
+    total, taken = 1, 0
+    for _, count in outer:
+        taken += 1
+        total = total if count is None else total * count
+        if count is None or total >= chunks:
+            break
+    if len(outer) > 1 and taken == len(outer) and total > 1:
+        taken = max(1, taken - 1) if outer[-1][1] is not None and total // outer[-1][1] >= 2 else taken
+    whole = host.fuse(*(loop for loop, _ in outer[:taken]))
+    host.parallel(whole)
+    turns = product(count for _, count in outer[:taken])
+    return [(whole, turns), *outer[taken:]]
+
+
+def _store(host: Stage, loops: list[IterVar | None], reduction: Reduction, tile: Tile) -> None:
+    """The results of a tile: in vectors where they lie side by side."""
+    along = reduction.stored if reduction.stored is not None and loops[reduction.stored] else None
+    vector, rest = None, [n for n, loop in enumerate(loops) if loop is not None and n != along]
+    inside = [loops[n] for n in rest]
+    count = math.prod(tile.sizes)
+    if along is not None:
+        size = tile.sizes[along]
+        lanes = max(d for d in divisors(size) if d <= reduction.lanes)
+        whole = loops[along]
+        assert whole is not None
+        if lanes < size:
+            several, vector = host.split(whole, factor=lanes)
+            inside.append(several)
+        else:
+            vector = whole
+        count //= lanes
+        inside.append(vector)
+    loops_inside = [loop for loop in inside if loop is not None]
+    if loops_inside:
+        host.reorder(*loops_inside)
+    for loop in loops_inside:
+        if loop is vector:
+            host.vectorize(loop)
+        elif along == tile.vector and count <= UNROLLED_STORES:
+            host.unroll(loop)
+
+
+def _accumulate(nest: Nest, stage: Stage, tile: Tile) -> None:
+    """A tile: some steps of the reduction at a time, all sums of each side by side."""
+    op = stage.op
+    assert isinstance(op, ComputeOp)
+    steps, several = _steps(nest, stage, op, tile)
+    stage.reorder(*steps, *([] if several is None else [several]), *op.axis)
+    if several is not None:
+        stage.unroll(several)
+    _in_vectors(stage, op.axis, tile)
+
+
+def _in_vectors(stage: Stage, axes: Sequence[IterVar], tile: Tile) -> None:
+    """The elements of a tile: vectors along the last axis, all written out."""
+    *rest, lane = axes
+    if tile.sizes[tile.vector] > tile.lanes:
+        vectors, lane = stage.split(lane, factor=tile.lanes)
+        rest.append(vectors)
+    for loop in rest:
+        stage.unroll(loop)
+    stage.vectorize(lane)
+
+
+def _data_axes(stage: Stage) -> tuple[IterVar, ...]:
+    assert isinstance(stage.op, ComputeOp)
+    return stage.op.axis
+
+
+def _steps(nest: Nest, stage: Stage, op: ComputeOp, tile: Tile) -> tuple[list[IterVar], IterVar | None]:
+    """The loops of the reduction, and the one over steps that are unrolled, if there are several."""
+    config = nest.group.config
+    moving = [axis for axis in op.reduce_axis if extent_of(axis) != 1]
+    still = [axis for axis in op.reduce_axis if extent_of(axis) == 1]
+    if len(moving) > 1:
+        fixed = max(0, len(moving) - 3)
+        orders = [[*range(fixed), *one] for one in itertools.permutations(range(fixed, len(moving)))]
+        config.define_reorder(nest.knob("reduce"), moving, policy="candidate", candidate=orders)
+        config.define_knob(nest.knob("fuse"), [True, False])
+        moving = [moving[place] for place in config[nest.knob("reduce")].permutation]
+    stage.reorder(*still, *moving)
+    config.define_knob(nest.knob("steps"), [1, 2, 4, 8])
+    if not moving:
+        return still, None
+    extents = [extent_of(axis) for axis in moving]
+    if len(moving) > 1 and config[nest.knob("fuse")].val:
+        moving, extents = [stage.fuse(*moving)], [product(extents)]
+    turns = extents[-1]
+    most = min(config[nest.knob("steps")].val, max(1, LONGEST_TURN // tile.sums))
+    unrolled = 1 if turns is None else max(d for d in divisors(turns) if d <= most)
+    if unrolled == 1:
+        return [*still, *moving], None
+    if unrolled == turns and len(moving) > 1:
+        return [*still, *moving[:-1]], moving[-1]
+    outer, inner = stage.split(moving[-1], factor=unrolled)
+    return [*still, *moving[:-1], outer], inner

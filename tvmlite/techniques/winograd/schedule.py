@@ -1,0 +1,231 @@
+"""Winograd convolutions: some tiles at a time go there, meet the weight, and come back, all in cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tvmlite.machine.target import Target
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.space.choices import OptionChoice, SplitChoice
+from tvmlite.te.templates.group import Group, extent_of, product, template, work_of, worth_threads
+from tvmlite.te.templates.tile import (
+    MANY,
+    RegisterTile,
+    candidates,
+    few_registers,
+    held,
+    step_cycles,
+    vectors_first,
+)
+from tvmlite.te.tensor.tensor import ComputeOp, IterVar
+from tvmlite.techniques.common.nest import in_registers
+from tvmlite.techniques.elementwise.injective import finish
+
+ENOUGH_TILE_CHUNKS = 4
+"""Chunks of tiles that are enough for threads to share; with fewer, they share the channels of a chunk. All
+tiles then go there first, and have left the near caches when they are multiplied: so no more are asked for
+than one for each of four threads."""
+
+ROOM = 1 << 20
+"""Bytes of a weight, or of a chunk's tiles, that stay in the second cache."""
+
+LESS_ROOM = 1 << 19
+"""The same where registers are few: such processors have a smaller one (an AMD Zen 3 of 512 KB, that does not
+hold the weight of 64 channels)."""
+
+SHARED_ROOM = 8 << 20
+"""Bytes of a weight that stay in the last cache."""
+
+SHARED_COST = 0.3
+"""What a byte from the last cache costs, by one from memory."""
+
+SPACED = 256
+"""Tiles with a multiple of so many elements at a place are laid a vector further apart: rows that are a power
+of two apart share few places of the nearest cache."""
+
+SEVERAL = (1, 2, 3, 4, 6, 8)
+"""How many register tiles a chunk may have; fewer where that makes chunks of one size."""
+
+AHEAD = (256, 0, 32, 64, 128, 512)
+"""How many vectors ahead weights may be prefetched. They come from memory, in one long row for each block of
+channels: the first is what hides that where it was measured."""
+
+AHEAD_NEARER = 32
+"""The same on Intel's processors, where 256 are slower."""
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The stages of a convolution: tiles half-way there, there, their products, half-way back, pixels."""
+
+    halfway: ComputeOp
+    there: ComputeOp
+    products: ComputeOp
+    back: ComputeOp
+    result: ComputeOp
+
+    @staticmethod
+    def of(group: Group) -> _Parts:
+        names = ("halfway", "there", "products", "back", "result")
+        return _Parts(*(group.tagged(f"winograd_{name}")[-1] for name in names))
+
+
+@template("conv2d_winograd")
+def winograd(group: Group) -> None:
+    """A chunk of tiles is transformed; then, some blocks of output channels at a time, one matrix product
+    for each place of a tile, and each tile's products transformed back and stored with what is fused behind.
+
+    Knobs: ``tile`` (blocks of channels, tiles), the accumulators in registers; ``several``, how many of those
+    a chunk is; ``first``, whether all tiles go there before threads share out the rest; ``ahead``.
+    """
+    parts = _Parts.of(group)
+    host = group.host(parts.result.output(0))
+    group.inline_all_but({host.op, parts.there, parts.back, parts.halfway})
+    sums = group.schedule.cache_write(parts.products.output(0), "local").op
+    tile = _tile(group, parts.products)
+    several = _several(group, parts, tile)
+    stage, step = group.stage(host), dict(parts.result.attrs)["tile_size"]
+    batch, block, *pixels, lane = group.axes(host)
+    (y, i), (x, j) = (stage.split(axis, factor=step) for axis in pixels)
+    stage.reorder(batch, block, y, x, i, j, lane)
+    chunk, one = stage.split(stage.fuse(y, x), factor=tile.rows * several)
+    channels, inner = stage.split(block, factor=tile.blocks)
+    stage.reorder(batch, chunk, channels, one, inner, i, j, lane)
+    in_registers(stage, [i, j], lane)
+    place, channels = _spread(group, stage, parts.products, [batch, chunk, channels], tile.rows * several)
+    _transform(group.stage(parts.back), stage, inner)
+    _multiply(group, parts.products, group.stage(sums), stage, channels, tile)
+    _go_there(group, parts, stage, place)
+    finish(group, host)
+
+
+def _tile(group: Group, products: ComputeOp) -> RegisterTile:
+    """The knob ``tile``; by default what takes the least time.
+
+    Tiles past the last are computed too, nobody reads them; blocks of channels past the last are not there.
+    """
+    dtype, lanes = products.output(0).dtype, extent_of(products.axis[-1])
+    tiles, channels = extent_of(products.axis[2]), extent_of(products.axis[1])
+    assert lanes is not None
+    vectors, registers = max(1, lanes // group.target.lanes(dtype)), group.target.vector_registers
+
+    def time(rows: int, blocks: int) -> float:
+        turns = -(-(tiles or MANY) // rows) * (-(-(channels or MANY) // blocks))
+        return turns * step_cycles(rows, blocks * vectors, registers)
+
+    fitting = [
+        (rows, blocks)
+        for blocks in range(1, registers)
+        for rows in range(1, registers)
+        if held(rows, blocks * vectors, registers) <= registers and (channels or blocks) % blocks == 0
+    ]
+    rows, blocks = min(fitting, key=lambda one: time(*one), default=(1, 1))
+    default = SplitChoice((-1, blocks, 1, rows))
+    choices = candidates(tiles, 1, channels, vectors, registers, default.size)
+    group.config.define_split("tile", tiles or 1, num_outputs=4, policy="candidate", candidate=choices)
+    group.config.suggest("tile", default)
+    _, blocks, _, rows = group.config["tile"].size
+    return RegisterTile(rows, blocks)
+
+
+def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
+    """The knob ``several``; by default what brings the least to the second cache: a weight is read once a
+    chunk, a chunk's tiles once for every few blocks of output channels."""
+    tiles, channels = extent_of(parts.products.axis[2]), extent_of(parts.products.axis[1])
+    places = product(extent_of(axis) for axis in parts.products.axis[3:5]) or 1
+    row = 4 * places * (product(extent_of(axis) for axis in parts.there.axis[4:6]) or 1)
+    weight = row * (channels or 1) * (extent_of(parts.products.axis[-1]) or 1)
+    room = LESS_ROOM if few_registers(group.target) else ROOM
+    far = 0.0 if weight <= room else SHARED_COST if weight <= SHARED_ROOM else 1.0
+    turns = -(-(tiles or MANY) // tile.rows)
+
+    def traffic(several: int) -> float:
+        near = several * tile.rows * row <= room
+        reads = turns * tile.rows * row * -(-(channels or 1) // tile.blocks)
+        return -(-turns // several) * weight * far + (0.0 if near else reads * SHARED_COST)
+
+    def even(several: int) -> int:
+        return -(-turns // -(-turns // several))
+
+    group.config.define_knob("several", SEVERAL)
+    best = min(SEVERAL, key=lambda several: traffic(even(several)))
+    group.config.suggest("several", OptionChoice(best))
+    return even(group.config["several"].val)
+
+
+def _spread(
+    group: Group, stage: Stage, products: ComputeOp, outer: list[IterVar], size: int
+) -> tuple[IterVar | None, IterVar]:
+    """Share out the work among threads; gives the loops where chunks of ``size`` tiles go there (None: before
+    all) and where they are multiplied."""
+    batch, chunk, channels = outer
+    parallel = worth_threads(work_of(products))
+    tiles = product(extent_of(axis) for axis in (products.axis[0], products.axis[2]))
+    few = parallel and tiles is not None and tiles <= (ENOUGH_TILE_CHUNKS - 1) * size
+    group.config.define_knob("first", [False, True])
+    group.config.suggest("first", OptionChoice(few))
+    if group.config["first"].val:
+        channels = stage.fuse(*outer)
+        place, shared = None, channels
+    else:
+        place = shared = stage.fuse(batch, chunk)
+    if parallel:
+        stage.parallel(shared)
+    return place, channels
+
+
+def _transform(stage: Stage, host: Stage, place: IterVar) -> None:
+    """The first half of a transform of one tile, a vector of channels at a time."""
+    stage.compute_at(host, place)
+    *_, a, b, lane = stage.leaf_iter_vars
+    stage.reorder(b, a)
+    in_registers(stage, [a, b], lane)
+
+
+def _multiply(
+    group: Group, products: ComputeOp, sums: Stage, host: Stage, place: IterVar, size: RegisterTile
+) -> None:
+    """One matrix product for each place of a tile: accumulators in registers, input channels outside."""
+    stage = group.stage(products)
+    stage.compute_at(host, place)
+    batch, block, tile, a, b, lane = stage.leaf_iter_vars
+    tiles, tile = stage.split(tile, factor=size.rows)
+    stage.reorder(batch, a, b, tiles, tile, block, lane)
+    in_registers(stage, [tile, block], lane)
+    sums.compute_at(stage, tiles)
+    assert isinstance(sums.op, ComputeOp)
+    batch, block, tile, a, b, lane = sums.op.axis
+    (channel,) = sums.op.reduce_axis
+    by_vectors = vectors_first(size, extent_of(lane), group.target, products.output(0).dtype)
+    inside = [block, tile] if by_vectors else [tile, block]
+    sums.reorder(batch, a, b, channel, *inside, lane)
+    in_registers(sums, inside, lane)
+    group.config.define_knob("ahead", AHEAD)
+    group.config.suggest("ahead", OptionChoice(_ahead(group.target)))
+    if group.config["ahead"].val:
+        sums.prefetch(sums.op.inputs[-1], channel, group.config["ahead"].val)
+
+
+def _ahead(target: Target) -> int:
+    """How many vectors ahead weights are prefetched by default. Where registers are few: none; a request for
+    each vector costs more than its line's coming late, on an AMD Zen 3 little more with 32, much
+    more with 256."""
+    if few_registers(target):
+        return 0
+    return AHEAD_NEARER if target.maker == "intel" else AHEAD[0]
+
+
+def _go_there(group: Group, parts: _Parts, host: Stage, place: IterVar | None) -> None:
+    """Tile by tile, a vector of channels at a time: at ``place``, or before all."""
+    stage = group.stage(parts.there)
+    batch, a, b, tile, block, lane = stage.leaf_iter_vars
+    stage.reorder(batch, tile, block, a, b, lane)
+    in_registers(stage, [a, b], lane)
+    lanes, blocks = extent_of(lane), extent_of(block)
+    if lanes and blocks and lanes * blocks % SPACED == 0:
+        stage.storage_align(tile, SPACED, lanes)
+    _transform(group.stage(parts.halfway), stage, block)
+    if place is not None:
+        stage.compute_at(host, place)
+    elif worth_threads(work_of(parts.there)):
+        stage.parallel(stage.fuse(batch, tile))
