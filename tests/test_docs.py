@@ -38,13 +38,15 @@ def _blocks() -> list[object]:
     ]
 
 
-def _run(code: str, folder: Path, **environment: str) -> None:
+def _run(code: str, folder: Path, **environment: str) -> str:
+    """What ``code`` prints, run in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), **environment}
     command = [sys.executable, "-c", code]
 
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize(("page", "block"), _blocks())
@@ -55,6 +57,13 @@ def test_a_block_runs_alone(page: Path, block: str, tmp_path: Path) -> None:
             (tmp_path / named[1]).write_text(other, encoding="utf-8")
 
     _run(block, tmp_path)
+
+
+def test_the_loops_on_the_page_of_schedules_are_those_that_its_code_prints(tmp_path: Path) -> None:
+    page = DOCS / "schedules.md"
+    (shown,) = re.findall(r"^```\n(def .*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+
+    assert shown in _run(blocks_of(page)[0], tmp_path)
 
 
 def test_every_level_is_documented() -> None:
