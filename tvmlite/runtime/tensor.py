@@ -35,14 +35,17 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The extents of its axes."""
         return self._array.shape
 
     @property
     def dtype(self) -> str:
+        """The dtype of its elements, by our name."""
         return dtypes.check(self._array.dtype)
 
     @property
     def nbytes(self) -> int:
+        """The bytes of all its elements."""
         return self._array.nbytes
 
     def numpy(self) -> np.ndarray:

@@ -59,6 +59,7 @@ class TensorType(Node):
 
     @property
     def ndim(self) -> int:
+        """How many axes it has."""
         return len(self.shape)
 
     @property

@@ -1,0 +1,1 @@
+"""Quantizing float models: nothing yet."""

@@ -1,0 +1,1 @@
+"""From legal loop IR to code: LLVM IR, objects and C99."""

@@ -194,6 +194,8 @@ class Compare(Binary):
 
 
 class Equal(Compare):
+    """Whether both are equal. As a truth value: whether both are the same node."""
+
     symbol = "=="
 
     def __bool__(self) -> bool:
@@ -201,6 +203,8 @@ class Equal(Compare):
 
 
 class NotEqual(Compare):
+    """Whether both differ. As a truth value: whether they are different nodes."""
+
     symbol = "!="
 
     def __bool__(self) -> bool:
@@ -208,10 +212,14 @@ class NotEqual(Compare):
 
 
 class Less(Compare):
+    """Whether the first is less than the second."""
+
     symbol = "<"
 
 
 class LessEqual(Compare):
+    """Whether the first is not greater than the second."""
+
     symbol = "<="
 
 

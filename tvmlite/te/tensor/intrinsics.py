@@ -123,6 +123,7 @@ def log10(x: Value) -> Expr:
 
 
 def tanh(x: Value) -> Expr:
+    """The hyperbolic tangent."""
     return call("tanh", x)
 
 
@@ -137,6 +138,7 @@ def erf(x: Value) -> Expr:
 
 
 def sqrt(x: Value) -> Expr:
+    """The square root; NaN of negative values."""
     return call("sqrt", x)
 
 
@@ -146,46 +148,57 @@ def rsqrt(x: Value) -> Expr:
 
 
 def sin(x: Value) -> Expr:
+    """The sine of ``x`` in radians."""
     return call("sin", x)
 
 
 def cos(x: Value) -> Expr:
+    """The cosine of ``x`` in radians."""
     return call("cos", x)
 
 
 def tan(x: Value) -> Expr:
+    """The tangent of ``x`` in radians."""
     return call("tan", x)
 
 
 def asin(x: Value) -> Expr:
+    """The angle in radians whose sine is ``x``."""
     return call("asin", x)
 
 
 def acos(x: Value) -> Expr:
+    """The angle in radians whose cosine is ``x``."""
     return call("acos", x)
 
 
 def atan(x: Value) -> Expr:
+    """The angle in radians whose tangent is ``x``."""
     return call("atan", x)
 
 
 def sinh(x: Value) -> Expr:
+    """The hyperbolic sine."""
     return call("sinh", x)
 
 
 def cosh(x: Value) -> Expr:
+    """The hyperbolic cosine."""
     return call("cosh", x)
 
 
 def asinh(x: Value) -> Expr:
+    """The value whose hyperbolic sine is ``x``."""
     return call("asinh", x)
 
 
 def acosh(x: Value) -> Expr:
+    """The value whose hyperbolic cosine is ``x``; NaN below 1."""
     return call("acosh", x)
 
 
 def atanh(x: Value) -> Expr:
+    """The value whose hyperbolic tangent is ``x``."""
     return call("atanh", x)
 
 

@@ -55,6 +55,9 @@ def comm_reducer(
         return made if several else made[0]
 
     reducer.__name__ = name
+    reducer.__doc__ = (
+        f"``expr`` combined by {name} over ``axis``, where ``where`` holds; see ``te.comm_reducer``."
+    )
     return reducer
 
 

@@ -207,14 +207,17 @@ class Tensor(Node):
 
     @property
     def shape(self) -> Shape:
+        """The extents of its axes."""
         return self.op.output_shape(self.value_index)
 
     @property
     def dtype(self) -> str:
+        """The dtype of its elements."""
         return self.op.output_dtype(self.value_index)
 
     @property
     def ndim(self) -> int:
+        """How many axes it has."""
         return len(self.shape)
 
     @property
@@ -224,6 +227,7 @@ class Tensor(Node):
 
     @property
     def name(self) -> str:
+        """The name of its operation, numbered where that makes several."""
         return self.op.name if self.op.num_outputs == 1 else f"{self.op.name}_{self.value_index}"
 
     def __call__(self, *indices: Any) -> Expr:

@@ -1,0 +1,1 @@
+"""Formulas of transcendental functions, for both code generators."""
