@@ -6,8 +6,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tvmlite.core import dtype as dtypes
+from tvmlite.core import mapped
 from tvmlite.core.span import Span
-from tvmlite.relay.ir import Constant
+from tvmlite.relay.infer import tensor_type_of
+from tvmlite.relay.interpret import call_reference
+from tvmlite.relay.ir import Call, Constant
 
 
 class DeferredConstant(Constant):
@@ -39,6 +43,22 @@ class DeferredConstant(Constant):
                 start += part.shape[0]
 
         return DeferredConstant((rows, *parts[0].shape[1:]), parts[0].dtype, fill, span)
+
+    @staticmethod
+    def of_call(call: Call) -> DeferredConstant:
+        """The value of ``call``, whose arguments are constants, by the operator's reference."""
+        type_, args = tensor_type_of(call), [arg for arg in call.args if isinstance(arg, Constant)]
+        assert len(args) == len(call.args), "arguments are constants"
+
+        def fill(out: np.ndarray) -> None:
+            values = [arg.data for arg in args]
+            out[...] = call_reference(call, values)
+            for value in values:
+                mapped.give_back(value)
+
+        shape = tuple(extent for extent in type_.shape if isinstance(extent, int))
+        assert len(shape) == type_.ndim, "extents are numbers"
+        return DeferredConstant(shape, dtypes.numpy_of(type_.dtype), fill, call.span)
 
     @property
     def data(self) -> np.ndarray:  # type: ignore[override]

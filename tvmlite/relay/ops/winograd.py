@@ -30,6 +30,9 @@ from tvmlite.te import reducers
 WEIGHT_TRANSFORM = "nn.contrib_conv2d_winograd_weight_transform"
 CONVOLUTION = "nn.contrib_conv2d_winograd_without_weight_transform"
 
+OUTPUTS_AT_ONCE = 32
+"""The output channels whose weights are in memory in float64, too, while they are transformed."""
+
 
 def filtering(call: Call) -> Filtering:
     """The matrices for the ``tile_size`` of ``call``, the outputs of a tile along each axis."""
@@ -55,8 +58,13 @@ def weight_type(call: Call, weight: TensorType) -> TensorType:
 
 def weight_numpy(call: Call, weight: np.ndarray) -> np.ndarray:
     """``G g G^T`` in float64, rounded once."""
-    matrix = array(filtering(call).weight)
-    return np.einsum("ay,oiyx,bx->aboi", matrix, weight, matrix, optimize=True).astype(weight.dtype)
+    matrix, extent = array(filtering(call).weight), filtering(call).extent
+    outputs, inputs = weight.shape[:2]
+    made = np.empty((extent, extent, outputs, inputs), weight.dtype)
+    for start in range(0, outputs, OUTPUTS_AT_ONCE):
+        part = slice(start, start + OUTPUTS_AT_ONCE)
+        made[:, :, part] = np.einsum("ay,oiyx,bx->aboi", matrix, weight[part], matrix, optimize=True)
+    return made
 
 
 @operator(
