@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +90,14 @@ def _mapping_of(array: np.ndarray) -> _Mapping | None:
     while isinstance(base, np.ndarray):
         base = base.base
     return base if isinstance(base, _Mapping) else None
+
+
+@contextmanager
+def reading(array: np.ndarray) -> Iterator[np.ndarray]:
+    """``array`` for a while, after ``check_unchanged``: its pages are given back at the end."""
+    check_unchanged(array)
+    yield array
+    give_back(array)
 
 
 def give_back(array: np.ndarray) -> None:

@@ -97,18 +97,15 @@ def _scaled_anchor(call: Call, factor: np.ndarray) -> Call | None:
 def _product(weights: Constant, factor: np.ndarray, axis: int) -> Constant | None:
     """``weights * factor``, which varies along ``axis`` only, computed where it is wanted; None if it is not
     finite: then it is not for the largest or the least of a channel."""
-    data = weights.data
-    others = tuple(k for k in range(data.ndim) if k != axis)
-    with np.errstate(over="ignore", invalid="ignore"):
+    others = tuple(k for k in range(len(weights.shape)) if k != axis)
+    with mapped.reading(weights.data) as data, np.errstate(over="ignore", invalid="ignore"):
         ends = [end(data, axis=others, keepdims=True, initial=0) * factor for end in (np.max, np.min)]
-    mapped.give_back(data)
     if not all(np.isfinite(end).all() for end in ends):
         return None
 
     def fill(out: np.ndarray) -> None:
-        source = weights.data
-        np.multiply(source, factor, out=out)
-        mapped.give_back(source)
+        with mapped.reading(weights.data) as data:
+            np.multiply(data, factor, out=out)
 
     return DeferredConstant(weights.shape, weights.dtype, fill, weights.span)
 
