@@ -14,6 +14,9 @@ from tvmlite.relay.infer import tensor_type_of
 from tvmlite.relay.interpret import call_reference
 from tvmlite.relay.ir import Call, Constant
 
+LARGE_BYTES = 1 << 16
+"""Constants of as many are worth computing anew rather than keeping."""
+
 
 class DeferredConstant(Constant):
     """A constant of ``shape`` and ``dtype`` that ``fill(out)`` writes to an array, each time it is asked to.

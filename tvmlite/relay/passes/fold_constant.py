@@ -8,7 +8,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ExecutionError
 from tvmlite.core.node import rewrite
 from tvmlite.core.span import Span
-from tvmlite.relay import op
+from tvmlite.relay import deferred, op
 from tvmlite.relay.deferred import DeferredConstant
 from tvmlite.relay.infer import type_of
 from tvmlite.relay.interpret import Value, call_reference
@@ -23,13 +23,13 @@ GROWTH = 16
 WEIGHT_BYTES = 1 << 30
 """But weights are laid out for the kernels that read them, and so are folded up to this size."""
 
-DEFERRED_BYTES = 1 << 16
-"""A result of as many that is made of one constant, element by element, is computed where it is wanted."""
-
 
 @graph_pass
 def fold_constant(body: Expr) -> Expr:
-    """Replace calls of operators on constants by their results, branches on a constant by the one taken."""
+    """Replace calls of operators on constants by their results, branches on a constant by the one taken.
+
+    A large constant whose elements are moved, or changed one by one, is computed where it is wanted.
+    """
     return rewrite(body, _Folding().fold)
 
 
@@ -90,7 +90,7 @@ def _evaluated(node: Call, limit: int) -> Expr:
         return node
     if size > limit and size > GROWTH * sum(_type_bytes(type_of(arg)) or 0 for arg in node.args):
         return node
-    if size >= DEFERRED_BYTES and _is_rearrangement(node):
+    if size >= deferred.LARGE_BYTES and _is_rearrangement(node):
         return DeferredConstant.of_call(node)
     try:
         return _as_constant(call_reference(node, [_constant_value(arg) for arg in node.args]), node.span)

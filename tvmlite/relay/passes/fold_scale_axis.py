@@ -9,6 +9,7 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core import mapped
+from tvmlite.relay import deferred
 from tvmlite.relay.deferred import DeferredConstant
 from tvmlite.relay.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir import Call, Constant, Expr
@@ -95,8 +96,8 @@ def _scaled_anchor(call: Call, factor: np.ndarray) -> Call | None:
 
 
 def _product(weights: Constant, factor: np.ndarray, axis: int) -> Constant | None:
-    """``weights * factor``, which varies along ``axis`` only, computed where it is wanted; None if it is not
-    finite: then it is not for the largest or the least of a channel."""
+    """``weights * factor``, which varies along ``axis`` only, computed where it is wanted if it is large.
+    None if it is not finite: then that shows in the largest or the least of a channel."""
     others = tuple(k for k in range(len(weights.shape)) if k != axis)
     with mapped.reading(weights.data) as data, np.errstate(over="ignore", invalid="ignore"):
         ends = [end(data, axis=others, keepdims=True, initial=0) * factor for end in (np.max, np.min)]
@@ -107,7 +108,8 @@ def _product(weights: Constant, factor: np.ndarray, axis: int) -> Constant | Non
         with mapped.reading(weights.data) as data:
             np.multiply(data, factor, out=out)
 
-    return DeferredConstant(weights.shape, weights.dtype, fill, weights.span)
+    made = DeferredConstant(weights.shape, weights.dtype, fill, weights.span)
+    return made if made.nbytes >= deferred.LARGE_BYTES else Constant(made.data, weights.span)
 
 
 def _channel_axes(call: Call) -> tuple[int, int] | None:

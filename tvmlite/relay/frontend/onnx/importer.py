@@ -50,6 +50,9 @@ def from_onnx(
     ``constants`` fixes inputs to arrays: the module is specialised to them and takes them no more, which
     lets inputs that decide shapes (``axes``, ``k``, ``repeats``, ...) be used where they come from outside.
 
+    Large weights stay in the file that ``model`` names, and are read when a library is made of them. The file
+    may be removed or replaced; one that was written to is a ModelError then.
+
     Raises ModelError for a file that is damaged, inconsistent or unsafe, and UnsupportedError for a
     legal model that tvmlite does not carry out, with all its missing operators at once.
     """
