@@ -17,11 +17,12 @@ PIECE = 64 << 20
 
 
 class _Mapping(mmap.mmap):
-    """The bytes of the file ``path``, read only, mapped by ``bytes_of``: nothing is lost when its pages are
-    given back. ``status`` is what the system said of the file then."""
+    """The bytes of the file ``path``, read only, mapped by ``bytes_of`` from ``address`` on: nothing is lost
+    when its pages are given back. ``status`` is what the system said of the file then."""
 
     path: Path
     status: os.stat_result
+    address: int
 
 
 def bytes_of(path: Path, offset: int = 0, length: int | None = None) -> np.ndarray:
@@ -34,8 +35,9 @@ def bytes_of(path: Path, offset: int = 0, length: int | None = None) -> np.ndarr
         mapping = _Mapping(
             file.fileno(), before + length, access=mmap.ACCESS_READ, offset=offset - before
         )  # fmt: skip
-    mapping.path, mapping.status = path.absolute(), status
-    return np.ndarray(length, np.uint8, mapping, before)
+    made = np.ndarray(length, np.uint8, mapping, before)
+    mapping.path, mapping.status, mapping.address = path.absolute(), status, made.ctypes.data - before
+    return made
 
 
 def check_unchanged(array: np.ndarray) -> None:
@@ -68,14 +70,16 @@ def copy(out: np.ndarray, source: np.ndarray) -> None:
     """
     check_unchanged(source)
     mapping = _mapping_of(source)
-    pairs = zip(source.shape, source.strides, strict=True)
-    reach = sum((extent - 1) * abs(stride) for extent, stride in pairs)
+    steps = [(extent - 1) * stride for extent, stride in zip(source.shape, source.strides, strict=True)]
+    reach = sum(map(abs, steps))
     if mapping is None or reach <= PIECE:
         out[...] = source
         _give_back(mapping)
         return
     if hasattr(mapping, "madvise"):  # else the disk is asked for each row by itself: four times as slow
-        mapping.madvise(mmap.MADV_WILLNEED)
+        begin = source.ctypes.data + sum(min(step, 0) for step in steps) - mapping.address
+        page = begin // mmap.PAGESIZE * mmap.PAGESIZE
+        mapping.madvise(mmap.MADV_WILLNEED, page, begin + reach - page)
     axis = int(np.argmax(np.abs(source.strides)))
     step = max(1, source.shape[axis] * PIECE // reach)
     for start in range(0, source.shape[axis], step):
