@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tvmlite.core import mapped
+from tvmlite.core.errors import ModelError
 
 
 @pytest.fixture
@@ -38,9 +40,10 @@ def test_a_copy_in_pieces_is_a_copy(
 ) -> None:
     monkeypatch.setattr(mapped, "PIECE", piece)
     source = mapped.bytes_of(file, 64, 60_000).view("<i2").reshape(20, 30, 50).transpose(axes)[1:]
-    out = np.empty(source.shape, source.dtype)
-    mapped.copy(out, source)
-    np.testing.assert_array_equal(out, source)
+    for part in (source, source[::-1]):
+        out = np.empty(part.shape, part.dtype)
+        mapped.copy(out, part)
+        np.testing.assert_array_equal(out, part)
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2)])
@@ -60,6 +63,64 @@ def test_what_was_copied_is_not_kept_in_memory(tmp_path: Path) -> None:
     assert resident() - before > size // 2  # otherwise this test could not fail
     mapped.copy(np.empty(size, np.uint8), source)
     assert resident() - before < size // 8
+
+
+def test_what_was_read_is_not_kept_in_memory(tmp_path: Path) -> None:
+    size = 32 << 20
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(size)
+    before = resident()
+    with mapped.reading(mapped.bytes_of(tmp_path / "large")) as source:
+        assert not source.any()
+        assert resident() - before > size // 2
+    assert resident() - before < size // 8
+
+
+def rewritten(file: Path) -> None:
+    with open(file, "r+b") as opened:
+        opened.write(b"other bytes")
+    os.utime(file, ns=(0, 1))  # the clock of a file system may be coarse
+
+
+def truncated(file: Path) -> None:
+    os.truncate(file, 1)
+
+
+@pytest.mark.parametrize("change", [rewritten, truncated])
+def test_a_file_that_was_written_to_is_an_error(file: Path, change) -> None:
+    part = mapped.bytes_of(file)[4096:8192].view("float32").reshape(32, 32).T
+    mapped.check_unchanged(part)
+    change(file)
+    with pytest.raises(ModelError, match=r"data' was written to after it was imported") as raised:
+        mapped.check_unchanged(part)
+    assert "import it again" in str(raised.value)
+    with pytest.raises(ModelError, match="written to"):
+        mapped.copy(np.empty((32, 32), np.float32), part)
+    with pytest.raises(ModelError, match="written to"), mapped.reading(part):
+        pass
+
+
+def removed(file: Path) -> None:
+    file.unlink()
+
+
+def replaced(file: Path) -> None:
+    other = file.with_name("other")
+    other.write_bytes(b"other bytes")
+    os.replace(other, file)
+
+
+@pytest.mark.parametrize("change", [removed, replaced])
+def test_a_file_that_is_elsewhere_or_nowhere_is_still_read(file: Path, change) -> None:
+    whole = file.read_bytes()
+    source = mapped.bytes_of(file)
+    change(file)
+    mapped.check_unchanged(source)
+    assert source.tobytes() == whole
+
+
+def test_arrays_in_memory_never_change() -> None:
+    mapped.check_unchanged(np.ones(3))
 
 
 def test_arrays_of_others_are_left_alone() -> None:

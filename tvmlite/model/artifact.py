@@ -140,7 +140,7 @@ class CompiledModule(Library):
 
     def copy(self) -> CompiledModule:
         """The same library again, with weights of its own, which lie elsewhere."""
-        constants = Constants(self.constants.offsets, self.constants.size)
+        constants = self.constants.copy()
         made = CompiledModule.link(self.module, self.target, self.entry, constants, self.kernels, self.report)
         made.origin = self.origin
         return made

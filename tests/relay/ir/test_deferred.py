@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+import tvmlite
 from tvmlite import relay
 from tvmlite.relay.entry.places import Constants
-from tvmlite.relay.ir.deferred import DeferredConstant
+from tvmlite.relay.ir.deferred import LARGE_BYTES, DeferredConstant
 from tvmlite.relay.ir.infer import type_of
+from tvmlite.relay.ir.nodes import Function, constant, var
+from tvmlite.relay.ir.op import make
 
 
 def numbers(made: list[int]) -> DeferredConstant:
@@ -54,3 +57,42 @@ def test_joined_constants_are_their_rows_in_order() -> None:
     whole = DeferredConstant.joined([numbers(made), plain])
     assert (whole.shape, made) == ((3, 3), [])
     np.testing.assert_array_equal(whole.data, [[0, 1, 2], [3, 4, 5], [9, 9, 9]])
+
+
+def test_a_call_is_computed_each_time_it_is_asked_for() -> None:
+    made: list[int] = []
+    constant = DeferredConstant.of_call(make("transpose", numbers(made), axes=(1, 0)))
+    assert (constant.shape, str(constant.dtype), made) == ((3, 2), "float32", [])
+    wanted = np.arange(6, dtype="float32").reshape(2, 3).T
+    np.testing.assert_array_equal(constant.data, wanted)
+    out = np.empty((2, 3), "float32").T
+    constant.write_to(out)
+    np.testing.assert_array_equal(out, wanted)
+    assert made == [6, 6]
+
+
+def test_a_copy_of_a_models_constants_computes_none_anew() -> None:
+    made: list[int] = []
+    constants = Constants()
+    constants.offset(numbers(made))
+    copy = constants.copy()
+    assert made == [6]
+    assert not np.shares_memory(copy.blob(), constants.blob())
+    assert copy.blob().ctypes.data % 64 == 0
+    np.testing.assert_array_equal(copy.blob(), constants.blob())
+
+
+def test_a_compiled_model_has_its_weights_once_and_keeps_no_other_layout() -> None:
+    """What passes made of large weights, by scales, layouts and filterings, was computed in their place."""
+    random = np.random.default_rng(0)
+    x = var("x", (1, 32, 8, 8))
+    scale = constant(random.uniform(1, 2, (64, 1, 1)), "float32")
+    weight = constant(random.standard_normal((64, 32, 3, 3)), "float32")
+    conv = make("nn.conv2d", x, weight, padding=(1, 1, 1, 1))
+    flat = make("reshape", make("multiply", conv, scale), newshape=(1, 4096))
+    dense = make("nn.dense", flat, constant(random.standard_normal((10, 4096)), "float32"))
+    for bound in (0.0, 1e-4):
+        lib = tvmlite.compile(Function((x,), dense), error_bound=bound)
+        large = [one for one in lib.constants.offsets if one.nbytes >= LARGE_BYTES]
+        assert len(large) == 2
+        assert all(isinstance(one, DeferredConstant) for one in large)

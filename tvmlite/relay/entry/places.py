@@ -45,17 +45,28 @@ class Constants:
             self._blob = self._made()
         return self._blob
 
+    def copy(self) -> Constants:
+        """The same arrays at the same offsets of another blob."""
+        made = Constants(self.offsets, self.size)
+        made._blob = _aligned(self.size)
+        made._blob[:] = self.blob()
+        return made
+
     def _made(self) -> np.ndarray:
-        room = np.empty(self.size + abi.WORKSPACE_ALIGNMENT, np.uint8)
-        start = -room.ctypes.data % abi.WORKSPACE_ALIGNMENT
-        blob = room[start : start + self.size]
-        end = 0
+        blob, end = _aligned(self.size), 0
         for constant, offset in self.offsets.items():
             blob[end:offset] = 0
             end = offset + constant.nbytes
             constant.write_to(blob[offset:end].view(constant.dtype).reshape(constant.shape))
         blob[end:] = 0
         return blob
+
+
+def _aligned(size: int) -> np.ndarray:
+    """``size`` bytes, uint8, at an address that is a multiple of ``abi.WORKSPACE_ALIGNMENT``."""
+    room = np.empty(size + abi.WORKSPACE_ALIGNMENT, np.uint8)
+    start = -room.ctypes.data % abi.WORKSPACE_ALIGNMENT
+    return room[start : start + size]
 
 
 @dataclass(frozen=True)

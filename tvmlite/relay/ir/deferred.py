@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 
 import numpy as np
 
+from tvmlite.core import dtype as dtypes
+from tvmlite.core import mapped
 from tvmlite.core.span import Span
-from tvmlite.relay.ir.nodes import Constant
+from tvmlite.relay.ir.infer import tensor_type_of
+from tvmlite.relay.ir.interpret import call_reference
+from tvmlite.relay.ir.nodes import Call, Constant
+
+LARGE_BYTES = 1 << 16
+"""Constants of as many are worth computing anew rather than keeping."""
 
 
 class DeferredConstant(Constant):
@@ -40,6 +48,21 @@ class DeferredConstant(Constant):
 
         return DeferredConstant((rows, *parts[0].shape[1:]), parts[0].dtype, fill, span)
 
+    @staticmethod
+    def of_call(call: Call) -> DeferredConstant:
+        """The value of ``call``, whose arguments are constants, by the operator's reference."""
+        type_, args = tensor_type_of(call), [arg for arg in call.args if isinstance(arg, Constant)]
+        assert len(args) == len(call.args), "arguments are constants"
+
+        def fill(out: np.ndarray) -> None:
+            with ExitStack() as reading:
+                values = [reading.enter_context(mapped.reading(arg.data)) for arg in args]
+                out[...] = call_reference(call, values)
+
+        shape = tuple(extent for extent in type_.shape if isinstance(extent, int))
+        assert len(shape) == type_.ndim, "extents are numbers"
+        return DeferredConstant(shape, dtypes.numpy_of(type_.dtype), fill, call.span)
+
     @property
     def data(self) -> np.ndarray:  # type: ignore[override]
         """A new array of the elements."""
@@ -56,6 +79,9 @@ class DeferredConstant(Constant):
     def dtype(self) -> np.dtype:
         """The element type, numpy's."""
         return self._dtype  # type: ignore[attr-defined]
+
+    def check_unchanged(self) -> None:
+        """Nothing: what it is computed of is checked then."""
 
     def write_to(self, out: np.ndarray) -> None:
         """Write the elements to ``out``, of the same shape and dtype."""

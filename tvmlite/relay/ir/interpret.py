@@ -126,8 +126,9 @@ def _step(node: Expr, frame: _Frame) -> list[tuple[Expr, _Frame]]:
     if missing:
         return missing
     match node:
-        case Constant(data):
-            values[node] = data
+        case Constant():
+            node.check_unchanged()
+            values[node] = node.data
         case Tuple(fields):
             values[node] = tuple(values[f] for f in fields)
         case TupleGetItem(value, index):

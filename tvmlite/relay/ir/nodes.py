@@ -122,6 +122,10 @@ class Constant(Expr):
         """The bytes of all elements."""
         return self.size * self.dtype.itemsize
 
+    def check_unchanged(self) -> None:
+        """A ModelError if the elements are in a file that was written to since it was imported."""
+        mapped.check_unchanged(self.data)
+
     def write_to(self, out: np.ndarray) -> None:
         """Write the elements to ``out``, of the same shape and dtype."""
         mapped.copy(out, self.data)

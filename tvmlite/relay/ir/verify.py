@@ -6,6 +6,7 @@
 - A dimension that comes from data is bound once, by the LetDims around its uses, and does not leave the
   branch or the loop that binds it.
 - Types fit, everywhere; a call of an operator carries exactly the attributes of that operator.
+- Constants that are read from a model's file are still what it says (else a ModelError).
 - A group (``Primitive``) holds calls of operators, tuples, projections and constants only.
 """
 
@@ -55,6 +56,8 @@ def verify_function(function: Function) -> None:
         for node in postorder(one.body):
             if isinstance(node, Call):
                 _check_attributes(node)
+            elif isinstance(node, Constant):
+                node.check_unchanged()
         if dict(one.attrs).get("Primitive"):
             _check_group(one)
     type_of(function)

@@ -46,8 +46,8 @@ def coverage(
     Raises ModelError for a damaged model, and UnsupportedError where no node can be looked at at all: of an
     opset that is not known, or with inputs that are no tensors.
     """
-    proto, folder, source = loader.load(model)
-    survey = _Survey(proto, folder, source)
+    proto, data, source = loader.load(model)
+    survey = _Survey(proto, data, source)
     survey.look(shape or {})
     return survey.rows
 

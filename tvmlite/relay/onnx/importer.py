@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from tvmlite.relay.onnx.graph.graph_inputs import GraphInputs, ShapeOverride, id
 from tvmlite.relay.onnx.graph.node import NOTHING, OnnxNode
 from tvmlite.relay.onnx.graph.shared_names import fixed_shapes
 from tvmlite.relay.onnx.reading import functions, loader, node_order, registry
+from tvmlite.relay.onnx.reading.tensor_data import TensorData
 from tvmlite.relay.passes.specialise import checked_size, specialise
 from tvmlite.te import expr as te
 
@@ -42,19 +42,22 @@ def from_onnx(
     ``constants`` fixes inputs to arrays: the module is specialised to them and takes them no more, which
     lets inputs that decide shapes (``axes``, ``k``, ``repeats``, ...) be used where they come from outside.
 
+    Large weights stay in the file that ``model`` names, and are read when a library is made of them. The file
+    may be removed or replaced; one that was written to is a ModelError then.
+
     Raises ModelError for a file that is damaged, inconsistent or unsafe, and UnsupportedError for a
     legal model that tvmlite does not carry out, with all its missing operators at once.
     """
-    proto, folder, source = loader.load(model)
+    proto, data, source = loader.load(model)
     inputs = {one.name for one in proto.graph.input}
     shapes = {name: given for name, given in (shape or {}).items() if name in inputs}
     sizes: dict[str, Any] = {name: given for name, given in (shape or {}).items() if name not in inputs}
     pinned = {n: checked_size(n, size) for n, size in sizes.items() if isinstance(size, int | np.integer)}
-    importer = Importer(proto, folder, source, pinned)
+    importer = Importer(proto, data, source, pinned)
     module = importer.run(shapes, constants or {})
     if fixed := {n: s for n, s in fixed_shapes(module.main).items() if n in inputs and n not in shapes}:
         declared = {n: [e.name if isinstance(e, te.SizeVar) else e for e in s] for n, s in fixed.items()}
-        importer = Importer(proto, folder, source, pinned)
+        importer = Importer(proto, data, source, pinned)
         module = importer.run({**shapes, **declared}, constants or {})
     known = [*(size.name for size in dims_of([p.type for p in module.main.params])), *importer.inputs.met]
     for name in sizes:
@@ -99,13 +102,13 @@ class Importer:
     def __init__(
         self,
         proto: onnx.ModelProto,
-        folder: Path | None,
+        data: TensorData,
         source: str,
         pinned: Mapping[str, int] | None = None,
     ) -> None:
-        """``pinned`` gives sizes of open dimensions that are fixed."""
+        """``data`` has what is not in ``proto``; ``pinned`` gives sizes of open dimensions that are fixed."""
         self.proto = proto
-        self.folder = folder
+        self.data = data
         self.source = source
         self.opsets = loader.opset_versions(proto.opset_import, source)
         self.known: dict[Expr, np.ndarray] = {}
@@ -232,7 +235,7 @@ class Importer:
                 raise ModelError(f"{self.source}: an initializer has no name")
             if tensor.name in scope.values:
                 raise ModelError(f"{what} is given twice")
-            array = loader.array_of(tensor, self.folder, what)
+            array = loader.array_of(tensor, self.data, what)
             if tensor.name in declared:
                 self.inputs.check_default(declared[tensor.name], array, what)
             scope.values[tensor.name] = Constant(array)

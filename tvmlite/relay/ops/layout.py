@@ -117,11 +117,11 @@ def _transform_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     whole = whole.reshape(known([extents[axis] for axis in source.whole]))
     whole = whole.transpose([source.whole.index(axis) for axis in target.whole])
     widths = [(0, -n % (target.factor(a) or 1)) for a, n in zip(target.whole, whole.shape, strict=True)]
-    whole = np.pad(whole, widths)
+    whole = np.pad(whole, widths) if any(more for _, more in widths) else whole
     parts = [part for axis in target.whole for part in _parts(target, axis)]
     shape = dict(zip(target.axes, target.shape(extents), strict=True))
     split = whole.reshape(known([shape[part] for part in parts]))
-    return np.ascontiguousarray(split.transpose([parts.index(axis) for axis in target.axes]))
+    return split.transpose([parts.index(axis) for axis in target.axes])
 
 
 def _parts(given: Layout, axis: str) -> list[str]:

@@ -82,7 +82,7 @@ def channels_of(value: Expr) -> int:
 def is_convolution(node: Expr, lanes: int) -> bool:
     """Whether ``node`` is a convolution, not depthwise, with a kernel for vectors of ``lanes`` channels."""
     match node:
-        case Call(op=str() as name, args=(_, Constant(weight))) if name in _RANKS and _is_plain(node):
+        case Call(op=str() as name, args=(_, Constant() as weight)) if name in _RANKS and _is_plain(node):
             outputs, groups = weight.shape[0], node["groups"]
             if groups > 1 and (weight.shape[1] == 1 or outputs % (groups * lanes)):
                 return False
@@ -139,8 +139,8 @@ def quad_block(node: Expr, target: Target) -> int:
     """The channels in a block of data of a convolution of uint8 by int8 that ``target`` multiplies four at
     once; 0: ``node`` is none."""
     match node:
-        case Call(op=str() as name, args=(data, Constant(weight))) if name in _RANKS and _is_channels_first(
-            node
+        case Call(op=str() as name, args=(data, Constant() as weight)) if (
+            name in _RANKS and _is_channels_first(node)
         ):
             kinds = tensor_type_of(data).dtype, str(weight.dtype), tensor_type_of(node).dtype
             lanes = multiplies_quads(target)
@@ -156,7 +156,7 @@ def takes_tiles(node: Expr, target: Target) -> bool:
     """Whether the call ``node`` is a convolution that could be computed in AMX's tiles, channels in
     blocks."""
     match node:
-        case Call(op=str() as name, args=(data, Constant(weight))) if name in _RANKS and _is_plain(node):
+        case Call(op=str() as name, args=(data, Constant() as weight)) if name in _RANKS and _is_plain(node):
             whole = not (weight.shape[0] % TILE_BLOCK or weight.shape[1] % TILE_BLOCK)
             bfloat16 = tensor_type_of(data).dtype == "bfloat16"
             return target.has(amx.NEEDS) and bfloat16 and whole and node["groups"] == 1
@@ -193,9 +193,9 @@ def _convolution_of_strips(node: Call, data: Expr, written: int) -> Call:
     """``node`` with the places of a row of its window in place of channels."""
     weight = node.args[1]
     assert isinstance(weight, Constant)
-    (outputs, channels, high, wide), (down, along) = weight.data.shape, windows.spatial(node, "strides", 2)
+    (outputs, channels, high, wide), (down, along) = weight.shape, windows.spatial(node, "strides", 2)
     (top, left), (bottom, right) = windows.padding_of(node, 2)
-    turned = np.zeros((outputs, strips.CHANNELS, strips.PLACES, high, 1), weight.data.dtype)
+    turned = np.zeros((outputs, strips.CHANNELS, strips.PLACES, high, 1), weight.dtype)
     turned[:, :channels, :wide, :, 0] = weight.data.transpose(0, 1, 3, 2)
     turned = turned.reshape(outputs, -1, high, 1)
     padding = (top, left, bottom, right)
@@ -304,7 +304,7 @@ def _depthwise(node: Call) -> Tied | None:
     data, weight = node.args
     if not isinstance(weight, Constant) or not _is_plain(node) or spatial_rank(data) is None:
         return None
-    if not node["groups"] == weight.data.shape[0] == channels_of(data) or weight.data.shape[1] != 1:
+    if not node["groups"] == weight.shape[0] == channels_of(data) or weight.shape[1] != 1:
         return None
     rank = _RANKS[str(node.op)]
 

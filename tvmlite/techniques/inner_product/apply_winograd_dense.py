@@ -53,31 +53,35 @@ def adds_beside_multiplying(target: Target) -> bool:
 
 
 def _rule(node: Expr, target: Target, bound: float) -> Expr:
-    weight = _weight(node)
-    if weight is None or not isinstance(node, Call):
+    constant = _weight(node)
+    if constant is None or not isinstance(node, Call):
         return node
-    columns, terms = weight.shape
+    transposed = node.op == "nn.matmul" and not node["transpose_b"]
+    columns, terms = constant.shape[::-1] if transposed else constant.shape
     rows = product(map(number, tensor_type_of(node).shape[:-1]))
     if rows is None or rows < LEAST_ROWS or columns < LEAST_COLUMNS:
         return node
     if dense_winograd.Terms.of(terms) is None or dense_winograd.stated_error(terms) > bound:
+        return node
+    weight = constant.data.T if transposed else constant.data
+    if not np.isfinite(weight).all():
         return node
     if decide("winograd", lambda: [[node]], ("direct", INNER_PRODUCT), INNER_PRODUCT) == "direct":
         return node
     return _replaced(node, weight, target)
 
 
-def _weight(node: Expr) -> np.ndarray | None:
-    """The weight ``(n, k)`` of a dense layer of finite float32."""
+def _weight(node: Expr) -> Constant | None:
+    """The weight, not empty, of a dense layer of float32."""
     match node:
-        case Call("nn.dense", (_, Constant(data))):
-            weight = data
-        case Call("nn.matmul", (_, Constant(data))) if not node["transpose_a"]:
-            weight = data if node["transpose_b"] else data.T
+        case Call("nn.dense", (_, Constant() as weight)):
+            pass
+        case Call("nn.matmul", (_, Constant() as weight)) if not node["transpose_a"]:
+            pass
         case _:
             return None
     kinds = {tensor_type_of(one).dtype for one in (node, *node.args)}
-    return weight if kinds == {"float32"} and weight.size and np.isfinite(weight).all() else None
+    return weight if kinds == {"float32"} and weight.size else None
 
 
 def _replaced(node: Call, weight: np.ndarray, target: Target) -> Expr:

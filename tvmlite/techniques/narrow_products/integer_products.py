@@ -61,7 +61,7 @@ def _as_integers(node: Expr) -> Expr:
 def _fits(node: Call, rows: _Quantized, columns: _Quantized) -> bool:
     """Whether rows have one scale, weights are constant with one a column, and int32 holds the sums."""
     values, axis = columns.values, 0 if node["transpose_b"] else 1
-    if not isinstance(values, Constant) or values.data.ndim != 2 or tensor_type_of(node).dtype != "float32":
+    if not isinstance(values, Constant) or len(values.shape) != 2 or tensor_type_of(node).dtype != "float32":
         return False
     by_column = columns.scale.size == columns.zero.size == 1 or columns.axis % 2 == axis
     whole = rows.scale.size == rows.zero.size == 1 and tensor_type_of(rows.values).dtype == "uint8"

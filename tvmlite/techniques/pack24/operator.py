@@ -52,18 +52,34 @@ LARGEST = 1e38
 def packed24(plain: np.ndarray, columns: int) -> np.ndarray:
     """``plain (n, k)`` of float32 below ``LARGEST`` as words ``(blocks, k, groups, 3, LANES)``, ``columns``
     in a block, a multiple of ``GROUP``; columns past the last are about zero."""
-    count, terms = plain.shape
-    blocks = -(-count // columns)
-    weight = np.zeros((blocks * columns, terms), "float32")
-    weight[:count] = plain
-    parts = weight.reshape(blocks, columns // GROUP, VECTORS, LANES, terms).transpose(0, 4, 1, 2, 3)
-    bits = np.ascontiguousarray(parts).view("uint32").astype("int64")
-    fourth = (bits[..., 3, :] + 128) >> 8
-    carried = np.stack([fourth >> 16, fourth >> 8 & 255, fourth & 255], axis=-2)
-    sign, size = bits[..., :3, :] & 1 << 31, bits[..., :3, :] & (1 << 31) - 1
-    least = np.float32(np.abs(weight).max() * LEAST).view("uint32")
-    size = (np.maximum(size, int(least)) - carried + 128) >> 8 << 8
-    return (sign | np.maximum(size, 0) | carried).astype("uint32")
+    words = np.empty(packed24_shape(plain.shape, columns), "uint32")
+    pack24(words, plain)
+    return words
+
+
+def packed24_shape(plain: tuple[int, ...], columns: int) -> tuple[int, ...]:
+    """The shape of what ``packed24`` makes of a weight of shape ``plain``."""
+    count, terms = plain
+    return -(-count // columns), terms, columns // GROUP, VECTORS - 1, LANES
+
+
+def pack24(words: np.ndarray, plain: np.ndarray) -> None:
+    """Write what ``packed24`` makes of ``plain`` to ``words``, block by block."""
+    blocks, terms, groups = words.shape[:3]
+    columns = groups * GROUP
+    largest = max(plain.max(initial=0), -plain.min(initial=0))
+    least = int(np.float32(largest * LEAST).view("uint32"))
+    weight = np.zeros((columns, terms), "float32")
+    for block in range(blocks):
+        part = plain[block * columns : (block + 1) * columns]
+        weight[: len(part)], weight[len(part) :] = part, 0
+        parts = weight.reshape(groups, VECTORS, LANES, terms).transpose(3, 0, 1, 2)
+        bits = np.ascontiguousarray(parts).view("uint32").astype("int64")
+        fourth = (bits[..., 3, :] + 128) >> 8
+        carried = np.stack([fourth >> 16, fourth >> 8 & 255, fourth & 255], axis=-2)
+        sign, size = bits[..., :3, :] & 1 << 31, bits[..., :3, :] & (1 << 31) - 1
+        size = (np.maximum(size, least) - carried + 128) >> 8 << 8
+        words[block] = sign | np.maximum(size, 0) | carried
 
 
 def unpacked24(words: np.ndarray) -> np.ndarray:

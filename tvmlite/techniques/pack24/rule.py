@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tvmlite.core import mapped
 from tvmlite.machine.target import Target
+from tvmlite.relay.ir.deferred import DeferredConstant
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, canonical
 from tvmlite.relay.passes.decisions import decide
 from tvmlite.techniques.pack24 import operator as dense_24
@@ -28,7 +30,7 @@ def in_24_bits(
         return None
     if decide("weight", lambda: [[node]], ("float32", "24 bits"), "24 bits") != "24 bits":
         return None
-    return _dense_24(node, data, weight.data, rows)
+    return _dense_24(node, data, weight, rows)
 
 
 def _columns_24(rows: int) -> int:
@@ -40,16 +42,22 @@ def _fits_24(constant: Constant, rows: int, target: Target) -> bool:
     """Whether a weight of float32 that ``rows`` rows meet is worth keeping in 24 bits."""
     if rows > FEW_ROWS or str(constant.dtype) != "float32" or target.lanes("float32") != dense_24.LANES:
         return False
-    weight = constant.data
-    columns, block = weight.shape[0], _columns_24(rows)
+    columns, block = constant.shape[0], _columns_24(rows)
     read = -(-columns // block) * block * (dense_24.VECTORS - 1) / dense_24.VECTORS
-    worth = weight.nbytes >= LEAST_BYTES and read <= KEPT * columns
-    return worth and bool(max(weight.max(), -weight.min()) < dense_24.LARGEST)
+    if constant.nbytes < LEAST_BYTES or read > KEPT * columns:
+        return False
+    with mapped.reading(constant.data) as weight:
+        return bool(max(weight.max(), -weight.min()) < dense_24.LARGEST)
 
 
-def _dense_24(node: Call, data: Expr, weight: np.ndarray, rows: int) -> Call:
+def _dense_24(node: Call, data: Expr, weight: Constant, rows: int) -> Call:
     """``data`` times the rows of ``weight``, kept in 24 bits."""
-    block = _columns_24(rows)
-    packed = Constant(dense_24.packed24(weight, block), node.span)
-    attrs = {"units": weight.shape[0], "weight_layout": f"NC{block}n"}
+
+    def fill(out: np.ndarray) -> None:
+        with mapped.reading(weight.data) as plain:
+            dense_24.pack24(out, plain)
+
+    shape = dense_24.packed24_shape(weight.shape, _columns_24(rows))
+    packed = DeferredConstant(shape, np.dtype("uint32"), fill, node.span)
+    attrs = {"units": weight.shape[0], "weight_layout": f"NC{_columns_24(rows)}n"}
     return Call(dense_24.DENSE, (data, packed), canonical(attrs), node.span)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from tvmlite.core.errors import ConfigError
 from tvmlite.core.node import rewrite
+from tvmlite.relay.ir.deferred import DeferredConstant
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical
 from tvmlite.relay.ir.op import make
@@ -118,7 +119,9 @@ def _widened(node: Expr) -> Call | None:
             args=(data, Call("layout_transform", (Constant() as weight,)) as packed),
         ) if str(packed["dst_layout"]).endswith(PAIRED):
             layout = str(packed["dst_layout"]).removesuffix(PAIRED)
-            same = Constant(weight.data.astype("float32"), weight.span)
+            same = DeferredConstant.of_call(
+                make("cast", weight, dtype="float32", span=weight.span or node.span)
+            )
             blocks = make("layout_transform", same, src_layout="OIHW", dst_layout=layout, span=node.span)
             args = (make("cast", data, dtype="float32", span=node.span), blocks)
             return replace(node, args=args, attrs=canonical({**dict(node.attrs), "kernel_layout": layout}))

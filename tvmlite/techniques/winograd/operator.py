@@ -33,6 +33,8 @@ CONVOLUTION = "nn.contrib_conv2d_winograd_without_weight_transform"
 
 WINOGRAD = Anchor("conv2d_winograd")
 """Convolutions by minimal filtering."""
+OUTPUTS_AT_ONCE = 32
+"""The output channels whose weights are in memory in float64, too, while they are transformed."""
 
 
 def filtering(call: Call) -> Filtering:
@@ -59,8 +61,13 @@ def weight_type(call: Call, weight: TensorType) -> TensorType:
 
 def weight_numpy(call: Call, weight: np.ndarray) -> np.ndarray:
     """``G g G^T`` in float64, rounded once."""
-    matrix = array(filtering(call).weight)
-    return np.einsum("ay,oiyx,bx->aboi", matrix, weight, matrix, optimize=True).astype(weight.dtype)
+    matrix, extent = array(filtering(call).weight), filtering(call).extent
+    outputs, inputs = weight.shape[:2]
+    made = np.empty((extent, extent, outputs, inputs), weight.dtype)
+    for start in range(0, outputs, OUTPUTS_AT_ONCE):
+        part = slice(start, start + OUTPUTS_AT_ONCE)
+        made[:, :, part] = np.einsum("ay,oiyx,bx->aboi", matrix, weight[part], matrix, optimize=True)
+    return made
 
 
 @operator(

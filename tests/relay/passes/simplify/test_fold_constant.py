@@ -5,6 +5,7 @@ import pytest
 
 from tvmlite.core.errors import ExecutionError
 from tvmlite.relay.ir import op
+from tvmlite.relay.ir.deferred import LARGE_BYTES, DeferredConstant
 from tvmlite.relay.ir.nodes import Call, Constant, Function, If, Module, Tuple, TupleGetItem, constant, var
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import dim
@@ -70,6 +71,21 @@ def test_what_is_unknown_or_grows_too_large_stays_the_same_object(body) -> None:
     module = Module({"main": Function((x,), body)})
 
     assert fold_constant(module) is module
+
+
+def test_a_large_constant_is_laid_out_where_it_is_wanted() -> None:
+    data = np.arange(2 * LARGE_BYTES // 4, dtype="float32").reshape(2, -1)
+    body = folded(make("negative", make("transpose", constant(data), axes=(1, 0))))
+
+    assert isinstance(body, DeferredConstant)
+    np.testing.assert_array_equal(body.data, -data.T)
+
+
+def test_large_results_of_several_constants_are_computed_at_once() -> None:
+    data = constant(np.ones(LARGE_BYTES, "float32"))
+    body = folded(make("add", data, data))
+
+    assert type(body) is Constant
 
 
 def test_weights_are_folded_even_if_large() -> None:

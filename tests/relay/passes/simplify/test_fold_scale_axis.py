@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from tvmlite.core.node import postorder
+from tvmlite.relay.ir.deferred import DeferredConstant
 from tvmlite.relay.ir.interpret import interpret
-from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Tuple, TupleGetItem, constant, var
+from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Tuple, TupleGetItem, Var, constant, var
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.passes.simplify.fold_constant import fold_constant
 from tvmlite.relay.passes.simplify.fold_scale_axis import fold_scale_axis
@@ -96,3 +97,43 @@ def test_what_differs_within_a_channel_or_is_read_elsewhere_stays_the_same_objec
     module = Module({"main": Function((image,), body)})
 
     assert fold_scale_axis(module) is module
+
+
+def large_conv(weight: np.ndarray) -> Call:
+    return make("nn.conv2d", var("x", (1, 64, 5, 5)), constant(weight), padding=(1, 1, 1, 1))
+
+
+def test_large_weights_are_scaled_where_they_are_wanted() -> None:
+    weight, scale = rng.standard_normal((64, 64, 3, 3)).astype("float32"), const(64, 1, 1)
+    body = make("multiply", large_conv(weight), scale)
+
+    (conv,) = (n for n in postorder(fold_scale_axis(module_of(body)).main.body) if isinstance(n, Call))
+
+    assert isinstance(conv.args[1], DeferredConstant)
+    np.testing.assert_array_equal(conv.args[1].data, weight * scale.data[:, None])
+
+
+@pytest.mark.parametrize("element", [3e38, -3e38, np.inf, np.nan])
+@pytest.mark.parametrize("factor", [2.0, -2.0])
+def test_one_weight_that_is_not_finite_once_scaled_keeps_the_scale(element: float, factor: float) -> None:
+    weight = np.ones((64, 64, 3, 3), "float32")
+    weight[5, 7, 1, 2] = element
+    body = make("multiply", large_conv(weight), constant(np.full((64, 1, 1), factor, "float32")))
+    module = module_of(body)
+
+    assert fold_scale_axis(module) is module
+
+
+def test_weights_that_are_finite_only_for_their_own_channels_scale_are_scaled() -> None:
+    weight, scale = np.ones((64, 64, 3, 3), "float32"), np.full((64, 1, 1), 1e10, "float32")
+    weight[5], scale[5] = -3e38, 0.5
+    body = make("multiply", large_conv(weight), constant(scale))
+
+    ops = [n.op for n in postorder(fold_scale_axis(module_of(body)).main.body) if isinstance(n, Call)]
+
+    assert ops == ["nn.conv2d"]
+
+
+def module_of(body: Expr) -> Module:
+    (param,) = (n for n in postorder(body) if isinstance(n, Var))
+    return Module({"main": Function((param,), body)})

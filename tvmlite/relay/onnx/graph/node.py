@@ -97,7 +97,7 @@ class OnnxNode:
         match found.type:
             case kinds.TENSOR:
                 return loader.array_of(
-                    found.t, self.importer.folder, f"{self.op_type}: attribute {name!r}", self.span
+                    found.t, self.importer.data, f"{self.op_type}: attribute {name!r}", self.span
                 )
             case kinds.STRING:
                 return found.s.decode("utf-8", "replace")

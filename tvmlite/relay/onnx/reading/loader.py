@@ -18,6 +18,7 @@ from tvmlite.core import mapped
 from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay.onnx.reading.foreign import how_to_export
+from tvmlite.relay.onnx.reading.tensor_data import OWN, TensorData, without_large_tensors
 
 OLDEST_OPSET = 1
 LARGEST_FILE = 2**31
@@ -77,31 +78,34 @@ _PACKED = {
 """Bits an element takes in a file, of types that lie there side by side; with us each takes a byte."""
 
 
-def load(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> tuple[onnx.ModelProto, Path | None, str]:
-    """The model, the folder its external data may lie in (None: none may), and its name for errors.
+def load(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> tuple[onnx.ModelProto, TensorData, str]:
+    """The model, where the data of its tensors is that is not in it, and its name for errors.
 
     Raises ModelError for a file that is missing, truncated, foreign or empty.
     """
     if isinstance(model, str | os.PathLike):
         path = Path(model)
-        folder, name = path.parent, str(path)
-        proto = _parse(_read(path), f"model file {name!r}", how_to_export(name))
+        name = str(path)
+        data = TensorData(path.parent, _mapped(path))
+        proto = _parse(data.serialized, f"model file {name!r}", how_to_export(name))
     elif isinstance(model, bytes | bytearray | memoryview):
-        folder, name = None, "model"
-        proto = _parse(bytes(model), name)
+        name = "model"
+        data = TensorData(serialized=np.frombuffer(bytes(model), np.uint8))
+        proto = _parse(data.serialized, name)
         name = proto.graph.name or name
     elif isinstance(model, onnx.ModelProto):
-        folder, proto = None, model
+        data, proto = TensorData(), model
         name = proto.graph.name or "model"
     else:
         raise ModelError(
             f"a model is a path, bytes or an onnx.ModelProto, not a {type(model).__name__}", Span.of_caller()
         )
     _check_whole(proto, name)
-    return proto, folder, name
+    return proto, data, name
 
 
-def _read(path: Path) -> bytes:
+def _mapped(path: Path) -> np.ndarray:
+    """The bytes of a file that may be a model."""
     try:
         status = path.stat()
     except (OSError, ValueError) as error:  # a ValueError: a zero byte in the name
@@ -117,22 +121,26 @@ def _read(path: Path) -> bytes:
             f"model file {str(path)!r} has {size} bytes, protobuf reads less than {LARGEST_FILE}",
             hint="save it with external data: onnx.save(model, path, save_as_external_data=True)",
         )
+    if size == 0:
+        return np.empty(0, np.uint8)
     try:
-        return path.read_bytes()
+        return mapped.bytes_of(path)
     except OSError as error:
         raise ModelError(f"model file {str(path)!r} cannot be read: {error.strerror}") from error
 
 
-def _parse(data: bytes, what: str, hint: str | None = None) -> onnx.ModelProto:
-    if not data:
+def _parse(serialized: np.ndarray | None, what: str, hint: str | None = None) -> onnx.ModelProto:
+    if serialized is None or not serialized.size:
         raise ModelError(f"{what}: the file is empty, expected an ONNX model", hint=hint)
     proto = onnx.ModelProto()
     try:
-        proto.ParseFromString(data)
+        proto.ParseFromString(without_large_tensors(serialized))
     except Exception as error:  # protobuf's implementations share no public exception class
         if type(error).__name__ not in ("DecodeError", "RuntimeError", "ValueError"):
             raise
         raise ModelError(f"{what}: not an ONNX model, or a truncated one ({error})", hint=hint) from error
+    finally:
+        mapped.give_back(serialized)
     return proto
 
 
@@ -252,9 +260,7 @@ def dtype_of(elem_type: int, what: str, span: Span | None = None) -> str:
     return next(name for kind, name in DTYPES.items() if kind == elem_type)
 
 
-def array_of(
-    tensor: onnx.TensorProto, folder: Path | None, what: str, span: Span | None = None
-) -> np.ndarray:
+def array_of(tensor: onnx.TensorProto, data: TensorData, what: str, span: Span | None = None) -> np.ndarray:
     """The array of a TensorProto, its dimensions, data length and external file checked first."""
     dtype = dtype_of(tensor.data_type, what, span)
     shape = tuple(tensor.dims)
@@ -263,16 +269,13 @@ def array_of(
     if len(shape) > LARGEST_RANK:
         raise ModelError(f"{what}: has {len(shape)} dimensions, at most {LARGEST_RANK} are supported", span)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        raw = _external(tensor, folder, size, what, span)
+        raw = _external(tensor, data, size, what, span)
         if dtype in _PACKED:
             tensor = onnx.TensorProto(dims=shape, data_type=tensor.data_type, raw_data=bytes(raw))
             return np.ascontiguousarray(numpy_helper.to_array(tensor)).reshape(shape)
         return raw.view(dtypes.numpy_of(dtype).newbyteorder("<")).reshape(shape)
-    if tensor.HasField("raw_data") and len(tensor.raw_data) != size:
-        raise ModelError(
-            f"{what}: shape {shape} of {dtype} needs {size} bytes, the file holds {len(tensor.raw_data)}",
-            span,
-        )
+    if tensor.HasField("raw_data"):
+        _check_length(tensor, len(tensor.raw_data), size, what, span)
     try:
         return np.ascontiguousarray(numpy_helper.to_array(tensor)).reshape(shape)
     except (ValueError, TypeError, OverflowError) as error:
@@ -292,17 +295,30 @@ def checked_bytes(shape: tuple[int, ...], dtype: str, what: str, span: Span | No
     return size
 
 
+def _check_length(tensor: onnx.TensorProto, have: int, size: int, what: str, span: Span | None) -> None:
+    """A ModelError unless the ``have`` bytes of ``tensor`` in the model are the ``size`` that it needs."""
+    if have != size:
+        kind = dtype_of(tensor.data_type, what, span)
+        raise ModelError(
+            f"{what}: shape {tuple(tensor.dims)} of {kind} needs {size} bytes, the file holds {have}", span
+        )
+
+
 def _external(
-    tensor: onnx.TensorProto, folder: Path | None, size: int, what: str, span: Span | None
+    tensor: onnx.TensorProto, data: TensorData, size: int, what: str, span: Span | None
 ) -> np.ndarray:
-    """The bytes of an external tensor, uint8: mapped, so that they are in memory only while they are read."""
+    """The bytes of a tensor that are not in its TensorProto, uint8: a view, so that those of files are in
+    memory only while they are read."""
     entries = {e.key: e.value for e in tensor.external_data}
     location = entries.get("location", "")
-    if folder is None:
-        raise ModelError(f"{what}: its data is in the file {location!r}; give the model's path", span)
-    path = _inside(folder, location, what, span)
     offset = _count(entries.get("offset", "0"), "offset", what, span)
     length = _count(entries.get("length", str(size)), "length", what, span)
+    if location == OWN and data.serialized is not None and offset + length <= data.serialized.size:
+        _check_length(tensor, length, size, what, span)
+        return data.serialized[offset : offset + length]
+    if data.folder is None:
+        raise ModelError(f"{what}: its data is in the file {location!r}; give the model's path", span)
+    path = _inside(data.folder, location, what, span)
     if length != size:
         raise ModelError(f"{what}: its shape needs {size} bytes, the external data has {length}", span)
     have = path.stat().st_size
@@ -313,7 +329,7 @@ def _external(
     if size == 0:
         return np.empty(0, np.uint8)
     try:
-        return mapped.bytes_of(path, offset, length)
+        return data.file(path)[offset : offset + length]
     except OSError as error:
         raise ModelError(
             f"{what}: external data file {str(path)!r} cannot be read: {error.strerror}", span

@@ -66,8 +66,8 @@ def _numbers(group: Function) -> Iterator[Constant]:
 
 def _is_number(constant: Constant, reader: Call) -> bool:
     """Whether ``constant`` is one number, and ``reader`` takes it as it would any other."""
-    known = QUANTIZATION if not dtypes.is_float(constant.data.dtype.name) else ARITHMETIC + QUANTIZATION
-    return constant.data.ndim == 0 and reader.op in known
+    known = QUANTIZATION if not dtypes.is_float(constant.dtype.name) else ARITHMETIC + QUANTIZATION
+    return constant.shape == () and reader.op in known
 
 
 def _varying(groups: dict[Function, list[Constant]]) -> dict[Function, list[Constant]]:

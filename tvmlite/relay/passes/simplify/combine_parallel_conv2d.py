@@ -30,11 +30,11 @@ def _key(call: Call) -> Hashable | None:
     if call["groups"] != 1 or call["kernel_layout"] != "OIHW" or call["data_layout"] != "NCHW":
         return None
     attrs = tuple((name, value) for name, value in call.attrs if name != "channels")
-    return attrs, call.args[1].data.shape[2:], str(call.args[1].data.dtype)
+    return attrs, call.args[1].shape[2:], str(call.args[1].dtype)
 
 
 def _combined(data: Expr, anchors: Sequence[Call]) -> Expr:
     weights = [call.args[1].data for call in anchors if isinstance(call.args[1], Constant)]
     weight = Constant(np.concatenate(weights), anchors[0].span)
-    attrs = canonical({**dict(anchors[0].attrs), "channels": weight.data.shape[0]})
+    attrs = canonical({**dict(anchors[0].attrs), "channels": weight.shape[0]})
     return dataclasses.replace(anchors[0], args=(data, weight), attrs=attrs)

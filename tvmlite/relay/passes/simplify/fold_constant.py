@@ -8,7 +8,8 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ExecutionError
 from tvmlite.core.node import rewrite
 from tvmlite.core.span import Span
-from tvmlite.relay.ir import op
+from tvmlite.relay.ir import deferred, op
+from tvmlite.relay.ir.deferred import DeferredConstant
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.interpret import Value, call_reference
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, If, Tuple, TupleGetItem
@@ -25,7 +26,10 @@ WEIGHT_BYTES = 1 << 30
 
 @graph_pass
 def fold_constant(body: Expr) -> Expr:
-    """Replace calls of operators on constants by their results, branches on a constant by the one taken."""
+    """Replace calls of operators on constants by their results, branches on a constant by the one taken.
+
+    A large constant whose elements are moved, or changed one by one, is computed where it is wanted.
+    """
     return rewrite(body, _Folding().fold)
 
 
@@ -51,7 +55,7 @@ class _Folding:
 
     def _unless_large(self, node: Call) -> Expr:
         made = _evaluated(node, LARGE_BYTES)
-        if made is node and all(arg in self.large or _constant_value(arg) is not None for arg in node.args):
+        if made is node and all(arg in self.large or _is_constant(arg) for arg in node.args):
             self.large.add(node)
         return made
 
@@ -62,12 +66,16 @@ class _Folding:
         return rewrite(arg, lambda node: _evaluated(node, WEIGHT_BYTES) if isinstance(node, Call) else node)
 
 
-def _constant_value(arg: Expr) -> Value | None:
-    if isinstance(arg, Constant):
-        return arg.data
-    if isinstance(arg, Tuple) and all(isinstance(field, Constant) for field in arg.fields):
-        return tuple(field.data for field in arg.fields)  # type: ignore[union-attr]
-    return None
+def _is_constant(arg: Expr) -> bool:
+    fields = arg.fields if isinstance(arg, Tuple) else (arg,)
+    return all(isinstance(field, Constant) for field in fields)
+
+
+def _constant_value(arg: Expr) -> Value:
+    if isinstance(arg, Tuple):
+        return tuple(field.data for field in arg.fields)  # type: ignore[attr-defined]
+    assert isinstance(arg, Constant)
+    return arg.data
 
 
 def _is_anchor(name: str) -> bool:
@@ -76,17 +84,25 @@ def _is_anchor(name: str) -> bool:
 
 def _evaluated(node: Call, limit: int) -> Expr:
     """The result of ``node`` if all its arguments are constants, and it is not too large; else ``node``."""
-    inputs = [value for value in map(_constant_value, node.args) if value is not None]
     symbolic = any(is_symbolic(value) for _, value in node.attrs)
     size = _type_bytes(type_of(node))
-    if len(inputs) < len(node.args) or symbolic or size is None:
+    if symbolic or size is None or not all(map(_is_constant, node.args)):
         return node
-    if size > limit and size > GROWTH * sum(map(_value_bytes, inputs)):
+    if size > limit and size > GROWTH * sum(_type_bytes(type_of(arg)) or 0 for arg in node.args):
         return node
+    if size >= deferred.LARGE_BYTES and _is_rearrangement(node):
+        return DeferredConstant.of_call(node)
     try:
-        return _as_constant(call_reference(node, inputs), node.span)
+        return _as_constant(call_reference(node, [_constant_value(arg) for arg in node.args]), node.span)
     except ExecutionError:
         return node  # the fault is the data's: it is reported when, and if, the call is run
+
+
+def _is_rearrangement(node: Call) -> bool:
+    """Whether each element of the result is made of a few of one constant: such calls do not fail."""
+    row = op.get(str(node.op), node.span)
+    one = len(node.args) == 1 and isinstance(node.args[0], Constant)
+    return one and row.fuse <= op.Fuse.INJECTIVE
 
 
 def _type_bytes(type_: Type) -> int | None:
@@ -102,10 +118,6 @@ def _type_bytes(type_: Type) -> int | None:
             return None
         total *= extent
     return total
-
-
-def _value_bytes(value: Value) -> int:
-    return sum(map(_value_bytes, value)) if isinstance(value, tuple) else value.nbytes
 
 
 def _as_constant(value: Value, span: Span | None) -> Expr:

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.core import mapped
+from tvmlite.relay.ir import deferred
+from tvmlite.relay.ir.deferred import DeferredConstant
 from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr
 from tvmlite.relay.passes.graph_pass import graph_pass
@@ -80,20 +83,33 @@ def _scaled_anchor(call: Call, factor: np.ndarray) -> Call | None:
     if place is None or not isinstance(call.args[1], Constant):
         return None
     weights, type_ = call.args[1], tensor_type_of(call)
-    if dtypes.check(weights.data.dtype) != type_.dtype:
+    if dtypes.check(weights.dtype) != type_.dtype:
         return None
     channels = _along(factor, type_.ndim, place[0])
     if channels is None:
         return None
-    shape = [1] * weights.data.ndim
+    shape = [1] * len(weights.shape)
     shape[place[1]] = -1
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled = weights.data * channels.reshape(shape)
-    if not np.isfinite(scaled).all():
-        return (
-            None  # a zero in the data times an infinite weight is NaN, where a finite sum is scaled it is not
-        )
-    return dataclasses.replace(call, args=(call.args[0], Constant(scaled, weights.span)))
+    scaled = _product(weights, channels.reshape(shape), place[1])
+    # a zero in the data times an infinite weight is NaN, where a finite sum is scaled it is not
+    return None if scaled is None else dataclasses.replace(call, args=(call.args[0], scaled))
+
+
+def _product(weights: Constant, factor: np.ndarray, axis: int) -> Constant | None:
+    """``weights * factor``, which varies along ``axis`` only, computed where it is wanted if it is large.
+    None if it is not finite: then that shows in the largest or the least of a channel."""
+    others = tuple(k for k in range(len(weights.shape)) if k != axis)
+    with mapped.reading(weights.data) as data, np.errstate(over="ignore", invalid="ignore"):
+        ends = [end(data, axis=others, keepdims=True, initial=0) * factor for end in (np.max, np.min)]
+    if not all(np.isfinite(end).all() for end in ends):
+        return None
+
+    def fill(out: np.ndarray) -> None:
+        with mapped.reading(weights.data) as data:
+            np.multiply(data, factor, out=out)
+
+    made = DeferredConstant(weights.shape, weights.dtype, fill, weights.span)
+    return made if made.nbytes >= deferred.LARGE_BYTES else Constant(made.data, weights.span)
 
 
 def _channel_axes(call: Call) -> tuple[int, int] | None:

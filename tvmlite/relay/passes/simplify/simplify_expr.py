@@ -60,7 +60,7 @@ def simplified(node: Expr) -> Expr:
 
 def _kept(node: Call, x: Expr, c: Constant, neutral: int) -> Expr:
     """``x`` if every element of ``c`` is ``neutral`` and ``x`` has the type of ``node``; else ``node``."""
-    if c.data.size > SMALL_ELEMENTS or not (c.data == neutral).all():
+    if c.size > SMALL_ELEMENTS or not (c.data == neutral).all():
         return node
     return x if same_type(type_of(x), type_of(node)) else node
 

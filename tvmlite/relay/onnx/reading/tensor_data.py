@@ -1,0 +1,148 @@
+"""Where the bytes of a model's tensors are: in the serialized model itself, or in files beside it.
+
+Protobuf copies what it parses, and hands out further copies. So large tensors are taken out of a serialized
+model before it is parsed (``without_large_tensors``): they become views of the bytes it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias, Union
+
+import numpy as np
+import onnx
+
+from tvmlite.core import mapped
+
+LARGE_BYTES = 1 << 16
+"""Tensors of fewer are left to protobuf."""
+
+OWN = "\0"
+"""The location of external data that is in the serialized model itself: no file can have this name."""
+
+DEEPEST_MESSAGE = 100
+"""Messages inside each other, as many as protobuf reads."""
+
+Part: TypeAlias = Union[bytes, memoryview]
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+"""Wire types: see https://protobuf.dev/programming-guides/encoding/."""
+
+
+@dataclass
+class TensorData:
+    """``folder`` is where external data may lie (None: nowhere), ``serialized`` the bytes of the model itself
+    (None: it came parsed)."""
+
+    folder: Path | None = None
+    serialized: np.ndarray | None = None
+    _files: dict[Path, np.ndarray] = field(default_factory=dict)
+
+    def file(self, path: Path) -> np.ndarray:
+        """The bytes of ``path``, uint8, mapped once; OSError if it cannot be read."""
+        if path not in self._files:
+            self._files[path] = mapped.bytes_of(path)
+        return self._files[path]
+
+
+class _Malformed(ValueError):
+    """What is no protobuf message, or shorter than a length in it says."""
+
+
+def without_large_tensors(serialized: np.ndarray) -> bytes:
+    """The model ``serialized`` (uint8), in which the data of large tensors is external, at ``OWN``.
+
+    What is malformed is left as it is: protobuf says best what is wrong with it.
+    """
+    view = serialized.data
+    try:
+        return b"".join(_message(view, 0, len(view), onnx.ModelProto.DESCRIPTOR, DEEPEST_MESSAGE))
+    except _Malformed:
+        return bytes(view)
+
+
+def _message(view: memoryview, begin: int, end: int, descriptor: Any, depth: int) -> list[Part]:
+    """The message of type ``descriptor`` in ``view`` from ``begin`` to ``end``, in parts to be joined."""
+    if descriptor.full_name == onnx.TensorProto.DESCRIPTOR.full_name:
+        return _tensor(view, begin, end)
+    if depth == 0:
+        raise _Malformed
+    parts: list[Part] = []
+    copied = begin
+    for number, start, first, stop in _fields(view, begin, end):
+        if stop - first < LARGE_BYTES or number not in descriptor.fields_by_number:
+            continue
+        inner = descriptor.fields_by_number[number].message_type
+        if inner is not None:
+            below = _message(view, first, stop, inner, depth - 1)
+            key, size = _varint_of(number << 3 | _BYTES), _varint_of(sum(map(len, below)))
+            parts += [view[copied:start], key, size, *below]
+            copied = stop
+    return [*parts, view[copied:end]]
+
+
+def _tensor(view: memoryview, begin: int, end: int) -> list[Part]:
+    """A TensorProto, with ``external_data`` in place of ``raw_data`` unless it has some of its own."""
+    fields, proto = list(_fields(view, begin, end)), onnx.TensorProto
+    own = {proto.EXTERNAL_DATA_FIELD_NUMBER, proto.DATA_LOCATION_FIELD_NUMBER}
+    if own & {number for number, *_ in fields}:
+        return [view[begin:end]]
+    parts: list[Part] = []
+    for number, start, first, stop in fields:
+        if number == proto.RAW_DATA_FIELD_NUMBER and stop - first >= LARGE_BYTES:
+            parts.append(_reference(first, stop - first))
+        else:
+            parts.append(view[start:stop])
+    return parts
+
+
+def _reference(offset: int, length: int) -> bytes:
+    """The fields of a TensorProto whose data is in the serialized model."""
+    where = {"location": OWN, "offset": str(offset), "length": str(length)}
+    entries = [onnx.StringStringEntryProto(key=key, value=value) for key, value in where.items()]
+    tensor = onnx.TensorProto(data_location=onnx.TensorProto.EXTERNAL, external_data=entries)
+    return tensor.SerializeToString()
+
+
+def _fields(view: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+    """The fields of a message: their numbers, where they begin, where their bytes do, and where they end.
+    Numbers have no bytes: those begin where the field ends."""
+    while at < end:
+        start = at
+        key, at = _varint(view, at, end)
+        kind, size = key & 7, 0
+        if kind == _VARINT:
+            _, at = _varint(view, at, end)
+        elif kind == _BYTES:
+            size, at = _varint(view, at, end)
+        elif kind in (_FIXED64, _FIXED32):
+            at += 8 if kind == _FIXED64 else 4
+        else:
+            raise _Malformed
+        first, at = at, at + size
+        if at > end:
+            raise _Malformed
+        yield key >> 3, start, first, at
+
+
+def _varint(view: memoryview, at: int, end: int) -> tuple[int, int]:
+    """The number that begins at ``at``, seven bits a byte, and where it ends."""
+    value = shift = 0
+    while at < end and shift < 64:
+        byte = view[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+    raise _Malformed
+
+
+def _varint_of(value: int) -> bytes:
+    """``value``, not negative, seven bits a byte."""
+    encoded = bytearray()
+    while value > 127:
+        encoded.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*encoded, value])
