@@ -10,8 +10,7 @@ from typing import Literal
 import onnx
 
 from tvmlite.core.errors import UnsupportedError
-from tvmlite.relay.onnx.control import branches
-from tvmlite.relay.onnx.graph import interface
+from tvmlite.relay.onnx.graph import conditions, interface
 from tvmlite.relay.onnx.graph.graph_inputs import ShapeOverride
 from tvmlite.relay.onnx.importer import Importer, Scope
 from tvmlite.relay.onnx.reading import functions, loader, registry
@@ -81,7 +80,7 @@ class _Survey(Importer):
         else:
             try:
                 super().convert_node(proto, scope, opsets, label)
-            except branches.Undecided as branch:  # the nodes behind it are looked at with one branch
+            except conditions.Undecided as branch:  # the nodes behind it are looked at with one branch
                 self.facts.append(branch.fact(True))
                 return self.convert_node(proto, scope, opsets, label)
             except UnsupportedError as error:

@@ -17,8 +17,8 @@ from tvmlite.relay.ir import infer
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, LetDims, Loop, Module, Tuple, Var
 from tvmlite.relay.ir.types import TensorType, dim, dims_of
 from tvmlite.relay.onnx import converters  # noqa: F401  (registers them)
-from tvmlite.relay.onnx.control import branches, sequence, tail_duplication
-from tvmlite.relay.onnx.graph import interface, shapes
+from tvmlite.relay.onnx.control import sequence, tail_duplication
+from tvmlite.relay.onnx.graph import conditions, interface, shapes
 from tvmlite.relay.onnx.graph.graph_inputs import GraphInputs, ShapeOverride, identifier
 from tvmlite.relay.onnx.graph.node import NOTHING, OnnxNode
 from tvmlite.relay.onnx.graph.shared_names import fixed_shapes
@@ -110,7 +110,7 @@ class Importer:
         self.opsets = loader.opset_versions(proto.opset_import, source)
         self.known: dict[Expr, np.ndarray] = {}
         self.inputs = GraphInputs(source, pinned or {})
-        self.facts: list[branches.Fact] = []
+        self.facts: list[conditions.Fact] = []
         self.wanted: tail_duplication.Wanted = {}
         self.lists: dict[Expr, Expr] = {}
         self.squeezed: dict[str, tuple[int, ...]] = {}
@@ -275,7 +275,7 @@ class Importer:
             try:
                 self.convert_node(proto, scope, opsets, label)
                 done += 1
-            except branches.Undecided as branch:
+            except conditions.Undecided as branch:
                 rest = tail_duplication.resolve(self, branch, rest[done:], scope, opsets, wanted)
                 done = 0
 

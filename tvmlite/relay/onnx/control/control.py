@@ -17,7 +17,6 @@ from tvmlite.relay.onnx.control.loop_states import with_kept
 from tvmlite.relay.onnx.graph import demand, dims, interface
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.onnx.ops.recurrent import _pick
 from tvmlite.relay.onnx.reading.node_order import names_read
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.te import expr as e
@@ -267,7 +266,7 @@ def scan(node: OnnxNode, *inputs: Expr) -> list[Expr]:
     scanned: list[list[Expr]] = []
     for turn in range(length):
         steps = [
-            _pick(node, s, axis, length - 1 - turn if reverse else turn)
+            node.pick(s, axis, length - 1 - turn if reverse else turn)
             for s, axis, reverse in zip(sequences, axes, backward, strict=True)
         ]
         outputs = body(node, graph, [*states, *steps])

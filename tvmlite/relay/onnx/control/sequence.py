@@ -15,7 +15,6 @@ from tvmlite.relay.onnx.control.control import body
 from tvmlite.relay.onnx.graph import shapes
 from tvmlite.relay.onnx.graph.node import NOTHING, OnnxNode
 from tvmlite.relay.onnx.ops.index import from_front
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 
 OF_OPEN_LISTS = ("SequenceLength", "SequenceAt", "ConcatFromSequence", "Identity")
@@ -125,7 +124,7 @@ def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> Expr:
     if sum(pieces) != whole or min(pieces, default=0) < 0:
         node.bad(f"split is {pieces}, which do not add up to {whole}")
     ends = np.cumsum(pieces, dtype=np.int64).tolist()
-    made = [slice_axes(node, data, [axis], [e - p], [e]) for e, p in zip(ends, pieces, strict=True)]
+    made = [node.slice(data, [axis], [e - p], [e]) for e, p in zip(ends, pieces, strict=True)]
     if sizes is None and not node.attr("keepdims", 1):
         made = [node.reshape(one, (*shape[:axis], *shape[axis + 1 :])) for one in made]
     return Tuple(tuple(made), node.span)

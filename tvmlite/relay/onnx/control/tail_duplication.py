@@ -19,8 +19,9 @@ from tvmlite.core.errors import TvmliteError
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Constant, Expr
 from tvmlite.relay.ir.types import Dim, TensorType, Type, dims_of
-from tvmlite.relay.onnx.control.branches import Undecided, joined
+from tvmlite.relay.onnx.control.branches import joined
 from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph.conditions import Undecided
 from tvmlite.relay.onnx.graph.node import KNOWN_LIMIT, OnnxNode
 from tvmlite.relay.onnx.reading.node_order import names_read
 from tvmlite.te import arith

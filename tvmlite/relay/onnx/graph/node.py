@@ -283,6 +283,24 @@ class OnnxNode:
             return Constant(value.data.transpose(axes), self.span)
         return self.make("transpose", value, axes=tuple(axes))
 
+    def slice(
+        self,
+        value: Expr,
+        axes: Sequence[int],
+        begin: Sequence[Dim],
+        end: Sequence[Dim],
+        strides: Sequence[int] | None = None,
+    ) -> Expr:
+        """``value[begin:end:strides]`` along some axes."""
+        steps = tuple(strides or [1] * len(axes))
+        bounds = {"begin": tuple(begin), "end": tuple(end), "strides": steps}
+        return self.make("strided_slice", value, **bounds, axes=tuple(axes))
+
+    def pick(self, value: Expr, axis: int, index: int) -> Expr:
+        """Row ``index`` along ``axis``, which goes."""
+        part = self.slice(value, [axis], [index], [index + 1])
+        return self.reshape(part, [d for i, d in enumerate(self.shape(value)) if i != axis])
+
     def broadcast_to(self, value: Expr, shape: Sequence[Dim]) -> Expr:
         if dims.same(self.shape(value), shape):
             return value

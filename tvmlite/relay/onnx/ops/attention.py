@@ -15,7 +15,6 @@ from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import matmul
 from tvmlite.relay.onnx.ops.index import from_front
 from tvmlite.relay.onnx.ops.microsoft import DOMAIN
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 
 
@@ -114,7 +113,7 @@ def split_last(node: OnnxNode, data: Expr, widths: list[Dim]) -> list[Expr]:
     axis = node.rank(data) - 1
     for width in widths:
         end = dims.simplify(begin + width)
-        parts.append(slice_axes(node, data, [axis], [begin], [end]))
+        parts.append(node.slice(data, [axis], [begin], [end]))
         begin = end
     return parts
 
@@ -155,8 +154,7 @@ def _self_attention(
         batch, _, _, size = node.shape(key)
         _, _, _, before, _ = node.shape(past)
         old = [
-            node.reshape(slice_axes(node, past, [0], [i], [i + 1]), (batch, heads, before, size))
-            for i in (0, 1)
+            node.reshape(node.slice(past, [0], [i], [i + 1]), (batch, heads, before, size)) for i in (0, 1)
         ]
         key, value = _after(node, old[0], key), _after(node, old[1], value)
     made = joined(node, _attend(node, query, key, value, _masks(node, query, key, mask, scores)))
@@ -286,7 +284,7 @@ def _pairs(node: OnnxNode, data: Expr, half: int, flag: str) -> list[Expr]:
         return split_last(node, data, [half, half])
     shape = node.shape(data)
     split = node.reshape(data, (*shape[:3], half, 2))
-    return [node.reshape(slice_axes(node, split, [4], [i], [i + 1]), (*shape[:3], half)) for i in (0, 1)]
+    return [node.reshape(node.slice(split, [4], [i], [i + 1]), (*shape[:3], half)) for i in (0, 1)]
 
 
 def _places(node: OnnxNode, places: Expr, batch: Dim, length: Dim) -> Expr:

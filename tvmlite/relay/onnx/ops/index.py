@@ -9,7 +9,6 @@ from tvmlite.relay.ir.nodes import Constant, Expr
 from tvmlite.relay.ir.types import Dim, same_shape, show_shape
 from tvmlite.relay.onnx.graph.axes import along_axis, at_least
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 
 
@@ -97,7 +96,7 @@ def one_hot(node: OnnxNode, indices: Expr, depth: Expr, values: Expr) -> Expr:
     whole = node.cast(indices, "int64")
     depths = node.reshape(node.make("shape_value", values=(count,), dtype="int64"), ())
     whole = node.make("where", node.make("less", whole, 0), node.make("add", whole, depths), whole)
-    off, on = (node.reshape(slice_axes(node, values, [0], [i], [i + 1]), ()) for i in (0, 1))
+    off, on = (node.reshape(node.slice(values, [0], [i], [i + 1]), ()) for i in (0, 1))
     axis = node.axis(node.attr("axis", -1), rank + 1)
     return node.make("one_hot", whole, on, off, depth=count, axis=axis, dtype=node.dtype(values))
 

@@ -10,7 +10,6 @@ from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import matmul, nn, quant, recurrent
 from tvmlite.relay.onnx.ops.index import from_front
 from tvmlite.relay.onnx.ops.microsoft import DOMAIN, _add, _transposed, unpacked
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.relay.ops.recurrent_loops import LANES
 from tvmlite.te.intrin.x86 import QUAD
@@ -237,7 +236,7 @@ def _part(node: OnnxNode, value: Expr, direction: int) -> Expr:
     """What ``value`` has for a direction."""
     if isinstance(value, Constant):
         return Constant(value.data[direction], node.span)
-    picked = slice_axes(node, value, [0], [direction], [direction + 1])
+    picked = node.slice(value, [0], [direction], [direction + 1])
     return node.reshape(picked, node.shape(value)[1:])
 
 

@@ -7,7 +7,6 @@ from tvmlite.relay.ir.types import Dim, show_dim
 from tvmlite.relay.onnx.graph import axes as told_axes
 from tvmlite.relay.onnx.graph import demand, dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.te import expr as e
 
@@ -90,14 +89,14 @@ def _cropped(node: OnnxNode, data: Expr, width: list[list[Dim]]) -> tuple[Expr, 
         if not any(crop):
             made.append(pair)
         elif isinstance(extent, int) and sum(crop) > extent:  # nothing is left of it: the rest is filled
-            data = slice_axes(node, data, [axis], [0], [0])
+            data = node.slice(data, [axis], [0], [0])
             made.append([whole, 0])
         else:
             if not dims.non_negative(dims.simplify(extent - sum(crop))):
                 message = f"pads take {sum(crop)} elements of axis {axis}, which has fewer"
                 enough = e.LessEqual(*e.match(sum(crop), e.convert(extent)))
                 data = node.make("assume", data, conditions=(enough,), message=message, always=True)
-            data = slice_axes(node, data, [axis], [crop[0]], [dims.simplify(extent - crop[1])])
+            data = node.slice(data, [axis], [crop[0]], [dims.simplify(extent - crop[1])])
             made.append([max(p, 0) if isinstance(p, int) else p for p in pair])
     return data, made
 

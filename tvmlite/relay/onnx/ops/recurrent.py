@@ -10,7 +10,6 @@ from tvmlite.relay.ir.types import Dim
 from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.relay.ops.recurrent_loops import lanes_of
 
@@ -56,19 +55,12 @@ class _Layer:
         node = self.node
         if given is None:
             return node.full(0, (self.batch, self.hidden), node.dtype(self.data))
-        picked = _pick(node, given, 1 if node.attr("layout", 0) else 0, number)
+        picked = node.pick(given, 1 if node.attr("layout", 0) else 0, number)
         return assume_shape(node, picked, (self.batch, self.hidden))
 
 
-def _pick(node: OnnxNode, data: Expr, axis: int, index: int) -> Expr:
-    """One slice, its axis gone."""
-    shape = node.shape(data)
-    part = slice_axes(node, data, [axis], [index], [index + 1])
-    return node.reshape(part, [d for i, d in enumerate(shape) if i != axis])
-
-
 def _parts(node: OnnxNode, data: Expr, count: int, hidden: int, axis: int) -> list[Expr]:
-    return [slice_axes(node, data, [axis], [i * hidden], [(i + 1) * hidden]) for i in range(count)]
+    return [node.slice(data, [axis], [i * hidden], [(i + 1) * hidden]) for i in range(count)]
 
 
 def _layer(node: OnnxNode, gates: int, defaults: Sequence[str], inputs: Sequence[Expr | None]) -> _Layer:
@@ -100,10 +92,10 @@ def _layer(node: OnnxNode, gates: int, defaults: Sequence[str], inputs: Sequence
         made = tuple(_activation(node, one) for one in own)
         pair = None
         if bias is not None:
-            both = _pick(node, bias, 0, i)
+            both = node.pick(bias, 0, i)
             pair = tuple(_parts(node, both, 2, gates * hidden, 0))
         directions.append(
-            _Direction(i, reverse, _pick(node, weight, 0, i), _pick(node, recurrence, 0, i), pair, own, made)  # type: ignore[arg-type]
+            _Direction(i, reverse, node.pick(weight, 0, i), node.pick(recurrence, 0, i), pair, own, made)  # type: ignore[arg-type]
         )
     return _Layer(node, data, steps, batch, hidden, lengths, tuple(directions))
 
@@ -175,7 +167,7 @@ def _run(
     order = range(layer.steps - 1, -1, -1) if direction.reverse else range(layer.steps)
     outputs: dict[int, Expr] = {}
     for time in order:
-        new = step(_pick(node, layer.data, 0, time), states)
+        new = step(node.pick(layer.data, 0, time), states)
         if layer.lengths is None:
             states = new
             outputs[time] = states[0]
@@ -386,7 +378,7 @@ def lstm(
     layer = _layer(node, 4, ["Sigmoid", "Tanh", "Tanh"], (data, weight, recurrence, bias, lengths))
     if quantized is not None or not layer.is_short:
         zeros = node.full(0, (3 * layer.hidden,), node.dtype(data))
-        looks = [zeros if peephole is None else _pick(node, peephole, 0, d.number) for d in layer.directions]
+        looks = [zeros if peephole is None else node.pick(peephole, 0, d.number) for d in layer.directions]
         coupled = bool(node.attr("input_forget", 0))
         attrs = {"with_peephole": peephole is not None, "input_forget": coupled}
         operator = "nn.lstm_scan" if quantized is None else "nn.quantized_lstm_scan"
@@ -395,7 +387,7 @@ def lstm(
     for one in layer.directions:
         windows = None
         if peephole is not None:
-            windows = _parts(node, _pick(node, peephole, 0, one.number), 3, layer.hidden, 0)
+            windows = _parts(node, node.pick(peephole, 0, one.number), 3, layer.hidden, 0)
 
         def step(
             x: Expr, states: tuple[Expr, ...], one: _Direction = one, windows: list[Expr] | None = windows

@@ -6,10 +6,10 @@ from typing import Any
 
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim, show_shape
-from tvmlite.relay.onnx.control import branches
 from tvmlite.relay.onnx.graph import axes as along
 from tvmlite.relay.onnx.graph import demand, dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.conditions import decide
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.te import expr as e
@@ -109,7 +109,7 @@ def squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
         return along.reshaped(node, data, demand.settled(node, left, "extent"))
     given = node.attr("axes") if axes is None else node.static_ints(axes, "axes")
     if given is None:
-        over = [i for i, d in enumerate(shape) if branches.decide(node, e.Equal(*e.match(e.convert(d), 1)))]
+        over = [i for i, d in enumerate(shape) if decide(node, e.Equal(*e.match(e.convert(d), 1)))]
     else:
         over = node.axes(given, len(shape))
     for axis in over:
@@ -176,28 +176,9 @@ def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[Expr]:
     parts: list[Expr] = []
     for size in given:
         end = dims.simplify(begin + size)
-        parts.append(slice_axes(node, data, [axis], [begin], [end]))
+        parts.append(node.slice(data, [axis], [begin], [end]))
         begin = end
     return parts
-
-
-def slice_axes(
-    node: OnnxNode,
-    data: Expr,
-    axes: list[int],
-    begin: list[Any],
-    end: list[Any],
-    strides: list[int] | None = None,
-) -> Expr:
-    """A part of ``data`` along some axes."""
-    return node.make(
-        "strided_slice",
-        data,
-        begin=tuple(begin),
-        end=tuple(end),
-        strides=tuple(strides or [1] * len(axes)),
-        axes=tuple(axes),
-    )
 
 
 @converter("Slice")
@@ -282,7 +263,7 @@ def _slice(
     steps = [1] * len(starts) if steps is None else steps
     if not len(starts) == len(ends) == len(along) == len(steps) or 0 in steps:
         node.bad(f"starts, ends, axes and steps of {len(starts)}, {len(ends)}, {len(along)}, {len(steps)}")
-    return slice_axes(node, data, along, [_bounded(b) for b in starts], [_bounded(b) for b in ends], steps)
+    return node.slice(data, along, [_bounded(b) for b in starts], [_bounded(b) for b in ends], steps)
 
 
 def _bounded(bound: Dim) -> Dim:

@@ -14,7 +14,6 @@ from tvmlite.relay.onnx.graph import demand, dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import signal_told
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 
 LARGEST_PRIME = 2048
@@ -67,7 +66,7 @@ def _parts(node: OnnxNode, data: Expr) -> list[Expr]:
     rank, shape = node.rank(data), node.shape(data)
     count = shape[-1]
     assert isinstance(count, int)
-    return [node.reshape(slice_axes(node, data, [rank - 1], [i], [i + 1]), shape[:-1]) for i in range(count)]
+    return [node.reshape(node.slice(data, [rank - 1], [i], [i + 1]), shape[:-1]) for i in range(count)]
 
 
 def _stacked(node: OnnxNode, planes: list[Expr]) -> Expr:
@@ -90,13 +89,13 @@ def _transform(node: OnnxNode, data: Complex, have: Dim, size: Dim, onesided: bo
         real, imaginary = (node.make("divide", p, float(size)) for p in (real, imaginary))
     if not onesided:
         return real, imaginary
-    real, imaginary = (slice_axes(node, p, [1], [0], [size // 2 + 1]) for p in (real, imaginary))
+    real, imaginary = (node.slice(p, [1], [0], [size // 2 + 1]) for p in (real, imaginary))
     return real, imaginary
 
 
 def _fitted(node: OnnxNode, data: Expr, have: int, size: int) -> Expr:
     if size < have:
-        return slice_axes(node, data, [1], [0], [size])
+        return node.slice(data, [1], [0], [size])
     if size == have:
         return data
     return node.make("nn.pad", data, pad_width=((0, 0), (0, size - have)), pad_value=0.0)

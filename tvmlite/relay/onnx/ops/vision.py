@@ -12,7 +12,6 @@ from tvmlite.relay.onnx.graph import demand, dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import nn
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 
 _METHODS = {
@@ -57,7 +56,7 @@ def affine_grid(node: OnnxNode, theta: Expr, size: Expr) -> Expr:
     batch, ones = node.shape(theta)[0], [1] * rank
 
     def column(index: int) -> Expr:
-        cut = slice_axes(node, theta, [2], [index], [index + 1])
+        cut = node.slice(theta, [2], [index], [index + 1])
         return node.reshape(cut, (batch, *ones, rank))
 
     made = column(rank)
