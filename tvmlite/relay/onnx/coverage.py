@@ -46,12 +46,12 @@ def coverage(
     opset that is not known, or with inputs that are no tensors.
     """
     proto, folder, source = loader.load(model)
-    survey = _Survey(proto, folder, source)
-    survey.look(shape or {})
-    return survey.rows
+    importer = _CoverageImporter(proto, folder, source)
+    importer.look(shape or {})
+    return importer.rows
 
 
-class _Survey(Importer):
+class _CoverageImporter(Importer):
     """An import that notes what it cannot convert and goes on."""
 
     def look(self, shape: ShapeOverride) -> None:

@@ -1,4 +1,4 @@
-"""States of loops that no turn changes, compiled; against onnxruntime."""
+"""States of loops that no iteration changes, compiled; against onnxruntime."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tvmlite.relay.onnx import from_onnx
 
 @pytest.mark.parametrize("given_on", ["itself", "a copy"])
 @pytest.mark.parametrize("constant", [True, False])
-def test_a_state_that_no_turn_changes_is_a_value_from_around(given_on: str, constant: bool) -> None:
+def test_a_state_that_no_iteration_changes_is_a_value_from_around(given_on: str, constant: bool) -> None:
     """As Keras hands the weights of a recurrent layer to the body of its loop."""
     body = graph(
         [
@@ -49,7 +49,7 @@ def test_a_state_that_no_turn_changes_is_a_value_from_around(given_on: str, cons
     check(proto, [one | ({} if constant else {"weights": weights}) for one in feeds], "native")
 
 
-def test_states_that_change_places_are_states() -> None:
+def test_states_that_are_exchanged_are_states() -> None:
     body = graph(
         [node("Identity", ["on"], ["go"]), node("Identity", ["a"], ["a2"]), node("Identity", ["b"], ["b2"])],
         [("i", INT64, []), ("on", BOOL, []), ("a", FLOAT, [2]), ("b", FLOAT, [2])],

@@ -1,4 +1,4 @@
-"""ONNX's If: decided at import where sizes tell, else a relay If of branches that have one type."""
+"""ONNX's If: one branch where sizes decide it at import, else a relay If of two branches of one type."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Expr, If, LetDims
 from tvmlite.relay.ir.types import Dim, TensorType, TupleType, dims_of, same_dim
 from tvmlite.relay.onnx.control.control import body
-from tvmlite.relay.onnx.graph import demand
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
 from tvmlite.relay.onnx.graph.conditions import Undecided, as_bool, decided
+from tvmlite.relay.onnx.graph.data_dependent_dims import bind_dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 
 Side: TypeAlias = Callable[[], list[Expr]]
-"""What one of two branches computes, made anew at each call."""
+"""Makes what one of two branches computes; each call makes new expressions."""
 
 Place: TypeAlias = tuple[int, int]
 """An output of a branch, and one of its axes."""
@@ -48,7 +48,7 @@ def _one_kind(a: TensorType, b: TensorType) -> bool:
 
 
 def joined(node: OnnxNode, condition: Expr, test: e.Expr | None, sides: Sequence[Side]) -> list[Expr]:
-    """What the first of two sides computes where ``condition`` holds, else the second, as a relay If.
+    """A relay If: the first of two sides where ``condition`` holds, else the second.
 
     ``test`` is the condition, if it is one on sizes. Undecided if their ranks or element types differ.
     """
@@ -129,7 +129,7 @@ def _of_one_type(
     if unknown:
         counts = [_block(node, side, asked) for side in sides]
         chosen = If(condition, counts[0], counts[1], node.span)
-        right |= zip(unknown, demand.bind(node, chosen, ["extent"] * len(unknown)), strict=True)
+        right |= zip(unknown, bind_dims(node, chosen, ["extent"] * len(unknown)), strict=True)
     shapes = [
         tuple(right.get((index, axis), extent) for axis, extent in enumerate(type_.shape))
         for index, type_ in enumerate(types)

@@ -148,9 +148,9 @@ def _top_k(node: OnnxNode, data: Expr, count: Dim) -> list[Expr]:
 @converter("CumSum", "CumProd", since=11)
 def cumulative(node: OnnxNode, data: Expr, axis: Expr) -> Expr:
     """Sums or products so far along an axis; ``reverse`` counts from the end."""
-    if node.tells(axis):
-        (told,) = node.ints(axis, "axis")
-        return along_axis(node, data, told, lambda x, along: _cumulative(node, x, along))
+    if node.is_dynamic(axis):
+        (given,) = node.ints(axis, "axis")
+        return along_axis(node, data, given, lambda x, along: _cumulative(node, x, along))
     return _cumulative(node, data, node.axis(int(node.number(axis, "axis")), node.rank(data)))
 
 

@@ -112,7 +112,7 @@ def qgemm(
 def qlinear_softmax(
     node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, out_scale: Expr, out_zero: Expr
 ) -> Expr:
-    """``opset`` tells which Softmax: before 13 all axes from ``axis`` on are one."""
+    """``opset`` determines which Softmax: before 13 all axes from ``axis`` on are one."""
     real, shape = quant.dequantize(node, data, scale, zero), node.shape(data)
     axis = node.axis(node.attr("axis", -1), len(shape))
     if node.required("opset") >= 13:
@@ -167,7 +167,7 @@ def gather_block_quantized(
     axis = node.axis(node.attr("gather_axis", 0), rank, "gather_axis")
     blocked = node.axis(node.attr("quantize_axis", 1), rank, "quantize_axis")
     if axis == blocked:
-        node.unsupported("gather_axis and quantize_axis that are one")
+        node.unsupported("gather_axis equal to quantize_axis")
     places = from_front(node, indices, node.shape(data)[axis])
     picked, factors, *points = (
         node.make("take", x, places, axis=axis) for x in (data, scales, *([] if zeros is None else [zeros]))

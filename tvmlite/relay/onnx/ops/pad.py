@@ -5,7 +5,8 @@ from __future__ import annotations
 from tvmlite.relay.ir.nodes import Constant, Expr
 from tvmlite.relay.ir.types import Dim, show_dim
 from tvmlite.relay.onnx.graph import axes as told_axes
-from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph import dims
+from tvmlite.relay.onnx.graph.data_dependent_dims import may_be_negative, name_dims, require
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.te import expr as e
@@ -21,7 +22,7 @@ def pad_by_inputs(
     node: OnnxNode, data: Expr, pads: Expr, value: Expr | None = None, axes: Expr | None = None
 ) -> Expr:
     widths, fill = node.ints(pads, "pads"), 0 if value is None else value
-    if axes is not None and node.tells(axes):
+    if axes is not None and node.is_dynamic(axes):
         return pad_by(
             node, data, _by_axis(node, widths, node.ints(axes, "axes"), node.rank(data)), fill, None
         )
@@ -35,7 +36,7 @@ def _by_axis(node: OnnxNode, pads: list[Dim], along: list[Dim], rank: int) -> li
         node.bad(f"pads {pads} for {count} axes")
     known = [told_axes.either(told_axes.is_among(axis, along, rank), 1, 0) for axis in range(rank)]
     found = node.make("shape_value", values=(dims.simplify(sum(known)),), dtype="int64")
-    demand.require(node, node.make("equal", found, count), "axes_found")
+    require(node, node.make("equal", found, count), "axes_found")
     made: list[Dim] = []
     for side in (pads[:count], pads[count:]):
         for axis in range(rank):
@@ -106,8 +107,8 @@ def _settled(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> 
     made: list[list[Dim]] = []
     for extent, (before, after) in zip(shape, width, strict=True):
         whole = before + after + extent
-        if demand.is_open(node, whole):
-            (total,) = demand.named(node, [whole], "extent")
+        if may_be_negative(node, whole):
+            (total,) = name_dims(node, [whole], "extent")
             after = total - extent - before
         made.append([before, after])
     return made

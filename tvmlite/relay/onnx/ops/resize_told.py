@@ -11,7 +11,8 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim
-from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph import dims
+from tvmlite.relay.onnx.graph.data_dependent_dims import bind_dims, name_dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.ops.resize_taps import coordinate, rounded
 from tvmlite.te import expr as e
@@ -182,7 +183,7 @@ def _scaled(numbers: GraphNumbers, have: Sequence[Dim], scales: Expr) -> tuple[l
     exact = node.make("multiply", wide, lengths)
     legal = node.make("logical_and", node.make("greater", wide, 0), node.make("less", exact, LONGEST))
     whole = node.make("where", legal, node.make("floor", exact), node.const(-1, "float64"))
-    bound = demand.bind(node, node.cast(whole, "int64"), ["extent_by_scale"] * len(have))
+    bound = bind_dims(node, node.cast(whole, "int64"), ["extent_by_scale"] * len(have))
     return list(bound), _one_by_one(numbers, scales, len(have))
 
 
@@ -204,9 +205,9 @@ def _kept_ratio(
         better = e.Less(*e.match(own, other) if policy == "not_larger" else e.match(other, own))
         top = e.Select(better, e.convert(size, e.INDEX), top)
         bottom = e.Select(better, e.convert(extent, e.INDEX), bottom)
-    up, down = demand.named(node, [top, bottom], "ratio")
+    up, down = name_dims(node, [top, bottom], "ratio")
     extents = [(up * d * 2 + down) // (down * 2) for d in have]
-    return demand.named(node, extents, "kept"), numbers.number(up) / numbers.number(down)
+    return name_dims(node, extents, "kept"), numbers.number(up) / numbers.number(down)
 
 
 def _sources(numbers: GraphNumbers, axis: Axis, have: Dim, mode: str) -> Number:
@@ -263,7 +264,7 @@ def _steps(numbers: GraphNumbers, axis: Axis, method: str) -> tuple[Number, Numb
     first = (numbers.number(-reach) / width).called("floor") + 1
     count = numbers.number(2) - first * 2
     whole = node.reshape(node.cast(count.value, "int64"), (1,))
-    (taps,) = demand.bind(node, whole, ["taps"])
+    (taps,) = bind_dims(node, whole, ["taps"])
     steps = node.cast(node.make("arange", start=0, stop=taps, step=1, dtype="int64"), numbers.dtype)
     return Number(node, node.reshape(steps, (1, taps))) + first, width
 

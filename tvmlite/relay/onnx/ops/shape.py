@@ -7,9 +7,15 @@ from typing import Any
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim, show_shape
 from tvmlite.relay.onnx.graph import axes as along
-from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
 from tvmlite.relay.onnx.graph.conditions import decide
+from tvmlite.relay.onnx.graph.data_dependent_dims import (
+    as_extents,
+    depends_on_data,
+    may_be_negative,
+    name_dims,
+)
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.te import expr as e
@@ -23,12 +29,12 @@ def reshape(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
     """-1 is what is left over; 0 keeps the input's extent unless ``allowzero``."""
     have, wanted = node.shape(data), node.ints(shape, "shape")
     keeps_zero = bool(node.attr("allowzero", 0))
-    if any(demand.is_open(node, d) for d in wanted):
-        return along.reshaped(node, data, _told_shape(node, have, wanted, keeps_zero))
+    if any(may_be_negative(node, d) for d in wanted):
+        return along.reshaped(node, data, _dynamic_shape(node, have, wanted, keeps_zero))
     return along.reshaped(node, data, resolve_shape(node, have, wanted, keeps_zero))
 
 
-def _told_shape(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim], allowzero: bool) -> list[Dim]:
+def _dynamic_shape(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim], allowzero: bool) -> list[Dim]:
     """``resolve_shape`` of what only a run tells, codes and extents alike."""
     copied = [
         d if allowzero else along.either(_is_code(d, 0), have[i] if i < len(have) else 0, d)
@@ -36,7 +42,7 @@ def _told_shape(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim], allowz
     ]
     named = [along.either(_is_code(d, -1), 1, d) for d in copied]
     rest = e.FloorDiv(*(e.convert(n, e.INDEX) for n in (node.product(have), node.product(named))))
-    return demand.settled(node, [along.either(_is_code(d, -1), rest, d) for d in copied], "extent")
+    return as_extents(node, [along.either(_is_code(d, -1), rest, d) for d in copied], "extent")
 
 
 def _is_code(extent: Dim, code: int) -> Any:
@@ -85,13 +91,11 @@ def flatten(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Unsqueeze")
 def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
-    if axes is not None and node.tells(axes):
+    if axes is not None and node.is_dynamic(axes):
         told = node.ints(axes, "axes")
         rank = node.rank(data) + len(told)
         ones = [along.is_among(axis, told, rank) for axis in range(rank)]
-        return along.reshaped(
-            node, data, demand.settled(node, along.spread(node.shape(data), ones), "extent")
-        )
+        return along.reshaped(node, data, as_extents(node, along.spread(node.shape(data), ones), "extent"))
     given = node.required("axes") if axes is None else node.static_ints(axes, "axes")
     shape = list(node.shape(data))
     for axis in sorted(node.axes(given, len(shape) + len(given))):
@@ -102,11 +106,11 @@ def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
 @converter("Squeeze")
 def squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
     shape = node.shape(data)
-    if axes is not None and node.tells(axes):
+    if axes is not None and node.is_dynamic(axes):
         told = node.ints(axes, "axes")
         out = [along.is_among(axis, told, len(shape)) for axis in range(len(shape))]
         left = along.kept(shape, out, len(shape) - len(told))
-        return along.reshaped(node, data, demand.settled(node, left, "extent"))
+        return along.reshaped(node, data, as_extents(node, left, "extent"))
     given = node.attr("axes") if axes is None else node.static_ints(axes, "axes")
     if given is None:
         over = [i for i, d in enumerate(shape) if decide(node, e.Equal(*e.match(e.convert(d), 1)))]
@@ -196,8 +200,8 @@ def slice_by_inputs(
     axes: Expr | None = None,
     steps: Expr | None = None,
 ) -> Expr:
-    if any(node.tells(v) for v in (starts, ends, axes, steps) if v is not None):
-        return _told_slice(node, data, starts, ends, axes, steps)
+    if any(node.is_dynamic(v) for v in (starts, ends, axes, steps) if v is not None):
+        return _dynamic_slice(node, data, starts, ends, axes, steps)
     return _slice(
         node,
         data,
@@ -208,7 +212,7 @@ def slice_by_inputs(
     )
 
 
-def _told_slice(
+def _dynamic_slice(
     node: OnnxNode, data: Expr, starts: Expr, ends: Expr, axes: Expr | None, steps: Expr | None
 ) -> Expr:
     """A window of each axis: where it begins, its step and its extent follow when the model runs."""
@@ -229,7 +233,7 @@ def _told_slice(
             window = tuple(along.either(here, a, b) for a, b in zip(found, window, strict=True))  # type: ignore[assignment]
         windows.append(tuple(dims.simplify(d) for d in window))
     begin, step, count = zip(*windows, strict=True) if windows else ((), (), ())
-    extents = demand.settled(node, list(count), "extent")
+    extents = as_extents(node, list(count), "extent")
     return node.make("strided_window", data, begin=tuple(begin), strides=tuple(step), shape=tuple(extents))
 
 
@@ -292,9 +296,9 @@ def _broadcast(node: OnnxNode, own: Dim, other: Dim) -> Dim:
     """The extent of an axis of ``own`` that is to be ``other``, which may turn out to be 1."""
     if dims.equal(other, 1) or dims.equal(own, other):
         return own
-    if dims.equal(own, 1) or not demand.from_data(node, other):
+    if dims.equal(own, 1) or not depends_on_data(node, other):
         return other
-    return demand.named(node, [e.Select(e.Equal(*e.match(other, 1)), *e.match(own, other))], "extent")[0]
+    return name_dims(node, [e.Select(e.Equal(*e.match(other, 1)), *e.match(own, other))], "extent")[0]
 
 
 @converter("Tile", since=6)

@@ -10,8 +10,9 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim, show_shape
-from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.data_dependent_dims import name_dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import signal_told
 from tvmlite.relay.onnx.reading.registry import converter
@@ -146,10 +147,10 @@ def _fourier(node: OnnxNode, data: Complex, size: int, sign: int) -> tuple[Expr,
     flat = _each(split, lambda p: node.reshape(p, (dims.simplify(rows * two), one)))
     inner = _fourier(node, flat, one, sign)
     inner = tuple(node.reshape(p, (rows, two, one)) for p in inner)
-    turn = np.exp(sign * 2j * np.pi * np.outer(np.arange(two), np.arange(one)) / size)
-    turned = _turned(node, (inner[0], inner[1]), turn)
+    rotation = np.exp(sign * 2j * np.pi * np.outer(np.arange(two), np.arange(one)) / size)
+    rotated = _rotated(node, (inner[0], inner[1]), rotation)
     columns = tuple(
-        node.reshape(node.transpose(p, (0, 2, 1)), (dims.simplify(rows * one), two)) for p in turned
+        node.reshape(node.transpose(p, (0, 2, 1)), (dims.simplify(rows * one), two)) for p in rotated
     )
     outer = _fourier(node, (columns[0], columns[1]), two, sign)
     # coefficient k = k1 + one * k2
@@ -173,7 +174,7 @@ def _each(data: Complex, function: Callable[[Expr], Expr]) -> Complex:
     return function(real), None if imaginary is None else function(imaginary)
 
 
-def _turned(node: OnnxNode, data: tuple[Expr, Expr], factor: np.ndarray) -> tuple[Expr, Expr]:
+def _rotated(node: OnnxNode, data: tuple[Expr, Expr], factor: np.ndarray) -> tuple[Expr, Expr]:
     """A complex product, element by element."""
     real, imaginary = data
     cosine, sine = (node.const(part[None], node.dtype(real)) for part in (np.real(factor), np.imag(factor)))
@@ -212,7 +213,7 @@ def stft(
     size = signal_told.positive(node, size, "frame_length")
     beyond = dims.simplify(total - size)
     if not isinstance(beyond, int):
-        (beyond,) = demand.named(node, [beyond], "elements_beyond")
+        (beyond,) = name_dims(node, [beyond], "elements_beyond")
     elif beyond < 0:
         node.bad(f"frames of {size}, {hop} apart, of a signal of {total}")
     frames = dims.simplify(1 + beyond // hop)
@@ -241,7 +242,7 @@ def _window(node: OnnxNode, window: Expr, size: Dim) -> Expr:
     (have,) = node.shape(window)
     more = dims.simplify(size - have)
     if not isinstance(more, int):
-        (more,) = demand.named(node, [more], "frame_beyond_window")
+        (more,) = name_dims(node, [more], "frame_beyond_window")
         window = assume_shape(node, window, (dims.simplify(size - more),))
     elif more < 0:
         node.bad(f"a window of {have} for frames of {size}")
@@ -253,7 +254,7 @@ def _window(node: OnnxNode, window: Expr, size: Dim) -> Expr:
 @converter("MelWeightMatrix", since=17)
 def mel_weight_matrix(node: OnnxNode, bins: Expr, length: Expr, rate: Expr, low: Expr, high: Expr) -> Expr:
     """Triangles over the spectrum's bins, equally far apart on the mel scale: a constant if all is known."""
-    if any(node.tells(x) for x in (bins, length, rate, low, high)):
+    if any(node.is_dynamic(x) for x in (bins, length, rate, low, high)):
         return signal_told.mel_weights(node, bins, length, rate, low, high)
     count, size = int(node.number(bins, "num_mel_bins")), int(node.number(length, "dft_length"))
     per_second = int(node.number(rate, "sample_rate"))

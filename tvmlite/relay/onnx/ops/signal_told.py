@@ -9,7 +9,8 @@ import numpy as np
 
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim
-from tvmlite.relay.onnx.graph import axes, demand, dims
+from tvmlite.relay.onnx.graph import axes, dims
+from tvmlite.relay.onnx.graph.data_dependent_dims import as_extents, name_dims, require
 from tvmlite.relay.onnx.graph.node import OnnxNode
 
 Complex = tuple[Expr, Expr | None]
@@ -21,7 +22,7 @@ def positive(node: OnnxNode, value: Dim, what: str) -> Dim:
         if value < 1:
             node.bad(f"{what} is {value}, expected at least 1")
         return value
-    (more,) = demand.named(node, [value - 1], f"{what}_beyond_one")
+    (more,) = name_dims(node, [value - 1], f"{what}_beyond_one")
     return dims.simplify(more + 1)
 
 
@@ -36,12 +37,12 @@ def along(
     shape, rank = node.shape(parts[0]), node.rank(parts[0])
     here = [axes.is_among(place, [axis], rank + 1) for place in range(rank)]
     found = node.make("shape_value", values=(sum(axes.either(h, 1, 0) for h in here),), dtype="int64")
-    demand.require(node, node.make("equal", found, 1), "axis_found")
+    require(node, node.make("equal", found, 1), "axis_found")
     split: list[Dim] = [0, 0, 0]
     for place, is_here in enumerate(here):
         for k, part in enumerate((shape[:place], shape[place : place + 1], shape[place + 1 :])):
             split[k] = dims.simplify(split[k] + axes.either(is_here, math.prod(part, start=1), 0))
-    before, have, after = demand.settled(node, split, "part")
+    before, have, after = as_extents(node, split, "part")
     rows = []
     for part in parts:
         cube = axes.reshaped(node, part, (before, have, after))
@@ -49,7 +50,7 @@ def along(
     made = make(rows, have)
     count = node.shape(made[0])[1]
     extents = [axes.either(is_here, count, d) for is_here, d in zip(here, shape, strict=True)]
-    extents = demand.settled(node, extents, "transformed")
+    extents = as_extents(node, extents, "transformed")
     cubes = [node.transpose(node.reshape(one, (before, after, count)), (0, 2, 1)) for one in made]
     return [axes.reshaped(node, cube, extents) for cube in cubes]
 
@@ -156,7 +157,7 @@ def _mel_edges(node: OnnxNode, count: Dim, size: Dim, rate: Expr, low: Expr, hig
     most = node.make("max", found, axis=(0,), keepdims=False)
     half = scalar(node, dims.simplify(size // 2), "float64")
     inside = _all(node, node.make("greater_equal", least, 0.0), node.make("less_equal", most, half))
-    demand.require(node, inside, "edges_inside")
+    require(node, inside, "edges_inside")
     return found
 
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim, show_shape
-from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.data_dependent_dims import depends_on_data, name_dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import nn
 from tvmlite.relay.onnx.reading.registry import converter
@@ -159,7 +160,7 @@ def col2im(node: OnnxNode, data: Expr, image: Expr, block: Expr) -> Expr:
     if min(pads) < 0:
         node.unsupported(f"pads {list(pads)}")
     strides, dilation = (nn.per_axis(node, name, rank, 1) for name in ("strides", "dilations"))
-    if any(demand.from_data(node, d) for d in (*extents, *kernel)):
+    if any(depends_on_data(node, d) for d in (*extents, *kernel)):
         data, extents, kernel = _fitting(node, data, extents, kernel, strides, dilation, pads)
     return node.make(
         "nn.col2im",
@@ -181,15 +182,15 @@ def _fitting(
     dilation: Sequence[int],
     pads: Sequence[int],
 ) -> tuple[Expr, list[Dim], list[Dim]]:
-    """Windows, image and kernel that certainly fit: a run that tells others stops."""
+    """Windows, image and kernel that fit; a run in which they do not stops."""
     rank = len(extents)
-    more = iter(demand.named(node, [d - 1 for d in kernel if not isinstance(d, int)], "beyond_one"))
+    more = iter(name_dims(node, [d - 1 for d in kernel if not isinstance(d, int)], "beyond_one"))
     kernel = [d if isinstance(d, int) else 1 + next(more) for d in kernel]
     beside = [
         (k - 1) * d + 1 - pads[i] - pads[rank + i]
         for i, (k, d) in enumerate(zip(kernel, dilation, strict=True))
     ]
-    room = demand.named(node, [n - b for n, b in zip(extents, beside, strict=True)], "room")
+    room = name_dims(node, [n - b for n, b in zip(extents, beside, strict=True)], "room")
     extents = [dims.simplify(r + b) for r, b in zip(room, beside, strict=True)]
     blocks = [r // s + 1 for r, s in zip(room, strides, strict=True)]
     batch, rows, _ = node.shape(data)

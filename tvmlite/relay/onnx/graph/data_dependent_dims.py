@@ -1,4 +1,4 @@
-"""From elements of tensors to dimensions: integers that a run computes, and shapes are made of."""
+"""Dimensions that depend on the data: elements of integer tensors, computed when the model runs."""
 
 from __future__ import annotations
 
@@ -22,35 +22,36 @@ MOST_ELEMENTS = 64
 _VIEWS = ("reshape", "expand_dims", "squeeze")
 
 
-def elements(node: OnnxNode, value: Expr, what: str, natural: bool = False) -> np.ndarray:
+def dim_elements(node: OnnxNode, value: Expr, what: str, non_negative: bool = False) -> np.ndarray:
     """The elements of ``value``: numbers and expressions as far as they are known, new dimensions where not.
 
-    Dimensions are not negative: where ``natural`` does not promise it, an element is the difference of two.
+    Dimensions are not negative, so that an element is the difference of two, unless it is ``non_negative``.
     """
     found = node.known(value)
     if found is None:
-        found = _through(node, value, what, natural)
+        found = _through_views(node, value, what, non_negative)
         node.importer.known[value] = found
     return found
 
 
-def _through(node: OnnxNode, value: Expr, what: str, natural: bool) -> np.ndarray:
-    """Elements that others of the graph are, part by part, before those that only a run can tell."""
+def _through_views(node: OnnxNode, value: Expr, what: str, non_negative: bool) -> np.ndarray:
+    """The elements, found below concatenations and views where possible, else new dimensions."""
     shape = node.shape(value)
     known = tuple(d for d in shape if isinstance(d, int))
     if not dtypes.is_int(node.dtype(value)) or len(known) != len(shape) or np.prod(known) > MOST_ELEMENTS:
         node.unsupported(
-            f"input {what!r} is {node.type(value)} and depends on the data; {MOST_ELEMENTS} integers may"
+            f"input {what!r} is {node.type(value)} and depends on the data; "
+            f"supported are up to {MOST_ELEMENTS} integers"
         )
     match value:
         case Call(op="concatenate", args=(Tuple(parts),)) if len(shape) == 1:
-            return np.concatenate([_objects(elements(node, part, what, natural)) for part in parts])
+            return np.concatenate([_objects(dim_elements(node, part, what, non_negative)) for part in parts])
         case Call(op=str() as name, args=(source,)) if name in _VIEWS:
-            return _objects(elements(node, source, what, natural)).reshape(known)
+            return _objects(dim_elements(node, source, what, non_negative)).reshape(known)
         case Call(op="cast", args=(source,)) if _keeps_all(node.dtype(source), node.dtype(value)):
-            return _objects(elements(node, source, what, natural)).reshape(known)
+            return _objects(dim_elements(node, source, what, non_negative)).reshape(known)
     flat = node.cast(node.reshape(value, (int(np.prod(known)),)), "int64")
-    return _bound(node, flat, what, natural).reshape(known)
+    return _bound(node, flat, what, non_negative).reshape(known)
 
 
 def _objects(found: np.ndarray) -> np.ndarray:
@@ -65,65 +66,62 @@ def _keeps_all(source: str, target: str) -> bool:
     )
 
 
-def _bound(node: OnnxNode, flat: Expr, what: str, natural: bool) -> np.ndarray:
+def _bound(node: OnnxNode, flat: Expr, what: str, non_negative: bool) -> np.ndarray:
     """New dimensions for the elements of a vector."""
     (count,) = node.shape(flat)
     assert isinstance(count, int)
     made = np.empty(count, object)
     if not count:
         return made
-    if natural:
-        made[:] = bind(node, flat, [what] * count)
+    if non_negative:
+        made[:] = bind_dims(node, flat, [what] * count)
         return made
     above = node.make("maximum", flat, 0)
     below = node.make("maximum", node.make("negative", flat), 0)
     names = [what] * count + [f"minus_{what}"] * count
-    both = bind(node, node.many("concatenate", [above, below], axis=0), names)
+    both = bind_dims(node, node.many("concatenate", [above, below], axis=0), names)
     node.importer.signed.update(both)
     made[:] = [p - q for p, q in zip(both[:count], both[count:], strict=True)]
     return made
 
 
-def bind(node: OnnxNode, values: Expr, names: Sequence[str]) -> list[e.SizeVar]:
+def bind_dims(node: OnnxNode, values: Expr, names: Sequence[str]) -> list[e.SizeVar]:
     """New dimensions, called like the node and ``names``, for the elements of an int64 vector."""
     return node.importer.bind(values, [f"{node.op_type.lower()}_{name}" for name in names], node.span)
 
 
-def is_open(node: OnnxNode, value: Any) -> bool:
-    """Whether ``value`` may turn out to be negative when the model runs, as far as it comes from the data."""
+def may_be_negative(node: OnnxNode, value: Any) -> bool:
+    """Whether ``value`` depends on the data and may be negative."""
     return isinstance(value, e.Expr) and any(d in node.importer.signed for d in dims_of(value))
 
 
-def settled(node: OnnxNode, extents: Sequence[Dim], what: str) -> list[Dim]:
-    """``extents`` with those that come from the data, where they are more than a name, computed and named.
-
-    A run in which one is negative stops.
-    """
-    open_ones = iter(named(node, [d for d in extents if is_open(node, d)], what))
-    return [next(open_ones) if is_open(node, d) else d for d in extents]
+def as_extents(node: OnnxNode, extents: Sequence[Dim], what: str) -> list[Dim]:
+    """``extents``, with new dimensions for those that may be negative; a run in which one is stops."""
+    open_ones = iter(name_dims(node, [d for d in extents if may_be_negative(node, d)], what))
+    return [next(open_ones) if may_be_negative(node, d) else d for d in extents]
 
 
-def named(node: OnnxNode, extents: Sequence[Dim], what: str) -> list[Dim]:
-    """New dimensions that stand for ``extents``, which a run computes; one that is negative stops it."""
+def name_dims(node: OnnxNode, extents: Sequence[Dim], what: str) -> list[Dim]:
+    """New dimensions equal to ``extents``; a run in which one is negative stops."""
     if not extents:
         return []
     values = tuple(dims.simplify(d) for d in extents)
-    return list(bind(node, node.make("shape_value", values=values, dtype="int64"), [what] * len(values)))
+    return list(bind_dims(node, node.make("shape_value", values=values, dtype="int64"), [what] * len(values)))
 
 
 def require(node: OnnxNode, holds: Expr, what: str) -> None:
-    """A run in which the bool ``holds``, a scalar, is false stops, and says ``what`` is negative."""
+    """Stop a run in which the bool scalar ``holds`` is false, with the message that ``what`` is negative."""
     wrong = node.make("subtract", node.cast(node.reshape(holds, (1,)), "int64"), 1)
-    node.importer.required.update(bind(node, wrong, [what]))
+    node.importer.required.update(bind_dims(node, wrong, [what]))
 
 
-def check(node: OnnxNode, holds: e.Expr, message: str) -> None:
-    """A run in which the condition ``holds`` on dimensions does not hold stops with ``message``."""
+def check_condition(node: OnnxNode, holds: e.Expr, message: str) -> None:
+    """Stop a run in which the condition ``holds`` on dimensions is false, with ``message``."""
     nothing = node.make("shape_value", values=(0,), dtype="int64")
     checked = node.make("assume", nothing, conditions=(holds,), message=message, always=True)
-    node.importer.required.update(bind(node, checked, ["checked"]))
+    node.importer.required.update(bind_dims(node, checked, ["checked"]))
 
 
-def from_data(node: OnnxNode, value: Any) -> bool:
-    """Whether ``value`` comes from the data, and not from the inputs' shapes alone."""
+def depends_on_data(node: OnnxNode, value: Any) -> bool:
+    """Whether ``value`` depends on the data, and not on the inputs' shapes alone."""
     return isinstance(value, e.Expr) and any(d in node.importer.bound for d in dims_of(value))
