@@ -10,7 +10,7 @@ from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim
 from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
-from tvmlite.relay.onnx.graph.data_dependent_dims import as_extents, name_dims
+from tvmlite.relay.onnx.graph.data_dependent_dims import as_extents, name_dims, require
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.te import expr as e
 
@@ -43,6 +43,19 @@ def _same(one: Dim, axis: int, rank: int) -> Any:
     if isinstance(one, int):
         return one % rank == axis
     return e.Or(e.Equal(*e.match(one, axis)), e.Equal(*e.match(one, axis - rank)))
+
+
+def checked(node: OnnxNode, axes: Sequence[Dim], rank: int, count: int | None = None) -> list[Dim]:
+    """``axes``, all different, of the first ``count`` of ``rank``; counted from the front where known.
+
+    A run in which they are not stops.
+    """
+    if all(isinstance(axis, int) for axis in axes):
+        return list(node.axes(axes, rank))
+    named = [either(is_among(axis, axes, rank), 1, 0) for axis in range(rank if count is None else count)]
+    found = node.make("shape_value", values=(dims.simplify(sum(named)),), dtype="int64")
+    require(node, node.make("equal", found, len(axes)), "axes_found")
+    return list(axes)
 
 
 def kept(extents: Sequence[Dim], left_out: Sequence[Any], count: int) -> list[Dim]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tvmlite.relay.ir.nodes import Expr
@@ -91,36 +92,27 @@ def flatten(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Unsqueeze")
 def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
-    if axes is not None and node.is_dynamic(axes):
-        told = node.ints(axes, "axes")
-        rank = node.rank(data) + len(told)
-        ones = [along.is_among(axis, told, rank) for axis in range(rank)]
-        return along.reshaped(node, data, as_extents(node, along.spread(node.shape(data), ones), "extent"))
-    given = node.required("axes") if axes is None else node.static_ints(axes, "axes")
-    shape = list(node.shape(data))
-    for axis in sorted(node.axes(given, len(shape) + len(given))):
-        shape.insert(axis, 1)
-    return node.reshape(data, shape)
+    given = node.required("axes") if axes is None else node.ints(axes, "axes")
+    rank = node.rank(data) + len(given)
+    inserted = along.checked(node, given, rank)
+    ones = [along.is_among(axis, inserted, rank) for axis in range(rank)]
+    return along.reshaped(node, data, as_extents(node, along.spread(node.shape(data), ones), "extent"))
 
 
 @converter("Squeeze")
 def squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
     shape = node.shape(data)
-    if axes is not None and node.is_dynamic(axes):
-        told = node.ints(axes, "axes")
-        out = [along.is_among(axis, told, len(shape)) for axis in range(len(shape))]
-        left = along.kept(shape, out, len(shape) - len(told))
-        return along.reshaped(node, data, as_extents(node, left, "extent"))
-    given = node.attr("axes") if axes is None else node.static_ints(axes, "axes")
+    given = node.attr("axes") if axes is None else node.ints(axes, "axes")
     if given is None:
-        over = [i for i, d in enumerate(shape) if decide(node, e.Equal(*e.match(e.convert(d), 1)))]
-    else:
-        over = node.axes(given, len(shape))
-    for axis in over:
-        if isinstance(shape[axis], int) and shape[axis] != 1:
+        given = [i for i, d in enumerate(shape) if decide(node, e.Equal(*e.match(e.convert(d), 1)))]
+    over = along.checked(node, given, len(shape))
+    removed = [along.is_among(axis, over, len(shape)) for axis in range(len(shape))]
+    for axis, extent in enumerate(shape):
+        if removed[axis] is True and isinstance(extent, int) and extent != 1:
             node.bad(f"axis {axis} of {show_shape(shape)} is not 1")
-    data = assume_shape(node, data, tuple(1 if i in over else d for i, d in enumerate(shape)))
-    return node.reshape(data, [d for i, d in enumerate(shape) if i not in over])
+    data = assume_shape(node, data, tuple(1 if r is True else d for r, d in zip(removed, shape, strict=True)))
+    left = along.kept(node.shape(data), removed, len(shape) - len(over))
+    return along.reshaped(node, data, as_extents(node, left, "extent"))
 
 
 @converter("Transpose")
@@ -187,54 +179,54 @@ def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[Expr]:
 
 @converter("Slice")
 def slice_by_attributes(node: OnnxNode, data: Expr) -> Expr:
-    starts, ends = node.required("starts"), node.required("ends")
-    return _slice(node, data, starts, ends, node.attr("axes"), None)
+    return _slice(node, data, node.required("starts"), node.required("ends"), node.attr("axes"), None)
 
 
 @converter("Slice", since=10)
 def slice_by_inputs(
+    node: OnnxNode, data: Expr, starts: Expr, ends: Expr, axes: Expr | None = None, steps: Expr | None = None
+) -> Expr:
+    over, strides = (None if v is None else node.ints(v, n) for v, n in ((axes, "axes"), (steps, "steps")))
+    return _slice(node, data, node.ints(starts, "starts"), node.ints(ends, "ends"), over, strides)
+
+
+def _slice(
     node: OnnxNode,
     data: Expr,
-    starts: Expr,
-    ends: Expr,
-    axes: Expr | None = None,
-    steps: Expr | None = None,
+    starts: list[Dim],
+    ends: list[Dim],
+    axes: Sequence[Dim] | None,
+    steps: Sequence[Dim] | None,
 ) -> Expr:
-    if any(node.is_dynamic(v) for v in (starts, ends, axes, steps) if v is not None):
-        return _dynamic_slice(node, data, starts, ends, axes, steps)
-    return _slice(
-        node,
-        data,
-        node.ints(starts, "starts"),
-        node.ints(ends, "ends"),
-        None if axes is None else node.static_ints(axes, "axes"),
-        None if steps is None else node.static_ints(steps, "steps"),
-    )
-
-
-def _dynamic_slice(
-    node: OnnxNode, data: Expr, starts: Expr, ends: Expr, axes: Expr | None, steps: Expr | None
-) -> Expr:
-    """A window of each axis: where it begins, its step and its extent follow when the model runs."""
-    shape, rank = node.shape(data), node.rank(data)
-    firsts, lasts = node.ints(starts, "starts"), node.ints(ends, "ends")
-    over = list(range(len(firsts))) if axes is None else node.ints(axes, "axes")
-    each = [1] * len(firsts) if steps is None else node.ints(steps, "steps")
-    if not len(firsts) == len(lasts) == len(over) == len(each):
-        node.bad(
-            f"starts, ends, axes and steps of {len(firsts)}, {len(lasts)}, {len(over)}, {len(each)} elements"
-        )
-    windows = []
-    for axis, extent in enumerate(shape):
-        window: tuple[Dim, Dim, Dim] = (0, 1, extent)
-        for first, last, along_axis, step in zip(firsts, lasts, over, each, strict=True):
-            here = along.is_among(axis, [along_axis], rank)
-            found = _window(first, last, step, extent)
-            window = tuple(along.either(here, a, b) for a, b in zip(found, window, strict=True))  # type: ignore[assignment]
-        windows.append(tuple(dims.simplify(d) for d in window))
+    """``data[starts:ends:steps]``; of what is known only at run time, the window of each axis is computed."""
+    axes = list(range(len(starts))) if axes is None else axes
+    steps = [1] * len(starts) if steps is None else steps
+    if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
+        lengths = f"{len(starts)}, {len(ends)}, {len(axes)} and {len(steps)} elements"
+        node.bad(f"starts, ends, axes and steps are {lengths}, expected as many, and no step of 0")
+    axes = along.checked(node, axes, node.rank(data))
+    fixed = [d for d in (*axes, *steps) if isinstance(d, int)]
+    if len(fixed) == 2 * len(axes) and not any(may_be_negative(node, d) for d in (*starts, *ends)):
+        begin, end = ([_bounded(d) for d in side] for side in (starts, ends))
+        return node.slice(data, fixed[: len(axes)], begin, end, fixed[len(axes) :])
+    windows = [
+        _window_along(axis, extent, node.rank(data), list(zip(axes, starts, ends, steps, strict=True)))
+        for axis, extent in enumerate(node.shape(data))
+    ]
     begin, step, count = zip(*windows, strict=True) if windows else ((), (), ())
     extents = as_extents(node, list(count), "extent")
-    return node.make("strided_window", data, begin=tuple(begin), strides=tuple(step), shape=tuple(extents))
+    return node.make("strided_window", data, begin=begin, strides=step, shape=tuple(extents))
+
+
+def _window_along(
+    axis: int, extent: Dim, rank: int, slices: list[tuple[Dim, Dim, Dim, Dim]]
+) -> tuple[Dim, Dim, Dim]:
+    """The window of ``axis``: that of the slice (axis, start, end, step) which names it, else all of it."""
+    window: tuple[Dim, Dim, Dim] = (0, 1, extent)
+    for one, start, end, step in slices:
+        here, own = along.is_among(axis, [one], rank), _window(start, end, step, extent)
+        window = tuple(along.either(here, a, b) for a, b in zip(own, window, strict=True))  # type: ignore[assignment]
+    return tuple(map(dims.simplify, window))  # type: ignore[return-value]
 
 
 def _window(first: Dim, last: Dim, step: Dim, extent: Dim) -> tuple[Dim, Dim, Dim]:
@@ -252,22 +244,6 @@ def _window(first: Dim, last: Dim, step: Dim, extent: Dim) -> tuple[Dim, Dim, Di
     size = e.Select(forward, stride, zero - stride)
     distance = e.Select(forward, end - begin, begin - end)
     return begin, stride, e.Max((distance + size - one) // size, zero)
-
-
-def _slice(
-    node: OnnxNode,
-    data: Expr,
-    starts: list[Dim],
-    ends: list[Dim],
-    axes: list[int] | None,
-    steps: list[int] | None,
-) -> Expr:
-    shape = node.shape(data)
-    along = node.axes(list(range(len(starts))) if axes is None else axes, len(shape))
-    steps = [1] * len(starts) if steps is None else steps
-    if not len(starts) == len(ends) == len(along) == len(steps) or 0 in steps:
-        node.bad(f"starts, ends, axes and steps of {len(starts)}, {len(ends)}, {len(along)}, {len(steps)}")
-    return node.slice(data, along, [_bounded(b) for b in starts], [_bounded(b) for b in ends], steps)
 
 
 def _bounded(bound: Dim) -> Dim:
