@@ -15,6 +15,7 @@ from tvmlite.relay.onnx.ops import (  # noqa: F401
     index,
     legacy,
     matmul,
+    mel,
     microsoft,
     microsoft_quant,
     ml,

@@ -109,6 +109,16 @@ def name_dims(node: OnnxNode, extents: Sequence[Dim], what: str) -> list[Dim]:
     return list(bind_dims(node, node.make("shape_value", values=values, dtype="int64"), [what] * len(values)))
 
 
+def positive(node: OnnxNode, value: Dim, what: str) -> Dim:
+    """``value``, which is at least 1: else the node is refused, or the run stops."""
+    if isinstance(value, int):
+        if value < 1:
+            node.bad(f"{what} is {value}, expected at least 1")
+        return value
+    (more,) = name_dims(node, [value - 1], f"{what}_beyond_one")
+    return dims.simplify(more + 1)
+
+
 def require(node: OnnxNode, holds: Expr, what: str) -> None:
     """Stop a run in which the bool scalar ``holds`` is false, with the message that ``what`` is negative."""
     wrong = node.make("subtract", node.cast(node.reshape(holds, (1,)), "int64"), 1)

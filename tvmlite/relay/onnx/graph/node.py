@@ -307,6 +307,15 @@ class OnnxNode:
             return value
         return self.make("broadcast_to", value, shape=tuple(shape))
 
+    def arange(self, count: Dim, dtype: str = "int64") -> Expr:
+        """``0, 1, ..., count - 1``."""
+        return self.make("arange", start=0, stop=count, step=1, dtype=dtype)
+
+    def scalar(self, value: Dim, dtype: str = "int64") -> Expr:
+        """A dimension as a tensor of rank 0."""
+        whole = self.make("shape_value", values=(value,), dtype="int64")
+        return self.cast(self.reshape(whole, ()), dtype)
+
     def full(self, value: Any, shape: Sequence[Dim], dtype: str) -> Expr:
         """A tensor of one value."""
         return self.make("full", self.const(value, dtype), shape=tuple(shape), dtype=dtype)
