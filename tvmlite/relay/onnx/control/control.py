@@ -13,6 +13,7 @@ from tvmlite.relay.ir.types import Dim, TensorType, Type, dims_of
 from tvmlite.relay.onnx.control.loop_end import must_end
 from tvmlite.relay.onnx.control.loop_lists import with_lists
 from tvmlite.relay.onnx.control.loop_rows import with_extents_of_first_iteration
+from tvmlite.relay.onnx.control.loop_states import with_kept
 from tvmlite.relay.onnx.graph import dims, interface
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
 from tvmlite.relay.onnx.graph.data_dependent_dims import bind_dims, check_condition
@@ -67,7 +68,10 @@ def loop(
     def make(inside: OnnxNode, body: onnx.GraphProto, states: list[Expr]) -> list[Expr]:
         return _looped(inside, body, trips, going, states)
 
-    return with_lists(node, graph, carried, make)
+    def make_lists(inside: OnnxNode, body: onnx.GraphProto, states: list[Expr]) -> list[Expr]:
+        return with_lists(inside, body, states, make)
+
+    return with_kept(node, graph, carried, make_lists)
 
 
 def _unrolled(

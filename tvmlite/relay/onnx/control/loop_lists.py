@@ -7,20 +7,18 @@ that stands for it; the importer's ``lists`` hold its stacked elements, for the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import onnx
 
 from tvmlite.relay.ir.nodes import Expr, Tuple
 from tvmlite.relay.ir.types import show_shape
+from tvmlite.relay.onnx.control.loop_states import Make, without
 from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.node_order import names_read
-
-Make = Callable[[OnnxNode, onnx.GraphProto, list[Expr]], list[Expr]]
-"""Makes the outputs of a loop of a body and its states; names that the body reads are seen from the node."""
 
 
 @dataclass(frozen=True)
@@ -68,22 +66,6 @@ def with_lists(node: OnnxNode, graph: onnx.GraphProto, states: Sequence[Expr], m
     for one, stacked in zip(lists, rows, strict=True):
         join = _listed if one.axis is None else _joined
         made.insert(one.state, join(node, one, states[one.state], stacked))
-    return made
-
-
-def without(
-    graph: onnx.GraphProto, numbers: Collection[int], rows: Sequence[str] = (), nodes: Collection[str] = ()
-) -> onnx.GraphProto:
-    """The body ``graph`` without these states, and nodes that make ``nodes``; ``rows`` are its first rows."""
-    made = onnx.GraphProto(name=graph.name, initializer=graph.initializer)
-    made.sparse_initializer.extend(graph.sparse_initializer)
-    made.node.extend(one for one in graph.node if not any(name in nodes for name in one.output))
-    made.input.extend(one for k, one in enumerate(graph.input) if k - 2 not in numbers)
-    kept = [one for k, one in enumerate(graph.output) if k - 1 not in numbers]
-    states = len(graph.input) - 2 - len(numbers)
-    made.output.extend(kept[: 1 + states])
-    made.output.extend(onnx.ValueInfoProto(name=name) for name in rows)
-    made.output.extend(kept[1 + states :])
     return made
 
 
