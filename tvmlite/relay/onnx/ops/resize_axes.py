@@ -102,7 +102,7 @@ class GraphNumbers:
 
 @dataclass(frozen=True)
 class Axis:
-    """Axis ``place`` of extent ``have``, resized to ``extent`` by ``scale`` over its part ``region`` (or all).
+    """Axis ``place`` of extent ``have``, resized to ``extent`` by ``scale`` over the part ``region``.
 
     The scale is ``given``, or follows from the extents.
     """
