@@ -236,7 +236,7 @@ def _stacked(node: OnnxNode, values: list[Expr], axis: int) -> Expr:
         node.unsupported("scan outputs of different shapes")
     fitted = [assume_shape(node, value, shape) for value in values]
     rows = [node.reshape(value, [*shape[:axis], 1, *shape[axis:]]) for value in fitted]
-    return node.many("concatenate", rows, axis=axis) if len(rows) > 1 else rows[0]
+    return node.joined(rows, axis)
 
 
 def _per_value(node: OnnxNode, name: str, count: int) -> list[int]:

@@ -101,7 +101,7 @@ def concat(node: OnnxNode, sequence: Expr) -> Expr:
     if new:
         shapes = [list(node.shape(v)) for v in elements]
         elements = [node.reshape(v, [*s[:axis], 1, *s[axis:]]) for v, s in zip(elements, shapes, strict=True)]
-    return node.many("concatenate", elements, axis=axis) if len(elements) > 1 else elements[0]
+    return node.joined(elements, axis)
 
 
 @converter("SplitToSequence", since=11)

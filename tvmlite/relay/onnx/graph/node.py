@@ -259,6 +259,10 @@ class OnnxNode:
         """A call of a variadic operator."""
         return with_equal_extents(op.make(name, Tuple(tuple(args), self.span), span=self.span, **attrs))
 
+    def joined(self, values: Sequence[Expr], axis: int) -> Expr:
+        """``values`` concatenated along ``axis``; a single one as it is."""
+        return values[0] if len(values) == 1 else self.many("concatenate", values, axis=axis)
+
     def field(self, value: Expr, index: int) -> Expr:
         return TupleGetItem(value, index, self.span)
 

@@ -56,7 +56,7 @@ def _mask(node: OnnxNode, mask: Expr, query: Expr, key: Expr) -> Expr:
     if len(shape) == 1:
         if not dims.equal(shape[0], batch):
             node.unsupported(f"a mask of {shape[0]} numbers for a batch of {batch}")
-        positions = node.make("arange", start=0, stop=total, step=1, dtype="int64")
+        positions = node.arange(total)
         seen = node.make(
             "less",
             node.reshape(positions, (1, 1, 1, total)),
@@ -76,8 +76,8 @@ def _causal(node: OnnxNode, query: Expr, key: Expr) -> Expr:
     """Hides the keys after each query; the last of both are of one time."""
     length, total = node.shape(query)[2], node.shape(key)[2]
     dtype = node.dtype(query)
-    rows = node.make("arange", start=0, stop=length, step=1, dtype="int64")
-    columns = node.make("arange", start=0, stop=total, step=1, dtype="int64")
+    rows = node.arange(length)
+    columns = node.arange(total)
     past = dims.simplify(total - length)
     last = rows
     if not dims.equal(past, 0):
@@ -293,6 +293,6 @@ def _positions(node: OnnxNode, positions: Expr, batch: Dim, length: Dim) -> Expr
     if node.rank(positions) == 2:
         return positions
     assert dtypes.is_int(node.dtype(positions))
-    steps = node.reshape(node.make("arange", start=0, stop=length, step=1, dtype="int64"), (1, length))
+    steps = node.reshape(node.arange(length), (1, length))
     first = node.reshape(node.cast(positions, "int64"), (1, 1))
     return node.broadcast_to(node.make("add", steps, first), (batch, length))

@@ -68,7 +68,7 @@ def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
         if not np.isfinite([first, last, step]).all():
             node.bad(f"start, limit and delta are {first}, {last} and {step}, expected finite numbers")
         count = max(int(np.ceil((np.float64(last) - np.float64(first)) / np.float64(step))), 0)
-        steps = node.make("arange", start=0, stop=count, step=1, dtype="int32")
+        steps = node.arange(count, "int32")
         return node.make("add", node.make("multiply", node.cast(steps, dtype), step), first)
     first, last = node.one_int(start, "start"), node.one_int(limit, "limit")
     step = node.one_int(delta, "delta")
@@ -104,7 +104,7 @@ def _dynamic_range(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Exp
         count = node.make("shape_value", values=(number,), dtype="int64")
     counted = node.make("maximum", node.cast(node.reshape(count, (1,)), "int64"), 0)
     (length,) = bind_dims(node, counted, ["count"])
-    steps = node.make("arange", start=0, stop=length, step=1, dtype=dtype)
+    steps = node.arange(length, dtype)
     return node.make("add", node.make("multiply", steps, delta), start)
 
 
@@ -114,7 +114,7 @@ def eye_like(node: OnnxNode, data: Expr) -> Expr:
         node.bad(f"input is {show_shape(node.shape(data))}, expected a matrix")
     rows, columns = node.shape(data)
     dtype = node.dtype_attr("dtype", node.dtype(data))
-    across = node.make("arange", start=0, stop=columns, step=1, dtype="int64")
-    down = node.make("arange", start=0, stop=rows, step=1, dtype="int64")
+    across = node.arange(columns)
+    down = node.arange(rows)
     down = node.reshape(node.make("add", down, node.attr("k", 0)), (rows, 1))
     return node.cast(node.make("equal", down, node.reshape(across, (1, columns))), dtype)

@@ -92,7 +92,7 @@ def _sorted_slices(node: OnnxNode, data: Expr, axis: int) -> tuple[Expr, Expr]:
     total = shape[axis]
     moved = node.transpose(data, [axis, *(k for k in range(rank) if k != axis)])
     rows = node.reshape(moved, (total, width))
-    places = node.make("arange", start=0, stop=total, step=1, dtype="int64")
+    places = node.arange(total)
     order = places
     for column in range(width - 1, -1, -1):
         cells = node.make("take", rows, node.const(column, "int64"), axis=1)

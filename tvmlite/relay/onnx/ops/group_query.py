@@ -96,7 +96,7 @@ def _starts(node: OnnxNode, lengths: Expr, batch: Dim, length: Dim) -> Expr:
 
 
 def _steps(node: OnnxNode, count: Dim, shape: tuple[Dim, ...]) -> Expr:
-    return node.reshape(node.make("arange", start=0, stop=count, step=1, dtype="int64"), shape)
+    return node.reshape(node.arange(count), shape)
 
 
 def _appended(node: OnnxNode, past: Expr | None, new: Expr, start: Expr) -> Expr:

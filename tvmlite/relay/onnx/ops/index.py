@@ -94,7 +94,7 @@ def one_hot(node: OnnxNode, indices: Expr, depth: Expr, values: Expr) -> Expr:
         node.bad(f"values is {show_shape(node.shape(values))}, expected the 2 elements off and on")
     rank = node.rank(indices)
     whole = node.cast(indices, "int64")
-    depths = node.reshape(node.make("shape_value", values=(count,), dtype="int64"), ())
+    depths = node.scalar(count)
     whole = node.make("where", node.make("less", whole, 0), node.make("add", whole, depths), whole)
     off, on = (node.reshape(node.slice(values, [0], [i], [i + 1]), ()) for i in (0, 1))
     axis = node.axis(node.attr("axis", -1), rank + 1)

@@ -66,7 +66,7 @@ def _counts(node: OnnxNode, data: Expr) -> Expr:
             parts.append(node.full(0, (batch, len(grams)), "float32"))
     if not parts:
         node.bad("a pool without n-grams")
-    return parts[0] if len(parts) == 1 else node.many("concatenate", parts, axis=1)
+    return node.joined(parts, 1)
 
 
 def _matches(node: OnnxNode, data: Expr, grams: np.ndarray, reach: int) -> Expr:

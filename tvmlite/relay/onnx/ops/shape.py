@@ -142,7 +142,7 @@ def concat(node: OnnxNode, *inputs: Expr) -> Expr:
         fitted.append(assume_shape(node, value, wanted))
     if len({node.dtype(v) for v in inputs}) > 1:
         node.bad(f"inputs of types {', '.join(node.dtype(v) for v in inputs)}")
-    return fitted[0] if len(fitted) == 1 else node.many("concatenate", fitted, axis=axis)
+    return node.joined(fitted, axis)
 
 
 @converter("Split", since=2)

@@ -98,9 +98,7 @@ def _parts(node: OnnxNode, data: Expr) -> list[Expr]:
 
 def _stacked(node: OnnxNode, planes: list[Expr]) -> Expr:
     columns = [node.reshape(p, (*node.shape(p), 1)) for p in planes]
-    return (
-        columns[0] if len(columns) == 1 else node.many("concatenate", columns, axis=node.rank(columns[0]) - 1)
-    )
+    return node.joined(columns, node.rank(columns[0]) - 1)
 
 
 def _transform(node: OnnxNode, data: Complex, have: Dim, size: Dim, onesided: bool, inverse: bool) -> Complex:

@@ -70,7 +70,7 @@ def affine_grid(node: OnnxNode, theta: Expr, size: Expr) -> Expr:
 
 def _line(node: OnnxNode, extent: Dim, dtype: str, aligned: bool) -> Expr:
     """The coordinates of ``extent`` pixels: their middles, or with ``aligned`` from end to end."""
-    places = node.make("arange", start=0, stop=extent, step=1, dtype="int64")
+    places = node.arange(extent)
     parts = node.make("shape_value", values=(dims.maximum(extent - aligned, 1),), dtype="int64")
     double = node.make("add", node.make("multiply", places, 2), 0 if aligned else 1)
     return node.make("subtract", node.make("divide", node.cast(double, dtype), node.cast(parts, dtype)), 1)
