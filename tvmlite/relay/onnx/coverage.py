@@ -14,6 +14,7 @@ from tvmlite.relay.onnx.graph import conditions, interface
 from tvmlite.relay.onnx.graph.graph_inputs import ShapeOverride
 from tvmlite.relay.onnx.importer import Importer, Scope
 from tvmlite.relay.onnx.reading import functions, loader, registry
+from tvmlite.relay.onnx.reading.node_order import names_read
 from tvmlite.relay.onnx.reading.refusals import advice
 
 Status = Literal["native", "function", "missing", "refused", "unchecked"]
@@ -72,7 +73,7 @@ class _CoverageImporter(Importer):
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         name = f"{domain}.{proto.op_type}" if domain else proto.op_type
         status, reason = self._status(proto, domain, opsets.get(domain, 0)), ""
-        lacking = sorted(name for name in _read(proto) if name in self.unknown)
+        lacking = sorted(set(names_read(proto)) & self.unknown)
         if status == "missing":
             reason = f"no converter in opset {opsets.get(domain, 0)}; {advice(domain, proto.op_type)}"
         elif lacking:
@@ -97,13 +98,3 @@ class _CoverageImporter(Importer):
         if registry.find(domain, proto.op_type, opset) is not None:
             return "native"
         return "function" if functions.is_known(domain, proto.op_type, opset) else "missing"
-
-
-def _read(proto: onnx.NodeProto) -> set[str]:
-    """The names a node reads, also inside its subgraphs."""
-    names = set(proto.input)
-    for attribute in proto.attribute:
-        for graph in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
-            names.update(name for node in loader.nodes_of(graph) for name in node.input)
-            names.update(output.name for output in graph.output)
-    return names - {""}

@@ -87,7 +87,7 @@ def _cropped(node: OnnxNode, data: Expr, width: list[list[Dim]]) -> tuple[Expr, 
 
 
 def _settled(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> list[list[Dim]]:
-    """Widths that a run tells, such that their sum with the extent is a dimension, not negative."""
+    """``width`` such that its sum with the extent, where it may be negative, is a dimension."""
     made: list[list[Dim]] = []
     for extent, (before, after) in zip(shape, width, strict=True):
         whole = before + after + extent

@@ -36,7 +36,7 @@ def reshape(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
 
 
 def _dynamic_shape(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim], allowzero: bool) -> list[Dim]:
-    """``resolve_shape`` of what only a run tells, codes and extents alike."""
+    """``resolve_shape`` of numbers known only at run time, codes and extents alike."""
     copied = [
         d if allowzero else along.either(_is_code(d, 0), have[i] if i < len(have) else 0, d)
         for i, d in enumerate(wanted)
@@ -269,7 +269,7 @@ def expand(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
 
 
 def _broadcast(node: OnnxNode, own: Dim, other: Dim) -> Dim:
-    """The extent of an axis of ``own`` that is to be ``other``, which may turn out to be 1."""
+    """The extent of an axis of ``own`` that is to be ``other``, which may be 1 at run time."""
     if dims.equal(other, 1) or dims.equal(own, other):
         return own
     if dims.equal(own, 1) or not depends_on_data(node, other):
