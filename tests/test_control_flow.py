@@ -139,7 +139,7 @@ def test_a_state_that_is_only_written_may_begin_as_anything(target: str, counted
         limit=np.float32(3),
     )
     check(proto, [{"turns": np.array(t), "x": floats(4)} for t in (1, 3, 9)], target)
-    with pytest.raises(ExecutionError, match="makes no turn"):
+    with pytest.raises(ExecutionError, match="makes no iteration"):
         tvmlite.compile(from_onnx(proto), target=target).run({"turns": np.array(0), "x": floats(4)})
 
 
@@ -341,7 +341,7 @@ def test_a_number_of_turns_that_the_data_give_is_no_matter_of_time(
 
 
 def test_a_model_whose_only_loop_has_no_end_is_refused_at_import() -> None:
-    with pytest.raises(UnsupportedError, match=r"(?s)a loop without end.*node \"spin\""):
+    with pytest.raises(UnsupportedError, match=r"(?s)an endless loop.*node \"spin\""):
         from_onnx(counted(True, m=np.array(2**63 - 1)))
 
 

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,71 @@ def test_an_import_never_climbs(path: Path) -> None:
         if top == "tvmlite":
             there = room_of(name)
             assert there == here or RANK[there] < RANK[here], f"{module} imports {name}"
+
+
+def module_name(path: Path) -> str:
+    parts = ("tvmlite", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def import_graph() -> dict[str, set[str]]:
+    """The modules of tvmlite that each module imports, also inside functions; not those for types alone."""
+    paths = {module_name(path): path for path in PACKAGE.rglob("*.py")}
+    graph: dict[str, set[str]] = {}
+    for module, path in paths.items():
+        found: set[str] = set()
+        for node in statements_that_run(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+                found.update(name if name in paths else str(node.module) for name in names)
+        graph[module] = found & paths.keys() - {module}
+    return graph
+
+
+def statements_that_run(node: ast.AST) -> Iterator[ast.AST]:
+    """``node`` and what is below it, without the bodies of ``if TYPE_CHECKING``."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield from statements_that_run(child)
+
+
+def circles(graph: Mapping[str, Set[str]]) -> list[list[str]]:
+    """The strongly connected components of two nodes or more, by Tarjan's algorithm."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+    components: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        number[node] = lowest[node] = len(number)
+        path.append(node)
+        for other in graph[node]:
+            if other not in number:
+                visit(other)
+            if other in path:
+                lowest[node] = min(lowest[node], lowest[other])
+        if lowest[node] == number[node]:
+            component = path[path.index(node) :]
+            del path[path.index(node) :]
+            components.append(sorted(component))
+
+    for node in graph:
+        if node not in number:
+            visit(node)
+    return [one for one in components if len(one) > 1]
+
+
+def test_modules_do_not_import_each_other_in_a_circle() -> None:
+    assert circles(import_graph()) == []
+
+
+def test_a_circle_of_imports_is_found() -> None:
+    graph = {"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": set(), "e": {"a"}}
+
+    assert circles(graph) == [["a", "b", "c"]]
 
 
 def test_every_folder_is_a_package_and_is_installed() -> None:

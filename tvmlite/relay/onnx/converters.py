@@ -2,19 +2,20 @@
 
 from tvmlite.relay import ops  # noqa: F401
 from tvmlite.relay.onnx.control import branches, control, sequence  # noqa: F401
-from tvmlite.relay.onnx.graph import moves  # noqa: F401
+from tvmlite.relay.onnx.graph import shape_rules  # noqa: F401
 from tvmlite.relay.onnx.ops import (  # noqa: F401
     activation,
     attention,
     cast,
     create,
+    data_dependent,
     einsum,
     elementwise,
-    found,
     group_query,
     index,
     legacy,
     matmul,
+    mel,
     microsoft,
     microsoft_quant,
     ml,

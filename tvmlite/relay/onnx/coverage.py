@@ -10,11 +10,11 @@ from typing import Literal
 import onnx
 
 from tvmlite.core.errors import UnsupportedError
-from tvmlite.relay.onnx.control import branches
-from tvmlite.relay.onnx.graph import interface
+from tvmlite.relay.onnx.graph import conditions, interface
 from tvmlite.relay.onnx.graph.graph_inputs import ShapeOverride
 from tvmlite.relay.onnx.importer import Importer, Scope
 from tvmlite.relay.onnx.reading import functions, loader, registry
+from tvmlite.relay.onnx.reading.node_order import names_read
 from tvmlite.relay.onnx.reading.refusals import advice
 
 Status = Literal["native", "function", "missing", "refused", "unchecked"]
@@ -47,12 +47,12 @@ def coverage(
     opset that is not known, or with inputs that are no tensors.
     """
     proto, data, source = loader.load(model)
-    survey = _Survey(proto, data, source)
+    survey = _CoverageImporter(proto, data, source)
     survey.look(shape or {})
     return survey.rows
 
 
-class _Survey(Importer):
+class _CoverageImporter(Importer):
     """An import that notes what it cannot convert and goes on."""
 
     def look(self, shape: ShapeOverride) -> None:
@@ -73,7 +73,7 @@ class _Survey(Importer):
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         name = f"{domain}.{proto.op_type}" if domain else proto.op_type
         status, reason = self._status(proto, domain, opsets.get(domain, 0)), ""
-        lacking = sorted(name for name in _read(proto) if name in self.unknown)
+        lacking = sorted(set(names_read(proto)) & self.unknown)
         if status == "missing":
             reason = f"no converter in opset {opsets.get(domain, 0)}; {advice(domain, proto.op_type)}"
         elif lacking:
@@ -81,7 +81,7 @@ class _Survey(Importer):
         else:
             try:
                 super().convert_node(proto, scope, opsets, label)
-            except branches.Undecided as branch:  # the nodes behind it are looked at with one branch
+            except conditions.Undecided as branch:  # the nodes behind it are looked at with one branch
                 self.facts.append(branch.fact(True))
                 return self.convert_node(proto, scope, opsets, label)
             except UnsupportedError as error:
@@ -98,13 +98,3 @@ class _Survey(Importer):
         if registry.find(domain, proto.op_type, opset) is not None:
             return "native"
         return "function" if functions.is_known(domain, proto.op_type, opset) else "missing"
-
-
-def _read(proto: onnx.NodeProto) -> set[str]:
-    """The names a node reads, also inside its subgraphs."""
-    names = set(proto.input)
-    for attribute in proto.attribute:
-        for graph in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
-            names.update(name for node in loader.nodes_of(graph) for name in node.input)
-            names.update(output.name for output in graph.output)
-    return names - {""}

@@ -16,8 +16,8 @@ from tvmlite.relay.ir import infer
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, LetDims, Loop, Module, Tuple, Var
 from tvmlite.relay.ir.types import TensorType, dim, dims_of
 from tvmlite.relay.onnx import converters  # noqa: F401  (registers them)
-from tvmlite.relay.onnx.control import branches, sequence, tail_duplication
-from tvmlite.relay.onnx.graph import interface, shapes
+from tvmlite.relay.onnx.control import sequence, tail_duplication
+from tvmlite.relay.onnx.graph import conditions, interface, shapes
 from tvmlite.relay.onnx.graph.graph_inputs import GraphInputs, ShapeOverride, identifier
 from tvmlite.relay.onnx.graph.node import NOTHING, OnnxNode
 from tvmlite.relay.onnx.graph.shared_names import fixed_shapes
@@ -37,16 +37,16 @@ def from_onnx(
     ``shape`` gives inputs other shapes than the model declares: ints, or names of dynamic dimensions; a
     sequence takes a list of shapes, an optional None to leave it out.
     Dimensions the model names stay dynamic under that name; unnamed ones are called ``input_dim0``, ...
-    A dimension may stand in ``shape`` too: ``{"batch": 1}`` pins it, ``{"batch": [1, 8, 32]}`` makes graphs
-    of their own for these sizes beside the one for all (``relay.specialise``).
-    ``constants`` fixes inputs to arrays: the module is specialised to them and takes them no more, which
-    lets inputs that decide shapes (``axes``, ``k``, ``repeats``, ...) be used where they come from outside.
+    A dimension may stand in ``shape`` too: ``{"batch": 1}`` pins it, ``{"batch": [1, 8, 32]}`` adds graphs
+    for these sizes beside the general one (``relay.specialise``).
+    ``constants`` fixes inputs to arrays: they are no inputs of the module then, so
+    that those that decide shapes (``axes``, ``k``, ``repeats``, ...) are known at import.
 
     Large weights stay in the file that ``model`` names, and are read when a library is made of them. The file
     may be removed or replaced; one that was written to is a ModelError then.
 
     Raises ModelError for a file that is damaged, inconsistent or unsafe, and UnsupportedError for a
-    legal model that tvmlite does not carry out, with all its missing operators at once.
+    legal model that tvmlite does not support, with all its missing operators at once.
     """
     proto, data, source = loader.load(model)
     inputs = {one.name for one in proto.graph.input}
@@ -113,7 +113,7 @@ class Importer:
         self.opsets = loader.opset_versions(proto.opset_import, source)
         self.known: dict[Expr, np.ndarray] = {}
         self.inputs = GraphInputs(source, pinned or {})
-        self.facts: list[branches.Fact] = []
+        self.facts: list[conditions.Fact] = []
         self.wanted: tail_duplication.Wanted = {}
         self.lists: dict[Expr, Expr] = {}
         self.squeezed: dict[str, tuple[int, ...]] = {}
@@ -152,7 +152,7 @@ class Importer:
         return Module({"main": main}, flat_names, attrs, self._named(graph, scope))
 
     def _named(self, graph: onnx.GraphProto, scope: Scope) -> dict[str, Expr]:
-        """What inputs, nodes and outputs of nodes stand for: a tuple for a node of several outputs."""
+        """The expressions of inputs, nodes and outputs by name; a tuple for a node of several outputs."""
         held = {tensor.name for tensor in graph.initializer}
         named: dict[str, Expr] = {}
         for proto in graph.node:
@@ -165,7 +165,7 @@ class Importer:
     # Extents that come from the data
 
     def bind(self, value: Expr, names: Sequence[str], span: Span) -> list[te.SizeVar]:
-        """New dimensions for the elements of ``value``, an int64 vector; good to the end of the block."""
+        """New dimensions for the elements of ``value``, an int64 vector; their scope is the block."""
         found = []
         for wanted in names:
             name, count = identifier(wanted), 0
@@ -179,7 +179,7 @@ class Importer:
         return found
 
     def block(self, make: Callable[[], Sequence[Expr]], as_tuple: bool = False) -> Expr:
-        """What ``make`` gives, several as a tuple; dimensions that it binds are bound inside."""
+        """What ``make`` returns, several values as a tuple, inside the bindings of its dimensions."""
         known, facts = dict(self.known), list(self.facts)
         self._lets.append([])
         try:
@@ -190,7 +190,7 @@ class Importer:
             self.known, self.facts = known, facts
 
     def _with_dims(self, body: Expr) -> Expr:
-        """``body`` inside what binds the dimensions that it mentions, or that are checked."""
+        """``body`` inside the bindings of dimensions that it mentions, or that are checked."""
         mentioned = _mentioned(body) | self.required
         for names, value, span in reversed(self._lets[-1]):
             if not mentioned.isdisjoint(names):
@@ -207,7 +207,9 @@ class Importer:
         if found is None:
             raise ModelError(f"{self.source}: {what} {name!r} is not the name of any value computed before")
         if found in self.lists:
-            raise UnsupportedError(f"{self.source}: {what} {name!r} is a list whose length only a run tells")
+            raise UnsupportedError(
+                f"{self.source}: {what} {name!r} is a list whose length is known only at run time"
+            )
         return found
 
     def _output(self, declared: onnx.ValueInfoProto, scope: Scope) -> Expr:
@@ -278,7 +280,7 @@ class Importer:
             try:
                 self.convert_node(proto, scope, opsets, label)
                 done += 1
-            except branches.Undecided as branch:
+            except conditions.Undecided as branch:
                 rest = tail_duplication.resolve(self, branch, rest[done:], scope, opsets, wanted)
                 done = 0
 
@@ -316,7 +318,7 @@ class Importer:
                     node.bad(f"its input {name!r} is a value inside another graph, which is not seen here")
                 node.bad(f"its input {name!r} is the name of nothing in the graph")
             if found in self.lists and node.op_type not in sequence.OF_OPEN_LISTS:
-                node.unsupported(f"its input {name!r} is a list whose length only a run tells")
+                node.unsupported(f"its input {name!r} is a list whose length is known only at run time")
             inputs.append(None if found is NOTHING else found)
         return inputs
 
@@ -351,7 +353,7 @@ class Importer:
 
 
 def _mentioned(value: Expr) -> set[te.SizeVar]:
-    """The dimensions in attributes, and in numbers of turns, in and below ``value``."""
+    """The dimensions in attributes and trip counts in and below ``value``."""
     found: set[te.SizeVar] = set()
     for node in postorder(value):
         if isinstance(node, Call):

@@ -1,4 +1,4 @@
-"""Real model graphs that come with the onnx package, given weights that make their answers tell something.
+"""Real model graphs of the onnx package, with random weights, so that a wrong kernel changes the outputs.
 
 The package ships the model zoo's ``light_*`` graphs with constant weights, so that every class comes out
 equally likely whatever the input, and a wrong kernel may go unseen. Here each weight is drawn from a seeded

@@ -80,7 +80,7 @@ def floats(*shape: int) -> np.ndarray:
     return rng.random(shape).astype(np.float32)
 
 
-def witness(proto: onnx.ModelProto, feed: dict[str, np.ndarray]) -> list[Any]:
+def reference(proto: onnx.ModelProto, feed: dict[str, np.ndarray]) -> list[Any]:
     return onnxruntime.InferenceSession(proto.SerializeToString()).run(None, feed)
 
 
@@ -93,7 +93,7 @@ def check(proto: onnx.ModelProto, feeds: list[dict[str, np.ndarray]], shape: Any
     for feed in feeds:
         meant = interpret(module, feed)
         meant = meant if isinstance(meant, tuple) else (meant,)
-        for got, mean, want in zip(lib.run(feed).values(), meant, witness(proto, feed), strict=True):
+        for got, mean, want in zip(lib.run(feed).values(), meant, reference(proto, feed), strict=True):
             assert got.shape == want.shape == np.shape(mean)
             np.testing.assert_allclose(got, want, rtol=1e-5)
             np.testing.assert_allclose(mean, want, rtol=1e-5)
@@ -211,7 +211,7 @@ def test_an_output_has_the_rank_that_its_size_gives_it(
     assert str(relay.parse(module.astext())) == str(module)
     for n in (1, 3, 2):
         feed = {"x": floats(n, 4)}
-        (wanted,) = witness(proto, feed)
+        (wanted,) = reference(proto, feed)
         for one in libs:
             for got in (one(feed["x"]), one.run(feed)["y"], one.profile(feed["x"]).result):
                 assert got.shape == wanted.shape
@@ -224,7 +224,7 @@ def test_squeeze_without_axes_takes_away_what_is_one_in_the_run() -> None:
 
     for n in (1, 3):
         x = floats(n, 1, 4)
-        got, wanted = lib(x), witness(proto, {"x": x})[0]
+        got, wanted = lib(x), reference(proto, {"x": x})[0]
         assert got.shape == wanted.shape
         np.testing.assert_allclose(got, wanted, rtol=1e-6)
     assert from_onnx(proto, {"n": 1}).attrs == ()
@@ -283,7 +283,7 @@ def test_a_branch_with_which_the_rest_cannot_be_is_left_out_and_the_error_says_w
 
     np.testing.assert_allclose(lib(x), x @ HELD["weights"], rtol=1e-5)
     with pytest.raises(
-        ExecutionError, match=r"its then_branch, as n == 1, with which the model cannot be made"
+        ExecutionError, match=r"its then_branch, as n == 1, with which the model cannot be imported"
     ):
         lib(x[:1])
 
@@ -299,7 +299,7 @@ def test_an_output_of_two_ranks_by_the_data_is_refused() -> None:
 
 
 def _flag_in_a_loop() -> onnx.ModelProto:
-    """A flag that begins as ``()``; in each turn it is ``()`` or ``(1,)`` by the data."""
+    """A flag that begins as ``()``; in each iteration it is ``()`` or ``(1,)`` by the data."""
     seen = graph([node("Constant", [], ["t"], value=onnx.numpy_helper.from_array(np.array(True)))], ["t"])
     asked = graph([node("Identity", ["wide"], ["e"])], ["e"])
     body = helper.make_graph(

@@ -1,4 +1,4 @@
-"""Rows of Loops and Scans whose extents only the turns tell, compiled; against onnxruntime."""
+"""Rows of Loops and Scans whose extents depend on the data, compiled; against onnxruntime."""
 
 from typing import Any
 
@@ -103,7 +103,7 @@ def test_as_many_windows_as_an_array_has(length: int | str, counted: bool) -> No
 
 
 @pytest.mark.parametrize("where", ["an input", "a state"])
-def test_a_width_that_only_a_run_tells(where: str) -> None:
+def test_a_width_known_only_at_run_time(where: str) -> None:
     states, after = ([("s", INT64, [])], [("s2", INT64, [])]) if where == "a state" else ([], [])
     nodes = [*window("i", "s" if states else "width"), node("Exp", ["part"], ["row"])]
     ends = [node("Identity", ["on"], ["go"]), *[node("Identity", ["s"], ["s2"]) for _ in states]]
@@ -158,7 +158,7 @@ FOUND = [node("NonZero", ["part"], ["where"]), node("Cast", ["where"], ["row"], 
 
 
 @pytest.mark.parametrize("turns", [3, None])
-def test_extents_that_the_data_of_a_turn_give(turns: int | None) -> None:
+def test_extents_that_the_data_of_an_iteration_give(turns: int | None) -> None:
     nodes = [node("Gather", ["x", "i"], ["part"]), *FOUND]
     proto = rows_of(nodes, [("x", FLOAT, ["b", 4])], turns)
     x = np.array([[0, 1, 1, 0], [1, 0, 0, 1], [0, 0, 1, 1]], np.float32)
@@ -184,7 +184,7 @@ def test_rows_of_a_scan(backward: int, turns: int | str) -> None:
     check(proto, [{"x": x}], "native")
 
 
-def test_extents_that_the_shapes_of_a_turn_give_need_no_check() -> None:
+def test_extents_that_the_shapes_of_an_iteration_give_need_no_check() -> None:
     """As where TensorFlow maps the framing of a signal over a batch: all is known of the signal's length."""
     nodes = [
         node("Gather", ["x", "i"], ["part"]),
@@ -220,7 +220,7 @@ def test_extents_that_the_shapes_of_a_turn_give_need_no_check() -> None:
         check(proto, feeds, target)
 
 
-def test_a_loop_of_no_turns_has_rows_of_no_turns() -> None:
+def test_a_loop_of_no_iterations_has_no_rows() -> None:
     nodes = [node("Gather", ["x", "i"], ["part"]), node("Neg", ["part"], ["row"])]
 
     for turns in (0, -4):
@@ -228,7 +228,7 @@ def test_a_loop_of_no_turns_has_rows_of_no_turns() -> None:
 
 
 @pytest.mark.parametrize(("turns", "rows"), [(1000, "1000"), ("size", "n + 1")])
-def test_a_number_of_turns_that_is_known_is_the_number_of_rows(turns: int | str, rows: str) -> None:
+def test_a_trip_count_that_is_known_is_the_number_of_rows(turns: int | str, rows: str) -> None:
     sized = [node("Size", ["x"], ["many"]), node("Add", ["many", "one"], ["turns"])]
     body = graph(
         [node("Cast", ["i"], ["row"], to=FLOAT), node("Identity", ["on"], ["go"])],

@@ -103,10 +103,10 @@ def test_mel_filters_are_a_constant():
     np.testing.assert_allclose(interpret(from_onnx(model), [x]), expected, rtol=1e-5, atol=1e-6)
 
 
-# Lengths, steps and axes that a run tells
+# Lengths, steps and axes known only at run time
 
 
-def _told(op, x, operands, version=20, **attributes):
+def _at_run_time(op, x, operands, version=20, **attributes):
     """The library of one node all of whose inputs a run gives, ``x`` of dynamic extents but for the last."""
     names = ["x", *(name if value is not None else "" for name, value in operands.items())]
     extents = [*(f"n{k}" for k in range(x.ndim - 1)), x.shape[-1]]
@@ -122,22 +122,22 @@ def _told(op, x, operands, version=20, **attributes):
     return tvmlite.compile(from_onnx(made))
 
 
-def test_a_transform_along_an_axis_of_a_length_that_a_run_tells() -> None:
+def test_a_transform_along_an_axis_of_a_length_known_only_at_run_time() -> None:
     x = _random(3, 4, 5, 2)
-    lib = _told("DFT", x, {"length": np.array(4), "axis": np.array(1)})
+    lib = _at_run_time("DFT", x, {"length": np.array(4), "axis": np.array(1)})
 
     for length, axis in ((4, 1), (7, -2), (2, 0)):
         wanted = np.fft.fft(_complex(x), length, axis % 4)
         _close(lib(x, np.array(length), np.array(axis)), wanted)
-    with pytest.raises(tvmlite.TvmliteError, match="dft_axis_found"):
+    with pytest.raises(tvmlite.TvmliteError, match="dft_axes_found"):
         lib(x, np.array(4), np.array(3))
     with pytest.raises(tvmlite.TvmliteError, match="dft_dft_length_beyond_one"):
         lib(x, np.array(0), np.array(1))
 
 
-def test_a_signal_from_the_first_half_of_its_coefficients_along_an_axis_that_a_run_tells() -> None:
+def test_a_signal_from_the_first_half_of_its_coefficients_along_an_axis_known_only_at_run_time() -> None:
     x = _random(2, 5, 6, 2)
-    lib = _told("DFT", x, {"length": None, "axis": np.array(1)}, inverse=1, onesided=1)
+    lib = _at_run_time("DFT", x, {"length": None, "axis": np.array(1)}, inverse=1, onesided=1)
 
     for axis in (1, -2):
         np.testing.assert_allclose(
@@ -145,9 +145,9 @@ def test_a_signal_from_the_first_half_of_its_coefficients_along_an_axis_that_a_r
         )
 
 
-def test_frames_of_a_length_and_a_step_that_a_run_tells() -> None:
+def test_frames_of_a_length_and_a_step_known_only_at_run_time() -> None:
     x = _random(2, 20, 1)
-    lib = _told("STFT", x, {"step": np.array(3), "window": None, "length": np.array(8)}, 17)
+    lib = _at_run_time("STFT", x, {"step": np.array(3), "window": None, "length": np.array(8)}, 17)
 
     for step, length in ((3, 8), (5, 6), (1, 20)):
         frames = np.stack([x[:, k : k + length, 0] for k in range(0, 20 - length + 1, step)], 1)
@@ -158,7 +158,7 @@ def test_frames_of_a_length_and_a_step_that_a_run_tells() -> None:
         lib(x, np.array(3), np.array(21))
 
 
-def test_mel_filters_of_numbers_that_a_run_tells() -> None:
+def test_mel_filters_of_numbers_known_only_at_run_time() -> None:
     kinds = [np.int64] * 3 + [np.float32] * 2
     names = ["bins", "length", "rate", "low", "high"]
     given = [

@@ -1,4 +1,4 @@
-"""Every operator that is missing is told at once, with its nodes, why, and what to do."""
+"""Every operator that is missing is named at once, with its nodes, why, and what to do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def model_of(nodes: list[Any], opset: int = 20, kind: int = TensorProto.FLOAT) -
     return helper.make_model(graph, opset_imports=opsets)
 
 
-def test_all_missing_operators_are_told_with_their_nodes_and_what_to_do() -> None:
+def test_all_missing_operators_are_named_with_their_nodes_and_what_to_do() -> None:
     nodes = [
         helper.make_node("Whirl", ["x"], ["a"], "first", domain="my.ops"),
         helper.make_node("Whirl", ["a"], ["b"], domain="my.ops"),
@@ -41,15 +41,15 @@ def test_all_missing_operators_are_told_with_their_nodes_and_what_to_do() -> Non
         "  ImageDecoder: 1 node ('decode')\n"
         "    it decodes files: give the model the decoded image\n"
         "  RandomNormalLike: 1 node ('noise')\n"
-        "    random numbers are out: make them an input of the model\n"
+        "    random numbers are not supported: make them an input of the model\n"
         "  RegexFullMatch: 1 node ('match')\n"
-        "    strings are out: prepare the text before the model, as numbers\n"
+        "    strings are not supported: convert the text to numbers before the model\n"
         "  StringConcat: 1 node ('join')\n"
-        "    strings are out: prepare the text before the model, as numbers\n"
+        "    strings are not supported: convert the text to numbers before the model\n"
         "  ai.onnx.ml.SVMRegressor: 1 node ('scale')\n"
-        "    of ai.onnx.ml, what is no tensor arithmetic is out: run that part with onnxruntime\n"
+        "    of ai.onnx.ml only tensor arithmetic is supported: run this part with onnxruntime\n"
         "  ai.onnx.preview.training.Adam: 1 node ('step')\n"
-        "    training is out: export the model for inference\n"
+        "    training is not supported: export the model for inference\n"
         "  my.ops.Whirl: 2 nodes ('first', 'b')\n"
         "    write a converter for it: docs/adding_an_operator.md"
     )
@@ -85,6 +85,6 @@ def test_an_opset_that_is_not_known_is_refused(opset: int) -> None:
         ([helper.make_node("Add", ["x", "w"], ["y"])], "'w' is the name of nothing in the graph"),
     ],
 )  # fmt: skip
-def test_what_is_not_onnx_is_told_at_its_node(nodes: list[Any], text: str) -> None:
+def test_what_is_not_onnx_is_refused_at_its_node(nodes: list[Any], text: str) -> None:
     with pytest.raises(ModelError, match=text):
         from_onnx(model_of(nodes))

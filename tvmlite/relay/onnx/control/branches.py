@@ -1,58 +1,28 @@
-"""ONNX's If: decided at import where sizes tell, else a relay If of branches that have one type."""
+"""ONNX's If: one branch where sizes decide it at import, else a relay If of two branches of one type."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from tvmlite.core.node import alike, reachable
+from tvmlite.core.node import reachable
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Expr, If, LetDims
 from tvmlite.relay.ir.types import Dim, TensorType, TupleType, dims_of, same_dim
 from tvmlite.relay.onnx.control.control import body
-from tvmlite.relay.onnx.graph import demand, shapes
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.conditions import Undecided, as_bool, decided
+from tvmlite.relay.onnx.graph.data_dependent_dims import bind_dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 
 Side: TypeAlias = Callable[[], list[Expr]]
-"""What one of two branches computes, made anew at each call."""
+"""Makes what one of two branches computes; each call makes new expressions."""
 
 Place: TypeAlias = tuple[int, int]
 """An output of a branch, and one of its axes."""
-
-
-@dataclass(frozen=True)
-class Fact:
-    """Which way the condition of an If goes: ``test`` says it of dimensions, where it is one of sizes."""
-
-    condition: Expr
-    test: e.Expr | None
-    holds: bool
-    tried: bool = False
-    """Whether the other way is compiled, or looked at, too."""
-
-    @property
-    def known(self) -> e.Expr | None:
-        """What is known of dimensions where this is so."""
-        return self.test if self.test is None or self.holds else arith.simplify(e.Not(self.test))
-
-
-class Undecided(Exception):
-    """Both branches of an If may be taken, and their outputs differ in rank or element type.
-
-    What follows in the graph then depends on the branch (``tail_duplication``); never leaves this package.
-    """
-
-    def __init__(self, node: OnnxNode, condition: Expr, test: e.Expr | None) -> None:
-        super().__init__(node.label)
-        self.node, self.condition, self.test = node, condition, test
-
-    def fact(self, holds: bool, tried: bool = False) -> Fact:
-        return Fact(self.condition, self.test, holds, tried)
 
 
 @converter("If")
@@ -66,46 +36,11 @@ def if_(node: OnnxNode, condition: Expr) -> list[Expr]:
         node.bad(f"its branches give {counts} outputs, expected as many")
     known = node.known(condition)
     test = None if known is None or known.size != 1 else known.reshape(-1)[0]
-    chosen = _decided(node.importer.facts, condition, test)
+    chosen = decided(node.importer.facts, condition, test)
     if chosen is not None:
         return body(node, graphs[0 if chosen else 1], [])
     sides = [lambda graph=graph: body(node, graph, []) for graph in graphs]
-    return joined(node, condition, _as_bool(test), sides)
-
-
-def _decided(facts: Sequence[Fact], condition: Expr, test: Any) -> bool | None:
-    """Which way a condition goes, whose value is ``test`` as far as it is known, if that is certain."""
-    if test is not None and not isinstance(test, e.Expr):
-        return bool(test)
-    test, analyzer = _as_bool(test), arith.Analyzer()
-    for fact in facts:
-        if fact.condition is condition or (
-            test is not None and fact.test is not None and alike(test, fact.test)
-        ):
-            return fact.holds
-        if fact.known is not None:
-            analyzer.assume(fact.known)
-    if test is None:
-        return None
-    if analyzer.prove(test):
-        return True
-    return False if analyzer.prove(arith.simplify(e.Not(test))) else None
-
-
-def decide(node: OnnxNode, test: e.Expr) -> bool:
-    """Whether ``test`` holds of dimensions; Undecided where it is open, as of an If."""
-    chosen = _decided(node.importer.facts, node.const(True, "bool"), test)
-    if chosen is None:
-        condition = shapes.materialise(node, shapes.objects([test]), "bool")
-        raise Undecided(node, condition, test)
-    return chosen
-
-
-def _as_bool(test: Any) -> e.Expr | None:
-    """A condition on dimensions as a bool; None where there is none."""
-    if not isinstance(test, e.Expr):
-        return None
-    return test if test.dtype == "bool" else e.NotEqual(*e.match(test, 0))
+    return joined(node, condition, as_bool(test), sides)
 
 
 def _one_kind(a: TensorType, b: TensorType) -> bool:
@@ -113,7 +48,7 @@ def _one_kind(a: TensorType, b: TensorType) -> bool:
 
 
 def joined(node: OnnxNode, condition: Expr, test: e.Expr | None, sides: Sequence[Side]) -> list[Expr]:
-    """What the first of two sides computes where ``condition`` holds, else the second, as a relay If.
+    """A relay If: the first of two sides where ``condition`` holds, else the second.
 
     ``test`` is the condition, if it is one on sizes. Undecided if their ranks or element types differ.
     """
@@ -194,7 +129,7 @@ def _of_one_type(
     if unknown:
         counts = [_block(node, side, asked) for side in sides]
         chosen = If(condition, counts[0], counts[1], node.span)
-        right |= zip(unknown, demand.bind(node, chosen, ["extent"] * len(unknown)), strict=True)
+        right |= zip(unknown, bind_dims(node, chosen, ["extent"] * len(unknown)), strict=True)
     shapes = [
         tuple(right.get((index, axis), extent) for axis, extent in enumerate(type_.shape))
         for index, type_ in enumerate(types)

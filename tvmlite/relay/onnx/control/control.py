@@ -1,4 +1,4 @@
-"""ONNX's Loop and Scan: unrolled at import where that is possible, else left to the run."""
+"""ONNX's Loop and Scan: unrolled at import where that is possible, else a relay Loop."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from tvmlite.relay.ir.nodes import NO_END, Constant, Expr, Loop, Var
 from tvmlite.relay.ir.types import Dim, TensorType, Type, dims_of
 from tvmlite.relay.onnx.control.loop_end import must_end
 from tvmlite.relay.onnx.control.loop_lists import with_lists
-from tvmlite.relay.onnx.control.loop_rows import with_extents_of_first_turn
+from tvmlite.relay.onnx.control.loop_rows import with_extents_of_first_iteration
 from tvmlite.relay.onnx.control.loop_states import with_kept
-from tvmlite.relay.onnx.graph import demand, dims, interface
+from tvmlite.relay.onnx.graph import dims, interface
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.data_dependent_dims import bind_dims, check_condition
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.onnx.ops.recurrent import _pick
 from tvmlite.relay.onnx.reading.node_order import names_read
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.te import expr as e
 
 UNBOUNDED = 2**62
-"""Turns of a loop that has no number of them."""
+"""The trip count of a loop that has none."""
 
-MOST_TURNS = 256
-"""Turns up to which a loop is unrolled."""
+MOST_UNROLLED = 256
+"""Iterations up to which a loop is unrolled."""
 
 
 def body(node: OnnxNode, graph: onnx.GraphProto, inputs: Sequence[Expr], least: int = 0) -> list[Expr]:
@@ -48,19 +48,19 @@ def body(node: OnnxNode, graph: onnx.GraphProto, inputs: Sequence[Expr], least: 
 def loop(
     node: OnnxNode, trips: Expr | None = None, condition: Expr | None = None, *carried: Expr
 ) -> list[Expr]:
-    """Unrolled where the number of turns and the condition follow from constants; else a relay Loop."""
+    """Unrolled where the number of iterations and the condition follow from constants; else a relay Loop."""
     graph = node.required("body")
     first = node.known_truth(condition)
     if first is False:
         trips = node.const(0, "int64")
-    turns = None if trips is None else node.known(trips)
+    iterations = None if trips is None else node.known(trips)
     few = (
-        turns is not None
-        and not hasattr(turns.reshape(-1)[0], "lanes")
-        and turns.reshape(-1)[0] <= MOST_TURNS
+        iterations is not None
+        and not hasattr(iterations.reshape(-1)[0], "lanes")
+        and iterations.reshape(-1)[0] <= MOST_UNROLLED
     )
-    if few and turns is not None and (condition is None or first is not None):
-        made = _unrolled(node, graph, int(turns.reshape(-1)[0]), list(carried))
+    if few and iterations is not None and (condition is None or first is not None):
+        made = _unrolled(node, graph, int(iterations.reshape(-1)[0]), list(carried))
         if made is not None:
             return made
     going = None if condition is None or first is not None else node.reshape(condition, ())
@@ -74,12 +74,14 @@ def loop(
     return with_kept(node, graph, carried, make_lists)
 
 
-def _unrolled(node: OnnxNode, graph: onnx.GraphProto, turns: int, states: list[Expr]) -> list[Expr] | None:
-    """The body as often as it is carried out; None where only a run can tell whether it goes on, or where no
-    turn shows what rows are like."""
+def _unrolled(
+    node: OnnxNode, graph: onnx.GraphProto, iterations: int, states: list[Expr]
+) -> list[Expr] | None:
+    """The loop's body, unrolled; None where the condition is known only at run time, or where there are rows
+    and no iteration that shows their type."""
     scanned: list[list[Expr]] = []
-    for turn in range(turns):
-        index, flag = node.const(turn, "int64"), node.const(True, "bool")
+    for iteration in range(iterations):
+        index, flag = node.const(iteration, "int64"), node.const(True, "bool")
         outputs = body(node, graph, [index, flag, *states], 1 + len(states))
         going = node.known_truth(outputs[0])
         if going is None:
@@ -91,20 +93,20 @@ def _unrolled(node: OnnxNode, graph: onnx.GraphProto, turns: int, states: list[E
     rows = len(graph.output) - 1 - len(states)
     if rows and not scanned:
         return None
-    return [*states, *(_stacked(node, [turn[k] for turn in scanned], 0) for k in range(rows))]
+    return [*states, *(_stacked(node, [iteration[k] for iteration in scanned], 0) for k in range(rows))]
 
 
 def _looped(
     node: OnnxNode, graph: onnx.GraphProto, trips: Expr | None, condition: Expr | None, carried: list[Expr]
 ) -> list[Expr]:
-    """A loop that a run counts; rows whose number a condition decides are made when it is known."""
+    """A relay Loop. Where a condition ends it and there are rows, a first loop counts the iterations."""
     rows = len(graph.output) - 1 - len(carried)
     written = _written_only(node, graph, carried)
     if written:
         carried = [written.get(k, one) for k, one in enumerate(carried)]
 
-    def turn(keep_rows: bool) -> tuple[Var, list[Var], Expr, bool]:
-        index = Var("turn", TensorType((), "int64"), node.span)
+    def make_body(keep_rows: bool) -> tuple[Var, list[Var], Expr, bool]:
+        index = Var("iteration", TensorType((), "int64"), node.span)
         states = [Var(f"state{k}", node.type(one), node.span) for k, one in enumerate(carried)]
         always = False
 
@@ -127,48 +129,48 @@ def _looped(
     count = None if trips is None else node.known(trips)
     endless = trips is None or (count is not None and is_without_end(count.reshape(-1)[0]))
     if trips is not None and not endless:
-        most = _number_of_turns(node, trips)
-    index, states, made, always = turn(True)
+        most = _trip_count(node, trips)
+    index, states, made, always = make_body(True)
     if always and condition is None:
         if written:
-            demand.check(node, e.LessEqual(*e.match(1, most)), _NO_TURNS)
+            check_condition(node, e.LessEqual(*e.match(1, most)), _NO_ITERATIONS)
         if endless:
-            node.unsupported("a loop without end: no number of turns, and a condition that always holds")
+            node.unsupported("an endless loop: it has no trip count, and its condition always holds")
         ended = Loop(index, tuple(states), most, None, tuple(carried), made, node.span)
         return _results(node, ended, rows, first)
     if endless and must_end(index, states, made):
         most = NO_END - 1
     condition = node.const(True, "bool") if condition is None else condition
     if rows:
-        index, states, made, _ = turn(False)
+        index, states, made, _ = make_body(False)
     ended = Loop(index, tuple(states), most, condition, tuple(carried), made, node.span)
     if written:
-        (count,) = demand.bind(node, node.reshape(node.field(ended, len(carried)), (1,)), ["turns"])
-        demand.check(node, e.LessEqual(*e.match(1, count)), _NO_TURNS)
+        (count,) = bind_dims(node, node.reshape(node.field(ended, len(carried)), (1,)), ["iterations"])
+        check_condition(node, e.LessEqual(*e.match(1, count)), _NO_ITERATIONS)
     if not rows:
         return _results(node, ended, 0, first)
     count = node.reshape(node.field(ended, len(carried)), (1,))
-    index, states, made, _ = turn(True)
-    (most,) = demand.bind(node, count, ["turns"])
+    index, states, made, _ = make_body(True)
+    (most,) = bind_dims(node, count, ["iterations"])
     ended = Loop(index, tuple(states), most, None, tuple(carried), made, node.span)
     return _results(node, ended, rows, first)
 
 
-def _number_of_turns(node: OnnxNode, trips: Expr) -> Dim:
+def _trip_count(node: OnnxNode, trips: Expr) -> Dim:
     """The one element of ``trips``, 0 where it is negative."""
     found = node.known(trips)
     known = dims.whole(found.ravel().tolist()[0]) if found is not None and found.size == 1 else None
     if known is not None:
         return dims.maximum(known, 0)
-    told = node.make("maximum", node.cast(node.reshape(trips, (1,)), "int64"), 0)
-    return demand.bind(node, told, ["trips"])[0]
+    count = node.make("maximum", node.cast(node.reshape(trips, (1,)), "int64"), 0)
+    return bind_dims(node, count, ["trips"])[0]
 
 
 def _written_only(node: OnnxNode, graph: onnx.GraphProto, carried: Sequence[Expr]) -> dict[int, Expr]:
-    """States that the body writes and never reads, and that begin as something of another type: by number,
-    what they may begin as instead, zeros of the type that they are written with.
+    """States that the body writes and never reads, and whose initial value is of another type than it writes.
 
-    Exporters begin with anything what only the last turn gives; a run must make one turn at least.
+    By number, zeros of the type that is written, to begin with instead. Exporters give such states any
+    initial value; the loop must then make at least one iteration.
     """
     if len(graph.input) != 2 + len(carried):
         return {}  # as converting the body will say
@@ -180,7 +182,7 @@ def _written_only(node: OnnxNode, graph: onnx.GraphProto, carried: Sequence[Expr
     types: list[Type] = []
 
     def make() -> list[Expr]:
-        index = Var("turn", TensorType((), "int64"), node.span)
+        index = Var("iteration", TensorType((), "int64"), node.span)
         states = [Var(f"state{k}", node.type(one), node.span) for k, one in enumerate(carried)]
         outputs = body(node, graph, [index, node.const(True, "bool"), *states], 1 + len(states))
         types.extend(type_of(one) for one in outputs[1 : 1 + len(states)])
@@ -202,16 +204,16 @@ def _fits(have: TensorType, becomes: TensorType) -> bool:
     return have.dtype == becomes.dtype and have.ndim == becomes.ndim
 
 
-_NO_TURNS = "it makes no turn, and so an output that only its body gives is of no known shape"
+_NO_ITERATIONS = "it makes no iteration, so the shape of an output that its body alone computes is not known"
 
 
-def is_without_end(turns: object) -> bool:
-    """Whether a number of turns, known at import, is so large that it stands for none."""
-    return isinstance(turns, (int, np.integer)) and int(turns) >= NO_END
+def is_without_end(iterations: object) -> bool:
+    """Whether a trip count, known at import, is so large that it means no limit."""
+    return isinstance(iterations, (int, np.integer)) and int(iterations) >= NO_END
 
 
 def _kept_shape(node: OnnxNode, after: Expr, var: Var) -> Expr:
-    """A state's next value, of the shape of the state; of one element, a state may gain or lose axes of 1."""
+    """A state's next value in the state's shape; a state of one element may gain or lose axes of 1."""
     have, wanted = node.type(after), node.type(var)
     if have.dtype == wanted.dtype and all(
         isinstance(n, int) and n == 1 for n in (*have.shape, *wanted.shape)
@@ -223,8 +225,8 @@ def _kept_shape(node: OnnxNode, after: Expr, var: Var) -> Expr:
 
 
 def _results(node: OnnxNode, made: Loop, rows: int, first: Callable[[], Sequence[Expr]]) -> list[Expr]:
-    """The last states and the stacked rows, those of the first turn being what ``first`` makes."""
-    made = with_extents_of_first_turn(node, made, first)
+    """The last states and the stacked rows; ``first`` makes the rows of the first iteration."""
+    made = with_extents_of_first_iteration(node, made, first)
     return [node.field(made, k) for k in range(len(made.states) + rows)]
 
 
@@ -234,7 +236,7 @@ def _stacked(node: OnnxNode, values: list[Expr], axis: int) -> Expr:
         node.unsupported("scan outputs of different shapes")
     fitted = [assume_shape(node, value, shape) for value in values]
     rows = [node.reshape(value, [*shape[:axis], 1, *shape[axis:]]) for value in fitted]
-    return node.many("concatenate", rows, axis=axis) if len(rows) > 1 else rows[0]
+    return node.joined(rows, axis)
 
 
 def _per_value(node: OnnxNode, name: str, count: int) -> list[int]:
@@ -261,13 +263,13 @@ def scan(node: OnnxNode, *inputs: Expr) -> list[Expr]:
         node.bad(f"its subgraph gives {len(graph.output)} outputs, expected {len(states)} or more")
     out_axes = _per_value(node, "scan_output_axes", rows)
     reverses = _per_value(node, "scan_output_directions", rows)
-    if not isinstance(length, int) or not 0 < length <= MOST_TURNS:
+    if not isinstance(length, int) or not 0 < length <= MOST_UNROLLED:
         pairs = list(zip(sequences, axes, backward, strict=True))
         return _moved(node, _scanned(node, graph, states, pairs, length), out_axes, reverses)
     scanned: list[list[Expr]] = []
-    for turn in range(length):
+    for iteration in range(length):
         steps = [
-            _pick(node, s, axis, length - 1 - turn if reverse else turn)
+            node.pick(s, axis, length - 1 - iteration if reverse else iteration)
             for s, axis, reverse in zip(sequences, axes, backward, strict=True)
         ]
         outputs = body(node, graph, [*states, *steps])
@@ -275,7 +277,7 @@ def scan(node: OnnxNode, *inputs: Expr) -> list[Expr]:
         states = outputs[: len(states)]
     made = list(states)
     for k in range(rows):
-        values = [turn[k] for turn in scanned]
+        values = [iteration[k] for iteration in scanned]
         axis = node.axis(out_axes[k], node.rank(values[0]) + 1)
         made.append(_stacked(node, values[::-1] if reverses[k] else values, axis))
     return made
@@ -289,11 +291,11 @@ def _scanned(
     length: Dim,
 ) -> list[Expr]:
     """A loop over sequences, each with its axis and whether it is read from its end."""
-    index = Var("turn", TensorType((), "int64"), node.span)
+    index = Var("iteration", TensorType((), "int64"), node.span)
     states = [Var(f"state{k}", node.type(one), node.span) for k, one in enumerate(carried)]
     last = node.reshape(node.make("shape_value", values=(length - 1,), dtype="int64"), ())
 
-    def turn(index: Expr, states: Sequence[Expr]) -> list[Expr]:
+    def iterate(index: Expr, states: Sequence[Expr]) -> list[Expr]:
         steps = [
             node.make("take", data, node.make("subtract", last, index) if reverse else index, axis=axis)
             for data, axis, reverse in sequences
@@ -301,18 +303,18 @@ def _scanned(
         return body(node, graph, [*states, *steps])
 
     def make() -> list[Expr]:
-        outputs = turn(index, states)
+        outputs = iterate(index, states)
         after = [_kept_shape(node, out, var) for out, var in zip(outputs, states, strict=False)]
         return [node.const(True, "bool"), *after, *outputs[len(states) :]]
 
     block = node.importer.block(make, as_tuple=True)
     made = Loop(index, tuple(states), length, None, tuple(carried), block, node.span)
     rows = len(graph.output) - len(carried)
-    return _results(node, made, rows, lambda: turn(node.const(0, "int64"), carried)[len(carried) :])
+    return _results(node, made, rows, lambda: iterate(node.const(0, "int64"), carried)[len(carried) :])
 
 
 def _moved(node: OnnxNode, made: list[Expr], axes: list[int], reverses: list[int]) -> list[Expr]:
-    """The rows, last of ``made`` and stacked along their first axis, in their order along their axes."""
+    """``made``, its last values, rows stacked along their first axis, moved to their axes and reversed."""
     states = made[: len(made) - len(axes)]
     for value, given, reverse in zip(made[len(states) :], axes, reverses, strict=True):
         rank = node.rank(value)

@@ -1,4 +1,4 @@
-"""Whether a loop that only its condition ends must end: exporters write ``while`` loops that count so."""
+"""Whether a loop without a trip count must end: exporters write ``while`` loops that count."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, Var, without_lets
 from tvmlite.relay.ir.types import TensorType
 
-_KEEPING = ("reshape", "expand_dims", "squeeze", "assume_shape", "cast")
-"""Operators that keep the number that a scalar is; a cast is one where both types are integers."""
+_SCALAR_VIEWS = ("reshape", "expand_dims", "squeeze", "assume_shape", "cast")
+"""Operators that keep a scalar's number; a cast does where both types are integers."""
 
 
 def must_end(index: Var, states: Sequence[Var], body: Expr) -> bool:
     """Whether the condition that ``body`` gives holds a limited number of times.
 
-    It does if it compares an integer that grows, or falls, by a constant each turn with a number that no turn
-    changes: then the loop is as long as the data say, however long that is.
+    It does if it compares an integer that each iteration increases, or decreases, by a constant with a loop
+    invariant.
     """
     _, body = without_lets(body)
     if not isinstance(body, Tuple):
@@ -27,7 +27,7 @@ def must_end(index: Var, states: Sequence[Var], body: Expr) -> bool:
 
 
 class _Steps:
-    """How integers of a loop change from turn to turn."""
+    """How integers of a loop change from one iteration to the next."""
 
     def __init__(self, index: Var, states: Sequence[Var], after: Sequence[Expr]) -> None:
         self.index = index
@@ -45,13 +45,13 @@ class _Steps:
         return False
 
     def _closing(self, low: Expr, high: Expr) -> bool:
-        """Whether ``low`` comes up to ``high``, of which one stays as it is."""
+        """Whether ``low`` and ``high`` come closer, one of them being a loop invariant."""
         return (self._direction(low) > 0 and self._stays(high)) or (
             self._direction(high) < 0 and self._stays(low)
         )
 
     def _direction(self, value: Expr) -> int:
-        """1 for an integer that grows by a constant each turn, -1 for one that falls, else 0."""
+        """1 for an integer that grows by a constant each iteration, -1 for one that falls, else 0."""
         value = _stripped(value)
         if value is self.index:
             return 1
@@ -71,13 +71,13 @@ class _Steps:
         return 0
 
     def _stays(self, value: Expr) -> bool:
-        """Whether no turn changes ``value``."""
+        """Whether ``value`` is a loop invariant."""
         return not any(one is self.index or one in self.after for one in reachable(value))
 
 
 def _stripped(value: Expr) -> Expr:
-    """``value`` without what keeps the number that it is."""
-    while isinstance(value, Call) and value.op in _KEEPING:
+    """``value`` below operators that keep its number."""
+    while isinstance(value, Call) and value.op in _SCALAR_VIEWS:
         if value.op == "cast" and not (_is_int(value) and _is_int(value.args[0])):
             break
         value = value.args[0]

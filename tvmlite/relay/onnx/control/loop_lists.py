@@ -1,7 +1,7 @@
-"""States that a loop only appends to, as rows: what the turns append is stacked, and joined after the loop.
+"""States that a loop only appends to, as rows: they are stacked, and joined after the loop.
 
-So does PyTorch write a list that a loop fills. A list whose length only a run tells is a Tuple that stands
-for it; the importer's ``lists`` have its stacked elements, which converters of sequences take.
+PyTorch writes a list that a loop fills in this way. A list whose length is known only at run time is a Tuple
+that stands for it; the importer's ``lists`` hold its stacked elements, for the converters of sequences.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tvmlite.relay.onnx.reading.node_order import names_read
 
 @dataclass(frozen=True)
 class Appended:
-    """The number of a state, the name of what each turn appends, and the axis; None if it is a sequence."""
+    """The number of a state, the name of what is appended to it, and the axis (None: it is a sequence)."""
 
     state: int
     value: str
@@ -87,7 +87,7 @@ def _joined(node: OnnxNode, one: Appended, begin: Expr, stacked: Expr) -> Expr:
     if len(have) == rank:
         wanted[axis] = have[axis]
     if node.dtype(begin) != node.dtype(joined) or dims.differ(have, wanted):
-        node.bad(f"a state that begins as {node.type(begin)} has {node.type(joined)} joined to it")
+        node.bad(f"a state that begins as {node.type(begin)} is concatenated with {node.type(joined)}")
     if isinstance(have[axis], int) and have[axis] == 0:
         return joined
     return node.many("concatenate", [assume_shape(node, begin, tuple(wanted)), joined], axis=axis)
@@ -96,11 +96,12 @@ def _joined(node: OnnxNode, one: Appended, begin: Expr, stacked: Expr) -> Expr:
 def _listed(node: OnnxNode, one: Appended, begin: Expr, stacked: Expr) -> Expr:
     """A sequence that begins as ``begin`` and to which rows are appended."""
     if not isinstance(begin, Tuple):
-        node.bad(f"state {one.state} is {node.type(begin)}, its body inserts into it as into a sequence")
+        node.bad(f"state {one.state} is {node.type(begin)}, expected a sequence: its body inserts into it")
     element = node.shape(stacked)[1:]
     for first in begin.fields:
         if dims.differ(node.shape(first), element) or node.dtype(first) != node.dtype(stacked):
-            node.unsupported(f"a list of {show_shape(node.shape(first))} and of {show_shape(element)}")
+            shapes = f"{show_shape(node.shape(first))} and {show_shape(element)}"
+            node.unsupported(f"a list of arrays of shapes {shapes}, expected one shape")
     if begin.fields:
         firsts = [node.reshape(assume_shape(node, x, element), (1, *element)) for x in begin.fields]
         stacked = node.many("concatenate", [*firsts, stacked], axis=0)

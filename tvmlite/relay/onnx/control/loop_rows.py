@@ -1,4 +1,4 @@
-"""Rows that a loop stacks: all have the extents of the first turn's, where only the turns tell them."""
+"""Rows that a loop stacks: where their extents are data dependent, all have those of the first iteration."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Callable, Sequence
 from tvmlite.core.node import postorder
 from tvmlite.relay.ir.nodes import Expr, If, LetDims, Loop, Tuple, with_lets, without_lets
 from tvmlite.relay.ir.types import Dim, dims_of
-from tvmlite.relay.onnx.graph import demand, dims, shapes
+from tvmlite.relay.onnx.graph import dims, shapes
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.data_dependent_dims import bind_dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.te import expr as e
 
 
-def with_extents_of_first_turn(node: OnnxNode, made: Loop, first: Callable[[], Sequence[Expr]]) -> Loop:
+def with_extents_of_first_iteration(node: OnnxNode, made: Loop, first: Callable[[], Sequence[Expr]]) -> Loop:
     """``made`` with rows whose extents mean something outside of it.
 
-    Extents that mention dimensions of the body are those of the rows that ``first`` makes, the first turn's,
-    which is asked for them before the loop. A turn whose rows have others stops the run.
+    Extents that mention dimensions of the body are those of the first iteration's rows, which ``first``
+    makes before the loop. An iteration whose rows have other extents stops the run.
     """
     lets, inner = without_lets(made.body)
     assert isinstance(inner, Tuple)
@@ -37,10 +38,10 @@ def with_extents_of_first_turn(node: OnnxNode, made: Loop, first: Callable[[], S
     def extents() -> list[Dim]:
         of_first = [node.shape(row) for row in first()]
         if any(map(dims.differ, of_first, shapes_of_rows)):
-            node.unsupported("scan outputs of a shape that changes from turn to turn")
+            node.unsupported("scan outputs whose shape changes from one iteration to the next")
         return [of_first[row][axis] for row, axis in open_ones]
 
-    found = _asked(node, made.turns, extents)
+    found = _evaluated(node, made.turns, extents)
     for (row, axis), extent in zip(open_ones, found, strict=True):
         shapes_of_rows[row][axis] = extent
     rows = [
@@ -51,24 +52,24 @@ def with_extents_of_first_turn(node: OnnxNode, made: Loop, first: Callable[[], S
     return Loop(made.index, made.states, made.turns, made.condition, made.initial, body, made.span)
 
 
-def _asked(node: OnnxNode, turns: Dim, extents: Callable[[], list[Dim]]) -> list[Dim]:
-    """What ``extents`` gives; new dimensions for what comes from the data, 0 where no turn is made."""
+def _evaluated(node: OnnxNode, iterations: Dim, extents: Callable[[], list[Dim]]) -> list[Dim]:
+    """What ``extents`` gives; new dimensions for what comes from the data, 0 where no iteration is made."""
     importer = node.importer
-    known, found, told = set(importer.bound), [], []
+    known, found, dynamic = set(importer.bound), [], []
 
-    def asked() -> list[Expr]:
+    def evaluate() -> list[Expr]:
         found.extend(extents())
         inside = importer.bound - known
-        told.extend(k for k, extent in enumerate(found) if inside.intersection(dims_of(extent)))
-        return [node.make("shape_value", values=tuple(found[k] for k in told), dtype="int64")]
+        dynamic.extend(k for k, extent in enumerate(found) if inside.intersection(dims_of(extent)))
+        return [node.make("shape_value", values=tuple(found[k] for k in dynamic), dtype="int64")]
 
-    values = importer.block(asked)
-    if not told:
+    values = importer.block(evaluate)
+    if not dynamic:
         return found
-    if not isinstance(turns, int) or turns == 0:
-        some = shapes.materialise(node, shapes.objects([e.Less(*e.match(0, turns))], ()), "bool")
-        none = node.make("shape_value", values=(0,) * len(told), dtype="int64")
+    if not isinstance(iterations, int) or iterations == 0:
+        some = shapes.materialise(node, shapes.objects([e.Less(*e.match(0, iterations))], ()), "bool")
+        none = node.make("shape_value", values=(0,) * len(dynamic), dtype="int64")
         values = If(some, values, none, node.span)
-    for k, extent in zip(told, demand.bind(node, values, ["extent"] * len(told)), strict=True):
+    for k, extent in zip(dynamic, bind_dims(node, values, ["extent"] * len(dynamic)), strict=True):
         found[k] = extent
     return found

@@ -1,6 +1,6 @@
-"""A loop's body without some of its states: those that no turn changes are values from around the loop.
+"""A loop's body without some of its states: loop invariants become values from around the loop.
 
-So exporters hand weights to a body, which are constants then, of whatever layout kernels like best.
+Exporters pass weights to a body in this way; they are constants then, in any layout.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def with_kept(node: OnnxNode, graph: onnx.GraphProto, states: Sequence[Expr], ma
 
 
 def _given_on(graph: onnx.GraphProto, count: int) -> list[int]:
-    """Which of the ``count`` states are the same after a turn as before."""
+    """Which of the ``count`` states are the same after an iteration as before."""
     if len(graph.input) != 2 + count or len(graph.output) < 1 + count:
         return []  # as converting the body will say
     copies = {one.output[0]: one.input[0] for one in graph.node if one.op_type == "Identity" and one.input}

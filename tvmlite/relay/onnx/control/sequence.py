@@ -1,8 +1,8 @@
 """ONNX's sequences and optionals, followed at import: a sequence is a relay Tuple of its elements.
 
 How many elements there are, and which of them is meant, must follow from constants and shapes, as it does in
-exported models; but for what a loop appends to a list (``loop_lists``). An optional is its element; an empty
-one is ``NOTHING``, which converters see as an input left out.
+exported models, except for what a loop appends to a list (``loop_lists``). An optional is its element; an
+empty one is ``NOTHING``, which converters see as an input left out.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from tvmlite.relay.onnx.control.control import body
 from tvmlite.relay.onnx.graph import shapes
 from tvmlite.relay.onnx.graph.node import NOTHING, OnnxNode
 from tvmlite.relay.onnx.ops.index import from_front
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 
 OF_OPEN_LISTS = ("SequenceLength", "SequenceAt", "ConcatFromSequence", "Identity")
-"""Operators that take a list whose length only a run tells (``loop_lists``)."""
+"""Operators that take a list whose length is known only at run time (``loop_lists``)."""
 
 
 def _elements(node: OnnxNode, value: Expr | None, what: str = "input_sequence") -> tuple[Expr, ...]:
@@ -34,7 +33,7 @@ def _place(node: OnnxNode, position: Expr | None, count: int, last: int) -> int:
         return last
     place = int(node.number(position, "position"))
     if not -count <= place <= last:
-        node.bad(f"position {place} of a sequence of {count}")
+        node.bad(f"position {place} is outside [{-count}, {last}]")
     return place + count if place < 0 else place
 
 
@@ -64,7 +63,7 @@ def at(node: OnnxNode, sequence: Expr, position: Expr) -> Expr:
         return node.make("take", stacked, index, axis=0)
     elements = _elements(node, sequence)
     if not elements:
-        node.bad("of a sequence that is empty")
+        node.bad("the sequence is empty")
     return elements[_place(node, position, len(elements), len(elements) - 1)]
 
 
@@ -79,7 +78,7 @@ def insert(node: OnnxNode, sequence: Expr, element: Expr, position: Expr | None 
 def erase(node: OnnxNode, sequence: Expr, position: Expr | None = None) -> Expr:
     elements = list(_elements(node, sequence))
     if not elements:
-        node.bad("of a sequence that is empty")
+        node.bad("the sequence is empty")
     del elements[_place(node, position, len(elements), len(elements) - 1)]
     return Tuple(tuple(elements), node.span)
 
@@ -97,12 +96,12 @@ def concat(node: OnnxNode, sequence: Expr) -> Expr:
         return node.transpose(stacked, [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)])
     elements = list(_elements(node, sequence))
     if not elements:
-        node.unsupported("of a sequence that is empty")
+        node.unsupported("the sequence is empty")
     axis = node.axis(node.required("axis"), node.rank(elements[0]) + new)
     if new:
         shapes = [list(node.shape(v)) for v in elements]
         elements = [node.reshape(v, [*s[:axis], 1, *s[axis:]]) for v, s in zip(elements, shapes, strict=True)]
-    return node.many("concatenate", elements, axis=axis) if len(elements) > 1 else elements[0]
+    return node.joined(elements, axis)
 
 
 @converter("SplitToSequence", since=11)
@@ -120,12 +119,12 @@ def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> Expr:
     else:
         step = int(node.number(sizes, "split"))
         if step < 1:
-            node.bad(f"into pieces of {step}")
+            node.bad(f"split is {step}, expected at least 1")
         pieces = [min(step, whole - start) for start in range(0, whole, step)]
     if sum(pieces) != whole or min(pieces, default=0) < 0:
         node.bad(f"split is {pieces}, which do not add up to {whole}")
     ends = np.cumsum(pieces, dtype=np.int64).tolist()
-    made = [slice_axes(node, data, [axis], [e - p], [e]) for e, p in zip(ends, pieces, strict=True)]
+    made = [node.slice(data, [axis], [e - p], [e]) for e, p in zip(ends, pieces, strict=True)]
     if sizes is None and not node.attr("keepdims", 1):
         made = [node.reshape(one, (*shape[:axis], *shape[axis + 1 :])) for one in made]
     return Tuple(tuple(made), node.span)
@@ -139,11 +138,11 @@ def sequence_map(node: OnnxNode, sequence: Expr, *more: Expr) -> list[Expr]:
         if isinstance(one, Tuple) and len(one.fields) != len(first):
             node.bad(f"sequences of {len(first)} and {len(one.fields)} elements, expected as many")
     graph = node.required("body")
-    turns = [
+    results = [
         body(node, graph, [value, *(m.fields[k] if isinstance(m, Tuple) else m for m in more)])
         for k, value in enumerate(first)
     ]
-    return [Tuple(tuple(turn[i] for turn in turns), node.span) for i in range(len(graph.output))]
+    return [Tuple(tuple(one[i] for one in results), node.span) for i in range(len(graph.output))]
 
 
 @converter("Optional", since=15)
@@ -159,5 +158,5 @@ def has_element(node: OnnxNode, value: Expr | None = None) -> Expr:
 @converter("OptionalGetElement", since=15)
 def get_element(node: OnnxNode, value: Expr | None = None) -> Expr:
     if value is None:
-        node.bad("of an optional that is empty")
+        node.bad("the optional is empty")
     return value

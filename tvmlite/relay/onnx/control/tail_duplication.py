@@ -1,10 +1,9 @@
-"""What follows an If whose branches differ in rank: converted for each branch, as far as that matters.
+"""What follows an If whose branches differ in rank: it is duplicated into both branches (tail duplication).
 
-PyTorch exports ``squeeze`` of an open axis so: ``If(extent == 1, Squeeze, Identity)``. The nodes behind it
+PyTorch exports ``squeeze`` of an open axis as ``If(extent == 1, Squeeze, Identity)``. The nodes behind it
 are duplicated into both branches up to where their results have the same ranks again, and the relay If ends
-there. Outputs of the model that lack axes where these are of extent 1 have them in compiled code, and the
-runtime takes them away (``squeezed``). Else one branch is compiled, and a run whose sizes choose the other
-stops.
+there. Outputs of the model that lose axes of extent 1 in one branch keep them in compiled code, and the
+runtime removes them (``squeezed``). Else one branch is compiled; a run whose sizes choose the other stops.
 """
 
 from __future__ import annotations
@@ -19,8 +18,10 @@ from tvmlite.core.errors import TvmliteError
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Constant, Expr
 from tvmlite.relay.ir.types import Dim, TensorType, Type, dims_of
-from tvmlite.relay.onnx.control.branches import Undecided, joined
-from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.control.branches import joined
+from tvmlite.relay.onnx.graph import dims
+from tvmlite.relay.onnx.graph.conditions import Undecided
+from tvmlite.relay.onnx.graph.data_dependent_dims import bind_dims, check_condition
 from tvmlite.relay.onnx.graph.node import KNOWN_LIMIT, OnnxNode
 from tvmlite.relay.onnx.reading.node_order import names_read
 from tvmlite.te import arith
@@ -37,22 +38,22 @@ Wanted: TypeAlias = Mapping[str, int | None]
 
 
 MOST_NESTED = 3
-"""So many such Ifs are tried inside each other; further in, the branch that most sizes choose is taken."""
+"""Up to this depth such Ifs are duplicated; deeper ones take the branch that most sizes choose."""
 
 FIRST_TRIED = 4
-"""Nodes behind an If that are tried first; then twice as many, and so on."""
+"""Nodes behind an If that are duplicated at first; then twice as many, and so on."""
 
 
 @dataclass
 class Outcome:
-    """What the nodes behind an If come to with one of its branches: types and known elements by name."""
+    """What the nodes behind an If compute with one of its branches: types and known elements by name."""
 
     types: dict[str, Type] = field(default_factory=dict)
     elements: dict[str, Any] = field(default_factory=dict)
     error: TvmliteError | None = None
 
     def agrees(self, other: Outcome, name: str) -> bool:
-        """Whether the value ``name`` can come out of a relay If of both."""
+        """Whether the value ``name`` can be a result of a relay If of both."""
         a, b = self.types.get(name), other.types.get(name)
         if not isinstance(a, TensorType) or not isinstance(b, TensorType):
             return False
@@ -76,9 +77,9 @@ def resolve(
     opsets: Mapping[str, int],
     wanted: Wanted,
 ) -> list[Labelled]:
-    """Go on where the first of ``rest`` is ``branch``; what is still to be converted.
+    """Convert the If ``branch``, the first of ``rest``, and what follows; the nodes still to be converted.
 
-    What depends on the If is tried with either branch, ever more of it, until results agree and are joined.
+    More and more of what depends on the If is converted with either branch, until the results agree.
     """
     tail = _waiting(importer, rest, scope, opsets)
     nested = sum(fact.tried for fact in importer.facts)
@@ -115,9 +116,9 @@ def resolve(
 def _squeezed(
     branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted
 ) -> tuple[bool, dict[str, tuple[int, ...]]] | None:
-    """Which branch lacks axes that the other's outputs have, and which by output; None if that is not all.
+    """Which branch lacks axes that the other's outputs have, and which, by output; None if more differs.
 
-    It does where the axes have an extent of 1, and only there: a caller who sees that may take them away.
+    It lacks them exactly where they have extent 1, so that a caller who sees a 1 may remove them.
     """
     if branch.test is None or any(one.error is not None for one in outcomes):
         return None
@@ -139,7 +140,7 @@ def _squeezed(
 
 
 def _disagreeing(outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> list[str]:
-    """Those of ``wanted`` that the branches decide, and that cannot come out of a relay If of both."""
+    """Those of ``wanted`` that depend on the branch, and that have different types in both."""
     made = [name for name in wanted if any(name in one.types for one in outcomes)]
     return [name for name in made if not outcomes[0].agrees(outcomes[1], name)]
 
@@ -147,8 +148,9 @@ def _disagreeing(outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> list[str]
 def _of_one_element(
     branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted
 ) -> tuple[bool, dict[str, tuple[int, ...]]] | None:
-    """As ``_squeezed``, in a subgraph, of a branch that the data choose, where what differs has one element:
-    a flag or a count, of ``()`` or ``(1,)``, as exporters leave them to chance.
+    """As ``_squeezed``, in a subgraph whose branch the data choose: what differs are scalars.
+
+    Exporters write flags and counts as ``()`` or ``(1,)`` without a rule.
     """
     if branch.test is not None or any(one.error is not None for one in outcomes):
         return None
@@ -170,7 +172,7 @@ def _of_one_element(
 def _missing_axes(
     special: Type | None, general: Type | None, analyzer: arith.Analyzer, known: e.Expr
 ) -> tuple[int, ...] | None:
-    """The axes that ``general`` has more, which are 1 if ``known`` holds, and all of them only if it does."""
+    """The axes that only ``general`` has, if they all are 1 exactly where ``known`` holds."""
     if not isinstance(special, TensorType) or not isinstance(general, TensorType):
         return None
     mentioned = dims_of(known)
@@ -189,7 +191,7 @@ def _missing_axes(
 def _waiting(
     importer: Importer, rest: Sequence[Labelled], scope: Scope, opsets: Mapping[str, int]
 ) -> list[Labelled]:
-    """Convert those of ``rest`` that need neither the first nor another such If; the others."""
+    """Convert those of ``rest`` that depend on no undecided If, the first being one; give the others."""
     undecided: set[str] = set()
     tail: list[Labelled] = []
     for one in rest:
@@ -219,7 +221,7 @@ def _attempt(
     opsets: Mapping[str, int],
     wanted: Wanted,
 ) -> Outcome:
-    """What ``tail`` comes to with one branch; nothing of it stays."""
+    """The types and elements that ``tail`` computes with one branch; it is then discarded."""
     outcome = Outcome()
     inner = scope.copy()
 
@@ -247,7 +249,7 @@ def _elements(importer: Importer, value: Expr) -> Any:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether known elements are the same; shape arithmetic that differs is not to leave a branch."""
+    """Whether known elements are the same: shape arithmetic that differs must stay inside a branch."""
     if a is None or b is None:
         return a is b
     return a.shape == b.shape and all(
@@ -291,7 +293,7 @@ def _with_axes(node: OnnxNode, value: Expr, axes: Sequence[int]) -> Expr:
 
 
 def _assume(importer: Importer, branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> None:
-    """Take one branch, and have a run stop whose condition chooses the other."""
+    """Compile one branch; a run whose condition chooses the other stops."""
     errors = [one.error for one in outcomes]
     if errors[0] is not None and errors[1] is not None:
         raise errors[0]
@@ -302,7 +304,7 @@ def _assume(importer: Importer, branch: Undecided, outcomes: tuple[Outcome, Outc
         holds = errors[0] is None
         error = errors[1] or errors[0]
         assert error is not None
-        reason = f"with which the model cannot be made: {error.message}"
+        reason = f"with which the model cannot be imported: {error.message}"
     node, test = branch.node, branch.test
     chosen = "else_branch" if holds else "then_branch"
     message = f"the data choose its {chosen}, {reason}"
@@ -310,8 +312,8 @@ def _assume(importer: Importer, branch: Undecided, outcomes: tuple[Outcome, Outc
         message = f"the sizes choose its {chosen}, as {branch.fact(not holds).known}, {reason}"
     else:
         flag = node.cast(node.reshape(branch.condition, (1,)), "int64")
-        test = e.NotEqual(*e.match(demand.bind(node, flag, ["condition"])[0], 0))
-    demand.check(node, test if holds else e.Not(test), message)
+        test = e.NotEqual(*e.match(bind_dims(node, flag, ["condition"])[0], 0))
+    check_condition(node, test if holds else e.Not(test), message)
     importer.facts.append(branch.fact(holds))
 
 
@@ -329,7 +331,7 @@ def _likely(branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted
 
 
 def _difference(left_out: Outcome, taken: Outcome, wanted: Wanted) -> str:
-    """In what the outputs of two branches differ."""
+    """How the outputs of two branches differ."""
     for name in wanted:
         types = left_out.types.get(name), taken.types.get(name)
         if None not in types and not left_out.agrees(taken, name):

@@ -1,4 +1,4 @@
-"""Axes that a run tells: extents of results chosen among those at hand, and data brought into their shape."""
+"""Axes known only at run time: a result's extents are selected from those of the data."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim
-from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.data_dependent_dims import as_extents, name_dims, require
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.te import expr as e
 
@@ -42,6 +43,19 @@ def _same(one: Dim, axis: int, rank: int) -> Any:
     if isinstance(one, int):
         return one % rank == axis
     return e.Or(e.Equal(*e.match(one, axis)), e.Equal(*e.match(one, axis - rank)))
+
+
+def checked(node: OnnxNode, axes: Sequence[Dim], rank: int, count: int | None = None) -> list[Dim]:
+    """``axes``, all different, of the first ``count`` of ``rank``; counted from the front where known.
+
+    A run in which they are not stops.
+    """
+    if all(isinstance(axis, int) for axis in axes):
+        return list(node.axes(axes, rank))
+    named = [either(is_among(axis, axes, rank), 1, 0) for axis in range(rank if count is None else count)]
+    found = node.make("shape_value", values=(dims.simplify(sum(named)),), dtype="int64")
+    require(node, node.make("equal", found, len(axes)), "axes_found")
+    return list(axes)
 
 
 def kept(extents: Sequence[Dim], left_out: Sequence[Any], count: int) -> list[Dim]:
@@ -82,7 +96,7 @@ def over_axes(
     keep: bool,
     reduce: Callable[[Expr, tuple[int, ...]], Expr],
 ) -> Expr:
-    """``reduce(data, axes)``, which keeps the axes, over axes that a run tells.
+    """``reduce(data, axes)``, which keeps the axes, over axes known only at run time.
 
     Each axis becomes two, one of which has the extent 1: the first if it is reduced, else the second.
     """
@@ -91,22 +105,22 @@ def over_axes(
     pairs = [
         one for d, out in zip(shape, among, strict=True) for one in (either(out, 1, d), either(out, d, 1))
     ]
-    pairs = demand.settled(node, pairs, "extent")
+    pairs = as_extents(node, pairs, "extent")
     made = reduce(reshaped(node, data, pairs), tuple(range(1, 2 * rank, 2)))
     if keep:
         return node.reshape(made, pairs[::2])
-    return reshaped(node, made, demand.settled(node, kept(shape, among, rank - len(axes)), "kept"))
+    return reshaped(node, made, as_extents(node, kept(shape, among, rank - len(axes)), "kept"))
 
 
 def along_axis(node: OnnxNode, data: Expr, axis: Dim, make: Callable[[Expr, int], Expr]) -> Expr:
-    """``make(data, axis)``, of the shape of ``data``, along an axis that a run tells."""
+    """``make(data, axis)``, of the shape of ``data``, along an axis known only at run time."""
     shape, rank = node.shape(data), node.rank(data)
     parts: list[Dim] = [0, 0, 0]
     for place in range(rank):
         here = is_among(place, [axis], rank)
         for k, part in enumerate((shape[:place], shape[place : place + 1], shape[place + 1 :])):
             parts[k] = dims.simplify(parts[k] + either(here, math.prod(part, start=1), 0))
-    return reshaped(node, make(reshaped(node, data, demand.settled(node, parts, "part")), 1), shape)
+    return reshaped(node, make(reshaped(node, data, as_extents(node, parts, "part")), 1), shape)
 
 
 def at_least(node: OnnxNode, data: Expr, axis: int, count: Dim) -> Expr:
@@ -115,7 +129,7 @@ def at_least(node: OnnxNode, data: Expr, axis: int, count: Dim) -> Expr:
     wanted = e.LessEqual(*e.match(e.convert(count, e.INDEX), extent))
     if dims.proves(wanted):
         return data
-    (more,) = demand.named(node, [e.convert(extent, e.INDEX) - count], "elements_beyond")
+    (more,) = name_dims(node, [e.convert(extent, e.INDEX) - count], "elements_beyond")
     shape = list(node.shape(data))
     shape[axis] = count + more
     return assume_shape(node, data, tuple(shape))

@@ -16,7 +16,8 @@ from tvmlite.relay.ir import infer, op
 from tvmlite.relay.ir.equal_extents import with_equal_extents
 from tvmlite.relay.ir.nodes import Constant, Expr, Tuple, TupleGetItem
 from tvmlite.relay.ir.types import Dim, Shape, TensorType
-from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph import dims
+from tvmlite.relay.onnx.graph.data_dependent_dims import as_extents, dim_elements, may_be_negative
 from tvmlite.relay.onnx.reading import loader
 from tvmlite.te import expr as e
 
@@ -175,7 +176,7 @@ class OnnxNode:
         return followed
 
     def known_truth(self, value: Expr | None) -> bool | None:
-        """The truth of ``value``, of one element; None where only a run, by its data or sizes, decides it."""
+        """The truth of ``value``, of one element; None where data or sizes decide it at run time."""
         followed = self.known(value)
         test = None if followed is None or followed.size != 1 else followed.reshape(-1)[0]
         return None if test is None or isinstance(test, e.Expr) else bool(test)
@@ -185,12 +186,12 @@ class OnnxNode:
         return all(isinstance(d, int) for d in shape)
 
     def ints(self, value: Expr, what: str) -> list[Dim]:
-        """The elements of an integer tensor of rank 0 or 1; what a run computes becomes new dimensions."""
-        return self._whole(demand.elements(self, value, what), what)
+        """The elements of an integer tensor of rank 0 or 1; new dimensions where they depend on the data."""
+        return self._whole(dim_elements(self, value, what), what)
 
     def extents(self, value: Expr, what: str) -> list[Dim]:
-        """As ``ints``, of elements that are no codes but extents: a run in which one is negative stops."""
-        return demand.settled(self, self._whole(demand.elements(self, value, what, natural=True), what), what)
+        """As ``ints``, of extents: a run in which one is negative stops."""
+        return as_extents(self, self._whole(dim_elements(self, value, what, non_negative=True), what), what)
 
     def _whole(self, found: np.ndarray, what: str) -> list[Dim]:
         if found.ndim > 1:
@@ -207,10 +208,10 @@ class OnnxNode:
         if math.prod(extents) > LARGEST_TABLE:
             self.unsupported(f"needs a table of {extents} elements, at most {LARGEST_TABLE} are made")
 
-    def tells(self, value: Expr) -> bool:
-        """Whether only a run can tell the elements of ``value``, or some of them."""
+    def is_dynamic(self, value: Expr) -> bool:
+        """Whether some elements of ``value`` are known only at run time."""
         found = self.known(value)
-        return found is None or any(demand.is_open(self, x) for x in found.ravel().tolist())
+        return found is None or any(may_be_negative(self, x) for x in found.ravel().tolist())
 
     def one_int(self, value: Expr, what: str) -> Dim:
         """The one element of an integer tensor; as ``ints``."""
@@ -258,6 +259,10 @@ class OnnxNode:
         """A call of a variadic operator."""
         return with_equal_extents(op.make(name, Tuple(tuple(args), self.span), span=self.span, **attrs))
 
+    def joined(self, values: Sequence[Expr], axis: int) -> Expr:
+        """``values`` concatenated along ``axis``; a single one as it is."""
+        return values[0] if len(values) == 1 else self.many("concatenate", values, axis=axis)
+
     def field(self, value: Expr, index: int) -> Expr:
         return TupleGetItem(value, index, self.span)
 
@@ -272,7 +277,7 @@ class OnnxNode:
             return self.full(0, shape, self.dtype(value))
         open_ = not all(
             isinstance(d, int) for d in shape
-        )  # an extent that a run tells may be 0, and is no code
+        )  # a run-time extent may be 0, which is no code then
         return self.make("reshape", value, newshape=tuple(shape), allowzero=open_)
 
     def transpose(self, value: Expr, axes: Sequence[int]) -> Expr:
@@ -283,10 +288,37 @@ class OnnxNode:
             return Constant(value.data.transpose(axes), self.span)
         return self.make("transpose", value, axes=tuple(axes))
 
+    def slice(
+        self,
+        value: Expr,
+        axes: Sequence[int],
+        begin: Sequence[Dim],
+        end: Sequence[Dim],
+        strides: Sequence[int] | None = None,
+    ) -> Expr:
+        """``value[begin:end:strides]`` along some axes."""
+        steps = tuple(strides or [1] * len(axes))
+        bounds = {"begin": tuple(begin), "end": tuple(end), "strides": steps}
+        return self.make("strided_slice", value, **bounds, axes=tuple(axes))
+
+    def pick(self, value: Expr, axis: int, index: int) -> Expr:
+        """Row ``index`` along ``axis``, which goes."""
+        part = self.slice(value, [axis], [index], [index + 1])
+        return self.reshape(part, [d for i, d in enumerate(self.shape(value)) if i != axis])
+
     def broadcast_to(self, value: Expr, shape: Sequence[Dim]) -> Expr:
         if dims.same(self.shape(value), shape):
             return value
         return self.make("broadcast_to", value, shape=tuple(shape))
+
+    def arange(self, count: Dim, dtype: str = "int64") -> Expr:
+        """``0, 1, ..., count - 1``."""
+        return self.make("arange", start=0, stop=count, step=1, dtype=dtype)
+
+    def scalar(self, value: Dim, dtype: str = "int64") -> Expr:
+        """A dimension as a tensor of rank 0."""
+        whole = self.make("shape_value", values=(value,), dtype="int64")
+        return self.cast(self.reshape(whole, ()), dtype)
 
     def full(self, value: Any, shape: Sequence[Dim], dtype: str) -> Expr:
         """A tensor of one value."""

@@ -15,7 +15,6 @@ from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import matmul
 from tvmlite.relay.onnx.ops.index import from_front
 from tvmlite.relay.onnx.ops.microsoft import DOMAIN
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 
 
@@ -57,10 +56,10 @@ def _mask(node: OnnxNode, mask: Expr, query: Expr, key: Expr) -> Expr:
     if len(shape) == 1:
         if not dims.equal(shape[0], batch):
             node.unsupported(f"a mask of {shape[0]} numbers for a batch of {batch}")
-        places = node.make("arange", start=0, stop=total, step=1, dtype="int64")
+        positions = node.arange(total)
         seen = node.make(
             "less",
-            node.reshape(places, (1, 1, 1, total)),
+            node.reshape(positions, (1, 1, 1, total)),
             node.reshape(node.cast(mask, "int64"), (batch, 1, 1, 1)),
         )
     elif len(shape) == 2 and dims.equal(shape[1], total):
@@ -77,8 +76,8 @@ def _causal(node: OnnxNode, query: Expr, key: Expr) -> Expr:
     """Hides the keys after each query; the last of both are of one time."""
     length, total = node.shape(query)[2], node.shape(key)[2]
     dtype = node.dtype(query)
-    rows = node.make("arange", start=0, stop=length, step=1, dtype="int64")
-    columns = node.make("arange", start=0, stop=total, step=1, dtype="int64")
+    rows = node.arange(length)
+    columns = node.arange(total)
     past = dims.simplify(total - length)
     last = rows
     if not dims.equal(past, 0):
@@ -114,7 +113,7 @@ def split_last(node: OnnxNode, data: Expr, widths: list[Dim]) -> list[Expr]:
     axis = node.rank(data) - 1
     for width in widths:
         end = dims.simplify(begin + width)
-        parts.append(slice_axes(node, data, [axis], [begin], [end]))
+        parts.append(node.slice(data, [axis], [begin], [end]))
         begin = end
     return parts
 
@@ -155,8 +154,7 @@ def _self_attention(
         batch, _, _, size = node.shape(key)
         _, _, _, before, _ = node.shape(past)
         old = [
-            node.reshape(slice_axes(node, past, [0], [i], [i + 1]), (batch, heads, before, size))
-            for i in (0, 1)
+            node.reshape(node.slice(past, [0], [i], [i + 1]), (batch, heads, before, size)) for i in (0, 1)
         ]
         key, value = _after(node, old[0], key), _after(node, old[1], value)
     made = joined(node, _attend(node, query, key, value, _masks(node, query, key, mask, scores)))
@@ -222,47 +220,48 @@ def multi_head_attention(
 
 
 @converter("RotaryEmbedding", domain=DOMAIN)
-def rotary_embedding(node: OnnxNode, data: Expr, places: Expr, cosines: Expr, sines: Expr) -> Expr:
-    """Pairs of each head turned by the angles of their place: halves, or ``interleaved`` neighbours."""
+def rotary_embedding(node: OnnxNode, data: Expr, positions: Expr, cosines: Expr, sines: Expr) -> Expr:
+    """Pairs of each head rotated by the angles of their place: halves, or ``interleaved`` neighbours."""
     if node.attr("is_packed_batching", 0) or node.attr("scale", 1.0) != 1.0:
         node.unsupported("packed batches or a scale")
     flat = node.rank(data) == 3
     half = node.shape(cosines)[1]
     if not isinstance(half, int):
         node.unsupported(f"a cache of dynamic width {half}")
-    turned = node.attr("rotary_embedding_dim", 0) or 2 * half
+    rotated_size = node.attr("rotary_embedding_dim", 0) or 2 * half
     x = data
     if flat:
         width = node.shape(data)[-1]
         count = node.attr("num_heads", 0) or dims.simplify(width // (2 * half))
         x = heads_of(node, data, count)  # type: ignore[arg-type]
     batch, _, length, _ = node.shape(x)
-    made = rotated(node, x, _places(node, places, batch, length), cosines, sines, turned)
+    made = rotated(node, x, _positions(node, positions, batch, length), cosines, sines, rotated_size)
     return joined(node, made) if flat else made
 
 
 def rotated(
     node: OnnxNode,
     data: Expr,
-    places: Expr,
+    positions: Expr,
     cosines: Expr,
     sines: Expr,
-    turned: int,
+    rotated_size: int,
     flag: str = "interleaved",
 ) -> Expr:
-    """The first ``turned`` numbers of each head of ``(batch, heads, length, size)``, turned by pairs.
+    """The first ``rotated_size`` numbers of each head of ``(batch, heads, length, size)``, rotated in
+    pairs.
 
-    ``places`` are ``(batch, length)``, rows of the tables of cosines and sines. ``flag`` is the name of the
+    ``positions`` are ``(batch, length)``, rows of the tables of cosines and sines. ``flag`` names the
     attribute that says whether pairs are neighbours, else they are a half apart.
     """
     batch, _, length, size = node.shape(data)
-    half = turned // 2
-    angle_places = from_front(node, places, node.shape(cosines)[0])
+    half = rotated_size // 2
+    angle_positions = from_front(node, positions, node.shape(cosines)[0])
     cosine, sine = (
-        node.reshape(node.make("take", table, angle_places, axis=0), (batch, 1, length, half))
+        node.reshape(node.make("take", table, angle_positions, axis=0), (batch, 1, length, half))
         for table in (cosines, sines)
     )
-    head, tail = split_last(node, data, [turned, dims.simplify(size - turned)])
+    head, tail = split_last(node, data, [rotated_size, dims.simplify(size - rotated_size)])
     one, two = _pairs(node, head, half, flag)
     parts = [
         node.make("subtract", _times(node, one, cosine), _times(node, two, sine)),
@@ -274,7 +273,7 @@ def rotated(
         made = node.reshape(node.many("concatenate", wide, axis=4), shape)
     else:
         made = node.many("concatenate", parts, axis=3)
-    return made if dims.equal(size, turned) else node.many("concatenate", [made, tail], axis=3)
+    return made if dims.equal(size, rotated_size) else node.many("concatenate", [made, tail], axis=3)
 
 
 def _times(node: OnnxNode, a: Expr, b: Expr) -> Expr:
@@ -286,14 +285,14 @@ def _pairs(node: OnnxNode, data: Expr, half: int, flag: str) -> list[Expr]:
         return split_last(node, data, [half, half])
     shape = node.shape(data)
     split = node.reshape(data, (*shape[:3], half, 2))
-    return [node.reshape(slice_axes(node, split, [4], [i], [i + 1]), (*shape[:3], half)) for i in (0, 1)]
+    return [node.reshape(node.slice(split, [4], [i], [i + 1]), (*shape[:3], half)) for i in (0, 1)]
 
 
-def _places(node: OnnxNode, places: Expr, batch: Dim, length: Dim) -> Expr:
+def _positions(node: OnnxNode, positions: Expr, batch: Dim, length: Dim) -> Expr:
     """The place of each element; one number alone is that of the first."""
-    if node.rank(places) == 2:
-        return places
-    assert dtypes.is_int(node.dtype(places))
-    steps = node.reshape(node.make("arange", start=0, stop=length, step=1, dtype="int64"), (1, length))
-    first = node.reshape(node.cast(places, "int64"), (1, 1))
+    if node.rank(positions) == 2:
+        return positions
+    assert dtypes.is_int(node.dtype(positions))
+    steps = node.reshape(node.arange(length), (1, length))
+    first = node.reshape(node.cast(positions, "int64"), (1, 1))
     return node.broadcast_to(node.make("add", steps, first), (batch, length))

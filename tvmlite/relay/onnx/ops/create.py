@@ -7,7 +7,8 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Constant, Expr
 from tvmlite.relay.ir.types import show_shape
-from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph import dims
+from tvmlite.relay.onnx.graph.data_dependent_dims import bind_dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.te import expr as e
@@ -57,7 +58,7 @@ def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
     """``arange``; its bounds follow from constants or dimensions."""
     dtype = node.dtype(start)
     if any(node.known(v) is None for v in (start, limit, delta)):
-        return _told_range(node, *(node.reshape(v, ()) for v in (start, limit, delta)))
+        return _dynamic_range(node, *(node.reshape(v, ()) for v in (start, limit, delta)))
     if dtypes.is_float(dtype) and not _follows_dimensions(node, start, limit, delta):
         first, last, step = (
             node.number(v, n) for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))
@@ -67,7 +68,7 @@ def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
         if not np.isfinite([first, last, step]).all():
             node.bad(f"start, limit and delta are {first}, {last} and {step}, expected finite numbers")
         count = max(int(np.ceil((np.float64(last) - np.float64(first)) / np.float64(step))), 0)
-        steps = node.make("arange", start=0, stop=count, step=1, dtype="int32")
+        steps = node.arange(count, "int32")
         return node.make("add", node.make("multiply", node.cast(steps, dtype), step), first)
     first, last = node.one_int(start, "start"), node.one_int(limit, "limit")
     step = node.one_int(delta, "delta")
@@ -86,8 +87,8 @@ def _follows_dimensions(node: OnnxNode, *values: Expr) -> bool:
     return len(elements) == len(values) and None not in flat and not all(isinstance(x, int) for x in flat)
 
 
-def _told_range(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
-    """Of bounds that a run computes: their number is counted first."""
+def _dynamic_range(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
+    """A range of bounds known only at run time."""
     dtype = node.dtype(start)
     wide = "float64" if dtypes.is_float(dtype) else "int64"
     first, last, step = (node.cast(v, wide) for v in (start, limit, delta))
@@ -102,8 +103,8 @@ def _told_range(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
         number = e.Select(by > 0, (up + (by - 1)) // by, (down - (by + 1)) // (0 - by))
         count = node.make("shape_value", values=(number,), dtype="int64")
     counted = node.make("maximum", node.cast(node.reshape(count, (1,)), "int64"), 0)
-    (length,) = demand.bind(node, counted, ["count"])
-    steps = node.make("arange", start=0, stop=length, step=1, dtype=dtype)
+    (length,) = bind_dims(node, counted, ["count"])
+    steps = node.arange(length, dtype)
     return node.make("add", node.make("multiply", steps, delta), start)
 
 
@@ -113,7 +114,7 @@ def eye_like(node: OnnxNode, data: Expr) -> Expr:
         node.bad(f"input is {show_shape(node.shape(data))}, expected a matrix")
     rows, columns = node.shape(data)
     dtype = node.dtype_attr("dtype", node.dtype(data))
-    across = node.make("arange", start=0, stop=columns, step=1, dtype="int64")
-    down = node.make("arange", start=0, stop=rows, step=1, dtype="int64")
+    across = node.arange(columns)
+    down = node.arange(rows)
     down = node.reshape(node.make("add", down, node.attr("k", 0)), (rows, 1))
     return node.cast(node.make("equal", down, node.reshape(across, (1, columns))), dtype)

@@ -33,7 +33,7 @@ def group_query_attention(
     total: Expr,
     cosines: Expr | None = None,
     sines: Expr | None = None,
-    places: Expr | None = None,
+    positions: Expr | None = None,
     bias: Expr | None = None,
     *more: Expr | None,
 ) -> list[Expr]:
@@ -52,13 +52,13 @@ def group_query_attention(
     if node.attr("do_rotary", 0):
         if cosines is None or sines is None:
             node.bad("do_rotary=1 without cos_cache and sin_cache")
-        if places is None:
-            places = node.make("add", *broadcast_all(node, start, _steps(node, length, (1, length))))
+        if positions is None:
+            positions = node.make("add", *broadcast_all(node, start, _steps(node, length, (1, length))))
         half = node.shape(cosines)[1]
         if not isinstance(half, int):
             node.unsupported(f"a cache of dynamic width {half}")
         flag = "rotary_interleaved"
-        q, k = (rotated(node, x, places, cosines, sines, 2 * half, flag) for x in (q, k))
+        q, k = (rotated(node, x, positions, cosines, sines, 2 * half, flag) for x in (q, k))
     keys = _appended(node, past_key, k, start)
     values = _appended(node, past_value, v, start)
     scale = node.attr("scale", 0.0) or 1 / math.sqrt(_static(node, size))
@@ -96,7 +96,7 @@ def _starts(node: OnnxNode, lengths: Expr, batch: Dim, length: Dim) -> Expr:
 
 
 def _steps(node: OnnxNode, count: Dim, shape: tuple[Dim, ...]) -> Expr:
-    return node.reshape(node.make("arange", start=0, stop=count, step=1, dtype="int64"), shape)
+    return node.reshape(node.arange(count), shape)
 
 
 def _appended(node: OnnxNode, past: Expr | None, new: Expr, start: Expr) -> Expr:

@@ -9,7 +9,6 @@ from tvmlite.relay.ir.nodes import Constant, Expr
 from tvmlite.relay.ir.types import Dim, same_shape, show_shape
 from tvmlite.relay.onnx.graph.axes import along_axis, at_least
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 
 
@@ -95,9 +94,9 @@ def one_hot(node: OnnxNode, indices: Expr, depth: Expr, values: Expr) -> Expr:
         node.bad(f"values is {show_shape(node.shape(values))}, expected the 2 elements off and on")
     rank = node.rank(indices)
     whole = node.cast(indices, "int64")
-    depths = node.reshape(node.make("shape_value", values=(count,), dtype="int64"), ())
+    depths = node.scalar(count)
     whole = node.make("where", node.make("less", whole, 0), node.make("add", whole, depths), whole)
-    off, on = (node.reshape(slice_axes(node, values, [0], [i], [i + 1]), ()) for i in (0, 1))
+    off, on = (node.reshape(node.slice(values, [0], [i], [i + 1]), ()) for i in (0, 1))
     axis = node.axis(node.attr("axis", -1), rank + 1)
     return node.make("one_hot", whole, on, off, depth=count, axis=axis, dtype=node.dtype(values))
 
@@ -149,9 +148,9 @@ def _top_k(node: OnnxNode, data: Expr, count: Dim) -> list[Expr]:
 @converter("CumSum", "CumProd", since=11)
 def cumulative(node: OnnxNode, data: Expr, axis: Expr) -> Expr:
     """Sums or products so far along an axis; ``reverse`` counts from the end."""
-    if node.tells(axis):
-        (told,) = node.ints(axis, "axis")
-        return along_axis(node, data, told, lambda x, along: _cumulative(node, x, along))
+    if node.is_dynamic(axis):
+        (given,) = node.ints(axis, "axis")
+        return along_axis(node, data, given, lambda x, along: _cumulative(node, x, along))
     return _cumulative(node, data, node.axis(int(node.number(axis, "axis")), node.rank(data)))
 
 

@@ -126,7 +126,7 @@ def _factor(node: OnnxNode, value: float, dtype: str) -> float:
 def _check_inner(node: OnnxNode, data: Expr, weight: Constant) -> None:
     inner = node.shape(data)[1]
     if isinstance(inner, int):
-        node.bad(f"{inner} columns meet {weight.data.shape[1]} rows")
+        node.bad(f"a matrix of {inner} columns times one of {weight.data.shape[1]} rows, expected as many")
 
 
 @converter("MatMulInteger")

@@ -227,7 +227,7 @@ def embed_layer_norm(
     batch, length = node.shape(words)
     total = _rows(node, word_table, words)
     if places is None:
-        places = node.make("arange", start=0, stop=length, step=1, dtype="int64")
+        places = node.arange(length)
     total = _add(node, total, _rows(node, place_table, places))
     if segments is not None and segment_table is not None:
         total = _add(node, total, _rows(node, segment_table, segments))

@@ -10,7 +10,6 @@ from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import matmul, nn, quant, recurrent
 from tvmlite.relay.onnx.ops.index import from_front
 from tvmlite.relay.onnx.ops.microsoft import DOMAIN, _add, _transposed, unpacked
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.relay.ops.recurrent_loops import LANES
 from tvmlite.te.intrin.x86 import QUAD
@@ -113,7 +112,7 @@ def qgemm(
 def qlinear_softmax(
     node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, out_scale: Expr, out_zero: Expr
 ) -> Expr:
-    """``opset`` tells which Softmax: before 13 all axes from ``axis`` on are one."""
+    """``opset`` determines which Softmax: before 13 all axes from ``axis`` on are one."""
     real, shape = quant.dequantize(node, data, scale, zero), node.shape(data)
     axis = node.axis(node.attr("axis", -1), len(shape))
     if node.required("opset") >= 13:
@@ -168,7 +167,7 @@ def gather_block_quantized(
     axis = node.axis(node.attr("gather_axis", 0), rank, "gather_axis")
     blocked = node.axis(node.attr("quantize_axis", 1), rank, "quantize_axis")
     if axis == blocked:
-        node.unsupported("gather_axis and quantize_axis that are one")
+        node.unsupported("gather_axis equal to quantize_axis")
     places = from_front(node, indices, node.shape(data)[axis])
     picked, factors, *points = (
         node.make("take", x, places, axis=axis) for x in (data, scales, *([] if zeros is None else [zeros]))
@@ -237,7 +236,7 @@ def _part(node: OnnxNode, value: Expr, direction: int) -> Expr:
     """What ``value`` has for a direction."""
     if isinstance(value, Constant):
         return Constant(value.data[direction], node.span)
-    picked = slice_axes(node, value, [0], [direction], [direction + 1])
+    picked = node.slice(value, [0], [direction], [direction + 1])
     return node.reshape(picked, node.shape(value)[1:])
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 
 MODES = ("TF", "IDF", "TFIDF")
@@ -67,7 +66,7 @@ def _counts(node: OnnxNode, data: Expr) -> Expr:
             parts.append(node.full(0, (batch, len(grams)), "float32"))
     if not parts:
         node.bad("a pool without n-grams")
-    return parts[0] if len(parts) == 1 else node.many("concatenate", parts, axis=1)
+    return node.joined(parts, 1)
 
 
 def _matches(node: OnnxNode, data: Expr, grams: np.ndarray, reach: int) -> Expr:
@@ -77,7 +76,7 @@ def _matches(node: OnnxNode, data: Expr, grams: np.ndarray, reach: int) -> Expr:
     places = length - (grams.shape[1] - 1) * reach
     same: list[Expr] = []
     for k, column in enumerate(grams.T):
-        part = slice_axes(node, data, [1], [k * reach], [k * reach + places])
+        part = node.slice(data, [1], [k * reach], [k * reach + places])
         part = node.cast(node.reshape(part, (batch, places, 1)), "int64")
         same.append(node.make("equal", part, node.const(column, "int64")))
     every = functools.reduce(lambda a, b: node.make("logical_and", a, b), same)

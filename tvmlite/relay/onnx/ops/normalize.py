@@ -46,7 +46,7 @@ def _softmax(node: OnnxNode, data: Expr, axis: int) -> Expr:
         return node.make("nn.log_softmax", data, axis=axis)
     shape = node.shape(data)
     largest = node.make("argmax", data, axis=(axis,), keepdims=True)
-    places = node.make("arange", start=0, stop=shape[axis], step=1, dtype=node.dtype(largest))
+    places = node.arange(shape[axis], node.dtype(largest))
     places = node.reshape(places, [shape[axis] if i == axis else 1 for i in range(len(shape))])
     return node.cast(node.make("equal", largest, places), node.dtype(data))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tvmlite.relay.ir.nodes import Constant, Expr
 from tvmlite.relay.ir.types import Dim, show_dim
-from tvmlite.relay.onnx.graph import axes as told_axes
-from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph import axes as along
+from tvmlite.relay.onnx.graph import dims
+from tvmlite.relay.onnx.graph.data_dependent_dims import may_be_negative, name_dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.te import expr as e
 
@@ -21,44 +23,26 @@ def pad_by_attributes(node: OnnxNode, data: Expr) -> Expr:
 def pad_by_inputs(
     node: OnnxNode, data: Expr, pads: Expr, value: Expr | None = None, axes: Expr | None = None
 ) -> Expr:
-    widths, fill = node.ints(pads, "pads"), 0 if value is None else value
-    if axes is not None and node.tells(axes):
-        return pad_by(
-            node, data, _by_axis(node, widths, node.ints(axes, "axes"), node.rank(data)), fill, None
-        )
-    return pad_by(node, data, widths, fill, None if axes is None else node.static_ints(axes, "axes"))
+    over = None if axes is None else node.ints(axes, "axes")
+    return pad_by(node, data, node.ints(pads, "pads"), 0 if value is None else value, over)
 
 
-def _by_axis(node: OnnxNode, pads: list[Dim], along: list[Dim], rank: int) -> list[Dim]:
-    """Pads of all axes, from those of ``along``, which a run tells; it stops if one of them is no axis."""
-    count = len(along)
-    if len(pads) != 2 * count:
-        node.bad(f"pads {pads} for {count} axes")
-    known = [told_axes.either(told_axes.is_among(axis, along, rank), 1, 0) for axis in range(rank)]
-    found = node.make("shape_value", values=(dims.simplify(sum(known)),), dtype="int64")
-    demand.require(node, node.make("equal", found, count), "axes_found")
-    made: list[Dim] = []
-    for side in (pads[:count], pads[count:]):
-        for axis in range(rank):
-            own: Dim = 0
-            for one, width in zip(along, side, strict=True):
-                own = told_axes.either(told_axes.is_among(axis, [one], rank), width, own)
-            made.append(dims.simplify(own))
-    return made
-
-
-def pad_by(node: OnnxNode, data: Expr, pads: list[Dim], value: Expr | float, axes: list[int] | None) -> Expr:
+def pad_by(
+    node: OnnxNode, data: Expr, pads: list[Dim], value: Expr | float, axes: Sequence[Dim] | None
+) -> Expr:
     """Negative pads crop; ``edge``, ``reflect`` and ``wrap`` repeat what is there."""
     rank = node.rank(data)
-    along = list(range(rank)) if axes is None else node.axes(axes, rank)
-    if len(pads) != 2 * len(along):
-        node.bad(f"pads {pads} for {len(along)} axes")
+    over = list(range(rank)) if axes is None else along.checked(node, axes, rank)
+    if len(pads) != 2 * len(over):
+        node.bad(f"pads {pads} for {len(over)} axes")
     mode = node.attr("mode", "constant")
     if mode not in ("constant", "edge", "reflect", *["wrap"][: node.opset >= 19]):
         node.bad(f"mode is {mode!r}, expected constant, edge, reflect, or from opset 19 wrap")
     width: list[list[Dim]] = [[0, 0] for _ in range(rank)]
-    for axis, before, after in zip(along, pads[: len(along)], pads[len(along) :], strict=True):
-        width[axis] = [before, after]
+    for axis, pair in enumerate(width):
+        for one, *own in zip(over, pads[: len(over)], pads[len(over) :], strict=True):
+            here = along.is_among(axis, [one], rank)
+            pair[:] = [dims.simplify(along.either(here, a, b)) for a, b in zip(own, pair, strict=True)]
     data, width = _cropped(node, data, width)
     width = _settled(node, node.shape(data), width)
     if all(dims.equal(p, 0) for pair in width for p in pair):
@@ -90,25 +74,25 @@ def _cropped(node: OnnxNode, data: Expr, width: list[list[Dim]]) -> tuple[Expr, 
         if not any(crop):
             made.append(pair)
         elif isinstance(extent, int) and sum(crop) > extent:  # nothing is left of it: the rest is filled
-            data = slice_axes(node, data, [axis], [0], [0])
+            data = node.slice(data, [axis], [0], [0])
             made.append([whole, 0])
         else:
             if not dims.non_negative(dims.simplify(extent - sum(crop))):
                 message = f"pads take {sum(crop)} elements of axis {axis}, which has fewer"
                 enough = e.LessEqual(*e.match(sum(crop), e.convert(extent)))
                 data = node.make("assume", data, conditions=(enough,), message=message, always=True)
-            data = slice_axes(node, data, [axis], [crop[0]], [dims.simplify(extent - crop[1])])
+            data = node.slice(data, [axis], [crop[0]], [dims.simplify(extent - crop[1])])
             made.append([max(p, 0) if isinstance(p, int) else p for p in pair])
     return data, made
 
 
 def _settled(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> list[list[Dim]]:
-    """Widths that a run tells, such that their sum with the extent is a dimension, not negative."""
+    """``width`` such that its sum with the extent, where it may be negative, is a dimension."""
     made: list[list[Dim]] = []
     for extent, (before, after) in zip(shape, width, strict=True):
         whole = before + after + extent
-        if demand.is_open(node, whole):
-            (total,) = demand.named(node, [whole], "extent")
+        if may_be_negative(node, whole):
+            (total,) = name_dims(node, [whole], "extent")
             after = total - extent - before
         made.append([before, after])
     return made

@@ -13,7 +13,6 @@ from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import nn
 from tvmlite.relay.onnx.ops.cast import saturated
 from tvmlite.relay.onnx.ops.matmul import as_uint8, centred, matmul_integer
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 
 _WHOLE = ("int8", "uint8", "int16", "uint16", *dtypes.NARROW_INTS)
@@ -119,7 +118,7 @@ def spread_blocks(node: OnnxNode, value: Expr, wanted: Shape, axis: int, block: 
     made = node.broadcast_to(made, (*shape[: axis + 1], block, *shape[axis + 1 :]))
     whole = dims.simplify(shape[axis] * block)
     made = node.reshape(made, (*shape[:axis], whole, *shape[axis + 1 :]))
-    return made if dims.equal(whole, wanted[axis]) else slice_axes(node, made, [axis], [0], [wanted[axis]])
+    return made if dims.equal(whole, wanted[axis]) else node.slice(made, [axis], [0], [wanted[axis]])
 
 
 @converter("DynamicQuantizeLinear", since=11)

@@ -10,7 +10,6 @@ from tvmlite.relay.ir.types import Dim
 from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.relay.ops.recurrent_loops import lanes_of
 
@@ -56,19 +55,12 @@ class _Layer:
         node = self.node
         if given is None:
             return node.full(0, (self.batch, self.hidden), node.dtype(self.data))
-        picked = _pick(node, given, 1 if node.attr("layout", 0) else 0, number)
+        picked = node.pick(given, 1 if node.attr("layout", 0) else 0, number)
         return assume_shape(node, picked, (self.batch, self.hidden))
 
 
-def _pick(node: OnnxNode, data: Expr, axis: int, index: int) -> Expr:
-    """One slice, its axis gone."""
-    shape = node.shape(data)
-    part = slice_axes(node, data, [axis], [index], [index + 1])
-    return node.reshape(part, [d for i, d in enumerate(shape) if i != axis])
-
-
 def _parts(node: OnnxNode, data: Expr, count: int, hidden: int, axis: int) -> list[Expr]:
-    return [slice_axes(node, data, [axis], [i * hidden], [(i + 1) * hidden]) for i in range(count)]
+    return [node.slice(data, [axis], [i * hidden], [(i + 1) * hidden]) for i in range(count)]
 
 
 def _layer(node: OnnxNode, gates: int, defaults: Sequence[str], inputs: Sequence[Expr | None]) -> _Layer:
@@ -100,10 +92,10 @@ def _layer(node: OnnxNode, gates: int, defaults: Sequence[str], inputs: Sequence
         made = tuple(_activation(node, one) for one in own)
         pair = None
         if bias is not None:
-            both = _pick(node, bias, 0, i)
+            both = node.pick(bias, 0, i)
             pair = tuple(_parts(node, both, 2, gates * hidden, 0))
         directions.append(
-            _Direction(i, reverse, _pick(node, weight, 0, i), _pick(node, recurrence, 0, i), pair, own, made)  # type: ignore[arg-type]
+            _Direction(i, reverse, node.pick(weight, 0, i), node.pick(recurrence, 0, i), pair, own, made)  # type: ignore[arg-type]
         )
     return _Layer(node, data, steps, batch, hidden, lengths, tuple(directions))
 
@@ -163,7 +155,8 @@ def _plain(node: OnnxNode, function: Function) -> Activation:
     return lambda x: node.make("clip", node.make("add", node.make("multiply", x, a), b), a_min=0.0, a_max=1.0)
 
 
-Step = Callable[[Expr, tuple[Expr, ...]], tuple[Expr, ...]]
+Step = Callable[[_Layer, _Direction, Expr, tuple[Expr, ...]], tuple[Expr, ...]]
+"""One step of a direction: from an input and the states, the next states."""
 
 
 def _run(
@@ -175,7 +168,7 @@ def _run(
     order = range(layer.steps - 1, -1, -1) if direction.reverse else range(layer.steps)
     outputs: dict[int, Expr] = {}
     for time in order:
-        new = step(_pick(node, layer.data, 0, time), states)
+        new = step(layer, direction, node.pick(layer.data, 0, time), states)
         if layer.lengths is None:
             states = new
             outputs[time] = states[0]
@@ -187,6 +180,12 @@ def _run(
     return [outputs[time] for time in range(layer.steps)], states
 
 
+def _unrolled(layer: _Layer, step: Step, initial: Sequence[Expr | None]) -> list[Expr]:
+    """The layer as ``step`` for each element of the sequence."""
+    states = [tuple(layer.state(one, d.number) for one in initial) for d in layer.directions]
+    return _results(layer, [_run(layer, d, step, s) for d, s in zip(layer.directions, states, strict=True)])
+
+
 def _results(layer: _Layer, runs: Sequence[tuple[list[Expr], tuple[Expr, ...]]]) -> list[Expr]:
     """Y ``(steps, directions, batch, hidden)``, then each last state; ``layout`` puts the batch first."""
     node, hidden, batch = layer.node, layer.hidden, layer.batch
@@ -195,7 +194,7 @@ def _results(layer: _Layer, runs: Sequence[tuple[list[Expr], tuple[Expr, ...]]])
     for time in range(layer.steps):
         every += [node.reshape(outputs[time], (1, 1, batch, hidden)) for outputs, _ in runs]
     count = len(runs)
-    whole = node.many("concatenate", every, axis=0) if len(every) > 1 else every[0]
+    whole = node.joined(every, 0)
     made = [node.reshape(whole, (layer.steps, count, batch, hidden))]
     for k in range(len(runs[0][1])):
         parts = [node.reshape(states[k], (1, batch, hidden)) for _, states in runs]
@@ -261,7 +260,7 @@ def _scanned(
     for k in range(1 + len(states)):
         shape = (steps, 1, batch, hidden) if k == 0 else (1, batch, hidden)
         parts = [node.reshape(fields[k], shape) for fields in every]
-        made.append(node.many("concatenate", parts, axis=int(k == 0)) if len(parts) > 1 else parts[0])
+        made.append(node.joined(parts, int(k == 0)))
     return _laid_out(node, made)
 
 
@@ -307,18 +306,13 @@ def rnn(
     layer = _layer(node, 1, ["Tanh"], (data, weight, recurrence, bias, lengths))
     if not layer.is_short:
         return _scanned(layer, "nn.rnn_scan", [initial], [None] * len(layer.directions))
-    runs = []
-    for one in layer.directions:
+    return _unrolled(layer, _rnn_step, [initial])
 
-        def step(x: Expr, states: tuple[Expr, ...], one: _Direction = one) -> tuple[Expr, ...]:
-            given, kept = one.bias or (None, None)
-            total = node.make(
-                "add", _linear(node, x, one.weight, given), _linear(node, states[0], one.recurrence, kept)
-            )
-            return (one.activations[0](total),)
 
-        runs.append(_run(layer, one, step, (layer.state(initial, one.number),)))
-    return _results(layer, runs)
+def _rnn_step(layer: _Layer, one: _Direction, x: Expr, states: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    node, (given, kept) = layer.node, one.bias or (None, None)
+    parts = _linear(node, x, one.weight, given), _linear(node, states[0], one.recurrence, kept)
+    return (one.activations[0](node.make("add", *parts)),)
 
 
 @converter("GRU", since=7)
@@ -337,19 +331,12 @@ def gru(
         kept = [zeros if one.bias is None else one.bias[1] for one in layer.directions]
         before = bool(node.attr("linear_before_reset", 0))
         return _scanned(layer, "nn.gru_scan", [initial], kept, linear_before_reset=before)
-    runs = []
-    for one in layer.directions:
-
-        def step(x: Expr, states: tuple[Expr, ...], one: _Direction = one) -> tuple[Expr, ...]:
-            return (_gru_step(layer, one, x, states[0]),)
-
-        runs.append(_run(layer, one, step, (layer.state(initial, one.number),)))
-    return _results(layer, runs)
+    return _unrolled(layer, _gru_step, [initial])
 
 
-def _gru_step(layer: _Layer, one: _Direction, x: Expr, state: Expr) -> Expr:
+def _gru_step(layer: _Layer, one: _Direction, x: Expr, states: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """Gates update, reset, new; ``linear_before_reset`` says what the reset gate multiplies."""
-    node, hidden = layer.node, layer.hidden
+    node, hidden, (state,) = layer.node, layer.hidden, states
     given, kept = one.bias or (None, None)
     gate, candidate = one.activations
     new = _parts(node, _linear(node, x, one.weight, given), 3, hidden, 1)
@@ -367,7 +354,8 @@ def _gru_step(layer: _Layer, one: _Direction, x: Expr, state: Expr) -> Expr:
         masked = node.make("multiply", reset, state)
         proposal = candidate(node.make("add", new[2], _linear(node, masked, weights[2], biases[2])))
     rest = node.make("subtract", node.const(1, node.dtype(update)), update)
-    return node.make("add", node.make("multiply", rest, proposal), node.make("multiply", update, state))
+    made = node.make("add", node.make("multiply", rest, proposal), node.make("multiply", update, state))
+    return (made,)
 
 
 @converter("LSTM", since=7)
@@ -386,25 +374,20 @@ def lstm(
     layer = _layer(node, 4, ["Sigmoid", "Tanh", "Tanh"], (data, weight, recurrence, bias, lengths))
     if quantized is not None or not layer.is_short:
         zeros = node.full(0, (3 * layer.hidden,), node.dtype(data))
-        looks = [zeros if peephole is None else _pick(node, peephole, 0, d.number) for d in layer.directions]
+        looks = [zeros if peephole is None else node.pick(peephole, 0, d.number) for d in layer.directions]
         coupled = bool(node.attr("input_forget", 0))
         attrs = {"with_peephole": peephole is not None, "input_forget": coupled}
         operator = "nn.lstm_scan" if quantized is None else "nn.quantized_lstm_scan"
         return _scanned(layer, operator, [initial, cell], looks, quantized, **attrs)
-    runs = []
-    for one in layer.directions:
-        windows = None
-        if peephole is not None:
-            windows = _parts(node, _pick(node, peephole, 0, one.number), 3, layer.hidden, 0)
+    windows: dict[int, list[Expr]] = {}
+    if peephole is not None:
+        for one in layer.directions:
+            windows[one.number] = _parts(node, node.pick(peephole, 0, one.number), 3, layer.hidden, 0)
 
-        def step(
-            x: Expr, states: tuple[Expr, ...], one: _Direction = one, windows: list[Expr] | None = windows
-        ) -> tuple[Expr, ...]:
-            return _lstm_step(layer, one, x, states, windows)
+    def step(layer: _Layer, one: _Direction, x: Expr, states: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return _lstm_step(layer, one, x, states, windows.get(one.number))
 
-        states = (layer.state(initial, one.number), layer.state(cell, one.number))
-        runs.append(_run(layer, one, step, states))
-    return _results(layer, runs)
+    return _unrolled(layer, step, [initial, cell])
 
 
 def _lstm_step(

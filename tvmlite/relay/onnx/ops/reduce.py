@@ -91,7 +91,7 @@ def reduction(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
     rank = node.rank(data)
     keep = bool(node.attr("keepdims", 1))
     function = _REDUCTIONS[node.op_type]
-    if axes is not None and node.tells(axes):
+    if axes is not None and node.is_dynamic(axes):
         return over_axes(
             node, data, node.ints(axes, "axes"), keep, lambda x, over: function(node, x, over, True)
         )

@@ -10,7 +10,7 @@ from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim
 from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.onnx.ops import antialias, resize_told
+from tvmlite.relay.onnx.ops import resize_axes
 from tvmlite.relay.onnx.reading.registry import converter
 
 _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic"}
@@ -66,7 +66,7 @@ def _given(node: OnnxNode, value: Expr | None) -> bool:
 
 
 def _floats(node: OnnxNode, value: Expr | None) -> list[Any] | None:
-    """Elements of a float tensor: numbers, or exact ratios of dimensions; None if only a run can tell."""
+    """Elements of a float tensor: numbers, or exact ratios of dimensions; None: known only at run time."""
     found = node.known(value)
     return None if found is None else found.ravel().tolist()
 
@@ -81,7 +81,7 @@ def _resize(
     mode: str,
     nearest: str,
 ) -> Expr:
-    """At import as far as all is known, else by what the run computes."""
+    """By image.resize where all is known at import, else axis by axis."""
     count = sizes if scales is None else node.shape(scales)
     if count is None or (len(sizes) if sizes is not None else count[0]) != len(axes):
         node.bad(f"scales or sizes for {len(axes)} axes: {_floats(node, scales) if sizes is None else sizes}")
@@ -102,7 +102,7 @@ def _resize(
         made = _at_import(node, data, axes, factors, sizes, region, method, mode, rounding)
         if made is not None:
             return made
-    return resize_told.resized(node, data, axes, scales, sizes, roi, method, mode, rounding)
+    return resize_axes.resized(node, data, axes, scales, sizes, roi, method, mode, rounding)
 
 
 def _at_import(
@@ -116,7 +116,7 @@ def _at_import(
     mode: str,
     rounding: str,
 ) -> Expr | None:
-    """Through image.resize2d and kin, on the axes that change; None where not all that it takes is known."""
+    """By image.resize1d, 2d or 3d on the axes that change; None where not all that it takes is known."""
     shape, rank = node.shape(data), node.rank(data)
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
     if sizes is not None and policy != "stretch":
@@ -140,7 +140,7 @@ def _at_import(
         if not all(isinstance(d, int) for axis, (extent, _) in whole.items() for d in (shape[axis], extent)):
             return None
         if _shrinks(shape, whole):
-            return antialias.resized(node, data, whole, method, mode)
+            return resize_axes.shrunk(node, data, whole, method, mode)
     spatial = _spatial_axes(rank, list(whole))
     if len(spatial) > 3:
         return None
@@ -161,7 +161,7 @@ def _kept_ratio(have: list[Dim], sizes: list[Dim], policy: str) -> tuple[list[fl
 
 
 def _scaled(extent: Dim, factor: Any) -> Dim | None:
-    """``floor(extent * factor)``; None if only a run can tell."""
+    """``floor(extent * factor)``; None if it is known only at run time."""
     if isinstance(extent, int) and isinstance(factor, float):
         return int(extent * factor)
     try:
@@ -181,7 +181,7 @@ def _spatial_axes(rank: int, changed: list[int]) -> list[int]:
 def _aligned(have: list[Dim], size: list[Dim], factors: list[Any]) -> tuple[str, tuple[float, ...]] | None:
     """The specification aligns with the *unrounded* length: a crop whose end lies short of the corner.
 
-    None where only a run can tell that length.
+    None where that length is known only at run time.
     """
     ends: list[float] = []
     for extent, new, factor in zip(have, size, factors, strict=True):

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim, show_shape
-from tvmlite.relay.onnx.control import branches
 from tvmlite.relay.onnx.graph import axes as along
-from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.conditions import decide
+from tvmlite.relay.onnx.graph.data_dependent_dims import (
+    as_extents,
+    depends_on_data,
+    may_be_negative,
+    name_dims,
+)
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.te import expr as e
@@ -23,20 +30,20 @@ def reshape(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
     """-1 is what is left over; 0 keeps the input's extent unless ``allowzero``."""
     have, wanted = node.shape(data), node.ints(shape, "shape")
     keeps_zero = bool(node.attr("allowzero", 0))
-    if any(demand.is_open(node, d) for d in wanted):
-        return along.reshaped(node, data, _told_shape(node, have, wanted, keeps_zero))
+    if any(may_be_negative(node, d) for d in wanted):
+        return along.reshaped(node, data, _dynamic_shape(node, have, wanted, keeps_zero))
     return along.reshaped(node, data, resolve_shape(node, have, wanted, keeps_zero))
 
 
-def _told_shape(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim], allowzero: bool) -> list[Dim]:
-    """``resolve_shape`` of what only a run tells, codes and extents alike."""
+def _dynamic_shape(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim], allowzero: bool) -> list[Dim]:
+    """``resolve_shape`` of numbers known only at run time, codes and extents alike."""
     copied = [
         d if allowzero else along.either(_is_code(d, 0), have[i] if i < len(have) else 0, d)
         for i, d in enumerate(wanted)
     ]
     named = [along.either(_is_code(d, -1), 1, d) for d in copied]
     rest = e.FloorDiv(*(e.convert(n, e.INDEX) for n in (node.product(have), node.product(named))))
-    return demand.settled(node, [along.either(_is_code(d, -1), rest, d) for d in copied], "extent")
+    return as_extents(node, [along.either(_is_code(d, -1), rest, d) for d in copied], "extent")
 
 
 def _is_code(extent: Dim, code: int) -> Any:
@@ -85,38 +92,27 @@ def flatten(node: OnnxNode, data: Expr) -> Expr:
 
 @converter("Unsqueeze")
 def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
-    if axes is not None and node.tells(axes):
-        told = node.ints(axes, "axes")
-        rank = node.rank(data) + len(told)
-        ones = [along.is_among(axis, told, rank) for axis in range(rank)]
-        return along.reshaped(
-            node, data, demand.settled(node, along.spread(node.shape(data), ones), "extent")
-        )
-    given = node.required("axes") if axes is None else node.static_ints(axes, "axes")
-    shape = list(node.shape(data))
-    for axis in sorted(node.axes(given, len(shape) + len(given))):
-        shape.insert(axis, 1)
-    return node.reshape(data, shape)
+    given = node.required("axes") if axes is None else node.ints(axes, "axes")
+    rank = node.rank(data) + len(given)
+    inserted = along.checked(node, given, rank)
+    ones = [along.is_among(axis, inserted, rank) for axis in range(rank)]
+    return along.reshaped(node, data, as_extents(node, along.spread(node.shape(data), ones), "extent"))
 
 
 @converter("Squeeze")
 def squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
     shape = node.shape(data)
-    if axes is not None and node.tells(axes):
-        told = node.ints(axes, "axes")
-        out = [along.is_among(axis, told, len(shape)) for axis in range(len(shape))]
-        left = along.kept(shape, out, len(shape) - len(told))
-        return along.reshaped(node, data, demand.settled(node, left, "extent"))
-    given = node.attr("axes") if axes is None else node.static_ints(axes, "axes")
+    given = node.attr("axes") if axes is None else node.ints(axes, "axes")
     if given is None:
-        over = [i for i, d in enumerate(shape) if branches.decide(node, e.Equal(*e.match(e.convert(d), 1)))]
-    else:
-        over = node.axes(given, len(shape))
-    for axis in over:
-        if isinstance(shape[axis], int) and shape[axis] != 1:
+        given = [i for i, d in enumerate(shape) if decide(node, e.Equal(*e.match(e.convert(d), 1)))]
+    over = along.checked(node, given, len(shape))
+    removed = [along.is_among(axis, over, len(shape)) for axis in range(len(shape))]
+    for axis, extent in enumerate(shape):
+        if removed[axis] is True and isinstance(extent, int) and extent != 1:
             node.bad(f"axis {axis} of {show_shape(shape)} is not 1")
-    data = assume_shape(node, data, tuple(1 if i in over else d for i, d in enumerate(shape)))
-    return node.reshape(data, [d for i, d in enumerate(shape) if i not in over])
+    data = assume_shape(node, data, tuple(1 if r is True else d for r, d in zip(removed, shape, strict=True)))
+    left = along.kept(node.shape(data), removed, len(shape) - len(over))
+    return along.reshaped(node, data, as_extents(node, left, "extent"))
 
 
 @converter("Transpose")
@@ -146,7 +142,7 @@ def concat(node: OnnxNode, *inputs: Expr) -> Expr:
         fitted.append(assume_shape(node, value, wanted))
     if len({node.dtype(v) for v in inputs}) > 1:
         node.bad(f"inputs of types {', '.join(node.dtype(v) for v in inputs)}")
-    return fitted[0] if len(fitted) == 1 else node.many("concatenate", fitted, axis=axis)
+    return node.joined(fitted, axis)
 
 
 @converter("Split", since=2)
@@ -176,80 +172,61 @@ def split(node: OnnxNode, data: Expr, sizes: Expr | None = None) -> list[Expr]:
     parts: list[Expr] = []
     for size in given:
         end = dims.simplify(begin + size)
-        parts.append(slice_axes(node, data, [axis], [begin], [end]))
+        parts.append(node.slice(data, [axis], [begin], [end]))
         begin = end
     return parts
 
 
-def slice_axes(
-    node: OnnxNode,
-    data: Expr,
-    axes: list[int],
-    begin: list[Any],
-    end: list[Any],
-    strides: list[int] | None = None,
-) -> Expr:
-    """A part of ``data`` along some axes."""
-    return node.make(
-        "strided_slice",
-        data,
-        begin=tuple(begin),
-        end=tuple(end),
-        strides=tuple(strides or [1] * len(axes)),
-        axes=tuple(axes),
-    )
-
-
 @converter("Slice")
 def slice_by_attributes(node: OnnxNode, data: Expr) -> Expr:
-    starts, ends = node.required("starts"), node.required("ends")
-    return _slice(node, data, starts, ends, node.attr("axes"), None)
+    return _slice(node, data, node.required("starts"), node.required("ends"), node.attr("axes"), None)
 
 
 @converter("Slice", since=10)
 def slice_by_inputs(
+    node: OnnxNode, data: Expr, starts: Expr, ends: Expr, axes: Expr | None = None, steps: Expr | None = None
+) -> Expr:
+    over, strides = (None if v is None else node.ints(v, n) for v, n in ((axes, "axes"), (steps, "steps")))
+    return _slice(node, data, node.ints(starts, "starts"), node.ints(ends, "ends"), over, strides)
+
+
+def _slice(
     node: OnnxNode,
     data: Expr,
-    starts: Expr,
-    ends: Expr,
-    axes: Expr | None = None,
-    steps: Expr | None = None,
+    starts: list[Dim],
+    ends: list[Dim],
+    axes: Sequence[Dim] | None,
+    steps: Sequence[Dim] | None,
 ) -> Expr:
-    if any(node.tells(v) for v in (starts, ends, axes, steps) if v is not None):
-        return _told_slice(node, data, starts, ends, axes, steps)
-    return _slice(
-        node,
-        data,
-        node.ints(starts, "starts"),
-        node.ints(ends, "ends"),
-        None if axes is None else node.static_ints(axes, "axes"),
-        None if steps is None else node.static_ints(steps, "steps"),
-    )
-
-
-def _told_slice(
-    node: OnnxNode, data: Expr, starts: Expr, ends: Expr, axes: Expr | None, steps: Expr | None
-) -> Expr:
-    """A window of each axis: where it begins, its step and its extent follow when the model runs."""
-    shape, rank = node.shape(data), node.rank(data)
-    firsts, lasts = node.ints(starts, "starts"), node.ints(ends, "ends")
-    over = list(range(len(firsts))) if axes is None else node.ints(axes, "axes")
-    each = [1] * len(firsts) if steps is None else node.ints(steps, "steps")
-    if not len(firsts) == len(lasts) == len(over) == len(each):
-        node.bad(
-            f"starts, ends, axes and steps of {len(firsts)}, {len(lasts)}, {len(over)}, {len(each)} elements"
-        )
-    windows = []
-    for axis, extent in enumerate(shape):
-        window: tuple[Dim, Dim, Dim] = (0, 1, extent)
-        for first, last, along_axis, step in zip(firsts, lasts, over, each, strict=True):
-            here = along.is_among(axis, [along_axis], rank)
-            found = _window(first, last, step, extent)
-            window = tuple(along.either(here, a, b) for a, b in zip(found, window, strict=True))  # type: ignore[assignment]
-        windows.append(tuple(dims.simplify(d) for d in window))
+    """``data[starts:ends:steps]``; of what is known only at run time, the window of each axis is computed."""
+    axes = list(range(len(starts))) if axes is None else axes
+    steps = [1] * len(starts) if steps is None else steps
+    if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
+        lengths = f"{len(starts)}, {len(ends)}, {len(axes)} and {len(steps)} elements"
+        node.bad(f"starts, ends, axes and steps are {lengths}, expected as many, and no step of 0")
+    axes = along.checked(node, axes, node.rank(data))
+    fixed = [d for d in (*axes, *steps) if isinstance(d, int)]
+    if len(fixed) == 2 * len(axes) and not any(may_be_negative(node, d) for d in (*starts, *ends)):
+        begin, end = ([_bounded(d) for d in side] for side in (starts, ends))
+        return node.slice(data, fixed[: len(axes)], begin, end, fixed[len(axes) :])
+    windows = [
+        _window_along(axis, extent, node.rank(data), list(zip(axes, starts, ends, steps, strict=True)))
+        for axis, extent in enumerate(node.shape(data))
+    ]
     begin, step, count = zip(*windows, strict=True) if windows else ((), (), ())
-    extents = demand.settled(node, list(count), "extent")
-    return node.make("strided_window", data, begin=tuple(begin), strides=tuple(step), shape=tuple(extents))
+    extents = as_extents(node, list(count), "extent")
+    return node.make("strided_window", data, begin=begin, strides=step, shape=tuple(extents))
+
+
+def _window_along(
+    axis: int, extent: Dim, rank: int, slices: list[tuple[Dim, Dim, Dim, Dim]]
+) -> tuple[Dim, Dim, Dim]:
+    """The window of ``axis``: that of the slice (axis, start, end, step) which names it, else all of it."""
+    window: tuple[Dim, Dim, Dim] = (0, 1, extent)
+    for one, start, end, step in slices:
+        here, own = along.is_among(axis, [one], rank), _window(start, end, step, extent)
+        window = tuple(along.either(here, a, b) for a, b in zip(own, window, strict=True))  # type: ignore[assignment]
+    return tuple(map(dims.simplify, window))  # type: ignore[return-value]
 
 
 def _window(first: Dim, last: Dim, step: Dim, extent: Dim) -> tuple[Dim, Dim, Dim]:
@@ -267,22 +244,6 @@ def _window(first: Dim, last: Dim, step: Dim, extent: Dim) -> tuple[Dim, Dim, Di
     size = e.Select(forward, stride, zero - stride)
     distance = e.Select(forward, end - begin, begin - end)
     return begin, stride, e.Max((distance + size - one) // size, zero)
-
-
-def _slice(
-    node: OnnxNode,
-    data: Expr,
-    starts: list[Dim],
-    ends: list[Dim],
-    axes: list[int] | None,
-    steps: list[int] | None,
-) -> Expr:
-    shape = node.shape(data)
-    along = node.axes(list(range(len(starts))) if axes is None else axes, len(shape))
-    steps = [1] * len(starts) if steps is None else steps
-    if not len(starts) == len(ends) == len(along) == len(steps) or 0 in steps:
-        node.bad(f"starts, ends, axes and steps of {len(starts)}, {len(ends)}, {len(along)}, {len(steps)}")
-    return slice_axes(node, data, along, [_bounded(b) for b in starts], [_bounded(b) for b in ends], steps)
 
 
 def _bounded(bound: Dim) -> Dim:
@@ -308,12 +269,12 @@ def expand(node: OnnxNode, data: Expr, shape: Expr) -> Expr:
 
 
 def _broadcast(node: OnnxNode, own: Dim, other: Dim) -> Dim:
-    """The extent of an axis of ``own`` that is to be ``other``, which may turn out to be 1."""
+    """The extent of an axis of ``own`` that is to be ``other``, which may be 1 at run time."""
     if dims.equal(other, 1) or dims.equal(own, other):
         return own
-    if dims.equal(own, 1) or not demand.from_data(node, other):
+    if dims.equal(own, 1) or not depends_on_data(node, other):
         return other
-    return demand.named(node, [e.Select(e.Equal(*e.match(other, 1)), *e.match(own, other))], "extent")[0]
+    return name_dims(node, [e.Select(e.Equal(*e.match(other, 1)), *e.match(own, other))], "extent")[0]
 
 
 @converter("Tile", since=6)

@@ -1,4 +1,4 @@
-"""ONNX's operators on signals: DFT, STFT, MelWeightMatrix."""
+"""ONNX's DFT and STFT."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim, show_shape
-from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph import axes, dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.data_dependent_dims import as_extents, name_dims, positive
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.onnx.ops import signal_told
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 
 LARGEST_PRIME = 2048
@@ -42,17 +40,17 @@ def _dft(node: OnnxNode, data: Expr, length: Expr | None, given: Dim) -> Expr:
         node.bad(f"axis {given} of data {show_shape(node.shape(data))}, whose last axis must be 1 or 2")
     inverse, onesided = bool(node.attr("inverse", 0)), bool(node.attr("onesided", 0))
     wanted = None if length is None else node.one_int(length, "dft_length")
-    wanted = wanted if wanted is None else signal_told.positive(node, wanted, "dft_length")
+    wanted = wanted if wanted is None else positive(node, wanted, "dft_length")
 
     def transformed(rows: list[Expr], have: Dim) -> list[Expr]:
         size = 2 * (have - 1) if inverse and onesided else have
-        size = signal_told.positive(node, size, "length") if wanted is None else wanted
+        size = positive(node, size, "length") if wanted is None else wanted
         pair = rows[0], rows[1] if len(rows) > 1 else None
         return [part for part in _transform(node, pair, have, size, onesided, inverse) if part is not None]
 
     parts = _parts(node, data)
     if not isinstance(axis, int):
-        return _stacked(node, signal_told.along(node, parts, axis, transformed))
+        return _stacked(node, _along_run_time_axis(node, parts, axis, transformed))
     order = [a for a in range(rank - 1) if a != axis] + [axis]
     lead, have = [node.shape(data)[a] for a in order[:-1]], node.shape(data)[axis]
     rows = [node.reshape(node.transpose(part, order), (node.product(lead), have)) for part in parts]
@@ -62,64 +60,115 @@ def _dft(node: OnnxNode, data: Expr, length: Expr | None, given: Dim) -> Expr:
     return _stacked(node, [node.transpose(node.reshape(p, (*lead, count)), back) for p in made])
 
 
+def _along_run_time_axis(
+    node: OnnxNode, parts: list[Expr], axis: Dim, make: Callable[[list[Expr], Dim], list[Expr]]
+) -> list[Expr]:
+    """``make(rows, extent)`` of ``parts``, which are alike, as rows ``(rows, extent)`` along ``axis``.
+
+    The rows that it makes may be longer or shorter, but all as long. ``axis`` may count from the end of
+    what has one axis, of fields, more.
+    """
+    shape, rank = node.shape(parts[0]), node.rank(parts[0])
+    here = [axes.is_among(place, [axis], rank + 1) for place in range(rank)]
+    axes.checked(node, [axis], rank + 1, rank)
+    split: list[Dim] = [0, 0, 0]
+    for place, is_here in enumerate(here):
+        for k, part in enumerate((shape[:place], shape[place : place + 1], shape[place + 1 :])):
+            split[k] = dims.simplify(split[k] + axes.either(is_here, math.prod(part, start=1), 0))
+    before, have, after = as_extents(node, split, "part")
+    rows = []
+    for part in parts:
+        cube = axes.reshaped(node, part, (before, have, after))
+        rows.append(node.reshape(node.transpose(cube, (0, 2, 1)), (dims.simplify(before * after), have)))
+    made = make(rows, have)
+    count = node.shape(made[0])[1]
+    extents = [axes.either(is_here, count, d) for is_here, d in zip(here, shape, strict=True)]
+    extents = as_extents(node, extents, "transformed")
+    cubes = [node.transpose(node.reshape(one, (before, after, count)), (0, 2, 1)) for one in made]
+    return [axes.reshaped(node, cube, extents) for cube in cubes]
+
+
 def _parts(node: OnnxNode, data: Expr) -> list[Expr]:
     """The fields of the last axis, which goes."""
     rank, shape = node.rank(data), node.shape(data)
     count = shape[-1]
     assert isinstance(count, int)
-    return [node.reshape(slice_axes(node, data, [rank - 1], [i], [i + 1]), shape[:-1]) for i in range(count)]
+    return [node.reshape(node.slice(data, [rank - 1], [i], [i + 1]), shape[:-1]) for i in range(count)]
 
 
 def _stacked(node: OnnxNode, planes: list[Expr]) -> Expr:
     columns = [node.reshape(p, (*node.shape(p), 1)) for p in planes]
-    return (
-        columns[0] if len(columns) == 1 else node.many("concatenate", columns, axis=node.rank(columns[0]) - 1)
-    )
+    return node.joined(columns, node.rank(columns[0]) - 1)
 
 
 def _transform(node: OnnxNode, data: Complex, have: Dim, size: Dim, onesided: bool, inverse: bool) -> Complex:
-    """All ``size`` coefficients, ``onesided`` the first half; of an inverse that is so, the signal."""
-    if not isinstance(have, int) or not isinstance(size, int):
-        return signal_told.transform(node, data, have, size, onesided, inverse)
-    if inverse and onesided:
-        return _signal(node, data, have, size), None
-    real, imaginary = (None if part is None else _fitted(node, part, have, size) for part in data)
-    assert real is not None
-    real, imaginary = _fourier(node, (real, imaginary), size, 1 if inverse else -1)
+    """All ``size`` coefficients of rows, ``onesided`` the first half; of such an inverse, the signal.
+
+    With sizes known only at run time in float64: a product with a matrix would else lose digits that a fast
+    transform keeps.
+    """
+    known, dtype = isinstance(have, int) and isinstance(size, int), node.dtype(data[0])
+    half, real_signal = dims.simplify(size // 2 + 1), inverse and onesided
+    data = _each(data, lambda p: _fitted(node, p, have, half if real_signal else size))
+    if not known:
+        data = _each(data, lambda p: node.cast(p, "float64"))
+    if real_signal:
+        data = _with_conjugates(node, data, half, size)
+    parts = _fourier(
+        node, data, size, 1 if inverse else -1, half if onesided and not (known or inverse) else size
+    )
+    if real_signal:
+        parts = parts[:1]
     if inverse:
-        real, imaginary = (node.make("divide", p, float(size)) for p in (real, imaginary))
-    if not onesided:
+        divisor = float(size) if isinstance(size, int) else node.scalar(size, "float64")
+        parts = tuple(node.make("divide", p, divisor) for p in parts)
+    elif onesided and known:
+        parts = tuple(node.slice(p, [1], [0], [half]) for p in parts)
+    parts = tuple(node.cast(p, dtype) for p in parts)
+    return parts[0], None if real_signal else parts[1]
+
+
+def _fitted(node: OnnxNode, data: Expr, have: Dim, taken: Dim) -> Expr:
+    """Rows cut, or filled with zeros, to ``taken``."""
+    if dims.equal(have, taken):
+        return data
+    more = dims.simplify(taken - have)
+    if isinstance(more, int) and more < 0:
+        return node.slice(data, [1], [0], [taken])
+    return node.make("nn.pad", data, pad_width=((0, 0), (0, more)), pad_value=0.0)
+
+
+def _with_conjugates(node: OnnxNode, data: Complex, count: Dim, size: Dim) -> Complex:
+    """The spectrum of a real signal from its first ``count`` coefficients: the others are their conjugates.
+
+    Of a ``size`` known only at run time, coefficients that have a conjugate count twice instead.
+    """
+    if not isinstance(size, int) or not isinstance(count, int):
+        weights = _multiplicity(node, count, size)
+        return _each(data, lambda p: node.make("multiply", p, weights))
+    real, imaginary = data
+    if imaginary is not None:
+        imaginary = _without_constant(node, imaginary, count, size)
+    mirrored = list(range(size - count, 0, -1))
+    if not mirrored:
         return real, imaginary
-    real, imaginary = (slice_axes(node, p, [1], [0], [size // 2 + 1]) for p in (real, imaginary))
+    flipped = node.const(mirrored, "int64")
+    real = node.many("concatenate", [real, node.make("take", real, flipped, axis=1)], axis=1)
+    if imaginary is not None:
+        tail = node.make("negative", node.make("take", imaginary, flipped, axis=1))
+        imaginary = node.many("concatenate", [imaginary, tail], axis=1)
     return real, imaginary
 
 
-def _fitted(node: OnnxNode, data: Expr, have: int, size: int) -> Expr:
-    if size < have:
-        return slice_axes(node, data, [1], [0], [size])
-    if size == have:
-        return data
-    return node.make("nn.pad", data, pad_width=((0, 0), (0, size - have)), pad_value=0.0)
+def _multiplicity(node: OnnxNode, count: Dim, size: Dim) -> Expr:
+    """The weights of the first ``count`` coefficients of a real signal: 1 at the ends, else 2.
 
-
-def _signal(node: OnnxNode, data: Complex, have: int, size: int) -> Expr:
-    """The real signal whose first coefficients are given: the others are their conjugates."""
-    count = size // 2 + 1
-    real, imaginary = (None if part is None else _fitted(node, part, have, count) for part in data)
-    assert real is not None
-    mirrored = list(range(count - 1 - (size % 2 == 0), 0, -1))
-    if mirrored:
-        flipped = node.const(mirrored, "int64")
-        tail = node.make("take", real, flipped, axis=1)
-        real = node.many("concatenate", [real, tail], axis=1)
-        if imaginary is not None:
-            imaginary = _without_constant(node, imaginary, count, size)
-            tail = node.make("negative", node.make("take", imaginary, flipped, axis=1))
-            imaginary = node.many("concatenate", [imaginary, tail], axis=1)
-    elif imaginary is not None:
-        imaginary = _without_constant(node, imaginary, count, size)
-    made = _fourier(node, (real, imaginary), size, 1)
-    return node.make("divide", made[0], float(size))
+    A real signal has no imaginary part at the ends, where the sines are 0.
+    """
+    at = node.arange(count)
+    middle = node.make("equal", node.make("multiply", at, 2), node.scalar(size))
+    single = node.make("logical_or", node.make("equal", at, 0), middle)
+    return node.make("where", single, node.const(1, "float64"), node.const(2, "float64"))
 
 
 def _without_constant(node: OnnxNode, imaginary: Expr, count: int, size: int) -> Expr:
@@ -133,26 +182,31 @@ def _without_constant(node: OnnxNode, imaginary: Expr, count: int, size: int) ->
     )
 
 
-def _fourier(node: OnnxNode, data: Complex, size: int, sign: int) -> tuple[Expr, Expr]:
-    """``sum_j x[j] exp(sign 2 pi i j k / size)`` of each row, by Cooley and Tukey's split of the length."""
+def _fourier(node: OnnxNode, data: Complex, size: Dim, sign: int, count: Dim) -> tuple[Expr, ...]:
+    """``sum_j x[j] exp(sign 2 pi i j k / size)`` of each row, for ``k`` below ``count``.
+
+    By Cooley and Tukey's split of the length, as far as it is known and has divisors; else by a matrix.
+    """
+    if not isinstance(size, int) or not isinstance(count, int):
+        return _by_matrix(node, data, size, sign, count)
     one = _divisor(size)
     two = size // one
     if one == 1:
         if size > LARGEST_PRIME:
             node.unsupported(f"a length with the prime factor {size}; at most {LARGEST_PRIME} are supported")
-        return _by_matrix(node, data, size, sign)
+        return _by_matrix(node, data, size, sign, count)
     rows = node.shape(data[0])[0]
     # x[j] with j = two * j1 + j2: first over j1, for each j2
     split = _each(data, lambda p: node.transpose(node.reshape(p, (rows, one, two)), (0, 2, 1)))
     flat = _each(split, lambda p: node.reshape(p, (dims.simplify(rows * two), one)))
-    inner = _fourier(node, flat, one, sign)
+    inner = _fourier(node, flat, one, sign, one)
     inner = tuple(node.reshape(p, (rows, two, one)) for p in inner)
-    turn = np.exp(sign * 2j * np.pi * np.outer(np.arange(two), np.arange(one)) / size)
-    turned = _turned(node, (inner[0], inner[1]), turn)
+    rotation = np.exp(sign * 2j * np.pi * np.outer(np.arange(two), np.arange(one)) / size)
+    rotated = _rotated(node, (inner[0], inner[1]), rotation)
     columns = tuple(
-        node.reshape(node.transpose(p, (0, 2, 1)), (dims.simplify(rows * one), two)) for p in turned
+        node.reshape(node.transpose(p, (0, 2, 1)), (dims.simplify(rows * one), two)) for p in rotated
     )
-    outer = _fourier(node, (columns[0], columns[1]), two, sign)
+    outer = _fourier(node, (columns[0], columns[1]), two, sign, two)
     # coefficient k = k1 + one * k2
     made = [
         node.reshape(node.transpose(node.reshape(p, (rows, one, two)), (0, 2, 1)), (rows, size))
@@ -174,7 +228,7 @@ def _each(data: Complex, function: Callable[[Expr], Expr]) -> Complex:
     return function(real), None if imaginary is None else function(imaginary)
 
 
-def _turned(node: OnnxNode, data: tuple[Expr, Expr], factor: np.ndarray) -> tuple[Expr, Expr]:
+def _rotated(node: OnnxNode, data: tuple[Expr, Expr], factor: np.ndarray) -> tuple[Expr, Expr]:
     """A complex product, element by element."""
     real, imaginary = data
     cosine, sine = (node.const(part[None], node.dtype(real)) for part in (np.real(factor), np.imag(factor)))
@@ -184,16 +238,27 @@ def _turned(node: OnnxNode, data: tuple[Expr, Expr], factor: np.ndarray) -> tupl
     )
 
 
-def _by_matrix(node: OnnxNode, data: Complex, size: int, sign: int) -> tuple[Expr, Expr]:
-    angles = 2 * np.pi * (np.outer(np.arange(size), np.arange(size)) % size) / size
+def _by_matrix(node: OnnxNode, data: Complex, size: Dim, sign: int, count: Dim) -> tuple[Expr, ...]:
     real, imaginary = data
-    cosine, sine = (node.const(m, node.dtype(real)) for m in (np.cos(angles), sign * np.sin(angles)))
+    cosine, sine = _matrices(node, count, node.shape(real)[1], size, sign, node.dtype(real))
     if imaginary is None:
         return node.make("nn.dense", real, cosine), node.make("nn.dense", real, sine)
     return (
         node.make("subtract", node.make("nn.dense", real, cosine), node.make("nn.dense", imaginary, sine)),
         node.make("add", node.make("nn.dense", real, sine), node.make("nn.dense", imaginary, cosine)),
     )
+
+
+def _matrices(node: OnnxNode, count: Dim, taken: Dim, size: Dim, sign: int, dtype: str) -> tuple[Expr, Expr]:
+    """Cosines and sines of ``sign 2 pi j k / size``, ``(count, taken)``; whole circles drop out."""
+    if isinstance(size, int) and isinstance(count, int) and isinstance(taken, int):
+        angles = 2 * np.pi * (np.outer(np.arange(count), np.arange(taken)) % size) / size
+        return node.const(np.cos(angles), dtype), node.const(sign * np.sin(angles), dtype)
+    products = node.make("multiply", node.reshape(node.arange(count), (count, 1)), node.arange(taken))
+    rest = node.cast(node.make("floor_mod", products, node.scalar(size)), dtype)
+    angle = node.make("multiply", node.make("divide", rest, node.scalar(size, dtype)), 2 * np.pi)
+    sine = node.make("sin", angle)
+    return node.make("cos", angle), sine if sign > 0 else node.make("negative", sine)
 
 
 @converter("STFT", since=17)
@@ -206,23 +271,23 @@ def stft(
     if node.rank(data) == 2:
         data = node.reshape(data, (*node.shape(data), 1))
     batch, total, fields = node.shape(data)
-    hop = signal_told.positive(node, node.one_int(step, "frame_step"), "frame_step")
+    hop = positive(node, node.one_int(step, "frame_step"), "frame_step")
     size = total if window is None else math.prod(node.shape(window)[:1])
     if length is not None:
         size = node.one_int(length, "frame_length")
-    size = signal_told.positive(node, size, "frame_length")
+    size = positive(node, size, "frame_length")
     beyond = dims.simplify(total - size)
     if not isinstance(beyond, int):
-        (beyond,) = demand.named(node, [beyond], "elements_beyond")
+        (beyond,) = name_dims(node, [beyond], "elements_beyond")
     elif beyond < 0:
         node.bad(f"frames of {size}, {hop} apart, of a signal of {total}")
     frames = dims.simplify(1 + beyond // hop)
     onesided = bool(node.attr("onesided", 1))
     if onesided and fields != 1:
         node.bad("onesided=1 of a complex signal")
-    starts = node.make("multiply", signal_told.places(node, frames), signal_told.scalar(node, hop))
+    starts = node.make("multiply", node.arange(frames), node.scalar(hop))
     starts = node.reshape(starts, (frames, 1))
-    places = node.make("add", starts, signal_told.places(node, size))
+    places = node.make("add", starts, node.arange(size))
     parts: list[Expr | None] = []
     for part in _parts(node, data):
         cut = node.make("take", part, places, axis=1)
@@ -242,40 +307,10 @@ def _window(node: OnnxNode, window: Expr, size: Dim) -> Expr:
     (have,) = node.shape(window)
     more = dims.simplify(size - have)
     if not isinstance(more, int):
-        (more,) = demand.named(node, [more], "frame_beyond_window")
+        (more,) = name_dims(node, [more], "frame_beyond_window")
         window = assume_shape(node, window, (dims.simplify(size - more),))
     elif more < 0:
         node.bad(f"a window of {have} for frames of {size}")
     if dims.equal(more, 0):
         return window
     return node.make("nn.pad", window, pad_width=((0, more),), pad_value=0.0)
-
-
-@converter("MelWeightMatrix", since=17)
-def mel_weight_matrix(node: OnnxNode, bins: Expr, length: Expr, rate: Expr, low: Expr, high: Expr) -> Expr:
-    """Triangles over the spectrum's bins, equally far apart on the mel scale: a constant if all is known."""
-    if any(node.tells(x) for x in (bins, length, rate, low, high)):
-        return signal_told.mel_weights(node, bins, length, rate, low, high)
-    count, size = int(node.number(bins, "num_mel_bins")), int(node.number(length, "dft_length"))
-    per_second = int(node.number(rate, "sample_rate"))
-    edges = [
-        float(node.number(x, name)) for x, name in ((low, "lower_edge_hertz"), (high, "upper_edge_hertz"))
-    ]
-    if count < 1 or size < 1 or per_second < 1:
-        node.bad(f"{count} bins of a transform of length {size} at {per_second} a second")
-    first, last = (2595 * math.log10(1 + hertz / 700) for hertz in edges)
-    mels = np.arange(count + 2) * ((last - first) / (count + 2)) + first
-    places = np.floor((size + 1) * (700 * (10 ** (mels / 2595) - 1)) / per_second).astype(np.int64)
-    if places.min() < 0 or places.max() > size // 2:
-        node.bad(f"edges {edges} lie outside of the spectrum")
-    made = np.zeros((size // 2 + 1, count))
-    for k, (left, middle, right) in enumerate(zip(places, places[1:], places[2:], strict=False)):
-        rows = np.arange(len(made))
-        rising = (rows >= left) & (rows <= middle)
-        made[rising, k] = (rows[rising] - left) / (middle - left) if middle > left else 0
-        if middle == left:
-            made[middle, k] = 1
-        if right > middle:
-            falling = (rows >= middle) & (rows < right)
-            made[falling, k] = (right - rows[falling]) / (right - middle)
-    return node.const(made, dtypes.check(node.dtype_attr("output_datatype", "float32")))

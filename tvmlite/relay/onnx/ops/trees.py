@@ -187,30 +187,30 @@ def tree_ensemble_classifier(node: OnnxNode, data: Expr) -> list[Expr]:
     dtype = "float64" if node.dtype(data) == "float64" else "float32"
     trees, how = _by_tree(node, "class", len(labels)), node.attr("post_transform", "NONE")
     rows, base = rows_of(node, data, dtype), _floats(node, "base_values")
-    told = set(node.required("class_ids"))
-    if len(labels) == 2 and len(told) == 1:
-        return _of_two(node, trees, rows, base, how, labels, min(told))
+    weighted = set(node.required("class_ids"))
+    if len(labels) == 2 and len(weighted) == 1:
+        return _of_two(node, trees, rows, base, how, labels, min(weighted))
     scores = node.cast(_scores(node, trees, rows, "SUM", base), "float32")
     best = node.make("argmax", scores, axis=(1,), keepdims=False)
     return [_label(node, best, labels), transformed(node, scores, how)]
 
 
 def _of_two(
-    node: OnnxNode, trees: Trees, rows: Expr, base: Any, how: str, labels: Sequence[int], told: int
+    node: OnnxNode, trees: Trees, rows: Expr, base: Any, how: str, labels: Sequence[int], weighted: int
 ) -> list[Expr]:
-    """Of two classes where leaves have weights for one alone, ``told``, by whose score the label is chosen.
+    """Two classes where leaves have weights for one alone, ``weighted``, whose score determines the label.
 
-    As onnxruntime has it: positive weights alone are taken for probabilities, and what is told of class
-    0 is the second's score, of which the first's is the rest, or the negative.
+    As in onnxruntime, weights that are all positive are probabilities, and weights of class 0 give the second
+    class's score; the first's is its complement, or its negative.
     """
     positive = bool((trees.weights >= 0).all())
-    trees.weights = trees.weights[:, told : told + 1]
+    trees.weights = trees.weights[:, weighted : weighted + 1]
     base = None if base is None or not len(base) else [base[-1]]
     score = node.cast(_scores(node, trees, rows, "SUM", base), "float32")
-    if told == 0 and (how not in ("NONE", "LOGISTIC") or (how == "LOGISTIC" and positive)):
-        node.unsupported(f"post_transform {how!r} of two classes of which leaves tell one")
+    if weighted == 0 and (how not in ("NONE", "LOGISTIC") or (how == "LOGISTIC" and positive)):
+        node.unsupported(f"post_transform {how!r} of two classes of which one has weights")
     other = node.make("subtract", 1.0, score) if positive else node.make("negative", score)
-    if told == 1:
+    if weighted == 1:
         other = node.make("multiply", score, 0.0)
     second = node.cast(node.make("greater", score, 0.5 if positive else 0.0), "int64")
     made = node.many("concatenate", [other, score], axis=1)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim, show_shape
-from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
+from tvmlite.relay.onnx.graph.data_dependent_dims import depends_on_data, name_dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import nn
-from tvmlite.relay.onnx.ops.shape import slice_axes
 from tvmlite.relay.onnx.reading.registry import converter
 
 _METHODS = {
@@ -57,7 +57,7 @@ def affine_grid(node: OnnxNode, theta: Expr, size: Expr) -> Expr:
     batch, ones = node.shape(theta)[0], [1] * rank
 
     def column(index: int) -> Expr:
-        cut = slice_axes(node, theta, [2], [index], [index + 1])
+        cut = node.slice(theta, [2], [index], [index + 1])
         return node.reshape(cut, (batch, *ones, rank))
 
     made = column(rank)
@@ -70,7 +70,7 @@ def affine_grid(node: OnnxNode, theta: Expr, size: Expr) -> Expr:
 
 def _line(node: OnnxNode, extent: Dim, dtype: str, aligned: bool) -> Expr:
     """The coordinates of ``extent`` pixels: their middles, or with ``aligned`` from end to end."""
-    places = node.make("arange", start=0, stop=extent, step=1, dtype="int64")
+    places = node.arange(extent)
     parts = node.make("shape_value", values=(dims.maximum(extent - aligned, 1),), dtype="int64")
     double = node.make("add", node.make("multiply", places, 2), 0 if aligned else 1)
     return node.make("subtract", node.make("divide", node.cast(double, dtype), node.cast(parts, dtype)), 1)
@@ -160,7 +160,7 @@ def col2im(node: OnnxNode, data: Expr, image: Expr, block: Expr) -> Expr:
     if min(pads) < 0:
         node.unsupported(f"pads {list(pads)}")
     strides, dilation = (nn.per_axis(node, name, rank, 1) for name in ("strides", "dilations"))
-    if any(demand.from_data(node, d) for d in (*extents, *kernel)):
+    if any(depends_on_data(node, d) for d in (*extents, *kernel)):
         data, extents, kernel = _fitting(node, data, extents, kernel, strides, dilation, pads)
     return node.make(
         "nn.col2im",
@@ -182,15 +182,15 @@ def _fitting(
     dilation: Sequence[int],
     pads: Sequence[int],
 ) -> tuple[Expr, list[Dim], list[Dim]]:
-    """Windows, image and kernel that certainly fit: a run that tells others stops."""
+    """Windows, image and kernel that fit; a run in which they do not stops."""
     rank = len(extents)
-    more = iter(demand.named(node, [d - 1 for d in kernel if not isinstance(d, int)], "beyond_one"))
+    more = iter(name_dims(node, [d - 1 for d in kernel if not isinstance(d, int)], "beyond_one"))
     kernel = [d if isinstance(d, int) else 1 + next(more) for d in kernel]
     beside = [
         (k - 1) * d + 1 - pads[i] - pads[rank + i]
         for i, (k, d) in enumerate(zip(kernel, dilation, strict=True))
     ]
-    room = demand.named(node, [n - b for n, b in zip(extents, beside, strict=True)], "room")
+    room = name_dims(node, [n - b for n, b in zip(extents, beside, strict=True)], "room")
     extents = [dims.simplify(r + b) for r, b in zip(room, beside, strict=True)]
     blocks = [r // s + 1 for r, s in zip(room, strides, strict=True)]
     batch, rows, _ = node.shape(data)

@@ -200,7 +200,7 @@ def _check_texts(proto: onnx.ModelProto, name: str) -> None:
 def opset_versions(imports: Iterable[onnx.OperatorSetIdProto], name: str) -> dict[str, int]:
     """Opset version by domain ("" for ONNX's own); checks that ours is one the onnx package knows.
 
-    A domain has one version, which may be told more than once, as some exporters do.
+    A domain has one version, which may be given more than once, as some exporters do.
     """
     versions: dict[str, int] = {}
     for one in imports:

@@ -1,4 +1,4 @@
-"""What a user is told of operators that are not supported: all of them at once, why, and what to do."""
+"""The error about operators that are not supported: all of them at once, why, and what to do."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _LISTED = 5
 def advice(domain: str, op_type: str) -> str:
     """Why the operator is not supported, and what to do about it."""
     if domain == "ai.onnx.ml":
-        return "of ai.onnx.ml, what is no tensor arithmetic is out: run that part with onnxruntime"
+        return "of ai.onnx.ml only tensor arithmetic is supported: run this part with onnxruntime"
     if domain.startswith("ai.onnx.preview.training"):
-        return "training is out: export the model for inference"
+        return "training is not supported: export the model for inference"
     if domain == "" and ("String" in op_type or op_type.startswith("Regex")):
-        return "strings are out: prepare the text before the model, as numbers"
+        return "strings are not supported: convert the text to numbers before the model"
     if domain == "" and op_type in _RANDOM:
-        return "random numbers are out: make them an input of the model"
+        return "random numbers are not supported: make them an input of the model"
     if domain == "" and op_type in _ELSEWHERE:
         return _ELSEWHERE[op_type]
     return "write a converter for it: docs/adding_an_operator.md"

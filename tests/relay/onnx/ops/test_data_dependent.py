@@ -1,4 +1,4 @@
-"""Operators whose extents the data tell, compiled once and called with many, against numpy."""
+"""Operators whose extents the data determine, compiled once and called with many, against numpy."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_compress_keeps_what_the_condition_says() -> None:
 
 
 @pytest.mark.parametrize("keep", [0, 1])
-def test_a_reduction_goes_over_axes_that_a_run_tells(keep: int) -> None:
+def test_a_reduction_goes_over_axes_known_only_at_run_time(keep: int) -> None:
     inputs = [("x", FLOAT, ["a", "b", 4]), ("axes", INT64, [2])]
     lib = compiled("ReduceSum", inputs, 1, [FLOAT], keepdims=keep)
     x = rng.random((2, 3, 4)).astype("float32")
@@ -72,7 +72,7 @@ def test_a_reduction_goes_over_axes_that_a_run_tells(keep: int) -> None:
         np.testing.assert_allclose(lib(x, np.array(axes)), x.sum(axes, keepdims=bool(keep)), rtol=1e-5)
 
 
-def test_a_slice_of_bounds_axes_and_steps_that_a_run_tells() -> None:
+def test_a_slice_of_bounds_axes_and_steps_known_only_at_run_time() -> None:
     inputs = [("x", FLOAT, ["a", "b"]), *((name, INT64, [2]) for name in ("starts", "ends", "axes", "steps"))]
     lib = compiled("Slice", inputs, 1, [FLOAT])
     x = rng.random((6, 7)).astype("float32")
@@ -90,7 +90,7 @@ def test_a_slice_of_bounds_axes_and_steps_that_a_run_tells() -> None:
         np.testing.assert_array_equal(got, x[tuple(at)])
 
 
-def test_pad_along_axes_that_a_run_tells() -> None:
+def test_pad_along_axes_known_only_at_run_time() -> None:
     inputs = [("x", FLOAT, ["a", "b"]), ("pads", INT64, [2]), ("v", FLOAT, []), ("axes", INT64, [1])]
     lib = compiled("Pad", inputs, 1, [FLOAT])
     x, fill = rng.random((3, 4)).astype("float32"), np.array(2.5, np.float32)
@@ -104,7 +104,7 @@ def test_pad_along_axes_that_a_run_tells() -> None:
         lib(x, np.array((1, 2)), fill, np.array([2]))
 
 
-def test_pad_that_wraps_by_what_a_run_tells() -> None:
+def test_pad_that_wraps_by_widths_known_only_at_run_time() -> None:
     lib = compiled("Pad", [("x", FLOAT, ["a", "b"]), ("pads", INT64, [4])], 1, [FLOAT], 19, mode="wrap")
     x = rng.random((3, 4)).astype("float32")
 
@@ -113,7 +113,7 @@ def test_pad_that_wraps_by_what_a_run_tells() -> None:
         np.testing.assert_array_equal(lib(x, np.array([*before, *after])), wanted)
 
 
-def test_center_crop_pad_to_a_shape_that_a_run_tells() -> None:
+def test_center_crop_pad_to_a_shape_known_only_at_run_time() -> None:
     inputs = [("x", FLOAT, ["a", 5]), ("shape", INT64, [2])]
     lib = compiled("CenterCropPad", inputs, 1, [FLOAT])
     evaluator = ReferenceEvaluator(model("CenterCropPad", inputs, 1, [FLOAT]))
@@ -137,7 +137,7 @@ def test_whether_dropout_drops_must_be_known_at_import() -> None:
 
 
 @pytest.mark.parametrize("aligned", [0, 1])
-def test_an_affine_grid_of_a_size_that_a_run_tells(aligned: int) -> None:
+def test_an_affine_grid_of_a_size_known_only_at_run_time(aligned: int) -> None:
     inputs = [("theta", FLOAT, ["n", 2, 3]), ("size", INT64, [4])]
     lib = compiled("AffineGrid", inputs, 1, [FLOAT], 20, align_corners=aligned)
     evaluator = ReferenceEvaluator(model("AffineGrid", inputs, 1, [FLOAT], 20, align_corners=aligned))
@@ -147,7 +147,7 @@ def test_an_affine_grid_of_a_size_that_a_run_tells(aligned: int) -> None:
         np.testing.assert_allclose(lib(*feeds.values()), evaluator.run(None, feeds)[0], rtol=1e-5, atol=1e-6)
 
 
-def test_windows_of_a_shape_that_a_run_tells_added_up() -> None:
+def test_windows_of_a_shape_known_only_at_run_time_added_up() -> None:
     inputs = [("x", FLOAT, [1, "rows", "blocks"]), ("image", INT64, [2]), ("block", INT64, [2])]
     lib = compiled("Col2Im", inputs, 1, [FLOAT])
     evaluator = ReferenceEvaluator(model("Col2Im", inputs, 1, [FLOAT]))

@@ -1,11 +1,11 @@
-"""ONNX's operators of results whose extent comes from the data: NonZero, Compress, Unique, suppression."""
+"""ONNX's operators of data-dependent extents: NonZero, Compress, Unique, NonMaxSuppression."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Expr
-from tvmlite.relay.onnx.graph import demand
+from tvmlite.relay.onnx.graph.data_dependent_dims import bind_dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 
@@ -13,7 +13,7 @@ from tvmlite.relay.onnx.reading.registry import converter
 @converter("NonZero", since=9)
 def non_zero(node: OnnxNode, data: Expr) -> Expr:
     """The indices of elements other than 0, a column each."""
-    (count,) = demand.bind(node, node.make("count_nonzero", data), ["count"])
+    (count,) = bind_dims(node, node.make("count_nonzero", data), ["count"])
     return node.transpose(node.make("argwhere", data, count=count), (1, 0))
 
 
@@ -23,7 +23,7 @@ def compress(node: OnnxNode, data: Expr, condition: Expr) -> Expr:
     axis = node.attr("axis")
     if axis is None:
         data, axis = node.reshape(data, (node.product(node.shape(data)),)), 0
-    (count,) = demand.bind(node, node.make("count_nonzero", condition), ["count"])
+    (count,) = bind_dims(node, node.make("count_nonzero", condition), ["count"])
     chosen = node.reshape(node.make("argwhere", condition, count=count), (count,))
     return node.make("take", data, chosen, axis=node.axis(axis, node.rank(data)))
 
@@ -48,7 +48,7 @@ def non_max_suppression(
     ]
     center = bool(node.attr("center_point_box", 0))
     found = node.make("vision.all_class_non_max_suppression", boxes, scores, *limits, center_point_box=center)
-    (count,) = demand.bind(node, node.field(found, 1), ["count"])
+    (count,) = bind_dims(node, node.field(found, 1), ["count"])
     rows = node.field(found, 0)
     return node.make("strided_window", rows, begin=(0, 0), strides=(1, 1), shape=(count, 3))
 
@@ -68,7 +68,7 @@ def unique(node: OnnxNode, data: Expr) -> list[Expr]:
     axis = 0 if axis is None else node.axis(axis, node.rank(data))
     order, begins = _sorted_slices(node, data, axis)
     (total,) = node.shape(order)
-    (count,) = demand.bind(node, node.make("count_nonzero", begins), ["count"])
+    (count,) = bind_dims(node, node.make("count_nonzero", begins), ["count"])
     positions = node.reshape(node.make("argwhere", begins, count=count), (count,))
     firsts = node.make("take", order, positions, axis=0)
     group = node.make("subtract", node.make("cumsum", node.cast(begins, "int64"), axis=0, dtype="int64"), 1)
@@ -92,12 +92,12 @@ def _sorted_slices(node: OnnxNode, data: Expr, axis: int) -> tuple[Expr, Expr]:
     total = shape[axis]
     moved = node.transpose(data, [axis, *(k for k in range(rank) if k != axis)])
     rows = node.reshape(moved, (total, width))
-    places = node.make("arange", start=0, stop=total, step=1, dtype="int64")
+    places = node.arange(total)
     order = places
     for column in range(width - 1, -1, -1):
         cells = node.make("take", rows, node.const(column, "int64"), axis=1)
-        turn = node.make("argsort", node.make("take", cells, order, axis=0), axis=0, dtype="int64")
-        order = node.make("take", order, turn, axis=0)
+        rank_of = node.make("argsort", node.make("take", cells, order, axis=0), axis=0, dtype="int64")
+        order = node.make("take", order, rank_of, axis=0)
     ordered = node.make("take", rows, order, axis=0)
     previous = node.make("maximum", node.make("subtract", places, 1), 0)
     differs = node.make("not_equal", ordered, node.make("take", ordered, previous, axis=0))

@@ -1,4 +1,4 @@
-"""Resize by scales, sizes and regions that a run tells, compiled once and called with many."""
+"""Resize by scales, sizes and regions known only at run time, compiled once and called with many."""
 
 import numpy as np
 import pytest
@@ -90,7 +90,7 @@ def test_sizes_of_four_axes() -> None:
     check(made, [{"x": rng.random((2, 3, 4, 5)).astype("float32"), "sizes": np.array(s)} for s in sizes])
 
 
-def test_a_region_that_a_run_tells_has_the_value_given_around_it() -> None:
+def test_a_region_known_only_at_run_time_has_the_value_given_around_it() -> None:
     made = model(
         "x roi _ sizes",
         [1, 1, 4, "w"],

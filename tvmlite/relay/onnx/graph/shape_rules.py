@@ -1,4 +1,4 @@
-"""Shape arithmetic at import, second half: rules that move, join and reduce known elements."""
+"""Shape rules: how operators that move, join and reduce elements change known ones (see ``shapes``)."""
 
 from __future__ import annotations
 

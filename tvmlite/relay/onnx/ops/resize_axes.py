@@ -1,4 +1,8 @@
-"""Resize whose scales, sizes or region a run tells: one axis after the other, places and weights computed."""
+"""Resize one axis after the other, by taps and their weights.
+
+The formulas are written once over two arithmetics: tensors of the graph, for scales, sizes and regions known
+only at run time, and numpy's arrays, for the matrices of an antialias filter known at import.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,14 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim
-from tvmlite.relay.onnx.graph import demand, dims
+from tvmlite.relay.onnx.graph import dims
+from tvmlite.relay.onnx.graph.data_dependent_dims import bind_dims, name_dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.ops.resize_taps import coordinate, rounded
+from tvmlite.relay.ops.resize_taps import NumpyNumbers, coordinate, rounded
 from tvmlite.te import expr as e
+
+_REACH = {"linear": 1, "cubic": 2}
+"""How many taps a method has on each side."""
 
 LONGEST = 2**40
 """An extent, in elements, that no scale may exceed."""
@@ -55,8 +63,9 @@ class Number:
     def at_most(self, other: Any) -> Number:
         return self._with("minimum", other)
 
-    def at_least(self, other: Any) -> Number:
-        return self._with("maximum", other)
+    def total(self) -> Number:
+        """The sums along the second axis, which stays."""
+        return Number(self.node, self.node.make("sum", self.value, axis=(1,), keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -70,8 +79,7 @@ class GraphNumbers:
         if isinstance(value, Number):
             return value
         if isinstance(value, e.Expr):
-            whole = self.node.make("shape_value", values=(value,), dtype="int64")
-            return Number(self.node, self.node.cast(self.node.reshape(whole, ()), self.dtype))
+            return Number(self.node, self.node.scalar(value, self.dtype))
         return Number(self.node, self.node.const(value, self.dtype))
 
     def floor(self, x: Number) -> Number:
@@ -79,6 +87,9 @@ class GraphNumbers:
 
     def ceil(self, x: Number) -> Number:
         return x.called("ceil")
+
+    def absolute(self, x: Number) -> Number:
+        return x.called("abs")
 
     def either(self, condition: Any, a: Number, b: Number) -> Number:
         if isinstance(condition, e.Expr):
@@ -91,14 +102,15 @@ class GraphNumbers:
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis to resize: to ``extent``, by ``scale``, over the part ``region`` of what it is (or all).
+    """Axis ``place`` of extent ``have``, resized to ``extent`` by ``scale`` over the part ``region``.
 
     The scale is ``given``, or follows from the extents.
     """
 
     place: int
+    have: Dim
     extent: Dim
-    scale: Number
+    scale: Any
     given: bool
     region: tuple[Number, Number] | None
 
@@ -122,10 +134,10 @@ def resized(
     made = data if method == "nearest_neighbor" else node.cast(data, numbers.dtype)
     masks: list[Expr] = []
     for axis in _axes(numbers, node.shape(data), axes, scales, sizes, roi):
-        have = node.shape(data)[axis.place]
-        source = _sources(numbers, axis, have, mode)
+        positions = Number(node, node.cast(node.arange(axis.extent), numbers.dtype))
+        source = _sources(numbers, axis, mode, positions)
         if mode == "tf_crop_and_resize":
-            last = numbers.number(have) - 1
+            last = numbers.number(axis.have) - 1
             column = [axis.extent if k == axis.place else 1 for k in range(node.rank(data))]
             masks.append(node.reshape(numbers.one_of(source < 0, source > last).value, column))
         if method == "nearest_neighbor":
@@ -170,7 +182,7 @@ def _axes(
             continue
         region = None if regions is None else (regions[i], regions[i + count])
         given = scales is not None or policy != "stretch"
-        made.append(Axis(place, extents[i], factors[i], given, region))
+        made.append(Axis(place, have[i], extents[i], factors[i], given, region))
     return made
 
 
@@ -182,7 +194,7 @@ def _scaled(numbers: GraphNumbers, have: Sequence[Dim], scales: Expr) -> tuple[l
     exact = node.make("multiply", wide, lengths)
     legal = node.make("logical_and", node.make("greater", wide, 0), node.make("less", exact, LONGEST))
     whole = node.make("where", legal, node.make("floor", exact), node.const(-1, "float64"))
-    bound = demand.bind(node, node.cast(whole, "int64"), ["extent_by_scale"] * len(have))
+    bound = bind_dims(node, node.cast(whole, "int64"), ["extent_by_scale"] * len(have))
     return list(bound), _one_by_one(numbers, scales, len(have))
 
 
@@ -204,25 +216,23 @@ def _kept_ratio(
         better = e.Less(*e.match(own, other) if policy == "not_larger" else e.match(other, own))
         top = e.Select(better, e.convert(size, e.INDEX), top)
         bottom = e.Select(better, e.convert(extent, e.INDEX), bottom)
-    up, down = demand.named(node, [top, bottom], "ratio")
+    up, down = name_dims(node, [top, bottom], "ratio")
     extents = [(up * d * 2 + down) // (down * 2) for d in have]
-    return demand.named(node, extents, "kept"), numbers.number(up) / numbers.number(down)
+    return name_dims(node, extents, "kept"), numbers.number(up) / numbers.number(down)
 
 
-def _sources(numbers: GraphNumbers, axis: Axis, have: Dim, mode: str) -> Number:
-    """The source coordinate of each place along ``axis``."""
+def _sources(numbers: Any, axis: Axis, mode: str, x: Any) -> Any:
+    """The source coordinates of the positions ``x`` along ``axis``."""
     region = axis.region
     if mode == "align_corners" and axis.given:
-        mode, region = "tf_crop_and_resize", (numbers.number(0), _corner(numbers, axis, have))
+        mode, region = "tf_crop_and_resize", (numbers.number(0), _corner(numbers, axis))
     settings = {"coordinate_transformation_mode": mode, "scales": [axis.scale], "roi": region or ()}
-    places = numbers.node.make("arange", start=0, stop=axis.extent, step=1, dtype="int64")
-    x = Number(numbers.node, numbers.node.cast(places, numbers.dtype))
-    return coordinate(settings, numbers, 0, x, (have, axis.extent))
+    return coordinate(settings, numbers, 0, x, (axis.have, axis.extent))
 
 
-def _corner(numbers: GraphNumbers, axis: Axis, have: Dim) -> Number:
-    """Where the last place lies: short of the corner when the exact length is no whole number."""
-    exact = numbers.number(have) * axis.scale
+def _corner(numbers: Any, axis: Axis) -> Any:
+    """Where the last position lies: short of the corner when the exact length is no whole number."""
+    exact = numbers.number(axis.have) * axis.scale
     last = numbers.number(axis.extent) - 1
     ended = numbers.either(exact > (last + 1), last / (exact - 1), numbers.number(1))
     return numbers.either(last > 0, ended, numbers.number(0))
@@ -231,20 +241,9 @@ def _corner(numbers: GraphNumbers, axis: Axis, have: Dim) -> Number:
 def _filtered(numbers: GraphNumbers, data: Expr, axis: Axis, source: Number, method: str) -> Expr:
     """The weighted sums of the taps around each ``source``."""
     node = numbers.node
-    have = node.shape(data)[axis.place]
     steps, width = _steps(numbers, axis, method)
     column = Number(node, node.reshape(source.value, (axis.extent, 1)))
-    base = column.called("ceil") - 1
-    distance = (steps - (column - base)).called("abs")
-    distance = distance if width is None else distance * width
-    weights = _linear(distance) if method == "linear" else _keys(numbers, distance)
-    at = base + steps
-    if node.attr("exclude_outside", 0):
-        weights = numbers.either(
-            numbers.one_of(at < 0, at > (numbers.number(have) - 1)), weights * 0, weights
-        )
-    if node.attr("exclude_outside", 0) or width is not None:
-        weights = weights / Number(node, node.make("sum", weights.value, axis=(1,), keepdims=True))
+    at, weights = _taps(node, numbers, column, steps, width, axis.have, method)
     taken = node.make("take", data, node.cast(at.value, "int64"), axis=axis.place)
     shape = [1] * node.rank(taken)
     pair: Sequence[Dim] = node.shape(weights.value)
@@ -254,28 +253,90 @@ def _filtered(numbers: GraphNumbers, data: Expr, axis: Axis, source: Number, met
 
 
 def _steps(numbers: GraphNumbers, axis: Axis, method: str) -> tuple[Number, Number | None]:
-    """Distances of the taps from the place below, ``(1, taps)``; with antialias, how they shrink."""
+    """Distances of the taps from the position below, ``(1, taps)``; with antialias, how they shrink."""
     node = numbers.node
-    reach = 1 if method == "linear" else 2
     if not node.attr("antialias", 0):
+        reach = _REACH[method]
         return Number(node, node.const(np.arange(1 - reach, reach + 1)[None], numbers.dtype)), None
     width = axis.scale.at_most(1)
-    first = (numbers.number(-reach) / width).called("floor") + 1
+    first = (numbers.number(-_REACH[method]) / width).called("floor") + 1
     count = numbers.number(2) - first * 2
     whole = node.reshape(node.cast(count.value, "int64"), (1,))
-    (taps,) = demand.bind(node, whole, ["taps"])
-    steps = node.cast(node.make("arange", start=0, stop=taps, step=1, dtype="int64"), numbers.dtype)
+    (taps,) = bind_dims(node, whole, ["taps"])
+    steps = node.cast(node.arange(taps), numbers.dtype)
     return Number(node, node.reshape(steps, (1, taps))) + first, width
 
 
-def _linear(distance: Number) -> Number:
-    return (distance * -1 + 1).at_least(0)
+def _taps(
+    node: OnnxNode, numbers: Any, source: Any, steps: Any, width: Any, have: Dim, method: str
+) -> tuple[Any, Any]:
+    """Positions and weights of the taps around the column ``source``, as numbers of either arithmetic.
+
+    ``width`` is how much distances shrink with antialias, when rows of weights are scaled to a sum of 1.
+    """
+    base = numbers.ceil(source) - 1
+    distance = numbers.absolute(steps - (source - base))
+    distance = distance if width is None else distance * width
+    weights = _linear(numbers, distance) if method == "linear" else _keys(node, numbers, distance)
+    at = base + steps
+    if node.attr("exclude_outside", 0):
+        outside = numbers.one_of(at < 0, at > (numbers.number(have) - 1))
+        weights = numbers.either(outside, weights * 0, weights)
+    if node.attr("exclude_outside", 0) or width is not None:
+        total = weights.total() if isinstance(weights, Number) else weights.sum(1, keepdims=True)
+        weights = weights / total
+    return at, weights
 
 
-def _keys(numbers: GraphNumbers, t: Number) -> Number:
+def _linear(numbers: Any, distance: Any) -> Any:
+    return numbers.either(distance < 1, distance * -1 + 1, distance * 0)
+
+
+def _keys(node: OnnxNode, numbers: Any, t: Any) -> Any:
     """Keys' cubic weights."""
-    a = float(numbers.node.attr("cubic_coeff_a", -0.75))
+    a = float(node.attr("cubic_coeff_a", -0.75))
     inner = (t * (a + 2) - (a + 3)) * t * t + 1
     outer = ((t * a - 5 * a) * t + 8 * a) * t - 4 * a
     far = numbers.either(t < 2, outer, t * 0)
     return numbers.either(t > 1, far, inner)
+
+
+def shrunk(node: OnnxNode, data: Expr, whole: dict[int, tuple[Dim, Any]], method: str, mode: str) -> Expr:
+    """``data`` with each axis of ``whole`` (new extent, scale) resized with antialias: a matrix product each.
+
+    The filter is as wide as the pixels that become one, and all is known at import.
+    """
+    if mode not in ("half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"):
+        node.unsupported(f"antialias=1 with coordinate_transformation_mode {mode!r}")
+    dtype, rank = node.dtype(data), node.rank(data)
+    work = "float64" if dtype == "float64" else "float32"
+    made = node.cast(data, work)
+    for place, (extent, factor) in whole.items():
+        have = node.shape(made)[place]
+        assert isinstance(have, int)
+        assert isinstance(extent, int)
+        if have == 0 or extent == 0:
+            node.bad(f"axis {place} of {have} elements resized to {extent}")
+        given = isinstance(factor, float)
+        axis = Axis(place, have, extent, np.float64(factor if given else extent / have), given, None)
+        order = [*(a for a in range(rank) if a != place), place]
+        matrix = node.const(_matrix(node, axis, have, extent, method, mode), work)
+        moved = node.make("nn.dense", node.transpose(made, order), matrix)
+        made = node.transpose(moved, [order.index(a) for a in range(rank)])
+    return node.cast(made, dtype)
+
+
+def _matrix(node: OnnxNode, axis: Axis, have: int, extent: int, method: str, mode: str) -> np.ndarray:
+    """``(extent, have)``: how much of each source pixel a new one takes; each row adds up to 1."""
+    node.check_table(extent, have)
+    numbers = NumpyNumbers(np.dtype("float64"))
+    width = min(axis.scale, 1.0)
+    first = int(np.floor(-_REACH[method] / width)) + 1
+    with np.errstate(all="ignore"):
+        source = _sources(numbers, axis, mode, np.arange(extent, dtype=np.float64))
+    if mode == "pytorch_half_pixel" and extent == 1:  # as onnx's reference has it
+        source = np.full(1, -0.5)
+    at, weights = _taps(node, numbers, source[:, None], np.arange(first, 2 - first), width, have, method)
+    made = np.zeros((extent, have))
+    np.add.at(made, (np.arange(extent)[:, None], np.clip(at, 0, have - 1).astype(np.int64)), weights)
+    return made
