@@ -23,7 +23,6 @@ from tvmlite.machine.target import Target
 from tvmlite.model import jit_library
 from tvmlite.model.artifact import CompiledKernelFunction, CompiledModule, Origin
 from tvmlite.model.kernels import CompiledKernel, compile_kernels, interfaces_of
-from tvmlite.model.predictions import Predictions
 from tvmlite.model.record_lookup import Choices, require
 from tvmlite.model.report import Report
 from tvmlite.relay import passes
@@ -59,7 +58,6 @@ def compile(
     error_bound: float = 0.0,
     records: str | Path | Sequence[Record | DecisionRecord] | None = None,
     require_tuned: bool = False,
-    predict: bool = False,
     decisions: Mapping[str, str] | None = None,
     kernel_cost: Callable[[Function], float] | None = None,
 ) -> CompiledModule:
@@ -87,10 +85,6 @@ def compile(
     expected to cost. ``require_tuned`` makes it an InputError. Those measured with another number of threads
     than ``runtime.num_threads()`` prove nothing here: they are told, and not used.
 
-    ``predict``: kernels without a record are scheduled by the cost model of the package where it predicts
-    more than it was ever off by; what the records say won in near shapes is put before it first. Nothing is
-    measured; some candidates of such kernels are lowered.
-
     ``decisions`` are alternatives that graph passes take, over those of the records: what they ask for is in
     ``report.decisions``, by the name that stands there. Any other name is an InputError. With
     ``kernel_cost``, which tells the seconds of a group's kernel, layouts are by default what is cheapest so
@@ -103,7 +97,7 @@ def compile(
     check_compile_options(
         "compile", opt_level=opt_level, name=name, progress=progress, verify=verify, shape=shape,
         precision=precision, error_bound=error_bound, records=records, require_tuned=require_tuned,
-        predict=predict, decisions=decisions, kernel_cost=kernel_cost,
+        decisions=decisions, kernel_cost=kernel_cost,
     )  # fmt: skip
     target, name = Target.parse(target), abi.check_symbol(name)
     times, pass_times = Times(), Times()
@@ -115,8 +109,6 @@ def compile(
     watch = None if witness is None else witness.after
     choices = Choices.of(records, target)
     tell(choices.notes, stacklevel=2)
-    if predict:
-        choices.predictions = Predictions.of(target, object_cache())
     chosen = {one.name: one.taken for one in choices.decisions.values()} | dict(decisions or {})
     table = Decisions(chosen, kernel_cost)
     with times.step("passes"), deciding(table):
@@ -132,7 +124,7 @@ def compile(
         report = Report.of(kernels, choices, pass_times, times, tuple(table.asked.values()))
         lib = CompiledModule.link(fused, target, entry, constants, kernels, report)
     options = {"opt_level": opt_level, "precision": precision, "error_bound": error_bound}
-    again = partial(compile, target=target, name=name, records=records, predict=predict, **options)
+    again = partial(compile, target=target, name=name, records=records, **options)
     lib.origin = Origin(module, again)
     if witness is not None and not jit_library.reason_not_to_run(target):
         witness.compare("the compiled library computes something else", fused, lib(*witness.arguments))
@@ -222,7 +214,6 @@ _OPTIONS: Mapping[str, tuple[tuple[Any, ...], str]] = {
     "error_bound": ((int, float), "a number"),
     "records": ((str, Path, list, tuple, NoneType), "a file or records"),
     "require_tuned": ((bool,), "True or False"),
-    "predict": ((bool,), "True or False"),
     "decisions": ((Mapping, NoneType), "alternatives by the name of the decision"),
     "kernel_cost": ((Callable, NoneType), "a function"),
 }

@@ -159,7 +159,6 @@ def compile_model(
         verify=getattr(options, "verify", False),
         records=records,
         require_tuned=getattr(options, "require_tuned", False),
-        predict=getattr(options, "predict", False),
     )
     progress.close()
     return lib

@@ -66,7 +66,7 @@ class Report:
     ) -> Report:
         """The report of a compilation."""
         rows = tuple(_row(one, choices.decide(one.task.group)) for one in kernels)
-        notes = tuple(choices.notes) if choices.given or choices.predictions is not None else None
+        notes = tuple(choices.notes) if choices.given else None
         measured = tuple(_told(one, choices.decisions.get(one.name)) for one in decisions)
         told = tuple(one for one in measured if one is not None)
         return Report(rows, pass_times, step_times, notes, decisions, told)
