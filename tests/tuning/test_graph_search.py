@@ -161,7 +161,7 @@ def test_those_with_most_to_win_are_tried_first(module: Module, tmp_path: Path) 
     nowhere = dataclasses.replace(base.report.decisions[0], name="at nothing", spans=frozenset())
     base.report = dataclasses.replace(base.report, decisions=(nowhere, *base.report.decisions))
 
-    assert decider._by_stake(base)[-1].name == "at nothing"
+    assert decider._by_possible_gain(base)[-1].name == "at nothing"
 
 
 def test_tuning_decides_first_and_then_searches_the_kernels_of_that_graph(

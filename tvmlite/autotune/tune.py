@@ -12,17 +12,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tvmlite.autotune.measure import LocalRunner, Outcome, Runner, busy
+from tvmlite.autotune.measure import LocalRunner, Outcome, Runner, machine_load
 from tvmlite.autotune.model import model, transfer
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.records.telling import tell
 from tvmlite.autotune.report import callback
 from tvmlite.autotune.report.watch import label_of
-from tvmlite.autotune.search import engine, nearest
-from tvmlite.autotune.search.learner import TUNERS, XGBTuner
+from tvmlite.autotune.search import engine, similar_tasks
 from tvmlite.autotune.search.progress import Progress
 from tvmlite.autotune.search.scheduler import Scheduler
 from tvmlite.autotune.search.tuners import Tuner
+from tvmlite.autotune.search.xgb_tuner import TUNERS, XGBTuner
 from tvmlite.core import arguments
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.core.extras import how_to_install
@@ -151,12 +151,12 @@ def tune(
         final = FINAL_SECONDS * len(tasks) if compare else 0.0
         deadline = None if seconds is None else started + max(seconds / 2, seconds - final)
         _search(searches, Scheduler(searches, seed), trials, deadline, early_stopping, listeners)
-        if told := busy.note([share for search in searches for share in search.progress.busy]):
+        if told := machine_load.note([share for search in searches for share in search.progress.busy]):
             warnings.warn(told, stacklevel=2)
         _require_one(searches)
-        return [_compared(search, records) if compare else _found(search) for search in searches]
+        return [_compared(search, records) if compare else _by_trials(search) for search in searches]
     except KeyboardInterrupt:
-        raise Interrupted([_found(search) for search in searches]) from None
+        raise Interrupted([_by_trials(search) for search in searches]) from None
     finally:
         if runner is None:
             machine.close()
@@ -266,8 +266,8 @@ def _kind(
     keys = {task.key for task in tasks}
     others = [r for r in earlier if (r.origin, r.seed) != (name, seed) or r.task_key not in keys]
     target = tasks[0].target
-    prior = transfer.learned(others, target, transfer.known_beforehand(target), seed)
-    return lambda task: XGBTuner(task, seed, prior=prior, handed=nearest.configurations(others, task))
+    prior = transfer.learned(others, target, transfer.shipped_prior(target), seed)
+    return lambda task: XGBTuner(task, seed, prior=prior, handed=similar_tasks.configurations(others, task))
 
 
 def _require_one(searches: Sequence[engine.Search]) -> None:
@@ -283,14 +283,14 @@ def _require_one(searches: Sequence[engine.Search]) -> None:
     raise ExecutionError(f"tune: nothing could be measured for {first.task.name}: {_failures(first)}")
 
 
-def _found(search: engine.Search) -> Tuned:
+def _by_trials(search: engine.Search) -> Tuned:
     """What a search has found, by its trials alone."""
     return Tuned(search.progress.task, search.progress.best, None, search.progress, search.tuner.name)
 
 
 def _compared(search: engine.Search, path: str | Path | None) -> Tuned:
     """The best of a search beside its default; what is measured for that is added to the file at ``path``."""
-    found = _found(search)
+    found = _by_trials(search)
     if found.best is None:
         return found
     compared, are_new = search.final()

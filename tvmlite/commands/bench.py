@@ -67,6 +67,6 @@ def _compare(ours: list[np.ndarray], theirs: list[np.ndarray]) -> bool:
     """Whether all outputs agree; a line for each."""
     gaps = [example_inputs.relative_gap(a, b) for a, b in zip(ours, theirs, strict=True)]
     for index, gap in enumerate(gaps):
-        verdict = "" if gap <= example_inputs.TOLERANCE else ": WRONG"
-        print(f"output {index}: largest difference {gap:.1e} of the largest value{verdict}")
+        selection = "" if gap <= example_inputs.TOLERANCE else ": WRONG"
+        print(f"output {index}: largest difference {gap:.1e} of the largest value{selection}")
     return all(gap <= example_inputs.TOLERANCE for gap in gaps)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tvmlite import runtime
 from tvmlite.autotune.report.watch import Watch
-from tvmlite.autotune.search.learner import TUNERS
+from tvmlite.autotune.search.xgb_tuner import TUNERS
 from tvmlite.autotune.tune import seconds_of
 from tvmlite.commands import common, files
 from tvmlite.core.config import processors
@@ -61,14 +61,14 @@ def main(options: argparse.Namespace) -> int:
             tuned = _tuned(options, module, budget, watch)
     except KeyboardInterrupt as stop:
         if isinstance(stop, TuningInterrupted):
-            _tell(options, stop.tuned, watch.peak or peak)
+            _report(options, stop.tuned, watch.peak or peak)
         print(f"tvmlite: what was measured is in {options.output}; --resume goes on", file=sys.stderr)
         raise
-    _tell(options, tuned, watch.peak or peak)
+    _report(options, tuned, watch.peak or peak)
     return 0
 
 
-def _tell(options: argparse.Namespace, tuned: TunedModel, peak: float) -> None:
+def _report(options: argparse.Namespace, tuned: TunedModel, peak: float) -> None:
     """Print what came of it and how to use it, and write the page if one is wanted."""
     print(tuned)
     if tuned.default_and_tuned is None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tvmlite import autotune, runtime
 from tvmlite.autotune import report
-from tvmlite.autotune.measure import Crew, Footprint, LocalRunner, Runner, processors_of
+from tvmlite.autotune.measure import Footprint, LocalRunner, ParallelRunner, Runner, processors_of
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.records.decision_records import latest
 from tvmlite.autotune.records.telling import once, tell
@@ -35,9 +35,16 @@ from tvmlite.relay.passes.specialise import Sizes
 from tvmlite.relay.passes.trust import TOLERANCES
 from tvmlite.te.space import Task
 from tvmlite.tuning import summary as tuning_summary
-from tvmlite.tuning.final_selection import Judge
+from tvmlite.tuning.final_selection import FinalSelection
 from tvmlite.tuning.graph_search import Decided, Decider
-from tvmlite.tuning.model_timing import Run, Turns, in_turns, positions, positions_of_tuned, profiled
+from tvmlite.tuning.model_timing import (
+    InterleavedRuns,
+    Run,
+    interleaved,
+    positions,
+    positions_of_tuned,
+    profiled,
+)
 
 SHARE_OF_WHOLE = 0.1
 """Of a budget, what is kept for timing the whole model."""
@@ -74,17 +81,17 @@ class TunedModel:
 
     lib: CompiledModule
     kernels: tuple[Tuned, ...]
-    turns: Turns | None
+    turns: InterleavedRuns | None
     dropped: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     decided: Decided | None = None
-    whole: Turns | None = None
+    whole: InterleavedRuns | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
     late: tuple[str, ...] = ()
 
     @property
-    def default_and_tuned(self) -> Turns | None:
+    def default_and_tuned(self) -> InterleavedRuns | None:
         """Runs of the default library and of ``lib``; None if they are the same."""
         return self.whole or self.turns or (None if self.decided is None else self.decided.turns)
 
@@ -239,24 +246,24 @@ def tune(
         again = "; Ctrl-C again: leave it at that" if interrupted else ""
         say(f"the best are timed in the model beside the default, about {whole:.0f} s{again}")
     strict = interrupted or seconds is not None
-    verdict = Judge(base, arguments, run, whole, tolerance, seed, strict).decide(kernels)
-    rec.append(records, verdict.records)
+    selection = FinalSelection(base, arguments, run, whole, tolerance, seed, strict).decide(kernels)
+    rec.append(records, selection.records)
     lib, both = base, None
-    if verdict.turns is not None:
+    if selection.turns is not None:
         lib = make(records=records)
         if decided.turns is not None:
-            both = in_turns(default, lib, arguments, whole / 2, run, copies=True)
+            both = interleaved(default, lib, arguments, whole / 2, run, copies=True)
     tuned = TunedModel(
         lib,
-        verdict.kernels,
-        verdict.turns,
-        verdict.dropped,
+        selection.kernels,
+        selection.turns,
+        selection.dropped,
         skipped,
-        (*_other_tuner(tuner, kernels), *verdict.notes),
+        (*_other_tuner(tuner, kernels), *selection.notes),
         decided,
         both,
         shares,
-        verdict.late,
+        selection.late,
     )
     if interrupted:
         raise TuningInterrupted(tuned)
@@ -301,10 +308,10 @@ def _searched(
 ) -> tuple[Sequence[Tuned], bool]:
     """What ``search`` found for the kernels of ``lib``, and whether a Ctrl-C ended it; that goes on to the
     caller where nothing was found. Without a ``runner`` there is one for the search alone."""
-    owned: LocalRunner | Crew | None = None
+    owned: LocalRunner | ParallelRunner | None = None
     if runner is None:
         options: dict[str, Any] = {"threads": runtime.num_threads(), "footprint": _footprint(lib)}
-        owned = LocalRunner(**options) if jobs == 1 else Crew(jobs, **options)
+        owned = LocalRunner(**options) if jobs == 1 else ParallelRunner(jobs, **options)
     try:
         return search(runner=runner or owned, compare=False), False
     except Interrupted as stop:

@@ -59,7 +59,7 @@ KNOWN = 0.02
 AHEAD = 3
 """So many times as many arrays as calls are expected are made ready: the first call takes longer."""
 
-MOST_TURNS = 140
+MOST_ROUNDS = 140
 """Of candidates that are compared, each a single run: who else uses a core comes and goes in milliseconds."""
 
 COLD = 1e-2
@@ -236,7 +236,7 @@ class Worker:
         once = [self._time(function, fields["task"], EVERY, repeat=1) for function in functions]
         rounds = fields["rounds"]
         longest = max((first.median * first.number for first in once), default=math.inf)
-        for _ in range(max(rounds, min(MOST_TURNS, int(rounds * fields["budget"] / longest)))):
+        for _ in range(max(rounds, min(MOST_ROUNDS, int(rounds * fields["budget"] / longest)))):
             for function, first, costs in zip(functions, once, runs, strict=True):
                 number = first.number
                 timed = self._time(function, fields["task"], 2 + number, number=number, repeat=1, warm=False)

@@ -139,11 +139,11 @@ def _task(one: Tuned, peak: float | None, labels: Mapping[str, str] | None, is_o
     name = escape(label_of(one.task, labels))
     return (
         f'<details class="task"{" open" * is_open}><summary>{name}</summary>'
-        f'<p class="line">{escape(_told(one))}</p><div class="pair">{figures}</div></details>'
+        f'<p class="line">{escape(_counts(one))}</p><div class="pair">{figures}</div></details>'
     )
 
 
-def _told(one: Tuned) -> str:
+def _counts(one: Tuned) -> str:
     told = [f"{one.progress.trials} trials by {one.tuner}", f"{one.progress.weight:g} calls a run"]
     told += [f"{count} {kind}" for kind, count in one.progress.failures.items()]
     if one.best is not None:

@@ -12,13 +12,13 @@ from typing import Protocol
 
 from tvmlite.autotune.measure import (
     BuildingRunner,
+    BuildRequest,
     Candidate,
-    Crew,
     InterruptibleRunner,
     Outcome,
+    ParallelRunner,
     ReferenceFailed,
     Runner,
-    Unbuilt,
 )
 from tvmlite.autotune.measure.attentive import attentive
 from tvmlite.autotune.measure.build import Builder, Lowered, reference
@@ -50,7 +50,7 @@ class Proposer(Protocol):
 
     def take(self, index: int) -> None: ...
 
-    def ponder(self) -> None: ...
+    def propose_next(self) -> None: ...
 
     def prediction(self, index: int) -> float | None: ...
 
@@ -217,7 +217,7 @@ def check_options(
 
 def jobs_of(runner: Runner) -> int:
     """How many candidates ``runner`` measures at once."""
-    return runner.jobs if isinstance(runner, Crew) else 1
+    return runner.jobs if isinstance(runner, ParallelRunner) else 1
 
 
 def run(
@@ -289,7 +289,7 @@ class _Batch:
             made.is_taken = True
         if made.built is None:
             assert isinstance(runner, BuildingRunner)
-            return runner.build_and_measure(task.key, Unbuilt(made.lowered.function, task.target))
+            return runner.build_and_measure(task.key, BuildRequest(made.lowered.function, task.target))
         if isinstance(made.built, Outcome):
             return made.built
         return runner.measure(task.key, made.built)
@@ -308,7 +308,7 @@ class _Batch:
         if search.fills_machine:
             self._wait()
         if self.numbers:
-            steps = [self._build] if are_last else [self._build, search.tuner.ponder]
+            steps = [self._build] if are_last else [self._build, search.tuner.propose_next]
             for step in reversed(steps) if search.machine_waited else steps:
                 step()
             gc.collect()  # as it will be when it is allowed again, and then the machine would wait for us
