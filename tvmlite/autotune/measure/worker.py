@@ -20,9 +20,9 @@ from tvmlite.autotune.measure import frames
 from tvmlite.autotune.measure.build import candidate_of
 from tvmlite.autotune.measure.cold import EVERYTHING, Footprint, as_in_a_model, further_arguments
 from tvmlite.autotune.measure.frames import NEXT_MODULE
+from tvmlite.autotune.measure.gc_pause import gc_paused
 from tvmlite.autotune.measure.limits import bound_memory, bounded_time
 from tvmlite.autotune.measure.runner import Candidate
-from tvmlite.autotune.measure.uncollected import uncollected
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import Parameter, Signature
 from tvmlite.core.errors import BeyondMemory, TvmliteError
@@ -186,7 +186,7 @@ class Worker:
 
     def _build(self, fields: dict[str, Any], payload: bytes) -> dict[str, Any]:
         """Make the code of a function, as the tuner would, and measure it."""
-        with uncollected():
+        with gc_paused():
             made = candidate_of(plain.decode(payload), Target.parse(fields["target"]))
         if not isinstance(made, Candidate):
             return {"error": made.error, "message": made.message}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,9 +19,7 @@ from tvmlite.autotune.measure import (
     ReferenceFailed,
     Runner,
 )
-from tvmlite.autotune.measure.attentive import attentive
 from tvmlite.autotune.measure.build import Builder, Lowered, reference
-from tvmlite.autotune.measure.uncollected import aside, uncollected
 from tvmlite.autotune.records.records import FINAL, Record
 from tvmlite.autotune.search.progress import Progress
 from tvmlite.core import arguments
@@ -121,9 +118,7 @@ class Search:
         count = min(self.tuner.batch, most, progress.total - progress.trials)
         batch = _Batch(self, measuring)
         try:
-            with uncollected(), aside(), attentive():
-                proposed = self._proposed(count, batch)
-                batch.start(proposed)
+            batch.start(self._proposed(count, batch))
         except ReferenceFailed as error:
             progress.fail("reference", str(error))
             self._exhausted = True
@@ -311,7 +306,6 @@ class _Batch:
             steps = [self._build] if are_last else [self._build, search.tuner.propose_next]
             for step in reversed(steps) if search.machine_waited else steps:
                 step()
-            gc.collect()  # as it will be when it is allowed again, and then the machine would wait for us
         search.machine_waited = all(one.done() for *_, one in self.pending if isinstance(one, Future))
         self._wait()
 
