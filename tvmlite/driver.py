@@ -15,10 +15,10 @@ from typing import Any
 
 from tvmlite.autotune.records.decision_records import DecisionRecord
 from tvmlite.autotune.records.records import Record
-from tvmlite.autotune.records.telling import tell
 from tvmlite.core import abi, config
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
+from tvmlite.core.warn import warn
 from tvmlite.machine.target import Target
 from tvmlite.model import jit_library
 from tvmlite.model.artifact import CompiledKernelFunction, CompiledModule, Origin
@@ -60,6 +60,7 @@ def compile(
     require_tuned: bool = False,
     decisions: Mapping[str, str] | None = None,
     kernel_cost: Callable[[Function], float] | None = None,
+    note: Callable[[str], object] = warn,
 ) -> CompiledModule:
     """``module`` as a library that can be called, inspected and exported.
 
@@ -83,7 +84,8 @@ def compile(
     ``records``, a file of ``tune``'s or the records themselves, say how kernels are best scheduled on this
     machine, and which way the graph passes go best; the report tells which kernels had none, and what that is
     expected to cost. ``require_tuned`` makes it an InputError. Those measured with another number of threads
-    than ``runtime.num_threads()`` prove nothing here: they are told, and not used.
+    than ``runtime.num_threads()`` prove nothing here and are not used. ``note`` is called with a sentence for
+    each reason why records are not used; by default it is a warning.
 
     ``decisions`` are alternatives that graph passes take, over those of the records: what they ask for is in
     ``report.decisions``, by the name that stands there. Any other name is an InputError. With
@@ -97,7 +99,7 @@ def compile(
     check_compile_options(
         "compile", opt_level=opt_level, name=name, progress=progress, verify=verify, shape=shape,
         precision=precision, error_bound=error_bound, records=records, require_tuned=require_tuned,
-        decisions=decisions, kernel_cost=kernel_cost,
+        decisions=decisions, kernel_cost=kernel_cost, note=note,
     )  # fmt: skip
     target, name = Target.parse(target), abi.check_symbol(name)
     times, pass_times = Times(), Times()
@@ -108,14 +110,16 @@ def compile(
     witness = None if verify is False else Witness(module, inputs, precision=precision)
     watch = None if witness is None else witness.after
     choices = Choices.of(records, target)
-    tell(choices.notes, stacklevel=2)
+    choices.report = note
+    for one in choices.notes:
+        note(one)
     chosen = {one.name: one.taken for one in choices.decisions.values()} | dict(decisions or {})
     table = Decisions(chosen, kernel_cost)
     with times.step("passes"), deciding(table):
         fused = pipeline.run(module.unnamed(), pass_times, watch=watch)
     table.require(decisions or {})
-    for note in table.notes:
-        choices.note(note)
+    for one in table.notes:
+        choices.note(one)
     with times.step("kernels"):
         kernels, interfaces = _kernels(fused, target, choices, require_tuned, progress)
     with times.step("entry"):
@@ -216,6 +220,7 @@ _OPTIONS: Mapping[str, tuple[tuple[Any, ...], str]] = {
     "require_tuned": ((bool,), "True or False"),
     "decisions": ((Mapping, NoneType), "alternatives by the name of the decision"),
     "kernel_cost": ((Callable, NoneType), "a function"),
+    "note": ((Callable,), "a function"),
 }
 
 

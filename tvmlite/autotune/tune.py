@@ -6,7 +6,6 @@ import os
 import re
 import sys
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -15,7 +14,6 @@ from pathlib import Path
 from tvmlite.autotune.measure import LocalRunner, Outcome, Runner, machine_load
 from tvmlite.autotune.model import model, transfer
 from tvmlite.autotune.records import records as rec
-from tvmlite.autotune.records.telling import tell
 from tvmlite.autotune.report import callback
 from tvmlite.autotune.report.watch import label_of
 from tvmlite.autotune.search import engine, similar_tasks
@@ -26,6 +24,7 @@ from tvmlite.autotune.search.xgb_tuner import TUNERS, XGBTuner
 from tvmlite.core import arguments
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.core.extras import how_to_install
+from tvmlite.core.warn import warn
 from tvmlite.machine.target import Target
 from tvmlite.te.space import ConfigEntity, Task, rule_of
 
@@ -101,6 +100,7 @@ def tune(
     callbacks: Sequence[engine.Callback] = (),
     learn_from: str | Path | Sequence[rec.Record] = (),
     compare: bool = True,
+    note: Callable[[str], object] = warn,
 ) -> list[Tuned]:
     """Search the spaces of ``tasks`` for quick schedules; each trial is appended to the file ``records``.
 
@@ -111,7 +111,8 @@ def tune(
     replaces only where it is quicker. ``resume`` takes up a run with the same ``seed`` that was cut short:
     what ``records`` already tell is not measured again. Records of other runs, in that file or in
     ``learn_from``, teach the cost model, whatever tasks they are of. Without ``compare`` nothing is timed
-    beside the defaults: the caller does that. A Ctrl-C is ``Interrupted``.
+    beside the defaults: the caller does that. ``note`` is called with a sentence for each reason why records
+    are not used; by default it is a warning. A Ctrl-C is ``Interrupted``.
     Nothing measured at all is an ExecutionError that tells the first cause.
     """
     given = [tasks] if isinstance(tasks, Task) else tasks
@@ -121,15 +122,16 @@ def tune(
     shares = _weights("shares", shares, len(tasks), 0.0)
     _check(tasks, trials, resume, records, compare)
     engine.check_options("tune", runner, "runner", early_stopping, callbacks)
+    arguments.function("tune: note", note, InputError)
     seed = arguments.whole("tune: seed", seed, InputError, least=0)
     if (trials is None) == (budget is None):
         raise InputError("tune: give either trials= or budget=")
     seconds = None if budget is None else seconds_of(budget)
     started = time.monotonic()
     target = tasks[0].target
-    earlier = _loaded(records, target) if records is not None and os.path.exists(records) else ()
+    earlier = _loaded(records, target, note) if records is not None and os.path.exists(records) else ()
     if isinstance(learn_from, (str, Path)):
-        learn_from = _loaded(learn_from, target)
+        learn_from = _loaded(learn_from, target, note)
     arguments.listed("tune: learn_from", learn_from, "records", InputError)
     arguments.all_instances("tune: learn_from", learn_from, rec.Record, "a record", InputError)
     listeners = [*callbacks, *([] if records is None else [callback.log_to_file(records)])]
@@ -152,7 +154,7 @@ def tune(
         deadline = None if seconds is None else started + max(seconds / 2, seconds - final)
         _search(searches, Scheduler(searches, seed), trials, deadline, early_stopping, listeners)
         if told := machine_load.note([share for search in searches for share in search.progress.busy]):
-            warnings.warn(told, stacklevel=2)
+            warn(told)
         _require_one(searches)
         return [_compared(search, records) if compare else _by_trials(search) for search in searches]
     except KeyboardInterrupt:
@@ -162,10 +164,11 @@ def tune(
             machine.close()
 
 
-def _loaded(path: str | Path, target: Target) -> tuple[rec.Record, ...]:
-    """The records in the file at ``path``; what of them is of no use here is told by warnings."""
+def _loaded(path: str | Path, target: Target, note: Callable[[str], object]) -> tuple[rec.Record, ...]:
+    """The records in the file at ``path``; ``note`` is called with why some are of no use here."""
     loaded = rec.load(path)
-    tell([f"{path}: {note}" for note in rec.unusable(loaded, target)], stacklevel=3)
+    for reason in rec.unusable(loaded, target):
+        note(f"{path}: {reason}")
     return loaded.records
 
 
@@ -259,7 +262,7 @@ def _kind(
         raise InputError(f"tuner {name!r}: there are {', '.join(TUNERS)}")
     if name == "xgboost" and not model.available():
         told = f"xgboost is not installed: a genetic search is done instead ({how_to_install('tune')})"
-        warnings.warn(told, stacklevel=3)
+        warn(told)
         name = "genetic"
     if name != "xgboost":
         return lambda task: TUNERS[name](task, seed)

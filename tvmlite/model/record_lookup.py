@@ -8,7 +8,7 @@ of a trial by itself proves nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +17,9 @@ from statistics import median
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.records.decision_records import DecisionRecord, latest
 from tvmlite.autotune.records.fields import shortened
-from tvmlite.autotune.records.telling import tell
 from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.core.version import VERSION
+from tvmlite.core.warn import warn
 from tvmlite.machine.target import Target
 from tvmlite.relay.entry import tasks
 from tvmlite.relay.entry.kernels import operator_names
@@ -64,7 +64,7 @@ class _Seen:
 class Choices:
     """The records in force on ``target``; ``notes`` say which of them cannot be used, and why.
 
-    ``decisions`` are those about the graph, by name.
+    ``decisions`` are those about the graph, by name. ``report`` is given each further note.
     """
 
     target: Target
@@ -72,6 +72,7 @@ class Choices:
     notes: list[str] = field(default_factory=list)
     given: bool = False
     decisions: Mapping[str, DecisionRecord] = field(default_factory=dict)
+    report: Callable[[str], object] = warn
     _decided: dict[str, Choice] = field(default_factory=dict)
 
     @staticmethod
@@ -139,10 +140,10 @@ class Choices:
         return sorted(alike, key=lambda one: (_distance(one.extents, extents), one.extents))
 
     def note(self, note: str) -> None:
-        """Tell, once, that something cannot be used."""
+        """Report, once, that something cannot be used."""
         if note not in self.notes:
             self.notes.append(note)
-            tell([note], stacklevel=5)
+            self.report(note)
 
     @cached_property
     def _seen(self) -> list[_Seen]:

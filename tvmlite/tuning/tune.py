@@ -16,7 +16,7 @@ from tvmlite.autotune import report
 from tvmlite.autotune.measure import Footprint, LocalRunner, ParallelRunner, Runner, processors_of
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.records.decision_records import latest
-from tvmlite.autotune.records.telling import once, tell
+from tvmlite.autotune.records.warn_once import WarnOnce
 from tvmlite.autotune.search.engine import Callback, check_options
 from tvmlite.autotune.tune import Interrupted, Tuned, seconds_of
 from tvmlite.core import arguments as checked
@@ -154,7 +154,6 @@ class TuningInterrupted(KeyboardInterrupt):
         self.tuned = tuned
 
 
-@once()
 def tune(
     model: Module | Function | str | Path,
     target: str | Target = "native",
@@ -209,12 +208,14 @@ def tune(
     if inputs is not None:
         checked.mapping("tune: inputs", inputs, InputError)
     seconds = None if budget is None else seconds_of(budget)
+    note = options.setdefault("note", WarnOnce())
     if jobs != 1:
         processors_of(jobs, runtime.num_threads())
     if isinstance(model, (str, Path)):
         model = from_onnx(model)
     if Path(records).exists():
-        tell(Choices.of(records, target).notes, stacklevel=3)  # ``once`` stands between
+        for one in Choices.of(records, target).notes:
+            note(one)
     if inputs is None:
         _require_sizes(model, shape or {})
     make = partial(compile, model, target, shape=shape, **options)
@@ -240,6 +241,7 @@ def tune(
     search = partial(autotune.tune, found, records, trials=trials, budget=left, weights=weights, seed=seed)
     search = partial(search, shares=[shares.get(task.args[0], 0.0) for task in found])
     search = partial(search, tuner=tuner, early_stopping=early_stopping, resume=resume, callbacks=callbacks)
+    search = partial(search, note=note)
     kernels, interrupted = _searched(search, runner, jobs, base)
     whole = min(whole, AFTER_INTERRUPT) if interrupted else whole
     if say is not None:
