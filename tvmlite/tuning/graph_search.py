@@ -25,7 +25,7 @@ from tvmlite.core.node import postorder
 from tvmlite.core.version import VERSION
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.passes.decisions import Decision
+from tvmlite.relay.passes.decisions import LAYOUT, Decision
 from tvmlite.runtime import timing
 from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.visualizer import text
@@ -265,7 +265,7 @@ def _taken_back(record: DecisionRecord) -> DecisionRecord:
 
 def _is_layout(decision: Decision) -> bool:
     """Whether it is decided together with others of its kind."""
-    return decision.name.startswith("layout ")
+    return decision.kind == LAYOUT
 
 
 def _times(trial: _Trial) -> str:
