@@ -73,7 +73,7 @@ class Tuned:
 
     def __str__(self) -> str:
         if self.best is None and not self.progress.trials and not self.progress.failures:
-            return f"{label_of(self.task)}: not tried: all trials or the time went to other tasks"
+            return f"{label_of(self.task)}: not tried: all trials or all the time went to other tasks"
         if self.best is None:
             return f"{label_of(self.task)}: nothing could be measured: {_failures(self.progress)}"
         speed = self.task.flop / self.best.cost / 1e9

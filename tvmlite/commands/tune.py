@@ -36,7 +36,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     limit.add_argument("--trials", type=int, help="how many schedules to measure, over all kernels")
     parser.add_argument("--seed", type=int, default=0, help="of all that is left to chance (default: 0)")
     parser.add_argument("--resume", action="store_true", help="go on where a run with the same seed ended")
-    parser.add_argument("--tuner", choices=TUNERS, default="xgboost", help="who proposes (default: xgboost)")
+    parser.add_argument(
+        "--tuner", choices=TUNERS, default="xgboost", help="search strategy (default: xgboost)"
+    )
     parser.add_argument(
         "--jobs",
         type=int,
@@ -44,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="how many are measured at once, on processors of their own (default: 1)",
     )
     parser.add_argument("--no-decisions", action="store_true", help="do not try other ways for the graph")
-    parser.add_argument("--report", type=Path, help="write what came of it as a page: tune.html")
+    parser.add_argument("--report", type=Path, help="write the results as a page: tune.html")
 
 
 def main(options: argparse.Namespace) -> int:
@@ -79,7 +81,7 @@ def _report(options: argparse.Namespace, tuned: TunedModel, peak: float) -> None
         return
     page = tuned.page(title=f"Tuning of {options.model.name}", facts=_facts(options, tuned), peak=peak)
     options.report.write_text(page, encoding="utf-8")
-    print(f"{options.report}: what came of it")
+    print(f"{options.report}: the results")
 
 
 def _facts(options: argparse.Namespace, tuned: TunedModel) -> dict[str, str]:

@@ -213,7 +213,7 @@ class FinalSelection:
             )
         for case in winners:
             case.winner, case.gain = 0, 1.0
-            case.why_not = "not taken, as the winners together were not (see below)"
+            case.why_not = "not used, as the winners together were not faster (see below)"
         return self.base, None, [note]
 
     def _library(self, configs: Mapping[str, ConfigEntity]) -> CompiledModule:

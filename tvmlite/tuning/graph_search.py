@@ -41,7 +41,7 @@ SHARE_OF_LAYOUTS = 0.5
 PROFILES = 5
 """Runs that tell where the time of the model goes."""
 
-NOT_TOGETHER = "not quicker in the model as a whole"
+NOT_TOGETHER = "not faster in the model as a whole"
 
 Make = Callable[..., CompiledModule]
 """Compiles the model; ``records=`` are decisions to follow."""

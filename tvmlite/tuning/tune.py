@@ -121,7 +121,7 @@ class TunedModel:
             low, high = turns.interval
             model = report.ModelTime(*turns.seconds, self.gain, (1 / high, 1 / low))
         names = {one.task.symbol: labels.label(one.task.group) for one in self.lib.kernels}
-        late = dict.fromkeys(self.late, "found too late to be tried in the model; --resume does")
+        late = dict.fromkeys(self.late, "found too late to be timed in the model; --resume does")
         outcomes = {**late, **self.dropped}
         return report.page(
             self.kernels,
@@ -233,7 +233,7 @@ def tune(
     base = decided.lib
     found, weights, skipped = _tasks(base, target)
     if not found:
-        none = "no kernel of it can be scheduled in several ways"
+        none = "no kernel of the model has more than one schedule"
         return TunedModel(base, (), None, {}, skipped, (none,), decided)
     whole = WHOLE_SECONDS if seconds is None else SHARE_OF_WHOLE * seconds
     left = None if seconds is None else max(1.0, seconds - whole - (time.monotonic() - started))
@@ -245,7 +245,7 @@ def tune(
     kernels, interrupted = _searched(search, runner, jobs, base)
     whole = min(whole, AFTER_INTERRUPT) if interrupted else whole
     if say is not None:
-        again = "; Ctrl-C again: leave it at that" if interrupted else ""
+        again = "; Ctrl-C again to stop without timing them" if interrupted else ""
         say(f"the best are timed in the model beside the default, about {whole:.0f} s{again}")
     strict = interrupted or seconds is not None
     selection = FinalSelection(base, arguments, run, whole, tolerance, seed, strict).decide(kernels)

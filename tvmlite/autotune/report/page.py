@@ -121,7 +121,7 @@ def _model(times: Sequence[KernelTime]) -> str:
     if rest:
         before, after = (sum(row[column] for row in rest) for column in (1, 2))  # type: ignore[misc]
         shown.append((f"{len(rest)} more kernels", before, after, ""))
-    key = "The quickest of all runs in turns, call by call: before (grey) and after (blue)."
+    key = "The fastest of all interleaved runs, call by call: before (grey) and after (blue)."
     inside = f'<div class="wide">{bars(shown)}</div><p class="caption">{key}</p>'
     return f"<section><h2>Where the time of a run goes</h2>{inside}</section>"
 
