@@ -109,7 +109,7 @@ def test_a_machine_that_others_used_while_the_model_was_timed_is_told(
     selection, nothing = (judge(base, tuned).decide(some) for some in (searches, []))
 
     expected = "other processes used 50% of this machine while candidates were timed in the model: times are "
-    assert [one.removesuffix("less sure") for one in selection.notes] == ([expected] if told else [])
+    assert [one.removesuffix("less certain") for one in selection.notes] == ([expected] if told else [])
     assert nothing.notes == ()
 
 

@@ -158,7 +158,7 @@ def test_those_with_most_to_win_are_tried_first(module: Module, tmp_path: Path) 
     decider = Decider(
         base, partial(tvmlite.compile, module), tmp_path / "t", [X], MadeUp({}), 0, 1e-4, MadeUpMachine()
     )
-    nowhere = dataclasses.replace(base.report.decisions[0], name="at nothing", spans=frozenset())
+    nowhere = dataclasses.replace(base.report.decisions[0], name="at nothing", kind="fuse", spans=frozenset())
     base.report = dataclasses.replace(base.report, decisions=(nowhere, *base.report.decisions))
 
     assert decider._by_possible_gain(base)[-1].name == "at nothing"

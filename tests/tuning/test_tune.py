@@ -289,7 +289,8 @@ def test_what_a_search_had_found_when_it_was_interrupted_is_used(module: Module,
     assert tuned.turns is not None
     assert tuned.gain > 1
     assert said == [
-        "the best are timed in the model beside the default, about 5 s; Ctrl-C again to stop without timing them"
+        "the best are timed in the model beside the default, about 5 s; "
+        "Ctrl-C again to stop without timing them"
     ]
     assert tvmlite.compile(module, records=path).kernel_names == tuned.lib.kernel_names
     assert any(one.task.config is not None for one in tuned.lib.kernels)
