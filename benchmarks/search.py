@@ -54,7 +54,7 @@ from tvmlite.autotune.model.model import Prior
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.records.records import Record
 from tvmlite.autotune.report.watch import label_of
-from tvmlite.autotune.search import engine, nearest
+from tvmlite.autotune.search import engine, similar_tasks
 from tvmlite.autotune.search.progress import Progress
 from tvmlite.autotune.search.tuners import RandomTuner, Tuner
 from tvmlite.machine.target import Target
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.rate:
         rates(options.rate, options.trials)
     else:
-        known = transfer.known_beforehand(Target.parse("native"))
+        known = transfer.shipped_prior(Target.parse("native"))
         if options.model is not None:
             known = transfer.corrected(trees.Trees.from_json(options.model.read_text(encoding="utf-8")))
         with autotune.LocalRunner() as machine:
@@ -119,7 +119,7 @@ def compare(name: str, runner: Remembered, known: Prior, options: argparse.Names
     """Run all searches of a task, and print how they did."""
     task = autotune.create(*TESTED[name])
     found: dict[str, list[_Search]] = {"plain": [], "transfer": [], "records": [], "random": []}
-    handed = [] if options.records is None else nearest.configurations(rec.load(options.records), task)
+    handed = [] if options.records is None else similar_tasks.configurations(rec.load(options.records), task)
     started, before, shares = time.monotonic(), runner.measured, Shares(task, runner)
 
     def search(tuner: Tuner, trials: int) -> _Search:

@@ -31,8 +31,8 @@ from tvmlite.autotune.model.trees import SHIPPED, Trees, kind_of
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.report.watch import label_of
 from tvmlite.autotune.search import engine
-from tvmlite.autotune.search.learner import XGBTuner
 from tvmlite.autotune.search.tuners import RandomTuner, Tuner
+from tvmlite.autotune.search.xgb_tuner import XGBTuner
 from tvmlite.machine.target import Target
 from tvmlite.te.space import Task
 
@@ -76,12 +76,12 @@ def judged(model: Trees, rows: np.ndarray, scores: np.ndarray) -> tuple[float, f
     return float(np.corrcoef(*ranks)[0, 1]), float(2.0 ** scores[first].max())
 
 
-def _known(path: Path, target: Target) -> dict[tuple[Path, str], transfer.Experience]:
+def _known(path: Path, target: Target) -> dict[tuple[Path, str], transfer.TrainingData]:
     """What the records at ``path`` tell of each task, by its key."""
     of_task: dict[str, list[rec.Record]] = {}
     for record in rec.load(path):
         of_task.setdefault(record.task_key, []).append(record)
-    found = {key: transfer.experience(some, target, most=10**6) for key, some in of_task.items()}
+    found = {key: transfer.training_data(some, target, most=10**6) for key, some in of_task.items()}
     return {(path, key): one[0] for key, one in found.items() if one}
 
 

@@ -21,6 +21,7 @@ from tvmlite.tvm.contrib import cblas, cc
 
 LEFT_OUT = {
     "autotune.Crew": "starts processes",
+    "autotune.ParallelRunner": "starts processes",
     "autotune.Runner": "a protocol",
     "runtime.CompiledFunction": "made of addresses: a wrong one ends the process",
     "runtime.Library": "made of a compiled function",

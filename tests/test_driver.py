@@ -31,7 +31,7 @@ from tvmlite.core.errors import (
     VerifyError,
 )
 from tvmlite.machine.target import Target
-from tvmlite.model import kernels, sharing
+from tvmlite.model import forked_work, kernels
 from tvmlite.model.artifact import FORMS, CompiledModule
 from tvmlite.relay.frontend import from_onnx
 
@@ -373,7 +373,7 @@ def test_two_processes_give_the_same_bytes_whatever_their_hash_seed(tmp_path: Pa
 @pytest.fixture
 def three_processes(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
     monkeypatch.setattr(config, "processors", lambda: 3)
-    monkeypatch.setattr(sharing, "ENOUGH", 1)
+    monkeypatch.setattr(forked_work, "ENOUGH", 1)
 
 
 def test_kernels_of_several_processes_are_those_of_one(

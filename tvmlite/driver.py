@@ -15,15 +15,14 @@ from typing import Any
 
 from tvmlite.autotune.records.decision_records import DecisionRecord
 from tvmlite.autotune.records.records import Record
-from tvmlite.autotune.records.telling import tell
 from tvmlite.core import abi, config
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
+from tvmlite.core.warn import warn
 from tvmlite.machine.target import Target
 from tvmlite.model import jit_library
 from tvmlite.model.artifact import CompiledKernelFunction, CompiledModule, Origin
 from tvmlite.model.kernels import CompiledKernel, compile_kernels, interfaces_of
-from tvmlite.model.predictions import Predictions
 from tvmlite.model.record_lookup import Choices, require
 from tvmlite.model.report import Report
 from tvmlite.relay import passes
@@ -59,9 +58,9 @@ def compile(
     error_bound: float = 0.0,
     records: str | Path | Sequence[Record | DecisionRecord] | None = None,
     require_tuned: bool = False,
-    predict: bool = False,
     decisions: Mapping[str, str] | None = None,
     kernel_cost: Callable[[Function], float] | None = None,
+    note: Callable[[str], object] = warn,
 ) -> CompiledModule:
     """``module`` as a library that can be called, inspected and exported.
 
@@ -85,11 +84,8 @@ def compile(
     ``records``, a file of ``tune``'s or the records themselves, say how kernels are best scheduled on this
     machine, and which way the graph passes go best; the report tells which kernels had none, and what that is
     expected to cost. ``require_tuned`` makes it an InputError. Those measured with another number of threads
-    than ``runtime.num_threads()`` prove nothing here: they are told, and not used.
-
-    ``predict``: kernels without a record are scheduled by the cost model of the package where it predicts
-    more than it was ever off by; what the records say won in near shapes is put before it first. Nothing is
-    measured; some candidates of such kernels are lowered.
+    than ``runtime.num_threads()`` prove nothing here and are not used. ``note`` is called with a sentence for
+    each reason why records are not used; by default it is a warning.
 
     ``decisions`` are alternatives that graph passes take, over those of the records: what they ask for is in
     ``report.decisions``, by the name that stands there. Any other name is an InputError. With
@@ -103,7 +99,7 @@ def compile(
     check_compile_options(
         "compile", opt_level=opt_level, name=name, progress=progress, verify=verify, shape=shape,
         precision=precision, error_bound=error_bound, records=records, require_tuned=require_tuned,
-        predict=predict, decisions=decisions, kernel_cost=kernel_cost,
+        decisions=decisions, kernel_cost=kernel_cost, note=note,
     )  # fmt: skip
     target, name = Target.parse(target), abi.check_symbol(name)
     times, pass_times = Times(), Times()
@@ -114,16 +110,16 @@ def compile(
     witness = None if verify is False else Witness(module, inputs, precision=precision)
     watch = None if witness is None else witness.after
     choices = Choices.of(records, target)
-    tell(choices.notes, stacklevel=2)
-    if predict:
-        choices.predictions = Predictions.of(target, object_cache())
+    choices.report = note
+    for one in choices.notes:
+        note(one)
     chosen = {one.name: one.taken for one in choices.decisions.values()} | dict(decisions or {})
     table = Decisions(chosen, kernel_cost)
     with times.step("passes"), deciding(table):
         fused = pipeline.run(module.unnamed(), pass_times, watch=watch)
     table.require(decisions or {})
-    for note in table.notes:
-        choices.note(note)
+    for one in table.notes:
+        choices.note(one)
     with times.step("kernels"):
         kernels, interfaces = _kernels(fused, target, choices, require_tuned, progress)
     with times.step("entry"):
@@ -132,7 +128,7 @@ def compile(
         report = Report.of(kernels, choices, pass_times, times, tuple(table.asked.values()))
         lib = CompiledModule.link(fused, target, entry, constants, kernels, report)
     options = {"opt_level": opt_level, "precision": precision, "error_bound": error_bound}
-    again = partial(compile, target=target, name=name, records=records, predict=predict, **options)
+    again = partial(compile, target=target, name=name, records=records, **options)
     lib.origin = Origin(module, again)
     if witness is not None and not jit_library.reason_not_to_run(target):
         witness.compare("the compiled library computes something else", fused, lib(*witness.arguments))
@@ -222,9 +218,9 @@ _OPTIONS: Mapping[str, tuple[tuple[Any, ...], str]] = {
     "error_bound": ((int, float), "a number"),
     "records": ((str, Path, list, tuple, NoneType), "a file or records"),
     "require_tuned": ((bool,), "True or False"),
-    "predict": ((bool,), "True or False"),
     "decisions": ((Mapping, NoneType), "alternatives by the name of the decision"),
     "kernel_cost": ((Callable, NoneType), "a function"),
+    "note": ((Callable,), "a function"),
 }
 
 

@@ -16,7 +16,7 @@ from made_up_tuning import MadeUpMachine
 
 import tvmlite
 from tvmlite import autotune, te
-from tvmlite.autotune.measure import Candidate, Outcome, ReferenceFailed, Unbuilt
+from tvmlite.autotune.measure import BuildRequest, Candidate, Outcome, ReferenceFailed
 from tvmlite.autotune.measure.build import Builder, Lowered, candidate_of
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.search import engine
@@ -162,10 +162,10 @@ def test_the_machine_makes_the_code_of_what_it_comes_to_before_the_tuner(
     task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Building(MadeUpMachine):
-        def build_and_measure(self, task: str, unbuilt: Unbuilt) -> Outcome:
-            there.append(unbuilt)
+        def build_and_measure(self, task: str, request: BuildRequest) -> Outcome:
+            there.append(request)
             all_built.wait(60)
-            candidate = candidate_of(unbuilt.function, unbuilt.target)
+            candidate = candidate_of(request.function, request.target)
             assert isinstance(candidate, Candidate)
             return self.measure(task, candidate)
 
@@ -175,7 +175,7 @@ def test_the_machine_makes_the_code_of_what_it_comes_to_before_the_tuner(
             all_built.set()
         return make(self, config)
 
-    there: list[Unbuilt] = []
+    there: list[BuildRequest] = []
     here: list[ConfigEntity] = []
     all_built, make = threading.Event(), Builder.built
     monkeypatch.setattr(Builder, "built", built)
@@ -192,9 +192,9 @@ def test_the_tuner_thinks_before_it_builds_where_the_machine_waited_for_it(
     task: Task, monkeypatch: pytest.MonkeyPatch, waited: bool
 ) -> None:
     class Building(MadeUpMachine):
-        def build_and_measure(self, task: str, unbuilt: Unbuilt) -> Outcome:
+        def build_and_measure(self, task: str, request: BuildRequest) -> Outcome:
             thought.wait(60)
-            candidate = candidate_of(unbuilt.function, unbuilt.target)
+            candidate = candidate_of(request.function, request.target)
             assert isinstance(candidate, Candidate)
             return self.measure(task, candidate)
 
@@ -202,7 +202,7 @@ def test_the_tuner_thinks_before_it_builds_where_the_machine_waited_for_it(
         done.append("built")
         return make(self, config)
 
-    def ponder() -> None:
+    def propose_next() -> None:
         done.append("thought")
         thought.set()
 
@@ -211,7 +211,7 @@ def test_the_tuner_thinks_before_it_builds_where_the_machine_waited_for_it(
     monkeypatch.setattr(Builder, "built", built)
     monkeypatch.setattr("tvmlite.autotune.search.engine.processors", lambda: 2)
     tuner = RandomTuner(task)
-    monkeypatch.setattr(tuner, "ponder", ponder)
+    monkeypatch.setattr(tuner, "propose_next", propose_next)
     search = engine.Search(tuner, Building(), 4)
     search.machine_waited = waited
     with ThreadPoolExecutor(1) as measuring:
@@ -224,7 +224,7 @@ def test_nothing_is_thought_about_that_will_not_be_tried(task: Task, monkeypatch
     thoughts: list[int] = []
     tuner = RandomTuner(task)
     search = engine.Search(tuner, MadeUpMachine(), 5)
-    monkeypatch.setattr(tuner, "ponder", lambda: thoughts.append(search.progress.trials))
+    monkeypatch.setattr(tuner, "propose_next", lambda: thoughts.append(search.progress.trials))
 
     with ThreadPoolExecutor(1) as measuring:
         while not search.is_over():

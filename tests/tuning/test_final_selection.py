@@ -18,7 +18,7 @@ from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.entry import tasks
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.runtime import num_threads, timing
-from tvmlite.tuning.final_selection import Judge
+from tvmlite.tuning.final_selection import FinalSelection
 
 X = np.random.default_rng(0).standard_normal((1, 16, 12, 10)).astype(np.float32)
 
@@ -37,39 +37,39 @@ def searches(base: CompiledModule) -> list[Tuned]:
     )
 
 
-def judge(base: CompiledModule, tuned: int, seconds: float = 0.2, strict: bool = False) -> Judge:
-    return Judge(base, [X], MadeUpModel(tuned), seconds, tolerance=1e-4, strict=strict)
+def judge(base: CompiledModule, tuned: int, seconds: float = 0.2, strict: bool = False) -> FinalSelection:
+    return FinalSelection(base, [X], MadeUpModel(tuned), seconds, tolerance=1e-4, strict=strict)
 
 
 def test_winners_come_first_in_the_records_and_say_how_they_were_measured(
     base: CompiledModule, searches: list[Tuned]
 ) -> None:
-    verdict = judge(base, tuned=500).decide(searches)
+    selection = judge(base, tuned=500).decide(searches)
 
-    blocks = list(rec.comparisons(verdict.records).values())
+    blocks = list(rec.comparisons(selection.records).values())
     assert len(blocks) == 2
     for block, search in zip(blocks, searches, strict=True):
         assert block[0].cost == pytest.approx(5e-7)
         assert search.task.default.settings in [one.config.settings for one in block[1:]]
-    assert {(one.origin, one.threads, one.verified) for one in verdict.records} == {
+    assert {(one.origin, one.threads, one.verified) for one in selection.records} == {
         (rec.FINAL, num_threads(), True)
     }
-    assert [one.gain for one in verdict.kernels] == pytest.approx([2, 2])
-    assert [one.in_turns for one in verdict.kernels] == pytest.approx([2, 2])
-    assert verdict.lib.signature.kernels != base.signature.kernels
+    assert [one.gain for one in selection.kernels] == pytest.approx([2, 2])
+    assert [one.in_turns for one in selection.kernels] == pytest.approx([2, 2])
+    assert selection.lib.signature.kernels != base.signature.kernels
 
 
 def test_the_default_stays_and_comes_first_where_the_model_is_slower(
     base: CompiledModule, searches: list[Tuned]
 ) -> None:
-    verdict = judge(base, tuned=1200).decide(searches)
+    selection = judge(base, tuned=1200).decide(searches)
 
-    assert verdict.lib is base
-    assert verdict.turns is None
-    assert set(verdict.dropped) == {one.task.args[0] for one in searches}
-    assert set(verdict.dropped.values()) == {"0.833x [0.833, 0.833] in the model: it is slower there"}
-    assert [one.gain for one in verdict.kernels] == [1, 1]
-    for block, search in zip(rec.comparisons(verdict.records).values(), searches, strict=True):
+    assert selection.lib is base
+    assert selection.turns is None
+    assert set(selection.dropped) == {one.task.args[0] for one in searches}
+    assert set(selection.dropped.values()) == {"0.833x [0.833, 0.833] in the model: it is slower there"}
+    assert [one.gain for one in selection.kernels] == [1, 1]
+    for block, search in zip(rec.comparisons(selection.records).values(), searches, strict=True):
         assert block[0].config.settings == search.task.default.settings
 
 
@@ -90,9 +90,9 @@ def test_what_is_in_force_is_compared_though_its_trials_found_other_things(
 
 
 def test_records_of_the_model_have_the_traces_of_trials(base: CompiledModule, searches: list[Tuned]) -> None:
-    verdict = judge(base, tuned=500).decide(searches)
+    selection = judge(base, tuned=500).decide(searches)
 
-    for block in rec.comparisons(verdict.records).values():
+    for block in rec.comparisons(selection.records).values():
         assert block[0].trace
 
 
@@ -106,20 +106,20 @@ def test_a_machine_that_others_used_while_the_model_was_timed_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(timing.Others, "share", used)
-    verdict, nothing = (judge(base, tuned).decide(some) for some in (searches, []))
+    selection, nothing = (judge(base, tuned).decide(some) for some in (searches, []))
 
     expected = "other processes used 50% of this machine while candidates were timed in the model: times are "
-    assert [one.removesuffix("less sure") for one in verdict.notes] == ([expected] if told else [])
+    assert [one.removesuffix("less certain") for one in selection.notes] == ([expected] if told else [])
     assert nothing.notes == ()
 
 
 def test_what_there_is_no_time_to_compile_is_told(base: CompiledModule, searches: list[Tuned]) -> None:
-    verdict = judge(base, tuned=500, seconds=1e-9, strict=True).decide(searches)
+    selection = judge(base, tuned=500, seconds=1e-9, strict=True).decide(searches)
 
-    assert len(verdict.late) == 1
-    assert sum(one.gain > 1 for one in verdict.kernels) == 1
-    told = {one.task[1][0] for one in verdict.records}
-    assert told == {one.task.args[0] for one in searches} - set(verdict.late)  # nothing was measured of it
+    assert len(selection.late) == 1
+    assert sum(one.gain > 1 for one in selection.kernels) == 1
+    told = {one.task[1][0] for one in selection.records}
+    assert told == {one.task.args[0] for one in searches} - set(selection.late)  # nothing was measured of it
 
 
 def test_a_model_with_other_schedules_shares_its_weights(base: CompiledModule, tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from tvmlite.relay.ir.op import make
 from tvmlite.runtime.library.profile import Profile
 from tvmlite.tuning.model_timing import (
     FEWEST_RATIOS,
-    Turns,
+    InterleavedRuns,
     fewest_runs,
-    in_turns,
+    interleaved,
     outputs_apart,
     ratios,
     rounds,
@@ -57,8 +57,8 @@ def libs(lib: CompiledModule) -> list[CompiledModule]:
 
 def test_who_begins_does_not_matter(libs: list[CompiledModule]) -> None:
     one, two = libs[:2]
-    same = in_turns(one, two, [], 0.2, WhoBeginsIsSlow(one, two))
-    quicker = in_turns(one, two, [], 0.2, WhoBeginsIsSlow(one, two, speeds={1: 980}))
+    same = interleaved(one, two, [], 0.2, WhoBeginsIsSlow(one, two))
+    quicker = interleaved(one, two, [], 0.2, WhoBeginsIsSlow(one, two, speeds={1: 980}))
 
     assert same.ratio == pytest.approx(1, abs=0.003)
     assert same.interval[1] - same.interval[0] < 0.01
@@ -69,14 +69,14 @@ def test_who_begins_does_not_matter(libs: list[CompiledModule]) -> None:
 def test_better_is_what_every_copy_is(libs: list[CompiledModule]) -> None:
     """Where copies of one library differ as much as two libraries do, neither is better."""
 
-    def turns(*speeds: int) -> Turns:
+    def turns(*speeds: int) -> InterleavedRuns:
         run = WhoBeginsIsSlow(*libs, speeds=dict(enumerate(speeds)))
         before, after, before_too, after_too = rounds(libs, [], 0.2, run)
-        return Turns(before, after, ((before_too, after_too),))
+        return InterleavedRuns(before, after, ((before_too, after_too),))
 
     by_luck, beyond_luck = turns(1000, 975, 970, 945), turns(1000, 945, 990, 955)
 
-    assert Turns(by_luck.before, by_luck.after).is_better
+    assert InterleavedRuns(by_luck.before, by_luck.after).is_better
     assert not by_luck.is_better
     assert by_luck.why_not == (
         "each was loaded 2 times, with its weights at other addresses, and 1 of the 4 pairs do not show "
@@ -84,7 +84,7 @@ def test_better_is_what_every_copy_is(libs: list[CompiledModule]) -> None:
     )
     assert turns(1000, 1010, 1000, 1010).why_not == "it is slower there"
     same = turns(1000, 1000, 1000, 1000)
-    same = Turns(same.before, same.before[1:] + same.before[:1])
+    same = InterleavedRuns(same.before, same.before[1:] + same.before[:1])
     assert same.why_not == "may be chance: the interval reaches 1 or below"
     assert by_luck.ratio == pytest.approx((0.975 * 0.945 / 0.97) ** 0.5, abs=0.003)
     assert beyond_luck.is_better
@@ -92,21 +92,21 @@ def test_better_is_what_every_copy_is(libs: list[CompiledModule]) -> None:
 
 def test_copies_run_where_their_weights_may_lie_in_a_cache(lib: CompiledModule) -> None:
     given = [rng.standard_normal((4, 8), np.float32)]
-    both = in_turns(lib, lib, given, 0.5, copies=True)
+    both = interleaved(lib, lib, given, 0.5, copies=True)
 
     assert len(both.copies) == 4
     assert str(both).endswith("turns of 5 copies")
-    assert in_turns(lib, lib, given, 0.5).copies == ()
+    assert interleaved(lib, lib, given, 0.5).copies == ()
 
 
 def test_among_many_copies_a_few_may_be_lost_by_luck(lib: CompiledModule) -> None:
     libs = [copy.copy(lib) for _ in range(8)]
 
-    def turns(befores: Sequence[int], afters: Sequence[int]) -> Turns:
+    def turns(befores: Sequence[int], afters: Sequence[int]) -> InterleavedRuns:
         speeds = dict(enumerate(one for pair in zip(befores, afters, strict=True) for one in pair))
         runs = rounds(libs, [], 0.2, WhoBeginsIsSlow(*libs, speeds=speeds))
         first, *others = zip(runs[::2], runs[1::2], strict=True)
-        return Turns(*first, tuple(others))
+        return InterleavedRuns(*first, tuple(others))
 
     lucky = turns((1000, 1000, 1000, 900), (950, 950, 950, 850))  # three pairs lost
     assert not lucky.is_better
@@ -118,12 +118,12 @@ def test_there_are_as_many_copies_as_twice_the_time_allows(lib: CompiledModule) 
     def takes_10_ms(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
         return Profile(((lib.signature.kernels[0], 10**7),), 10**7)
 
-    alone = in_turns(lib, lib, [], 0.0, takes_10_ms, copies=True)
+    alone = interleaved(lib, lib, [], 0.0, takes_10_ms, copies=True)
     assert alone.copies == ()
     assert str(alone).endswith(" turns")
     for count in (2, 3):
         needed = fewest_runs(2 * count) * 0.01
-        found = in_turns(lib, lib, [], 0.5 * needed + 1e-6, takes_10_ms, copies=True)
+        found = interleaved(lib, lib, [], 0.5 * needed + 1e-6, takes_10_ms, copies=True)
         assert len(found.copies) == count - 1
 
 

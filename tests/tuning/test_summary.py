@@ -37,7 +37,7 @@ def test_kernels_that_are_quicker_stand_first_the_one_that_saves_most_before_the
         "tests.matmul(16, 16, 16)",
         "1 kernel",
     ]
-    assert lines[2] == "1 kernel: nothing quicker than the default was found"
+    assert lines[2] == "1 kernel: nothing faster than the default was found"
 
 
 def test_kernels_that_were_not_tried_share_a_line_and_their_part_of_the_time_is_told() -> None:
@@ -46,8 +46,8 @@ def test_kernels_that_were_not_tried_share_a_line_and_their_part_of_the_time_is_
     lines = tuning_summary.lines(some, {}, {16: 0.125, 32: 0.25, 64: 0.5}, {})  # type: ignore[dict-item]
 
     assert lines == [
-        "1 kernel (50.0% of the time): nothing quicker than the default was found",
-        "2 kernels (37.5% of the time): not tried, all trials or the time went to other kernels",
+        "1 kernel (50.0% of the time): nothing faster than the default was found",
+        "2 kernels (37.5% of the time): not tried: all trials or all the time went to other kernels",
     ]
 
 
@@ -57,8 +57,8 @@ def test_kernels_that_were_not_seen_in_the_model_are_told_as_such() -> None:
     lines = tuning_summary.lines(some, {}, {}, {}, late=[some[0].task.args[0]])  # type: ignore[list-item]
 
     assert lines == [
-        "1 kernel: nothing quicker than the default was found",
-        "1 kernel: no time was left to see in the model what was found; --resume does",
+        "1 kernel: nothing faster than the default was found",
+        "1 kernel: no time was left to time the best in the model; --resume does",
     ]
 
 
@@ -99,7 +99,7 @@ def test_why_what_was_quicker_alone_is_not_used_is_told_of_those_that_take_most_
     lines = tuning_summary.lines(some, {}, shares, dropped)  # type: ignore[arg-type]
 
     assert lines[:2] == [
-        "7 kernels (28.0% of the time): tried in the model, not surely quicker there: not used",
+        "7 kernels (28.0% of the time): timed in the model, not significantly faster there: not used",
         "    tests.matmul(112, 16, 16) (7.0% of the time): 2.00x alone; reason 7",
     ]
     assert lines[5:] == [

@@ -113,7 +113,7 @@ def test_records_that_lie_do_not_make_the_model_slower(module: Module, tmp_path:
     assert tuned.dropped
     assert tuned.turns is None
     assert tuned.gain == 1.0
-    assert "tried in the model, not surely quicker there: not used" in str(tuned)
+    assert "timed in the model, not significantly faster there: not used" in str(tuned)
     assert "x alone; 0.667x [0.667, 0.667] in the model: it is slower there" in str(tuned)
     assert str(tuned).endswith("the model stays as it was: nothing that was found is surely quicker in it")
     assert tuned.lib.kernel_names == lib.kernel_names == plain.kernel_names
@@ -289,7 +289,8 @@ def test_what_a_search_had_found_when_it_was_interrupted_is_used(module: Module,
     assert tuned.turns is not None
     assert tuned.gain > 1
     assert said == [
-        "the best are timed in the model beside the default, about 5 s; Ctrl-C again: leave it at that"
+        "the best are timed in the model beside the default, about 5 s; "
+        "Ctrl-C again to stop without timing them"
     ]
     assert tvmlite.compile(module, records=path).kernel_names == tuned.lib.kernel_names
     assert any(one.task.config is not None for one in tuned.lib.kernels)

@@ -11,16 +11,19 @@ A template may give tensors only: then its schedule is generated, and so are its
 for what a schedule written by hand leaves open.
 """
 
-from tvmlite.autotune.measure import Crew, LocalRunner, Runner
+from tvmlite.autotune.measure import LocalRunner, ParallelRunner, Runner
 from tvmlite.autotune.records.history import apply_history_best
 from tvmlite.autotune.records.records import Record
 from tvmlite.autotune.report import callback
 from tvmlite.autotune.report.watch import Watch
-from tvmlite.autotune.search.generated import complete, template
-from tvmlite.autotune.search.learner import XGBTuner
+from tvmlite.autotune.search.templates import complete, template
 from tvmlite.autotune.search.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
+from tvmlite.autotune.search.xgb_tuner import XGBTuner
 from tvmlite.autotune.tune import Tuned, tune
 from tvmlite.te.space import ConfigEntity, ConfigSpace, FallbackConfig, Task, create, get_config
+
+Crew = ParallelRunner
+"""The name of ``ParallelRunner`` in releases before."""
 
 __all__ = [
     "ConfigEntity",
@@ -30,6 +33,7 @@ __all__ = [
     "GATuner",
     "GridSearchTuner",
     "LocalRunner",
+    "ParallelRunner",
     "RandomTuner",
     "Record",
     "Runner",

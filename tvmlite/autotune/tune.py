@@ -6,26 +6,25 @@ import os
 import re
 import sys
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tvmlite.autotune.measure import LocalRunner, Outcome, Runner, busy
+from tvmlite.autotune.measure import LocalRunner, Outcome, Runner, machine_load
 from tvmlite.autotune.model import model, transfer
 from tvmlite.autotune.records import records as rec
-from tvmlite.autotune.records.telling import tell
 from tvmlite.autotune.report import callback
 from tvmlite.autotune.report.watch import label_of
-from tvmlite.autotune.search import engine, nearest
-from tvmlite.autotune.search.learner import TUNERS, XGBTuner
+from tvmlite.autotune.search import engine, similar_tasks
 from tvmlite.autotune.search.progress import Progress
 from tvmlite.autotune.search.scheduler import Scheduler
 from tvmlite.autotune.search.tuners import Tuner
+from tvmlite.autotune.search.xgb_tuner import TUNERS, XGBTuner
 from tvmlite.core import arguments
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.core.extras import how_to_install
+from tvmlite.core.warn import warn
 from tvmlite.machine.target import Target
 from tvmlite.te.space import ConfigEntity, Task, rule_of
 
@@ -74,7 +73,7 @@ class Tuned:
 
     def __str__(self) -> str:
         if self.best is None and not self.progress.trials and not self.progress.failures:
-            return f"{label_of(self.task)}: not tried: all trials or the time went to other tasks"
+            return f"{label_of(self.task)}: not tried: all trials or all the time went to other tasks"
         if self.best is None:
             return f"{label_of(self.task)}: nothing could be measured: {_failures(self.progress)}"
         speed = self.task.flop / self.best.cost / 1e9
@@ -101,6 +100,7 @@ def tune(
     callbacks: Sequence[engine.Callback] = (),
     learn_from: str | Path | Sequence[rec.Record] = (),
     compare: bool = True,
+    note: Callable[[str], object] = warn,
 ) -> list[Tuned]:
     """Search the spaces of ``tasks`` for quick schedules; each trial is appended to the file ``records``.
 
@@ -111,7 +111,8 @@ def tune(
     replaces only where it is quicker. ``resume`` takes up a run with the same ``seed`` that was cut short:
     what ``records`` already tell is not measured again. Records of other runs, in that file or in
     ``learn_from``, teach the cost model, whatever tasks they are of. Without ``compare`` nothing is timed
-    beside the defaults: the caller does that. A Ctrl-C is ``Interrupted``.
+    beside the defaults: the caller does that. ``note`` is called with a sentence for each reason why records
+    are not used; by default it is a warning. A Ctrl-C is ``Interrupted``.
     Nothing measured at all is an ExecutionError that tells the first cause.
     """
     given = [tasks] if isinstance(tasks, Task) else tasks
@@ -121,15 +122,16 @@ def tune(
     shares = _weights("shares", shares, len(tasks), 0.0)
     _check(tasks, trials, resume, records, compare)
     engine.check_options("tune", runner, "runner", early_stopping, callbacks)
+    arguments.function("tune: note", note, InputError)
     seed = arguments.whole("tune: seed", seed, InputError, least=0)
     if (trials is None) == (budget is None):
         raise InputError("tune: give either trials= or budget=")
     seconds = None if budget is None else seconds_of(budget)
     started = time.monotonic()
     target = tasks[0].target
-    earlier = _loaded(records, target) if records is not None and os.path.exists(records) else ()
+    earlier = _loaded(records, target, note) if records is not None and os.path.exists(records) else ()
     if isinstance(learn_from, (str, Path)):
-        learn_from = _loaded(learn_from, target)
+        learn_from = _loaded(learn_from, target, note)
     arguments.listed("tune: learn_from", learn_from, "records", InputError)
     arguments.all_instances("tune: learn_from", learn_from, rec.Record, "a record", InputError)
     listeners = [*callbacks, *([] if records is None else [callback.log_to_file(records)])]
@@ -151,21 +153,22 @@ def tune(
         final = FINAL_SECONDS * len(tasks) if compare else 0.0
         deadline = None if seconds is None else started + max(seconds / 2, seconds - final)
         _search(searches, Scheduler(searches, seed), trials, deadline, early_stopping, listeners)
-        if told := busy.note([share for search in searches for share in search.progress.busy]):
-            warnings.warn(told, stacklevel=2)
+        if told := machine_load.note([share for search in searches for share in search.progress.busy]):
+            warn(told)
         _require_one(searches)
-        return [_compared(search, records) if compare else _found(search) for search in searches]
+        return [_compared(search, records) if compare else _by_trials(search) for search in searches]
     except KeyboardInterrupt:
-        raise Interrupted([_found(search) for search in searches]) from None
+        raise Interrupted([_by_trials(search) for search in searches]) from None
     finally:
         if runner is None:
             machine.close()
 
 
-def _loaded(path: str | Path, target: Target) -> tuple[rec.Record, ...]:
-    """The records in the file at ``path``; what of them is of no use here is told by warnings."""
+def _loaded(path: str | Path, target: Target, note: Callable[[str], object]) -> tuple[rec.Record, ...]:
+    """The records in the file at ``path``; ``note`` is called with why some are of no use here."""
     loaded = rec.load(path)
-    tell([f"{path}: {note}" for note in rec.unusable(loaded, target)], stacklevel=3)
+    for reason in rec.unusable(loaded, target):
+        note(f"{path}: {reason}")
     return loaded.records
 
 
@@ -259,15 +262,15 @@ def _kind(
         raise InputError(f"tuner {name!r}: there are {', '.join(TUNERS)}")
     if name == "xgboost" and not model.available():
         told = f"xgboost is not installed: a genetic search is done instead ({how_to_install('tune')})"
-        warnings.warn(told, stacklevel=3)
+        warn(told)
         name = "genetic"
     if name != "xgboost":
         return lambda task: TUNERS[name](task, seed)
     keys = {task.key for task in tasks}
     others = [r for r in earlier if (r.origin, r.seed) != (name, seed) or r.task_key not in keys]
     target = tasks[0].target
-    prior = transfer.learned(others, target, transfer.known_beforehand(target), seed)
-    return lambda task: XGBTuner(task, seed, prior=prior, handed=nearest.configurations(others, task))
+    prior = transfer.learned(others, target, transfer.shipped_prior(target), seed)
+    return lambda task: XGBTuner(task, seed, prior=prior, handed=similar_tasks.configurations(others, task))
 
 
 def _require_one(searches: Sequence[engine.Search]) -> None:
@@ -283,14 +286,14 @@ def _require_one(searches: Sequence[engine.Search]) -> None:
     raise ExecutionError(f"tune: nothing could be measured for {first.task.name}: {_failures(first)}")
 
 
-def _found(search: engine.Search) -> Tuned:
+def _by_trials(search: engine.Search) -> Tuned:
     """What a search has found, by its trials alone."""
     return Tuned(search.progress.task, search.progress.best, None, search.progress, search.tuner.name)
 
 
 def _compared(search: engine.Search, path: str | Path | None) -> Tuned:
     """The best of a search beside its default; what is measured for that is added to the file at ``path``."""
-    found = _found(search)
+    found = _by_trials(search)
     if found.best is None:
         return found
     compared, are_new = search.final()

@@ -22,9 +22,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.model_options(parser)
     common.thread_option(parser)
     common.records_option(parser)
-    parser.add_argument("--against", choices=["onnxruntime"], help="another runtime, timed in turn with ours")
+    parser.add_argument(
+        "--against", choices=["onnxruntime"], help="another runtime, timed interleaved with ours"
+    )
     common.dims_option(parser)
-    parser.add_argument("--rounds", type=int, default=10, help="turns of each runtime (default: 10)")
+    parser.add_argument("--rounds", type=int, default=10, help="rounds of each runtime (default: 10)")
 
 
 def main(options: argparse.Namespace) -> int:
@@ -43,7 +45,7 @@ def main(options: argparse.Namespace) -> int:
         right = _compare(list(lib.run(inputs).values()), [np.asarray(one) for one in peer.run(None, feed)])
     times = common.interleaved(runs, options.rounds)
     load = os.getloadavg()[0]
-    print(f"threads {runtime.num_threads()}, load {load:.2f}, medians of {options.rounds} interleaved turns")
+    print(f"threads {runtime.num_threads()}, load {load:.2f}, medians of {options.rounds} interleaved rounds")
     for name, seconds in times.items():
         ratio = f"  {seconds / times['tvmlite']:.2f} times ours" if name != "tvmlite" else ""
         print(f"{name:12} {seconds * 1e3:9.3f} ms{ratio}")
@@ -67,6 +69,6 @@ def _compare(ours: list[np.ndarray], theirs: list[np.ndarray]) -> bool:
     """Whether all outputs agree; a line for each."""
     gaps = [example_inputs.relative_gap(a, b) for a, b in zip(ours, theirs, strict=True)]
     for index, gap in enumerate(gaps):
-        verdict = "" if gap <= example_inputs.TOLERANCE else ": WRONG"
-        print(f"output {index}: largest difference {gap:.1e} of the largest value{verdict}")
+        selection = "" if gap <= example_inputs.TOLERANCE else ": WRONG"
+        print(f"output {index}: largest difference {gap:.1e} of the largest value{selection}")
     return all(gap <= example_inputs.TOLERANCE for gap in gaps)

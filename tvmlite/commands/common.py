@@ -65,7 +65,7 @@ def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -
         type=float,
         default=0.0,
         metavar="E",
-        help="relative error that a convolution or dense layer may make to be quicker, as 1e-4 (default: 0)",
+        help="relative error that a convolution or dense layer may make to be faster, as 1e-4 (default: 0)",
     )
 
 
@@ -82,7 +82,7 @@ def model_words(options: argparse.Namespace) -> list[str]:
 
 def records_option(parser: argparse.ArgumentParser) -> None:
     """``--records``, for commands whose kernels may have been tuned."""
-    parser.add_argument("--records", type=Path, help="what tvmlite tune has found out")
+    parser.add_argument("--records", type=Path, help="the records that tvmlite tune wrote")
 
 
 def dims_option(parser: argparse.ArgumentParser) -> None:
@@ -159,7 +159,6 @@ def compile_model(
         verify=getattr(options, "verify", False),
         records=records,
         require_tuned=getattr(options, "require_tuned", False),
-        predict=getattr(options, "predict", False),
     )
     progress.close()
     return lib

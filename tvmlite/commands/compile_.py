@@ -27,11 +27,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--require-tuned", action="store_true", help="a kernel without a record is an error (needs --records)"
     )
-    parser.add_argument(
-        "--predict",
-        action="store_true",
-        help="let the cost model of the package schedule kernels without a record",
-    )
     parser.add_argument("--report", action="store_true", help="print a line for each kernel")
     parser.add_argument("--times", action="store_true", help="print the time of each step and graph pass")
     parser.add_argument(

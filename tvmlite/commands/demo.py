@@ -103,7 +103,7 @@ def _tune_model(module: Module, records: Path, budget: float) -> None:
     print(
         "Its Fourier transform is a convolution: 402 outputs over 400 samples of one channel, every 160.\n"
         "Default schedules are made for the shapes of images and matrices; for others a search finds more.\n"
-        "Each schedule is checked; in the end the best are timed in the model, in turns with the default."
+        "Each schedule is checked; at the end the best are timed in the model, interleaved with the default."
     )
     threads = runtime.num_threads()
     runtime.set_num_threads(1)  # what a second thread gets depends on who else uses the machine

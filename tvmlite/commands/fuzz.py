@@ -62,7 +62,7 @@ def main(options: argparse.Namespace) -> int:
         tally = fuzz(seed, options.n, backends, options.jobs, limit, _Line(options.n), options.kind)
     _Line.wipe()
     for finding in [] if tally.interrupted else _distinct(tally.findings):
-        _tell(seed, finding, backends, patience)
+        _report(seed, finding, backends, patience)
     print(report.families(tally) if options.kind == "symbolic" else report.table(tally))
     return 130 if tally.interrupted else 1 if tally.findings else 0
 
@@ -112,7 +112,7 @@ def _distinct(findings: list[Finding]) -> list[Finding]:
     return list(first.values())
 
 
-def _tell(seed: int, finding: Finding, backends: list[str], patience: float) -> None:
+def _report(seed: int, finding: Finding, backends: list[str], patience: float) -> None:
     print(f"\ncase {finding.index} of seed {seed}: {finding.signature}: {finding.text}")
     if finding.program is None or finding.signature.startswith("refusal"):
         if finding.program is not None:

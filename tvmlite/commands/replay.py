@@ -25,7 +25,7 @@ HELP = "rebuild the kernel of a record"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     parser.add_argument("line", help="a record's line, or a file of records and a number: tune.jsonl:12")
-    common.thread_option(parser, default="as many as the record tells of")
+    common.thread_option(parser, default="as many as in the record")
     parser.add_argument("--target", help="default: the record's")
     parser.add_argument("--form", choices=FORMS, help="print the kernel in this form")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tvmlite import runtime
 from tvmlite.autotune.report.watch import Watch
-from tvmlite.autotune.search.learner import TUNERS
+from tvmlite.autotune.search.xgb_tuner import TUNERS
 from tvmlite.autotune.tune import seconds_of
 from tvmlite.commands import common, files
 from tvmlite.core.config import processors
@@ -36,7 +36,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     limit.add_argument("--trials", type=int, help="how many schedules to measure, over all kernels")
     parser.add_argument("--seed", type=int, default=0, help="of all that is left to chance (default: 0)")
     parser.add_argument("--resume", action="store_true", help="go on where a run with the same seed ended")
-    parser.add_argument("--tuner", choices=TUNERS, default="xgboost", help="who proposes (default: xgboost)")
+    parser.add_argument(
+        "--tuner", choices=TUNERS, default="xgboost", help="search strategy (default: xgboost)"
+    )
     parser.add_argument(
         "--jobs",
         type=int,
@@ -44,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="how many are measured at once, on processors of their own (default: 1)",
     )
     parser.add_argument("--no-decisions", action="store_true", help="do not try other ways for the graph")
-    parser.add_argument("--report", type=Path, help="write what came of it as a page: tune.html")
+    parser.add_argument("--report", type=Path, help="write the results as a page: tune.html")
 
 
 def main(options: argparse.Namespace) -> int:
@@ -61,14 +63,14 @@ def main(options: argparse.Namespace) -> int:
             tuned = _tuned(options, module, budget, watch)
     except KeyboardInterrupt as stop:
         if isinstance(stop, TuningInterrupted):
-            _tell(options, stop.tuned, watch.peak or peak)
+            _report(options, stop.tuned, watch.peak or peak)
         print(f"tvmlite: what was measured is in {options.output}; --resume goes on", file=sys.stderr)
         raise
-    _tell(options, tuned, watch.peak or peak)
+    _report(options, tuned, watch.peak or peak)
     return 0
 
 
-def _tell(options: argparse.Namespace, tuned: TunedModel, peak: float) -> None:
+def _report(options: argparse.Namespace, tuned: TunedModel, peak: float) -> None:
     """Print what came of it and how to use it, and write the page if one is wanted."""
     print(tuned)
     if tuned.default_and_tuned is None:
@@ -79,7 +81,7 @@ def _tell(options: argparse.Namespace, tuned: TunedModel, peak: float) -> None:
         return
     page = tuned.page(title=f"Tuning of {options.model.name}", facts=_facts(options, tuned), peak=peak)
     options.report.write_text(page, encoding="utf-8")
-    print(f"{options.report}: what came of it")
+    print(f"{options.report}: the results")
 
 
 def _facts(options: argparse.Namespace, tuned: TunedModel) -> dict[str, str]:

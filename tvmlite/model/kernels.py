@@ -10,7 +10,7 @@ from typing import Any
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.node import reachable
 from tvmlite.machine.target import Target
-from tvmlite.model.sharing import shared_out
+from tvmlite.model.forked_work import divided_among_processes
 from tvmlite.relay.entry.entry import KernelInterface
 from tvmlite.relay.entry.kernels import KernelTask
 from tvmlite.relay.entry.lower import dimensions, lower_group
@@ -60,7 +60,7 @@ def compile_kernels(
     def leave_in_cache(number: int) -> None:
         compile_kernel(tasks[number], target, cache)
 
-    with shared_out(sorted(new), leave_in_cache, jit.alone()) as mine:
+    with divided_among_processes(sorted(new), leave_in_cache, jit.alone()) as mine:
         for number in mine:
             compile_one(number)
     for number in range(len(tasks)):

@@ -2,41 +2,35 @@
 those without one.
 
 A record replaces a kernel's default only where it was measured better beside it (origin ``FINAL``): the time
-of a trial by itself proves nothing. What won in another shape is put before the model of gains, which may
-replace a default where it predicts a gain beyond doubt.
+of a trial by itself proves nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from statistics import median
 
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.records.decision_records import DecisionRecord, latest
 from tvmlite.autotune.records.fields import shortened
-from tvmlite.autotune.records.telling import tell
-from tvmlite.autotune.search.nearest import TASKS, Counterparts
 from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.core.version import VERSION
+from tvmlite.core.warn import warn
 from tvmlite.machine.target import Target
-from tvmlite.model.predictions import Predictions
 from tvmlite.relay.entry import tasks
 from tvmlite.relay.entry.kernels import operator_names
 from tvmlite.relay.entry.lower import anchor
-from tvmlite.relay.ir.dims import show_shape
 from tvmlite.relay.ir.nodes import Function
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.space import ConfigEntity
 
-TUNED, NEAREST, PREDICTED, DEFAULT, FIXED = "tuned", "nearest shape", "cost model", "default", "fixed"
-"""Where a schedule comes from: a record; the record of a near shape, where the model of gains in the package
-likes it best; that model alone; the template's own model of the machine; or there is no choice."""
+TUNED, DEFAULT, FIXED = "tuned", "default", "fixed"
+"""Where a schedule comes from: a record; the template's own model of the machine; or there is no choice."""
 
 
 @dataclass(frozen=True)
@@ -57,34 +51,20 @@ class Choice:
 
 @dataclass(frozen=True)
 class _Seen:
-    """A task that was compared: its operators and template, the types it takes, how much its default lost,
-    and to which configuration."""
+    """A task that was compared: its operators and template, the extents of its tensors, and how much its
+    default lost."""
 
     operators: tuple[str, ...]
     template: str
-    types: tuple[TensorType, ...]
+    extents: tuple[int, ...]
     loss: float
-    winner: ConfigEntity
-
-    @property
-    def extents(self) -> tuple[int, ...]:
-        return _extents(self.types)
-
-    def is_another_shape(self, types: Sequence[TensorType]) -> bool:
-        """Whether it takes elements as those of ``types`` are, and not as many of them."""
-        alike = [one.dtype for one in self.types] == [one.dtype for one in types]
-        return alike and self.extents != _extents(types)
-
-    def __str__(self) -> str:
-        return shortened(" ".join(show_shape(one.shape) for one in self.types))
 
 
 @dataclass
 class Choices:
     """The records in force on ``target``; ``notes`` say which of them cannot be used, and why.
 
-    ``decisions`` are those about the graph, by name. ``predictions``, if there are any, schedule the kernels
-    that no record tells of.
+    ``decisions`` are those about the graph, by name. ``report`` is given each further note.
     """
 
     target: Target
@@ -92,7 +72,7 @@ class Choices:
     notes: list[str] = field(default_factory=list)
     given: bool = False
     decisions: Mapping[str, DecisionRecord] = field(default_factory=dict)
-    predictions: Predictions | None = None
+    report: Callable[[str], object] = warn
     _decided: dict[str, Choice] = field(default_factory=dict)
 
     @staticmethod
@@ -112,7 +92,7 @@ class Choices:
 
     def decide(self, group: Function) -> Choice:
         """The configuration for the kernel of ``group``."""
-        if not self.given and self.predictions is None:
+        if not self.given:
             return Choice(DEFAULT)
         text = tasks.task_text(group)
         if text not in self._decided:
@@ -123,8 +103,6 @@ class Choices:
         reason = tasks.why_no_task(group)
         if reason:
             return Choice(DEFAULT, reason=reason)
-        if not self.given:
-            return self._untuned(group, "")
         task = tasks.task_of(group, self.target)
         if len(task.config_space) == 1:
             return Choice(FIXED, loss=0.0)
@@ -145,65 +123,27 @@ class Choices:
         return Choice(TUNED, config, 0.0, seconds=winner.cost)
 
     def _untuned(self, group: Function, why: str) -> Choice:
-        """What is predicted to be quicker than the default, or the default, which is expected to lose what it
-        lost where the shapes are most like these, or in the middle of all kernels of the template, or of its
-        kind. Another shape's configuration is used where it is predicted to be quicker, and not by itself:
-        nobody has measured it beside this default."""
-        chosen = None if self.predictions is None else self._predicted(self.predictions, group)
-        if chosen is not None and chosen.origin != DEFAULT:
-            return chosen
+        """The default, which is expected to lose what it lost where the shapes are most like these, or else
+        the median of all kernels of its template. Another shape's configuration is not used: nobody has
+        measured it beside this default."""
         if alike := self._alike(group):
             return Choice(DEFAULT, loss=alike[0].loss, reason=f"{why}; nearest shape's")
         losses = [one.loss for one in self._seen if one.template == anchor(group).schedule.name]
         if losses:
             return Choice(DEFAULT, loss=median(losses), reason=f"{why}; others' of its template")
-        return chosen or Choice(DEFAULT, reason=why)
-
-    def _predicted(self, predictions: Predictions, group: Function) -> Choice:
-        """What the model of gains says of ``group``, of what won in near shapes first; the default where it
-        sees nothing quicker beyond doubt."""
-        trust = predictions.trust(group)
-        if trust is None:
-            known = predictions.model.knows(predictions.target)
-            on = "its kind" if known else "such a target"
-            return Choice(DEFAULT, reason=f"the cost model was not tried on {on}")
-        near = self._carried_over(group) if trust.gaining else []
-        found = predictions(group, [config for _, config in near])
-        if found is None:
-            return Choice(DEFAULT, loss=trust.loss, reason="nothing of its kind was predicted beyond doubt")
-        if found.gain == 1:
-            return Choice(DEFAULT, loss=trust.left, reason="nothing is predicted to be quicker beyond doubt")
-        told = f"predicted {found.gain:.2f}x as quick as the default, beyond doubt from {2**trust.doubt:.2f}x"
-        for one, config in near:
-            if config.settings == found.config.settings:
-                told = f"{told}; {1 + one.loss:.2f}x measured with {one}"
-                return Choice(NEAREST, found.config, trust.left, told)
-        return Choice(PREDICTED, found.config, trust.left, told)
-
-    def _carried_over(self, group: Function) -> list[tuple[_Seen, ConfigEntity]]:
-        """What won beside the default in other shapes, each with the configuration of ``group`` that is most
-        like it: of those that have such the few nearest, the nearest first."""
-        types = _tensor_types(group)
-        won = [one for one in self._alike(group) if one.loss > 0 and one.is_another_shape(types)]
-        if not won:
-            return []
-        space = tasks.task_of(group, self.target).config_space
-        counterpart = Counterparts(space)
-        numbers = ((one, counterpart(one.winner)) for one in won)
-        found = ((one, ConfigEntity(space.get(n).settings)) for one, n in numbers if n is not None)
-        return list(islice(found, TASKS))
+        return Choice(DEFAULT, reason=why)
 
     def _alike(self, group: Function) -> list[_Seen]:
         """What was compared of the operators of ``group``, that of the nearest shape first."""
-        names, extents = operator_names(group), _extents(_tensor_types(group))
+        names, extents = operator_names(group), _extents(group)
         alike = [s for s in self._seen if s.operators == names and len(s.extents) == len(extents)]
         return sorted(alike, key=lambda one: (_distance(one.extents, extents), one.extents))
 
     def note(self, note: str) -> None:
-        """Tell, once, that something cannot be used."""
+        """Report, once, that something cannot be used."""
         if note not in self.notes:
             self.notes.append(note)
-            tell([note], stacklevel=5)
+            self.report(note)
 
     @cached_property
     def _seen(self) -> list[_Seen]:
@@ -216,21 +156,17 @@ class Choices:
             except TvmliteError as error:
                 self.note(f"a record's task is none: {shortened(error.message)}: skipped")
                 continue
-            names, template, types = operator_names(group), anchor(group).schedule.name, _tensor_types(group)
+            names, template, extents = operator_names(group), anchor(group).schedule.name, _extents(group)
             defaults = [one for one in block if one.ok and one.config.settings == default]
             losses = [one.cost / block[0].cost - 1 for one in defaults]
-            found += [_Seen(names, template, types, loss, block[0].config) for loss in losses]
+            found += [_Seen(names, template, extents, loss) for loss in losses]
         return found
 
 
-def _tensor_types(group: Function) -> tuple[TensorType, ...]:
-    """The types of the parameters of ``group`` that are tensors."""
-    return tuple(param.type for param in group.params if isinstance(param.type, TensorType))
-
-
-def _extents(types: Sequence[TensorType]) -> tuple[int, ...]:
-    """All extents of ``types`` without open dimensions."""
-    return tuple(int(d) for one in types for d in one.shape if isinstance(d, int))
+def _extents(group: Function) -> tuple[int, ...]:
+    """The extents of the tensors that ``group`` takes, without open dimensions."""
+    types = (param.type for param in group.params)
+    return tuple(d for one in types if isinstance(one, TensorType) for d in one.shape if isinstance(d, int))
 
 
 def _distance(a: Sequence[int], b: Sequence[int]) -> float:
@@ -240,8 +176,7 @@ def _distance(a: Sequence[int], b: Sequence[int]) -> float:
 
 def require(decisions: Mapping[str, Choice]) -> None:
     """An InputError if one of the kernels, by symbol, has no record, be it that it can have none."""
-    untuned = (NEAREST, PREDICTED, DEFAULT)
-    missing = [f"{symbol} ({d.reason})" for symbol, d in decisions.items() if d.origin in untuned]
+    missing = [f"{symbol} ({d.reason})" for symbol, d in decisions.items() if d.origin == DEFAULT]
     if missing:
         more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         raise InputError(

@@ -66,8 +66,8 @@ class Report:
     ) -> Report:
         """The report of a compilation."""
         rows = tuple(_row(one, choices.decide(one.task.group)) for one in kernels)
-        notes = tuple(choices.notes) if choices.given or choices.predictions is not None else None
-        measured = tuple(_told(one, choices.decisions.get(one.name)) for one in decisions)
+        notes = tuple(choices.notes) if choices.given else None
+        measured = tuple(_reported(one, choices.decisions.get(one.name)) for one in decisions)
         told = tuple(one for one in measured if one is not None)
         return Report(rows, pass_times, step_times, notes, decisions, told)
 
@@ -114,7 +114,7 @@ def _row(kernel: CompiledKernel, decision: Choice) -> KernelRow:
     )
 
 
-def _told(decision: Decision, record: DecisionRecord | None) -> DecisionRecord | None:
+def _reported(decision: Decision, record: DecisionRecord | None) -> DecisionRecord | None:
     """What is told of a decision: its record, or that it was taken by hand; None if it is as by default."""
     if record is not None and record.taken == decision.taken:
         return record

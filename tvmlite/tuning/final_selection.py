@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tvmlite.autotune.measure import busy
+from tvmlite.autotune.measure import machine_load
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.tune import Tuned
 from tvmlite.core.version import VERSION
@@ -28,10 +28,10 @@ from tvmlite.runtime import timing
 from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.space import ConfigEntity
 from tvmlite.tuning.model_timing import (
+    InterleavedRuns,
     Run,
-    Turns,
     fewest_runs,
-    in_turns,
+    interleaved,
     outputs_apart,
     positions,
     ratios,
@@ -55,7 +55,7 @@ AFTER_ALL = -1
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Selection:
     """What was decided: ``lib``, and its runs beside the default's, None if it is the default.
 
     ``kernels`` are the searches, their best and default as timed in the model; ``records`` say so.
@@ -65,7 +65,7 @@ class Verdict:
     """
 
     lib: CompiledModule
-    turns: Turns | None
+    turns: InterleavedRuns | None
     kernels: tuple[Tuned, ...]
     records: tuple[rec.Record, ...] = ()
     dropped: Mapping[str, str] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class _Case:
 
 
 @dataclass
-class Judge:
+class FinalSelection:
     """Decides on searches of the kernels of ``base``; in ``seconds``, or about that if not ``strict``.
 
     ``tolerance`` is how far the model's answers may be from the default's, relative to its largest.
@@ -131,7 +131,7 @@ class Judge:
         self._compiled: dict[str, CompiledKernel] = {one.task.key: one for one in self.base.kernels}
         self._busy: list[float] = []
 
-    def decide(self, searches: Sequence[Tuned]) -> Verdict:
+    def decide(self, searches: Sequence[Tuned]) -> Selection:
         """Time the best of all ``searches`` in the model, and keep what makes it quicker."""
         ranks = self._ranks()
         cases = [_Case(one, _finalists(one, ranks)) for one in searches if one.progress.best is not None]
@@ -146,9 +146,9 @@ class Judge:
         gains = {case.text: case.gain for case in cases}
         kernels = [_as_timed(one, records.get(one.task.args[0], []), gains) for one in searches]
         kept = tuple(record for block in records.values() for record in block)
-        if told := busy.note(self._busy, " in the model"):
+        if told := machine_load.note(self._busy, " in the model"):
             notes.append(told)
-        return Verdict(lib, turns, tuple(kernels), kept, dropped, tuple(late), tuple(notes))
+        return Selection(lib, turns, tuple(kernels), kept, dropped, tuple(late), tuple(notes))
 
     def _ranks(self) -> int:
         """How many finalists of a kernel the time suffices for."""
@@ -193,7 +193,7 @@ class Judge:
             case.costs = [seconds_of_call(one, here) for one in runs[: len(case.finalists) + 1]]
             case.choose(len(libs))
 
-    def _together(self, winners: Sequence[_Case]) -> tuple[CompiledModule, Turns | None, list[str]]:
+    def _together(self, winners: Sequence[_Case]) -> tuple[CompiledModule, InterleavedRuns | None, list[str]]:
         """The library of all ``winners``, if it is right, and quicker than the default beyond doubt; else the
         default, and none has won."""
         if not winners:
@@ -202,7 +202,7 @@ class Judge:
         gap = outputs_apart(lib, self.base, self.inputs)
         if gap <= self.tolerance:
             others = timing.Others()
-            turns = in_turns(self.base, lib, self.inputs, self.seconds / 4, self.run, copies=True)
+            turns = interleaved(self.base, lib, self.inputs, self.seconds / 4, self.run, copies=True)
             self._busy.append(others.share)
             if turns.is_better:
                 return lib, turns, []
@@ -213,7 +213,7 @@ class Judge:
             )
         for case in winners:
             case.winner, case.gain = 0, 1.0
-            case.why_not = "not taken, as the winners together were not (see below)"
+            case.why_not = "not used, as the winners together were not faster (see below)"
         return self.base, None, [note]
 
     def _library(self, configs: Mapping[str, ConfigEntity]) -> CompiledModule:

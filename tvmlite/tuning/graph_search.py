@@ -25,12 +25,12 @@ from tvmlite.core.node import postorder
 from tvmlite.core.version import VERSION
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.passes.decisions import Decision
+from tvmlite.relay.passes.decisions import LAYOUT, Decision
 from tvmlite.runtime import timing
 from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.visualizer import text
 from tvmlite.tuning.kernel_cost import KernelCost
-from tvmlite.tuning.model_timing import Run, Turns, in_turns, outputs_apart, ratios
+from tvmlite.tuning.model_timing import InterleavedRuns, Run, interleaved, outputs_apart, ratios
 
 TRIAL_SECONDS = 1.0
 """How long an alternative is run beside what it may replace."""
@@ -41,7 +41,7 @@ SHARE_OF_LAYOUTS = 0.5
 PROFILES = 5
 """Runs that tell where the time of the model goes."""
 
-NOT_TOGETHER = "not quicker in the model as a whole"
+NOT_TOGETHER = "not faster in the model as a whole"
 
 Make = Callable[..., CompiledModule]
 """Compiles the model; ``records=`` are decisions to follow."""
@@ -53,7 +53,7 @@ class Decided:
     they are the same. ``untried`` counts decisions for which there was no time."""
 
     lib: CompiledModule
-    turns: Turns | None = None
+    turns: InterleavedRuns | None = None
     records: tuple[DecisionRecord, ...] = ()
     untried: int = 0
 
@@ -123,7 +123,7 @@ class Decider:
         known = latest(stored, self.base.target, VERSION, num_threads())
         lib, records = self._layouts(known, time.monotonic() + SHARE_OF_LAYOUTS * seconds)
         untried = 0 if records else sum(map(_is_layout, lib.report.decisions))
-        waiting = self._by_stake(lib)
+        waiting = self._by_possible_gain(lib)
         tried: set[str] = set()
         while waiting:
             decision = waiting.pop(0)
@@ -138,8 +138,8 @@ class Decider:
             records.append(record)
             if record.taken != record.default:
                 lib = self.make(records=records)
-                waiting = [one for one in self._by_stake(lib) if one.name not in tried]
-        return self._judged(lib, tuple(records), untried, stands)
+                waiting = [one for one in self._by_possible_gain(lib) if one.name not in tried]
+        return self._confirmed(lib, tuple(records), untried, stands)
 
     def _layouts(
         self, known: Mapping[str, DecisionRecord], end: float
@@ -172,7 +172,7 @@ class Decider:
         rec.append(self.path, records)
         return lib, records
 
-    def _by_stake(self, lib: CompiledModule) -> list[Decision]:
+    def _by_possible_gain(self, lib: CompiledModule) -> list[Decision]:
         """The decisions of ``lib``, first those whose kernels take most of the time."""
         times = self._times(lib)
         spans = {
@@ -180,11 +180,11 @@ class Decider:
             for kernel in lib.kernels
         }
 
-        def stake(decision: Decision) -> float:
+        def possible_gain(decision: Decision) -> float:
             return sum(times.get(symbol, 0.0) for symbol, own in spans.items() if own & decision.spans)
 
         single = (one for one in lib.report.decisions if not _is_layout(one))
-        return sorted(single, key=lambda one: (-stake(one), one.name))
+        return sorted(single, key=lambda one: (-possible_gain(one), one.name))
 
     def _times(self, lib: CompiledModule) -> dict[str, float]:
         """Nanoseconds that the calls of each kernel take in a run."""
@@ -224,18 +224,18 @@ class Decider:
         gap = outputs_apart(other, self.base, self.inputs)
         if not gap <= self.tolerance:
             return None, f"answers are off by {gap:.1e}"
-        turns = in_turns(lib, other, self.inputs, TRIAL_SECONDS, self.run)
+        turns = interleaved(lib, other, self.inputs, TRIAL_SECONDS, self.run)
         before, ratios = _costs(turns, concerned)
         return _Trial(tuple(before), tuple(ratios), turns.ratio), ""
 
-    def _judged(
+    def _confirmed(
         self, lib: CompiledModule, records: tuple[DecisionRecord, ...], untried: int, stands: bool
     ) -> Decided:
         """``lib`` if it is quicker than the default beyond doubt, or was when its schedules were searched;
         else all decisions are taken back."""
         if all(one.taken == one.default for one in records):
             return Decided(self.base, None, records, untried)
-        turns = in_turns(self.base, lib, self.inputs, 2 * TRIAL_SECONDS, self.run, copies=True)
+        turns = interleaved(self.base, lib, self.inputs, 2 * TRIAL_SECONDS, self.run, copies=True)
         if (stands or turns.is_better) and outputs_apart(lib, self.base, self.inputs) <= self.tolerance:
             return Decided(lib, turns, records, untried)
         back = tuple(_taken_back(one) for one in records)
@@ -265,7 +265,7 @@ def _taken_back(record: DecisionRecord) -> DecisionRecord:
 
 def _is_layout(decision: Decision) -> bool:
     """Whether it is decided together with others of its kind."""
-    return decision.name.startswith("layout ")
+    return decision.kind == LAYOUT
 
 
 def _times(trial: _Trial) -> str:
@@ -285,7 +285,7 @@ def _difference(before: CompiledModule, after: CompiledModule) -> tuple[list[int
     return first, second
 
 
-def _costs(turns: Turns, concerned: tuple[list[int], list[int]]) -> tuple[list[float], list[float]]:
+def _costs(turns: InterleavedRuns, concerned: tuple[list[int], list[int]]) -> tuple[list[float], list[float]]:
     """Seconds of the kernels concerned before, and by how much those after take more, sorted."""
     before, after = (
         [max(1, sum(one.kernels[place][1] for place in places)) * 1e-9 for one in profiles]

@@ -53,7 +53,7 @@ def profiled(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
 
 
 @dataclass(frozen=True)
-class Turns:
+class InterleavedRuns:
     """Two libraries of one model, run in turns: ``before`` and ``after`` have a profile of each turn.
 
     ``copies`` are runs of further copies of both, whose weights lie elsewhere, in the same turns.
@@ -144,14 +144,14 @@ def why_not(interval: tuple[float, float]) -> str:
     return "may be chance: the interval reaches 1 or below"
 
 
-def in_turns(
+def interleaved(
     before: CompiledModule,
     after: CompiledModule,
     inputs: Sequence[np.ndarray],
     seconds: float,
     run: Run = profiled,
     copies: bool = False,
-) -> Turns:
+) -> InterleavedRuns:
     """Run both on ``inputs`` in turns, for ``seconds``; each is the first of a turn as often as the other.
 
     ``copies``: and copies of both, if their weights may lie in a cache, up to as many in all as ``MOST_LOST``
@@ -164,7 +164,7 @@ def in_turns(
         libs += [lib.copy() for _ in range(1, max(fit, default=1)) for lib in (before, after)]
     runs = rounds(libs, inputs, seconds, run)
     first, *others = zip(runs[::2], runs[1::2], strict=True)
-    return Turns(*first, tuple(others))
+    return InterleavedRuns(*first, tuple(others))
 
 
 def ratios(before: Sequence[float], after: Sequence[float], libraries: int) -> list[float]:

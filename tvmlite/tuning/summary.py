@@ -40,13 +40,13 @@ def lines(
     made += [str(one) for one in failed]
     made += _lost(lost, shares, dropped)
     if same:
-        made.append(f"{_count(same)}{part(same)}: nothing quicker than the default was found")
+        made.append(f"{_count(same)}{part(same)}: nothing faster than the default was found")
     if unseen:
-        told = "no time was left to see in the model what was found; --resume does"
+        told = "no time was left to time the best in the model; --resume does"
         made.append(f"{_count(unseen)}{part(unseen)}: {told}")
     if untried:
         made.append(
-            f"{_count(untried)}{part(untried)}: not tried, all trials or the time went to other kernels"
+            f"{_count(untried)}{part(untried)}: not tried: all trials or all the time went to other kernels"
         )
     for reason in dict.fromkeys(skipped.values()):
         some = [symbol for symbol, why in skipped.items() if why == reason]
@@ -59,7 +59,9 @@ def _lost(lost: Sequence[Tuned], shares: Mapping[str, float], dropped: Mapping[s
     if not lost:
         return []
     texts = [one.task.args[0] for one in lost]
-    lines = [f"{_count(lost)}{_part(shares, texts)}: tried in the model, not surely quicker there: not used"]
+    lines = [
+        f"{_count(lost)}{_part(shares, texts)}: timed in the model, not significantly faster there: not used"
+    ]
     ordered = sorted(lost, key=lambda one: -shares.get(one.task.args[0], 0.0))
     for one in ordered[:MOST_REASONS]:
         share = _part(shares, [one.task.args[0]])

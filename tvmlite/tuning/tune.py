@@ -13,10 +13,10 @@ import numpy as np
 
 from tvmlite import autotune, runtime
 from tvmlite.autotune import report
-from tvmlite.autotune.measure import Crew, Footprint, LocalRunner, Runner, processors_of
+from tvmlite.autotune.measure import Footprint, LocalRunner, ParallelRunner, Runner, processors_of
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.records.decision_records import latest
-from tvmlite.autotune.records.telling import once, tell
+from tvmlite.autotune.records.warn_once import WarnOnce
 from tvmlite.autotune.search.engine import Callback, check_options
 from tvmlite.autotune.tune import Interrupted, Tuned, seconds_of
 from tvmlite.core import arguments as checked
@@ -35,9 +35,16 @@ from tvmlite.relay.passes.specialise import Sizes
 from tvmlite.relay.passes.trust import TOLERANCES
 from tvmlite.te.space import Task
 from tvmlite.tuning import summary as tuning_summary
-from tvmlite.tuning.final_selection import Judge
+from tvmlite.tuning.final_selection import FinalSelection
 from tvmlite.tuning.graph_search import Decided, Decider
-from tvmlite.tuning.model_timing import Run, Turns, in_turns, positions, positions_of_tuned, profiled
+from tvmlite.tuning.model_timing import (
+    InterleavedRuns,
+    Run,
+    interleaved,
+    positions,
+    positions_of_tuned,
+    profiled,
+)
 
 SHARE_OF_WHOLE = 0.1
 """Of a budget, what is kept for timing the whole model."""
@@ -74,17 +81,17 @@ class TunedModel:
 
     lib: CompiledModule
     kernels: tuple[Tuned, ...]
-    turns: Turns | None
+    turns: InterleavedRuns | None
     dropped: Mapping[str, str] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     decided: Decided | None = None
-    whole: Turns | None = None
+    whole: InterleavedRuns | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
     late: tuple[str, ...] = ()
 
     @property
-    def default_and_tuned(self) -> Turns | None:
+    def default_and_tuned(self) -> InterleavedRuns | None:
         """Runs of the default library and of ``lib``; None if they are the same."""
         return self.whole or self.turns or (None if self.decided is None else self.decided.turns)
 
@@ -114,7 +121,7 @@ class TunedModel:
             low, high = turns.interval
             model = report.ModelTime(*turns.seconds, self.gain, (1 / high, 1 / low))
         names = {one.task.symbol: labels.label(one.task.group) for one in self.lib.kernels}
-        late = dict.fromkeys(self.late, "found too late to be tried in the model; --resume does")
+        late = dict.fromkeys(self.late, "found too late to be timed in the model; --resume does")
         outcomes = {**late, **self.dropped}
         return report.page(
             self.kernels,
@@ -147,7 +154,6 @@ class TuningInterrupted(KeyboardInterrupt):
         self.tuned = tuned
 
 
-@once()
 def tune(
     model: Module | Function | str | Path,
     target: str | Target = "native",
@@ -202,12 +208,14 @@ def tune(
     if inputs is not None:
         checked.mapping("tune: inputs", inputs, InputError)
     seconds = None if budget is None else seconds_of(budget)
+    note = options.setdefault("note", WarnOnce())
     if jobs != 1:
         processors_of(jobs, runtime.num_threads())
     if isinstance(model, (str, Path)):
         model = from_onnx(model)
     if Path(records).exists():
-        tell(Choices.of(records, target).notes, stacklevel=3)  # ``once`` stands between
+        for one in Choices.of(records, target).notes:
+            note(one)
     if inputs is None:
         _require_sizes(model, shape or {})
     make = partial(compile, model, target, shape=shape, **options)
@@ -225,7 +233,7 @@ def tune(
     base = decided.lib
     found, weights, skipped = _tasks(base, target)
     if not found:
-        none = "no kernel of it can be scheduled in several ways"
+        none = "no kernel of the model has more than one schedule"
         return TunedModel(base, (), None, {}, skipped, (none,), decided)
     whole = WHOLE_SECONDS if seconds is None else SHARE_OF_WHOLE * seconds
     left = None if seconds is None else max(1.0, seconds - whole - (time.monotonic() - started))
@@ -233,30 +241,31 @@ def tune(
     search = partial(autotune.tune, found, records, trials=trials, budget=left, weights=weights, seed=seed)
     search = partial(search, shares=[shares.get(task.args[0], 0.0) for task in found])
     search = partial(search, tuner=tuner, early_stopping=early_stopping, resume=resume, callbacks=callbacks)
+    search = partial(search, note=note)
     kernels, interrupted = _searched(search, runner, jobs, base)
     whole = min(whole, AFTER_INTERRUPT) if interrupted else whole
     if say is not None:
-        again = "; Ctrl-C again: leave it at that" if interrupted else ""
+        again = "; Ctrl-C again to stop without timing them" if interrupted else ""
         say(f"the best are timed in the model beside the default, about {whole:.0f} s{again}")
     strict = interrupted or seconds is not None
-    verdict = Judge(base, arguments, run, whole, tolerance, seed, strict).decide(kernels)
-    rec.append(records, verdict.records)
+    selection = FinalSelection(base, arguments, run, whole, tolerance, seed, strict).decide(kernels)
+    rec.append(records, selection.records)
     lib, both = base, None
-    if verdict.turns is not None:
+    if selection.turns is not None:
         lib = make(records=records)
         if decided.turns is not None:
-            both = in_turns(default, lib, arguments, whole / 2, run, copies=True)
+            both = interleaved(default, lib, arguments, whole / 2, run, copies=True)
     tuned = TunedModel(
         lib,
-        verdict.kernels,
-        verdict.turns,
-        verdict.dropped,
+        selection.kernels,
+        selection.turns,
+        selection.dropped,
         skipped,
-        (*_other_tuner(tuner, kernels), *verdict.notes),
+        (*_other_tuner(tuner, kernels), *selection.notes),
         decided,
         both,
         shares,
-        verdict.late,
+        selection.late,
     )
     if interrupted:
         raise TuningInterrupted(tuned)
@@ -301,10 +310,10 @@ def _searched(
 ) -> tuple[Sequence[Tuned], bool]:
     """What ``search`` found for the kernels of ``lib``, and whether a Ctrl-C ended it; that goes on to the
     caller where nothing was found. Without a ``runner`` there is one for the search alone."""
-    owned: LocalRunner | Crew | None = None
+    owned: LocalRunner | ParallelRunner | None = None
     if runner is None:
         options: dict[str, Any] = {"threads": runtime.num_threads(), "footprint": _footprint(lib)}
-        owned = LocalRunner(**options) if jobs == 1 else Crew(jobs, **options)
+        owned = LocalRunner(**options) if jobs == 1 else ParallelRunner(jobs, **options)
     try:
         return search(runner=runner or owned, compare=False), False
     except Interrupted as stop:

@@ -19,7 +19,7 @@ import pytest
 from made_up_tuning import small_matmul
 
 from tvmlite import autotune, te
-from tvmlite.autotune.measure import Candidate, LocalRunner, Outcome, ReferenceFailed, Unbuilt
+from tvmlite.autotune.measure import BuildRequest, Candidate, LocalRunner, Outcome, ReferenceFailed
 from tvmlite.autotune.measure.build import Builder, Lowered, candidate_of, reference
 from tvmlite.core.errors import InputError
 from tvmlite.machine.target import Target
@@ -366,7 +366,7 @@ def test_what_the_worker_builds_itself_is_what_the_tuner_would_build(task: Task,
     lowered = Builder(task).lowered(task.config_space.get(7))
     assert isinstance(lowered, Lowered)
 
-    outcome = runner.build_and_measure(task.key, Unbuilt(lowered.function, task.target))
+    outcome = runner.build_and_measure(task.key, BuildRequest(lowered.function, task.target))
 
     assert outcome.error == ""
     assert outcome.costs
@@ -379,7 +379,7 @@ def test_what_the_worker_cannot_build_is_told_as_by_the_tuner(task: Task, runner
     y = te.compute((n,), lambda i: x[i] * 2.0, name="y")
     function = te.lower(te.create_schedule(y.op), [x, y])
 
-    outcome = runner.build_and_measure(task.key, Unbuilt(function, task.target))
+    outcome = runner.build_and_measure(task.key, BuildRequest(function, task.target))
 
     assert (outcome.error, outcome.message) == ("schedule", "a task has shapes that are numbers")
     assert outcome == candidate_of(function, task.target)

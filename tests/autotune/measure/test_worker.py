@@ -1,4 +1,4 @@
-"""The worker's verdict: what was not written is wrong, and nobody is blamed for what another did."""
+"""The worker's selection: what was not written is wrong, and nobody is blamed for what another did."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def task_of(expected: np.ndarray, dtype: str = "float32") -> _Task:
     return _Task(arrays, {1: _Answer.of(_plain(expected), dtype)}, parameters=parameters, seed=SEED)
 
 
-def verdict(candidate: Copy, task: _Task) -> str:
+def selection(candidate: Copy, task: _Task) -> str:
     return _wrong(candidate, task, time.perf_counter)[0]  # type: ignore[arg-type]
 
 
@@ -58,16 +58,16 @@ def test_an_element_that_is_not_written_is_wrong_where_zero_is_right(dtype: str)
     def all_of_them(x: np.ndarray, y: np.ndarray) -> None:
         y[...] = zeros
 
-    assert verdict(Copy(all_but_one, dtype), task_of(zeros, dtype)).startswith("y[")
-    assert verdict(Copy(all_of_them, dtype), task_of(zeros, dtype)) == ""
+    assert selection(Copy(all_but_one, dtype), task_of(zeros, dtype)).startswith("y[")
+    assert selection(Copy(all_of_them, dtype), task_of(zeros, dtype)) == ""
 
 
 def test_a_truth_that_is_not_written_is_wrong() -> None:
     truths = np.ones(8, np.bool_)
     task = task_of(truths, "bool")
 
-    assert verdict(Copy(lambda x, y: None, "bool"), task) == "y[0] is 165, the reference has 1"
-    assert verdict(Copy(lambda x, y: y.fill(True), "bool"), task) == ""
+    assert selection(Copy(lambda x, y: None, "bool"), task) == "y[0] is 165, the reference has 1"
+    assert selection(Copy(lambda x, y: y.fill(True), "bool"), task) == ""
 
 
 @pytest.mark.parametrize("dtype", [name for name in FLOATS if name[:6] not in ("float4", "float6")])
@@ -77,8 +77,8 @@ def test_nan_is_right_where_the_reference_has_it(dtype: str) -> None:
     def nowhere(x: np.ndarray, y: np.ndarray) -> None:
         y[...] = np.ones_like(y)
 
-    assert verdict(Copy(lambda x, y: np.copyto(y, expected), dtype), task_of(expected, dtype)) == ""
-    assert verdict(Copy(nowhere, dtype), task_of(expected, dtype)).startswith("y[1] is 1")
+    assert selection(Copy(lambda x, y: np.copyto(y, expected), dtype), task_of(expected, dtype)) == ""
+    assert selection(Copy(nowhere, dtype), task_of(expected, dtype)).startswith("y[1] is 1")
 
 
 @pytest.mark.parametrize("dtype", dtypes.FLOATS)
@@ -88,8 +88,8 @@ def test_only_infinity_is_right_where_the_reference_has_it(dtype: str) -> None:
     def finite(x: np.ndarray, y: np.ndarray) -> None:
         y[...] = np.clip(expected.astype(np.float64), -2, 2)
 
-    assert verdict(Copy(lambda x, y: np.copyto(y, expected), dtype), task_of(expected, dtype)) == ""
-    assert verdict(Copy(finite, dtype), task_of(expected, dtype)).startswith("y[1] is 2")
+    assert selection(Copy(lambda x, y: np.copyto(y, expected), dtype), task_of(expected, dtype)) == ""
+    assert selection(Copy(finite, dtype), task_of(expected, dtype)).startswith("y[1] is 2")
 
 
 def test_what_an_earlier_candidate_wrote_into_an_input_is_no_later_ones_fault() -> None:
@@ -103,7 +103,7 @@ def test_what_an_earlier_candidate_wrote_into_an_input_is_no_later_ones_fault() 
     def bad(x: np.ndarray, y: np.ndarray) -> None:
         x[3] = y[3] = 7.0
 
-    assert [verdict(Copy(run), task) == "" for run in (right, careless, right, bad, right)] == [
+    assert [selection(Copy(run), task) == "" for run in (right, careless, right, bad, right)] == [
         True,
         True,
         True,
@@ -132,7 +132,7 @@ def test_an_answer_that_is_right_only_the_second_time_is_wrong() -> None:
 
     task = task_of(_array("float32", (8,), np.random.default_rng(SEED)))
 
-    assert verdict(Copy(races), task).startswith("y[0] is nan")
+    assert selection(Copy(races), task).startswith("y[0] is nan")
 
 
 def test_words_hold_floats_of_any_kind() -> None:

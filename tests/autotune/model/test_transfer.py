@@ -103,8 +103,8 @@ def test_records_of_unknown_templates_and_other_machines_are_left_out(tmp_path: 
     elsewhere = Target.parse("llvm -mcpu=znver1 -mtriple=x86_64-linux-gnu")
     unknown = [rec.Record(("tests.gone", ()), r.target, r.config, r.costs, verified=True) for r in records]
 
-    assert transfer.experience(records, elsewhere) == []
-    assert transfer.experience(unknown, Target.parse("native")) == []
+    assert transfer.training_data(records, elsewhere) == []
+    assert transfer.training_data(unknown, Target.parse("native")) == []
 
 
 def test_records_that_do_not_fit_their_template_are_left_out(tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ def test_records_that_do_not_fit_their_template_are_left_out(tmp_path: Path) -> 
     uncalled = [replace(one, task=("tests.matmul", tuple(args))) for args in calls for one in records]
     timeouts = [replace(one, error="timeout", costs=(1e-12,)) for one in records]
 
-    ((rows, scores),) = transfer.experience([*records, *strange, *uncalled], target, 10**6)
-    ((_, beside),) = transfer.experience([*records, *timeouts], target, 10**6)
+    ((rows, scores),) = transfer.training_data([*records, *strange, *uncalled], target, 10**6)
+    ((_, beside),) = transfer.training_data([*records, *timeouts], target, 10**6)
 
     assert (len(rows), scores.max()) == (40, 0)
     assert beside.max() == 0
@@ -126,8 +126,8 @@ def test_records_that_do_not_fit_their_template_are_left_out(tmp_path: Path) -> 
 def test_the_best_of_a_task_is_the_measure_of_its_others(tmp_path: Path) -> None:
     records = measured(tmp_path / "a.jsonl", 16, 16, 16)
 
-    ((rows, scores),) = transfer.experience(records, Target.parse("native"))
-    ((few, _),) = transfer.experience(records, Target.parse("native"), most=20)
+    ((rows, scores),) = transfer.training_data(records, Target.parse("native"))
+    ((few, _),) = transfer.training_data(records, Target.parse("native"), most=20)
 
     assert rows.shape == (40, len(NAMES))
     assert scores.max() == 0 > scores.min() >= transfer.SLOWEST
@@ -160,7 +160,7 @@ def test_what_is_known_beforehand_is_of_processors_like_it(cpu: str, like: str) 
     model = trees.shipped(Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={like}"))
     assert model is not None
 
-    said = transfer.known_beforehand(target)(rows)
+    said = transfer.shipped_prior(target)(rows)
 
     np.testing.assert_array_equal(said, transfer.estimate(rows) + model(rows))
 
@@ -173,7 +173,7 @@ def test_a_tuner_knows_what_is_known_of_its_tasks_target() -> None:
 
         tuner = autotune.XGBTuner(autotune.create("tests.matmul", (16, 16, 16), target))
 
-        np.testing.assert_array_equal(tuner.prior(rows), transfer.known_beforehand(target)(rows))
+        np.testing.assert_array_equal(tuner.prior(rows), transfer.shipped_prior(target)(rows))
 
 
 def test_the_slowest_of_arithmetic_and_memory_is_what_is_estimated() -> None:

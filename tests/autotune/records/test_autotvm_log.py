@@ -52,7 +52,7 @@ def test_what_failed_there_is_of_no_use_here() -> None:
         ({"version": 0.1}, "AutoTVM's version 0.1, expected 0.2"),
         ({"input": ["llvm"]}, "input is"),
         ({"input": ["", "tests.tvm", [1], {}]}, "target '' is no CPU's"),
-        ({"result": [[], 0, 1.0, 1.0]}, "it tells no error, and yet no costs"),
+        ({"result": [[], 0, 1.0, 1.0]}, "it has no error, but no costs"),
         ({"result": [[10**400], 0, 1.0, 1.0]}, "cost 1000"),
         ({"result": [[0.1], 0, 1.0, 10**400]}, "time is 1000"),
         ({"input": ["cuda", "tests.tvm", [1], {}]}, "target 'cuda' is no CPU's"),

@@ -100,14 +100,14 @@ def test_templates_skip_decisions_with_a_word(tmp_path: Path) -> None:
 
 
 def test_the_table_says_what_was_won() -> None:
-    kept = decision("attention <x>", "joined", costs={}, note="not quicker in the model as a whole")
+    kept = decision("attention <x>", "joined", costs={}, note="not faster in the model as a whole")
 
     lines = table([kept, decision()])
 
     assert lines == [
         "decision       taken   alternatives             won",
         "fuse a | b     apart   joined 3 µs, apart 2 µs  1 µs (33%)",
-        "attention <x>  joined                           not quicker in the model as a whole",
+        "attention <x>  joined                           not faster in the model as a whole",
     ]
     assert table([]) == []
     assert table([decision(taken="joined", costs={})]) == []

@@ -148,7 +148,7 @@ def test_where_a_configuration_comes_again_another_comparison_begins() -> None:
 
 @pytest.mark.parametrize("change", [{"costs": []}, {"verified": False}])
 def test_what_tells_no_error_ran_and_was_right(change: dict[str, object]) -> None:
-    with pytest.raises(ParseError, match="it tells no error, and yet no costs"):
+    with pytest.raises(ParseError, match="it has no error, but no costs"):
         rec.Record.from_json(json.dumps(json.loads(record().to_json()) | change))
 
 

@@ -82,7 +82,7 @@ def test_a_task_of_which_nothing_was_measured_is_told(tuned: list[Tuned]) -> Non
     empty = Tuned(tuned[0].task, None, None, Progress(tuned[0].task, 8), "random")
 
     assert (
-        "1 kernel: not tried: all trials or the time went to others"
+        "1 kernel: not tried: all trials or all the time went to others"
         in read(report.page([empty, tuned[1]])).text
     )
 
@@ -101,7 +101,7 @@ def test_kernels_without_a_measurement_are_one_line_for_each_reason(tuned: list[
 
     reader = read(html)
     for line in (
-        "38 kernels: not tried: all trials or the time went to others",
+        "38 kernels: not tried: all trials or all the time went to others",
         "1 kernel: nothing could be measured: 8 crash; the first: crash: as told",
         "2 kernels: not tuned: its loops are given as they are",
     ):

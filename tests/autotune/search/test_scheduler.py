@@ -85,7 +85,7 @@ def test_a_task_that_got_no_trial_says_so() -> None:
     results = autotune.tune(tasks, trials=4, runner=Told({task.key: [1e-3] for task in tasks}))
 
     untried = [str(one) for one in results if one.best is None]
-    assert untried == ["tests.matmul(64, 16, 16): not tried: all trials or the time went to other tasks"]
+    assert untried == ["tests.matmul(64, 16, 16): not tried: all trials or all the time went to other tasks"]
 
 
 def test_each_task_is_stopped_early_by_itself() -> None:

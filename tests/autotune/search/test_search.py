@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tvmlite.autotune.model.features import KnobFeatures
-from tvmlite.autotune.search.search import Moves
+from tvmlite.autotune.search.search import Mutations
 from tvmlite.te.space import ConfigSpace
 
 
@@ -22,7 +22,7 @@ def test_a_child_has_one_or_two_knobs_changed_and_mostly_to_what_is_near() -> No
     knobs = KnobFeatures(space)
     parent = 54321
 
-    children = Moves(knobs).children(parent, 200, np.random.default_rng(0))
+    children = Mutations(knobs).children(parent, 200, np.random.default_rng(0))
 
     changed = (space.places(children) != space.places(np.array([parent]))).sum(axis=1)
     away = np.abs(knobs(children) - knobs(np.array([parent]))).sum(axis=1)
@@ -33,10 +33,10 @@ def test_a_child_has_one_or_two_knobs_changed_and_mostly_to_what_is_near() -> No
 
 
 def test_one_seed_moves_the_same_and_a_space_of_one_does_not_move() -> None:
-    moves = Moves(KnobFeatures(space_of()))
+    moves = Mutations(KnobFeatures(space_of()))
     first, second = (moves.children(7, 20, np.random.default_rng(5)).tolist() for _ in range(2))
     alone = ConfigSpace()
     alone.define_knob("alone", [True])
 
     assert first == second
-    assert not len(Moves(KnobFeatures(alone)).children(0, 20, np.random.default_rng(5)))
+    assert not len(Mutations(KnobFeatures(alone)).children(0, 20, np.random.default_rng(5)))

@@ -14,9 +14,9 @@ from tvmlite.autotune.measure.build import Lowered
 from tvmlite.autotune.model.features import KnobFeatures
 from tvmlite.autotune.model.loop_features import NAMES
 from tvmlite.autotune.model.model import CostModel
-from tvmlite.autotune.search.learner import NODES_AT_FIRST, ROUNDS, TUNERS
 from tvmlite.autotune.search.search import most_promising
 from tvmlite.autotune.search.tuners import Tuner
+from tvmlite.autotune.search.xgb_tuner import NODES_AT_FIRST, ROUNDS, TUNERS
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.te.space import ConfigEntity, ConfigSpace, Task
 
@@ -125,11 +125,11 @@ def test_before_the_first_batch_more_is_looked_at_as_long_as_there_is_more(
     tuner = autotune.XGBTuner(task)
     looked = []
 
-    def ponder() -> None:
+    def propose_next() -> None:
         looked.append(None)
         tuner._refused.update(dict.fromkeys(-n for n in range(1, 1 + more * len(looked))))
 
-    monkeypatch.setattr(tuner, "ponder", ponder)
+    monkeypatch.setattr(tuner, "propose_next", propose_next)
     tuner.propose(1)
 
     assert len(looked) == rounds

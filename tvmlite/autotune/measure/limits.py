@@ -50,4 +50,4 @@ def _bytes(path: str, name: str) -> int:
         for line in file:
             if line.startswith(f"{name}:"):
                 return 1024 * int(line.split()[1])
-    raise OSError(f"{path} does not tell {name}")
+    raise OSError(f"{path} does not contain {name}")

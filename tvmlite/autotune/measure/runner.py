@@ -37,7 +37,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Unbuilt:
+class BuildRequest:
     """A function that is yet to become a ``Candidate``: of structured loop IR, for ``target``."""
 
     function: loop.Function
@@ -94,8 +94,8 @@ class ReferenceFailed(TvmliteError):
 class BuildingRunner(Runner, Protocol):
     """A machine that also makes the code of what it measures, when it has nothing else to do."""
 
-    def build_and_measure(self, task: str, unbuilt: Unbuilt) -> Outcome:
-        """What ``measure`` gives for the candidate that ``unbuilt`` becomes, or why it becomes none."""
+    def build_and_measure(self, task: str, request: BuildRequest) -> Outcome:
+        """What ``measure`` gives for the candidate that ``request`` becomes, or why it becomes none."""
         ...
 
 
@@ -153,9 +153,9 @@ class LocalRunner:
         wanted = {"do": "measure", "signature": candidate.signature}
         return self._measured(task, candidate.target, wanted, candidate.ir_text.encode())
 
-    def build_and_measure(self, task: str, unbuilt: Unbuilt) -> Outcome:
+    def build_and_measure(self, task: str, request: BuildRequest) -> Outcome:
         """See ``BuildingRunner``."""
-        return self._measured(task, unbuilt.target, {"do": "build"}, plain.encode(unbuilt.function))
+        return self._measured(task, request.target, {"do": "build"}, plain.encode(request.function))
 
     def _measured(self, task: str, target: Target, wanted: dict[str, Any], payload: bytes) -> Outcome:
         wanted |= {"number": self.number, "budget": self.budget}
@@ -175,13 +175,13 @@ class LocalRunner:
         text = mark.join(one.ir_text for one in candidates)
         reply = self._ask(task, candidates[0].target, wanted, text.encode(), self.reference_timeout)
         if reply.get("error"):
-            return self._without_the_culprit(task, candidates, Outcome(**reply))
+            return self._without_failing_one(task, candidates, Outcome(**reply))
         return [
             Outcome(tuple(one.get("costs", ())), one.get("error", ""), one.get("message", ""))
             for one in reply["outcomes"]
         ]
 
-    def _without_the_culprit(self, task: str, candidates: list[Candidate], failed: Outcome) -> list[Outcome]:
+    def _without_failing_one(self, task: str, candidates: list[Candidate], failed: Outcome) -> list[Outcome]:
         """What comes of ``candidates`` that ended the worker together, as ``failed`` says: those that fail by
         themselves too are told of that, and the others are compared again, if they are fewer now."""
         alone = [self.measure(task, one) for one in candidates]
@@ -221,14 +221,14 @@ class LocalRunner:
         """The worker's reply about ``task``, which it is told of before. What it has no memory for beside the
         arrays of other tasks is asked of another one, which has none of these."""
         if task not in self._known:
-            self._teach(task)
+            self._send_reference(task)
         reply = self._request(target, {**fields, "task": task}, payload, timeout)
         if reply.get("error") == "memory" and self._known - {task}:
             self.close()
             return self._ask(task, target, fields, payload, timeout)
         return reply
 
-    def _teach(self, task: str) -> None:
+    def _send_reference(self, task: str) -> None:
         """Tell the worker of ``task``; ReferenceFailed if that does not go."""
         reference, seed = self._references[task]
         wanted = {"do": "reference", "seed": seed, "task": task}
@@ -238,7 +238,7 @@ class LocalRunner:
         reply = self._request(reference.target, wanted, text, self.reference_timeout)
         if reply.get("error") == "memory" and self._known:
             self.close()
-            self._teach(task)
+            self._send_reference(task)
         elif reply.get("error"):
             raise ReferenceFailed(task, reply["error"], reply["message"])
         self._known.add(task)

@@ -20,9 +20,9 @@ from tvmlite.autotune.measure import frames
 from tvmlite.autotune.measure.build import candidate_of
 from tvmlite.autotune.measure.cold import EVERYTHING, Footprint, as_in_a_model, further_arguments
 from tvmlite.autotune.measure.frames import NEXT_MODULE
+from tvmlite.autotune.measure.gc_pause import gc_paused
 from tvmlite.autotune.measure.limits import bound_memory, bounded_time
 from tvmlite.autotune.measure.runner import Candidate
-from tvmlite.autotune.measure.uncollected import uncollected
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi import Parameter, Signature
 from tvmlite.core.errors import BeyondMemory, TvmliteError
@@ -59,7 +59,7 @@ KNOWN = 0.02
 AHEAD = 3
 """So many times as many arrays as calls are expected are made ready: the first call takes longer."""
 
-MOST_TURNS = 140
+MOST_ROUNDS = 140
 """Of candidates that are compared, each a single run: who else uses a core comes and goes in milliseconds."""
 
 COLD = 1e-2
@@ -186,7 +186,7 @@ class Worker:
 
     def _build(self, fields: dict[str, Any], payload: bytes) -> dict[str, Any]:
         """Make the code of a function, as the tuner would, and measure it."""
-        with uncollected():
+        with gc_paused():
             made = candidate_of(plain.decode(payload), Target.parse(fields["target"]))
         if not isinstance(made, Candidate):
             return {"error": made.error, "message": made.message}
@@ -236,7 +236,7 @@ class Worker:
         once = [self._time(function, fields["task"], EVERY, repeat=1) for function in functions]
         rounds = fields["rounds"]
         longest = max((first.median * first.number for first in once), default=math.inf)
-        for _ in range(max(rounds, min(MOST_TURNS, int(rounds * fields["budget"] / longest)))):
+        for _ in range(max(rounds, min(MOST_ROUNDS, int(rounds * fields["budget"] / longest)))):
             for function, first, costs in zip(functions, once, runs, strict=True):
                 number = first.number
                 timed = self._time(function, fields["task"], 2 + number, number=number, repeat=1, warm=False)

@@ -163,10 +163,10 @@ class _Reader:
         """How ``index`` moves with each loop; what is no sum of multiples is estimated."""
         found = self._affine.get(index)
         if found is None:
-            found = self._affine[index] = self._moves(index)
+            found = self._affine[index] = self._affine_of(index)
         return found
 
-    def _moves(self, index: e.Expr) -> _Affine:
+    def _affine_of(self, index: e.Expr) -> _Affine:
         match index:
             case e.Var():
                 span = self.spans.get(index, 0)
@@ -180,8 +180,8 @@ class _Reader:
             case e.FloorDiv(a, e.Const(value)) | e.TruncDiv(a, e.Const(value)) if value:
                 return {v: (step / value, span / value) for v, (step, span) in self.affine(a).items()}
             case e.FloorMod(a, e.Const(value)) | e.TruncMod(a, e.Const(value)) if value:
-                moves = self.affine(a).items()
-                return {v: (step, min(span, abs(value) - 1.0)) for v, (step, span) in moves if step % value}
+                steps = self.affine(a).items()
+                return {v: (step, min(span, abs(value) - 1.0)) for v, (step, span) in steps if step % value}
             case _:
                 sign = -1.0 if isinstance(index, e.Sub) else 1.0
                 found: _Affine = {}
@@ -200,9 +200,9 @@ def _describe(stored: _Stored, reader: _Reader) -> _Description:
     read = loads(store.value)
     operations, calls = _arithmetic(store.value)
     work = trips * (operations + 8 * calls + 1)
-    touched, moves = _touched(store, read, loops, reader)
+    touched, steps = _touched(store, read, loops, reader)
     moved = _moved(touched, turns)
-    tile = _Tile(store, read, moves, loops, reader)
+    tile = _Tile(store, read, steps, loops, reader)
     cycles = tile.cycles(operations, calls) * trips / tile.turns
     row = [
         math.log2(work),
@@ -245,7 +245,7 @@ def _touched(
     """The bytes that the innermost 0, 1, 2, ... loops touch, and by how many elements a turn of each loop,
     the innermost first, moves the store and each load."""
     of_buffer: dict[ir.Buffer, np.ndarray] = {}
-    moves = []
+    steps = []
     places = {loop.var: n for n, loop in enumerate(reversed(loops))}
     for buffer, indices in [(store.buffer, store.indices), *((one.buffer, one.indices) for one in read)]:
         shape = [_number(extent) for extent in buffer.shape]
@@ -264,8 +264,8 @@ def _touched(
         size = np.prod(lengths, axis=0)
         old = of_buffer.get(buffer)
         of_buffer[buffer] = size if old is None else np.maximum(old, size)
-        moves.append(step)
-    return sum(of_buffer.values(), np.zeros(len(loops) + 1)), moves
+        steps.append(step)
+    return sum(of_buffer.values(), np.zeros(len(loops) + 1)), steps
 
 
 def _moved(touched: np.ndarray, turns: np.ndarray) -> np.ndarray:
@@ -278,7 +278,7 @@ def _moved(touched: np.ndarray, turns: np.ndarray) -> np.ndarray:
 class _Tile:
     """The innermost loops of a statement that will be straight code: unrolled, and a vector at most.
 
-    ``moves`` are by how many elements a turn of each loop, the innermost first, moves the store and each
+    ``steps`` are by how many elements a turn of each loop, the innermost first, moves the store and each
     load.
     """
 
@@ -286,7 +286,7 @@ class _Tile:
         self,
         store: ir.Store,
         read: Sequence[ir.Load],
-        moves: Sequence[np.ndarray],
+        steps: Sequence[np.ndarray],
         loops: Sequence[_Loop],
         reader: _Reader,
     ) -> None:
@@ -301,12 +301,12 @@ class _Tile:
         self.unrolled = math.prod(inner[n].extent for n in range(depth) if n != vector)
         self.turns = self.unrolled * self.width
         self.chain = inner[depth].extent if depth < len(inner) else 1
-        around = [move[depth] if depth < len(inner) else 0.0 for move in moves]
+        around = [move[depth] if depth < len(inner) else 0.0 for move in steps]
         self.held = float(around[0] == 0 and any(one.buffer is store.buffer for one in read))
         self.step = max((abs(by) for by in around[1:]), default=0.0)
-        kinds = [self._kind(move, vector) for move in moves]
+        kinds = [self._kind(move, vector) for move in steps]
         counts = [
-            self._count(move, inner, depth, vector, kind) for move, kind in zip(moves, kinds, strict=True)
+            self._count(move, inner, depth, vector, kind) for move, kind in zip(steps, kinds, strict=True)
         ]
         self.store_kind, self.kept = kinds[0], counts[0]
         others = [
@@ -319,7 +319,7 @@ class _Tile:
         )
         self.turns_of_sums = self.unrolled * self.vectors / self.kept
         self.own = sum(one.buffer is store.buffer for one in read)
-        self.wait = self._wait(moves[0], inner[depth:], depth, reader) if self.held else 0.0
+        self.wait = self._wait(steps[0], inner[depth:], depth, reader) if self.held else 0.0
 
     def _wait(self, move: np.ndarray, around: Sequence[_Loop], depth: int, reader: _Reader) -> float:
         """Cycles from a turn to the next that adds to the same sums.

@@ -44,7 +44,7 @@ TREES = 250
 LEAST_WEIGHT = 0.1
 """Of what is hopeless: how much so matters little, that it is does."""
 
-Experience: TypeAlias = tuple[np.ndarray, np.ndarray]
+TrainingData: TypeAlias = tuple[np.ndarray, np.ndarray]
 """Of candidates of one task: rows of features, ``(n, WIDTH)``, and how quick each was, ``(n,)``: the
 logarithm of its speed by the best's."""
 
@@ -66,7 +66,7 @@ def estimate(rows: np.ndarray) -> np.ndarray:
     return np.asarray(-np.log2(cycles) / _OVERLAP, np.float32)
 
 
-def known_beforehand(target: Target) -> Prior:
+def shipped_prior(target: Target) -> Prior:
     """``estimate``, corrected by the model that comes with the package for processors like ``target``'s,
     if it has not been left out."""
     model = trees.shipped(target)
@@ -84,14 +84,14 @@ def corrected(model: trees.Trees) -> Prior:
 
 def learned(records: Iterable[Record], target: Target, prior: Prior, seed: int = 0) -> Prior:
     """``prior`` corrected by what ``records`` of ``target`` say; itself if they say nothing."""
-    known = experience(records, target)
+    known = training_data(records, target)
     if not known:
         return prior
     model = correction(known, prior, seed)
     return lambda rows: prior(rows) + model(rows)
 
 
-def correction(known: Sequence[Experience], prior: Prior, seed: int = 0) -> trees.Trees:
+def correction(known: Sequence[TrainingData], prior: Prior, seed: int = 0) -> trees.Trees:
     """The model of what ``prior`` is off by, of what is ``known`` of each task.
 
     How quick a task is as a whole is not learned, only what is quicker in it than what: a search is of one
@@ -113,7 +113,7 @@ def correction(known: Sequence[Experience], prior: Prior, seed: int = 0) -> tree
     return trees.Trees.of_xgboost(xgboost.train({**PARAMETERS, "seed": seed}, data, TREES))
 
 
-def experience(records: Iterable[Record], target: Target, most: int = MOST) -> list[Experience]:
+def training_data(records: Iterable[Record], target: Target, most: int = MOST) -> list[TrainingData]:
     """What is known of each task: rows of features and how quick they were, the logarithm of the speed by the
     best of the task.
 
@@ -125,11 +125,11 @@ def experience(records: Iterable[Record], target: Target, most: int = MOST) -> l
         if record.target == str(target) and record.origin != FINAL and record.error in ("", "timeout"):
             of_task.setdefault(record.task_key, []).append(record)
     tasks = [found for found in of_task.values() if len(found) >= LEAST and any(r.ok for r in found)]
-    known = [_experience(found, target, max(most // len(tasks), LEAST)) for found in tasks]
+    known = [_training_data_of(found, target, max(most // len(tasks), LEAST)) for found in tasks]
     return [(rows, scores) for rows, scores in known if len(rows)]
 
 
-def _experience(found: list[Record], target: Target, most: int) -> Experience:
+def _training_data_of(found: list[Record], target: Target, most: int) -> TrainingData:
     """Of records of one task; nothing if it is not known here."""
     rows: list[np.ndarray] = []
     scores: list[float] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tvmlite.autotune.records import records as rec
+from tvmlite.core.warn import warn
 from tvmlite.machine.target import Target
 from tvmlite.te.space import ConfigEntity, create, decode_args, looking_up
 
@@ -51,7 +51,7 @@ class History:
         """Tell, once, that a task has no record that counts."""
         if key not in self.missing:
             self.missing.append(key)
-            warnings.warn(why, stacklevel=4)
+            warn(why)
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def apply_history_best(
         notes.append(f"{len(loaded.decisions)} decisions are about graphs, not templates: skipped")
     for note in notes:
         name = records if isinstance(records, (str, Path)) else "the records"
-        warnings.warn(f"{name}: {note}", stacklevel=3)
+        warn(f"{name}: {note}")
     compared = rec.comparisons(rec.current(loaded, target))
     history = History(rec.best(loaded, target), target, compared)
     with looking_up(history.best_config):

@@ -242,7 +242,7 @@ def load(path: str | Path) -> Records:
 
 def current(records: Iterable[Record], target: Target, threads: int | None = None) -> list[Record]:
     """The records that this version made on the machine ``target`` describes, with so many ``threads``, any
-    number if None, or AutoTVM, which does not tell; those that failed are among them."""
+    number if None, or AutoTVM, which does not contain; those that failed are among them."""
     here = [record for record in records if record.target == str(target) and record.is_current]
     return [record for record in here if threads is None or record.threads in (0, threads)]
 
@@ -339,7 +339,7 @@ def _read(text: str) -> Record | DecisionRecord:
             return decision_records.decoded(found)
         made = Record(**autotvm_log.decode(found)) if autotvm_log.is_line(found) else _decoded(found)
         if not made.error and not made.ok:
-            raise ParseError("it tells no error, and yet no costs, or not that the answer was right")
+            raise ParseError("it has no error, but no costs or no verified answer")
         return made
     except ParseError as error:
         raise ParseError(fields.shortened(error.message), Span.of_caller()) from None

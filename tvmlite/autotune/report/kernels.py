@@ -11,9 +11,9 @@ from tvmlite.te.visualizer import text
 
 HEADS = ("kernel", "of time", "calls", "trials", "failed", "before", "after", "gain", "of peak", "outcome")
 
-NOT_TRIED = "not tried: all trials or the time went to others"
+NOT_TRIED = "not tried: all trials or all the time went to others"
 
-USED, SAME = "used", "nothing quicker found: the default stays"
+USED, SAME = "used", "nothing faster found: the default is used"
 
 
 def section(
@@ -31,8 +31,8 @@ def section(
         f'<table class="tasks"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>' if rows else ""
     )
     key = (
-        "Times are of one call; of a model's kernels in the model, before and after in turns. "
-        "In brackets is the 95% interval of how many times quicker. "
+        "Times are of one call; those of a model's kernels in the model, before and after interleaved. "
+        "In brackets is the 95% interval of the speedup. "
         "Of time: what part of a run of the model all calls take by default. Of peak: of the multiply-adds "
         "that this machine can do."
     )

@@ -121,7 +121,7 @@ def _model(times: Sequence[KernelTime]) -> str:
     if rest:
         before, after = (sum(row[column] for row in rest) for column in (1, 2))  # type: ignore[misc]
         shown.append((f"{len(rest)} more kernels", before, after, ""))
-    key = "The quickest of all runs in turns, call by call: before (grey) and after (blue)."
+    key = "The fastest of all interleaved runs, call by call: before (grey) and after (blue)."
     inside = f'<div class="wide">{bars(shown)}</div><p class="caption">{key}</p>'
     return f"<section><h2>Where the time of a run goes</h2>{inside}</section>"
 
@@ -139,11 +139,11 @@ def _task(one: Tuned, peak: float | None, labels: Mapping[str, str] | None, is_o
     name = escape(label_of(one.task, labels))
     return (
         f'<details class="task"{" open" * is_open}><summary>{name}</summary>'
-        f'<p class="line">{escape(_told(one))}</p><div class="pair">{figures}</div></details>'
+        f'<p class="line">{escape(_counts(one))}</p><div class="pair">{figures}</div></details>'
     )
 
 
-def _told(one: Tuned) -> str:
+def _counts(one: Tuned) -> str:
     told = [f"{one.progress.trials} trials by {one.tuner}", f"{one.progress.weight:g} calls a run"]
     told += [f"{count} {kind}" for kind, count in one.progress.failures.items()]
     if one.best is not None:

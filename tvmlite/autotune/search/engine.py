@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,17 +11,15 @@ from typing import Protocol
 
 from tvmlite.autotune.measure import (
     BuildingRunner,
+    BuildRequest,
     Candidate,
-    Crew,
     InterruptibleRunner,
     Outcome,
+    ParallelRunner,
     ReferenceFailed,
     Runner,
-    Unbuilt,
 )
-from tvmlite.autotune.measure.attentive import attentive
 from tvmlite.autotune.measure.build import Builder, Lowered, reference
-from tvmlite.autotune.measure.uncollected import aside, uncollected
 from tvmlite.autotune.records.records import FINAL, Record
 from tvmlite.autotune.search.progress import Progress
 from tvmlite.core import arguments
@@ -50,7 +47,7 @@ class Proposer(Protocol):
 
     def take(self, index: int) -> None: ...
 
-    def ponder(self) -> None: ...
+    def propose_next(self) -> None: ...
 
     def prediction(self, index: int) -> float | None: ...
 
@@ -121,9 +118,7 @@ class Search:
         count = min(self.tuner.batch, most, progress.total - progress.trials)
         batch = _Batch(self, measuring)
         try:
-            with uncollected(), aside(), attentive():
-                proposed = self._proposed(count, batch)
-                batch.start(proposed)
+            batch.start(self._proposed(count, batch))
         except ReferenceFailed as error:
             progress.fail("reference", str(error))
             self._exhausted = True
@@ -217,7 +212,7 @@ def check_options(
 
 def jobs_of(runner: Runner) -> int:
     """How many candidates ``runner`` measures at once."""
-    return runner.jobs if isinstance(runner, Crew) else 1
+    return runner.jobs if isinstance(runner, ParallelRunner) else 1
 
 
 def run(
@@ -289,7 +284,7 @@ class _Batch:
             made.is_taken = True
         if made.built is None:
             assert isinstance(runner, BuildingRunner)
-            return runner.build_and_measure(task.key, Unbuilt(made.lowered.function, task.target))
+            return runner.build_and_measure(task.key, BuildRequest(made.lowered.function, task.target))
         if isinstance(made.built, Outcome):
             return made.built
         return runner.measure(task.key, made.built)
@@ -308,10 +303,9 @@ class _Batch:
         if search.fills_machine:
             self._wait()
         if self.numbers:
-            steps = [self._build] if are_last else [self._build, search.tuner.ponder]
+            steps = [self._build] if are_last else [self._build, search.tuner.propose_next]
             for step in reversed(steps) if search.machine_waited else steps:
                 step()
-            gc.collect()  # as it will be when it is allowed again, and then the machine would wait for us
         search.machine_waited = all(one.done() for *_, one in self.pending if isinstance(one, Future))
         self._wait()
 

@@ -18,7 +18,7 @@ from tvmlite.autotune.search.progress import Progress
 WINDOW = 24
 """Trials over which recent progress is taken."""
 
-TRUST = 0.2
+RECENT = 0.2
 """How much recent progress counts; the rest is what is left to win at most."""
 
 HEADROOM = 0.9
@@ -73,4 +73,4 @@ def _gain(progress: Progress, bound: float) -> float:
     before = progress.curve[max(len(progress.curve) - 1 - WINDOW, 0)]
     lately = (before - best.cost) / WINDOW if before < float("inf") else best.cost / WINDOW
     left = min(best.cost / progress.trials, max(best.cost - bound, 0.0))
-    return progress.weight * (TRUST * lately + (1 - TRUST) * left)
+    return progress.weight * (RECENT * lately + (1 - RECENT) * left)

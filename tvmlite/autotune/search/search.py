@@ -72,7 +72,7 @@ def _anneal(
     return ordered[:count]
 
 
-class Moves:
+class Mutations:
     """Changes of configurations of a space, small ones mostly: a knob goes to one of the ``NEAR`` settings
     most like the one it has, by what a cost model sees of it (``KnobFeatures``)."""
 

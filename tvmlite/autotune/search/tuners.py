@@ -46,7 +46,7 @@ class Tuner:
         """Count configuration ``index`` among those proposed: it is measured without having been."""
         self.proposed[index] = None
 
-    def ponder(self) -> None:
+    def propose_next(self) -> None:
         """Called while a batch is being measured: time to prepare for the next."""
 
     def prediction(self, index: int) -> float | None:

@@ -47,9 +47,9 @@ def coverage(
     opset that is not known, or with inputs that are no tensors.
     """
     proto, data, source = loader.load(model)
-    survey = _CoverageImporter(proto, data, source)
-    survey.look(shape or {})
-    return survey.rows
+    importer = _CoverageImporter(proto, data, source)
+    importer.look(shape or {})
+    return importer.rows
 
 
 class _CoverageImporter(Importer):

@@ -22,6 +22,9 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, Var
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.text import printer
 
+LAYOUT = "layout"
+"""The kind of decisions that depend on each other, so that they are made together."""
+
 MOST_NAMED = 5
 """Operators that stand in the name of a place; its hash tells all."""
 
@@ -30,7 +33,7 @@ MOST_NAMED = 5
 class Decision:
     """A place of a graph, or ``places`` equal ones, where ``taken`` of several ``alternatives`` was taken.
 
-    ``spans`` are what the user wrote there.
+    ``spans`` are what the user wrote there, ``kind`` is that of ``decide``.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Decision:
     taken: str
     places: int = 1
     spans: frozenset[Span] = frozenset()
+    kind: str = ""
 
 
 @dataclass
@@ -62,6 +66,7 @@ class Decisions:
         default: str,
         spans: frozenset[Span] = frozenset(),
         proposed: str | None = None,
+        kind: str = "",
     ) -> str:
         """The alternative to take at a place called ``name``: as chosen, or ``proposed``, or the default."""
         known = self.asked.get(name)
@@ -73,7 +78,7 @@ class Decisions:
             told = f"{taken!r} is chosen for the decision {name!r}, where there are {_listed(alternatives)}"
             self.notes.append(told)
             taken = default
-        self.asked[name] = Decision(name, tuple(alternatives), default, taken, 1, spans)
+        self.asked[name] = Decision(name, tuple(alternatives), default, taken, 1, spans, kind)
         return taken
 
     def require(self, names: Mapping[str, str]) -> None:
@@ -125,7 +130,7 @@ def decide(
     parts = place()
     name = f"{kind} {' | '.join(map(_told, parts))}"
     spans = frozenset(call.span for part in parts for call in part if call.span is not None)
-    return table.take(name, alternatives, default, spans, proposed)
+    return table.take(name, alternatives, default, spans, proposed, kind)
 
 
 def _told(calls: Sequence[Call]) -> str:

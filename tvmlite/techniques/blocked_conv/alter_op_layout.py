@@ -20,7 +20,7 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops import windows
-from tvmlite.relay.passes.decisions import decide, kernel_cost
+from tvmlite.relay.passes.decisions import LAYOUT, decide, kernel_cost
 from tvmlite.techniques.blocked_conv import layout_rules as rules
 from tvmlite.techniques.blocked_conv.layout_program import Cost, Program, Region
 from tvmlite.techniques.blocked_conv.layout_rules import Tied
@@ -112,7 +112,7 @@ def _decide(found: _Regions, target: Target) -> None:
             names = {_name(block): block for block in open_[region]}
             proposal = _name(proposed[region]) if region in proposed else None
             taken = decide(
-                "layout", lambda own=region: [found.calls(own)], tuple(names), _name(default), proposal
+                LAYOUT, lambda own=region: [found.calls(own)], tuple(names), _name(default), proposal
             )
             region.block = names[taken]
 

@@ -24,8 +24,8 @@ from tvmlite.autotune.measure.build import Lowered
 from tvmlite.autotune.model.features import KnobFeatures
 from tvmlite.autotune.model.loop_features import NAMES, STATEMENTS, loop_features
 from tvmlite.autotune.model.model import CostModel, Prior
-from tvmlite.autotune.model.transfer import known_beforehand
-from tvmlite.autotune.search.search import Moves, Score, most_promising
+from tvmlite.autotune.model.transfer import shipped_prior
+from tvmlite.autotune.search.search import Mutations, Score, most_promising
 from tvmlite.autotune.search.tuners import GATuner, GridSearchTuner, RandomTuner, Tuner
 from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
@@ -59,10 +59,10 @@ HANDED = 6
 """Of a batch, so many at most are those that were quick in other shapes: what is measured besides tells what
 is quick in this one."""
 
-DOUBT = 0.2
+UNCERTAINTY = 0.2
 """By what power of two the model may be off on a kind of tile of which nothing was measured."""
 
-TRUST = 24
+PRIOR_TRIALS = 24
 """After so many measurements what was known beforehand counts half."""
 
 _TILE = [
@@ -84,7 +84,7 @@ class XGBTuner(Tuner):
     One in ``1 / explore`` is any that can be built: the model knows only what it has seen. ``prior`` is what
     is known beforehand of the loops of whatever task; the model that comes with the package for the task's
     target, unless another is given. ``handed`` are numbers of configurations like those that were quick in
-    other shapes (``nearest``): they are measured first.
+    other shapes (``similar_tasks``): they are measured first.
     """
 
     name = "xgboost"
@@ -105,10 +105,10 @@ class XGBTuner(Tuner):
             arguments.function("XGBTuner: prior", prior, InputError)
         for one in arguments.listed("XGBTuner: handed", handed, "numbers of configurations", InputError):
             arguments.whole("XGBTuner: handed", one, InputError, least=0)
-        self.explore, self.prior = explore, prior or known_beforehand(task.target)
+        self.explore, self.prior = explore, prior or shipped_prior(task.target)
         self.handed = list(handed)
         self.knobs = KnobFeatures(self.space)
-        self.moves = Moves(self.knobs)
+        self.mutations = Mutations(self.knobs)
         self.model = CostModel(loss_type, seed)
         self._rows: dict[int, np.ndarray] = {}
         self._priors: dict[int, float] = {}
@@ -116,7 +116,7 @@ class XGBTuner(Tuner):
         self._refused: dict[int, None] = {}
         self._nodes = 0.0
 
-    def ponder(self) -> None:
+    def propose_next(self) -> None:
         """Lower what the model of knobs thinks best."""
         if not self._rows:
             return
@@ -184,7 +184,7 @@ class XGBTuner(Tuner):
             pool = pool[self.batch :]
         for _ in range(ROUNDS):
             seen = len(self._rows) + len(self._refused)
-            self.ponder()
+            self.propose_next()
             if len(self._rows) + len(self._refused) == seen or self._nodes > NODES_AT_FIRST:
                 break
 
@@ -210,7 +210,7 @@ class XGBTuner(Tuner):
         met = self._met()
         met.update(self._kinds[number] for number in chosen)
         while len(chosen) < count and (left := self._unlike(chosen)):
-            chosen.append(max(left, key=lambda n: (said[n] + self._doubt(met, n), -n)))
+            chosen.append(max(left, key=lambda n: (said[n] + self._uncertainty(met, n), -n)))
             met[self._kinds[chosen[-1]]] += 1
         return chosen
 
@@ -225,9 +225,9 @@ class XGBTuner(Tuner):
         """How many of each kind of tile were proposed."""
         return Counter(self._kinds[n] for n in self.proposed if n in self._kinds)
 
-    def _doubt(self, met: Counter[bytes], number: int) -> float:
+    def _uncertainty(self, met: Counter[bytes], number: int) -> float:
         """What the model may be off by on a configuration, so many of each kind being known."""
-        return DOUBT / (1 + met[self._kinds[number]]) ** 0.5
+        return UNCERTAINTY / (1 + met[self._kinds[number]]) ** 0.5
 
     def _scored(self) -> tuple[list[int], np.ndarray]:
         """All that was lowered, and what the model says of each."""
@@ -239,20 +239,20 @@ class XGBTuner(Tuner):
     def _trusted(self, numbers: Sequence[int]) -> np.ndarray:
         """What was thought of configurations beforehand, the less the more was measured."""
         known = np.array([self._priors[n] for n in numbers], np.float32)
-        return known * np.float32(TRUST / (TRUST + len(self.speeds)))
+        return known * np.float32(PRIOR_TRIALS / (PRIOR_TRIALS + len(self.speeds)))
 
     def _varied(self, count: int, score: Score) -> list[int]:
         """Configurations that were not looked at, each a variation of the best of another kind of tile: of
         the ``count`` kinds that may be best."""
         numbers, scores = self._scored()
         met = self._met()
-        hopes = [float(s) + self._doubt(met, n) for n, s in zip(numbers, scores, strict=True)]
+        hopes = [float(s) + self._uncertainty(met, n) for n, s in zip(numbers, scores, strict=True)]
         parents: dict[bytes, int] = {}
         for place in np.argsort(-np.array(hopes), kind="stable").tolist():
             parents.setdefault(self._kinds[numbers[place]], numbers[place])
         seen = {*self._rows, *self._refused}
         litters = [
-            self.moves.children(parent, CHILDREN, self.generator).tolist()
+            self.mutations.children(parent, CHILDREN, self.generator).tolist()
             for parent in list(parents.values())[:count]
         ]
         children = list(dict.fromkeys(n for litter in litters for n in litter if n not in seen))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tvmlite import autotune
-from tvmlite.autotune.measure import Candidate, Crew, LocalRunner, Outcome, processors_of
+from tvmlite.autotune.measure import Candidate, LocalRunner, Outcome, ParallelRunner, processors_of
 from tvmlite.autotune.measure.build import Builder, reference
 from tvmlite.autotune.records import records as rec
 from tvmlite.core.errors import InputError
@@ -36,22 +36,22 @@ def test_processors_are_those_this_process_may_use_and_none_is_shared() -> None:
 @pytest.mark.usefixtures("three")
 def test_more_jobs_than_processors_are_an_error() -> None:
     with pytest.raises(InputError, match=r"2 jobs of 2 threads each need 4 processors, this .* use 3"):
-        Crew(2, threads=2)
+        ParallelRunner(2, threads=2)
     with pytest.raises(InputError, match="jobs is 0, expected at least 1"):
-        Crew(0)
+        ParallelRunner(0)
 
 
 @needs_two
 def test_each_worker_stays_on_processors_of_its_own(task: Task) -> None:
     allowed = sorted(os.sched_getaffinity(0))[:2]
     built = [Builder(task).built(task.config_space.get(number)) for number in range(8)]
-    with Crew(2, budget=0.001) as crew, ThreadPoolExecutor(2) as pool:
-        crew.prepare(task.key, reference(task), 0)
+    with ParallelRunner(2, budget=0.001) as runners, ThreadPoolExecutor(2) as pool:
+        runners.prepare(task.key, reference(task), 0)
         candidates = [one for one in built if isinstance(one, Candidate)]
-        outcomes = list(pool.map(lambda one: crew.measure(task.key, one), candidates))
-        compared = crew.compare(task.key, candidates[:2])
+        outcomes = list(pool.map(lambda one: runners.measure(task.key, one), candidates))
+        compared = runners.compare(task.key, candidates[:2])
         places = []
-        for runner in crew.runners:
+        for runner in runners.runners:
             assert runner._process is not None
             places.append(os.sched_getaffinity(runner._process.pid))
 
@@ -60,9 +60,9 @@ def test_each_worker_stays_on_processors_of_its_own(task: Task) -> None:
 
 
 @needs_two
-def test_a_search_by_a_crew_makes_the_trials_that_one_runner_makes(task: Task, tmp_path: Path) -> None:
+def test_a_parallel_search_makes_the_trials_that_one_runner_makes(task: Task, tmp_path: Path) -> None:
     stories = []
-    for name, runner in (("one", LocalRunner(budget=0.001)), ("crew", Crew(2, budget=0.001))):
+    for name, runner in (("one", LocalRunner(budget=0.001)), ("parallel", ParallelRunner(2, budget=0.001))):
         with runner:
             autotune.tune(task, tmp_path / name, trials=12, seed=4, tuner="random", runner=runner)
         trials = [one for one in rec.load(tmp_path / name) if one.origin == "random"]
@@ -77,6 +77,6 @@ def test_what_the_others_use_is_no_other_program(task: Task, monkeypatch: pytest
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     monkeypatch.setattr(LocalRunner, "measure", lambda self, task, candidate: Outcome((1.0,), busy=0.375))
 
-    outcome = Crew(2).measure(task.key, Candidate("", "", task.target))
+    outcome = ParallelRunner(2).measure(task.key, Candidate("", "", task.target))
 
     assert outcome.busy == pytest.approx(0.125)

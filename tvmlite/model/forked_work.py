@@ -28,7 +28,7 @@ _NUMBER = struct.Struct("=q")
 
 
 @contextlib.contextmanager
-def shared_out(
+def divided_among_processes(
     numbers: Sequence[int], work: Callable[[int], object], alone: AbstractContextManager[object]
 ) -> Iterator[Iterator[int]]:
     """Gives those of ``numbers`` that the caller is to do itself, while forked processes do ``work`` for the

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tvmlite.core import config
-from tvmlite.model import sharing
+from tvmlite.model import forked_work
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is shared out")
 
@@ -28,7 +28,7 @@ def test_every_piece_is_done_once(tmp_path: Path) -> None:
         while len({one.name.split(" by ")[1] for one in tmp_path.iterdir()}) < 2:
             time.sleep(0.01)  # until another process has begun as well
 
-    with sharing.shared_out(range(100), work, nullcontext()) as mine:
+    with forked_work.divided_among_processes(range(100), work, nullcontext()) as mine:
         for number in mine:
             work(number)
 
@@ -38,8 +38,10 @@ def test_every_piece_is_done_once(tmp_path: Path) -> None:
 
 
 def test_few_pieces_are_the_callers() -> None:
-    with sharing.shared_out(range(2 * sharing.ENOUGH - 1), lambda number: 1 / 0, nullcontext()) as mine:
-        assert list(mine) == list(range(2 * sharing.ENOUGH - 1))
+    with forked_work.divided_among_processes(
+        range(2 * forked_work.ENOUGH - 1), lambda number: 1 / 0, nullcontext()
+    ) as mine:
+        assert list(mine) == list(range(2 * forked_work.ENOUGH - 1))
 
 
 def test_what_fails_elsewhere_keeps_nobody_from_the_rest(tmp_path: Path) -> None:
@@ -53,7 +55,7 @@ def test_what_fails_elsewhere_keeps_nobody_from_the_rest(tmp_path: Path) -> None
         assert os.getpid() != parent
         (tmp_path / str(number)).touch()
 
-    with sharing.shared_out(range(60), work, nullcontext()) as mine:
+    with forked_work.divided_among_processes(range(60), work, nullcontext()) as mine:
         while not any(tmp_path.iterdir()):
             time.sleep(0.01)  # until another process has begun
         left = list(mine)
@@ -67,7 +69,7 @@ def test_an_error_of_the_callers_ends_the_others() -> None:
 
     with (
         pytest.raises(KeyboardInterrupt),
-        sharing.shared_out(range(60), lambda number: time.sleep(60), nullcontext()),
+        forked_work.divided_among_processes(range(60), lambda number: time.sleep(60), nullcontext()),
     ):
         raise KeyboardInterrupt
 
@@ -86,7 +88,7 @@ def test_a_lock_that_is_held_while_forking_is_open_in_the_children(tmp_path: Pat
         lock.release()
         (tmp_path / str(number)).touch()
 
-    with sharing.shared_out(range(60), work, lock) as mine:
+    with forked_work.divided_among_processes(range(60), work, lock) as mine:
         time.sleep(0.3)
         left = list(mine)
 

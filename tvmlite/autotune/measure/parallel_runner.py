@@ -9,11 +9,11 @@ from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any
 
-from tvmlite.autotune.measure.runner import Candidate, LocalRunner, Outcome, Unbuilt
+from tvmlite.autotune.measure.runner import BuildRequest, Candidate, LocalRunner, Outcome
 from tvmlite.core.errors import InputError
 
 
-class Crew:
+class ParallelRunner:
     """``jobs`` runners of this machine, which measure as many candidates at once; ``options`` are those of
     each ``LocalRunner``.
 
@@ -38,9 +38,9 @@ class Crew:
         """See ``Runner``; may be called by as many threads at once as there are runners."""
         return self._measured(lambda runner: runner.measure(task, candidate))
 
-    def build_and_measure(self, task: str, unbuilt: Unbuilt) -> Outcome:
+    def build_and_measure(self, task: str, request: BuildRequest) -> Outcome:
         """See ``BuildingRunner``; otherwise as ``measure``."""
-        return self._measured(lambda runner: runner.build_and_measure(task, unbuilt))
+        return self._measured(lambda runner: runner.build_and_measure(task, request))
 
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
         """See ``Runner``."""
@@ -56,14 +56,14 @@ class Crew:
         for runner in self.runners:
             runner.close()
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> ParallelRunner:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def _measured(self, measure: Callable[[LocalRunner], Outcome]) -> Outcome:
-        """What comes of a candidate; what the others of the crew use is no other program's doing."""
+        """What comes of a candidate; what the other runners use is no other program's doing."""
         with self._one() as runner:
             outcome = measure(runner)
         others = (self.jobs - 1) * self.threads / (os.cpu_count() or 1)

@@ -10,7 +10,7 @@ from made_up_tuning import MadeUpMachine, small_matmul
 
 from tvmlite import autotune
 from tvmlite.autotune.records import records as rec
-from tvmlite.autotune.search import nearest
+from tvmlite.autotune.search import similar_tasks
 from tvmlite.autotune.search.tuners import Tuner
 from tvmlite.machine.target import Target
 from tvmlite.relay.entry import tasks
@@ -48,7 +48,7 @@ def test_a_setting_that_this_space_has_is_taken_as_it_is() -> None:
     other, task = task_of(16, 16, 16), task_of(32, 16, 16)
     config = other.config_space.get(len(other.config_space) // 3)
 
-    (number,) = nearest.configurations([record(other, config, 1e-3)], task)
+    (number,) = similar_tasks.configurations([record(other, config, 1e-3)], task)
 
     found = task.config_space.get(number)
     assert found.settings.keys() == config.settings.keys()
@@ -62,7 +62,7 @@ def test_a_length_that_does_not_divide_becomes_the_nearest_that_does() -> None:
     space = task.config_space
     for number in range(0, len(other.config_space), 7):
         config = other.config_space.get(number)
-        found = nearest.configurations([record(other, config, 1e-3)], task)
+        found = similar_tasks.configurations([record(other, config, 1e-3)], task)
         for given, made in zip(splits(config), splits(space.get(found[0])), strict=True):
             lengths = [
                 one.size for one in space.space_map[name_of(space, made)] if isinstance(one, SplitChoice)
@@ -94,7 +94,7 @@ def test_of_several_rules_each_hands_its_configurations_to_its_own() -> None:
     assert isinstance(space, RuleSpace)
     by_rule = [space.get(space.index_of(other.default.settings) or 0), space.get(len(space) - 1)]
 
-    found = nearest.configurations([record(other, one, 1e-3) for one in by_rule], task)
+    found = similar_tasks.configurations([record(other, one, 1e-3) for one in by_rule], task)
 
     assert sorted(str(rule_of(task.config_space.get(number))) for number in found) == ["hand", "sketch"]
 
@@ -103,9 +103,11 @@ def test_the_best_of_each_shape_come_before_the_second_best_and_nearer_shapes_be
     task, near, far = task_of(32, 16, 16), task_of(16, 16, 16), task_of(8, 8, 8)
     records = [*numbered(far, 3, 5, first=1e-6), *numbered(near, 20, 41)]
 
-    found = nearest.configurations(records, task)
+    found = similar_tasks.configurations(records, task)
 
-    each = [nearest.configurations([one], task) for one in (records[2], records[0], records[3], records[1])]
+    each = [
+        similar_tasks.configurations([one], task) for one in (records[2], records[0], records[3], records[1])
+    ]
     assert found == list(dict.fromkeys(number for (number,) in each))
 
 
@@ -114,11 +116,11 @@ def test_of_many_the_quickest_of_the_nearest_count() -> None:
     others = [task_of(n, 16, 16) for n in (16, 24, 8, 4, 64)]
     records = [one for other in others for one in numbered(other, *range(1, 12))]
 
-    found = nearest.configurations(records, task)
+    found = similar_tasks.configurations(records, task)
 
     nearby = [one for one in records if one.task[1][0] in (16, 24, 64)]
-    assert 0 < len(found) <= nearest.TASKS * nearest.BEST
-    assert found == nearest.configurations(nearby, task)
+    assert 0 < len(found) <= similar_tasks.TASKS * similar_tasks.BEST
+    assert found == similar_tasks.configurations(nearby, task)
 
 
 def test_other_templates_targets_finals_failures_and_the_task_itself_say_nothing() -> None:
@@ -135,7 +137,7 @@ def test_other_templates_targets_finals_failures_and_the_task_itself_say_nothing
         record(other, ConfigEntity({"tile": OptionChoice(1)}), 1e-3),
     ]
 
-    assert nearest.configurations(records, task) == []
+    assert similar_tasks.configurations(records, task) == []
 
 
 def proposed_first(tuner: Tuner) -> list[int]:
@@ -150,7 +152,7 @@ def test_numbers_that_are_no_extents_do_no_harm() -> None:
     args = [(16, 16, 10**400), (16, "7" * 5000, 16), (16, 16, 10**17)]
     odd = [rec.Record((task.name, one), str(task.target), config, (1.0,), verified=True) for one in args]
 
-    assert nearest.configurations(odd, task) == [3]
+    assert similar_tasks.configurations(odd, task) == [3]
 
 
 def test_what_was_handed_over_is_measured_first_beside_what_the_model_likes() -> None:
@@ -178,7 +180,7 @@ def test_without_any_a_search_is_as_it_was() -> None:
 def test_a_run_takes_what_was_quick_from_the_records_of_other_shapes(tmp_path: Path) -> None:
     other, task = task_of(16, 16, 16), task_of(32, 16, 16)
     records = numbered(other, *range(0, 26, 2))
-    wanted = nearest.configurations(records, task)
+    wanted = similar_tasks.configurations(records, task)
 
     autotune.tune(task, tmp_path / "a.jsonl", trials=9, seed=1, runner=MadeUpMachine(), learn_from=records)
 

@@ -18,5 +18,5 @@ def note(shares: Sequence[float], where: str = "") -> str:
         return ""
     return (
         f"other processes used {busy:.0%} of this machine while candidates were timed{where}: "
-        "times are less sure"
+        "times are less certain"
     )

@@ -1,0 +1,17 @@
+"""Warnings of records that cannot be used: each once in a run that reads them often."""
+
+from __future__ import annotations
+
+from tvmlite.core.warn import warn
+
+
+class WarnOnce:
+    """Warns of each message once, at the user's line; a function for ``note`` of ``compile`` and ``tune``."""
+
+    def __init__(self) -> None:
+        self._reported: set[str] = set()
+
+    def __call__(self, message: str) -> None:
+        if message not in self._reported:
+            self._reported.add(message)
+            warn(message)
