@@ -17,6 +17,7 @@ from tvmlite.autotune.records.decision_records import DecisionRecord
 from tvmlite.autotune.records.records import Record
 from tvmlite.autotune.records.telling import tell
 from tvmlite.core import abi, config
+from tvmlite.core.cache import ObjectCache, cache_in
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
 from tvmlite.machine.target import Target
@@ -35,7 +36,6 @@ from tvmlite.relay.ir.verify import verify as check
 from tvmlite.relay.passes.decisions import Decisions, deciding
 from tvmlite.relay.passes.specialise import Sizes, specialise
 from tvmlite.relay.passes.trust import Witness
-from tvmlite.te.codegen.cache import ObjectCache, cache_in
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.lowering.lower import lower

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tvmlite.core.cache import ObjectCache
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.node import reachable
 from tvmlite.machine.target import Target
@@ -18,7 +19,6 @@ from tvmlite.relay.ir.dims import dim
 from tvmlite.relay.ir.nodes import Function
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import jit
-from tvmlite.te.codegen.cache import ObjectCache
 from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize

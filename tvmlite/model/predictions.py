@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from tvmlite.autotune.model import gains
 from tvmlite.autotune.model.gains import Gains, Trust
 from tvmlite.autotune.search.predict import Predicted, predicted
+from tvmlite.core.cache import ObjectCache, key_of
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.source_digest import source_digest
 from tvmlite.machine.target import Target
 from tvmlite.relay.entry import tasks
 from tvmlite.relay.entry.lower import anchor
 from tvmlite.relay.ir.nodes import Function
-from tvmlite.te.codegen.cache import ObjectCache, key_of
 from tvmlite.te.space import ConfigEntity
 
 

@@ -23,10 +23,10 @@ from typing import Any, Literal, get_args
 import llvmlite.binding as llvm
 
 from tvmlite.core import config
+from tvmlite.core.cache import cache_in, key_of
 from tvmlite.core.errors import LibraryError, UnsupportedError
 from tvmlite.machine import processor
 from tvmlite.machine.target import Target
-from tvmlite.te.codegen.cache import cache_in, key_of
 from tvmlite.te.codegen.llvm.text import EXPLICIT
 
 Kind = Literal["object", "assembly", "ir"]

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tvmlite.te.codegen import cache
-from tvmlite.te.codegen.cache import ObjectCache, key_of
+from tvmlite.core import cache
+from tvmlite.core.cache import ObjectCache, key_of
 
 KEY = key_of("a", "key")
 
