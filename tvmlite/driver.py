@@ -16,8 +16,8 @@ from typing import Any
 from tvmlite.autotune.records.decision_records import DecisionRecord
 from tvmlite.autotune.records.records import Record
 from tvmlite.autotune.records.telling import tell
-from tvmlite.core import abi, config
-from tvmlite.core.cache import ObjectCache, cache_in
+from tvmlite.core import abi
+from tvmlite.core.cache import object_cache
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
 from tvmlite.machine.target import Target
@@ -239,9 +239,3 @@ def _checked(module: Module | Function) -> Module:
         )
     check(module)
     return module
-
-
-def object_cache() -> ObjectCache | None:
-    """Where compiled kernels are kept; None if nowhere."""
-    directory = config.cache_dir()
-    return None if directory is None else cache_in(str(directory))

@@ -18,6 +18,11 @@ def _is_of_python(frame: FrameType) -> bool:
     return frame.f_globals.get("__name__", "").partition(".")[0] in sys.stdlib_module_names
 
 
+def is_of_user(frame: FrameType) -> bool:
+    """Whether ``frame`` runs code outside tvmlite and Python's own library."""
+    return not _is_ours(frame) and not _is_of_python(frame)
+
+
 @dataclass(frozen=True)
 class Span:
     """A place in the user's input, printed at the end of errors.
@@ -42,7 +47,7 @@ class Span:
         while frame.f_back and _is_ours(frame):
             frame = frame.f_back
         nearest = frame
-        while frame.f_back and (_is_of_python(frame) or _is_ours(frame)):
+        while frame.f_back and not is_of_user(frame):
             frame = frame.f_back
         chosen = nearest if _is_of_python(frame) else frame
         return Span(chosen.f_code.co_filename, chosen.f_lineno)
