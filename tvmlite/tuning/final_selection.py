@@ -239,6 +239,7 @@ class Judge:
                 time=now,
                 threads=num_threads(),
                 trace=traces.get(str(config), ()),
+                schedules=rec.schedules_digest(),
             )
             for config, costs in zip((task.default, *case.finalists), case.costs, strict=True)
         ]

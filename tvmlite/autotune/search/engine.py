@@ -23,7 +23,7 @@ from tvmlite.autotune.measure import (
 from tvmlite.autotune.measure.attentive import attentive
 from tvmlite.autotune.measure.build import Builder, Lowered, reference
 from tvmlite.autotune.measure.uncollected import aside, uncollected
-from tvmlite.autotune.records.records import FINAL, Record
+from tvmlite.autotune.records.records import FINAL, Record, schedules_digest
 from tvmlite.autotune.search.progress import Progress
 from tvmlite.core import arguments
 from tvmlite.core.config import processors
@@ -382,6 +382,7 @@ def _record(
         round(time.time(), 3),
         search.runner.threads,
         trace,
+        schedules_digest(),
     )
 
 
