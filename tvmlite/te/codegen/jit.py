@@ -185,7 +185,7 @@ def _compile_here(ir_text: str, triple: str, cpu: str, features: str, kind: Kind
         module.triple = triple
         module.data_layout = str(machine.target_data)
         if EXPLICIT in ir_text:
-            _tidy(module, machine)
+            _simplify(module, machine)
         else:
             _optimize(module, machine, _may_go_side_by_side(ir_text), loops=not _has_odd_vectors(ir_text))
         if kind == "object":
@@ -196,7 +196,7 @@ def _compile_here(ir_text: str, triple: str, cpu: str, features: str, kind: Kind
         return machine.emit_assembly(module).encode()
 
 
-def _tidy(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+def _simplify(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     """What a module needs that is written as it is to run: arrays brought into registers, stores dropped
     that others follow, arithmetic and jumps simplified. It takes a fifth of the time of LLVM's own pipeline,
     which finds nothing more."""
