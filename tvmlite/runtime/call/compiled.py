@@ -223,7 +223,7 @@ class CompiledFunction(InProcess):
             if code:
                 check_code(self.signature, code, self._sizes_of(row))
             return
-        assert scratch is not None, "a function that tells what it needs has a workspace"
+        assert scratch is not None, "a function that reports what it needs has a workspace"
         told = row[self._kinds["told"]] = _ffi.new("int64_t[]", self.signature.dynamic_outputs_length)
         while True:
             row[self._kinds["workspace"]] = scratch.address

@@ -181,7 +181,7 @@ def _meaning(parameter: abi.Parameter, signature: abi.Signature) -> str:
         case "workspace":
             known = signature.workspace
             bytes_ = (
-                f"{known} bytes" if known is not None else f"as many bytes as {signature.name}_shapes tells"
+                f"{known} bytes" if known is not None else f"as many bytes as {signature.name}_shapes computes"
             )
             return f"scratch memory, {bytes_}, aligned to 64 bytes; may be null if 0"
         case "found":
@@ -192,7 +192,7 @@ def _meaning(parameter: abi.Parameter, signature: abi.Signature) -> str:
                 "needed, and for every array that is found there the byte where it begins, and its extents"
             )
         case "capacity":
-            return "the bytes of the workspace: where too few, told[0] tells how many to come again with"
+            return "the bytes of the workspace: where too few, told[0] has the number to call again with"
         case "threads":
             return "the number of threads the workspace is for: at least tvmlite_get_num_threads()"
         case "profile":
