@@ -180,9 +180,7 @@ def _meaning(parameter: abi.Parameter, signature: abi.Signature) -> str:
             return "a size: the extent of this name in the arrays' shapes"
         case "workspace":
             known = signature.workspace
-            bytes_ = (
-                f"{known} bytes" if known is not None else f"as many bytes as {signature.name}_shapes computes"
-            )
+            bytes_ = f"{known} bytes" if known is not None else f"as many as {signature.name}_shapes computes"
             return f"scratch memory, {bytes_}, aligned to 64 bytes; may be null if 0"
         case "found":
             return _where_stored(parameter, signature)
