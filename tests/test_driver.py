@@ -33,7 +33,9 @@ from tvmlite.core.errors import (
 from tvmlite.machine.target import Target
 from tvmlite.model import forked_work, kernels
 from tvmlite.model.artifact import FORMS, CompiledModule
+from tvmlite.relay.entry import kernels as kernel_keys
 from tvmlite.relay.frontend import from_onnx
+from tvmlite.te.templates.group import TEMPLATES
 
 SCALE = np.random.default_rng(0).standard_normal(8).astype(np.float32)
 
@@ -327,6 +329,7 @@ import hashlib, json, sys
 sys.path.insert(0, sys.argv[1])
 import models, tvmlite
 from tvmlite.relay.frontend import from_onnx
+from tvmlite.te.templates.group import TEMPLATES
 if sys.argv[2] == "zoo":
     lib = tvmlite.compile(from_onnx(models.light_model("shufflenet")), name="net")
 else:
@@ -429,6 +432,48 @@ def test_an_entry_of_another_shape_or_target_is_not_taken(empty_cache: Path) -> 
     assert not any(row.from_cache for row in narrow.report.rows)
 
 
+def test_an_object_is_kept_once(empty_cache: Path) -> None:
+    made = tvmlite.compile(_module())
+    stored = [path.read_bytes() for path in empty_cache.glob("??/*")]
+
+    for kernel in made.kernels:
+        assert sum(kernel.object in content for content in stored) == 1
+
+
+def test_after_an_edit_of_the_compiler_kernels_are_lowered_again(
+    monkeypatch: pytest.MonkeyPatch, empty_cache: Path
+) -> None:
+    tvmlite.compile(_module())
+    monkeypatch.setattr(kernel_keys, "source_digest", lambda: "edited")
+
+    edited, again = tvmlite.compile(_module()), tvmlite.compile(_module())
+
+    assert not any(row.from_cache for row in edited.report.rows)
+    assert all(row.from_cache for row in again.report.rows)
+
+
+def test_a_kernel_whose_object_was_removed_is_compiled_again(empty_cache: Path) -> None:
+    first = tvmlite.compile(_module())
+    for path in empty_cache.glob("??/*"):
+        if any(kernel.object in path.read_bytes() for kernel in first.kernels):
+            path.unlink()
+
+    second = tvmlite.compile(_module())
+
+    assert not any(row.from_cache for row in second.report.rows)
+    assert [one.object for one in first.kernels] == [one.object for one in second.kernels]
+    _assert_right(second(*_arguments()), *_arguments())
+
+
+def test_a_kernel_of_a_template_from_elsewhere_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch, empty_cache: Path
+) -> None:
+    tvmlite.compile(_module())
+    monkeypatch.setitem(TEMPLATES, "of_a_test", lambda group: None)
+
+    assert not any(row.from_cache for _ in range(2) for row in tvmlite.compile(_module()).report.rows)
+
+
 @pytest.mark.parametrize("spoil", ["empty", "half", "flipped", "text"])
 def test_a_spoilt_entry_is_replaced(spoil: str, empty_cache: Path) -> None:
     tvmlite.compile(_module())
@@ -462,8 +507,8 @@ def test_a_killed_compilation_leaves_a_usable_cache(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     child = _child(tmp_path / "killed.so", cache, "zoo")
     deadline = time.monotonic() + 60
-    # the first entry need not be a kernel: the thread pool's code is kept there too
-    while len([p for p in cache.glob("*/*") if p.name[0] != "."]) < 3 and time.monotonic() < deadline:
+    # a kernel has two entries, and the thread pool's code and the digests of files are kept there too
+    while len([p for p in cache.glob("*/*") if p.name[0] != "."]) < 6 and time.monotonic() < deadline:
         time.sleep(0.01)
     child.send_signal(signal.SIGKILL)
     child.communicate()

@@ -15,7 +15,8 @@ from typing import Any
 
 from tvmlite.autotune.records.decision_records import DecisionRecord
 from tvmlite.autotune.records.records import Record
-from tvmlite.core import abi, config
+from tvmlite.core import abi
+from tvmlite.core.cache import object_cache
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
 from tvmlite.core.warn import warn
@@ -34,7 +35,6 @@ from tvmlite.relay.ir.verify import verify as check
 from tvmlite.relay.passes.decisions import Decisions, deciding
 from tvmlite.relay.passes.specialise import Sizes, specialise
 from tvmlite.relay.passes.trust import Witness
-from tvmlite.te.codegen.cache import ObjectCache, cache_in
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.lowering.lower import lower
@@ -235,9 +235,3 @@ def _checked(module: Module | Function) -> Module:
         )
     check(module)
     return module
-
-
-def object_cache() -> ObjectCache | None:
-    """Where compiled kernels are kept; None if nowhere."""
-    directory = config.cache_dir()
-    return None if directory is None else cache_in(str(directory))

@@ -17,24 +17,24 @@ from tvmlite.fuzz.compute.generate import KINDS
 from tvmlite.fuzz.expected.check import _called, check, prepare
 from tvmlite.fuzz.expected.memory import GuardedArray
 from tvmlite.fuzz.program import Program
-from tvmlite.fuzz.run import case, crew, report
-from tvmlite.fuzz.run.crew import Member
-from tvmlite.fuzz.run.run import Finding, Tally, fuzz
+from tvmlite.fuzz.run import case, report, worker_pool
+from tvmlite.fuzz.run.run import Counts, Finding, fuzz
 from tvmlite.fuzz.run.shrink import failure, shrink
+from tvmlite.fuzz.run.worker_pool import Member
 
 SEED, CASES = 1, 60
 """One seed: what the tests say follows from the code alone. ``tvmlite fuzz`` tries others."""
 
 
 def test_random_cases_are_right() -> None:
-    tally = fuzz(SEED, CASES, ["llvm", "c"], jobs=2, seconds=40)
+    counts = fuzz(SEED, CASES, ["llvm", "c"], jobs=2, seconds=40)
     told = "\n".join(
         f"case {f.index}: {f.signature}: {f.text}\n{f.program.text() if f.program else ''}"
-        for f in tally.findings
+        for f in counts.findings
     )
-    assert not tally.findings, f"seed {SEED}\n{told}"
-    assert tally.compared > 0.7 * tally.elements
-    assert "mistakes made on purpose" in report.table(tally)
+    assert not counts.findings, f"seed {SEED}\n{told}"
+    assert counts.compared > 0.7 * counts.elements
+    assert "mistakes made on purpose" in report.table(counts)
 
 
 def test_a_case_follows_from_its_numbers() -> None:
@@ -170,13 +170,13 @@ def test_the_command_tells_what_it_tried_until_it_was_stopped() -> None:
 
 
 def test_a_finding_is_told_when_it_comes(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    def interrupted(*given: Any) -> Tally:
-        tally = Tally(cases=5, findings=[Finding(3, "llvm: value", "B[0] is 1", None)])
+    def interrupted(*given: Any) -> Counts:
+        counts = Counts(cases=5, findings=[Finding(3, "llvm: value", "B[0] is 1", None)])
         show_progress = given[5]
-        show_progress(tally)
-        show_progress(tally)
-        tally.interrupted = True
-        return tally
+        show_progress(counts)
+        show_progress(counts)
+        counts.interrupted = True
+        return counts
 
     monkeypatch.setattr("tvmlite.commands.fuzz.fuzz", interrupted)
     assert main(["fuzz", "--seed", "8"]) == 130
@@ -227,9 +227,9 @@ def test_what_a_process_says_when_it_ends_is_told() -> None:
 def test_a_worker_that_waits_for_its_turn_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
     member = Member(patience=5.0)
     member.last, member.worked = time.monotonic() - 20, 1.0
-    monkeypatch.setattr(crew, "_seconds_worked", lambda pid: 2.0)
+    monkeypatch.setattr(worker_pool, "_seconds_worked", lambda pid: 2.0)
     assert not member.is_stuck(0)
-    monkeypatch.setattr(crew, "_seconds_worked", lambda pid: 7.0)
+    monkeypatch.setattr(worker_pool, "_seconds_worked", lambda pid: 7.0)
     assert member.is_stuck(0)
-    monkeypatch.setattr(crew, "_seconds_worked", lambda pid: None)
+    monkeypatch.setattr(worker_pool, "_seconds_worked", lambda pid: None)
     assert member.is_stuck(0)

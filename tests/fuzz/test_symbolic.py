@@ -24,11 +24,11 @@ a, b = dim("a"), dim("b")
 
 
 def test_random_graphs_over_symbolic_extents_are_right() -> None:
-    tally = fuzz(SEED, GRAPHS, [], jobs=2, seconds=40, kind="symbolic")
+    counts = fuzz(SEED, GRAPHS, [], jobs=2, seconds=40, kind="symbolic")
 
-    told = "\n".join(f"case {f.index}: {f.signature}: {f.text}" for f in tally.findings)
-    assert not tally.findings, f"seed {SEED}\n{told}"
-    assert tally.compared >= tally.cases
+    told = "\n".join(f"case {f.index}: {f.signature}: {f.text}" for f in counts.findings)
+    assert not counts.findings, f"seed {SEED}\n{told}"
+    assert counts.compared >= counts.cases
 
 
 def test_a_graph_follows_from_its_numbers() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from tvmlite.core.errors import InputError
 from tvmlite.fuzz.run import case, report
-from tvmlite.fuzz.run.run import KINDS, Finding, Tally, fuzz
+from tvmlite.fuzz.run.run import KINDS, Counts, Finding, fuzz
 from tvmlite.fuzz.run.shrink import failure_of, shrink
 from tvmlite.fuzz.symbolic import case as symbolic_case
 
@@ -59,12 +59,12 @@ def main(options: argparse.Namespace) -> int:
     patience = _seconds("--shrink", options.shrink)
     with _stopped_by_sigterm():
         print(f"seed {seed}", flush=True)
-        tally = fuzz(seed, options.n, backends, options.jobs, limit, _Line(options.n), options.kind)
+        counts = fuzz(seed, options.n, backends, options.jobs, limit, _Line(options.n), options.kind)
     _Line.wipe()
-    for finding in [] if tally.interrupted else _distinct(tally.findings):
+    for finding in [] if counts.interrupted else _distinct(counts.findings):
         _report(seed, finding, backends, patience)
-    print(report.families(tally) if options.kind == "symbolic" else report.table(tally))
-    return 130 if tally.interrupted else 1 if tally.findings else 0
+    print(report.families(counts) if options.kind == "symbolic" else report.table(counts))
+    return 130 if counts.interrupted else 1 if counts.findings else 0
 
 
 def _shown(kind: str, seed: int, index: int) -> str:
@@ -128,14 +128,14 @@ class _Line:
     def __init__(self, total: int) -> None:
         self.total, self.told = total, 0
 
-    def __call__(self, tally: Tally) -> None:
-        for finding in tally.findings[self.told :]:
+    def __call__(self, counts: Counts) -> None:
+        for finding in counts.findings[self.told :]:
             self.wipe()
             first = finding.text.partition("\n")[0]
             print(f"case {finding.index}: {finding.signature}: {first}", flush=True)
-        self.told = len(tally.findings)
+        self.told = len(counts.findings)
         if sys.stderr.isatty():
-            text = f"{tally.cases}/{self.total} cases, {len(tally.findings)} wrong"
+            text = f"{counts.cases}/{self.total} cases, {len(counts.findings)} wrong"
             print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
     @staticmethod

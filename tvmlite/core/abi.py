@@ -142,7 +142,7 @@ class Signature:
         return tuple(p for p in self.parameters if p.kind in ("output", "found"))
 
     @property
-    def told_length(self) -> int:
+    def dynamic_outputs_length(self) -> int:
         """The elements of ``told``."""
         return 1 + sum(1 + len(p.shape) for p in self.of_kind("found"))
 

@@ -7,11 +7,11 @@
 ``TVMLITE_CACHE=dir``      where compiled objects are kept; default ``~/.cache/tvmlite``;
                            ``off`` keeps none
 ``TVMLITE_CACHE_MB=n``     the size the cache is trimmed to; default 2048
-``TVMLITE_LOOP_LIMIT=n``   turns after which a loop that a condition should end stops with an error,
+``TVMLITE_LOOP_LIMIT=n``   iterations after which a loop that a condition should end stops with an error,
                            compiled into the model; default 10000000
-``TVMLITE_LOOP_SECONDS=n`` seconds after which a loop that has no number of turns, or one so large
+``TVMLITE_LOOP_SECONDS=n`` seconds after which a loop that has no number of iterations, or one so large
                            that it stands for none (from 2**31 - 1 on), stops with an error, compiled
-                           into the model; default 10. Loops that have a number of turns, and those
+                           into the model; default 10. Loops that have a number of iterations, and those
                            whose condition counts to a number, take the time they need
 ``TVMLITE_TARGET=string``  what ``target="native"`` means; default: the machine we run on
 =========================  =====================================================================
@@ -64,12 +64,12 @@ def cache_megabytes() -> int:
 
 
 def loop_limit() -> int:
-    """The most turns of a loop that only a condition ends."""
+    """The most iterations of a loop that only a condition ends."""
     return _positive("TVMLITE_LOOP_LIMIT", os.environ.get("TVMLITE_LOOP_LIMIT", "10000000"))
 
 
 def loop_seconds() -> int:
-    """The seconds that a loop without a number of turns may take."""
+    """The seconds that a loop without a number of iterations may take."""
     return _positive("TVMLITE_LOOP_SECONDS", os.environ.get("TVMLITE_LOOP_SECONDS", "10"))
 
 

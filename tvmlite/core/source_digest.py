@@ -1,20 +1,92 @@
-"""A digest of the code of this installation, for the keys of caches."""
+"""Digests of the code of this installation, for the keys of caches and for records of measurements.
+
+What a kernel becomes depends on every pass, template and table of the package, so a key holds a digest of
+all of them: whoever edits a pass gets new code. Reading the package takes 25 ms, asking for the sizes and
+times of its files 3 ms: so the digests of the files are kept in the cache, by these.
+"""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
+from tvmlite.core.cache import key_of, object_cache
 from tvmlite.core.version import VERSION
+
+ROOT = Path(__file__).resolve().parent.parent
+_IMPORTED = time.time_ns()
+
+_SETTLED_SECONDS = 2
+"""A file changed so lately may change again without another time: clocks of file systems are coarse."""
+
+SCHEDULES = ("techniques", "te/schedule", "te/space", "te/templates")
+"""What decides which schedules there are, and what the settings of their knobs mean."""
+
+
+File: TypeAlias = tuple[str, int, int, int, int]
+"""Path, bytes, times of change of content and of status, and number of a file."""
 
 
 @functools.cache
-def source_digest() -> str:
-    """A hash of every source file of the package: code that changed never meets an old cache entry."""
-    root = Path(__file__).resolve().parent.parent
-    digest = hashlib.sha256(VERSION.encode())
-    for path in sorted((*root.rglob("*.py"), *root.rglob("*.ll"))):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+def source_digest(*parts: str) -> str:
+    """A hash of all files of the package, or of ``parts`` of it: files and folders, relative to it.
+
+    Where a file was changed after this process had imported the package, what runs may be older than the
+    file: then the hash is one that no other process has. A part that does not exist is an assertion.
+    """
+    files, mark = _package()
+    chosen = [name for name in files if not parts or any(_is_in(name, part) for part in parts)]
+    assert all(any(_is_in(name, part) for name in chosen) for part in parts), f"{parts} of {ROOT}"
+    return key_of("source", VERSION, mark, *(text for name in chosen for text in (name, files[name])))
+
+
+def _is_in(name: str, part: str) -> bool:
+    return name == part or name.startswith(part + "/")
+
+
+@functools.cache
+def _package() -> tuple[Mapping[str, str], str]:
+    """The hash of each file of the package by its name, and a mark that is this process's alone if one was
+    changed since the import; empty if none was."""
+    files, now = files_below(ROOT), time.time_ns()
+    is_changed = any(_IMPORTED < changed <= now for _, _, changed, *_ in files)
+    return digests(ROOT, files), f"{os.getpid()} {_IMPORTED}" if is_changed else ""
+
+
+def digests(root: Path, files: Sequence[File]) -> dict[str, str]:
+    """The hash of each of ``files`` below ``root``, by its name relative to that; from the cache if the
+    files' sizes and times are as they were."""
+    cache = object_cache()
+    key = key_of("source files", str(root), json.dumps(files))
+    known = None if cache is None else cache.get(key)
+    if known is not None:
+        return json.loads(known)
+    found = {
+        os.path.relpath(path, root).replace(os.sep, "/"): hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        for path, *_ in files
+    }
+    newest = max((max(changed, status) for _, _, changed, status, _ in files), default=0)
+    if cache is not None and newest < time.time_ns() - _SETTLED_SECONDS * 10**9:
+        cache.put(key, json.dumps(found).encode())
+    return found
+
+
+def files_below(folder: str | Path) -> list[File]:
+    """All files below ``folder`` that are no byte code, in order of their paths."""
+    found: list[File] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name != "__pycache__":
+                    found += files_below(entry.path)
+            elif not entry.name.startswith("."):
+                status = entry.stat()
+                times = status.st_mtime_ns, status.st_ctime_ns
+                found.append((entry.path, status.st_size, *times, status.st_ino))
+    return sorted(found)

@@ -38,7 +38,7 @@ class Program:
             "from tvmlite import te",
             "from tvmlite.fuzz.expected.check import check",
             "",
-            *map(tidy, self.body),
+            *map(clean, self.body),
             "",
         ]
         return "\n".join([*lines, f"check(s, {', '.join(given)})", ""])
@@ -93,7 +93,7 @@ def namespace() -> dict[str, Any]:
     return {"__name__": "fuzz_program", "te": te}
 
 
-def tidy(statement: str) -> str:
+def clean(statement: str) -> str:
     """``statement`` without needless parentheses."""
     return ast.unparse(ast.parse(statement)) if "def " not in statement else statement
 

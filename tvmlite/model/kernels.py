@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tvmlite.core.cache import ObjectCache
 from tvmlite.core.errors import TvmliteError
 from tvmlite.core.node import reachable
 from tvmlite.machine.target import Target
@@ -18,7 +19,6 @@ from tvmlite.relay.ir.dims import dim
 from tvmlite.relay.ir.nodes import Function
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import jit
-from tvmlite.te.codegen.cache import ObjectCache
 from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
@@ -73,7 +73,10 @@ def compile_kernels(
 
 def _is_new(task: KernelTask, target: Target, cache: ObjectCache | None) -> bool:
     """Whether a kernel is to be compiled and then kept."""
-    return cache is not None and target.kind != "c" and task.cacheable and not cache.has(task.key)
+    if cache is None or target.kind == "c" or not task.cacheable:
+        return False
+    stored = cache.get(task.key)
+    return stored is None or not cache.has(jit.object_key(json.loads(stored)["module"], target))
 
 
 def compile_kernel(task: KernelTask, target: Target, cache: ObjectCache | None) -> CompiledKernel:
@@ -82,16 +85,28 @@ def compile_kernel(task: KernelTask, target: Target, cache: ObjectCache | None) 
         legal = legal_kernel(task, target)
         return CompiledKernel(task, interface_of(task, legal), legal=legal)
     cache = cache if task.cacheable else None
-    stored = cache.get(task.key) if cache is not None else None
-    if stored is not None:
-        header, _, machine_code = stored.partition(b"\n")
-        return CompiledKernel(task, _decode(json.loads(header)), machine_code, from_cache=True)
+    if cache is not None and (stored := _stored_kernel(task, target, cache)):
+        return stored
     function = legal_kernel(task, target)
-    interface = interface_of(task, function)
-    machine_code = jit.compile_object(llvm.generate(function, target), target)
+    interface, text = interface_of(task, function), llvm.generate(function, target)
+    machine_code = jit.compile_object(text, target)
     if cache is not None:
-        cache.put(task.key, json.dumps(_encode(interface)).encode() + b"\n" + machine_code)
+        entry = {"interface": _encode(interface), "module": jit.module_digest(text)}
+        cache.put(task.key, json.dumps(entry).encode())
     return CompiledKernel(task, interface, machine_code)
+
+
+def _stored_kernel(task: KernelTask, target: Target, cache: ObjectCache) -> CompiledKernel | None:
+    """The kernel of ``task`` from the cache, which has its interface under the task's key and its code under
+    that of its module; None if one of them is not there."""
+    stored = cache.get(task.key)
+    if stored is None:
+        return None
+    entry = json.loads(stored)
+    machine_code = cache.get(jit.object_key(entry["module"], target))
+    if machine_code is None:
+        return None
+    return CompiledKernel(task, _decode(entry["interface"]), machine_code, from_cache=True)
 
 
 def lowered_kernel(task: KernelTask, target: Target) -> loop.Function:

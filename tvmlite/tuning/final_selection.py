@@ -17,8 +17,9 @@ import numpy as np
 from tvmlite.autotune.measure import machine_load
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.tune import Tuned
+from tvmlite.core.cache import object_cache
 from tvmlite.core.version import VERSION
-from tvmlite.driver import object_cache, rescheduled
+from tvmlite.driver import rescheduled
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.model.kernels import CompiledKernel, compile_kernel
 from tvmlite.relay.entry import tasks
@@ -238,6 +239,7 @@ class FinalSelection:
                 time=now,
                 threads=num_threads(),
                 trace=traces.get(str(config), ()),
+                schedules=rec.schedules_digest(),
             )
             for config, costs in zip((task.default, *case.finalists), case.costs, strict=True)
         ]

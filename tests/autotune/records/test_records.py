@@ -184,3 +184,25 @@ def test_a_winner_counts_beside_the_default_alone() -> None:
     assert rec.winner([default, first], default.config) is default
     assert rec.winner([first, second], default.config) is None
     assert rec.winner([], default.config) is None
+
+
+def test_a_record_made_with_other_schedules_is_stale_and_used() -> None:
+    known = record(schedules=rec.schedules_digest())
+    stale = replace(known, schedules="0123456789abcdef")
+    unknown = replace(known, schedules="")
+
+    assert [one.is_stale for one in (known, stale, unknown)] == [False, True, False]
+    assert rec.unusable(rec.Records.of([known, unknown]), TARGET) == []
+    assert rec.unusable(rec.Records.of([known, stale, stale]), TARGET) == [
+        "2 records are stale, the code of schedules has changed since: used, but tune again to measure it as "
+        "it is now"
+    ]
+    assert rec.best([stale], TARGET) == {stale.task_key: stale}
+
+
+def test_a_record_without_a_digest_of_schedules_is_read() -> None:
+    fields = json.loads(record(schedules="0123456789abcdef").to_json())
+    assert rec.Record.from_json(json.dumps(fields)).schedules == "0123456789abcdef"
+    del fields["schedules"]
+
+    assert rec.Record.from_json(json.dumps(fields)).schedules == ""

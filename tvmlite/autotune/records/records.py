@@ -14,6 +14,7 @@ from tvmlite.autotune.records import autotvm_log, decision_records, fields
 from tvmlite.autotune.records.decision_records import DecisionRecord
 from tvmlite.core import arguments, version
 from tvmlite.core.errors import InputError, ParseError, ScheduleError
+from tvmlite.core.source_digest import SCHEDULES, source_digest
 from tvmlite.core.span import Span
 from tvmlite.machine.target import Target
 from tvmlite.runtime import timing
@@ -37,6 +38,11 @@ TOGETHER = 0.5
 """Seconds between two records of a comparison at most; a comparison takes longer."""
 
 
+def schedules_digest() -> str:
+    """A short hash of the code that decides which schedules there are, and what their knobs mean."""
+    return source_digest(*SCHEDULES)[:16]
+
+
 @dataclass(frozen=True)
 class Record:
     """One candidate and what came of it.
@@ -45,7 +51,8 @@ class Record:
     ``costs`` the seconds of each run of a call (none if there is an ``error``, one of ``ERRORS``, told in
     ``message``), ``verified`` whether its answer was held against the reference, ``trial`` its number in the
     run with ``seed``, ``origin`` who proposed it, ``time`` when it was made, seconds since 1970, ``threads``
-    how many it was timed with, 0 if that is not told.
+    how many it was timed with, 0 if that is not told, ``schedules`` the digest of the code of schedules that
+    it was made with (``schedules_digest``), empty if that is not known.
     """
 
     task: tuple[str, tuple[Any, ...]]
@@ -62,6 +69,7 @@ class Record:
     time: float = 0.0
     threads: int = 0
     trace: tuple[str, ...] = field(default=(), compare=False)
+    schedules: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         match self.task:
@@ -90,6 +98,11 @@ class Record:
         return self.code == version.VERSION or self.origin == autotvm_log.ORIGIN
 
     @property
+    def is_stale(self) -> bool:
+        """Whether the code of schedules has changed since it was made."""
+        return bool(self.schedules) and self.schedules != schedules_digest()
+
+    @property
     def task_key(self) -> str:
         """As ``Task.key``."""
         return json.dumps([self.task[0], list(self.task[1])])
@@ -112,6 +125,7 @@ class Record:
             "time": self.time,
             "threads": self.threads,
             "trace": list(self.trace),
+            "schedules": self.schedules,
         }
         return json.dumps(written, allow_nan=False)
 
@@ -143,9 +157,10 @@ _FIELDS: dict[str, Any] = {
     "time": (int, float),
     "threads": int,
     "trace": list,
+    "schedules": str,
 }
 
-_LATER: dict[str, Any] = {"threads": 0}
+_LATER: dict[str, Any] = {"threads": 0, "schedules": ""}
 """Fields that the first records did not have, and what these say."""
 
 
@@ -248,7 +263,8 @@ def current(records: Iterable[Record], target: Target, threads: int | None = Non
 
 
 def unusable(loaded: Records, target: Target) -> list[str]:
-    """What of ``loaded`` is of no use to this version on ``target``, a sentence for each cause."""
+    """What of ``loaded`` is of no use, or of doubtful use, to this version on ``target``, a sentence for each
+    cause."""
     notes = []
     if loaded.damages:
         first = loaded.damages[0]
@@ -264,6 +280,12 @@ def unusable(loaded: Records, target: Target) -> list[str]:
         first_old = fields.shortened(repr(min(old)))
         told = f"{len(old)} records are of another version, the first {first_old}, not {version.VERSION}"
         notes.append(f"{told}: skipped")
+    stale = sum(one.is_stale for one in current(loaded, target))
+    if stale:
+        notes.append(
+            f"{stale} records are stale, the code of schedules has changed since: used, but tune again to "
+            "measure it as it is now"
+        )
     return notes
 
 
@@ -379,6 +401,7 @@ def _decoded(found: Any) -> Record:
         fields.time(found["time"]),
         found["threads"],
         tuple(found["trace"]),
+        found["schedules"],
     )
 
 

@@ -20,7 +20,7 @@ from tvmlite.autotune.measure import (
     Runner,
 )
 from tvmlite.autotune.measure.build import Builder, Lowered, reference
-from tvmlite.autotune.records.records import FINAL, Record
+from tvmlite.autotune.records.records import FINAL, Record, schedules_digest
 from tvmlite.autotune.search.progress import Progress
 from tvmlite.core import arguments
 from tvmlite.core.config import processors
@@ -376,6 +376,7 @@ def _record(
         round(time.time(), 3),
         search.runner.threads,
         trace,
+        schedules_digest(),
     )
 
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 
 from tvmlite.fuzz.compute.builder import EXTENTS, Builder
-from tvmlite.fuzz.compute.moves import gather, rearrange
+from tvmlite.fuzz.compute.data_movement import gather, rearrange
 from tvmlite.fuzz.compute.nests import extern
 from tvmlite.fuzz.compute.pointwise import broadcast, cast_chain, elementwise, several
 from tvmlite.fuzz.compute.reductions import argmax, matmul, reduction, sums_of_pairs

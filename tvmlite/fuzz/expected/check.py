@@ -63,7 +63,7 @@ class Job:
     stage: Callable[[str], object] = lambda name: None
     facts: dict[str, Any] = field(default_factory=dict)
 
-    def judge(self, stage: str, outputs: Mapping[int, np.ndarray]) -> None:
+    def compare(self, stage: str, outputs: Mapping[int, np.ndarray]) -> None:
         """Raise Wrong if ``outputs`` are not those wanted."""
         for place, wanted in self.wanted.items():
             with np.errstate(all="ignore"):
@@ -104,7 +104,7 @@ def prepare(
     name: str = "kernel",
     stage: Callable[[str], object] = lambda name: None,
 ) -> Job:
-    """Lower ``schedule``, evaluate its definition, and judge the lowered form. Raises Wrong or Refused.
+    """Lower ``schedule``, evaluate its definition, and compare the lowered form. Raises Wrong or Refused.
 
     ``stage`` is told what is about to run.
     """
@@ -161,7 +161,7 @@ def _names_its_line(error: ScheduleError) -> bool:
 
 
 def check_legal(job: Job, target: str) -> ir.Function:
-    """Legalise for ``target`` and judge the legal form."""
+    """Legalise for ``target`` and compare the legal form."""
     with _stage("legalize"):
         legal = legalize(job.function, Target.parse(target))
         verify(legal, legal=True)
@@ -170,7 +170,7 @@ def check_legal(job: Job, target: str) -> ir.Function:
 
 
 def run_native(job: Job, legal: ir.Function, target: str) -> None:
-    """Compile the legal form with LLVM for ``target``, run, judge."""
+    """Compile the legal form with LLVM for ``target``, run, compare."""
     parsed = Target.parse(target)
     with _stage("llvm"):
         loaded = jit_library.load([legal], parsed)
@@ -225,7 +225,7 @@ def _interpreted(job: Job, stage: str, function: ir.Function) -> None:
     passed = [outputs[p] if p in outputs else job.inputs[p] for p in range(len(job.args))]
     with _stage(stage):
         interpret(function, passed)
-    job.judge(stage, outputs)
+    job.compare(stage, outputs)
 
 
 def _called(job: Job, stage: str, function: CompiledFunction) -> None:
@@ -245,7 +245,7 @@ def _called(job: Job, stage: str, function: CompiledFunction) -> None:
     for place, one in guarded.items():
         if one.array.tobytes() != job.inputs[place].tobytes():
             raise Wrong(stage, "input", f"the input {job.args[place].name} was written to")
-    job.judge(stage, {place: one.array for place, one in results.items()})
+    job.compare(stage, {place: one.array for place, one in results.items()})
 
 
 def _filled(job: Job, place: int) -> np.ndarray:

@@ -294,12 +294,12 @@ class _Reduction:
             inner = _Scope(self.scope.evaluation, {**self.scope.values, **values})
             state = [_spread(inner.expr(result), self.whole) for result in combiner.result]
         if any(x.is_float for x in self.terms):
-            state = [_unsure_if_nan(one, self.terms) for one in state]
+            state = [_uncertain_if_nan(one, self.terms) for one in state]
             state = [_in_any_order(one, x) for one, x in zip(state, self.terms, strict=True)]
         return state
 
 
-def _unsure_if_nan(state: Bounded, terms: list[Bounded]) -> Bounded:
+def _uncertain_if_nan(state: Bounded, terms: list[Bounded]) -> Bounded:
     """Comparisons with NaN depend on the order in which values meet."""
     nan: Any = False
     for term in terms:

@@ -5,51 +5,51 @@ from __future__ import annotations
 from collections import Counter
 
 from tvmlite.fuzz.compute.generate import KINDS
-from tvmlite.fuzz.run.run import Tally
+from tvmlite.fuzz.run.run import Counts
 
 
-def table(tally: Tally) -> str:
+def table(counts: Counts) -> str:
     """How many cases had what in them, and how many of those went wrong."""
-    computes = [name for name in KINDS if tally.tags[name]]
-    primitives = sorted(name for name in tally.tags if name not in KINDS)
+    computes = [name for name in KINDS if counts.tags[name]]
+    primitives = sorted(name for name in counts.tags if name not in KINDS)
     lines = [f"{'compute':<16}{'cases':>7}{'wrong':>7}    {'primitive':<16}{'cases':>7}{'wrong':>7}"]
     for place in range(max(len(computes), len(primitives))):
-        left = _row(computes, place, tally)
-        lines.append(f"{left:<30}    {_row(primitives, place, tally)}".rstrip())
-    told = 100 * tally.compared / max(tally.elements, 1)
+        left = _row(computes, place, counts)
+        lines.append(f"{left:<30}    {_row(primitives, place, counts)}".rstrip())
+    told = 100 * counts.compared / max(counts.elements, 1)
     lines.append("")
     lines.append(
-        f"{'interrupted: ' if tally.interrupted else ''}"
-        f"{tally.cases} cases in {tally.seconds:.0f} s, {len(tally.findings)} wrong; "
-        f"{tally.refused.total()} refused when lowered; {told:.1f}% of {tally.elements} elements "
-        "could be told right from wrong"
+        f"{'interrupted: ' if counts.interrupted else ''}"
+        f"{counts.cases} cases in {counts.seconds:.0f} s, {len(counts.findings)} wrong; "
+        f"{counts.refused.total()} refused when lowered; {told:.1f}% of {counts.elements} elements "
+        "could be checked"
     )
-    lines.append(f"mistakes made on purpose and refused as they should be: {_listed(tally.mistakes)}")
-    if tally.refused:
-        lines.append(f"refused when lowered, with the line: {_listed(tally.refused)}")
-    if tally.primitives_refused:
-        lines.append(f"primitives refused: {_listed(tally.primitives_refused)}")
+    lines.append(f"mistakes made on purpose and refused as they should be: {_listed(counts.mistakes)}")
+    if counts.refused:
+        lines.append(f"refused when lowered, with the line: {_listed(counts.refused)}")
+    if counts.primitives_refused:
+        lines.append(f"primitives refused: {_listed(counts.primitives_refused)}")
     return "\n".join(lines)
 
 
-def families(tally: Tally) -> str:
+def families(counts: Counts) -> str:
     """The same of graphs over symbolic extents, by the family of their operators."""
     lines = [f"{'operators':<24}{'graphs':>7}{'wrong':>7}"]
-    lines += [f"{name:<24}{tally.tags[name]:>7}{tally.wrong_tags[name]:>7}" for name in sorted(tally.tags)]
+    lines += [f"{name:<24}{counts.tags[name]:>7}{counts.wrong_tags[name]:>7}" for name in sorted(counts.tags)]
     lines.append("")
     lines.append(
-        f"{'interrupted: ' if tally.interrupted else ''}"
-        f"{tally.cases} graphs in {tally.seconds:.0f} s, {tally.compared} runs, {len(tally.findings)} wrong; "
-        f"{tally.refused.total()} refused by their operators' type relations"
+        f"{'interrupted: ' if counts.interrupted else ''}"
+        f"{counts.cases} graphs in {counts.seconds:.0f} s, {counts.compared} runs, "
+        f"{len(counts.findings)} wrong; {counts.refused.total()} refused by their operators' type relations"
     )
     return "\n".join(lines)
 
 
-def _row(names: list[str], place: int, tally: Tally) -> str:
+def _row(names: list[str], place: int, counts: Counts) -> str:
     if place >= len(names):
         return ""
     name = names[place]
-    return f"{name:<16}{tally.tags[name]:>7}{tally.wrong_tags[name]:>7}"
+    return f"{name:<16}{counts.tags[name]:>7}{counts.wrong_tags[name]:>7}"
 
 
 def _listed(counts: Counter[str]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tvmlite.fuzz.program import Program
-from tvmlite.fuzz.run.crew import Member
+from tvmlite.fuzz.run.worker_pool import Member
 
 BLOCK = 12
 """Cases a worker is given at once; their C code is one compilation."""
@@ -31,7 +31,7 @@ class Finding:
 
 
 @dataclass
-class Tally:
+class Counts:
     """What was tried."""
 
     cases: int = 0
@@ -48,7 +48,7 @@ class Tally:
 
 
 @dataclass
-class _Desk:
+class _WorkerState:
     """A worker and the cases it was given."""
 
     member: Member
@@ -65,11 +65,11 @@ def fuzz(
     backends: Sequence[str],
     jobs: int = 2,
     seconds: float | None = None,
-    progress: Callable[[Tally], object] = lambda tally: None,
+    progress: Callable[[Counts], object] = lambda counts: None,
     kind: str = "schedules",
-) -> Tally:
+) -> Counts:
     """Try cases 0 to ``count - 1`` of ``seed``, of ``kind`` (one of ``KINDS``), or as many as ``seconds``
-    allow, or as come before a KeyboardInterrupt. ``progress`` is told the tally after each."""
+    allow, or as come before a KeyboardInterrupt. ``progress`` is told the counts after each."""
     return _Run(seed, count, backends, jobs, seconds, progress, kind).run()
 
 
@@ -81,91 +81,93 @@ class _Run:
         backends: Sequence[str],
         jobs: int,
         seconds: float | None,
-        progress: Callable[[Tally], object],
+        progress: Callable[[Counts], object],
         kind: str,
     ) -> None:
         self.seed, self.backends, self.progress, self.kind = seed, list(backends), progress, kind
         self.blocks = deque(list(range(n, min(n + BLOCK, count))) for n in range(0, count, BLOCK))
-        self.desks = [_Desk(Member()) for _ in range(jobs)]
-        self.tally, self.start = Tally(), time.monotonic()
+        self.workers = [_WorkerState(Member()) for _ in range(jobs)]
+        self.counts, self.start = Counts(), time.monotonic()
         self.end = None if seconds is None else self.start + seconds
 
-    def run(self) -> Tally:
+    def run(self) -> Counts:
         try:
             while self.deal():
                 self.listen()
         except KeyboardInterrupt:
-            self.tally.interrupted = True
+            self.counts.interrupted = True
         finally:
-            for desk in self.desks:
-                desk.member.stop()
-        self.tally.findings.sort(key=lambda finding: finding.index)
-        self.tally.seconds = time.monotonic() - self.start
-        return self.tally
+            for worker in self.workers:
+                worker.member.stop()
+        self.counts.findings.sort(key=lambda finding: finding.index)
+        self.counts.seconds = time.monotonic() - self.start
+        return self.counts
 
     def deal(self) -> bool:
         """Give idle workers blocks; False when all is done."""
         late = self.end is not None and time.monotonic() > self.end
-        for desk in self.desks:
-            if not desk.busy and self.blocks and not late:
-                desk.waiting, desk.busy = self.blocks.popleft(), True
-                desk.member.send(seed=self.seed, indices=desk.waiting, backends=self.backends, kind=self.kind)
-        return any(desk.busy for desk in self.desks)
+        for worker in self.workers:
+            if not worker.busy and self.blocks and not late:
+                worker.waiting, worker.busy = self.blocks.popleft(), True
+                worker.member.send(
+                    seed=self.seed, indices=worker.waiting, backends=self.backends, kind=self.kind
+                )
+        return any(worker.busy for worker in self.workers)
 
     def listen(self) -> None:
-        busy = [desk for desk in self.desks if desk.busy]
-        streams = {desk.member.stream(): desk for desk in busy}
+        busy = [worker for worker in self.workers if worker.busy]
+        streams = {worker.member.stream(): worker for worker in busy}
         ready, _, _ = select.select(list(streams), [], [], 1.0)
-        for desk in busy if not ready else [streams[stream] for stream in ready]:
-            for message in desk.member.messages(0.0):
-                self.take(desk, message)
+        for worker in busy if not ready else [streams[stream] for stream in ready]:
+            for message in worker.member.messages(0.0):
+                self.take(worker, message)
 
-    def take(self, desk: _Desk, message: dict[str, Any]) -> None:
+    def take(self, worker: _WorkerState, message: dict[str, Any]) -> None:
         if "stage" in message:
-            desk.current, desk.stage = message.get("index", desk.current), message["stage"]
-            desk.program = message.get("program", None if desk.stage == "generate" else desk.program)
+            worker.current, worker.stage = message.get("index", worker.current), message["stage"]
+            worker.program = message.get("program", None if worker.stage == "generate" else worker.program)
         elif "crash" in message:
-            self.crashed(desk, message["crash"])
+            self.crashed(worker, message["crash"])
         elif "done" in message:
-            desk.waiting.remove(message["index"])
+            worker.waiting.remove(message["index"])
             self.count(message)
         elif "end" in message:
-            desk.waiting, desk.busy = [], False
+            worker.waiting, worker.busy = [], False
 
-    def crashed(self, desk: _Desk, how: str) -> None:
+    def crashed(self, worker: _WorkerState, how: str) -> None:
         """A finding; what else the worker was given goes to the next one that has time."""
-        if desk.current in desk.waiting:
-            desk.waiting.remove(desk.current)
+        if worker.current in worker.waiting:
+            worker.waiting.remove(worker.current)
         program = None
-        if desk.program is not None:
-            program = Program.from_fields(desk.program)
-            self.tally.wrong_tags.update(set(program.tags))
-            self.tally.tags.update(set(program.tags))
-        self.tally.cases += 1
-        self.tally.findings.append(Finding(desk.current, f"{desk.stage}: crash", how, program))
-        if desk.waiting:
-            self.blocks.appendleft(desk.waiting)
-        desk.waiting, desk.busy, desk.current, desk.program = [], False, -1, None
-        self.progress(self.tally)
+        if worker.program is not None:
+            program = Program.from_fields(worker.program)
+            self.counts.wrong_tags.update(set(program.tags))
+            self.counts.tags.update(set(program.tags))
+        self.counts.cases += 1
+        self.counts.findings.append(Finding(worker.current, f"{worker.stage}: crash", how, program))
+        if worker.waiting:
+            self.blocks.appendleft(worker.waiting)
+        worker.waiting, worker.busy, worker.current, worker.program = [], False, -1, None
+        self.progress(self.counts)
 
     def count(self, message: dict[str, Any]) -> None:
-        tally, tags = self.tally, set(message.get("tags", ()))
-        tally.cases += 1
-        tally.tags.update(tags)
+        counts, tags = self.counts, set(message.get("tags", ()))
+        counts.cases += 1
+        counts.tags.update(tags)
         if "refused" in message:
-            tally.refused[message["refused"].split(":", 1)[0]] += 1
-        tally.elements += message.get("elements", 0)
-        tally.compared += message.get("compared", 0)
+            counts.refused[message["refused"].split(":", 1)[0]] += 1
+        counts.elements += message.get("elements", 0)
+        counts.compared += message.get("compared", 0)
         if message.get("mistake"):
-            tally.mistakes[message["mistake"]] += 1
-        tally.primitives_refused.update(
+            counts.mistakes[message["mistake"]] += 1
+        counts.primitives_refused.update(
             text.split(":", 1)[0] for text in message.get("primitives_refused", ())
         )
         if "wrong" in message or "broken" in message:
-            tally.wrong_tags.update(tags)
+            counts.wrong_tags.update(tags)
             fields = message.get("program")
             program = None if fields is None else Program.from_fields(fields)
             signature = message.get("wrong", "fuzzer: broken")
             text = message.get("text", message.get("broken", ""))
-            tally.findings.append(Finding(message["index"], signature, text, program))
-        self.progress(tally)
+            counts.findings.append(Finding(message["index"], signature, text, program))
+        self.progress(counts)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tvmlite.fuzz.expected.values import KINDS
 from tvmlite.fuzz.program import Program
-from tvmlite.fuzz.run.crew import Member
+from tvmlite.fuzz.run.worker_pool import Member
 
 
 def shrink(

@@ -133,7 +133,7 @@ def _reduction_inlined(a: Arranger, stage: Stage) -> Mistake | None:
     return Mistake(line, ("compute_inline", stage.name, op.reduce_axis[0].var.name))
 
 
-def _at_a_stranger(a: Arranger, stage: Stage) -> Mistake | None:
+def _at_an_unrelated_stage(a: Arranger, stage: Stage) -> Mistake | None:
     later = a.stages()
     earlier = later[: next(n for n, one in enumerate(later) if one is stage)]
     earlier = [one for one in earlier if one.leaf_iter_vars]
@@ -175,7 +175,7 @@ MISTAKES: dict[str, Callable[[Arranger, Stage], Mistake | None]] = {
     "an axis given twice": _twice,
     "an output inlined": _output_moved,
     "a reduction inlined": _reduction_inlined,
-    "computed at a stranger": _at_a_stranger,
+    "computed at an unrelated stage": _at_an_unrelated_stage,
     "rfactor of a data axis": _factor_of_data,
     "cache_write of one output of several": _part_cached,
     "cache_read without reader": _not_read,

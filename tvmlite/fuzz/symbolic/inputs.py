@@ -48,8 +48,14 @@ class Inputs:
 
     def tensor(self, shape: Sequence[Dim], dtype: str = "float32") -> Expr:
         """A tensor of ``shape``: a parameter, or something computed of one."""
-        makers = [self.param] * 3 + [self._sliced, self._joined, self._reshaped, self._padded, self._turned]
-        made = self.rnd.choice(makers)(tuple(shape), dtype)
+        constructors = [self.param] * 3 + [
+            self._sliced,
+            self._joined,
+            self._reshaped,
+            self._padded,
+            self._rotated,
+        ]
+        made = self.rnd.choice(constructors)(tuple(shape), dtype)
         if dtypes.is_float(dtype) and self.rnd.random() < 0.4:
             made = call(self.rnd.choice(("nn.relu", "tanh", "negative", "abs")), made)
         return made
@@ -108,7 +114,7 @@ class Inputs:
         width[axis] = self.rnd.choice(((1, 0), (0, 1)))
         return call("nn.pad", self.param(shorter, dtype), pad_width=tuple(width))
 
-    def _turned(self, shape: Shape, dtype: str) -> Expr:
+    def _rotated(self, shape: Shape, dtype: str) -> Expr:
         """A transposition of a tensor of other order."""
         axes = list(range(len(shape)))
         self.rnd.shuffle(axes)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from tvmlite.core import techniques
+from tvmlite.core.cache import key_of
 from tvmlite.core.node import postorder
 from tvmlite.core.source_digest import source_digest
 from tvmlite.machine.target import Target
@@ -15,6 +16,7 @@ from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.nodes import Call, Function, Module
 from tvmlite.relay.text import printer
 from tvmlite.te.space import ConfigEntity
+from tvmlite.te.templates.table import GENERATORS, TEMPLATES, Template
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,9 @@ class KernelTask:
 
     ``symbol`` is its name in the library, ``key`` what a cached copy of it is found by. ``operators`` are the
     names of the group's operators; ``calls`` counts the groups that share the kernel. ``cacheable``: its key
-    says all it depends on; not so where an operator's formula stands outside the package. ``config`` sets the
-    knobs of its schedule; None leaves them to its template. What is lowered is ``plain``, of whose dimensions
-    ``extents`` are what the group's caller gives (``open_extents``).
+    says all it depends on; not so where an operator's formula or a schedule template stands outside the
+    package. ``config`` sets the knobs of its schedule; None leaves them to its template. What is lowered is
+    ``plain``, of whose dimensions ``extents`` are what the group's caller gives (``open_extents``).
     """
 
     symbol: str
@@ -57,7 +59,7 @@ def kernel_tasks(
     for group, key in keys.items():
         if key not in tasks:
             names = operator_names(group)
-            ours = all(operators.get(name).compute.__module__.startswith("tvmlite.") for name in names)
+            ours = _is_of_package(names)
             symbol, config = _symbol(names, key), configs[group]
             tasks[key] = KernelTask(symbol, key, group, plain[group][0], names, calls[key], ours, config)
     return list(tasks.values()), {
@@ -87,5 +89,18 @@ def _symbol(names: tuple[str, ...], key: str) -> str:
 
 def _key(group: Function, target: Target, config: ConfigEntity | None) -> str:
     knobs = () if config is None else (json.dumps(config.to_json_dict()),)
-    text = "\n".join((source_digest(), str(target), printer.show(group), *knobs))
-    return hashlib.sha256(text.encode()).hexdigest()
+    templates = json.dumps([(name, row.technique, row.arrange.__module__) for name, row in _templates()])
+    return key_of("kernel", source_digest(), str(target), printer.show(group), templates, *knobs)
+
+
+def _is_of_package(names: tuple[str, ...]) -> bool:
+    """Whether all code that makes kernels of the operators ``names`` belongs to the package."""
+    made_by = (*(operators.get(name).compute for name in names), *(row.arrange for _, row in _templates()))
+    return all(one.__module__.startswith("tvmlite.") for one in made_by)
+
+
+def _templates() -> list[tuple[str, Template]]:
+    """Every registered template, in the order in which they are tried, with the name of its anchor."""
+    techniques.load()
+    rows = [(anchor.name, row) for anchor, rows in TEMPLATES.items() for row in rows]
+    return [*rows, *GENERATORS.items()]

@@ -20,7 +20,7 @@ from tvmlite.runtime.call.arguments import ArrayParameter
 from tvmlite.runtime.call.in_process import InProcess
 from tvmlite.runtime.call.plan import Plan, Planner, check_code
 from tvmlite.runtime.call.scratch import Scratch, ScratchPool
-from tvmlite.runtime.call.short_call import Places, ShortCall
+from tvmlite.runtime.call.short_call import Positions, ShortCall
 from tvmlite.runtime.call.slots import Slot, c_type, in_order, slots_of, wrong_count
 from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.runtime.timing import Clock, Evaluation, Timing, Until, measure
@@ -111,7 +111,9 @@ class CompiledFunction(InProcess):
                 [(slot.place, slot.array) for slot in _with_array(self._input_slots)],
                 [(slot.place, slot.array) for slot in self._output_slots if slot.array is not None],
                 self._scratch,
-                Places(self._workspace_place, self._threads_place, [place for place, _ in self._size_places]),
+                Positions(
+                    self._workspace_place, self._threads_place, [place for place, _ in self._size_places]
+                ),
                 self._static_key is not None,
                 partial(_refuse, self.signature, [name for _, name in self._size_places]),
             )
@@ -207,7 +209,7 @@ class CompiledFunction(InProcess):
             self._run(row, scratch)
             if not self._found:
                 return outputs
-            found = iter(self._read_found(row[self._kinds["told"]], scratch))
+            found = iter(self._read_outputs(row[self._kinds["told"]], scratch))
         finally:
             self._put_scratch(scratch)
         made = iter(outputs)
@@ -221,8 +223,8 @@ class CompiledFunction(InProcess):
             if code:
                 check_code(self.signature, code, self._sizes_of(row))
             return
-        assert scratch is not None, "a function that tells what it needs has a workspace"
-        told = row[self._kinds["told"]] = _ffi.new("int64_t[]", self.signature.told_length)
+        assert scratch is not None, "a function that reports what it needs has a workspace"
+        told = row[self._kinds["told"]] = _ffi.new("int64_t[]", self.signature.dynamic_outputs_length)
         while True:
             row[self._kinds["workspace"]] = scratch.address
             row[self._kinds["capacity"]] = scratch.size
@@ -241,7 +243,7 @@ class CompiledFunction(InProcess):
         kinds = {p.name: p.kind for p in self.signature.shape_sizes}
         return [(name, row[place]) for place, name in self._size_places if kinds[name] == "size"]
 
-    def _read_found(self, told: Any, scratch: Scratch | None) -> list[np.ndarray]:
+    def _read_outputs(self, told: Any, scratch: Scratch | None) -> list[np.ndarray]:
         """Copies of the outputs that lie in the workspace."""
         assert scratch is not None
         numbers = iter(list(told)[1:])

@@ -64,7 +64,7 @@ class Planner:
         shapes, workspace = self._ask(sizes, threads)
         for array, shape in zip(self.arrays, shapes, strict=True):
             if any(extent < 0 for extent in shape):
-                raise InputError(f"{name}: the shape of {array.name!r} would be {_told(shape)}")
+                raise InputError(f"{name}: the shape of {array.name!r} would be {_shape_text(shape)}")
         wanted = [
             (f"output {a.name!r}", arguments.bytes_of(a, shape))
             for a, shape in zip(self.arrays, shapes, strict=True)
@@ -95,7 +95,7 @@ class Planner:
             raise InputError(f"{self.signature.name}: {named}: beyond any machine's memory")
 
 
-def _told(shape: tuple[int, ...]) -> str:
+def _shape_text(shape: tuple[int, ...]) -> str:
     """A shape some extents of which overflowed, as text."""
     extents = ["more than 2**63 - 1" if extent == -(2**63) else str(extent) for extent in shape]
     return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"

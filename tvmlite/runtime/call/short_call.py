@@ -27,7 +27,7 @@ _MOST_KNOWN = 1024
 
 
 @dataclass(frozen=True)
-class Places:
+class Positions:
     """Where in the row of C arguments stand those that are no arrays; None and empty where there are none."""
 
     workspace: int | None
@@ -54,7 +54,7 @@ class ShortCall:
         inputs: Sequence[tuple[int, ArrayParameter]],
         outputs: Sequence[tuple[int, ArrayParameter]],
         scratch: ScratchPool | None,
-        places: Places,
+        places: Positions,
         static: bool,
         refuse: Callable[..., None],
     ) -> None:
@@ -83,8 +83,8 @@ class ShortCall:
         for one, value in ((places.workspace, "scratch.address"), (places.threads, threads)):
             if one is not None:
                 self._row[one] = value
-        self._told = ("workspace", *(f"size{number}" for number in range(len(places.sizes))))
-        self._told += tuple(f"new{number}" for number in range(len(outputs)))
+        self._known_names = ("workspace", *(f"size{number}" for number in range(len(places.sizes))))
+        self._known_names += tuple(f"new{number}" for number in range(len(outputs)))
 
     def remember(
         self,
@@ -95,16 +95,16 @@ class ShortCall:
         threads: int,
     ) -> None:
         """Calls whose inputs have these shapes may take the short way: their outputs have these shapes."""
-        made = [self._maker(one, shape) for (_, one), shape in zip(self._outputs, outputs, strict=True)]
+        made = [self._constructor(one, shape) for (_, one), shape in zip(self._outputs, outputs, strict=True)]
         told = (workspace, *sizes, *made)
         if self._static:
-            self._known |= dict(zip(self._told, told, strict=True))
+            self._known |= dict(zip(self._known_names, told, strict=True))
             return
         if len(self._calls) >= _MOST_KNOWN:
             self._calls.clear()
         self._calls[(threads, *inputs)] = told
 
-    def _maker(self, array: ArrayParameter, shape: tuple[int, ...]) -> Callable[[], np.ndarray]:
+    def _constructor(self, array: ArrayParameter, shape: tuple[int, ...]) -> Callable[[], np.ndarray]:
         """What makes an output."""
         if bytes_of(array, shape) < WORTH_ALIGNING:
             return partial(np.empty, shape, array.dtype)
@@ -173,7 +173,7 @@ class ShortCall:
         shapes = "".join(f", x{number}.shape" for number in range(len(self._inputs)))
         threads = "scratch.threads" if "free" in self._known else "1"
         lines = [f"told = calls.get(({threads}{shapes}))", "if told is None:", "    return None"]
-        lines += [f"{', '.join(self._told)}, = told"]
+        lines += [f"{', '.join(self._known_names)}, = told"]
         if "free" not in self._known:
             return [*lines, *self._made()]
         lines += ["if scratch.size < workspace:", "    scratch.grow(workspace, name)", *self._made()]

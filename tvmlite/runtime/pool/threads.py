@@ -49,14 +49,14 @@ def set_num_threads(threads: int) -> None:
         )
     with _lock:
         if threads < num_threads():  # first the pools, then the scratch memory
-            _tell_pools(threads)
+            _set_pools(threads)
         _wanted = threads  # calls that begin now bring scratch memory for so many
         while any(runner.runs_for_fewer(threads) for runner in list(_runners)):
             time.sleep(0.0005)
-        _tell_pools(threads)
+        _set_pools(threads)
 
 
-def _tell_pools(threads: int) -> None:
+def _set_pools(threads: int) -> None:
     for setter in _setters.values():
         setter(threads)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import functools
 import itertools
 import os
 import re
@@ -17,20 +18,18 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from typing import Any, Literal, get_args
 
 import llvmlite.binding as llvm
 
-from tvmlite.core import config
+from tvmlite.core.cache import key_of, object_cache
 from tvmlite.core.errors import LibraryError, UnsupportedError
+from tvmlite.core.source_digest import source_digest
 from tvmlite.machine import processor
 from tvmlite.machine.target import Target
-from tvmlite.te.codegen.cache import cache_in, key_of
 from tvmlite.te.codegen.llvm.text import EXPLICIT
 
 Kind = Literal["object", "assembly", "ir"]
-_PIPELINE = "few passes for explicit modules, else O3; SLP where no vector is stored; SLP, LV where right"
 _EXTREME = re.compile(r"call \w+ @llvm\.[su](max|min)\.")
 """The larger or smaller of two ints."""
 
@@ -45,18 +44,27 @@ def compile_object(ir_text: str, target: Target) -> bytes:
     The same text gives the same bytes in every process. UnsupportedError if LLVM cannot generate code
     for a target of another kind than this machine.
     """
-    directory = config.cache_dir()
-    if directory is None:
-        return _compile(ir_text, target, "object")
-    kept = cache_in(str(directory))
+    cache, digest = object_cache(), module_digest(ir_text)
+    stored = None if cache is None else cache.get(object_key(digest, target))
+    if stored is not None:
+        return stored
+    made = _compile(ir_text, target, "object")
+    if cache is not None:
+        cache.put(object_key(digest, target), made)
+    return made
+
+
+def module_digest(ir_text: str) -> str:
+    """What stands for a module's text in ``object_key``: a hash."""
+    return key_of("module", ir_text)
+
+
+def object_key(module: str, target: Target) -> str:
+    """What the cache keeps the object code of a module for ``target`` under: a hash of the module's digest
+    and of all that makes code of it, which are LLVM, what is asked of it, and this file."""
     version = ".".join(map(str, llvm.llvm_version_info))
-    features = ",".join(target.features)
-    key = key_of("object", ir_text, version, target.triple, target.cpu, features, _PIPELINE)
-    found = kept.get(key)
-    if found is None:
-        found = _compile(ir_text, target, "object")
-        kept.put(key, found)
-    return found
+    ours = source_digest("te/codegen/jit.py", "te/codegen/llvm/text.py")
+    return key_of("object", module, version, target.triple, target.cpu, ",".join(target.features), ours)
 
 
 @contextmanager
@@ -133,7 +141,7 @@ def _engine() -> llvm.orcjit.LLJIT:
         return _the_engine()
 
 
-@cache
+@functools.cache
 def _the_engine() -> llvm.orcjit.LLJIT:
     """The process's one linker of compiled code; the C library's mathematics are made visible to it.
 
@@ -177,7 +185,7 @@ def _compile_here(ir_text: str, triple: str, cpu: str, features: str, kind: Kind
         module.triple = triple
         module.data_layout = str(machine.target_data)
         if EXPLICIT in ir_text:
-            _tidy(module, machine)
+            _simplify(module, machine)
         else:
             _optimize(module, machine, _may_go_side_by_side(ir_text), loops=not _has_odd_vectors(ir_text))
         if kind == "object":
@@ -188,7 +196,7 @@ def _compile_here(ir_text: str, triple: str, cpu: str, features: str, kind: Kind
         return machine.emit_assembly(module).encode()
 
 
-def _tidy(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+def _simplify(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     """What a module needs that is written as it is to run: arrays brought into registers, stores dropped
     that others follow, arithmetic and jumps simplified. It takes a fifth of the time of LLVM's own pipeline,
     which finds nothing more."""

@@ -9,7 +9,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import Node, postorder
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.c import foreign as c_foreign
+from tvmlite.te.codegen.c import extern_calls
 from tvmlite.te.codegen.c.text import (
     HALVES,
     Helpers,
@@ -352,7 +352,7 @@ class Writer:
         return self._library(node.name, dtype, args)
 
     def _foreign(self, node: e.Foreign) -> str:
-        return c_foreign.call(self.names, node, [strip(self._find(a)) for a in node.args])
+        return extern_calls.call(self.names, node, [strip(self._find(a)) for a in node.args])
 
     def _library(self, name: str, dtype: str, args: list[str]) -> str:
         if name not in _LIBM or not dtypes.is_float(dtype):

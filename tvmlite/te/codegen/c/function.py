@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tvmlite.core import abi
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.c import x86 as c_x86
+from tvmlite.te.codegen.c import x86
 from tvmlite.te.codegen.c.expr import Writer, strip
 from tvmlite.te.codegen.c.names import Module, parameter_keys, reads_elsewhere, unique_names
 from tvmlite.te.codegen.c.text import HALVES, memory_type, work_type
@@ -222,7 +222,7 @@ class FunctionWriter:
         if not _has_form(choice):
             self._plain(choice.portable)
             return
-        asked = f"{CONDITION} && {c_x86.condition(choice.needs)}"
+        asked = f"{CONDITION} && {x86.condition(choice.needs)}"
         self.module.intrinsics[asked] = None
         self.lines.append(f"#if {asked}")
         self._special = True
@@ -468,7 +468,7 @@ def _has_form(choice: ir.Choice) -> bool:
     """Whether the special statement is one that is only stores of vectors that C has a form of."""
     stores = choice.special.body if isinstance(choice.special, ir.Seq) else (choice.special,)
     names = [n.name for n in postorder(choice.special) if isinstance(n, e.Foreign) and n.kind != "bits"]
-    return c_x86.has_form(choice.needs, names) and all(
+    return x86.has_form(choice.needs, names) and all(
         isinstance(s, ir.Store) and s.predicate is None and is_dense(s.indices[0]) and can_write(s.value)
         for s in stores
     )

@@ -13,7 +13,7 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.c import x86 as c_x86
+from tvmlite.te.codegen.c import x86
 from tvmlite.te.codegen.c.function import FunctionWriter
 from tvmlite.te.codegen.c.names import BUILT_IN, Module
 from tvmlite.te.codegen.c.parts import in_parts
@@ -98,7 +98,7 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
             )
     module = Module({f.name: signature_of(f) for f in functions})
     for function in functions:
-        expanded = in_parts(expand_intrinsics(function, either=c_x86.SCALED_LANES))
+        expanded = in_parts(expand_intrinsics(function, either=x86.SCALED_LANES))
         FunctionWriter(expanded, module).write()
     parts = ["/* Made by tvmlite. C99; see the header for how to call it. */", _GCC_FAULTS, _NO_CONTRACTION]
     parts += [_GCC_SUMS] if any(map(_adds_small_numbers, functions)) else []
@@ -109,7 +109,7 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
         parts.append(f"#if {_VECTORS}\n#define {CONDITION} 1\n{types}\n#else\n#define {CONDITION} 0\n#endif")
     if module.intrinsics:
         asked = " || ".join(f"({one})" for one in module.intrinsics)
-        parts.append(f"#if {asked}\n{c_x86.HEADER}\n#endif")
+        parts.append(f"#if {asked}\n{x86.HEADER}\n#endif")
     prototypes = [text for name, text in _PROTOTYPES.items() if name in module.used]
     declarations = [text for text in module.declarations if text not in prototypes]
     parts += [*prototypes, "\n".join(declarations)] if declarations else prototypes
@@ -180,26 +180,24 @@ def _meaning(parameter: abi.Parameter, signature: abi.Signature) -> str:
             return "a size: the extent of this name in the arrays' shapes"
         case "workspace":
             known = signature.workspace
-            bytes_ = (
-                f"{known} bytes" if known is not None else f"as many bytes as {signature.name}_shapes tells"
-            )
+            bytes_ = f"{known} bytes" if known is not None else f"as many as {signature.name}_shapes computes"
             return f"scratch memory, {bytes_}, aligned to 64 bytes; may be null if 0"
         case "found":
-            return _where_found(parameter, signature)
+            return _where_stored(parameter, signature)
         case "told":
             return (
-                f"room for {signature.told_length} numbers: the bytes of workspace that are needed, "
-                "and for every array that is found there the byte where it begins, and its extents"
+                f"room for {signature.dynamic_outputs_length} numbers: the bytes of workspace that are "
+                "needed, and for every array that is found there the byte where it begins, and its extents"
             )
         case "capacity":
-            return "the bytes of the workspace: where too few, told[0] tells how many to come again with"
+            return "the bytes of the workspace: where too few, told[0] has the number to call again with"
         case "threads":
             return "the number of threads the workspace is for: at least tvmlite_get_num_threads()"
         case "profile":
             return f"null, or room for {len(signature.kernels)} times in nanoseconds, one a kernel"
 
 
-def _where_found(parameter: abi.Parameter, signature: abi.Signature) -> str:
+def _where_stored(parameter: abi.Parameter, signature: abi.Signature) -> str:
     """Which elements of told are those of an output that lies in the workspace."""
     place = 1
     for other in signature.of_kind("found"):

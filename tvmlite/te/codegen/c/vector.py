@@ -12,7 +12,7 @@ from math import copysign
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.c import x86 as c_x86
+from tvmlite.te.codegen.c import x86
 from tvmlite.te.codegen.c.expr import Names, Writer, strip
 from tvmlite.te.codegen.c.text import FUSES, HALVES, SUFFIX, memory_type, multiply_add, work_type
 from tvmlite.te.codegen.c.vector_forms import ARITH, COMPARE, can_write, parts, shift_count, vectors
@@ -196,17 +196,17 @@ class VectorWriter:
         is_number = isinstance(node.b, e.Const) and node.b.value == node.b.value
         if not is_number:
             b = self._named(b, vector=True)
-        if node.dtype == "float32" and self.lanes in c_x86.SCALED_LANES and not is_number:
+        if node.dtype == "float32" and self.lanes in x86.SCALED_LANES and not is_number:
             return self._extreme_by_instruction(node, a, b)
         return self._extreme_by_comparison(node, a, b, is_number)
 
     def _extreme_by_instruction(self, node: e.Min | e.Max, a: _Text, b: _Text) -> _Text:
         """In two versions; the instruction gives the second where one is NaN."""
-        name, asked = self.names.temporary(), c_x86.condition(c_x86.mask_needs(self.lanes))
+        name, asked = self.names.temporary(), x86.condition(x86.mask_needs(self.lanes))
         self.includes.add(asked)
         kind = self.type_of(node.dtype)
         self.lines.extend([f"{kind} {name};", f"#if {asked}"])
-        form = c_x86.extreme(self.lanes, isinstance(node, e.Max), a.text, b.text)
+        form = x86.extreme(self.lanes, isinstance(node, e.Max), a.text, b.text)
         made = self._named(_Text(f"({kind}){form}", node.dtype))
         nan = self._compared(a.text, "!=", a, node.dtype)
         self.lines.append(f"{name} = {strip(self._blend(nan, a.text, made.text, node.dtype).text)};")
@@ -309,7 +309,7 @@ class VectorWriter:
                 a, b, c = (self._named(x, vector=True).text for x in args)
                 return _Text(f"{self._multiply_add(dtype)}({a}, {b}, {c})", dtype)
             case functions.SCALE | functions.LIMIT:
-                form = c_x86.scale if node.name == functions.SCALE else c_x86.limit
+                form = x86.scale if node.name == functions.SCALE else x86.limit
                 a, b = (self._named(x, vector=True).text for x in args)
                 return _Text(f"(({self.type_of(dtype)}){form(self.lanes, a, b)})", dtype)
             case "likely":
@@ -350,8 +350,8 @@ class VectorWriter:
         type_, name = self.type_of(dtype), f"TL_MULTIPLY_ADD_{SUFFIX[dtype]}x{self.lanes}"
         lanes = (multiply_add(dtype, *(f"({x})[{n}]" for x in "abc")) for n in range(self.lanes))
         versions = [(FUSES, f"(({type_}){{{', '.join(lanes)}}})")]
-        if form := c_x86.multiply_add(self.lanes, dtype, "a", "b", "c"):
-            needs = c_x86.condition(form.needs)
+        if form := x86.multiply_add(self.lanes, dtype, "a", "b", "c"):
+            needs = x86.condition(form.needs)
             self.includes.add(needs)
             versions.insert(0, (needs, f"(({type_}){form.text})"))
         define = f"#define {name}(a, b, c)"
@@ -366,7 +366,7 @@ class VectorWriter:
             isinstance(node.args[1], ir.Load)
             and (isinstance(zero, e.Const) and zero.value == 0 and copysign(1, zero.value) > 0)
             and node.dtype == "float32"
-            and node.lanes in c_x86.SCALED_LANES
+            and node.lanes in x86.SCALED_LANES
         )
 
     def _padded(self, node: e.Call, holds: str) -> _Text:
@@ -375,9 +375,9 @@ class VectorWriter:
         load, type_ = node.args[1], self.type_of(node.dtype)
         assert isinstance(load, ir.Load)
         assert isinstance(load.indices[0], e.Ramp)
-        name, asked = f"TL_PADDED_x{node.lanes}", c_x86.condition(c_x86.mask_needs(node.lanes))
+        name, asked = f"TL_PADDED_x{node.lanes}", x86.condition(x86.mask_needs(node.lanes))
         place = "(const void *)((array) + ((holds) ? (index) : 0))"
-        masked = c_x86.padding(node.lanes, type_, "holds", place)
+        masked = x86.padding(node.lanes, type_, "holds", place)
         branch = f"((holds) ? *(const {type_} *)(const void *)&(array)[index] : ({type_}){{0}})"
         define = f"#define {name}(holds, array, index)"
         self.typedefs.append(f"#if {asked}\n{define} {masked}\n#else\n{define} {branch}\n#endif")
@@ -400,7 +400,7 @@ class VectorWriter:
         """In two versions: ``args`` are the plain one, that of machines with AVX-512, what both are of."""
         known, before = self._texts, self.lines
         type_, name = self.type_of(node.dtype), self.names.temporary()
-        asked = c_x86.condition(c_x86.scaling_needs(self.lanes))
+        asked = x86.condition(x86.scaling_needs(self.lanes))
         self.includes.add(asked)
         made: list[list[str]] = []
         for version in (node.args[1], node.args[0]):
@@ -418,7 +418,7 @@ class VectorWriter:
             lanes = node.args[0].lanes
             return _Text(f"(({type_}){self._vector(args[0], lanes)})", node.dtype, lanes=node.lanes)
         values = [self._vector(t, a.lanes) for t, a in zip(args, node.args, strict=True)]
-        return _Text(f"(({type_}){c_x86.call(node.name, values)})", node.dtype, lanes=node.lanes)
+        return _Text(f"(({type_}){x86.call(node.name, values)})", node.dtype, lanes=node.lanes)
 
     # -- text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.c import x86 as c_x86
+from tvmlite.te.codegen.c import x86
 from tvmlite.te.codegen.c.text import HALVES
 from tvmlite.te.codegen.math import functions
 from tvmlite.te.loop import ir
@@ -72,7 +72,7 @@ def _is_plain(node: e.Expr) -> bool:
     if node.lanes & (node.lanes - 1) or node.lanes < 2 or size > _WIDEST:
         return False
     if isinstance(node, e.Foreign):
-        return (node.kind == "bits" and node.args[0].dtype != "bool") or node.name in c_x86.INTRINSICS
+        return (node.kind == "bits" and node.args[0].dtype != "bool") or node.name in x86.INTRINSICS
     if any(part.dtype in HALVES for part in parts(node)):
         return False
     match node:
@@ -126,7 +126,7 @@ def _is_plain_call(node: e.Call) -> bool:
         case functions.EITHER | functions.MULTIPLY_ADD | "likely":
             return True
         case functions.SCALE | functions.LIMIT:
-            return node.lanes in c_x86.SCALED_LANES
+            return node.lanes in x86.SCALED_LANES
         case "reinterpret":
             return "bool" not in (node.dtype, node.args[0].dtype)
         case "shift_left" | "shift_right":

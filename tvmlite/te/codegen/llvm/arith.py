@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.llvm import cast as llvm_cast
+from tvmlite.te.codegen.llvm import cast
 from tvmlite.te.codegen.llvm.text import Writer, literal, mangled, register_type, vector
 
 _FLOAT = {e.Add: "fadd", e.Sub: "fsub", e.Mul: "fmul", e.Div: "fdiv"}
@@ -27,8 +27,8 @@ def binary(w: Writer, node: e.Binary, a: str, b: str) -> str:
         return _extreme(w, node, a, b)
     if dtypes.is_float(dtype):
         if kind is e.TruncMod:
-            return llvm_cast.rounded(w, w.emit(f"frem {type_} {a}, {b}"), dtype, lanes)
-        return llvm_cast.rounded(w, w.emit(f"{_FLOAT[kind]} {type_} {a}, {b}"), dtype, lanes)
+            return cast.rounded(w, w.emit(f"frem {type_} {a}, {b}"), dtype, lanes)
+        return cast.rounded(w, w.emit(f"{_FLOAT[kind]} {type_} {a}, {b}"), dtype, lanes)
     if kind in _DIVISIONS:
         return _divide(w, node, a, b)
     return w.emit(f"{_INT[kind]} {type_} {a}, {b}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.llvm import cast as llvm_cast
+from tvmlite.te.codegen.llvm import cast
 from tvmlite.te.codegen.llvm.text import Writer, literal, register_type, vector
 from tvmlite.te.codegen.math import functions
 from tvmlite.te.codegen.math.expand import LIBRARY
@@ -24,20 +24,20 @@ def call(w: Writer, node: e.Call, args: Sequence[str]) -> str:
     if name in _BITWISE:
         return w.emit(f"{_BITWISE[name]} {type_} {args[0]}, {args[1]}")
     if name in _ROUNDING:
-        return llvm_cast.rounded(w, w.intrinsic(_ROUNDING[name], type_, args[0]), dtype, lanes)
+        return cast.rounded(w, w.intrinsic(_ROUNDING[name], type_, args[0]), dtype, lanes)
     if name in LIBRARY and dtype in ("float32", "float64"):
         return _library(w, name + ("f" if dtype == "float32" else ""), dtype, lanes, args)
     match name:
         case "likely":
             return args[0]
         case "reinterpret":
-            return llvm_cast.reinterpret(w, args[0], node.args[0].dtype, dtype, lanes)
+            return cast.reinterpret(w, args[0], node.args[0].dtype, dtype, lanes)
         case "fabs" | "abs":
             return _absolute(w, dtype, type_, args[0])
         case "copysign":
             return w.intrinsic("copysign", type_, *args)
         case "fma":
-            return llvm_cast.rounded(w, w.intrinsic("fma", type_, *args), dtype, lanes)
+            return cast.rounded(w, w.intrinsic("fma", type_, *args), dtype, lanes)
         case "isnan" | "isinf" | "isfinite":
             return _classify(w, name, node.args[0], args[0])
         case "bitwise_not":
@@ -81,7 +81,7 @@ def _absolute(w: Writer, dtype: str, type_: str, value: str) -> str:
 
 def _flagged(w: Writer, name: str, type_: str, value: str) -> str:
     """An intrinsic whose second argument says what of the odd case: here, that it is defined."""
-    from_ = f"llvm.{name}.{llvm_cast.mangled(type_)}"
+    from_ = f"llvm.{name}.{cast.mangled(type_)}"
     target = w.module.declare(from_, type_, f"{type_}, i1 immarg")
     return w.emit(f"call {type_} {target}({type_} {value}, i1 false)")
 

@@ -10,11 +10,7 @@ from typing import TypeGuard
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.llvm import arith as llvm_arith
-from tvmlite.te.codegen.llvm import calls as llvm_calls
-from tvmlite.te.codegen.llvm import cast as llvm_cast
-from tvmlite.te.codegen.llvm import foreign as llvm_foreign
-from tvmlite.te.codegen.llvm import memory as llvm_memory
+from tvmlite.te.codegen.llvm import arith, calls, cast, extern_calls, memory
 from tvmlite.te.codegen.llvm.address import Addresses
 from tvmlite.te.codegen.llvm.contents import Contents, Span
 from tvmlite.te.codegen.llvm.text import Writer, literal, register_type, vector
@@ -123,11 +119,11 @@ class Expressions:
         (index,) = stmt.indices
         if index.lanes == 1 and stmt.predicate is not None:
             with self._guarded(self.value(stmt.predicate)):
-                llvm_memory.store(self.w, self._place(stmt.buffer, index, None), value)
+                memory.store(self.w, self._place(stmt.buffer, index, None), value)
             return
         value = self._widened(value, stmt.value, index.lanes)
         mask = self._mask_of(stmt.predicate, index.lanes)
-        llvm_memory.store(self.w, self._place(stmt.buffer, index, mask), value)
+        memory.store(self.w, self._place(stmt.buffer, index, mask), value)
         self._contents.stored(stmt.buffer, self._span(index), value if mask is None else None)
 
     def _remember(self, node: e.Expr, value: str, operands: Sequence[e.Expr]) -> None:
@@ -202,11 +198,11 @@ class Expressions:
             case e.Compare() if _is_range_test(node):
                 return self._range_test(node)
             case e.Binary():
-                return llvm_arith.binary(w, node, known[node.a], known[node.b])
+                return arith.binary(w, node, known[node.a], known[node.b])
             case Load():
                 return self._load(node)
             case e.Cast(dtype, value):
-                return llvm_cast.convert(w, known[value], value.dtype, dtype, lanes)
+                return cast.convert(w, known[value], value.dtype, dtype, lanes)
             case e.Select():
                 return self._select(node, known[node.condition], known[node.a], known[node.b])
             case e.Not(a):
@@ -218,22 +214,20 @@ class Expressions:
             case e.Call("if_then_else", (condition, a, b)):
                 return self._if_then_else(node, condition, a, b)
             case e.Foreign():
-                return llvm_foreign.call(w, node, [known[a] for a in node.args], self.several_tile_forms)
+                return extern_calls.call(w, node, [known[a] for a in node.args], self.several_tile_forms)
             case e.Call("address_of", (Load() as load,)):
-                return llvm_memory.address(w, self._place(load.buffer, load.indices[0], None))
+                return memory.address(w, self._place(load.buffer, load.indices[0], None))
             case e.Call(name, (Load() as load,)) if name in PREFETCHES:
                 place = self._place(load.buffer, load.indices[0], None)
-                llvm_memory.prefetch(w, place, PREFETCHES[name])
+                memory.prefetch(w, place, PREFETCHES[name])
                 return literal(0, node.dtype, lanes)
             case e.Call():
-                return llvm_calls.call(w, node, [known[a] for a in node.args])
+                return calls.call(w, node, [known[a] for a in node.args])
             case _:
                 raise AssertionError(f"no value for {type(node).__name__} {getattr(node, 'name', '')}")
 
-    def _place(self, buffer: Buffer, index: e.Expr, mask: str | None) -> llvm_memory.Place:
-        return llvm_memory.place(
-            buffer, index, self._pointer_of(buffer), self.value, mask, self._near, self.w
-        )
+    def _place(self, buffer: Buffer, index: e.Expr, mask: str | None) -> memory.Place:
+        return memory.place(buffer, index, self._pointer_of(buffer), self.value, mask, self._near, self.w)
 
     def _near(self, pointer: str, element: str, index: e.Expr) -> tuple[str, int] | None:
         if not self._steps or self.addresses.sum_of(index) is None:
@@ -260,11 +254,11 @@ class Expressions:
             if mask is not None and node.buffer.scope != "local":  # what is on the stack is near
                 holds = self._holds or self._any(mask, index.lanes)
                 place = place._replace(holds=holds, elsewhere=self._pointer_of(node.buffer))
-            return llvm_memory.load(self.w, place)
+            return memory.load(self.w, place)
         before = self.w.block
         zero, type_ = literal(0, node.dtype), register_type(node.dtype)
         with self._guarded(mask) as after:
-            value = llvm_memory.load(self.w, self._place(node.buffer, index, None))
+            value = memory.load(self.w, self._place(node.buffer, index, None))
             read = self.w.block
         assert self.w.block == after
         return self.w.emit(f"phi {type_} [ {value}, %{read} ], [ {zero}, %{before} ]")

@@ -6,8 +6,7 @@ from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
 from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.llvm import cast as llvm_cast
-from tvmlite.te.codegen.llvm import tiles as llvm_tiles
+from tvmlite.te.codegen.llvm import cast, tiles
 from tvmlite.te.codegen.llvm.expr import Expressions, decided
 from tvmlite.te.codegen.llvm.loops import invariants, is_explicit, is_written_out
 from tvmlite.te.codegen.llvm.parallel import Captured, captured
@@ -50,8 +49,8 @@ class _Function:
                 parameters.append(f"{self._pointer_type(param)} {names[param]}")
                 body.pointers[param] = names[param]
             else:
-                parameters.append(f"{llvm_cast.memory_type(body.w, param.dtype)} {names[param]}")
-                body.values.bind(param, llvm_cast.from_memory(body.w, names[param], param.dtype, 1))
+                parameters.append(f"{cast.memory_type(body.w, param.dtype)} {names[param]}")
+                body.values.bind(param, cast.from_memory(body.w, names[param], param.dtype, 1))
         for size in function.sizes:
             parameters.append(f"i64 {names[size]}")
             body.values.bind(size, names[size])
@@ -146,19 +145,19 @@ class _Body:
 
     def know_tiles(self, stmt: ir.Stmt) -> None:
         """Note how ``stmt``, all that the function does, uses the tile registers."""
-        self._tile_forms = llvm_tiles.forms_in(stmt, parallel=not self._is_parallel)
+        self._tile_forms = tiles.forms_in(stmt, parallel=not self._is_parallel)
         self.values.several_tile_forms = len(self._tile_forms) > 1
 
     def configure_tiles(self) -> None:
         """Configure the tile registers for the function; where it uses them in several ways, they are
         configured each time they are reset."""
         if len(self._tile_forms) == 1:
-            llvm_tiles.configure(self.w, self._tile_forms[0])
+            tiles.configure(self.w, self._tile_forms[0])
 
     def finish(self, header: str) -> None:
         """End the function with success and add it to the module."""
         if self._tile_forms:
-            llvm_tiles.release(self.w)
+            tiles.release(self.w)
         self.w.do("ret i32 0")
         self.w.finish(header)
 
@@ -206,7 +205,7 @@ class _Body:
                 self._evaluate(value)
             case ir.Assert(condition, message):
                 self._require(self._evaluate(condition), str(self.owner.codes[message]))
-                if llvm_tiles.is_permission(condition):
+                if tiles.is_permission(condition):
                     self.configure_tiles()
             case ir.CallKernel():
                 self._call_kernel(stmt)
@@ -228,7 +227,7 @@ class _Body:
         for extent in buffer.shape:
             assert isinstance(extent, e.Const), f"{buffer.name}: an allocation of constant size is legal only"
             count *= int(extent.value)
-        element = llvm_cast.memory_type(self.w, buffer.dtype)
+        element = cast.memory_type(self.w, buffer.dtype)
         return self.w.allocate(f"[{count} x {element}]", max(buffer.alignment, _STACK_ALIGNMENT))
 
     def _view(self, buffer: ir.Buffer, offset: e.Expr) -> str:
@@ -301,7 +300,7 @@ class _Body:
             extent = w.intrinsic("smax", "i64", extent, "0")
         callee = w.module.declare(abi.SWEEP if loop.is_swept else abi.PARALLEL_FOR, "i32", "ptr, ptr, i64")
         self._pass_on(w.emit(f"call i32 {callee}(ptr {body}, ptr {closure}, i64 {extent})"))
-        if llvm_tiles.forms_in(loop.body, parallel=False):  # which has released them on this thread, too
+        if tiles.forms_in(loop.body, parallel=False):  # which has released them on this thread, too
             self.configure_tiles()
 
     def _with_first(self, loop: ir.For, taken: Captured) -> tuple[ir.For, Captured]:

@@ -13,20 +13,20 @@ from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import loads
 
 ENOUGH = 4
-"""Vectors stored in a turn of a loop that need no more of them beside it."""
+"""Vectors stored in an iteration of a loop that need no more of them beside it."""
 
 SPARE = 4
-"""Registers for what a turn of a loop reads."""
+"""Registers for what an iteration of a loop reads."""
 
 
 @dataclass(frozen=True)
-class _Turn:
-    """A loop, and the variables whose values change from one of its turns to the next."""
+class _Iteration:
+    """A loop, and the variables whose values change from one of its iterations to the next."""
 
     loop: ir.For
     variables: tuple[e.Var, ...]
 
-    def then(self, node: ir.Let) -> _Turn:
+    def then(self, node: ir.Let) -> _Iteration:
         return replace(self, variables=(*self.variables, node.var)) if self.changes(node.value) else self
 
     def changes(self, expr: e.Expr) -> bool:
@@ -39,45 +39,45 @@ def is_explicit(function: ir.Function, target: Target) -> bool:
     Not so if LLVM could make vectors of a loop, must unroll one to bring sums into registers, or could
     keep what a loop adds up in memory in a register meanwhile.
     """
-    innermost: dict[ir.For, list[tuple[ir.Store, _Turn]]] = {}
+    innermost: dict[ir.For, list[tuple[ir.Store, _Iteration]]] = {}
     allocated: dict[ir.Buffer, int] = {}
     sums: set[ir.Buffer] = set()
     accesses: list[ir.Load | ir.Store] = []
     looked_at: set[e.Expr] = set()
-    stack: list[tuple[ir.Stmt, tuple[_Turn, ...]]] = [(function.body, ())]
+    stack: list[tuple[ir.Stmt, tuple[_Iteration, ...]]] = [(function.body, ())]
     while stack:
-        node, turns = stack.pop()
+        node, iterations = stack.pop()
         match node:
             case ir.While():
                 return False
             case ir.For():
-                if turns:
-                    innermost.pop(turns[-1].loop, None)
+                if iterations:
+                    innermost.pop(iterations[-1].loop, None)
                 innermost[node] = []
-                turns = (*turns, _Turn(node, (node.var,)))
+                iterations = (*iterations, _Iteration(node, (node.var,)))
             case ir.Let():
-                turns = tuple(turn.then(node) for turn in turns)
+                iterations = tuple(iteration.then(node) for iteration in iterations)
             case ir.Allocate():
-                allocated[node.buffer] = len(turns)
+                allocated[node.buffer] = len(iterations)
             case ir.Store():
                 accesses.append(node)
-                if turns and turns[-1].loop in innermost:
-                    innermost[turns[-1].loop].append((node, turns[-1]))
-                if _adds_up(node, turns[allocated.get(node.buffer, 0) :]):
+                if iterations and iterations[-1].loop in innermost:
+                    innermost[iterations[-1].loop].append((node, iterations[-1]))
+                if _adds_up(node, iterations[allocated.get(node.buffer, 0) :]):
                     sums.add(node.buffer)
         accesses += _new_loads(node, looked_at)
-        stack.extend((one, turns) for one in node.children() if isinstance(one, ir.Stmt))
+        stack.extend((one, iterations) for one in node.children() if isinstance(one, ir.Stmt))
     registers = target.vector_registers * target.vector_bits // 8
     if any(one.buffer in sums and not _is_known(one, registers) for one in accesses):
         return False
     return all(_says_itself(stores) for stores in innermost.values())
 
 
-def _adds_up(store: ir.Store, turns: Sequence[_Turn]) -> bool:
-    """Whether one of ``turns``, of loops that its array outlives, adds to what ``store`` wrote before."""
+def _adds_up(store: ir.Store, iterations: Sequence[_Iteration]) -> bool:
+    """Whether one of ``iterations``, of loops that its array outlives, adds to what ``store`` wrote."""
     if all(load.buffer is not store.buffer for load in loads(store.value)):
         return False
-    return not all(turn.changes(store.indices[0]) for turn in turns)
+    return not all(iteration.changes(store.indices[0]) for iteration in iterations)
 
 
 def _new_loads(stmt: ir.Stmt, looked_at: set[e.Expr]) -> list[ir.Load]:
@@ -100,23 +100,25 @@ def _is_known(access: ir.Load | ir.Store, size: int) -> bool:
     return access.buffer.scope != "local" or _is_fixed(access.indices[0]) or not _fits(access.buffer, size)
 
 
-def _says_itself(stores: Sequence[tuple[ir.Store, _Turn]]) -> bool:
+def _says_itself(stores: Sequence[tuple[ir.Store, _Iteration]]) -> bool:
     """Whether a loop with these stores is in vectors already, and adds nothing up in memory."""
     scalar = stores and all(store.value.lanes == 1 for store, _ in stores)
-    if scalar and not all(_is_scattered(store.indices[0], turn, len(stores)) for store, turn in stores):
+    if scalar and not all(
+        _is_scattered(store.indices[0], iteration, len(stores)) for store, iteration in stores
+    ):
         return False
     return not any(
-        _adds_up(store, (turn,)) and not (store.buffer.scope == "local" and _is_fixed(store.indices[0]))
-        for store, turn in stores
+        _adds_up(store, (iteration,)) and not (store.buffer.scope == "local" and _is_fixed(store.indices[0]))
+        for store, iteration in stores
     )
 
 
-def _is_scattered(index: e.Expr, turn: _Turn, count: int) -> bool:
-    """Whether the places of a loop's turns are so far apart that ``count`` stores leave gaps between them:
-    vectors would gain nothing."""
-    if not turn.changes(index):
+def _is_scattered(index: e.Expr, iteration: _Iteration, count: int) -> bool:
+    """Whether the places of a loop's iterations are so far apart that ``count`` stores leave gaps between
+    them: vectors would gain nothing."""
+    if not iteration.changes(index):
         return False
-    step = Analyzer().linear(index, turn.loop.var)
+    step = Analyzer().linear(index, iteration.loop.var)
     return step is None or abs(step[0]) > count
 
 
@@ -130,13 +132,13 @@ def _is_fixed(index: e.Expr) -> bool:
 
 
 def is_written_out(var: e.Var, body: ir.Stmt, target: Target) -> bool:
-    """Whether the loop of ``var`` does enough in a turn: a schedule's innermost loop, unrolled.
+    """Whether the loop of ``var`` does enough in an iteration: a schedule's innermost loop, unrolled.
 
     Unrolled further by LLVM, it takes longer to compile for no gain; and where LLVM unrolls a loop whole, it
     keeps what that has loaded for the next, on the stack. Not so if the loop goes through an array that
     could be in registers: only unrolled can it be there.
     """
-    inside = _turn(body)
+    inside = _iteration(body)
     stores = [s for s in inside if isinstance(s, ir.Store) and s.value.lanes > 1]
     others = [s for s in inside if s not in stores and not isinstance(s, ir.Evaluate)]
     if len(stores) < ENOUGH or others:
@@ -151,12 +153,13 @@ def is_written_out(var: e.Var, body: ir.Stmt, target: Target) -> bool:
 
 
 def invariants(loop: ir.For, target: Target) -> list[e.Expr]:
-    """What the vector statements of an innermost loop read that is the same in all turns, to be read before.
+    """What the vector statements of an innermost loop read that is the same in all iterations, to be read
+    before.
 
     No more than there are registers left by the sums that the loop keeps: a value on the stack would have to
     be read all the same.
     """
-    inside = _turn(loop.body)
+    inside = _iteration(loop.body)
     stores = [one for one in inside if isinstance(one, ir.Store)]
     if not all(isinstance(one, (ir.Store, ir.Evaluate)) for one in inside):
         return []
@@ -172,7 +175,7 @@ def invariants(loop: ir.For, target: Target) -> list[e.Expr]:
 
 
 def _own(body: ir.Stmt) -> set[ir.Buffer]:
-    """The arrays that a turn has for itself: there is nothing to read before it begins."""
+    """The arrays that an iteration has for itself: there is nothing to read before it begins."""
     found: set[ir.Buffer] = set()
     while isinstance(body, ir.Allocate):
         found.add(body.buffer)
@@ -180,8 +183,8 @@ def _own(body: ir.Stmt) -> set[ir.Buffer]:
     return found
 
 
-def _turn(body: ir.Stmt) -> tuple[ir.Stmt, ...]:
-    """The statements of a turn of a loop, on whatever arrays it has for itself."""
+def _iteration(body: ir.Stmt) -> tuple[ir.Stmt, ...]:
+    """The statements of an iteration of a loop, on whatever arrays it has for itself."""
     while isinstance(body, ir.Allocate):
         body = body.body
     return body.body if isinstance(body, ir.Seq) else (body,)

@@ -6,14 +6,16 @@ import multiprocessing
 import os
 import signal
 import stat
+import subprocess
+import sys
 import time
 import warnings
 from pathlib import Path
 
 import pytest
 
-from tvmlite.te.codegen import cache
-from tvmlite.te.codegen.cache import ObjectCache, key_of
+from tvmlite.core import cache
+from tvmlite.core.cache import ObjectCache, key_of
 
 KEY = key_of("a", "key")
 
@@ -191,16 +193,68 @@ def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
     assert not list(tmp_path.glob("??/.*"))
 
 
-def test_a_directory_trimmed_lately_is_not_gone_through_again(
+def test_the_directory_is_listed_once_in_a_sixteenth_of_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ObjectCache(tmp_path).put("aa" + "0" * 62, b"first")
-    seen: list[ObjectCache] = []
-    monkeypatch.setattr(ObjectCache, "_trim", lambda self: seen.append(self))
+    monkeypatch.setenv("TVMLITE_CACHE_MB", "1")
+    trims: list[ObjectCache] = []
+    trim = ObjectCache._trim
+    monkeypatch.setattr(ObjectCache, "_trim", lambda self: (trims.append(self), trim(self)))
 
-    ObjectCache(tmp_path).put("bb" + "0" * 62, b"second")
-    assert seen == []
+    for number in range(20):  # as by 20 processes, which know nothing of each other
+        ObjectCache(tmp_path).put(key_of(str(number)), bytes(10_000))
 
-    os.utime(tmp_path / "trimmed", (1, 1))
-    ObjectCache(tmp_path).put("cc" + "0" * 62, b"third")
-    assert len(seen) == 1
+    assert len(trims) == 1 + 19 // 6, "the first, and then every sixth: 66 KB are more than 1 MB / 16"
+
+
+def test_many_processes_that_each_write_little_stay_within_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TVMLITE_CACHE_MB", "1")
+
+    for number in range(200):
+        ObjectCache(tmp_path).put(key_of(str(number)), bytes(20_000))
+
+    assert sum(p.stat().st_size for p in tmp_path.glob("??/*")) < 1_000_000 * 17 / 16 + 20_000
+
+
+def test_an_entry_under_another_name_is_no_entry(tmp_path: Path) -> None:
+    store, other = ObjectCache(tmp_path), key_of("another")
+    store.put(KEY, b"code")
+    store.put(other, b"other code")
+    (tmp_path / other[:2] / other[2:]).write_bytes(entry_bytes := (tmp_path / KEY[:2] / KEY[2:]).read_bytes())
+
+    assert entry_bytes.endswith(b"code")
+    assert store.get(other) is None
+    assert store.get(KEY) == b"code"
+
+
+WRITE_HALF_AND_DIE = """
+import os, signal, sys
+from tvmlite.core import cache
+write = os.fdopen
+def half(handle, mode):
+    file = write(handle, mode)
+    content = file.write
+    class Half:
+        def __enter__(self): return self
+        def __exit__(self, *_): pass
+        def write(self, data):
+            content(data[: len(data) // 2])
+            file.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+    return Half()
+cache.os.fdopen = half
+cache.ObjectCache(sys.argv[1]).put(sys.argv[2], b"new code" * 1000)
+"""
+
+
+def test_a_writer_killed_in_the_middle_leaves_the_old_entry(tmp_path: Path) -> None:
+    store = ObjectCache(tmp_path)
+    store.put(KEY, b"old code")
+
+    run = subprocess.run([sys.executable, "-c", WRITE_HALF_AND_DIE, str(tmp_path), KEY], check=False)
+
+    assert run.returncode == -signal.SIGKILL
+    assert store.get(KEY) == b"old code"
+    assert [p.stat().st_size for p in (tmp_path / KEY[:2]).glob(".writing-*")] == [(49 + 8000) // 2]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.llvm import tiles as llvm_tiles
+from tvmlite.te.codegen.llvm import tiles
 from tvmlite.te.codegen.llvm.cast import from_memory, memory_type, to_memory
 from tvmlite.te.codegen.llvm.text import HALVES, Writer, register_type, vector
 from tvmlite.te.codegen.packed import symbol_of
@@ -16,10 +16,10 @@ _HALF = {"float16": "half", "bfloat16": "bfloat"}
 
 
 def call(w: Writer, node: e.Foreign, args: Sequence[str], several_tile_forms: bool) -> str:
-    """The call ``node``, given its arguments' values; see ``llvm_tiles`` for ``several_tile_forms``."""
+    """The call ``node``, given its arguments' values; see ``tiles`` for ``several_tile_forms``."""
     match node.kind:
         case "tile":
-            return llvm_tiles.call(w, node, args, several_tile_forms)
+            return tiles.call(w, node, args, several_tile_forms)
         case "bits":
             return _bits(w, node.args[0], args[0], node)
         case "llvm":

@@ -1,23 +1,29 @@
-"""Compiled objects kept on disk, shared by every process of a user."""
+"""The one cache on disk: bytes by key, shared by every process of a user.
+
+It holds the object code of modules, by their text and all that makes code of it (``te.codegen.jit``), what
+the kernels of models are called by, with the keys of their objects (``model.kernels``), predicted schedules
+(``model.predictions``), and the digests of source files (``core.source_digest``).
+"""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import os
 import tempfile
 import time
-import warnings
 from pathlib import Path
 
 from tvmlite.core import config
+from tvmlite.core.warn import warn
 
-_MAGIC = b"tvmlite object 1\n"
+_MAGIC = b"tvmlite object 2\n"
+_HEADER = len(_MAGIC) + hashlib.sha256().digest_size
 _TEMPORARY = ".writing-"
 _STALE_SECONDS = 3600
-_STAMP = "trimmed"
-"""The file whose time tells when a directory was last gone through: 100,000 entries take a second."""
+_WRITTEN = "written"
+"""The file that grows by a byte for each 1000 that any process writes, until one of them trims: to list
+100,000 entries takes a second."""
 _warned: set[Path] = set()
 
 
@@ -30,25 +36,28 @@ def key_of(*parts: str | bytes) -> str:
     return digest.hexdigest()
 
 
-@functools.cache
-def cache_in(directory: str) -> ObjectCache:
-    """This process's one cache in ``directory``."""
-    return ObjectCache(directory)
+def _header(key: str, content: bytes) -> bytes:
+    """What an entry starts with: a checksum of it and of its key, as a copy under another name is none."""
+    return _MAGIC + hashlib.sha256(key.encode() + content).digest()
+
+
+def object_cache() -> ObjectCache | None:
+    """The cache in the directory that ``config`` names; None if nothing is to be kept."""
+    directory = config.cache_dir()
+    return None if directory is None else ObjectCache(directory)
 
 
 class ObjectCache:
     """Bytes by key in ``directory``, made when first needed.
 
     An entry is written under another name and then renamed, and starts with its checksum: whatever happens
-    to a writer or to the disk, a reader gets the whole entry or none. The entries used longest ago go
-    when all together exceed ``config.cache_megabytes()``. Where the directory cannot be written nothing is
-    kept, and a RuntimeWarning says so once.
+    to a writer or to the disk, a reader gets the whole entry or none. The entries used longest ago are
+    removed when all together exceed ``config.cache_megabytes()`` by a sixteenth. Where the directory cannot
+    be written nothing is kept, and a RuntimeWarning says so once.
     """
 
     def __init__(self, directory: Path | str) -> None:
         self.directory = Path(directory)
-        self._until_trim: int | None = None
-        """Bytes to be written before the next trim; None until the first is written."""
 
     def get(self, key: str) -> bytes | None:
         """The bytes put under ``key``, or None; a broken entry is None and is replaced by the next put."""
@@ -59,8 +68,8 @@ class ObjectCache:
             data = path.read_bytes()
         except OSError:
             return None
-        content = data[len(_MAGIC) + 32 :]
-        if data[: len(_MAGIC) + 32] != _MAGIC + hashlib.sha256(content).digest():
+        content = data[_HEADER:]
+        if data[:_HEADER] != _header(key, content):
             return None
         with contextlib.suppress(OSError):
             os.utime(path)  # its last use, for trimming
@@ -75,15 +84,11 @@ class ObjectCache:
         path = self._path(key)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._write(path, _MAGIC + hashlib.sha256(content).digest() + content)
+            self._write(path, _header(key, content) + content)
+            if self._is_to_be_trimmed(len(content)):
+                self._trim()
         except OSError as error:
             self._warn(error)
-            return
-        if self._until_trim is None:
-            self._until_trim = _between_trims() if self._was_trimmed_lately() else 0
-        self._until_trim -= len(content)
-        if self._until_trim < 0:
-            self._trim()
 
     def _path(self, key: str) -> Path:
         return self.directory / key[:2] / key[2:]
@@ -99,10 +104,14 @@ class ObjectCache:
                 os.unlink(temporary)
             raise
 
-    def _was_trimmed_lately(self) -> bool:
-        with contextlib.suppress(OSError):
-            return abs(time.time() - (self.directory / _STAMP).stat().st_mtime) < _STALE_SECONDS
-        return False
+    def _is_to_be_trimmed(self, size: int) -> bool:
+        """Whether, with ``size`` bytes more, a sixteenth of the limit was written since the last trim, or
+        there was none yet."""
+        is_first = not (self.directory / _WRITTEN).exists()
+        with open(self.directory / _WRITTEN, "ab") as file:
+            file.write(bytes(1 + size // 1000))
+            written = file.tell() * 1000
+        return is_first or written > config.cache_megabytes() * 1_000_000 // 16
 
     def _trim(self) -> None:
         """Remove what was used longest ago, and what writers that were killed left behind."""
@@ -122,21 +131,13 @@ class ObjectCache:
             with contextlib.suppress(OSError):
                 path.unlink()
             total -= size
-        self._until_trim = max(limit - total, _between_trims())
-        with contextlib.suppress(OSError):
-            (self.directory / _STAMP).touch()
+        os.truncate(self.directory / _WRITTEN, 0)
 
     def _warn(self, error: OSError) -> None:
         if self.directory not in _warned:
             _warned.add(self.directory)
-            warnings.warn(
+            warn(
                 f"compiled code is not kept: {self.directory} cannot be written ({error.strerror or error}); "
                 "set TVMLITE_CACHE to another directory, or to off",
                 RuntimeWarning,
-                stacklevel=3,
             )
-
-
-def _between_trims() -> int:
-    """Bytes that one process writes before it looks again how full a cache is."""
-    return config.cache_megabytes() * 1_000_000 // 16
