@@ -54,7 +54,7 @@ class Predictions:
             return None
         text = tasks.task_text(group)
         known = [json.dumps(config.to_json_dict()) for config in handed]
-        key = key_of("prediction", source_digest(), self._text, str(self.target), text, *known)
+        key = key_of("prediction", source_digest(), self._text, self.target.with_cores, text, *known)
         kept = None if self.cache is None else self.cache.get(key)
         if kept is not None:
             return _decode(kept)

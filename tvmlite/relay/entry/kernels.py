@@ -87,5 +87,5 @@ def _symbol(names: tuple[str, ...], key: str) -> str:
 
 def _key(group: Function, target: Target, config: ConfigEntity | None) -> str:
     knobs = () if config is None else (json.dumps(config.to_json_dict()),)
-    text = "\n".join((source_digest(), str(target), printer.show(group), *knobs))
+    text = "\n".join((source_digest(), target.with_cores, printer.show(group), *knobs))
     return hashlib.sha256(text.encode()).hexdigest()
