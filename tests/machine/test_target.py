@@ -43,21 +43,6 @@ def test_a_target_is_returned_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "maker"),
-    [
-        ("llvm -mtriple=x86_64-linux-gnu -mcpu=rocketlake", "intel"),
-        ("llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids -mattr=-amx-tile", "intel"),
-        ("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5", "amd"),
-        ("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4", ""),
-        ("llvm -mtriple=x86_64-linux-gnu", ""),
-        ("c -vector-bits=512", ""),
-    ],
-)
-def test_the_processors_name_tells_its_maker(text: str, maker: str) -> None:
-    assert Target.parse(text).maker == maker
-
-
-@pytest.mark.parametrize(
     ("text", "bits", "registers"),
     [
         ("llvm -mtriple=x86_64-linux-gnu", 128, 16),

@@ -11,6 +11,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TargetError
 from tvmlite.machine import processor
 from tvmlite.machine.machine import Machine
+from tvmlite.machine.table import machine_of
 
 _KEYS = {
     "llvm": ("-mtriple", "-mcpu", "-mattr", "-vector-bits", "-num-cores"),
@@ -85,15 +86,10 @@ class Target:
         """Whether the machine has ``instruction_set``, by LLVM's name for it (``"avx512f"``)."""
         return instruction_set in self.instructions
 
-    @property
-    def maker(self) -> str:
-        """Who makes the processor (``processor.maker``): what one is good at tells no instruction set."""
-        return processor.maker(self.cpu)
-
     @cached_property
     def machine(self) -> Machine:
         """What is known of the processor."""
-        return Machine(self.vector_bits, self.vector_registers, self.num_cores)
+        return machine_of(self.cpu, self.vector_bits, self.vector_registers, self.num_cores)
 
     def __str__(self) -> str:
         """The target as a string that ``parse`` reads back in a process that may use as many cores."""

@@ -5,8 +5,8 @@ broadcast input value with a vector of weights; of several where few rows meet t
 one line (``columns_at_once``). (``alter_op_layout`` does that for convolutions.)
 
 Where few rows meet a weight, reading it takes the time: one whose elements were rounded to 16 bits is stored
-in 16 again, even if float32 computes with it (``to_mixed_precision``). On a Zen 3 one row by 4096 x 4096
-takes 1.8 ms so, and 3.7 in float32; one by 768 x 768, which fits a cache, 37 us and 39. One of float32 is
+in 16 again, even if float32 computes with it (``to_mixed_precision``). One row by 4096 x 4096
+takes half the time so; one by 768 x 768, which fits a cache, as long as in float32. One of float32 is
 kept in 24 bits an element where a bound on the error allows it (``ops.dense_24``), unless it was decided to
 keep all (``relay.decisions``).
 """
@@ -40,9 +40,6 @@ PACKED_DTYPES = ("float32", "float64")
 PAIR_BLOCK = 16
 """The sums that ``vdpbf16ps`` makes at once, of two products each."""
 
-
-LEAST_BYTES = 256 << 10
-"""A weight of fewer is read from a near cache, and putting a fourth of it together takes as long."""
 
 KEPT = 0.9
 """Of a weight of 24 bits, with the columns that fill up its last block, no more than this share of what
@@ -105,13 +102,14 @@ def _columns_24(rows: int) -> int:
 
 
 def _fits_24(constant: Constant, rows: int, target: Target) -> bool:
-    """Whether a weight of float32 that ``rows`` rows meet is worth keeping in 24 bits."""
+    """Whether a weight of float32 that ``rows`` rows meet is worth keeping in 24 bits: a small one is read
+    from a near cache, and putting a fourth of it together takes as long."""
     if rows > FEW_ROWS or str(constant.dtype) != "float32" or target.lanes("float32") != dense_24.LANES:
         return False
     weight = constant.data
     columns, block = weight.shape[0], _columns_24(rows)
     read = -(-columns // block) * block * (dense_24.VECTORS - 1) / dense_24.VECTORS
-    worth = weight.nbytes >= LEAST_BYTES and read <= KEPT * columns
+    worth = weight.nbytes >= target.machine.working_sets.stored and read <= KEPT * columns
     return worth and bool(max(weight.max(), -weight.min()) < dense_24.LARGEST)
 
 
