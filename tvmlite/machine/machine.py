@@ -86,12 +86,12 @@ class WorkingSets:
 class Machine:
     """A processor, as far as schedules depend on it.
 
-    ``name`` says which one, and ``source`` where the values come from: "measured", "taken from ..." a
-    relative, or "estimated" from its vectors.
+    ``name`` says which one (empty: unknown), and ``source`` where the values come from: "measured", the
+    manual, "taken from ..." a relative, or "estimated" from its vectors.
 
     ``vector_bits`` is the width of a vector register, ``vector_registers`` how many there are, ``cores`` how
-    many cores a kernel may be divided among. In a cycle ``multiply_adds_per_cycle`` multiply-adds of whole
-    vectors start, whose results are there after ``multiply_add_latency`` cycles, ``additions_per_cycle``
+    many cores a kernel may be divided among. In a cycle ``multiply_adds_per_cycle`` multiply-adds of the
+    widest vectors start, with results after ``multiply_add_latency`` cycles, ``additions_per_cycle``
     additions, and ``loads_per_cycle`` loads. ``separate_additions``: additions have execution ports of their
     own, so that they take no time beside multiply-adds. ``multiply_adds_broadcast``: one instruction
     multiplies a vector by a scalar that is in memory, or in a lane of another register; else the scalar has

@@ -1,6 +1,7 @@
 """What is known of each processor: a row for each that was measured, an estimate for all others.
 
-Ports, latencies, caches and bandwidths are what ``python benchmarks/machine.py`` prints, where a row says so.
+Ports, latencies, caches and bandwidths are what ``python benchmarks/machine.py`` prints where ``source`` is
+"measured"; else they are as the processor's manual says, and bandwidths only where a row names the command.
 What schedules were tuned with (``tile_costs``, ``working_sets``, prefetching) is what was quickest in
 ``python benchmarks/models.py NAMES --threads 1 --rounds 4`` and ``python benchmarks/kernels.py``, one value
 after the other; ``cost_model`` is made by ``python benchmarks/train_cost_model.py``.
@@ -25,13 +26,15 @@ _WORKING_SETS = WorkingSets(
     image=None,
 )
 
+TUNED = "tuned; ports and caches by its manual"
+"""The ``source`` of rows of processors on which ``benchmarks/machine.py`` has not run yet."""
+
 ZEN_5 = Machine(
     name="AMD Zen 5",
-    source="measured",
+    source=TUNED,
     vector_bits=512,
     vector_registers=32,
     cores=2,
-    # 288 GFLOP/s of float32 at 4.5 GHz; the memory's bandwidth: python benchmarks/kernels.py
     multiply_adds_per_cycle=2,
     multiply_add_latency=4,
     additions_per_cycle=2,
@@ -52,15 +55,28 @@ ZEN_5 = Machine(
     working_sets=_WORKING_SETS,
     cost_model="cost_model",
 )
-"""At 100 GB/s, ``stream_bytes`` come in 40 ns, the latency of the last cache; half as many and twice as many
-are as quick."""
+"""Bandwidths, and 288 GFLOP/s of float32 at 4.5 GHz: ``python benchmarks/kernels.py``. At 100 GB/s,
+``stream_bytes`` come in 40 ns, the latency of the last cache; half as many and twice as many are as quick."""
 
 ZEN_4 = replace(
     ZEN_5,
     name="AMD Zen 4",
+    source="measured",
+    multiply_adds_per_cycle=1,
+    additions_per_cycle=1,
+    loads_per_cycle=1,
+    caches=(
+        Cache(32 << 10, bandwidth=212e9),
+        Cache(1 << 20, bandwidth=117e9),
+        Cache(32 << 20, shared_by=8, bandwidth=97e9),
+    ),
+    memory_bandwidth=32e9,
     streams_alone=True,
 )
-"""What is prefetched by software waits in the few line buffers of the first cache, what the hardware fetches
+"""``python benchmarks/machine.py``, 2026-11-24, two virtual cores, 3.7 GHz. Arithmetic and loads of 512 bits
+take two turns of ports of 256; an addition and a multiply-add start in the same cycle.
+
+What is prefetched by software waits in the few line buffers of the first cache, what the hardware fetches
 alone in those of the second, which are more."""
 
 ZEN_3 = replace(
@@ -68,7 +84,6 @@ ZEN_3 = replace(
     name="AMD Zen 3",
     vector_bits=256,
     vector_registers=16,
-    loads_per_cycle=2,
     multiply_adds_broadcast=False,
     caches=(Cache(32 << 10), Cache(512 << 10), Cache(32 << 20, shared_by=8)),
     memory_bandwidth=0.0,
