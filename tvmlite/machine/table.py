@@ -129,7 +129,6 @@ MEASURED = {"znver3": ZEN_3, "znver4": ZEN_4, "znver5": ZEN_5, "graniterapids": 
 
 _RELATIVES = {
     "znver3": "znver1 znver2",
-    "znver5": "znver6",
     "graniterapids": (
         "skylake-avx512 cascadelake cooperlake cannonlake icelake-client icelake-server tigerlake rocketlake "
         "sapphirerapids emeraldrapids graniterapids-d diamondrapids"
