@@ -27,7 +27,7 @@ from searching.steady import Steady
 
 from tvmlite import autotune
 from tvmlite.autotune.model import transfer
-from tvmlite.autotune.model.trees import SHIPPED, Trees, kind_of
+from tvmlite.autotune.model.trees import Trees, path_of
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.report.watch import label_of
 from tvmlite.autotune.search import engine
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             about = f"{len(rows):5} candidates, rank {rank:.2f}, first 8: {share:.2f} of the best"
             print(f"{key[1][:58]:58} {about}")
     model = transfer.correction(list(known.values()), transfer.estimate)
-    output = options.output or SHIPPED[kind_of(target)]
+    output = options.output or path_of(target)
     output.write_text(model.to_json(), encoding="utf-8")
     size = output.stat().st_size
     count = sum(len(rows) for rows, _ in known.values())

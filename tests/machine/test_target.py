@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tvmlite.core import config
 from tvmlite.core.errors import TargetError
 from tvmlite.machine import processor
 from tvmlite.machine.target import Target
@@ -25,6 +26,8 @@ def _no_override(monkeypatch: pytest.MonkeyPatch) -> None:
         "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72",
         "c",
         "c -vector-bits=512",
+        "llvm -mcpu=znver4 -num-cores=32",
+        "c -vector-bits=256 -num-cores=1",
     ],
 )
 def test_the_string_of_a_target_parses_back_to_it(text: str) -> None:
@@ -37,21 +40,6 @@ def test_a_target_is_returned_as_it_is() -> None:
     target = Target.parse("c")
 
     assert Target.parse(target) is target
-
-
-@pytest.mark.parametrize(
-    ("text", "maker"),
-    [
-        ("llvm -mtriple=x86_64-linux-gnu -mcpu=rocketlake", "intel"),
-        ("llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids -mattr=-amx-tile", "intel"),
-        ("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5", "amd"),
-        ("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4", ""),
-        ("llvm -mtriple=x86_64-linux-gnu", ""),
-        ("c -vector-bits=512", ""),
-    ],
-)
-def test_the_processors_name_tells_its_maker(text: str, maker: str) -> None:
-    assert Target.parse(text).maker == maker
 
 
 @pytest.mark.parametrize(
@@ -106,6 +94,26 @@ def test_the_environment_says_what_native_means(monkeypatch: pytest.MonkeyPatch)
     assert str(Target.parse("native")) == "c -vector-bits=256"
 
 
+def test_the_cores_of_a_target_are_those_given() -> None:
+    target = Target.parse("llvm -mcpu=znver4 -num-cores=3000")
+
+    assert target.machine.cores == target.num_cores == 3000
+    assert str(target).endswith(" -num-cores=3000")
+
+
+def test_without_a_number_the_cores_are_those_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = config.processors()
+
+    assert Target.parse("native").machine.cores == Target.parse("c").machine.cores == own
+    assert Target.parse(f"c -num-cores={own}") == Target.parse("c")
+    assert str(Target.parse("c")) == "c"
+    assert Target.parse("c").with_cores == f"c -num-cores={own}"
+
+    monkeypatch.setattr(config, "processors", lambda: own + 1)  # as in a process with other processors
+    assert Target.parse("c").machine.cores == own + 1
+    assert str(Target("c", num_cores=own)) == f"c -num-cores={own}"
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -119,6 +127,11 @@ def test_the_environment_says_what_native_means(monkeypatch: pytest.MonkeyPatch)
         ("llvm -mcpu=haswell -mcpu=haswell", "cannot use '-mcpu=haswell'"),
         ("c -mcpu=haswell", "cannot use '-mcpu=haswell'"),
         ("c -vector-bits=100", "-vector-bits is '100'"),
+        ("c -num-cores=0", "-num-cores is '0', expected a whole number from 1 to 4096"),
+        ("llvm -num-cores=many", "-num-cores is 'many'"),
+        ("llvm -num-cores=-2", "-num-cores is '-2'"),
+        ("c -num-cores=99999999999999999999", "-num-cores is '99999999999999999999'"),
+        ("c -num-cores=1 -num-cores=2", "cannot use '-num-cores=2'"),
         ("llvm -mattr=avx2", "feature 'avx2'"),
         ("llvm -mcpu=pentagon", "'pentagon' is not a recognized processor"),
         ("llvm -mattr=+warp", r"'\+warp' is not a recognized feature"),

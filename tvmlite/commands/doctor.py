@@ -14,6 +14,7 @@ from tvmlite.core import config
 from tvmlite.core.extras import how_to_install
 from tvmlite.core.version import VERSION
 from tvmlite.driver import build
+from tvmlite.machine.machine import Cache
 from tvmlite.machine.target import Target
 from tvmlite.runtime.library import link
 
@@ -42,7 +43,9 @@ def main(options: argparse.Namespace) -> int:
     _line("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
     for name in ("numpy", "llvmlite", "cffi"):
         _line(name, importlib.metadata.version(name))
-    _line("target", f"{target}: {target.vector_bits}-bit vectors, {target.vector_registers} of them")
+    _line("target", str(target))
+    for name, text in machine_rows(target):
+        _line(name, text)
     _line("threads", f"{config.num_threads()} (TVMLITE_NUM_THREADS sets them)")
     _line("cache", _cache())
     _line("linker", _linker())
@@ -53,6 +56,36 @@ def main(options: argparse.Namespace) -> int:
     works = _kernel_works()
     _line("a kernel", "compiled, run and right" if works else "gives a wrong answer: please report this")
     return 0 if works else 1
+
+
+def machine_rows(target: Target) -> list[tuple[str, str]]:
+    """What is known of the processor of ``target``, as names and texts."""
+    machine = target.machine
+    ports = (
+        f"{machine.multiply_adds_per_cycle:g} multiply-adds ({machine.multiply_add_latency} cycles each), "
+        f"{machine.additions_per_cycle:g} additions{' beside them' if machine.separate_additions else ''}, "
+        f"{machine.loads_per_cycle:g} loads"
+    )
+    return [
+        ("machine", f"{machine.name or target.cpu or 'unknown'} ({machine.source})"),
+        ("cores", f"{machine.cores} (-num-cores in a target says how many another machine has)"),
+        ("vectors", f"{machine.vector_registers} registers of {machine.vector_bits} bits"),
+        ("in a cycle", ports),
+        *((f"L{level} cache", _cache_text(one)) for level, one in enumerate(machine.caches, 1)),
+        ("memory", _rate(machine.memory_bandwidth)),
+        ("instructions", " ".join(sorted(target.instructions)) or "those of C"),
+    ]
+
+
+def _cache_text(one: Cache) -> str:
+    """Its size, who shares it, and how quickly one core reads from it."""
+    size = f"{one.size >> 20} MB" if one.size >= 1 << 20 else f"{one.size >> 10} kB"
+    shared = {0: "shared", 1: "of each core"}.get(one.shared_by, f"shared by {one.shared_by} cores")
+    return f"{size if one.size else 'size not known'}, {shared}, {_rate(one.bandwidth)}"
+
+
+def _rate(bandwidth: float) -> str:
+    return f"{bandwidth / 1e9:.0f} GB/s to one core" if bandwidth else "bandwidth not measured"
 
 
 def _line(name: str, text: str) -> None:

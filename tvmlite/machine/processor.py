@@ -28,20 +28,6 @@ _INSTRUCTION_SETS = {
     "wasm": "simd128 relaxed-simd".split(),
 }
 
-_MAKERS = {
-    "intel": (
-        "skylake-avx512 cascadelake cooperlake cannonlake icelake-client icelake-server tigerlake rocketlake "
-        "sapphirerapids emeraldrapids graniterapids graniterapids-d diamondrapids"
-    ).split(),
-    "amd": [f"znver{generation}" for generation in range(1, 7)],
-}
-"""LLVM's names of processors, by who makes them: those for whose sake schedules differ."""
-
-
-def maker(cpu: str) -> str:
-    """Who makes the processor that LLVM calls ``cpu``: intel or amd, empty where it makes no difference."""
-    return next((name for name, made in _MAKERS.items() if cpu in made), "")
-
 
 def family(triple: str) -> str:
     """The architecture's family: x86, aarch64, arm, riscv, wasm, or its own name."""

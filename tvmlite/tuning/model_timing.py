@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tvmlite.machine.machine import BEYOND_CACHES
 from tvmlite.model import example_inputs
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.relay.entry import tasks
@@ -27,9 +28,6 @@ FEWEST_RATIOS = 6
 
 MOST = 3000
 """Turns of a comparison."""
-
-CACHES = 64 << 20
-"""Bytes of weights that no cache holds."""
 
 MOST_LOST = {1: 0, 2: 0, 3: 0, 4: 1, 5: 4}
 """Of so many copies, in how many of all pairs the one after may be no quicker than the one before: at 5% the
@@ -208,7 +206,7 @@ def rounds(
 
 def _is_warm(libs: Sequence[CompiledModule]) -> bool:
     """Whether a run may find weights in a cache."""
-    return all(lib.signature.constants < CACHES for lib in libs)
+    return all(lib.signature.constants < BEYOND_CACHES for lib in libs)
 
 
 def fewest_runs(libraries: int) -> int:

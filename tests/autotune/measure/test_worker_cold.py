@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from tvmlite.autotune.measure.cold import (
-    CACHES,
     EVERYTHING,
     LARGE,
     LEAST_COLD,
@@ -21,11 +20,12 @@ from tvmlite.autotune.measure.cold import (
     further_arguments,
 )
 from tvmlite.autotune.measure.worker import Worker, _Task
+from tvmlite.machine.machine import BEYOND_CACHES
 from tvmlite.runtime.timing import Timing
 
 
 def test_cold_arrays_and_their_copies_fill_more_than_the_caches() -> None:
-    small, large = np.zeros(8, np.float32), np.ones(CACHES // 16, np.uint8)
+    small, large = np.zeros(8, np.float32), np.ones(BEYOND_CACHES // 16, np.uint8)
 
     others = further_arguments([small, large], (0, 1), (), EVERYTHING)
 
@@ -59,7 +59,7 @@ def test_numpy_asks_for_large_pages_from_the_size_on_that_is_told() -> None:
 
 
 def test_what_is_not_cold_or_comes_in_at_once_is_not_copied() -> None:
-    large, small = np.zeros(CACHES // 2, np.uint8), np.zeros(LEAST_COLD - 1, np.uint8)
+    large, small = np.zeros(BEYOND_CACHES // 2, np.uint8), np.zeros(LEAST_COLD - 1, np.uint8)
 
     assert further_arguments([large], (), (), EVERYTHING) == []
     assert further_arguments([small], (0,), (), EVERYTHING) == []

@@ -4,35 +4,39 @@ from __future__ import annotations
 
 import pytest
 
+from tvmlite.machine.machine import Machine
+from tvmlite.machine.table import estimate
 from tvmlite.machine.target import Target
 from tvmlite.te.templates.tile import RegisterTile, near_even_tile, register_tile, vectors_first
 
+MANY, FEW = estimate(512, 32), estimate(256, 16)
 
-@pytest.mark.parametrize("registers", [16, 32])
+
+@pytest.mark.parametrize("machine", [FEW, MANY], ids=["16 registers", "32 registers"])
 @pytest.mark.parametrize("vectors", [1, 2])
 @pytest.mark.parametrize(
     ("rows", "blocks"), [(56, 4), (7, 32), (1, 48), (None, 3), (128, None), (13, 1), (None, None)]
 )
 def test_a_tile_fits_into_the_registers(
-    rows: int | None, blocks: int | None, vectors: int, registers: int
+    rows: int | None, blocks: int | None, vectors: int, machine: Machine
 ) -> None:
-    tile = register_tile(rows, blocks, vectors, registers)
+    tile = register_tile(rows, blocks, vectors, machine)
 
     accumulators = tile.rows * tile.blocks * vectors
-    kept = tile.blocks * vectors if registers == 32 else min(tile.rows, tile.blocks * vectors)
-    assert accumulators + kept + 1 <= registers
+    kept = tile.blocks * vectors if machine is MANY else min(tile.rows, tile.blocks * vectors)
+    assert accumulators + kept + 1 <= machine.vector_registers
     assert rows is None or tile.rows <= rows
     assert blocks is None or tile.blocks <= blocks
 
 
 @pytest.mark.parametrize("rows", [56, 28, 14, 7, 13])
 def test_a_tile_divides_its_row_where_that_can_be(rows: int) -> None:
-    assert rows % register_tile(rows, 16, 1, 32).rows == 0
+    assert rows % register_tile(rows, 16, 1, MANY).rows == 0
 
 
 @pytest.mark.parametrize("rows", [61, 397, 3001])
 def test_rows_without_divisors_of_a_good_size_get_a_tile_that_does_not_divide_them(rows: int) -> None:
-    tile = near_even_tile(rows, 32, 1, 32)
+    tile = near_even_tile(rows, 32, 1, MANY)
 
     assert tile.rows >= 3
     assert tile.rows * tile.blocks >= 12
@@ -40,24 +44,24 @@ def test_rows_without_divisors_of_a_good_size_get_a_tile_that_does_not_divide_th
 
 @pytest.mark.parametrize("rows", [3136, 784, 196, 49, 100, None])
 def test_rows_with_divisors_of_a_good_size_get_a_tile_that_divides_them(rows: int | None) -> None:
-    assert near_even_tile(rows, 32, 1, 32) == register_tile(rows, 32, 1, 32, even=True)
+    assert near_even_tile(rows, 32, 1, MANY) == register_tile(rows, 32, 1, MANY, even=True)
 
 
 def test_without_limits_nearly_all_registers_hold_sums() -> None:
-    tile = register_tile(None, None, 1, 32)
+    tile = register_tile(None, None, 1, MANY)
 
     assert tile.rows * tile.blocks >= 24
 
 
 def test_one_row_still_has_enough_sums_that_none_waits_for_another() -> None:
-    assert register_tile(1, 48, 1, 32).blocks >= 8
+    assert register_tile(1, 48, 1, MANY).blocks >= 8
 
 
 @pytest.mark.parametrize(("rows", "blocks"), [(56, 16), (196, 32), (14, 64), (128, 96)])
 def test_with_few_registers_a_tile_is_near_a_square_for_each_load_feeds_several_sums(
     rows: int, blocks: int
 ) -> None:
-    tile = register_tile(rows, blocks, 1, 16)
+    tile = register_tile(rows, blocks, 1, FEW)
 
     assert tile.rows * tile.blocks >= 10
     assert tile.rows + tile.blocks <= 8

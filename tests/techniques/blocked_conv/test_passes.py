@@ -7,13 +7,12 @@ import pytest
 
 from tvmlite import build
 from tvmlite.core.node import postorder
+from tvmlite.machine.table import estimate
 from tvmlite.machine.target import Target
 from tvmlite.relay.entry import tasks
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.lowering.lower import lower
 from tvmlite.te.space import Task
-from tvmlite.techniques.blocked_conv import convolution, passes
-from tvmlite.techniques.blocked_conv.passes import MOST_SUMS
 
 FEW_REGISTERS = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver3"
 MANY_REGISTERS = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver5"
@@ -52,8 +51,7 @@ def check(one: Task, stride: int, index: int | None = None) -> None:
 @pytest.fixture
 def few_registers(monkeypatch: pytest.MonkeyPatch) -> None:
     """This machine is taken for one of few registers."""
-    for module in (convolution, passes):
-        monkeypatch.setattr(module, "few_registers", lambda _: True)
+    monkeypatch.setattr(Target, "machine", property(lambda one: estimate(one.vector_bits, 16)))
 
 
 @pytest.mark.usefixtures("few_registers")
@@ -85,7 +83,7 @@ def test_sums_of_a_tile_stay_in_registers_and_those_of_some_rows_in_a_near_cache
     kept = [node.buffer for node in postorder(lowered.body) if isinstance(node, loop.Allocate)]
     sums = {one.name: 4 * int(np.prod([int(str(extent)) for extent in one.shape])) for one in kept}
     assert sums["conv.rf"] <= 16 * 32
-    assert sums["conv"] <= MOST_SUMS
+    assert sums["conv"] <= one.target.machine.working_sets.sums
 
 
 @pytest.mark.parametrize(("inputs", "target"), [(4, FEW_REGISTERS), (16, MANY_REGISTERS)])

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tvmlite.core.abi import align
+from tvmlite.machine.machine import BEYOND_CACHES
 from tvmlite.runtime.tensor import side_by_side
-
-CACHES = 64 << 20
-"""Bytes that no cache holds."""
 
 LEAST_COLD = 64 << 10
 """Bytes of an array that is worth a copy: smaller ones come in at once."""
@@ -31,7 +29,7 @@ class Footprint:
     values: int
 
 
-EVERYTHING = Footprint(weights=CACHES, values=0)
+EVERYTHING = Footprint(weights=BEYOND_CACHES, values=0)
 """What is taken where it is not known: weights come from memory, and results stay near."""
 
 
@@ -69,6 +67,6 @@ def _copies(arrays: Sequence[np.ndarray], places: Collection[int], total: int) -
     """
     large = [place for place in sorted(places) if arrays[place].nbytes >= LEAST_COLD]
     size = sum(align(arrays[place].nbytes) for place in large)
-    count = max(-(-min(total, CACHES) // size), 1) if size else 1
+    count = max(-(-min(total, BEYOND_CACHES) // size), 1) if size else 1
     copies = iter(side_by_side([arrays[place] for place in large] * (count - 1)))
     return [{}, *({place: next(copies) for place in large} for _ in range(count - 1))]

@@ -247,7 +247,7 @@ class LocalRunner:
         self, target: Target, fields: dict[str, Any], payload: bytes, timeout: float
     ) -> dict[str, Any]:
         """The worker's reply; the worker is gone if it tells of a timeout or a crash."""
-        fields |= {"target": str(target), "timeout": timeout}
+        fields |= {"target": target.with_cores, "timeout": timeout}
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None

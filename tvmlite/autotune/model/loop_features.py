@@ -22,7 +22,6 @@ from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import loads
-from tvmlite.te.templates.tile import few_registers
 
 STATEMENTS = 3
 """So many statements are looked at one by one."""
@@ -295,7 +294,7 @@ class _Tile:
             (n for n, loop in enumerate(inner) if loop.kind not in (ir.UNROLL, ir.VECTORIZE)), len(inner)
         )
         vector = next((n for n in range(depth) if inner[n].kind == ir.VECTORIZE), None)
-        self.registers, self.are_few = reader.target.vector_registers, few_registers(reader.target)
+        self.registers, self.are_few = reader.target.vector_registers, reader.target.machine.few_registers
         self.width = 1 if vector is None else inner[vector].extent
         self.vectors = -(-self.width // reader.lanes)
         self.unrolled = math.prod(inner[n].extent for n in range(depth) if n != vector)

@@ -18,18 +18,10 @@ import numpy as np
 from tvmlite.autotune.model.loop_features import NAMES
 from tvmlite.core.errors import ParseError
 from tvmlite.machine.target import Target
-from tvmlite.te.templates.tile import few_registers
 
-SHIPPED = {
-    "amd": Path(__file__).with_name("cost_model.json"),
-    "intel": Path(__file__).with_name("cost_model_intel.json"),
-    "few registers": Path(__file__).with_name("cost_model_avx2.json"),
-}
-"""By kind of processor, each trained by ``benchmarks/train_cost_model.py`` on one machine (a Zen 5, a Granite
-Rapids, a Zen 3): what is quick on the one is not on the other."""
-
-OTHERS = "amd"
-"""Whose model serves processors of other makers, as long as nobody has trained one there."""
+SHIPPED = Path(__file__).parent
+"""Where the models are that come with the package (``Machine.cost_model``), each trained by
+``benchmarks/train_cost_model.py`` on one processor: what is quick on the one is not on the other."""
 
 
 @dataclass(frozen=True)
@@ -131,16 +123,14 @@ def _fill(
         _fill(tree, child if left >= 0 else node, below, feature, threshold, leaf)
 
 
-def kind_of(target: Target) -> str:
-    """The kind of processor of ``SHIPPED`` that ``target``'s is most like."""
-    if few_registers(target):
-        return "few registers"
-    return target.maker if target.maker in SHIPPED else OTHERS
+def path_of(target: Target) -> Path:
+    """The file of the model for processors like ``target``'s."""
+    return SHIPPED / f"{target.machine.cost_model}.json"
 
 
 def shipped(target: Target) -> Trees | None:
     """The model that comes with the package for processors like ``target``'s; None if it was left out."""
-    path = SHIPPED[kind_of(target)]
+    path = path_of(target)
     return _read(path) if path.exists() else None
 
 

@@ -90,7 +90,7 @@ def _symbol(names: tuple[str, ...], key: str) -> str:
 def _key(group: Function, target: Target, config: ConfigEntity | None) -> str:
     knobs = () if config is None else (json.dumps(config.to_json_dict()),)
     templates = json.dumps([(name, row.technique, row.arrange.__module__) for name, row in _templates()])
-    return key_of("kernel", source_digest(), str(target), printer.show(group), templates, *knobs)
+    return key_of("kernel", source_digest(), target.with_cores, printer.show(group), templates, *knobs)
 
 
 def _is_of_package(names: tuple[str, ...]) -> bool:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.machine.machine import CORE_CACHE_BYTES
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ops import loops
 from tvmlite.te import expr as e
@@ -40,9 +41,6 @@ WORTH = 2000
 
 GATES_CYCLES = 100
 """Cycles of a block's gate functions, about."""
-
-OWN_BYTES = 512 << 10
-"""Weights up to this size fit the cache of each processor beside what else is there."""
 
 
 def lanes_of(gates: int, size: int) -> int:
@@ -307,7 +305,7 @@ class Steps:
             return turns(Memory(given, out, begin, count, is_shared=False))
 
         by_units = turns(Memory(given, out, loops.index(0), batch, is_shared=True))
-        if self.batch == 1 or self.bytes > OWN_BYTES:
+        if self.batch == 1 or self.bytes > CORE_CACHE_BYTES:
             return by_units
         groups = e.Max(e.Min(batch, loop.THREADS), loops.index(1))
         by_samples = loops.over(groups, group, "g", kind=loop.PARALLEL)

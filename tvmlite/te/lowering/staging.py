@@ -10,6 +10,7 @@ from typing import Any
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import rewrite, substitute
+from tvmlite.machine.machine import LINE_BYTES
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr
 from tvmlite.te.loop import ir
@@ -20,9 +21,6 @@ from tvmlite.te.schedule.relations import Interval, Number, ceil_div
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import Prefetch, loops_around
 from tvmlite.te.tensor.tensor import IterVar, Tensor
-
-LINE_BYTES = 64
-"""The bytes of a cache line, brought near by one prefetch."""
 
 UNROLLED_LINES = 16
 """So many lines a turn are asked for one after the other, without a loop, whose turns would cost more."""

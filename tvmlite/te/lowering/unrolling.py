@@ -15,8 +15,8 @@ from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage_base import UNROLL
 
 MANY_STORES = 4096
-"""From so many on, compiling a kernel takes seconds: on a Zen 5 0.8 ms for each of an addition and 2.5 for
-each of an ``exp``."""
+"""From so many on, compiling a kernel takes seconds: about 0.8 ms for each of an addition and 2.5 for each of
+an ``exp``."""
 
 
 def warn_of_long_code(function: ir.Function, lanes: int, schedule: Schedule | None = None) -> None:

@@ -5,16 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from tvmlite.machine.machine import Machine
 from tvmlite.machine.target import Target
 from tvmlite.te.schedule.stage_base import GUARD, SHRINK
-
-FMA_PER_CYCLE = 2
-LOADS_PER_CYCLE = 2
-LATENCY = 4
-"""Cycles from a multiply-add to the next on the same accumulator."""
-
-MANY_REGISTERS = 32
-"""Vector registers of a processor that has many."""
 
 MANY = 1 << 20
 """Stands for an extent that is not known: tails weigh nothing."""
@@ -34,48 +27,11 @@ MOST_ROWS = 4
 
 
 @dataclass(frozen=True)
-class Costs:
-    """What takes time besides multiply-adds and loads.
-
-    ``step``: cycles of a step at least, from a multiply-add to the next on the same accumulator; ``far``: of
-    a step at least for each of its vectors, that often come from the second cache; ``scalar`` and ``vector``:
-    cycles that a load costs even where it hides behind multiply-adds; ``tail``: how much longer a tile takes
-    that hangs over the end.
-    """
-
-    step: float
-    far: float
-    scalar: float
-    vector: float
-    tail: float
-
-
-COSTS = Costs(LATENCY, 0.0, 0.05, 0.2, 2.0)
-"""Measured with 32 registers of 512 bits."""
-
-COSTS_OF_FEW = Costs(5, 1.5, 0.2, 0.25, 1.2)
-"""With 16 registers of 256 bits (AMD Zen 3): a step is so short that what it waits for shows, and a tile so
-small that one more counts little. ResNet-50's convolutions of 14x14 pixels and 1024 channels are much
-quicker with 4 pixels by 3 blocks of channels than with 14 by one."""
-
-
-@dataclass(frozen=True)
 class RegisterTile:
     """``rows`` scalars times ``blocks`` of vectors a step."""
 
     rows: int
     blocks: int
-
-
-def few_registers(target: Target) -> bool:
-    """Whether ``target`` has fewer vector registers than AVX-512: tiles are small then, and so are caches."""
-    return target.vector_registers < MANY_REGISTERS
-
-
-def counters_take_time(target: Target) -> bool:
-    """Whether the scalar instructions of a loop around a tile of multiply-adds cost time: on Intel's
-    processors, where both need the same ports, and where registers are few: small tiles hide little."""
-    return target.maker == "intel" or few_registers(target)
 
 
 def tail_of(extent: int | None) -> str:
@@ -85,49 +41,50 @@ def tail_of(extent: int | None) -> str:
 
 
 def register_tile(
-    rows: int | None, blocks: int | None, vectors: int, registers: int, even: bool = False
+    rows: int | None, blocks: int | None, vectors: int, machine: Machine, even: bool = False
 ) -> RegisterTile:
     """The quickest tile for ``rows`` by ``blocks`` (None: unknown), each block ``vectors`` vectors wide.
 
-    Accumulators, the vectors of one step and one broadcast scalar must fit into ``registers``. If ``even``,
-    the rows of a tile divide ``rows``.
+    Accumulators, the vectors of one step and one broadcast scalar must fit into the registers of
+    ``machine``. If ``even``, the rows of a tile divide ``rows``.
     """
-    return _quickest(rows, blocks, vectors, registers, even)[0]
+    return _quickest(rows, blocks, vectors, machine, even)[0]
 
 
-def near_even_tile(rows: int | None, blocks: int | None, vectors: int, registers: int) -> RegisterTile:
+def near_even_tile(rows: int | None, blocks: int | None, vectors: int, machine: Machine) -> RegisterTile:
     """The quickest tile whose rows divide ``rows``, unless it takes more than ``MOST_FOR_EVEN`` times as long
     as the quickest of all: of a prime number of rows only tiles of one row are even."""
-    even, even_time = _quickest(rows, blocks, vectors, registers, True)
-    best, best_time = _quickest(rows, blocks, vectors, registers, False)
+    even, even_time = _quickest(rows, blocks, vectors, machine, True)
+    best, best_time = _quickest(rows, blocks, vectors, machine, False)
     return even if even_time <= MOST_FOR_EVEN * best_time else best
 
 
 @cache
 def _quickest(
-    rows: int | None, blocks: int | None, vectors: int, registers: int, even: bool
+    rows: int | None, blocks: int | None, vectors: int, machine: Machine, even: bool
 ) -> tuple[RegisterTile, float]:
     """The tile of ``register_tile``, and the cycles that one step of all tiles takes."""
     best, best_time = RegisterTile(1, 1), float("inf")
+    registers = machine.vector_registers
     total_rows, total_blocks = rows or MANY, blocks or MANY
     for wide in range(1, min(total_blocks, registers) + 1):
         for high in range(1, min(total_rows, registers) + 1):
-            if held(high, wide * vectors, registers) > registers:
+            if held(high, wide * vectors, machine) > registers:
                 break
             if even and total_rows % high:
                 continue
-            tiles = _tiles(total_rows, high, registers) * _tiles(total_blocks, wide, registers)
-            time = tiles * step_cycles(high, wide * vectors, registers)
+            tiles = _tiles(total_rows, high, machine) * _tiles(total_blocks, wide, machine)
+            time = tiles * step_cycles(high, wide * vectors, machine)
             if time < best_time * 0.999:
                 best, best_time = RegisterTile(high, wide), time
     return best, best_time
 
 
-def held(rows: int, vectors: int, registers: int) -> int:
-    """How many of a processor's ``registers`` a tile of ``rows`` scalars by ``vectors`` takes: sums, the
-    operands of a step that are kept while all others meet them, and one other. Where there are many,
-    multiply-adds take scalars from memory and vectors are kept; else what there is less of."""
-    kept = vectors if registers >= MANY_REGISTERS else min(rows, vectors)
+def held(rows: int, vectors: int, machine: Machine) -> int:
+    """How many registers of ``machine`` a tile of ``rows`` scalars by ``vectors`` takes: sums, the operands
+    of a step that are kept while all others meet them, and one other. Where multiply-adds take scalars from
+    memory, vectors are kept; else what there is less of."""
+    kept = vectors if machine.multiply_adds_broadcast else min(rows, vectors)
     return rows * vectors + kept + 1
 
 
@@ -138,22 +95,18 @@ def vectors_first(tile: RegisterTile, block: int | None, target: Target, dtype: 
     return tile.rows * vectors + vectors + 1 > target.vector_registers
 
 
-def _tiles(extent: int, size: int, registers: int) -> float:
+def _tiles(extent: int, size: int, machine: Machine) -> float:
     """How many whole tiles' time covering ``extent`` takes."""
     whole, rest = divmod(extent, size)
-    return whole + (_costs(registers).tail if rest else 0.0)
+    return whole + (machine.tile_costs.tail if rest else 0.0)
 
 
-def step_cycles(rows: int, vectors: int, registers: int) -> float:
+def step_cycles(rows: int, vectors: int, machine: Machine) -> float:
     """Cycles of one step of the reduction in one tile."""
-    work = rows * vectors / FMA_PER_CYCLE
-    loads = (rows + vectors) / LOADS_PER_CYCLE
-    costs = _costs(registers)
+    costs = machine.tile_costs
+    work = rows * vectors / costs.multiply_adds
+    loads = (rows + vectors) / costs.loads
     return max(work, loads, costs.step, costs.far * vectors) + costs.scalar * rows + costs.vector * vectors
-
-
-def _costs(registers: int) -> Costs:
-    return COSTS if registers >= MANY_REGISTERS else COSTS_OF_FEW
 
 
 def tile_for(
@@ -161,7 +114,7 @@ def tile_for(
 ) -> RegisterTile:
     """The tile for blocks of ``block`` elements of ``dtype`` on ``target``; ``even`` as above."""
     vectors = max(1, block // target.lanes(dtype))
-    return register_tile(rows, blocks, vectors, target.vector_registers, even)
+    return register_tile(rows, blocks, vectors, target.machine, even)
 
 
 def candidates(
@@ -169,7 +122,7 @@ def candidates(
     height: int | None,
     blocks: int | None,
     vectors: int,
-    registers: int,
+    machine: Machine,
     default: tuple[int, ...],
 ) -> list[tuple[int, ...]]:
     """Tiles ``(-1, blocks, rows, pixels)`` that are worth measuring; ``default`` is the first of them.
@@ -177,15 +130,15 @@ def candidates(
     All accumulators fit into the registers beside the vectors of a step and a scalar, there are enough of
     them for multiply-adds not to wait for each other, and tails are at most ``MOST_TAIL`` of the work.
     """
-    found = {default: None}
+    found, registers = {default: None}, machine.vector_registers
     for wide in range(1, min(blocks or MANY, registers) + 1):
         for high in range(1, min(height or 1, MOST_ROWS) + 1):
             for along in range(1, min(width or MANY, registers) + 1):
                 sums = wide * high * along * vectors
-                if held(high * along, wide * vectors, registers) > registers:
+                if held(high * along, wide * vectors, machine) > registers:
                     break
                 tail = max(waste(width, along), waste(height, high), waste(blocks, wide))
-                few = sums < FMA_PER_CYCLE * LATENCY
+                few = sums < machine.tile_costs.fewest_sums
                 if few or tail > MOST_TAIL:
                     continue
                 found[-1, wide, high, along] = None

@@ -27,9 +27,6 @@ LINE = 0.25
 LEAST_ROWS = 6
 """Tiles of fewer rows are no quicker than vectors."""
 
-NEAR_BYTES = 48 << 10
-"""Weights of a pointwise convolution that stay in the first cache, so that data is read but once."""
-
 
 @dataclass(frozen=True)
 class Tile:
@@ -212,7 +209,8 @@ def tiled_convolution(group: Group) -> bool:
     stage.unroll(parts)
     stage.vectorize(vector)
     loops = [outer, *rest, *tiles]
-    if tiles and not rest and _weights(anchor) <= NEAR_BYTES:
+    # the weights stay in the first cache then, and data is read but once
+    if tiles and not rest and _weights(anchor) <= group.target.machine.working_sets.pointwise:
         loops = [*tiles, outer]
     stage.reorder(images, *loops, inner_block, *inner, parts, vector)
     chunks = product([extent_of(batch), blocks // tile.columns]) or 0

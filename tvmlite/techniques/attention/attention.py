@@ -9,7 +9,7 @@ from tvmlite.te.space.choices import SplitChoice
 from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, extent_of, product, work_of, worth_threads
 from tvmlite.te.templates.table import template
-from tvmlite.te.templates.tile import RegisterTile, candidates, few_registers, register_tile, tile_for
+from tvmlite.te.templates.tile import RegisterTile, candidates, register_tile, tile_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
 from tvmlite.techniques.elementwise.injective import vectorize
 from tvmlite.techniques.packed_matmul.matrix import accumulate
@@ -92,18 +92,18 @@ def _walks(index: e.Expr, var: e.Expr) -> bool:
 
 def _tile(group: Group, context: ComputeOp, features: int | None) -> RegisterTile:
     """Queries by vectors of features, as suits the product with the values; where registers are few, as many
-    vectors as a panel of keys has, and queries as suit both products. On an AMD Zen 3 5 queries by 2 vectors
-    are much quicker than 3 by 4, of which a panel's two vectors make no more than 6 sums."""
+    vectors as a panel of keys has, and queries as suit both products: 5 queries by 2 vectors are much
+    quicker there than 3 by 4, of which a panel's two vectors make no more than 6 sums."""
     dtype, lanes = context.output(0).dtype, _lanes(group, context)
     vectors = None if features is None else -(-features // lanes)
     queries = extent_of(context.axis[2])
     best = tile_for(group.target, dtype, lanes, queries, vectors)
     (scores,) = group.tagged("attention_scores")
     panel = max(1, (extent_of(scores.axis[4]) or 1) // lanes)
-    if few_registers(group.target) and vectors is not None and vectors % panel == 0:
-        rows = register_tile(queries, 1, panel, group.target.vector_registers).rows
+    if group.target.machine.few_registers and vectors is not None and vectors % panel == 0:
+        rows = register_tile(queries, 1, panel, group.target.machine).rows
         best = RegisterTile(rows, panel)
-    made = candidates(queries, 1, vectors, 1, group.target.vector_registers, (-1, best.blocks, 1, best.rows))
+    made = candidates(queries, 1, vectors, 1, group.target.machine, (-1, best.blocks, 1, best.rows))
     sizes = [(-1, wide, high) for _, wide, _, high in made]
     group.config.define_split("tile", queries or 1, num_outputs=3, policy="candidate", candidate=sizes)
     group.config.suggest("tile", SplitChoice(sizes[0]))

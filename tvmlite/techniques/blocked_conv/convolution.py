@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te.schedule.stage import Stage
@@ -15,8 +16,6 @@ from tvmlite.te.templates.tile import (
     MOST_ROWS,
     RegisterTile,
     candidates,
-    counters_take_time,
-    few_registers,
     near_even_tile,
     register_tile,
     tail_of,
@@ -41,9 +40,6 @@ from tvmlite.techniques.common.nest import (
 )
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
 
-MOST_PANEL = 384 << 10
-"""Bytes of a panel of weights of which the next is fetched ahead: both, and data, share the second cache."""
-
 MOST_ROW_TAIL = 0.15
 """The most of the work of tiles of several rows that may lie below the last row."""
 
@@ -55,7 +51,7 @@ MOST_TAPS = 9
 
 SPARE = 3
 """Registers that a tile leaves where its window is unrolled: neighbouring places share scalars, which are
-kept. On an AMD Zen 3 tiles of 2 blocks by 5 pixels come near the peak, those of 6 do not, for sums are
+kept. With 16 registers tiles of 2 blocks by 5 pixels come near the peak, those of 6 do not, for sums are
 spilled."""
 
 ENOUGH_PARTS = 8
@@ -175,7 +171,7 @@ def _shared_out(
 
 def _one_panel_a_thread(group: Group, anchor: ComputeOp, blocks: int) -> bool:
     """Whether a thread takes all tiles of a panel of weights, of ``blocks`` blocks."""
-    return worth_threads(work_of(anchor)) and not by_rows(group, anchor) and _in_panels(anchor, blocks)
+    return worth_threads(work_of(anchor)) and not by_rows(group, anchor) and _in_panels(group, anchor, blocks)
 
 
 def _next_panel_ahead(group: Group, anchor: ComputeOp, blocks: int) -> bool:
@@ -199,29 +195,31 @@ def _packed_tile(
     """The knob ``tile``: how many blocks of channels, rows and pixels of a row are computed at once."""
     config, dtype = group.config, anchor.output(0).dtype
     width, count = extent_of(pixels[-1]), extent_of(anchor.axis[1])
-    even = width is None or (pixelwise and not few_registers(group.target))
+    even = width is None or (pixelwise and not group.target.machine.few_registers)
     one_row = pixelwise or len(pixels) < 2 or skips_rows(anchor)
     height = 1 if one_row else extent_of(pixels[-2])
     vectors = max(1, block // group.target.lanes(dtype))
-    registers = group.target.vector_registers - (SPARE if _unrolls_window(group, anchor) else 0)
+    machine = group.target.machine
+    if _unrolls_window(group, anchor):
+        machine = replace(machine, vector_registers=machine.vector_registers - SPARE)
     along = product(extent_of(a) for a in pixels) if pixelwise else width
     # One axis of all pixels has a tail of its own, at the end of the image and not of each row.
     best = (
-        near_even_tile(width, count, vectors, registers)
+        near_even_tile(width, count, vectors, machine)
         if even
-        else register_tile(along, count, vectors, registers)
+        else register_tile(along, count, vectors, machine)
     )
     for divides in (even, True):
         if pixelwise and _spans_rows(best.rows, pixels):
-            best = register_tile(width, count, vectors, registers, divides)
-    high = _rows_at_once(best, width, height, vectors, registers)
+            best = register_tile(width, count, vectors, machine, divides)
+    high = _rows_at_once(best, width, height, vectors, machine.vector_registers)
     default = SplitChoice((-1, best.blocks, high, best.rows))
     config.define_split(
         "tile",
         width or 1,
         num_outputs=4,
         policy="candidate",
-        candidate=candidates(along, height, count, vectors, group.target.vector_registers, default.size),
+        candidate=candidates(along, height, count, vectors, group.target.machine, default.size),
     )
     config.suggest("tile", default)
     return config["tile"]
@@ -256,7 +254,7 @@ def _rows_at_once(
     return max((n for n in range(1, most + 1) if waste(height, n) <= MOST_ROW_TAIL), default=1)
 
 
-def _in_panels(anchor: ComputeOp, blocks: int) -> bool:
+def _in_panels(group: Group, anchor: ComputeOp, blocks: int) -> bool:
     """Whether one thread is best given all tiles of some panel of weights, of ``blocks`` blocks, while the
     next comes from memory."""
     images, count, *_, lanes = (extent_of(a) for a in anchor.axis)
@@ -264,7 +262,8 @@ def _in_panels(anchor: ComputeOp, blocks: int) -> bool:
     panels = product([images, None if count is None else -(-count // blocks)])
     if weights is None or panels is None:
         return False
-    return panels >= ENOUGH_PANELS and weights * dtypes.bytes_of(anchor.inputs[-1].dtype) <= MOST_PANEL
+    size = weights * dtypes.bytes_of(anchor.inputs[-1].dtype)
+    return panels >= ENOUGH_PANELS and size <= group.target.machine.working_sets.panel
 
 
 def accumulate(
@@ -330,7 +329,7 @@ def _unrolls_window(group: Group, anchor: ComputeOp) -> bool:
     """Whether all places of the window are one turn by default: where registers are few, a place is so short
     a turn that the branches of loops over three places are what it waits for."""
     places = product(map(extent_of, anchor.reduce_axis[1:]))
-    few = few_registers(group.target)
+    few = group.target.machine.few_registers
     return few and places is not None and 1 < places <= MOST_TAPS
 
 
@@ -338,7 +337,7 @@ def _channels_a_turn(group: Group, anchor: ComputeOp) -> int:
     """Where registers are few, a pixel's block of channels is one turn of a convolution of 1x1: as a loop
     inside the one over blocks its last branch is mispredicted, and what comes from a far cache waited for."""
     channel, *taps = anchor.reduce_axis
-    whole = few_registers(group.target) and product(map(extent_of, taps)) == 1
+    whole = group.target.machine.few_registers and product(map(extent_of, taps)) == 1
     return max(
         n for n in whole_steps(channel) if n <= (group.target.lanes(anchor.output(0).dtype) if whole else 1)
     )
@@ -347,9 +346,9 @@ def _channels_a_turn(group: Group, anchor: ComputeOp) -> int:
 def _whole_windows(group: Group, taps: Sequence[IterVar]) -> int:
     """How many turns of the loop over the reduction, of channels and ``taps``, stay together where that loop
     is cut: with whole windows it has no quotients to find its place by. Where counters take time, ResNet-50
-    is slower with theirs, on an AMD Zen 3 much slower."""
+    is slower with theirs, and much slower with few registers."""
     window = product(extent_of(axis) for axis in taps)
-    return window if counters_take_time(group.target) and window is not None else 1
+    return window if group.target.machine.counters_take_time and window is not None else 1
 
 
 def _unrolled_taps(taps: Sequence[IterVar]) -> list[int]:

@@ -9,18 +9,13 @@ from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.space.choices import OptionChoice
 from tvmlite.te.templates.group import Group, extent_of, number, product, work_of, worth_threads
-from tvmlite.te.templates.tile import few_registers
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Reduce, Tensor
 from tvmlite.techniques.common.dot import is_paired
 from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES
 from tvmlite.techniques.elementwise.injective import finish
 
-MOST_SUMS = 64 << 10
-"""Bytes of sums that one thread goes through pass by pass."""
-
 LEAST_PASSES = 6
-"""With fewer, sums are better kept in registers throughout: on an AMD Zen 3 two are slower, four as quick, 32
-quicker."""
+"""With fewer, sums are better kept in registers throughout: two are slower, four as quick, 32 quicker."""
 
 BLOCKS = (1, 2, 4, 8)
 """How many blocks of channels a pass may take."""
@@ -38,12 +33,12 @@ def in_passes(group: Group, anchor: ComputeOp) -> bool:
     holds. Where registers are few, tiles are small: weights come from the second cache again every few
     pixels, beside the window of each channel from the last one. The weights of one block of channels stay in
     the first cache for all tiles of some rows; for it, sums are read and written once a pass, between 72
-    multiply-adds each under a window of 3x3. On an AMD Zen 3 VGG-19 is quicker so, and the more
-    so on two threads, which share the last cache.
+    multiply-adds each under a window of 3x3. VGG-19 is quicker so, and the more so on two
+    threads, which share the last cache.
     """
     laid_out, source = group.readers(anchor.output(0))[0], anchor.inputs[0]
     in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"
-    if not few_registers(group.target) or not in_blocks or is_paired(anchor) or len(source.shape) != 5:
+    if not group.target.machine.few_registers or not in_blocks or is_paired(anchor) or len(source.shape) != 5:
         return False
     if skips_rows(anchor):
         return False
@@ -92,9 +87,13 @@ def _blocks(anchor: ComputeOp) -> int:
 
 
 def _rows(group: Group, anchor: ComputeOp, blocks: int) -> int:
-    """The knob ``rows``: by default as many as make ``MOST_SUMS``, or enough chunks for threads."""
+    """The knob ``rows``: by default as many as have sums that stay near, or enough chunks for threads."""
     images, count, height, width, lanes = (extent_of(axis) or 1 for axis in anchor.axis)
-    near = max(1, MOST_SUMS // (blocks * width * lanes * dtypes.bytes_of(anchor.output(0).dtype)))
+    near = max(
+        1,
+        group.target.machine.working_sets.sums
+        // (blocks * width * lanes * dtypes.bytes_of(anchor.output(0).dtype)),
+    )
     panels = images * -(-count // blocks)
     parts = min(height, max(-(-height // near), -(-ENOUGH_COLUMN_TILES // panels)))
     default = -(-height // parts)

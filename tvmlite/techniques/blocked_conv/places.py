@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te.templates.group import Group, extent_of, number, product, work_of, worth_threads
-from tvmlite.te.templates.tile import few_registers
 from tvmlite.te.tensor.tensor import ComputeOp
 from tvmlite.techniques.common.dot import is_paired
 from tvmlite.techniques.elementwise.injective import elementwise_loops, vectorize
-
-MOST_WEIGHTS = 768 << 10
-"""Bytes of weights that stay in a second cache while a thread goes through them row by row."""
-
-LARGE_IMAGE = 2 << 20
-"""Bytes of an image that is read row by row, under a window, where registers are few: for each panel of
-channels it would come from the last cache once more. On an AMD Zen 3 56x56 pixels and 256 channels
-gain by it, 112x112 and 128 more."""
 
 
 def by_rows(group: Group, anchor: ComputeOp) -> bool:
@@ -23,21 +14,24 @@ def by_rows(group: Group, anchor: ComputeOp) -> bool:
 
     A thread that computes some of the channels reads all of the image, and that was written by other threads
     too: lines in another core's second cache are as far as memory. Of rows it finds its own where it left
-    them; but all weights come to every core. So it is where these are the less, and stay near. On two cores
-    of an Intel Xeon ResNet-50, DenseNet-121 and MobileNetV2 gain by it. Where registers are few, tiles are
-    small and an image is read often: LARGE_IMAGE is what pays there.
+    them; but all weights come to every core. So it is where these are the less, and stay near, if shared
+    caches are far. Where registers are few, tiles are small and an image is read often: for each panel of
+    channels a large one would come from the last cache once more.
     """
     if is_paired(anchor) or not worth_threads(work_of(anchor)):
         return False
     source, weight = (product(map(number, one.shape)) for one in anchor.inputs)
     if source is None or weight is None:
         return False
-    if group.target.maker == "intel":
-        return weight <= source and weight * dtypes.bytes_of(anchor.inputs[-1].dtype) <= MOST_WEIGHTS
-    if not few_registers(group.target):
+    machine = group.target.machine
+    if machine.shared_cache_is_far:
+        near = machine.working_sets.weights
+        return weight <= source and weight * dtypes.bytes_of(anchor.inputs[-1].dtype) <= near
+    least = machine.working_sets.image
+    if least is None:
         return False
     places = product(extent_of(axis) for axis in anchor.reduce_axis[1:])
-    large = source * dtypes.bytes_of(anchor.inputs[0].dtype) >= LARGE_IMAGE
+    large = source * dtypes.bytes_of(anchor.inputs[0].dtype) >= least
     return weight <= source and large and places is not None and places > 1
 
 
@@ -52,7 +46,7 @@ def image_by_rows(group: Group, anchor: ComputeOp) -> bool:
         return False
     if anchor.inputs[0].dtype == "bfloat16" and group.target.has("avx512bf16"):
         return False
-    return group.target.maker == "intel" and channels <= pixels
+    return group.target.machine.shared_cache_is_far and channels <= pixels
 
 
 def pad_by_rows(group: Group, pad: ComputeOp) -> None:

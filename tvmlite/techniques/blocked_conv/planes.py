@@ -58,7 +58,7 @@ def pointwise(group: Group, anchor: ComputeOp) -> None:
     batch, channel, *rest = group.axes(host)
     pixels, per_group = product(extent_of(a) for a in rest), _channels_of_a_group(anchor)
     vectors = None if pixels is None else -(-pixels // lanes)
-    tile = register_tile(per_group or 1, vectors, 1, group.target.vector_registers, even=True)
+    tile = register_tile(per_group or 1, vectors, 1, group.target.machine, even=True)
     outer, inner = stage.split(channel, factor=tile.rows)
     place, along = stage.split(stage.fuse(*rest), factor=tile.blocks * lanes)
     several, vector = stage.split(along, factor=lanes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tvmlite.machine.target import Target
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import PARALLEL
 from tvmlite.te.templates.group import Group
@@ -15,17 +14,12 @@ once, which must be enough for what the tile itself reads: an encoder with 340 M
 32, less with 8 and 128, and loses with all lines at once."""
 
 MOST_STEPS = 64
-"""The most steps from one request to the next where a turn takes several: of four, sixteen turns. On a Zen 3
-an encoder's products are slower with thirty-two."""
+"""The most steps from one request to the next where a turn takes several: of four, sixteen turns. The
+products of an encoder are slower with thirty-two."""
 
 WINDOWS = 4
 """How many whole windows may be that many steps, where windows stay whole: with two of 3x3 places, layers of
 14x14 pixels are slower."""
-
-NEAR = 16
-"""Turns before its use that a weight is asked for from the second cache on Intel's processors, which fetch by
-themselves only within a page: 7x7 pixels and 512 channels gain much, 28x28 and 128 little. Layers with a
-panel on its way gain as well."""
 
 
 def fetch_ahead(
@@ -62,16 +56,10 @@ def fetch_ahead(
 
 
 def turns_near(group: Group, anchor: ComputeOp) -> int:
-    """How many turns before its use a weight of ``anchor`` is asked for from the second cache."""
+    """How many turns before its use a weight of ``anchor`` is asked for from the second cache. Layers with a
+    panel on its way gain as well."""
     stands = isinstance(anchor.inputs[-1].op, PlaceholderOp) and not is_paired(anchor)
-    return NEAR if stands and group.target.maker == "intel" else 0
-
-
-def streams_by_itself(target: Target) -> bool:
-    """Whether a stream of weights comes quicker if nothing is asked for ahead: what is asked for waits in the
-    few places that the first cache of a Zen 4 has for lines on their way, what the processor fetches by
-    itself in the second cache's, which are more."""
-    return target.cpu == "znver4"
+    return group.target.machine.prefetch_near if stands else 0
 
 
 def _turns_at_once(turns: int, whole: int, most: int) -> int:

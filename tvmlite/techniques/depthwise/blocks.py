@@ -10,7 +10,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates.group import Group, extent_of, nodes_of, product, work_of, worth_threads
-from tvmlite.te.templates.tile import MOST_ROWS, MOST_TAIL, TAIL_RATIO, few_registers, tail_of, waste
+from tvmlite.te.templates.tile import MOST_ROWS, MOST_TAIL, TAIL_RATIO, tail_of, waste
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
 from tvmlite.techniques.blocked_conv.places import image_by_rows
 from tvmlite.techniques.common.borders import apart, rows_at_border
@@ -24,8 +24,8 @@ ALONG = 14
 """The most neighbouring outputs that are summed up at once; what windows share of the data is read once."""
 
 ALONG_OF_FEW = 8
-"""The same where registers are few: what windows share stays in those left, and is not spilled. On an
-AMD Zen 3 the depthwise layers of MobileNetV2 are much quicker with at most 8, the whole window unrolled
+"""The same where registers are few: what windows share stays in those left, and is not spilled. The
+depthwise layers of MobileNetV2 are much quicker with at most 8, the whole window unrolled
 and the rows at the border apart, than with 14 and a row of the window a turn; 4 and 10 are slower than 8."""
 
 WHOLE_WINDOW = 9
@@ -96,7 +96,7 @@ def _border(group: Group, anchor: ComputeOp) -> tuple[int, int]:
     """How many rows at the border stand in loops of their own: none where masks have registers of their own,
     for which loops would be more code and no less work."""
     pads = [pad for pad in group.tagged("pad") if pad.output(0) in anchor.inputs]
-    if not pads or len(anchor.reduce_axis) < 2 or not few_registers(group.target):
+    if not pads or len(anchor.reduce_axis) < 2 or not group.target.machine.few_registers:
         return 0, 0
     return rows_at_border(anchor, pads[0], len(anchor.axis) - 3)
 
@@ -140,7 +140,7 @@ def _padding(group: Group, anchor: ComputeOp) -> list[Stage]:
     if pads:
         by_row = len(anchor.reduce_axis) > 1 and _row_read_is_known(anchor, pads)
         config.define_knob("padding", ("row", "inline", "whole") if by_row else ("inline",))
-        if few_registers(group.target):
+        if group.target.machine.few_registers:
             config.suggest("padding", OptionChoice("inline"))
     how = config["padding"].val if pads else "inline"
     group.inline_all_but({host.op} if how == "inline" else {host.op, *pads})
@@ -214,7 +214,7 @@ def _unrolled_by_default(group: Group, axes: Sequence[IterVar], row_by_row: bool
     """How many axes of a window are: all, but where its rows are read one by one, or where registers are few
     and it is large, the last."""
     most, places = unrollable(axes, UNROLLED_WINDOW)[-1], product(map(extent_of, axes)) or 0
-    large = few_registers(group.target) and places > WHOLE_WINDOW
+    large = group.target.machine.few_registers and places > WHOLE_WINDOW
     return min(most, 1) if row_by_row or large else most
 
 
@@ -222,7 +222,7 @@ def _along(extent: int | None, target: Target) -> int:
     """How many outputs of a row of ``extent`` are computed at once: as even tiles as there are."""
     if extent is None:
         return ALONG_UNKNOWN
-    tiles = -(-extent // (ALONG_OF_FEW if few_registers(target) else ALONG))
+    tiles = -(-extent // (ALONG_OF_FEW if target.machine.few_registers else ALONG))
     return -(-extent // tiles)
 
 

@@ -47,9 +47,9 @@ def apply_winograd_dense(target: Target, error_bound: float = 1e-4) -> Callable[
 
 
 def adds_beside_multiplying(target: Target) -> bool:
-    """Whether additions have units of their own, as on AMD's processors (on Intel's they take those of
-    multiply-adds), and take scalars from memory, as those of AVX-512 do: loads would take all that is won."""
-    return target.maker == "amd" and target.has("avx512f")
+    """Whether additions have ports of their own, and take scalars from memory, as those of AVX-512 do: loads
+    would take all that is won."""
+    return target.machine.separate_additions and target.has("avx512f")
 
 
 def _rule(node: Expr, target: Target, bound: float) -> Expr:

@@ -12,9 +12,6 @@ from tvmlite.relay.passes.decisions import decide
 from tvmlite.techniques.pack24 import operator as dense_24
 from tvmlite.techniques.packed_matmul.matrix import FEW_ROWS
 
-LEAST_BYTES = 256 << 10
-"""A weight of fewer is read from a near cache, and putting a fourth of it together takes as long."""
-
 KEPT = 0.9
 """Of a weight of 24 bits, with the columns that fill up its last block, no more than this share of what
 float32 takes is to be read."""
@@ -39,12 +36,13 @@ def _columns_24(rows: int) -> int:
 
 
 def _fits_24(constant: Constant, rows: int, target: Target) -> bool:
-    """Whether a weight of float32 that ``rows`` rows meet is worth keeping in 24 bits."""
+    """Whether a weight of float32 that ``rows`` rows meet is worth keeping in 24 bits: a small one is read
+    from a near cache, and putting a fourth of it together takes as long."""
     if rows > FEW_ROWS or str(constant.dtype) != "float32" or target.lanes("float32") != dense_24.LANES:
         return False
     columns, block = constant.shape[0], _columns_24(rows)
     read = -(-columns // block) * block * (dense_24.VECTORS - 1) / dense_24.VECTORS
-    if constant.nbytes < LEAST_BYTES or read > KEPT * columns:
+    if constant.nbytes < target.machine.working_sets.stored or read > KEPT * columns:
         return False
     with mapped.reading(constant.data) as weight:
         return bool(max(weight.max(), -weight.min()) < dense_24.LARGEST)

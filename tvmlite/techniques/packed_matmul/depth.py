@@ -16,10 +16,6 @@ DEPTHS = (128, 192, 256, 384, 512, 768, 1024)
 LONG = 384
 """The most steps of a part by default: with 128 storing sums and reading them takes as long as is won."""
 
-MUCH = 640 << 10
-"""Bytes of the matrix of scalars from which on it is read in parts by default: with less of it, it stays in
-the second cache beside a panel of weights, and the next."""
-
 
 def depths(anchor: ComputeOp) -> list[int]:
     """The lengths of equal parts that the reduction of ``anchor`` may be cut into; 0: it stays whole."""
@@ -31,12 +27,13 @@ def depths(anchor: ComputeOp) -> list[int]:
 
 
 def default_depth(group: Group, anchor: ComputeOp) -> int:
-    """A part's steps without a measurement; parts pay on Intel's processors, whose last cache is far."""
+    """A part's steps without a measurement. Parts pay where the shared cache is far, and the matrix of
+    scalars does not stay in the second one beside a panel of weights, and the next."""
     *_, row, _, _ = anchor.axis
-    moved = product([extent_of(row), extent_of(anchor.reduce_axis[0])])
-    if moved is None or moved * dtypes.bytes_of(anchor.output(0).dtype) < MUCH:
+    machine, moved = group.target.machine, product([extent_of(row), extent_of(anchor.reduce_axis[0])])
+    if moved is None or moved * dtypes.bytes_of(anchor.output(0).dtype) < machine.working_sets.operand:
         return 0
-    return max(n for n in depths(anchor) if n <= LONG) if group.target.maker == "intel" else 0
+    return max(n for n in depths(anchor) if n <= LONG) if machine.shared_cache_is_far else 0
 
 
 def in_parts(

@@ -13,18 +13,14 @@ from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, extent_of, number, product, work_of, worth_threads
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
-    FMA_PER_CYCLE,
-    LATENCY,
     RegisterTile,
     candidates,
-    counters_take_time,
-    few_registers,
     tail_of,
     tile_for,
     vectors_first,
 )
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, PlaceholderOp
-from tvmlite.techniques.common.ahead import fetch_ahead, streams_by_itself
+from tvmlite.techniques.common.ahead import fetch_ahead
 from tvmlite.techniques.common.dot import is_paired, pair_product
 from tvmlite.techniques.common.nest import (
     AHEAD,
@@ -41,20 +37,8 @@ FEW_ROWS = 4
 """With at most this many rows, packing the other matrix costs more than it gains: its elements are read once,
 or nearly, and the time is that of reading them."""
 
-STREAM_AHEAD = 4096
-"""How many bytes of a panel are on their way while few rows meet it: at 100 GB/s what 40 ns take, a last
-cache's latency. Half as many and twice as many do as well; none are slower, but on a Zen 4."""
-
 MOST_AHEAD = 8
-"""The most turns that those bytes may be."""
-
-STEPS_PER_COUNT = 2
-"""Steps a turn takes where counters take time (``counters_take_time``): on Intel's processors an encoder's
-products gain by two, no more by four, and nothing by eight."""
-
-SMALL_STEPS_PER_COUNT = 4
-"""The same where registers are few, and a step has as few multiply-adds: on a Zen 3 some products of an
-encoder are quicker with four than with two, and none with eight than with four."""
+"""The most turns before its use that a part of a stream of weights is asked for by default."""
 
 
 def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int) -> int:
@@ -169,23 +153,21 @@ def _reads_most(anchor: ComputeOp) -> bool:
 
 def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int | None]:
     """The defaults of ``steps`` and ``ahead``, for ``blocks`` of columns: where few rows meet weights,
-    STREAM_AHEAD bytes of those are asked for ahead, unless the processor is better at it
-    (``streams_by_itself``). ``ahead`` is None where many rows meet them."""
-    lanes, weight = extent_of(anchor.axis[-1]), anchor.inputs[-1]
+    some bytes of those are asked for ahead, unless the processor is better at it (``stream_bytes`` and
+    ``streams_alone`` of ``Machine``). ``ahead`` is None where many rows meet them."""
+    lanes, weight, machine = extent_of(anchor.axis[-1]), anchor.inputs[-1], group.target.machine
     at_once = whole_steps(anchor.reduce_axis[0])
     if lanes is None or not _reads_most(anchor):
         return max(n for n in at_once if n <= _steps_per_count(group, anchor)), None
-    turns = STREAM_AHEAD // (blocks * lanes * dtypes.bytes_of(weight.dtype))
+    turns = machine.stream_bytes // (blocks * lanes * dtypes.bytes_of(weight.dtype))
     ahead = max(n for n in AHEAD if n <= min(MOST_AHEAD, max(1, turns)))
     steps = max(n for n in at_once if n <= max(1, turns // ahead))
-    return steps, 0 if streams_by_itself(group.target) else ahead
+    return steps, 0 if machine.streams_alone else ahead
 
 
 def _steps_per_count(group: Group, anchor: ComputeOp) -> int:
     """The most steps of a default turn, where many rows meet weights."""
-    if is_paired(anchor) or not counters_take_time(group.target):
-        return 1
-    return SMALL_STEPS_PER_COUNT if few_registers(group.target) else STEPS_PER_COUNT
+    return 1 if is_paired(anchor) else group.target.machine.steps_per_turn
 
 
 def _packs(group: Group, anchor: ComputeOp) -> list[ComputeOp]:
@@ -212,9 +194,7 @@ def _tile(group: Group, anchor: ComputeOp, block: int) -> RegisterTile:
         best = tile_for(group.target, dtype, block, rows, blocks, even=rows is None)
     default = SplitChoice((-1, best.blocks, best.rows))
     vectors = max(1, block // group.target.lanes(dtype))
-    made = candidates(
-        rows, 1, blocks, vectors, group.target.vector_registers, (-1, best.blocks, 1, best.rows)
-    )
+    made = candidates(rows, 1, blocks, vectors, group.target.machine, (-1, best.blocks, 1, best.rows))
     made = [one for one in made if one[1] % together == 0]
     group.config.define_split(
         "tile",
@@ -238,7 +218,7 @@ def _waits(group: Group, anchor: ComputeOp, tile: RegisterTile, steps: int) -> b
     vectors = max(1, (extent_of(anchor.axis[-1]) or 1) // group.target.lanes(anchor.output(0).dtype))
     sums = tile.rows * tile.blocks * vectors
     fit = (sums + tile.blocks * vectors) * steps + 1 <= group.target.vector_registers
-    return steps > 1 and sums < FMA_PER_CYCLE * LATENCY and fit and not is_paired(anchor)
+    return steps > 1 and sums < group.target.machine.tile_costs.fewest_sums and fit and not is_paired(anchor)
 
 
 def _side_by_side(

@@ -5,8 +5,8 @@ broadcast input value with a vector of weights; of several where few rows meet t
 one line (``columns_at_once``). (``alter_op_layout`` does that for convolutions.)
 
 Where few rows meet a weight, reading it takes the time: one whose elements were rounded to 16 bits is stored
-in 16 again, even if float32 computes with it (``to_mixed_precision``). On a Zen 3 one row by 4096 x 4096
-takes 1.8 ms so, and 3.7 in float32; one by 768 x 768, which fits a cache, 37 us and 39. One of float32 is
+in 16 again, even if float32 computes with it (``to_mixed_precision``). One row by 4096 x 4096
+takes half the time so; one by 768 x 768, which fits a cache, as long as in float32. One of float32 is
 kept in a shorter format where a bound on the error allows it and a technique offers one (``APPROXIMATIONS``).
 """
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from tvmlite.machine.table import estimate
 from tvmlite.te.space.knobs import divisors
-from tvmlite.te.templates.tile import COSTS, FMA_PER_CYCLE, LATENCY, LOADS_PER_CYCLE, MANY
+from tvmlite.te.templates.tile import MANY
 from tvmlite.techniques.sketch.access import ABSENT, NEAR, STRIDED, UNIT
 
 MOST_TILES = 160
@@ -17,6 +18,9 @@ MOST_TILES = 160
 SLOWEST = 2.5
 """A tile predicted to take so many times as long as the best is not offered."""
 
+COSTS = estimate(512, 32).tile_costs
+"""What the times of tiles were fitted with."""
+
 MOST_ALONG = 32
 """The most steps along one axis, vectors or scalars, in a tile."""
 
@@ -24,7 +28,7 @@ WASTE = 1.15
 """Tiles that do not divide an axis may cover so many times as much as there is."""
 
 LOAD_WEIGHT = 0.05
-"""Cycles of a load that hides behind arithmetic, as in ``schedules.tile``."""
+"""Cycles of a load that hides behind arithmetic, as in ``te.templates.tile``."""
 
 PICKED = 4.0
 """How many loads a vector of elements that are a few apart takes."""
@@ -163,7 +167,7 @@ class Reduction:
         loads = self._loads(tile)
         slow = [PICKED if operand.walks[tile.vector] == NEAR else 1.0 for operand in self.operands]
         taken = sum(count * times for (count, _), times in zip(loads, slow, strict=True))
-        step = max(sums / FMA_PER_CYCLE, taken / LOADS_PER_CYCLE, LATENCY)
+        step = max(sums / COSTS.multiply_adds, taken / COSTS.loads, COSTS.step)
         step += LOAD_WEIGHT * sum(count * (4 if vectors else 1) for count, vectors in loads)
         beside = tile.sizes[tile.vector] // tile.lanes
         streams = [count // beside for count, vectors in loads if vectors]

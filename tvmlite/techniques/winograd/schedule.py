@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tvmlite.machine.target import Target
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates.group import Group, extent_of, product, work_of, worth_threads
@@ -13,7 +12,6 @@ from tvmlite.te.templates.tile import (
     MANY,
     RegisterTile,
     candidates,
-    few_registers,
     held,
     step_cycles,
     vectors_first,
@@ -28,16 +26,6 @@ ENOUGH_TILE_CHUNKS = 4
 tiles then go there first, and have left the near caches when they are multiplied: so no more are asked for
 than one for each of four threads."""
 
-ROOM = 1 << 20
-"""Bytes of a weight, or of a chunk's tiles, that stay in the second cache."""
-
-LESS_ROOM = 1 << 19
-"""The same where registers are few: such processors have a smaller one (an AMD Zen 3 of 512 KB, that does not
-hold the weight of 64 channels)."""
-
-SHARED_ROOM = 8 << 20
-"""Bytes of a weight that stay in the last cache."""
-
 SHARED_COST = 0.3
 """What a byte from the last cache costs, by one from memory."""
 
@@ -50,10 +38,7 @@ SEVERAL = (1, 2, 3, 4, 6, 8)
 
 AHEAD = (256, 0, 32, 64, 128, 512)
 """How many vectors ahead weights may be prefetched. They come from memory, in one long row for each block of
-channels: the first is what hides that where it was measured."""
-
-AHEAD_NEARER = 32
-"""The same on Intel's processors, where 256 are slower."""
+channels; by default as the processor has it best (``Machine.prefetch_far``)."""
 
 
 @dataclass(frozen=True)
@@ -109,21 +94,22 @@ def _tile(group: Group, products: ComputeOp) -> RegisterTile:
     dtype, lanes = products.output(0).dtype, extent_of(products.axis[-1])
     tiles, channels = extent_of(products.axis[2]), extent_of(products.axis[1])
     assert lanes is not None
-    vectors, registers = max(1, lanes // group.target.lanes(dtype)), group.target.vector_registers
+    vectors, machine = max(1, lanes // group.target.lanes(dtype)), group.target.machine
+    registers = machine.vector_registers
 
     def time(rows: int, blocks: int) -> float:
         turns = -(-(tiles or MANY) // rows) * (-(-(channels or MANY) // blocks))
-        return turns * step_cycles(rows, blocks * vectors, registers)
+        return turns * step_cycles(rows, blocks * vectors, machine)
 
     fitting = [
         (rows, blocks)
         for blocks in range(1, registers)
         for rows in range(1, registers)
-        if held(rows, blocks * vectors, registers) <= registers and (channels or blocks) % blocks == 0
+        if held(rows, blocks * vectors, machine) <= registers and (channels or blocks) % blocks == 0
     ]
     rows, blocks = min(fitting, key=lambda one: time(*one), default=(1, 1))
     default = SplitChoice((-1, blocks, 1, rows))
-    choices = candidates(tiles, 1, channels, vectors, registers, default.size)
+    choices = candidates(tiles, 1, channels, vectors, machine, default.size)
     group.config.define_split("tile", tiles or 1, num_outputs=4, policy="candidate", candidate=choices)
     group.config.suggest("tile", default)
     _, blocks, _, rows = group.config["tile"].size
@@ -137,14 +123,14 @@ def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
     places = product(extent_of(axis) for axis in parts.products.axis[3:5]) or 1
     row = 4 * places * (product(extent_of(axis) for axis in parts.there.axis[4:6]) or 1)
     weight = row * (channels or 1) * (extent_of(parts.products.axis[-1]) or 1)
-    room = LESS_ROOM if few_registers(group.target) else ROOM
-    far = 0.0 if weight <= room else SHARED_COST if weight <= SHARED_ROOM else 1.0
+    near = group.target.machine.working_sets
+    far = 0.0 if weight <= near.tiles else SHARED_COST if weight <= near.weight else 1.0
     turns = -(-(tiles or MANY) // tile.rows)
 
     def traffic(several: int) -> float:
-        near = several * tile.rows * row <= room
+        stays = several * tile.rows * row <= near.tiles
         reads = turns * tile.rows * row * -(-(channels or 1) // tile.blocks)
-        return -(-turns // several) * weight * far + (0.0 if near else reads * SHARED_COST)
+        return -(-turns // several) * weight * far + (0.0 if stays else reads * SHARED_COST)
 
     def even(several: int) -> int:
         return -(-turns // -(-turns // several))
@@ -203,18 +189,9 @@ def _multiply(
     sums.reorder(batch, a, b, channel, *inside, lane)
     in_registers(sums, inside, lane)
     group.config.define_knob("ahead", AHEAD)
-    group.config.suggest("ahead", OptionChoice(_ahead(group.target)))
+    group.config.suggest("ahead", OptionChoice(group.target.machine.prefetch_far))
     if group.config["ahead"].val:
         sums.prefetch(sums.op.inputs[-1], channel, group.config["ahead"].val)
-
-
-def _ahead(target: Target) -> int:
-    """How many vectors ahead weights are prefetched by default. Where registers are few: none; a request for
-    each vector costs more than its line's coming late, on an AMD Zen 3 little more with 32, much
-    more with 256."""
-    if few_registers(target):
-        return 0
-    return AHEAD_NEARER if target.maker == "intel" else AHEAD[0]
 
 
 def _go_there(group: Group, parts: _Parts, host: Stage, place: IterVar | None) -> None:

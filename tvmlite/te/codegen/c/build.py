@@ -22,7 +22,7 @@ FLAGS = (
     "-ffp-contract=off",
     "-fPIC",
 )
-"""How kernels are compiled for the machine they are compiled on. Tuned for AMD's processors, GCC 12 takes a
+"""How kernels are compiled for the machine they are compiled on. Tuned for some processors, GCC 12 takes a
 vector from memory for each of its uses: a tile of 4 x 64 sums ran at 0.46 of what it does tuned for none."""
 
 

@@ -186,7 +186,7 @@ def _rounded_to_bfloat16(w: Writer, value: str, lanes: int) -> str:
         wide = w.emit(f"zext {shorts} {made} to {ints}")
         return w.emit(f"bitcast {ints} {_shift(w, 'shl', wide, 16, lanes)} to {floats}")
     # One constant: each takes a register, and behind a convolution's sums few are left. With four of them,
-    # registers were saved and restored inside the sum, on a Zen 3 at the price of a second one.
+    # registers were saved and restored inside the sum, at the price of a second one.
     bits = w.emit(f"bitcast {floats} {value} to {ints}")
     last = _shift(w, "lshr", _shift(w, "shl", bits, 15, lanes), 31, lanes)
     bias = w.emit(f"add {ints} {last}, {literal(0x7FFF, 'int32', lanes)}")

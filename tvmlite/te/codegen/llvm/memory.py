@@ -291,8 +291,8 @@ def _address_if(w: Writer, where: Place, offset: int) -> str:
 
     A masked load of no lanes never faults, but on a page that is not mapped, or not yet touched, the
     processor takes hundreds of cycles to find that out, each time ("may take a multi-hundred-cycle assist",
-    says Intel's optimization manual of masked moves; 340 to 800 measured on Zen 4, for 2 elsewhere). The rows
-    before an array's first lie on such a page wherever the array begins a block of fresh memory.
+    says a manual of masked moves; 340 to 800 measured, for 2 elsewhere). The rows before an array's first lie
+    on such a page wherever the array begins a block of fresh memory.
 
     Accesses side by side share what is chosen, as they do the pointer before it.
     """

@@ -1,0 +1,72 @@
+"""What is known of single processors stands in ``tvmlite/machine`` alone."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "tvmlite"
+
+MAKERS = "amd intel nvidia ampere_computing qualcomm samsung fujitsu hygon zhaoxin"
+PROCESSORS = "ryzen epyc threadripper athlon opteron xeon pentium celeron graviton altra grace a64fx thunderx"
+DESIGNS = (
+    "zen zen1 zen2 zen3 zen4 zen5 zen6 nehalem westmere sandybridge ivybridge haswell broadwell skylake "
+    "cascadelake cooperlake cannonlake icelake tigerlake rocketlake alderlake raptorlake arrowlake lunarlake "
+    "sapphirerapids emeraldrapids graniterapids diamondrapids sierraforest granite sapphire emerald goldmont "
+    "gracemont tremont silvermont knl neoverse cortex firestorm"
+)
+WORDS = frozenset(f"{MAKERS} {PROCESSORS} {DESIGNS}".split())
+
+WORD = re.compile(r"[a-z]+[0-9]*", re.IGNORECASE)
+
+EXCEPT = {"fuzz/run/case.py": {"haswell"}}
+"""Words that a file may have: targets that programs are compiled for at random."""
+
+EXAMPLE = "-mcpu=znver4"
+"""The example of a target in docstrings."""
+
+FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.relative_to(PACKAGE).parts[0] != "machine")
+
+
+def names_in(source: str) -> set[str]:
+    """The words of ``WORDS``, and such as ``znver3``, in the names, strings and comments of ``source``."""
+    found: set[str] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type in (tokenize.NAME, tokenize.STRING, tokenize.COMMENT):
+            words = [
+                word.lower() for word in WORD.findall(token.string.replace(EXAMPLE, "").replace("_", " "))
+            ]
+            found |= {word for word in words if word in WORDS or word.startswith("znver")}
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_file_outside_machine_names_no_processor(path: Path) -> None:
+    allowed = EXCEPT.get(str(path.relative_to(PACKAGE)), set())
+
+    assert names_in(path.read_text(encoding="utf-8")) <= allowed
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('if target.cpu == "znver4": pass', {"znver4"}),
+        ("x = 1  # on a Zen 3", {"zen"}),
+        ('"""Tuned on Intel\'s processors."""', {"intel"}),
+        ("MAKERS = target.maker", set()),
+        ("INTEL_AHEAD = 3", {"intel"}),
+        ('"llvm -mcpu=cortex-a72"', {"cortex"}),
+    ],
+)
+def test_names_are_seen_in_code_and_comments(source: str, found: set[str]) -> None:
+    assert names_in(source) == found
+
+
+def test_no_file_asks_for_a_targets_processor_by_name() -> None:
+    asks = re.compile(r"\.cpu\s*(==|!=|in\b)|\.maker\b(?!s)")
+
+    assert [p for p in FILES if asks.search(p.read_text(encoding="utf-8"))] == []

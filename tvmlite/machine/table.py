@@ -1,0 +1,185 @@
+"""What is known of each processor: a row for each that was measured, an estimate for all others.
+
+Ports, latencies, caches and bandwidths are what ``python benchmarks/machine.py`` prints where ``source`` is
+"measured"; else they are as the processor's manual says, and bandwidths only where a row names the command.
+What schedules were tuned with (``tile_costs``, ``working_sets``, prefetching) is what was quickest in
+``python benchmarks/models.py NAMES --threads 1 --rounds 4`` and ``python benchmarks/kernels.py``, one value
+after the other; ``cost_model`` is made by ``python benchmarks/train_cost_model.py``.
+``docs/porting.md`` says how to add a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tvmlite.machine.machine import MANY_REGISTERS, Cache, Machine, TileCosts, WorkingSets
+
+_WORKING_SETS = WorkingSets(
+    tiles=1 << 20,
+    weight=8 << 20,
+    panel=384 << 10,
+    weights=768 << 10,
+    operand=640 << 10,
+    sums=64 << 10,
+    pointwise=48 << 10,
+    stored=256 << 10,
+    image=None,
+)
+
+TUNED = "tuned; ports and caches by its manual"
+"""The ``source`` of rows of processors on which ``benchmarks/machine.py`` has not run yet."""
+
+ZEN_5 = Machine(
+    name="AMD Zen 5",
+    source=TUNED,
+    vector_bits=512,
+    vector_registers=32,
+    cores=2,
+    multiply_adds_per_cycle=2,
+    multiply_add_latency=4,
+    additions_per_cycle=2,
+    loads_per_cycle=2,
+    separate_additions=True,
+    multiply_adds_broadcast=True,
+    caches=(Cache(48 << 10), Cache(1 << 20), Cache(32 << 20, shared_by=8, bandwidth=110e9)),
+    memory_bandwidth=38e9,
+    shared_cache_is_far=False,
+    steps_per_turn=1,
+    prefetch_near=0,
+    prefetch_far=256,
+    stream_bytes=4096,
+    streams_alone=False,
+    tile_costs=TileCosts(
+        multiply_adds=2, loads=2, step=4, far=0.0, scalar=0.05, vector=0.2, tail=2.0, fewest_sums=8
+    ),
+    working_sets=_WORKING_SETS,
+    cost_model="cost_model",
+)
+"""Bandwidths, and 288 GFLOP/s of float32 at 4.5 GHz: ``python benchmarks/kernels.py``. At 100 GB/s,
+``stream_bytes`` come in 40 ns, the latency of the last cache; half as many and twice as many are as quick."""
+
+ZEN_4 = replace(
+    ZEN_5,
+    name="AMD Zen 4",
+    source="measured",
+    multiply_adds_per_cycle=1,
+    additions_per_cycle=1,
+    loads_per_cycle=1,
+    caches=(
+        Cache(32 << 10, bandwidth=212e9),
+        Cache(1 << 20, bandwidth=117e9),
+        Cache(32 << 20, shared_by=8, bandwidth=97e9),
+    ),
+    memory_bandwidth=32e9,
+    streams_alone=True,
+)
+"""``python benchmarks/machine.py``, 2026-11-24, two virtual cores, 3.7 GHz. Arithmetic and loads of 512 bits
+take two turns of ports of 256; an addition and a multiply-add start in the same cycle.
+
+What is prefetched by software waits in the few line buffers of the first cache, what the hardware fetches
+alone in those of the second, which are more."""
+
+ZEN_3 = replace(
+    ZEN_5,
+    name="AMD Zen 3",
+    vector_bits=256,
+    vector_registers=16,
+    multiply_adds_broadcast=False,
+    caches=(Cache(32 << 10), Cache(512 << 10), Cache(32 << 20, shared_by=8)),
+    memory_bandwidth=0.0,
+    steps_per_turn=4,
+    prefetch_far=0,
+    tile_costs=TileCosts(
+        multiply_adds=2, loads=2, step=5, far=1.5, scalar=0.2, vector=0.25, tail=1.2, fewest_sums=8
+    ),
+    working_sets=replace(_WORKING_SETS, tiles=512 << 10, image=2 << 20),
+    cost_model="cost_model_avx2",
+)
+"""With so few registers a step is so short that what it waits for shows, and a tile so small that one more
+counts little: ResNet-50's convolutions of 14x14 pixels and 1024 channels are much quicker with 4 pixels by 3
+blocks of channels than with 14 by one.
+
+Some products of an encoder are quicker with 4 steps a turn than with 2, and none with 8. A prefetch for each
+vector costs more than its line's coming late: little more with 32 ahead, much more with 256. The second cache
+does not hold Winograd's weight of 64 channels. Images of 56x56 pixels and 256 channels gain by being read row
+by row, 112x112 and 128 more."""
+
+GRANITE_RAPIDS = replace(
+    ZEN_5,
+    name="Intel Granite Rapids",
+    separate_additions=False,
+    caches=(Cache(48 << 10), Cache(2 << 20), Cache(0, shared_by=0)),
+    memory_bandwidth=0.0,
+    shared_cache_is_far=True,
+    steps_per_turn=2,
+    prefetch_near=16,
+    prefetch_far=32,
+    cost_model="cost_model_intel",
+)
+"""Additions, and the counters of loops, take the ports of multiply-adds: an encoder's products gain by two
+steps a turn, no more by four, and nothing by eight.
+
+The last cache is a mesh across the chip: ResNet-50, DenseNet-121 and MobileNetV2 gain on two cores where
+threads share the rows of an image, whose lines they find where they left them; and long reductions gain in
+parts. The hardware prefetches only within a page: with ``prefetch_near`` 7x7 pixels and 512 channels gain
+much, 28x28 and 128 little. With a ``prefetch_far`` of 256 Winograd's convolutions are slower."""
+
+MEASURED = {"znver3": ZEN_3, "znver4": ZEN_4, "znver5": ZEN_5, "graniterapids": GRANITE_RAPIDS}
+"""Rows by LLVM's names of processors."""
+
+_RELATIVES = {
+    "znver3": "znver1 znver2",
+    "graniterapids": (
+        "skylake-avx512 cascadelake cooperlake cannonlake icelake-client icelake-server tigerlake rocketlake "
+        "sapphirerapids emeraldrapids graniterapids-d diamondrapids"
+    ),
+}
+"""Processors that were not measured, by the one whose row they take."""
+
+_OF_VECTORS = (
+    "vector_registers",
+    "multiply_adds_broadcast",
+    "steps_per_turn",
+    "prefetch_far",
+    "tile_costs",
+    "working_sets",
+    "cost_model",
+)
+"""What differs if a target uses fewer registers than its processor has, as with AVX-512 switched off."""
+
+
+def estimate(vector_bits: int, vector_registers: int, cores: int = 1) -> Machine:
+    """What an unknown processor with such vectors is taken to be: much like the measured one that has as many
+    registers, but without what few processors have."""
+    nearest = ZEN_5 if vector_registers >= MANY_REGISTERS else ZEN_3
+    return replace(
+        nearest,
+        name="",
+        source="estimated",
+        vector_bits=vector_bits,
+        vector_registers=vector_registers,
+        cores=cores,
+        separate_additions=False,
+    )
+
+
+def machine_of(cpu: str, vector_bits: int, vector_registers: int, cores: int) -> Machine:
+    """What is known of the processor that LLVM calls ``cpu`` (empty: unknown), of which code may use vectors
+    of ``vector_bits``, so many registers and so many cores."""
+    guess = estimate(vector_bits, vector_registers, cores)
+    row = MEASURED.get(cpu) or _relative(cpu)
+    if row is None:
+        return guess
+    row = replace(row, vector_bits=vector_bits, cores=cores)
+    if row.few_registers == guess.few_registers:
+        return replace(row, vector_registers=vector_registers)
+    return replace(row, **{name: getattr(guess, name) for name in _OF_VECTORS})
+
+
+def _relative(cpu: str) -> Machine | None:
+    """The row of the measured processor that ``cpu`` is most like, if any."""
+    for nearest, names in _RELATIVES.items():
+        if cpu in names.split():
+            row = MEASURED[nearest]
+            return replace(row, name=cpu, source=f"taken from {row.name}")
+    return None
