@@ -12,6 +12,7 @@ from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.node import Shown
 from tvmlite.core.span import Span
 from tvmlite.te.expr.operators import Operators
+from tvmlite.te.extensions import extension
 
 BinaryType = TypeVar("BinaryType", bound="Binary")
 
@@ -25,6 +26,10 @@ class Expr(Operators, Shown):
 
     dtype: str
     lanes: int
+
+    def as_text(self) -> str:
+        """The expression as Python would write it."""
+        return extension("printer").show(self)
 
     def _typed(self, dtype: str, lanes: int) -> None:
         _set(self, "dtype", dtype)

@@ -23,8 +23,13 @@ from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.node import Node, Shown
 from tvmlite.core.span import Span
 from tvmlite.te.expr import INDEX, Call, Expr, Ramp, Var, cast, const, is_const, lanes_of, scalar
+from tvmlite.te.extensions import extension
 
 _set = object.__setattr__
+
+PREFETCHES = {"prefetch": 3, "prefetch_l2": 2}
+"""Hints that a cache line will be read, with the locality that LLVM and GCC know them by: they bring it to
+the first cache, or to the second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +129,10 @@ class Load(Expr):
 
 class Stmt(Shown):
     """A statement."""
+
+    def as_text(self) -> str:
+        """The loops as readable lines; see ``loop.printer``."""
+        return extension("printer").show(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,6 +339,10 @@ class Function(Shown):
     def buffers(self) -> tuple[Buffer, ...]:
         """The array parameters, in order."""
         return tuple(p for p in self.params if isinstance(p, Buffer))
+
+    def as_text(self) -> str:
+        """The function as readable lines; see ``loop.printer``."""
+        return extension("printer").show(self)
 
 
 THREADS = Var("threads", "int64")

@@ -8,9 +8,9 @@ from tvmlite.core.node import reachable, substitute
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer, mentions
 from tvmlite.te.loop import ir
+from tvmlite.te.loop.ir import PREFETCHES
 from tvmlite.te.loop.passes.simplify import analyzer_of_function
 from tvmlite.te.loop.walk import NOTHING, Walker, is_nothing, loads, with_body
-from tvmlite.te.tensor.intrinsics import PREFETCHES
 
 MOST_ADDED = 2000
 """Stores (those of unrolled loops counted as often as they are written out) that splitting may add."""
