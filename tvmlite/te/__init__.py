@@ -8,6 +8,8 @@ for checkers.
 import importlib
 from typing import Any as _Any
 
+from tvmlite.te.extensions import load_primitives
+
 _NAMES = {
     "expr": "cast const convert",
     "intrin.declare_intrin": "decl_tensor_intrin",
@@ -55,6 +57,8 @@ __all__ = [*_MODULE, "ir_builder"]  # pyright: ignore[reportUnsupportedDunderAll
 
 
 def __getattr__(name: str) -> _Any:
+    if name in ("Schedule", "Stage"):
+        load_primitives()
     if name in _MODULE:
         value = getattr(importlib.import_module(_MODULE[name]), name)
     elif name == "ir_builder":

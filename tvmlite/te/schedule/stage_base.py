@@ -10,7 +10,7 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.schedule.tensor_intrin import TensorIntrin
+from tvmlite.te.extensions import extended
 from tvmlite.te.schedule.trace import Trace
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.scan import ScanOp
@@ -19,6 +19,7 @@ from tvmlite.te.tensor.tensor import Extent, IterVar, Tensor
 if TYPE_CHECKING:
     from tvmlite.te.schedule.layout import IndexMap
     from tvmlite.te.schedule.stage import Stage
+    from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 
 PARALLEL, VECTORIZE, UNROLL = "parallel", "vectorize", "unroll"
 ROOT, INLINE, AT = "root", "inline", "at"
@@ -121,6 +122,11 @@ class StageBase:
         self.init_span: Span | None = None
         self.partition_spans: dict[IterVar, Span] = {}
         self.trace: Trace | None = None
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return extended(self, name)
 
     def copy(self) -> Any:
         """A stage that can be changed without changing this one; attached where this one is."""

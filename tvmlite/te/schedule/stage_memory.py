@@ -11,6 +11,7 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
+from tvmlite.te.extensions import extend
 from tvmlite.te.schedule import layout
 from tvmlite.te.schedule.stage_base import Prefetch, StageBase, loops_around
 from tvmlite.te.schedule.trace import primitive
@@ -193,3 +194,6 @@ class MemoryPrimitives(StageBase):
         must be as they were made. Gives the new loops.
         """
         return layout.transform(self, mapping)
+
+
+extend(StageBase, MemoryPrimitives)
