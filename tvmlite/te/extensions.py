@@ -13,7 +13,13 @@ import importlib
 from typing import Any
 
 MODULES = {
+    "extern": "tvmlite.te.lowering.extern_stage",
+    "memory": "tvmlite.te.lowering.memory",
     "printer": "tvmlite.te.loop.printer",
+    "scan": "tvmlite.te.lowering.scan",
+    "shrink": "tvmlite.te.lowering.tails",
+    "staging": "tvmlite.te.lowering.staging",
+    "tensorize": "tvmlite.te.lowering.tensorized_nest",
 }
 """The module of each extension. The core calls its functions."""
 

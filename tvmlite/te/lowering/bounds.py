@@ -35,7 +35,6 @@ from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import AT, Fuse, Split, Stage
 from tvmlite.te.schedule.stage_base import SHRINK, loops_around
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor, TensorRead
 
 
@@ -146,26 +145,15 @@ def infer(
             consumers[op].append(stage)
     for stage in reversed(schedule.stages):
         op = stage.op
-        if isinstance(op, ScanOp):
-            dom = op.scan_axis.dom
-            assert dom is not None
-            bounds.whole[op.scan_axis] = Extent(
-                widening.extent(plain(dom.min)), widening.extent(plain(dom.extent))
-            )
-            bounds.ranges[op.scan_axis] = bounds.whole[op.scan_axis]
-            _set_loops(stage, bounds)
-            continue
-        if not isinstance(op, t.ComputeOp):
-            if isinstance(op, t.ExternOp):
-                _check_scope(stage, consumers[op])
-            continue
-        for axis in (*op.axis, *op.reduce_axis):
+        if op.kind == "extern":
+            _check_scope(stage, consumers[op])
+        for axis in op.loop_axes:
             assert axis.dom is not None
             bounds.whole[axis] = Extent(
                 widening.extent(plain(axis.dom.min)), widening.extent(plain(axis.dom.extent))
             )
             bounds.ranges[axis] = bounds.whole[axis]
-        if op not in given:
+        if isinstance(op, t.ComputeOp) and op not in given:
             _set_region(stage, op, consumers[op], formulas, bounds)
         _set_loops(stage, bounds)
     return bounds
@@ -193,8 +181,9 @@ def _set_region(
     """The part of ``op``'s axes that ``consumers`` need at one turn of the loop the stage is attached to."""
     _check_scope(stage, consumers)
     for consumer in consumers:
-        if isinstance(consumer.op, ScanOp) and any(x.op is op for x in consumer.op.update):
-            bounds.ranges[op.axis[0]] = Extent(bounds.position(consumer.op.scan_axis), 1)
+        row = consumer.op.row_axis(op)
+        if row is not None:
+            bounds.ranges[op.axis[0]] = Extent(bounds.position(row), 1)
             return
     if not all(isinstance(consumer.op, t.ComputeOp) for consumer in consumers):
         return

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
-from tvmlite.te.extensions import extended
-from tvmlite.te.schedule.stage import AT, ROOT, Fuse, Split, Stage
+from tvmlite.te.extensions import extended, extension
+from tvmlite.te.schedule.stage import AT, Fuse, Split, Stage
 from tvmlite.te.schedule.trace import Trace
 from tvmlite.te.tensor import inline
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.reach import check_reads
-from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.te.tensor.tensor import Operation, Tensor
 
 if TYPE_CHECKING:
@@ -74,7 +72,8 @@ class Schedule(SchedulePrimitives):
         """
         made = self.copy()
         inline.inject(made)
-        _put_into_scans(made)
+        if any(stage.op.kind == "scan" for stage in made.stages):
+            extension("scan").put_into_scans(made)
         for stage in made.stages:
             if stage.attach_type == AT:
                 _find_attach_point(stage)
@@ -156,10 +155,8 @@ def create_schedule(ops: Any) -> Schedule:
                 f"create_schedule: {op.name} is a placeholder, there is nothing to compute", Span.of_caller()
             )
     every = _producers_first(outputs)
-    states = {tensor for op in every if isinstance(op, ScanOp) for tensor in op.state}
-    for op in every:
-        if isinstance(op, t.ComputeOp) and op.reads_earlier_rows:
-            check_reads(op.body, op.axis_ranges(), op.name, op.span, states)
+    if any(isinstance(op, t.ComputeOp) and op.reads_earlier_rows for op in every):
+        extension("scan").check_earlier_rows(every)
     return Schedule([Stage(op, op in outputs) for op in every], outputs)
 
 
@@ -175,18 +172,6 @@ def _producers_first(outputs: Sequence[Operation]) -> list[Operation]:
             stack.append((op, True))
             stack.extend((tensor.op, False) for tensor in reversed(op.inputs) if tensor.op not in order)
     return list(order)
-
-
-def _put_into_scans(schedule: Schedule) -> None:
-    """What a scan does at each turn stands in its loop, unless it stands in another loop there."""
-    for scan in schedule.stages:
-        if not isinstance(scan.op, ScanOp):
-            continue
-        body = scan.op.body()
-        for stage in schedule.stages:
-            if stage.op in body and stage.attach_type == ROOT:
-                stage.attach_type, stage.attach_stage, stage.attach_ivar = AT, scan, scan.op.scan_axis
-                stage.attach_span = scan.op.span
 
 
 def _find_attach_point(stage: Stage) -> None:

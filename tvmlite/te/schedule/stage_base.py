@@ -13,7 +13,6 @@ from tvmlite.te import expr as e
 from tvmlite.te.extensions import extended
 from tvmlite.te.schedule.trace import Trace
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.te.tensor.tensor import Extent, IterVar, Tensor
 
 if TYPE_CHECKING:
@@ -92,10 +91,8 @@ class StageBase:
         self.op = op
         self.origin_op = op
         self.is_output = is_output
-        axes = [*op.axis, *op.reduce_axis] if isinstance(op, t.ComputeOp) else []
-        axes = [op.scan_axis] if isinstance(op, ScanOp) else axes
-        self.all_iter_vars: list[IterVar] = list(axes)
-        self.leaf_iter_vars: list[IterVar] = list(axes)
+        self.all_iter_vars: list[IterVar] = list(op.loop_axes)
+        self.leaf_iter_vars: list[IterVar] = list(op.loop_axes)
         self.relations: list[Relation] = []
         self.loop_kinds: dict[IterVar, str] = {}
         self.kind_spans: dict[IterVar, Span] = {}
@@ -149,6 +146,12 @@ class StageBase:
     def name(self) -> str:
         return self.op.name
 
+    @property
+    def arranges_memory(self) -> bool:
+        """Whether a primitive of ``stage_memory`` was called that lowering has to check."""
+        asked = (self.alignments, self.multiples, self.layout, self.double_span)
+        return any(asked) or self.predicate is not None
+
     def reads(self, op: t.Operation) -> bool:
         """Whether this stage reads ``op``'s results, itself or through other stages."""
         seen: set[t.Operation] = set()
@@ -171,7 +174,7 @@ class StageBase:
     def require_movable(self, primitive: str) -> None:
         if isinstance(self.op, t.PlaceholderOp):
             raise ScheduleError(f"{primitive}: {self.name} is a placeholder", Span.of_caller())
-        if isinstance(self.op, ScanOp):
+        if self.op.kind == "scan":
             raise ScheduleError(
                 f"{primitive}: {self.name} is a scan, which stands on its own; its update can be moved",
                 Span.of_caller(),
