@@ -15,6 +15,7 @@ from typing import Any
 MODULES = {
     "extern": "tvmlite.te.lowering.extern_stage",
     "memory": "tvmlite.te.lowering.memory",
+    "packed": "tvmlite.te.codegen.packed",
     "printer": "tvmlite.te.loop.printer",
     "scan": "tvmlite.te.lowering.scan",
     "shrink": "tvmlite.te.lowering.tails",
