@@ -13,7 +13,7 @@ from tvmlite.te.extensions import load_primitives
 _NAMES = {
     "expr": "cast const convert",
     "intrin.declare_intrin": "decl_tensor_intrin",
-    "intrin.foreign": (
+    "intrin.extern_calls": (
         "call_extern call_intrin call_llvm_intrin call_llvm_pure_intrin call_packed call_pure_extern "
         "call_pure_intrin reinterpret"
     ),

@@ -14,7 +14,14 @@ from tvmlite.te.loop import ir
 from tvmlite.te.lowering.bounds import Bounds
 from tvmlite.te.lowering.building import Building, index_of
 from tvmlite.te.lowering.guards import Guard, depth_in, guarded, guards_of
-from tvmlite.te.lowering.start import Start, one_loop, start_axes, start_depth, start_loops, start_values
+from tvmlite.te.lowering.reduction_init import (
+    Start,
+    one_loop,
+    start_axes,
+    start_depth,
+    start_loops,
+    start_values,
+)
 from tvmlite.te.schedule.relations import Number, values_up
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.tensor import tensor as t

@@ -13,7 +13,7 @@ from tvmlite.te.lowering.widen import Widening
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import AT, ROOT, Stage
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.reach import check_reads
+from tvmlite.te.tensor.bounds_check import check_reads
 from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.te.tensor.tensor import Operation, Tensor
 

@@ -12,7 +12,7 @@ from tvmlite.te.lowering.bounds import Bounds
 from tvmlite.te.lowering.building import Building, index_of
 from tvmlite.te.lowering.guards import Guard, depth_of, parts_of, prover
 from tvmlite.te.lowering.nest import loops_around_body, start_of
-from tvmlite.te.lowering.start import Start, start_axes, start_depth
+from tvmlite.te.lowering.reduction_init import Start, start_axes, start_depth
 from tvmlite.te.lowering.tensorize import intrinsic_statements
 from tvmlite.te.schedule.relations import Number, overruns, values_up
 from tvmlite.te.schedule.stage import Fuse, Stage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tvmlite.te.extensions import extend
-from tvmlite.te.schedule import cache, factor, group
+from tvmlite.te.schedule import cache, group, rfactor
 from tvmlite.te.schedule.group import Group
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.trace import primitive
@@ -70,7 +70,7 @@ class SchedulePrimitives:
         ``factor_axis`` is the place of the new data axis in the partial results. Gives those, one tensor or
         a list.
         """
-        return factor.rfactor(self, tensor, axis, factor_axis)
+        return rfactor.rfactor(self, tensor, axis, factor_axis)
 
     def create_group(self: Any, outputs: Any, inputs: Any, include_inputs: bool = False) -> Group:
         """The stages from ``inputs`` (those too, if so wanted) to ``outputs``, to be moved together.
