@@ -320,7 +320,7 @@ class Intrinsic:
 
 @dataclass(frozen=True, eq=False)
 class Foreign(Expr):
-    """A call of what only ``name`` tells: its ``kind`` says of what.
+    """A call of what only ``name`` identifies: its ``kind`` says of what.
 
     - ``"llvm"``: an LLVM intrinsic, such as ``llvm.x86.avx512.vpdpbusd.512``; LLVM targets only.
     - ``"c"``: a C function, found when code is linked; ``address_of`` arguments are pointers.
@@ -328,7 +328,7 @@ class Foreign(Expr):
       dtype of a number, ``dtype:rank`` of an array, for which an address and the extents are passed.
       Gives an int32: 0, or another number if the function failed.
     - ``"bits"``: the bits of the one argument read as another dtype, lanes of another width.
-    - ``"tile"``: an instruction on AMX's tile registers (``te.intrin.amx``), for its effect; ``form`` tells
+    - ``"tile"``: an instruction on AMX's tile registers (``te.intrin.amx``), for its effect; ``form`` says
       how the registers are configured. LLVM targets only.
     """
 

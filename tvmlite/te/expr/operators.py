@@ -21,7 +21,7 @@ class Operators:
     """A value: operators build new expressions of it.
 
     ``==`` builds an ``Equal``; its truth value is object identity, so that what has operators still works
-    as keys and in ``in`` tests. ``<`` and kin build comparisons that have no truth value.
+    as keys and in ``in`` tests. ``<`` and similar build comparisons that have no truth value.
     """
 
     __slots__ = ()

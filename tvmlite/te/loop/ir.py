@@ -314,7 +314,7 @@ class Function(Shown):
     parameter after the sizes. ``messages`` are the texts of its Asserts, code 1 first, also set by
     legalisation. An entry has ``kernels``, and a profile parameter last.
 
-    An entry of kernels that sweep has ``counts_runs``: they are told which run it is.
+    An entry of kernels that sweep has ``counts_runs``: they are given the number of the run.
 
     An entry whose extents come from data has ``told``, an array of int64 that it writes: what it needs as
     workspace, and for every output that is no parameter, but a view, the byte of the workspace where it is,

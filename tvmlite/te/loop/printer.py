@@ -37,7 +37,7 @@ Text = tuple[str, int]
 def show(node: Node) -> str:
     """``node`` (a Function, a statement or an expression) as text, without a final newline.
 
-    Different variables and buffers of one name are told apart by a suffix.
+    Different variables and buffers of one name are distinguished by a suffix.
     """
     printer = _Printer()
     if isinstance(node, e.Expr):

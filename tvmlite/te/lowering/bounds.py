@@ -79,15 +79,15 @@ class Bounds:
         if own:
             around = [*((stage, leaf) for leaf in reversed(stage.leaf_iter_vars)), *around]
         with self.analyzer.scope():
-            told: set[Number] = set()
+            known: set[Number] = set()
             for owner, leaf in reversed(around):
                 extent = self.ranges[leaf].extent
                 self.analyzer.bind(self.loops[leaf], 0, extent)
                 if isinstance(extent, Expr):
-                    self._tell(owner, leaf, told)
+                    self._assume_iteration(owner, leaf, known)
             yield
 
-    def _tell(self, stage: Stage, leaf: IterVar, told: set[Number]) -> None:
+    def _assume_iteration(self, stage: Stage, leaf: IterVar, known: set[Number]) -> None:
         """What follows for other axes from one turn of the loop ``leaf``: their ranges are not empty, and
         those it was fused from stay in theirs, which the quotient by an unknown extent does not show; nor
         does it show that the tiles of a split that shrinks do."""
@@ -99,8 +99,8 @@ class Bounds:
                     self.analyzer.assume(room >= 0)
         for axis in met_with(stage.relations, leaf):
             extent = self.ranges[axis].extent
-            if axis is not leaf and isinstance(extent, Expr) and extent not in told:
-                told.add(extent)
+            if axis is not leaf and isinstance(extent, Expr) and extent not in known:
+                known.add(extent)
                 self.analyzer.assume(extent >= 1)
         for axis, value in unfused(stage.relations, self.ranges, leaf, self.position(leaf)).items():
             first, extent = self.ranges[axis]

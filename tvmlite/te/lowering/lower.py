@@ -258,7 +258,7 @@ def _sizes(args: Sequence[Any], params: dict[Tensor, Tensor], widening: Widening
                 found[widening.variable(node)] = None
                 if widening.variable(node) not in whole:
                     raise TensorExpressionError(
-                        f"lower: the size variable {node.name} of {tensor.name}'s shape cannot be told: no "
+                        f"lower: the size variable {node.name} of {tensor.name}'s shape is not known: no "
                         f"argument has an axis of just that extent",
                         getattr(tensor.op, "span", None),
                         hint=f"give {node.name} as an argument",

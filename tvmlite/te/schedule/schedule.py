@@ -27,7 +27,7 @@ class Schedule(SchedulePrimitives):
     A stage is found by its present operation and by those it had before ``cache_read``, ``cache_write`` and
     ``rfactor`` rewrote it, so that tensors in the user's hands stay good.
 
-    ``trace`` tells the primitives called so far, one a line when printed; ``replay`` does them again.
+    ``trace`` lists the primitives called so far, one a line when printed; ``replay`` does them again.
     """
 
     def __init__(self, stages: Sequence[Stage], outputs: Sequence[Operation]) -> None:
@@ -92,7 +92,7 @@ class Schedule(SchedulePrimitives):
         return made
 
     def replay(self, steps: int | None = None) -> Schedule:
-        """The schedule as it was after its first ``steps`` primitives, made anew; all of them by default.
+        """The schedule as it was after its first ``steps`` primitives, made again; all of them by default.
 
         ``trace`` lists the primitives. Only those are done again: what was set on a stage by hand is not.
         """

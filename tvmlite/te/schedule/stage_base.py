@@ -190,9 +190,9 @@ class StageBase:
                 return position
         if not isinstance(axis, IterVar):
             raise arguments.refused(primitive, axis, "an axis", ScheduleError)
-        raise self.error(primitive, self._whereabouts(axis), axis, span=span)
+        raise self.error(primitive, self._location(axis), axis, span=span)
 
-    def _whereabouts(self, axis: IterVar) -> str:
+    def _location(self, axis: IterVar) -> str:
         """What became of an axis that is no leaf."""
         for relation in self.relations:
             match relation:

@@ -71,7 +71,7 @@ def register_reference(name: str, function: Callable[..., Any]) -> None:
 
 
 def reference(name: str) -> Callable[..., Any]:
-    """The meaning of the foreign function ``name``; an UnsupportedError if the interpreter was not told."""
+    """The meaning of the foreign function ``name``; an UnsupportedError if there is none."""
     if name not in _references:
         raise UnsupportedError(
             f"the interpreter does not know what {name!r} computes",

@@ -136,7 +136,7 @@ class ComputeOp(Operation):
     """``output[axis...] = body``; several outputs share the axes.
 
     ``reduce_axis`` are those of the body's ``Reduce`` (which is then the whole body). ``tag`` says to
-    schedule templates what this is (``"conv2d"``, ``"injective"``, ...), ``attrs`` tells them more.
+    schedule templates what this is (``"conv2d"``, ``"injective"``, ...), ``attrs`` holds more.
     """
 
     axis: tuple[IterVar, ...]
