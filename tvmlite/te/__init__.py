@@ -1,196 +1,75 @@
 """Tensor expressions: what to compute (``te.compute``) and, apart from it, how (``te.create_schedule``).
 
-The names are TVM's. This module holds all that a user types as ``te.something``. ``te.visualize`` compiles
-what it shows, so it is loaded when it is first used.
+The names are TVM's. Here is all that a user types as ``te.something``. A name's module is loaded when the
+name is first used, so that a part of te can be imported without the rest. ``__init__.pyi`` has the same names
+for checkers.
 """
 
 import importlib
-from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-from tvmlite.te.expr import cast, const, convert
-from tvmlite.te.intrin import ir_builder
-from tvmlite.te.intrin.declare_intrin import decl_tensor_intrin
-from tvmlite.te.intrin.foreign import (
-    call_extern,
-    call_intrin,
-    call_llvm_intrin,
-    call_llvm_pure_intrin,
-    call_packed,
-    call_pure_extern,
-    call_pure_intrin,
-    reinterpret,
-)
-from tvmlite.te.intrin.ir_builder import extern
-from tvmlite.te.loop import printer as _printer  # noqa: F401  (enters itself)
-from tvmlite.te.lowering.lower import lower
-from tvmlite.te.schedule.schedule import Schedule, create_schedule
-from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.schedule.tensor_intrin import TensorIntrin, decl_buffer
-from tvmlite.te.tensor import builtin_functions as _builtin_functions  # noqa: F401  (registers them)
-from tvmlite.te.tensor.declare import compute, placeholder, reduce_axis, size_var, var
-from tvmlite.te.tensor.intrinsics import (
-    abs,
-    acos,
-    acosh,
-    all,
-    any,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    ceil,
-    clz,
-    copysign,
-    cos,
-    cosh,
-    div,
-    erf,
-    exp,
-    floor,
-    floordiv,
-    floormod,
-    fma,
-    fmod,
-    if_then_else,
-    indexdiv,
-    indexmod,
-    infinity,
-    isfinite,
-    isinf,
-    isnan,
-    likely,
-    log,
-    log2,
-    log10,
-    max,
-    min,
-    nearbyint,
-    popcount,
-    power,
-    round,
-    rsqrt,
-    select,
-    sigmoid,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-    trunc,
-    truncdiv,
-    truncmod,
-)
-from tvmlite.te.tensor.reducers import comm_reducer, max_value, min_value, prod, sum
-from tvmlite.te.tensor.registry import (
-    get_global_func,
-    register_func,
-    register_intrin_lowering,
-    register_reference,
-)
-from tvmlite.te.tensor.scan import scan
-from tvmlite.te.tensor.tensor import IterVar, Tensor
+from tvmlite.te.extensions import load_primitives
 
-if TYPE_CHECKING:
-    from tvmlite.te.visualizer import visualize
-from tvmlite.te.tensor.threads import thread_axis
+_NAMES = {
+    "expr": "cast const convert",
+    "intrin.declare_intrin": "decl_tensor_intrin",
+    "intrin.extern_calls": (
+        "call_extern call_intrin call_llvm_intrin call_llvm_pure_intrin call_packed call_pure_extern "
+        "call_pure_intrin reinterpret"
+    ),
+    "intrin.ir_builder": "extern",
+    "lowering.lower": "lower",
+    "schedule.schedule": "Schedule create_schedule",
+    "schedule.stage": "Stage",
+    "schedule.tensor_intrin": "TensorIntrin decl_buffer",
+    "tensor.declare": "compute placeholder reduce_axis size_var var",
+    "tensor.intrinsics": (
+        "abs acos acosh all any asin asinh atan atan2 atanh ceil clz copysign cos cosh div erf exp "
+        "floor floordiv floormod fma fmod if_then_else indexdiv indexmod infinity isfinite isinf "
+        "isnan likely log log10 log2 max min nearbyint popcount power round rsqrt select sigmoid sin "
+        "sinh sqrt tan tanh trunc truncdiv truncmod"
+    ),
+    "tensor.reducers": "comm_reducer max_value min_value prod sum",
+    "tensor.registry": "get_global_func register_func register_intrin_lowering register_reference",
+    "tensor.scan": "scan",
+    "tensor.tensor": "IterVar Tensor",
+    "tensor.threads": "thread_axis",
+    "visualizer": "visualize",
+}
+"""The names that each module gives."""
 
-__all__ = [
-    "register_intrin_lowering",
-    "thread_axis",
-    "scan",
-    "TensorIntrin",
-    "decl_buffer",
-    "decl_tensor_intrin",
-    "register_reference",
-    "register_func",
-    "get_global_func",
-    "call_pure_intrin",
-    "call_pure_extern",
-    "call_packed",
-    "call_llvm_pure_intrin",
-    "call_llvm_intrin",
-    "call_intrin",
-    "call_extern",
-    "IterVar",
-    "Schedule",
-    "Stage",
-    "Tensor",
-    "abs",
-    "acos",
-    "acosh",
-    "all",
-    "any",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cast",
-    "ceil",
-    "clz",
-    "comm_reducer",
-    "compute",
-    "const",
-    "convert",
-    "copysign",
-    "cos",
-    "cosh",
-    "create_schedule",
-    "div",
-    "erf",
-    "exp",
-    "extern",
-    "floor",
-    "floordiv",
-    "floormod",
-    "fma",
-    "fmod",
-    "if_then_else",
-    "indexdiv",
-    "indexmod",
-    "infinity",
-    "ir_builder",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "likely",
-    "log",
-    "log10",
-    "log2",
-    "lower",
-    "max",
-    "max_value",
-    "min",
-    "min_value",
-    "nearbyint",
-    "placeholder",
-    "popcount",
-    "power",
-    "prod",
-    "reduce_axis",
-    "reinterpret",
-    "round",
-    "rsqrt",
-    "select",
-    "sigmoid",
-    "sin",
-    "sinh",
-    "size_var",
-    "sqrt",
-    "sum",
-    "tan",
-    "tanh",
-    "trunc",
-    "truncdiv",
-    "truncmod",
-    "var",
-    "visualize",
-]
+_FOLDERS = (
+    "arith",
+    "codegen",
+    "expr",
+    "intrin",
+    "loop",
+    "lowering",
+    "schedule",
+    "space",
+    "templates",
+    "tensor",
+)
+
+_MODULE = {name: f"tvmlite.te.{module}" for module, names in _NAMES.items() for name in names.split()}
+
+__all__ = [*_MODULE, "ir_builder"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> _Any:
-    if name == "visualize":
-        return importlib.import_module("tvmlite.te.visualizer").visualize
-    raise AttributeError(f"module 'tvmlite.te' has no attribute {name!r}")
+    if name in ("Schedule", "Stage"):
+        load_primitives()
+    if name in _MODULE:
+        value = getattr(importlib.import_module(_MODULE[name]), name)
+    elif name == "ir_builder":
+        value = importlib.import_module("tvmlite.te.intrin.ir_builder")
+    elif name in _FOLDERS:
+        value = importlib.import_module(f"tvmlite.te.{name}")
+    else:
+        raise AttributeError(f"module 'tvmlite.te' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

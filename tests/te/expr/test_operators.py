@@ -11,7 +11,7 @@ import pytest
 from tvmlite import te
 from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.node import alike
-from tvmlite.te.expr.operators import MAKERS
+from tvmlite.te.expr.operators import CONSTRUCTORS
 
 BINARY = [getattr(operator, name) for name in "add sub mul floordiv mod lt le gt ge eq ne".split()]
 BINARY += [getattr(operator, name) for name in "and_ or_ xor lshift rshift".split()]
@@ -50,4 +50,4 @@ def test_a_tensor_with_too_few_indices_has_no_value(apply: Callable[[Any, Any], 
 
 def test_each_operator_has_a_maker() -> None:
     symbols = "+ - * / // % < <= == != & | ^ << >> negative not cast"
-    assert set(MAKERS) == set(symbols.split())
+    assert set(CONSTRUCTORS) == set(symbols.split())

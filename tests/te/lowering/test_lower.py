@@ -285,7 +285,7 @@ def test_a_size_that_no_extent_tells_is_named() -> None:
     with pytest.raises(TensorExpressionError) as error:
         te.lower(te.create_schedule(C.op), [A, C])
     assert (
-        "lower: the size variable n of A's shape cannot be told: no argument has an axis of just that"
+        "lower: the size variable n of A's shape is not known: no argument has an axis of just that"
         in str(error.value)
     )
     assert 'A = te.placeholder((n * 2,), name="A")' in str(error.value)

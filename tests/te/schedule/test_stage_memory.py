@@ -371,10 +371,10 @@ def test_an_argument_may_be_laid_out_otherwise(run: Any) -> None:
 @pytest.mark.parametrize(
     ("mapping", "reason"),
     [
-        (lambda i, j: [i, j // 16], "do not tell the elements along axis 1 apart"),
-        (lambda i, j: [i, j // 16, j % 8], "do not tell the elements along axis 1 apart"),
-        (lambda i, j: [i, j, j], "do not tell the elements along axis 1 apart"),
-        (lambda i, j: [j], "do not tell the elements along axis 0 apart"),
+        (lambda i, j: [i, j // 16], "do not distinguish the elements along axis 1"),
+        (lambda i, j: [i, j // 16, j % 8], "do not distinguish the elements along axis 1"),
+        (lambda i, j: [i, j, j], "do not distinguish the elements along axis 1"),
+        (lambda i, j: [j], "do not distinguish the elements along axis 0"),
         (lambda i, j: [i, i + j], r"the index i0 \+ i1 of B is not an axis"),
         (lambda i: [i], "B has 2 axes, the function takes 1"),
     ],

@@ -13,9 +13,9 @@ from tvmlite.machine.target import Target
 from tvmlite.te.codegen import packed, process
 from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop.code_size import unrolled_size
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.loop.signature import signature_of
-from tvmlite.te.loop.size import unrolled_size
 from tvmlite.te.lowering.lower import lower
 from tvmlite.te.schedule.schedule import create_schedule
 from tvmlite.te.schedule.trace import untraced

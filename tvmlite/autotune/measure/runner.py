@@ -17,7 +17,7 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import InputError, TvmliteError
 from tvmlite.machine.target import Target
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.loop import plain
+from tvmlite.te.loop import serialize
 
 ENDING = 5.0
 """Seconds for a worker to end that nothing more can be heard of."""
@@ -155,7 +155,7 @@ class LocalRunner:
 
     def build_and_measure(self, task: str, request: BuildRequest) -> Outcome:
         """See ``BuildingRunner``."""
-        return self._measured(task, request.target, {"do": "build"}, plain.encode(request.function))
+        return self._measured(task, request.target, {"do": "build"}, serialize.encode(request.function))
 
     def _measured(self, task: str, target: Target, wanted: dict[str, Any], payload: bytes) -> Outcome:
         wanted |= {"number": self.number, "budget": self.budget}

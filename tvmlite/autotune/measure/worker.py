@@ -31,7 +31,7 @@ from tvmlite.runtime import timing
 from tvmlite.runtime.call.compiled import CompiledFunction
 from tvmlite.runtime.pool import threads
 from tvmlite.te.codegen import jit, process
-from tvmlite.te.loop import plain
+from tvmlite.te.loop import serialize
 
 TOLERANCE = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 5e-2}
 """How far an answer may be off, of the reference's value and again of its largest; integers not at all.
@@ -187,7 +187,7 @@ class Worker:
     def _build(self, fields: dict[str, Any], payload: bytes) -> dict[str, Any]:
         """Make the code of a function, as the tuner would, and measure it."""
         with gc_paused():
-            made = candidate_of(plain.decode(payload), Target.parse(fields["target"]))
+            made = candidate_of(serialize.decode(payload), Target.parse(fields["target"]))
         if not isinstance(made, Candidate):
             return {"error": made.error, "message": made.message}
         return self._measure({**fields, "signature": made.signature}, made.ir_text)

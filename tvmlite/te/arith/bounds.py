@@ -22,7 +22,7 @@ _DEPTH = 14
 
 
 class Limits(NamedTuple):
-    """What was told of an atom: numbers, and polynomials it is at least or at most.
+    """What is known of an atom: numbers, and polynomials it is at least or at most.
 
     ``order`` grows with each binding: inner loops' variables, whose limits may mention outer ones, have
     a greater one and are eliminated first. ``exact`` is the only value it may have, if there is but one.
@@ -56,7 +56,7 @@ class Bounds:
     # -- telling
 
     def enter(self) -> tuple[_Knowledge, Held]:
-        """Begin a part at whose end, ``leave``, what was told in it is forgotten."""
+        """Begin a part at whose end, ``leave``, what was learnt in it is forgotten."""
         outer = self._now
         self._now = _Knowledge(dict(outer.limits), outer.facts)
         return outer, self._samples.enter()
@@ -95,7 +95,7 @@ class Bounds:
         self._samples.assume(poly, self._known)
 
     def _known(self) -> Iterator[Poly]:
-        """All polynomials that are never negative because it was told so."""
+        """All polynomials that are never negative by assumption."""
         for atom, limits in self._now.limits.items():
             value, (low, high) = {(atom,): 1}, limits.interval
             for limit in (*limits.lows, *(() if low is None else (p.constant(low),))):

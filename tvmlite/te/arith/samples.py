@@ -31,10 +31,10 @@ Held: TypeAlias = tuple[list[Point], bool]
 
 
 class Samples:
-    """A few assignments of numbers to atoms that agree with everything told.
+    """A few assignments of numbers to atoms that agree with everything known.
 
     Nothing rests on them but time: a polynomial that is negative at one is not always at least 0, so the
-    search for a proof would fail. ``natural``, a method of what keeps them, tells the interval that an atom
+    search for a proof would fail. ``natural``, a method of what keeps them, gives the interval that an atom
     stays in.
     """
 
@@ -138,7 +138,7 @@ class Samples:
         return None
 
     def _moved(self, point: Point, number: int, value: int) -> Point:
-        """``point`` with another value of a variable; what was computed is computed anew."""
+        """``point`` with another value of a variable; what was computed is computed again."""
         given = {a: v for a, v in point.values.items() if not self.atoms[a].args}
         given[number] = value
         return Point(point.habit, given)

@@ -12,10 +12,11 @@ Semantics, once and for all:
 - ``And``/``Or`` evaluate both sides and have no effects; ``if_then_else`` evaluates one side.
 - A vector has ``lanes`` > 1; binary nodes need equal lanes, operators broadcast a scalar.
 
-``nodes`` is what there is, ``makers`` builds it of values, ``operators`` are Python's, which call the makers.
+``nodes`` is what there is, ``constructors`` builds it from values, ``operators`` are Python's, which call
+the constructors.
 """
 
-from tvmlite.te.expr.makers import (
+from tvmlite.te.expr.constructors import (
     all_of,
     any_of,
     broadcast,

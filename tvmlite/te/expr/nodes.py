@@ -12,6 +12,7 @@ from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.node import Shown
 from tvmlite.core.span import Span
 from tvmlite.te.expr.operators import Operators
+from tvmlite.te.extensions import extension
 
 BinaryType = TypeVar("BinaryType", bound="Binary")
 
@@ -25,6 +26,10 @@ class Expr(Operators, Shown):
 
     dtype: str
     lanes: int
+
+    def as_text(self) -> str:
+        """The expression as Python would write it."""
+        return extension("printer").show(self)
 
     def _typed(self, dtype: str, lanes: int) -> None:
         _set(self, "dtype", dtype)
@@ -323,7 +328,7 @@ class Intrinsic:
 
 @dataclass(frozen=True, eq=False)
 class Foreign(Expr):
-    """A call of what only ``name`` tells: its ``kind`` says of what.
+    """A call of what only ``name`` identifies: its ``kind`` says of what.
 
     - ``"llvm"``: an LLVM intrinsic, such as ``llvm.x86.avx512.vpdpbusd.512``; LLVM targets only.
     - ``"c"``: a C function, found when code is linked; ``address_of`` arguments are pointers.
@@ -331,7 +336,7 @@ class Foreign(Expr):
       dtype of a number, ``dtype:rank`` of an array, for which an address and the extents are passed.
       Gives an int32: 0, or another number if the function failed.
     - ``"bits"``: the bits of the one argument read as another dtype, lanes of another width.
-    - ``"tile"``: an instruction on AMX's tile registers (``te.intrin.amx``), for its effect; ``form`` tells
+    - ``"tile"``: an instruction on AMX's tile registers (``te.intrin.amx``), for its effect; ``form`` says
       how the registers are configured. LLVM targets only.
     """
 

@@ -137,7 +137,7 @@ class IRBuilder:
         return Scope(self, value, lambda body: ir.For(var, first, last - first, body, kind))
 
     def while_loop(self, condition: Value) -> Scope:
-        """A loop that goes on while ``condition``, read anew each turn, holds."""
+        """A loop that goes on while ``condition``, read again at each iteration, holds."""
         test = _bool("while_loop", condition)
         return Scope(self, None, lambda body: ir.While(test, body))
 

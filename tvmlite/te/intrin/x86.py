@@ -14,7 +14,7 @@ from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.intrin.declare_intrin import Emit, decl_tensor_intrin
-from tvmlite.te.intrin.foreign import call_llvm_intrin, reinterpret
+from tvmlite.te.intrin.extern_calls import call_llvm_intrin, reinterpret
 from tvmlite.te.intrin.words import half_of
 from tvmlite.te.loop import ir
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin, decl_buffer

@@ -16,8 +16,8 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir, scalars
+from tvmlite.te.loop.ir import PREFETCHES
 from tvmlite.te.tensor import registry
-from tvmlite.te.tensor.intrinsics import PREFETCHES
 
 Run = Callable[[], Any]
 

@@ -23,8 +23,13 @@ from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.node import Node, Shown
 from tvmlite.core.span import Span
 from tvmlite.te.expr import INDEX, Call, Expr, Ramp, Var, cast, const, is_const, lanes_of, scalar
+from tvmlite.te.extensions import extension
 
 _set = object.__setattr__
+
+PREFETCHES = {"prefetch": 3, "prefetch_l2": 2}
+"""Hints that a cache line will be read, with the locality that LLVM and GCC know them by: they bring it to
+the first cache, or to the second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +129,10 @@ class Load(Expr):
 
 class Stmt(Shown):
     """A statement."""
+
+    def as_text(self) -> str:
+        """The loops as readable lines; see ``loop.printer``."""
+        return extension("printer").show(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,7 +314,7 @@ class Function(Shown):
     parameter after the sizes. ``messages`` are the texts of its Asserts, code 1 first, also set by
     legalisation. An entry has ``kernels``, and a profile parameter last.
 
-    An entry of kernels that sweep has ``counts_runs``: they are told which run it is.
+    An entry of kernels that sweep has ``counts_runs``: they are given the number of the run.
 
     An entry whose extents come from data has ``told``, an array of int64 that it writes: what it needs as
     workspace, and for every output that is no parameter, but a view, the byte of the workspace where it is,
@@ -330,6 +339,10 @@ class Function(Shown):
     def buffers(self) -> tuple[Buffer, ...]:
         """The array parameters, in order."""
         return tuple(p for p in self.params if isinstance(p, Buffer))
+
+    def as_text(self) -> str:
+        """The function as readable lines; see ``loop.printer``."""
+        return extension("printer").show(self)
 
 
 THREADS = Var("threads", "int64")

@@ -1,4 +1,4 @@
-"""Integers computed from sizes, told from what wraps around when the sizes are too large."""
+"""Integers computed from sizes, distinguished from what wraps around when the sizes are too large."""
 
 from __future__ import annotations
 

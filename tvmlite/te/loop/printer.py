@@ -37,7 +37,7 @@ Text = tuple[str, int]
 def show(node: Node) -> str:
     """``node`` (a Function, a statement or an expression) as text, without a final newline.
 
-    Different variables and buffers of one name are told apart by a suffix.
+    Different variables and buffers of one name are distinguished by a suffix.
     """
     printer = _Printer()
     if isinstance(node, e.Expr):
@@ -277,7 +277,3 @@ def _constant(value: int | float, dtype: str) -> str:
         return str(bool(value))
     text = repr(float(value)) if dtypes.is_float(dtype) else str(value)
     return text if dtype in ("int32", "int64", "float32") else f"{dtype}({text})"
-
-
-e.Expr.as_text = show_expr
-ir.Stmt.as_text = ir.Function.as_text = show

@@ -12,11 +12,11 @@ from tvmlite.te.loop.signature import signature_of
 
 
 def shapes_function(function: ir.Function) -> ir.Function | None:
-    """A legal function that tells the extents of ``function``'s arrays and its bytes of workspace.
+    """A legal function that computes the extents of ``function``'s arrays and its bytes of workspace.
 
     Its one array, an output of int64, receives the extents of all inputs and outputs, in order, and
     then the workspace; its sizes are ``THREADS`` and those of ``Signature.shape_sizes``, all int64.
-    A number too large for an int64 is told as ``overflow.OVERFLOW``, which is negative.
+    A number too large for an int64 is given as ``overflow.OVERFLOW``, which is negative.
     None when the signature is static. ``function`` is legal: its workspace is planned.
     """
     if signature_of(function).is_static:

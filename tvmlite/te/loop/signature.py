@@ -11,7 +11,7 @@ def signature_of(function: ir.Function) -> abi.Signature:
     """How ``function`` is called: params, sizes, then workspace, threads and profile if it has them.
 
     An extent in a parameter's shape is an int, the name of the size or scalar it equals, or None when
-    only ``NAME_shapes`` can tell it. ``workspace`` is None when it depends on a size or on the threads.
+    only ``NAME_shapes`` can compute it. ``workspace`` is None when it depends on a size or on the threads.
     """
     wanted: dict[object, str] = {p: p.name for p in (*function.params, *function.sizes)}
     has_workspace = function.workspace is not None

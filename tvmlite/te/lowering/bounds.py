@@ -35,7 +35,6 @@ from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import AT, Fuse, Split, Stage
 from tvmlite.te.schedule.stage_base import SHRINK, loops_around
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor, TensorRead
 
 
@@ -80,15 +79,15 @@ class Bounds:
         if own:
             around = [*((stage, leaf) for leaf in reversed(stage.leaf_iter_vars)), *around]
         with self.analyzer.scope():
-            told: set[Number] = set()
+            known: set[Number] = set()
             for owner, leaf in reversed(around):
                 extent = self.ranges[leaf].extent
                 self.analyzer.bind(self.loops[leaf], 0, extent)
                 if isinstance(extent, Expr):
-                    self._tell(owner, leaf, told)
+                    self._assume_iteration(owner, leaf, known)
             yield
 
-    def _tell(self, stage: Stage, leaf: IterVar, told: set[Number]) -> None:
+    def _assume_iteration(self, stage: Stage, leaf: IterVar, known: set[Number]) -> None:
         """What follows for other axes from one turn of the loop ``leaf``: their ranges are not empty, and
         those it was fused from stay in theirs, which the quotient by an unknown extent does not show; nor
         does it show that the tiles of a split that shrinks do."""
@@ -100,8 +99,8 @@ class Bounds:
                     self.analyzer.assume(room >= 0)
         for axis in met_with(stage.relations, leaf):
             extent = self.ranges[axis].extent
-            if axis is not leaf and isinstance(extent, Expr) and extent not in told:
-                told.add(extent)
+            if axis is not leaf and isinstance(extent, Expr) and extent not in known:
+                known.add(extent)
                 self.analyzer.assume(extent >= 1)
         for axis, value in unfused(stage.relations, self.ranges, leaf, self.position(leaf)).items():
             first, extent = self.ranges[axis]
@@ -146,26 +145,15 @@ def infer(
             consumers[op].append(stage)
     for stage in reversed(schedule.stages):
         op = stage.op
-        if isinstance(op, ScanOp):
-            dom = op.scan_axis.dom
-            assert dom is not None
-            bounds.whole[op.scan_axis] = Extent(
-                widening.extent(plain(dom.min)), widening.extent(plain(dom.extent))
-            )
-            bounds.ranges[op.scan_axis] = bounds.whole[op.scan_axis]
-            _set_loops(stage, bounds)
-            continue
-        if not isinstance(op, t.ComputeOp):
-            if isinstance(op, t.ExternOp):
-                _check_scope(stage, consumers[op])
-            continue
-        for axis in (*op.axis, *op.reduce_axis):
+        if op.kind == "extern":
+            _check_scope(stage, consumers[op])
+        for axis in op.loop_axes:
             assert axis.dom is not None
             bounds.whole[axis] = Extent(
                 widening.extent(plain(axis.dom.min)), widening.extent(plain(axis.dom.extent))
             )
             bounds.ranges[axis] = bounds.whole[axis]
-        if op not in given:
+        if isinstance(op, t.ComputeOp) and op not in given:
             _set_region(stage, op, consumers[op], formulas, bounds)
         _set_loops(stage, bounds)
     return bounds
@@ -193,8 +181,9 @@ def _set_region(
     """The part of ``op``'s axes that ``consumers`` need at one turn of the loop the stage is attached to."""
     _check_scope(stage, consumers)
     for consumer in consumers:
-        if isinstance(consumer.op, ScanOp) and any(x.op is op for x in consumer.op.update):
-            bounds.ranges[op.axis[0]] = Extent(bounds.position(consumer.op.scan_axis), 1)
+        row = consumer.op.row_axis(op)
+        if row is not None:
+            bounds.ranges[op.axis[0]] = Extent(bounds.position(row), 1)
             return
     if not all(isinstance(consumer.op, t.ComputeOp) for consumer in consumers):
         return

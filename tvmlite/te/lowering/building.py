@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr
 from tvmlite.te.loop import ir
 from tvmlite.te.lowering.bounds import Bounds, Formula
-from tvmlite.te.schedule.layout import IndexMap
 from tvmlite.te.schedule.relations import Number
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
+
+if TYPE_CHECKING:
+    from tvmlite.te.schedule.layout import IndexMap
 
 
 @dataclass

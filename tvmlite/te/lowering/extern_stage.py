@@ -16,9 +16,11 @@ from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import Operation, Tensor
 
 
-def extern_statement(op: t.ExternOp, building: Building) -> ir.Stmt:
-    """The statement of ``op`` with int64 indices; what it takes by axes is found in whatever layout its
-    producer has."""
+def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
+    """The statement of an extern stage with int64 indices; what it takes by axes is found in whatever layout
+    its producer has."""
+    op = stage.op
+    assert isinstance(op, t.ExternOp)
     twins = _tensors(op)
     widening = building.bounds.widening
     for one in postorder(op.body):

@@ -15,7 +15,6 @@ from tvmlite.te.schedule.relations import Number, made_from, overruns
 from tvmlite.te.schedule.stage import Fuse, Split, Stage
 from tvmlite.te.schedule.stage_base import SHRINK
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.te.tensor.tensor import IterVar
 
 
@@ -55,11 +54,7 @@ def guards_of(stage: Stage, op: t.ComputeOp, values: Mapping[IterVar, Number], b
 
 def parts_of(stage: Stage) -> dict[IterVar, frozenset[str]]:
     """Of each axis, whether it comes from data axes, reduce axes, or both."""
-    op = stage.op
-    if isinstance(op, ScanOp):
-        return {axis: frozenset(["data"]) for axis in stage.all_iter_vars}
-    assert isinstance(op, t.ComputeOp)
-    parts = {axis: frozenset([axis.kind]) for axis in (*op.axis, *op.reduce_axis)}
+    parts = {axis: frozenset(["reduce" if axis.kind == "reduce" else "data"]) for axis in stage.op.loop_axes}
     for relation in stage.relations:
         match relation:
             case Split(parent, outer, inner):

@@ -12,18 +12,17 @@ from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
+from tvmlite.te.extensions import extension
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import simplify_once
-from tvmlite.te.lowering import tails
 from tvmlite.te.lowering.bounds import Bounds, Formula, formula_of, infer, never_negative
 from tvmlite.te.lowering.building import Building, index_of
-from tvmlite.te.lowering.extern_stage import check_layouts
 from tvmlite.te.lowering.nest import attach
 from tvmlite.te.lowering.widen import Widening
 from tvmlite.te.schedule.schedule import Schedule
-from tvmlite.te.schedule.stage import AT, INLINE, Stage
+from tvmlite.te.schedule.stage import AT, INLINE, Split, Stage
+from tvmlite.te.schedule.stage_base import SHRINK
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
 
 
@@ -51,9 +50,10 @@ def lower(
     given = frozenset(tensor.op for tensor in params.values())
     _check_whole(schedule, tensors)
     _check_complete(normal, given, params)
-    _check_memory(normal, given)
-    check_layouts(normal.stages)
-    _check_predicates(schedule)
+    if any(stage.arranges_memory for stage in schedule.stages):
+        extension("memory").check(schedule, normal, given)
+    if any(stage.op.kind == "extern" for stage in normal.stages):
+        extension("extern").check_layouts(normal.stages)
 
     widening = Widening(_whole_extents(params.values()))
     formulas: dict[Operation, Formula] = {
@@ -62,7 +62,8 @@ def lower(
         if isinstance(stage.op, t.ComputeOp)
     }
     building, body = _built(normal, _Given(params, given, formulas, widening))
-    body = ir.sequence(*_room_for_scans(normal, widening), body)
+    if _has_scans(normal):
+        body = ir.sequence(*extension("scan").room_for_scans(normal, widening), body)
 
     buffers = building.buffers
     order = [buffers[params[a]] if isinstance(a, Tensor) else widening.variable(a) for a in args]
@@ -92,7 +93,7 @@ def _built(
     buffers = _buffers(normal, given.params, bounds)
     loops = None
     if loop is not None and around is not None:
-        loops, stages = tails.inside(normal, loop)
+        loops, stages = extension("shrink").inside(normal, loop)
         for stage in normal.stages:
             if stage not in stages:
                 bounds.ranges.update((a, around.bounds.ranges[a]) for a in _element_axes(stage))
@@ -100,14 +101,15 @@ def _built(
     layouts = {stage.op: stage.layout for stage in normal.stages if stage.layout is not None}
     same = _same_memory(normal)
     whole = given.ops | {tensor.op for tensor in same}
-    shared = frozenset(x for x, y in same.items() if x is y or x in _scan(y).update)
+    shared = frozenset(x for x, y in same.items() if x is y or y.op.row_axis(x.op) is not None)
     attached = _attached(normal)
     building = Building(bounds, given.formulas, buffers, whole, attached, normal.current, layouts, shared, {})
 
     def smaller(variant: Schedule, outer: IterVar) -> ir.Stmt:
         return _built(variant, given, outer, building)[0].loops[outer]
 
-    building.after.update(tails.smaller_tiles(normal, bounds.ranges, loops, smaller))
+    if any(isinstance(r, Split) and r.tail == SHRINK for stage in normal.stages for r in stage.relations):
+        building.after.update(extension("shrink").smaller_tiles(normal, bounds.ranges, loops, smaller))
     roots = [s for s in normal.stages if s.attach_type != AT and not isinstance(s.op, t.PlaceholderOp)]
     return building, attach(building, roots, ir.Seq(()))
 
@@ -208,7 +210,7 @@ def _buffers(normal: Schedule, params: dict[Tensor, Tensor], bounds: Bounds) -> 
         if made.setdefault(tensor, made[scanned]) is not made[scanned]:
             raise ScheduleError(
                 f"scan: {tensor.name} is a part of {scanned.name}, not an argument",
-                _scan(scanned).span,
+                getattr(scanned.op, "span", None),
             )
     for stage in normal.stages:
         region = None if isinstance(stage.op, t.PlaceholderOp) else bounds.region(stage.op)
@@ -219,118 +221,18 @@ def _buffers(normal: Schedule, params: dict[Tensor, Tensor], bounds: Bounds) -> 
     return made
 
 
-def _same_memory(normal: Schedule) -> dict[Tensor, Tensor]:
-    """Of the inits, updates, states and results of scans, the result whose memory they are in."""
-    found: dict[Tensor, Tensor] = {}
-    for stage in normal.stages:
-        op = stage.op
-        if not isinstance(op, ScanOp):
-            continue
-        for parts in zip(op.outputs, op.init, op.update, op.state, strict=True):
-            for one in parts:
-                if found.setdefault(one, parts[0]) is not parts[0]:
-                    raise ScheduleError(
-                        f"scan: {one.name} is a part of {found[one].name} and {parts[0].name}",
-                        op.span,
-                    )
-    return found
-
-
-def _scan(tensor: Tensor) -> ScanOp:
-    assert isinstance(tensor.op, ScanOp)
-    return tensor.op
-
-
-def _room_for_scans(normal: Schedule, widening: Widening) -> list[ir.Stmt]:
-    """Checks that scans have the rows that their inits write, where that is not known."""
-    checks: list[ir.Stmt] = []
-    for stage in normal.stages:
-        if isinstance(stage.op, ScanOp):
-            dom = stage.op.scan_axis.dom
-            assert dom is not None
-            extent = widening.extent(dom.extent)
-            if isinstance(extent, e.Expr) and not e.is_const(extent):
-                message = f"scan {stage.op.name!r}: there are fewer rows than its init has"
-                checks.append(ir.Assert(extent >= 0, message))
-    return checks
-
-
 def _alignment(stage: Stage) -> Callable[[tuple[e.Expr, ...]], tuple[e.Expr, ...]] | None:
     """The strides of the buffer of a stage that ``storage_align`` was called on, by the buffer's shape."""
-    if not stage.alignments:
-        return None
-
-    def strides(shape: tuple[e.Expr, ...]) -> tuple[e.Expr, ...]:
-        assert isinstance(stage.op, t.ComputeOp)
-        step: e.Expr = e.const(1, e.INDEX)
-        backwards = []
-        for axis, extent in reversed(list(zip(stage.op.axis, shape, strict=True))):
-            if axis in stage.alignments:
-                factor, offset = stage.alignments[axis]
-                step = step + (offset - step) % factor
-            backwards.append(step)
-            step = step * extent
-        return tuple(reversed(backwards))
-
-    return strides
+    return extension("memory").alignment(stage) if stage.alignments else None
 
 
-def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
-    """An argument is laid out by its caller, a part of a scan as the whole; a stage can only be a turn ahead
-    in a loop."""
-    scanned = {tensor.op: whole for tensor, whole in _same_memory(normal).items()}
-    by_turns = {op: one.op for one in normal.stages if isinstance(one.op, ScanOp) for op in one.op.body()}
-    for stage in normal.stages:
-        if stage.multiples and stage.op in by_turns:
-            raise ScheduleError(
-                f"align_bounds: {stage.name} is a part of the scan {by_turns[stage.op].name}, of which a "
-                "turn computes what it is to and no more",
-                stage.multiples_span,
-            )
-        for span, primitive in (
-            (stage.alignment_span, "storage_align"),
-            (stage.layout_span, "transform_layout"),
-        ):
-            if span is not None and stage.op in scanned:
-                raise ScheduleError(
-                    f"{primitive}: {stage.name} is a part of the scan {scanned[stage.op].name}, whose layout "
-                    "it has",
-                    span,
-                )
-        if stage.alignments and stage.op in given:
-            raise ScheduleError(
-                f"storage_align: {stage.name} is an argument of the function, whose layout is given",
-                stage.alignment_span,
-            )
-        if stage.alignments and stage.layout is not None:
-            raise ScheduleError(
-                f"storage_align: the layout of {stage.name} is transformed, its axes have no steps",
-                stage.alignment_span,
-            )
-        if stage.double_span is not None and stage.attach_type != AT:
-            raise ScheduleError(
-                f"double_buffer: {stage.name} is not computed in a loop of another stage", stage.double_span
-            )
+def _has_scans(normal: Schedule) -> bool:
+    return any(stage.op.kind == "scan" for stage in normal.stages)
 
 
-def _check_predicates(schedule: Schedule) -> None:
-    """A predicate is asked where the stage stores, about axes that the stage has."""
-    axes = {axis.var: axis for stage in schedule.stages for axis in stage.all_iter_vars}
-    for stage in schedule.stages:
-        if stage.predicate is None:
-            continue
-        inlined, own = stage.attach_type == INLINE, {axis.var for axis in stage.all_iter_vars}
-        if inlined or stage.tensorized is not None:
-            raise ScheduleError(
-                f"set_store_predicate: stage {stage.name} stores nothing itself, as it was given to "
-                f"{'compute_inline' if inlined else 'tensorize'}",
-                stage.predicate_span,
-            )
-        for node in postorder(stage.predicate):
-            if isinstance(node, e.Var) and node in axes.keys() - own:
-                raise stage.error(
-                    "set_store_predicate", "is not one of its axes", axes[node], span=stage.predicate_span
-                )
+def _same_memory(normal: Schedule) -> dict[Tensor, Tensor]:
+    """Of the parts of scans, the result whose memory they are in."""
+    return extension("scan").same_memory(normal) if _has_scans(normal) else {}
 
 
 def _attached(normal: Schedule) -> dict[IterVar, list[Stage]]:
@@ -356,7 +258,7 @@ def _sizes(args: Sequence[Any], params: dict[Tensor, Tensor], widening: Widening
                 found[widening.variable(node)] = None
                 if widening.variable(node) not in whole:
                     raise TensorExpressionError(
-                        f"lower: the size variable {node.name} of {tensor.name}'s shape cannot be told: no "
+                        f"lower: the size variable {node.name} of {tensor.name}'s shape is not known: no "
                         f"argument has an axis of just that extent",
                         getattr(tensor.op, "span", None),
                         hint=f"give {node.name} as an argument",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from tvmlite.te.loop import ir
 from tvmlite.te.lowering.bounds import running_intervals
 from tvmlite.te.lowering.building import Building
 from tvmlite.te.lowering.intervals import evaluate, simplify, union
+from tvmlite.te.lowering.nest import loop_nest
 from tvmlite.te.schedule.relations import Interval, Number, ceil_div
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import Prefetch, loops_around
@@ -189,7 +190,7 @@ def _in_halves(stmt: ir.Stmt, pairs: dict[ir.Buffer, ir.Buffer], half: Expr) -> 
 
 
 def doubled(
-    stages: list[Stage], reader: Stage, leaf: IterVar, building: Building, make: Callable[[Stage], ir.Stmt]
+    stages: list[Stage], reader: Stage, leaf: IterVar, building: Building
 ) -> list[tuple[Stage, ir.Stmt]]:
     """Those of ``stages``, computed in the loop ``leaf`` of ``reader``, that are to be a turn ahead."""
     found: list[tuple[Stage, ir.Stmt]] = []
@@ -209,5 +210,5 @@ def doubled(
                 + ("is in pieces" if leaf in reader.partitions else "has one turn"),
                 stage.double_span,
             )
-        found.append((stage, make(stage)))
+        found.append((stage, loop_nest(stage, building)))
     return found

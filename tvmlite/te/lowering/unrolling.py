@@ -9,8 +9,8 @@ from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
+from tvmlite.te.loop.code_size import unrolled_size
 from tvmlite.te.loop.passes.unroll import MOST_STATEMENTS
-from tvmlite.te.loop.size import unrolled_size
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage_base import UNROLL
 

@@ -8,7 +8,7 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import substitute
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.schedule import factor
+from tvmlite.te.schedule import rfactor
 from tvmlite.te.schedule.relations import Number, made_from, overruns, values_down, values_up
 from tvmlite.te.schedule.stage import Fuse, Split, Stage
 from tvmlite.te.tensor import tensor as t
@@ -66,14 +66,14 @@ def _relaid(
     stage: Stage, op: t.ComputeOp, loops: list[IterVar], name: str
 ) -> tuple[t.ComputeOp, tuple[e.Expr, ...]]:
     """``op`` over one axis for each of ``loops``, and where in its result an element of ``op``'s is."""
-    ranges = factor.ranges_of(stage, op)
+    ranges = rfactor.ranges_of(stage, op)
     axis = tuple(
-        IterVar(factor.range_of(ranges[leaf]), e.Var(f"{leaf.var.name}.c", leaf.var.dtype)) for leaf in loops
+        IterVar(rfactor.range_of(ranges[leaf]), e.Var(f"{leaf.var.name}.c", leaf.var.dtype)) for leaf in loops
     )
     values: dict[IterVar, Number] = {leaf: leaf.var for leaf in stage.leaf_iter_vars}
     values.update(zip(loops, (a.var for a in axis), strict=True))
     values_up(stage.relations, ranges, values)
-    risky = overruns(stage.relations, stage.leaf_iter_vars, ranges, factor.equal)
+    risky = overruns(stage.relations, stage.leaf_iter_vars, ranges, rfactor.equal)
     reducing = made_from(stage.relations, op.reduce_axis)
     conditions = [
         e.convert(values[one] < ranges[one].min + ranges[one].extent)

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
-from tvmlite.te.schedule import cache, factor, group
-from tvmlite.te.schedule.group import Group
-from tvmlite.te.schedule.stage import AT, ROOT, Fuse, Split, Stage
-from tvmlite.te.schedule.trace import Trace, primitive
+from tvmlite.te.extensions import extended, extension
+from tvmlite.te.schedule.stage import AT, Fuse, Split, Stage
+from tvmlite.te.schedule.trace import Trace
 from tvmlite.te.tensor import inline
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.reach import check_reads
-from tvmlite.te.tensor.scan import ScanOp
-from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
+from tvmlite.te.tensor.tensor import Operation, Tensor
+
+if TYPE_CHECKING:
+    from tvmlite.te.schedule.schedule_primitives import SchedulePrimitives
+else:
+    SchedulePrimitives = object  # they enter themselves when the first is called
 
 
-class Schedule:
+class Schedule(SchedulePrimitives):
     """The stages of a computation, producers first; ``s[tensor]`` or ``s[op]`` is the stage that makes it.
 
     A stage is found by its present operation and by those it had before ``cache_read``, ``cache_write`` and
     ``rfactor`` rewrote it, so that tensors in the user's hands stay good.
 
-    ``trace`` tells the primitives called so far, one a line when printed; ``replay`` does them again.
+    ``trace`` lists the primitives called so far, one a line when printed; ``replay`` does them again.
     """
 
     def __init__(self, stages: Sequence[Stage], outputs: Sequence[Operation]) -> None:
@@ -41,6 +43,11 @@ class Schedule:
         for stage in self.stages:
             stage.trace = self.trace
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return extended(self, name)
+
     def __getitem__(self, key: Tensor | Operation) -> Stage:
         op = key.op if isinstance(key, Tensor) else key
         stage = self.stage_map.get(op) if isinstance(op, Operation) else None
@@ -54,77 +61,6 @@ class Schedule:
         arguments.instance("a schedule's tensor", tensor, Tensor, "a tensor", ScheduleError)
         return self[tensor].op.output(tensor.value_index)
 
-    @primitive
-    def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
-        """A copy of ``tensor`` that ``readers`` (tensors or operations) read in its stead.
-
-        ::
-
-            C[i] = A[i] + 1      -->    A.local[i] = A[i]
-                                        C[i] = A.local[i] + 1
-
-        The copy is a stage of its own, to be placed with ``compute_at``. Gives the copy.
-        """
-        return cache.cache_read(self, tensor, scope, readers)
-
-    @primitive
-    def cache_write(self, tensor: Any, scope: str) -> Any:
-        """``tensor`` is computed in a buffer of its own, and then copied out.
-
-        ::
-
-            for i in range(n):               -->    for i.c in range(n):
-                C[i] = 0                                C.local[i.c] = 0
-                for k in range(m):                      for k in range(m):
-                    C[i] += A[i, k]                         C.local[i.c] += A[i.c, k]
-                                                    for i in range(n):
-                                                        C[i] = C.local[i]
-
-        The reduction moves along, with its loops, so ``tensor``'s stage has only its data axes left.
-        ``tensor`` may be a list: all outputs of one operation; a list is then given. The buffer is laid out
-        as the data loops stand: after a split or a reorder it has an axis for each of them::
-
-            for i.outer in range(4):         -->    for i.outer.c in range(4):
-                for j in range(m):                      for j.c in range(m):
-                    for i.inner in range(8):                for i.inner.c in range(8):
-                        C[i.outer * 8 + i.inner, j]             C.local[i.outer.c, j.c, i.inner.c] = ...
-                            = ...                   for i.outer in range(4): ...
-                                                        C[...] = C.local[i.outer, j, i.inner]
-        """
-        return cache.cache_write(self, tensor, scope)
-
-    @primitive
-    def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Any:
-        """The reduction over ``axis`` is done last: its iterations first give partial results each.
-
-        ::
-
-            for ko in range(n):              -->    for ki in range(16):
-                for ki in range(16):                    B.rf[ki] = 0
-                    B[0] += A[ko * 16 + ki]             for ko in range(n):
-                                                            B.rf[ki] += A[ko * 16 + ki]
-                                                    for ki.v in range(16):
-                                                        B[0] += B.rf[ki.v]
-
-        ``factor_axis`` is the place of the new data axis in the partial results. Gives those, one tensor or
-        a list.
-        """
-        return factor.rfactor(self, tensor, axis, factor_axis)
-
-    def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> Group:
-        """The stages from ``inputs`` (those too, if so wanted) to ``outputs``, to be moved together.
-
-        ::
-
-            for i in range(n):          -->    for i in range(n):
-                B[i] = A[i] * 2                    B[0] = A[i] * 2
-            for i in range(n):                     C[0] = B[0] + 1
-                C[i] = B[i] + 1                    D[i] = C[0] * 3
-            for i in range(n):
-                D[i] = C[i] * 3                # s.create_group(C, A).compute_at(s[D], i)
-        """
-        return group.create_group(self, outputs, inputs, include_inputs)
-
     def normalize(self) -> Schedule:
         """A copy in which inlined stages are gone and every attach point is a loop that is still there.
 
@@ -136,7 +72,8 @@ class Schedule:
         """
         made = self.copy()
         inline.inject(made)
-        _put_into_scans(made)
+        if any(stage.op.kind == "scan" for stage in made.stages):
+            extension("scan").put_into_scans(made)
         for stage in made.stages:
             if stage.attach_type == AT:
                 _find_attach_point(stage)
@@ -155,7 +92,7 @@ class Schedule:
         return made
 
     def replay(self, steps: int | None = None) -> Schedule:
-        """The schedule as it was after its first ``steps`` primitives, made anew; all of them by default.
+        """The schedule as it was after its first ``steps`` primitives, made again; all of them by default.
 
         ``trace`` lists the primitives. Only those are done again: what was set on a stage by hand is not.
         """
@@ -218,10 +155,8 @@ def create_schedule(ops: Any) -> Schedule:
                 f"create_schedule: {op.name} is a placeholder, there is nothing to compute", Span.of_caller()
             )
     every = _producers_first(outputs)
-    states = {tensor for op in every if isinstance(op, ScanOp) for tensor in op.state}
-    for op in every:
-        if isinstance(op, t.ComputeOp) and op.reads_earlier_rows:
-            check_reads(op.body, op.axis_ranges(), op.name, op.span, states)
+    if any(isinstance(op, t.ComputeOp) and op.reads_earlier_rows for op in every):
+        extension("scan").check_earlier_rows(every)
     return Schedule([Stage(op, op in outputs) for op in every], outputs)
 
 
@@ -237,18 +172,6 @@ def _producers_first(outputs: Sequence[Operation]) -> list[Operation]:
             stack.append((op, True))
             stack.extend((tensor.op, False) for tensor in reversed(op.inputs) if tensor.op not in order)
     return list(order)
-
-
-def _put_into_scans(schedule: Schedule) -> None:
-    """What a scan does at each turn stands in its loop, unless it stands in another loop there."""
-    for scan in schedule.stages:
-        if not isinstance(scan.op, ScanOp):
-            continue
-        body = scan.op.body()
-        for stage in schedule.stages:
-            if stage.op in body and stage.attach_type == ROOT:
-                stage.attach_type, stage.attach_stage, stage.attach_ivar = AT, scan, scan.op.scan_axis
-                stage.attach_span = scan.op.span
 
 
 def _find_attach_point(stage: Stage) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,14 +25,21 @@ from tvmlite.te.schedule.stage_base import (
     Relation,
     Singleton,
     Split,
+    StageBase,
 )
-from tvmlite.te.schedule.stage_memory import MemoryPrimitives
-from tvmlite.te.schedule.stage_order import OrderPrimitives
-from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor import threads
 from tvmlite.te.tensor.tensor import Extent, IterVar
+
+if TYPE_CHECKING:
+    from tvmlite.te.schedule.stage_memory import MemoryPrimitives
+    from tvmlite.te.schedule.stage_order import OrderPrimitives
+    from tvmlite.te.schedule.tensor_intrin import TensorizePrimitive
+
+    class MorePrimitives(MemoryPrimitives, OrderPrimitives, TensorizePrimitive):
+        """Those that enter themselves when the first is called."""
+else:
+    MorePrimitives = StageBase
 
 __all__ = [
     "AT",
@@ -49,7 +56,7 @@ __all__ = [
 ]
 
 
-class Stage(MemoryPrimitives, OrderPrimitives):
+class Stage(MorePrimitives):
     """One operation of a schedule and the loops chosen for it; made by ``te.create_schedule``.
 
     ``leaf_iter_vars`` are the loops, outermost first. They come from the operation's axes by
@@ -226,11 +233,6 @@ class Stage(MemoryPrimitives, OrderPrimitives):
         """
         self._annotate("parallel", var, PARALLEL)
 
-    def bind(self, ivar: IterVar, thread_ivar: Any) -> NoReturn:
-        """An error: CPUs have no thread axes to bind a loop to."""
-        name = thread_ivar if isinstance(thread_ivar, str) else arguments.shown(thread_ivar)
-        threads.thread_axis(tag=getattr(thread_ivar, "name", name))
-
     @primitive
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
         """A note to later passes on the loop ``var``, for the loops inside it.
@@ -260,31 +262,6 @@ class Stage(MemoryPrimitives, OrderPrimitives):
                 "pragma", f"has auto_unroll_max_step {value!r}, expected a number of stores", var
             )
         self.pragmas.setdefault(var, []).append((pragma_type, value))
-
-    @primitive
-    def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
-        """The loops from ``var`` on inwards become the statement of an intrinsic that computes the same.
-
-        ::
-
-            for i.outer in range(64):           -->    for i.outer in range(64):
-                for i.inner in range(16):                  gemv(C + i.outer * 16, A + i.outer * 16 * n, B)
-                    C[i.outer * 16 + i.inner] = 0
-                    for k in range(n):
-                        C[...] += A[..., k] * B[k]
-
-        Where the stage reduces in loops further out too, the intrinsic's reset stands where the reduction
-        is initialised and its update in the place of the loops. Lowering finds out whether the computations
-        are the same; its error says how they differ.
-        """
-        self.require_leaf("tensorize", var)
-        if not isinstance(tensor_intrin, TensorIntrin):
-            raise ScheduleError(
-                f"tensorize: {tensor_intrin!r} is no intrinsic",
-                Span.of_caller(),
-                "te.decl_tensor_intrin makes one",
-            )
-        self.tensorized, self.tensorize_span = (var, tensor_intrin), Span.of_caller()
 
     @primitive
     def compute_at(self, parent: Stage, scope: IterVar) -> None:

@@ -10,15 +10,15 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.schedule.tensor_intrin import TensorIntrin
+from tvmlite.te.extensions import extended
 from tvmlite.te.schedule.trace import Trace
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.te.tensor.tensor import Extent, IterVar, Tensor
 
 if TYPE_CHECKING:
     from tvmlite.te.schedule.layout import IndexMap
     from tvmlite.te.schedule.stage import Stage
+    from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 
 PARALLEL, VECTORIZE, UNROLL = "parallel", "vectorize", "unroll"
 ROOT, INLINE, AT = "root", "inline", "at"
@@ -91,10 +91,8 @@ class StageBase:
         self.op = op
         self.origin_op = op
         self.is_output = is_output
-        axes = [*op.axis, *op.reduce_axis] if isinstance(op, t.ComputeOp) else []
-        axes = [op.scan_axis] if isinstance(op, ScanOp) else axes
-        self.all_iter_vars: list[IterVar] = list(axes)
-        self.leaf_iter_vars: list[IterVar] = list(axes)
+        self.all_iter_vars: list[IterVar] = list(op.loop_axes)
+        self.leaf_iter_vars: list[IterVar] = list(op.loop_axes)
         self.relations: list[Relation] = []
         self.loop_kinds: dict[IterVar, str] = {}
         self.kind_spans: dict[IterVar, Span] = {}
@@ -122,6 +120,11 @@ class StageBase:
         self.partition_spans: dict[IterVar, Span] = {}
         self.trace: Trace | None = None
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return extended(self, name)
+
     def copy(self) -> Any:
         """A stage that can be changed without changing this one; attached where this one is."""
         made = type(self).__new__(type(self))
@@ -142,6 +145,12 @@ class StageBase:
     @property
     def name(self) -> str:
         return self.op.name
+
+    @property
+    def arranges_memory(self) -> bool:
+        """Whether a primitive of ``stage_memory`` was called that lowering has to check."""
+        asked = (self.alignments, self.multiples, self.layout, self.double_span)
+        return any(asked) or self.predicate is not None
 
     def reads(self, op: t.Operation) -> bool:
         """Whether this stage reads ``op``'s results, itself or through other stages."""
@@ -165,7 +174,7 @@ class StageBase:
     def require_movable(self, primitive: str) -> None:
         if isinstance(self.op, t.PlaceholderOp):
             raise ScheduleError(f"{primitive}: {self.name} is a placeholder", Span.of_caller())
-        if isinstance(self.op, ScanOp):
+        if self.op.kind == "scan":
             raise ScheduleError(
                 f"{primitive}: {self.name} is a scan, which stands on its own; its update can be moved",
                 Span.of_caller(),
@@ -181,9 +190,9 @@ class StageBase:
                 return position
         if not isinstance(axis, IterVar):
             raise arguments.refused(primitive, axis, "an axis", ScheduleError)
-        raise self.error(primitive, self._whereabouts(axis), axis, span=span)
+        raise self.error(primitive, self._location(axis), axis, span=span)
 
-    def _whereabouts(self, axis: IterVar) -> str:
+    def _location(self, axis: IterVar) -> str:
         """What became of an axis that is no leaf."""
         for relation in self.relations:
             match relation:

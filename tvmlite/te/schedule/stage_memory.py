@@ -11,6 +11,7 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
+from tvmlite.te.extensions import extend
 from tvmlite.te.schedule import layout
 from tvmlite.te.schedule.stage_base import Prefetch, StageBase, loops_around
 from tvmlite.te.schedule.trace import primitive
@@ -188,8 +189,11 @@ class MemoryPrimitives(StageBase):
                                                            B[i.outer, j, i.inner] = A[...]
                                                # s[B].transform_layout(lambda i, j: [i // 16, j, i % 16])
 
-        Each new index is an axis, its quotient by a constant, or its remainder; together they must tell
-        elements apart. Where an extent does not divide, the buffer has room to spare, never read. The loops
-        must be as they were made. Gives the new loops.
+        Each new index is an axis, its quotient by a constant, or its remainder; together they must
+        distinguish elements. Where an extent does not divide, the buffer has room to spare, never read. The
+        loops must be as they were made. Gives the new loops.
         """
         return layout.transform(self, mapping)
+
+
+extend(StageBase, MemoryPrimitives)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
+from tvmlite.te.extensions import extend
 from tvmlite.te.schedule import epilogue
 from tvmlite.te.schedule.stage_base import StageBase
 from tvmlite.te.schedule.trace import primitive
+from tvmlite.te.tensor import threads
 from tvmlite.te.tensor.tensor import IterVar
 
 if TYPE_CHECKING:
@@ -88,3 +90,11 @@ class OrderPrimitives(StageBase):
         is computed at the innermost of them. Its other loops stay its own. Only data loops can be shared.
         """
         epilogue.reverse_compute_at(self, producer, axis)
+
+    def bind(self, ivar: IterVar, thread_ivar: Any) -> NoReturn:
+        """An error: CPUs have no thread axes to bind a loop to."""
+        name = thread_ivar if isinstance(thread_ivar, str) else arguments.shown(thread_ivar)
+        threads.thread_axis(tag=getattr(thread_ivar, "name", name))
+
+
+extend(StageBase, OrderPrimitives)

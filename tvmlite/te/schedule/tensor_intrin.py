@@ -8,12 +8,16 @@ from typing import Any
 
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import TensorExpressionError
+from tvmlite.core.errors import ScheduleError, TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr
+from tvmlite.te.extensions import extend
 from tvmlite.te.loop import ir
+from tvmlite.te.schedule.stage_base import StageBase
+from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.tensor import IterVar
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,3 +99,35 @@ def decl_buffer(
 
 def _index(value: Any) -> Expr:
     return e.cast(e.INDEX, e.convert(value))
+
+
+class TensorizePrimitive(StageBase):
+    """The part of ``Stage`` that puts an intrinsic in the place of loops."""
+
+    @primitive
+    def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
+        """The loops from ``var`` on inwards become the statement of an intrinsic that computes the same.
+
+        ::
+
+            for i.outer in range(64):           -->    for i.outer in range(64):
+                for i.inner in range(16):                  gemv(C + i.outer * 16, A + i.outer * 16 * n, B)
+                    C[i.outer * 16 + i.inner] = 0
+                    for k in range(n):
+                        C[...] += A[..., k] * B[k]
+
+        Where the stage reduces in loops further out too, the intrinsic's reset stands where the reduction
+        is initialised and its update in the place of the loops. Lowering finds out whether the computations
+        are the same; its error says how they differ.
+        """
+        self.require_leaf("tensorize", var)
+        if not isinstance(tensor_intrin, TensorIntrin):
+            raise ScheduleError(
+                f"tensorize: {tensor_intrin!r} is no intrinsic",
+                Span.of_caller(),
+                "te.decl_tensor_intrin makes one",
+            )
+        self.tensorized, self.tensorize_span = (var, tensor_intrin), Span.of_caller()
+
+
+extend(StageBase, TensorizePrimitive)

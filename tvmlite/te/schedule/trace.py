@@ -90,7 +90,7 @@ class ExprAt:
 class Step:
     """One call of a primitive of the schedule (``stage`` is None) or of one of its stages.
 
-    Stages, loops and tensors among the arguments are told by their place, so a step applies to every
+    Stages, loops and tensors among the arguments are known by their position, so a step applies to every
     schedule that stands as this one stood. ``results`` are the names of what the call gave.
     """
 
@@ -178,7 +178,7 @@ def _call(method: Callable[..., Any], args: tuple[Any, ...], named: dict[str, An
 
 
 def _placed(schedule: Schedule, value: Any, depth: int = 0) -> Any:
-    """``value`` with the stages, loops and tensors in it told by their place in ``schedule``."""
+    """``value`` with the stages, loops and tensors in it replaced by their positions in ``schedule``."""
     if isinstance(value, (list, tuple)):
         if depth == MOST_NESTED:
             raise ScheduleError(
@@ -206,7 +206,7 @@ def _placed(schedule: Schedule, value: Any, depth: int = 0) -> Any:
 
 
 def _over_loops(schedule: Schedule, expr: e.Expr) -> e.Expr | ExprAt:
-    """``expr`` with its loops told by their place; itself if it has none."""
+    """``expr`` with its loops replaced by their positions; itself if it has none."""
     variables = {node for node in postorder(expr) if isinstance(node, e.Var)}
     found = {
         axis.var: (number, place)

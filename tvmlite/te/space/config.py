@@ -7,8 +7,8 @@ A schedule function asks for its knobs and uses them in one go::
     cfg.define_split("tile_y", y, num_outputs=2)
     yo, yi = cfg["tile_y"].apply(s, C, y)
 
-Run once with a ``ConfigSpace`` it tells its knobs; run with a ``ConfigEntity`` it gets one setting of them;
-run with a ``FallbackConfig`` it gets a setting that was not measured.
+Run once with a ``ConfigSpace`` it collects its knobs; run with a ``ConfigEntity`` it gets one setting of
+them; run with a ``FallbackConfig`` it gets a setting that was not measured.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Config:
         candidate: Sequence[Sequence[int]] | None = None,
         no_tail: bool = False,
     ) -> list[VirtualAxis]:
-        """A knob: how to split a loop into ``num_outputs`` (``knobs.split_choices`` tells the policies).
+        """A knob: how to split a loop into ``num_outputs`` (``knobs.split_choices`` has the policies).
 
         ``axis`` is a loop, or its length. Gives stand-ins for the loops it will become.
         """
@@ -91,7 +91,7 @@ class Config:
         interval: tuple[int, int] | None = None,
         groups: Sequence[Sequence[int]] | None = None,
     ) -> list[Any]:
-        """A knob: the order of ``axes`` (``knobs.reorder_choices`` tells the policies)."""
+        """A knob: the order of ``axes`` (``knobs.reorder_choices`` has the policies)."""
         if interval is not None:
             groups = [interval]
         _check_axes("define_reorder", axes)

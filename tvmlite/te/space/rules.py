@@ -45,7 +45,8 @@ class RuleSpace(ConfigSpace):
         for name, space in rules.items():
             if RULE in space.space_map:
                 raise ScheduleError(
-                    f"RuleSpace: rule {name!r} has a knob {RULE!r}, which tells rules apart", Span.of_caller()
+                    f"RuleSpace: rule {name!r} has a knob {RULE!r}, which distinguishes rules",
+                    Span.of_caller(),
                 )
         self.rules = dict(rules)
         self.flop = max(space.flop for space in rules.values())

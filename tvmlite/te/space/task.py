@@ -80,7 +80,7 @@ def template(
     as happens when a notebook's cell is run twice: the last one counts.
 
     With ``rules`` there are several ways to schedule it, each with knobs of its own: the function finds the
-    one it is to take by ``rule_of`` its configuration, where None is the first. ``cold`` tells which of the
+    one it is to take by ``rule_of`` its configuration, where None is the first. ``cold`` says which of the
     buffers come from memory when it is called where it is used, as a model's weights do: it is timed so.
     """
     if function is None:
@@ -159,7 +159,7 @@ class Task:
 
     @property
     def key(self) -> str:
-        """What tells this task from all others on a machine: its name and arguments, as JSON."""
+        """What distinguishes this task from all others on a machine: its name and arguments, as JSON."""
         return json.dumps([self.name, encode_args(self.args)])
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr
-from tvmlite.te.tensor.reach import check_reads
+from tvmlite.te.tensor.bounds_check import check_reads
 from tvmlite.te.tensor.tensor import (
     ComputeOp,
     Extent,

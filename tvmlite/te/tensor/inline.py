@@ -11,7 +11,6 @@ from tvmlite.core.node import Node, rewrite, substitute
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import INLINE
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.te.tensor.tensor import Operation, Tensor, TensorRead
 
 if TYPE_CHECKING:
@@ -51,27 +50,15 @@ def _rebuild(
     read = op.inputs
     if not any(tensor in formulas or tensor in renamed for tensor in read):
         return op
-    if isinstance(op, t.ExternOp):
-        for tensor in op.input_tensors:
-            if tensor in formulas:
-                raise ScheduleError(
-                    f"compute_inline: {tensor.name} is read by the extern stage {op.name}, "
-                    "which needs it as an array",
-                    op.span,
-                )
-        inputs = tuple(renamed.get(tensor, tensor) for tensor in op.input_tensors)
-        return dataclasses.replace(op, input_tensors=inputs)
-    if isinstance(op, ScanOp):
+    if not isinstance(op, t.ComputeOp):
         for tensor in op.inputs:
             if tensor in formulas:
                 raise ScheduleError(
-                    f"compute_inline: {tensor.name} is an init or update of the scan {op.name}, which needs "
-                    "it as an array",
-                    op.span,
+                    f"compute_inline: {tensor.name} is {op.takes_inputs} {op.name}, "
+                    "which needs it as an array",
+                    getattr(op, "span", None),
                 )
-        init, update = (tuple(renamed.get(x, x) for x in tensors) for tensors in (op.init, op.update))
-        return dataclasses.replace(op, init=init, update=update)
-    assert isinstance(op, t.ComputeOp)
+        return op.reading(renamed)
 
     unfolded: dict[tuple[Tensor, tuple[e.Expr, ...]], e.Expr] = {}
 

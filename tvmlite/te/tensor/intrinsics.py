@@ -16,6 +16,7 @@ from tvmlite.core.errors import TensorExpressionError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr, Value
+from tvmlite.te.loop.ir import PREFETCHES
 from tvmlite.te.tensor import reducers
 from tvmlite.te.tensor import tensor as t
 
@@ -35,10 +36,6 @@ _UNARY_FLOAT = (
     "exp log log2 log10 tanh sigmoid erf sqrt rsqrt sin cos tan asin acos atan sinh cosh asinh acosh atanh "
     "floor ceil round trunc fabs"
 ).split()
-
-PREFETCHES = {"prefetch": 3, "prefetch_l2": 2}
-"""Hints that a cache line will be read, with the locality that LLVM and GCC know them by: they bring it to
-the first cache, or to the second."""
 
 TABLE: dict[str, Intrinsic] = {
     row.name: row

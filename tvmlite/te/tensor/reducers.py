@@ -1,4 +1,4 @@
-"""Reducers: ``te.sum`` and its kin, and ``te.comm_reducer``, which makes one of any combination."""
+"""Reducers: ``te.sum`` and similar, and ``te.comm_reducer``, which makes one of any combination."""
 
 from __future__ import annotations
 

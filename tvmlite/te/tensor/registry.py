@@ -6,13 +6,24 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from tvmlite.core import abi, arguments
 from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.span import Span
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_functions: dict[str, Callable[..., Any]] = {}
+MATMUL = "tvm.contrib.cblas.matmul"
+"""A function that programs may call by name without registering it."""
+
+
+def _matmul(a: np.ndarray, b: np.ndarray, c: np.ndarray, transa: bool = False, transb: bool = False) -> None:
+    """``c`` becomes the product of ``a`` and ``b``, each transposed if so wanted."""
+    np.matmul(a.T if transa else a, b.T if transb else b, out=c)
+
+
+_functions: dict[str, Callable[..., Any]] = {MATMUL: _matmul}
 _rules: dict[str, Callable[..., Any]] = {}
 _references: dict[str, Callable[..., Any]] = {abi.NOW: time.monotonic_ns}
 
@@ -60,7 +71,7 @@ def register_reference(name: str, function: Callable[..., Any]) -> None:
 
 
 def reference(name: str) -> Callable[..., Any]:
-    """The meaning of the foreign function ``name``; an UnsupportedError if the interpreter was not told."""
+    """The meaning of the foreign function ``name``; an UnsupportedError if there is none."""
     if name not in _references:
         raise UnsupportedError(
             f"the interpreter does not know what {name!r} computes",

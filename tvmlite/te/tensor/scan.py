@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import TensorExpressionError
@@ -30,10 +30,23 @@ class ScanOp(Operation):
     tag: str = ""
     attrs: tuple[tuple[str, Any], ...] = ()
     span: Span | None = None
+    kind: ClassVar[str] = "scan"
+    takes_inputs: ClassVar[str] = "an init or update of the scan"
 
     @property
     def num_outputs(self) -> int:
         return len(self.state)
+
+    @property
+    def loop_axes(self) -> tuple[IterVar, ...]:
+        return (self.scan_axis,)
+
+    def row_axis(self, op: Operation) -> IterVar | None:
+        return self.scan_axis if any(x.op is op for x in self.update) else None
+
+    def reading(self, renamed: Mapping[Tensor, Tensor]) -> Operation:
+        init, update = (tuple(renamed.get(x, x) for x in tensors) for tensors in (self.init, self.update))
+        return replace(self, init=init, update=update)
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:

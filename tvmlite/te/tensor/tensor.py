@@ -6,8 +6,8 @@ size variables where it is not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
 from tvmlite.core import arguments
@@ -70,10 +70,27 @@ class Operation(Node):
     """What makes one or more tensors; a stage of a schedule is one operation."""
 
     name: str
+    kind: ClassVar[str] = ""
+    """The extension that lowers it, one of ``extensions.MODULES``; "" where the core does."""
+    takes_inputs: ClassVar[str] = ""
+    """What the inputs are to an operation that is no formula, in words."""
 
     @property
     def num_outputs(self) -> int:
         return 1
+
+    @property
+    def loop_axes(self) -> tuple[IterVar, ...]:
+        """The axes of the loops that compute it, as long as no schedule changes them."""
+        return ()
+
+    def row_axis(self, op: Operation) -> IterVar | None:
+        """The axis of this operation of which each iteration computes one row of ``op``, if there is one."""
+        return None
+
+    def reading(self, renamed: Mapping[Tensor, Tensor]) -> Operation:
+        """The operation with the values of ``renamed`` as inputs in place of its keys."""
+        raise NotImplementedError
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -119,7 +136,7 @@ class ComputeOp(Operation):
     """``output[axis...] = body``; several outputs share the axes.
 
     ``reduce_axis`` are those of the body's ``Reduce`` (which is then the whole body). ``tag`` says to
-    schedule templates what this is (``"conv2d"``, ``"injective"``, ...), ``attrs`` tells them more.
+    schedule templates what this is (``"conv2d"``, ``"injective"``, ...), ``attrs`` holds more.
     """
 
     axis: tuple[IterVar, ...]
@@ -134,6 +151,10 @@ class ComputeOp(Operation):
     @property
     def num_outputs(self) -> int:
         return len(self.body)
+
+    @property
+    def loop_axes(self) -> tuple[IterVar, ...]:
+        return (*self.axis, *self.reduce_axis)
 
     def axis_ranges(self) -> dict[e.Var, tuple[Any, Any]]:
         """The begin and the extent of each axis, ints where known, by its variable."""
@@ -176,9 +197,15 @@ class ExternOp(Operation):
     attrs: tuple[tuple[str, Any], ...] = ()
     span: Span | None = None
 
+    kind: ClassVar[str] = "extern"
+    takes_inputs: ClassVar[str] = "read by the extern stage"
+
     @property
     def num_outputs(self) -> int:
         return len(self.output_buffers)
+
+    def reading(self, renamed: Mapping[Tensor, Tensor]) -> Operation:
+        return replace(self, input_tensors=tuple(renamed.get(x, x) for x in self.input_tensors))
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:

@@ -9,8 +9,8 @@ from tvmlite.core.errors import InputError
 from tvmlite.core.node import Node, postorder, substitute
 from tvmlite.te import expr as e
 from tvmlite.te.arith import simplify
+from tvmlite.te.loop.ir import PREFETCHES
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.intrinsics import PREFETCHES
 from tvmlite.te.tensor.tensor import IterVar, Operation
 
 _ARITHMETIC = (e.Add, e.Sub, e.Mul, e.Div, e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod, e.Min, e.Max)

@@ -15,7 +15,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 16, 26, 34
 class Point:
     """A step: its rate, the rates between which it lies, and the most there can be (all None: no rate).
 
-    ``label`` is what a screen reader and a pointer are told."""
+    ``label`` is what a screen reader and a pointer show."""
 
     number: int
     label: str

@@ -300,7 +300,7 @@ def _bound(done: Replay, state: State) -> str:
 
 
 def _change(state: State, before: State) -> tuple[str, str]:
-    """How much faster than the step before, if that can be told."""
+    """How much faster than the step before, if that is known."""
     assert state.timing is not None
     assert before.timing is not None
     if state.same_as is not None:

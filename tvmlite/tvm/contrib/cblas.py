@@ -6,7 +6,7 @@ from typing import Any
 
 from tvmlite import te
 from tvmlite.core import arguments
-from tvmlite.te.tensor.builtin_functions import MATMUL
+from tvmlite.te.tensor.registry import MATMUL
 
 
 def matmul(

@@ -2,7 +2,7 @@
 
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.passes import flatten
+from tvmlite.te.loop.passes.flatten import flatten
 from tvmlite.te.loop.verify import verify
 
 N = e.SizeVar("n", "int64")

@@ -4,7 +4,8 @@ import pytest
 
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.passes import partition, simplify
+from tvmlite.te.loop.passes.partition import partition
+from tvmlite.te.loop.passes.simplify import simplify
 from tvmlite.te.loop.verify import verify
 
 N, M = e.SizeVar("n", "int64"), e.SizeVar("m", "int64")

@@ -7,8 +7,8 @@ import pytest
 
 from tvmlite import te
 from tvmlite.te.loop.interpret import interpret
-from tvmlite.te.loop.passes import legalize, simplify
-from tvmlite.te.loop.passes.simplify import simplify_once
+from tvmlite.te.loop.passes import legalize
+from tvmlite.te.loop.passes.simplify import simplify, simplify_once
 from tvmlite.te.loop.verify import verify
 
 TARGET = "c -vector-bits=512"

@@ -2,7 +2,7 @@
 
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.passes import simplify
+from tvmlite.te.loop.passes.simplify import simplify
 from tvmlite.te.loop.verify import verify
 
 

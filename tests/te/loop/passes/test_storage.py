@@ -5,7 +5,7 @@ import pytest
 from tvmlite.core.errors import ScheduleError
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.passes import storage
+from tvmlite.te.loop.passes.storage import storage
 from tvmlite.te.loop.verify import verify
 
 N = e.SizeVar("n", "int64")

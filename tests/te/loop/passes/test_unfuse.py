@@ -10,7 +10,8 @@ from tvmlite import te as api
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.passes import legalize, unfuse
+from tvmlite.te.loop.passes import legalize
+from tvmlite.te.loop.passes.unfuse import unfuse
 from tvmlite.te.loop.walk import statements
 from tvmlite.te.lowering.lower import lower
 

@@ -2,7 +2,9 @@
 
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.passes import asserts, parallel, unroll
+from tvmlite.te.loop.passes.asserts import asserts
+from tvmlite.te.loop.passes.parallel import parallel
+from tvmlite.te.loop.passes.unroll import unroll
 
 N = e.SizeVar("n", "int64")
 

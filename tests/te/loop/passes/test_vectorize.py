@@ -4,7 +4,7 @@ import pytest
 
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.passes import vectorize
+from tvmlite.te.loop.passes.vectorize import vectorize
 from tvmlite.te.loop.verify import verify
 
 

@@ -14,7 +14,7 @@ from tvmlite.te.codegen.c.text import HALVES, memory_type, work_type
 from tvmlite.te.codegen.c.vector import CONDITION, VectorWriter, can_write, is_dense
 from tvmlite.te.codegen.c.versions import merged
 from tvmlite.te.loop import ir
-from tvmlite.te.tensor.intrinsics import PREFETCHES
+from tvmlite.te.loop.ir import PREFETCHES
 
 
 class FunctionWriter:

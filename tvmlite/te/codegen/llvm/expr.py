@@ -15,9 +15,8 @@ from tvmlite.te.codegen.llvm.address import Addresses
 from tvmlite.te.codegen.llvm.contents import Contents, Span
 from tvmlite.te.codegen.llvm.text import Writer, literal, register_type, vector
 from tvmlite.te.codegen.math.expand import LIBRARY
-from tvmlite.te.loop.ir import Buffer, Load, Store
+from tvmlite.te.loop.ir import PREFETCHES, Buffer, Load, Store
 from tvmlite.te.loop.walk import loads
-from tvmlite.te.tensor.intrinsics import PREFETCHES
 
 _NOTHING: frozenset[Buffer] = frozenset()
 

@@ -10,7 +10,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.codegen.llvm import tiles
 from tvmlite.te.codegen.llvm.cast import from_memory, memory_type, to_memory
 from tvmlite.te.codegen.llvm.text import HALVES, Writer, register_type, vector
-from tvmlite.te.codegen.packed import symbol_of
+from tvmlite.te.extensions import extension
 
 _HALF = {"float16": "half", "bfloat16": "bfloat"}
 
@@ -28,7 +28,7 @@ def call(w: Writer, node: e.Foreign, args: Sequence[str], several_tile_forms: bo
             made = w.call(node.name, result, given)
             return _returned(w, made, node)
     arguments = [(_c_type(node, a), v) for a, v in zip(node.args, args, strict=True)]
-    name = symbol_of(node) if node.kind == "packed" else node.name
+    name = extension("packed").symbol_of(node) if node.kind == "packed" else node.name
     return w.call(name, _c_type(node, node), arguments)
 
 

@@ -8,8 +8,8 @@ from tvmlite.core.node import substitute
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer, mentions, same
 from tvmlite.te.loop import ir
+from tvmlite.te.loop.ir import PREFETCHES
 from tvmlite.te.loop.walk import buffers_written, loads
-from tvmlite.te.tensor.intrinsics import PREFETCHES
 
 _LAZY = "if_then_else"
 

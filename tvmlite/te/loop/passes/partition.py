@@ -8,9 +8,9 @@ from tvmlite.core.node import reachable, substitute
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer, mentions
 from tvmlite.te.loop import ir
+from tvmlite.te.loop.ir import PREFETCHES
 from tvmlite.te.loop.passes.simplify import analyzer_of_function
 from tvmlite.te.loop.walk import NOTHING, Walker, is_nothing, loads, with_body
-from tvmlite.te.tensor.intrinsics import PREFETCHES
 
 MOST_ADDED = 2000
 """Stores (those of unrolled loops counted as often as they are written out) that splitting may add."""
@@ -35,7 +35,7 @@ def partition(function: ir.Function, whole_lanes: int = WHOLE_LANES) -> ir.Funct
                     f(i * 16 + j)              for j in range(0, n - i * 16): f(i * 16 + j)
 
     No loop is split for a guard on data that is asked for ahead (``only_prefetches``).
-    A parallel loop is not split: a condition inside tells its full turns from the others. So it is in any
+    A parallel loop is not split: a condition inside distinguishes its full iterations. So it is in any
     loop for a guard that is not linear in the variable, but in ``i % m``, say, of a fused loop. Vectorised
     and unrolled loops get new bounds only if they stay of constant extent; vectors that are neither of a
     power of two nor of a multiple of ``whole_lanes`` keep their masks.
@@ -171,7 +171,7 @@ class _Partition(Walker):
 
     def told_apart(self, loop: ir.For, terms: list[_Term]) -> ir.Stmt:
         """The body of ``loop``, twice if a condition on its variable that is not linear in it, such as one
-        on a part of a fused loop's variable, tells turns that need no guards from the others."""
+        on a part of a fused loop's variable, distinguishes iterations that need no guards."""
         wanted: dict[str, e.Expr] = {}
         for term in terms:
             if term.factor == 0:

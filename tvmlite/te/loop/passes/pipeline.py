@@ -9,12 +9,12 @@ from tvmlite.core.pipeline import Pipeline
 from tvmlite.machine.target import Target
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.asserts import asserts
-from tvmlite.te.loop.passes.choose import choose
 from tvmlite.te.loop.passes.flatten import flatten
 from tvmlite.te.loop.passes.narrow import narrow
 from tvmlite.te.loop.passes.parallel import parallel
 from tvmlite.te.loop.passes.partition import WHOLE_LANES, partition
 from tvmlite.te.loop.passes.permit import permit
+from tvmlite.te.loop.passes.select_version import select_version
 from tvmlite.te.loop.passes.simplify import simplify, simplify_once
 from tvmlite.te.loop.passes.storage import storage
 from tvmlite.te.loop.passes.unfuse import unfuse
@@ -35,7 +35,7 @@ def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     """
     target = Target.parse(target)
     lanes = target.lanes("float32")
-    chosen = update_wrapper(partial(choose, target=target), choose)
+    chosen = update_wrapper(partial(select_version, target=target), select_version)
     in_lanes = update_wrapper(partial(vectorize, lanes=lanes), vectorize)
     registers = target.vector_registers * target.vector_bits // 8
     written_out = update_wrapper(partial(unroll, registers=registers), unroll)

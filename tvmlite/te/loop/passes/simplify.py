@@ -1,4 +1,4 @@
-"""Simplify all expressions by what loops and conditions tell, and drop what has no effect."""
+"""Simplify all expressions by what follows from loops and conditions, and drop what has no effect."""
 
 from __future__ import annotations
 

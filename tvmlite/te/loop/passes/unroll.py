@@ -13,7 +13,7 @@ from tvmlite.te.loop.walk import Walker, expressions, loads, statements, with_bo
 
 MOST_STATEMENTS = 1 << 14
 """A loop whose unrolled body would have more statements than this stays a loop: compiling takes a minute.
-``te.unrolling`` tells whoever unrolled it."""
+``lowering.unrolling`` warns who unrolled it."""
 
 MOST_VECTORS = 64
 """A loop through an array in registers that would store more vectors than this stays a loop."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tvmlite.machine.target import Target
 
 
-def choose(function: ir.Function, target: Target) -> ir.Function:
+def select_version(function: ir.Function, target: Target) -> ir.Function:
     """``Choice`` becomes its special statement on an LLVM target that has what it needs, else its portable
     one; for C it stays if it has a form there, as only the C compiler knows the machine::
 

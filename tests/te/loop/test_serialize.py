@@ -10,7 +10,7 @@ from tvmlite import te
 from tvmlite.core.node import alike
 from tvmlite.machine.target import Target
 from tvmlite.te.codegen.llvm import generator as llvm
-from tvmlite.te.loop import ir, plain
+from tvmlite.te.loop import ir, serialize
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.lowering.lower import lower
 
@@ -46,7 +46,7 @@ def _open() -> ir.Function:
 
 @pytest.mark.parametrize("function", [_matmul(32), _matmul(30), _open()], ids=["whole", "tails", "open"])
 def test_what_comes_back_makes_the_same_code(function: ir.Function) -> None:
-    back = plain.decode(plain.encode(function))
+    back = serialize.decode(serialize.encode(function))
 
     assert back is not function
     assert str(back) == str(function)
@@ -55,13 +55,13 @@ def test_what_comes_back_makes_the_same_code(function: ir.Function) -> None:
 
 def test_what_is_shared_stays_shared() -> None:
     function = _matmul(32)
-    back = plain.decode(plain.encode(function))
+    back = serialize.decode(serialize.encode(function))
 
-    assert plain.encode(back) == plain.encode(function)
+    assert serialize.encode(back) == serialize.encode(function)
     assert alike(back, function)
 
 
 def test_it_is_numbers_and_words() -> None:
-    rows = json.loads(plain.encode(_matmul(30)))
+    rows = json.loads(serialize.encode(_matmul(30)))
 
     assert all(isinstance(row[0], int) for row in rows)

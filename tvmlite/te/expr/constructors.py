@@ -39,7 +39,7 @@ from tvmlite.te.expr.nodes import (
     TruncMod,
     Value,
 )
-from tvmlite.te.expr.operators import MAKERS
+from tvmlite.te.expr.operators import CONSTRUCTORS
 
 _END = {"int32": 1 << 31, "int64": 1 << 63}
 """Where the values of these dtypes end, and with a minus where they begin."""
@@ -327,7 +327,7 @@ def is_const(value: Any, number: int | float | None = None) -> bool:
     return isinstance(value, (int, float)) and (number is None or value == number)
 
 
-MAKERS.update(
+CONSTRUCTORS.update(
     {
         "+": partial(_arith, Add),
         "-": partial(_arith, Sub),

@@ -93,6 +93,6 @@ def test_a_reset_has_no_place_where_a_loop_over_elements_reduces_too() -> None:
     s[B].fuse(i, outer)
     s[B].tensorize(j, adds(4))
     with pytest.raises(
-        ScheduleError, match=r"(?s)tensorize: axis i.k.outer.fused of B, outside .*test_start"
+        ScheduleError, match=r"(?s)tensorize: axis i.k.outer.fused of B, outside .*test_reduction_init"
     ):
         te.lower(s, [A, B])

@@ -1,4 +1,4 @@
-"""How long the code of a function will be, told before its loops are unrolled."""
+"""How long the code of a function will be, estimated before its loops are unrolled."""
 
 from __future__ import annotations
 

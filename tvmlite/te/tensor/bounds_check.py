@@ -26,7 +26,7 @@ def check_reads(
 
     The update of a scan reads rows before those it is asked for, which exist where it is carried out. Which
     placeholders are the ``states`` of scans is known only when there is a schedule: as long as it is None,
-    such reads are left to be judged then, which the result tells.
+    such reads are left to be judged then, as the result says.
 
     Only reads that no condition guards are judged, and only by indices that are sums of axes times numbers:
     what remains may still be outside, and is then undefined.

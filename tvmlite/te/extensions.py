@@ -1,0 +1,80 @@
+"""What te has beyond its core, by name: modules that the core loads when it first meets a use of them.
+
+The core is what lowers and compiles a float32 compute with a schedule of plain loops: expressions, tensors,
+the basic primitives, bounds, loop nests, loop IR and the LLVM generator. ``tests/test_core_closure.py``
+counts its lines. Everything else is a module of its own, which the core knows by a row of these tables only:
+a reader of the core can leave it aside, and a program that does not use it never loads it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any
+
+MODULES = {
+    "extern": "tvmlite.te.lowering.extern_stage",
+    "memory": "tvmlite.te.lowering.memory",
+    "packed": "tvmlite.te.codegen.packed",
+    "printer": "tvmlite.te.loop.printer",
+    "scan": "tvmlite.te.lowering.scan",
+    "shrink": "tvmlite.te.lowering.tails",
+    "staging": "tvmlite.te.lowering.staging",
+    "tensorize": "tvmlite.te.lowering.tensorized_nest",
+}
+"""The module of each extension. The core calls its functions."""
+
+
+@functools.cache
+def extension(name: str) -> Any:
+    """The module of the extension ``name``, one of ``MODULES``, imported when it is first asked for."""
+    return importlib.import_module(MODULES[name])
+
+
+_STAGE_MEMORY = "tvmlite.te.schedule.stage_memory"
+_STAGE_ORDER = "tvmlite.te.schedule.stage_order"
+_SCHEDULE = "tvmlite.te.schedule.schedule_primitives"
+
+PRIMITIVES = {
+    "align_bounds": _STAGE_MEMORY,
+    "bind": _STAGE_ORDER,
+    "cache_read": _SCHEDULE,
+    "cache_write": _SCHEDULE,
+    "create_group": _SCHEDULE,
+    "decompose_reduction": _STAGE_ORDER,
+    "double_buffer": _STAGE_MEMORY,
+    "loop_partition": _STAGE_ORDER,
+    "prefetch": _STAGE_MEMORY,
+    "reverse_compute_at": _STAGE_ORDER,
+    "rfactor": _SCHEDULE,
+    "set_scope": _STAGE_MEMORY,
+    "set_store_predicate": _STAGE_MEMORY,
+    "storage_align": _STAGE_MEMORY,
+    "tensorize": "tvmlite.te.schedule.tensor_intrin",
+    "transform_layout": _STAGE_MEMORY,
+}
+"""The module of each primitive that ``Schedule`` and ``Stage`` do not have from the start. It enters its own
+in these classes when it is imported."""
+
+
+def extend(owner: type, primitives: type) -> None:
+    """Enter the methods of the class ``primitives`` in the class ``owner``."""
+    for name, method in vars(primitives).items():
+        if not name.startswith("__"):
+            setattr(owner, name, method)
+
+
+def extended(owner: Any, name: str) -> Any:
+    """The primitive ``name`` of a schedule or a stage that has not been loaded yet."""
+    if name in PRIMITIVES:
+        importlib.import_module(PRIMITIVES[name])
+        method = getattr(type(owner), name, None)
+        if method is not None:
+            return method.__get__(owner)
+    raise AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}")
+
+
+def load_primitives() -> None:
+    """Import all primitives, for who looks at the classes and not at a schedule."""
+    for module in PRIMITIVES.values():
+        importlib.import_module(module)

@@ -1,0 +1,98 @@
+"""Memory that a schedule arranges: strides by ``storage_align``, and what such primitives may not be combined
+with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.node import postorder
+from tvmlite.te import expr as e
+from tvmlite.te.lowering.scan import same_memory
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.schedule.stage import AT, INLINE, Stage
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.scan import ScanOp
+from tvmlite.te.tensor.tensor import Operation
+
+
+def check(schedule: Schedule, normal: Schedule, given: frozenset[Operation]) -> None:
+    """A ScheduleError if the memory of ``schedule``, normalised ``normal``, cannot be as it asks."""
+    _check_memory(normal, given)
+    _check_predicates(schedule)
+
+
+def alignment(stage: Stage) -> Callable[[tuple[e.Expr, ...]], tuple[e.Expr, ...]]:
+    """The strides of the buffer of a stage that ``storage_align`` was called on, by the buffer's shape."""
+
+    def strides(shape: tuple[e.Expr, ...]) -> tuple[e.Expr, ...]:
+        assert isinstance(stage.op, t.ComputeOp)
+        step: e.Expr = e.const(1, e.INDEX)
+        backwards = []
+        for axis, extent in reversed(list(zip(stage.op.axis, shape, strict=True))):
+            if axis in stage.alignments:
+                factor, offset = stage.alignments[axis]
+                step = step + (offset - step) % factor
+            backwards.append(step)
+            step = step * extent
+        return tuple(reversed(backwards))
+
+    return strides
+
+
+def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
+    """An argument is laid out by its caller, a part of a scan as the whole; a stage can only be a turn ahead
+    in a loop."""
+    scanned = {tensor.op: whole for tensor, whole in same_memory(normal).items()}
+    by_turns = {op: one.op for one in normal.stages if isinstance(one.op, ScanOp) for op in one.op.body()}
+    for stage in normal.stages:
+        if stage.multiples and stage.op in by_turns:
+            raise ScheduleError(
+                f"align_bounds: {stage.name} is a part of the scan {by_turns[stage.op].name}, of which a "
+                "turn computes what it is to and no more",
+                stage.multiples_span,
+            )
+        for span, primitive in (
+            (stage.alignment_span, "storage_align"),
+            (stage.layout_span, "transform_layout"),
+        ):
+            if span is not None and stage.op in scanned:
+                raise ScheduleError(
+                    f"{primitive}: {stage.name} is a part of the scan {scanned[stage.op].name}, whose layout "
+                    "it has",
+                    span,
+                )
+        if stage.alignments and stage.op in given:
+            raise ScheduleError(
+                f"storage_align: {stage.name} is an argument of the function, whose layout is given",
+                stage.alignment_span,
+            )
+        if stage.alignments and stage.layout is not None:
+            raise ScheduleError(
+                f"storage_align: the layout of {stage.name} is transformed, its axes have no steps",
+                stage.alignment_span,
+            )
+        if stage.double_span is not None and stage.attach_type != AT:
+            raise ScheduleError(
+                f"double_buffer: {stage.name} is not computed in a loop of another stage", stage.double_span
+            )
+
+
+def _check_predicates(schedule: Schedule) -> None:
+    """A predicate is asked where the stage stores, about axes that the stage has."""
+    axes = {axis.var: axis for stage in schedule.stages for axis in stage.all_iter_vars}
+    for stage in schedule.stages:
+        if stage.predicate is None:
+            continue
+        inlined, own = stage.attach_type == INLINE, {axis.var for axis in stage.all_iter_vars}
+        if inlined or stage.tensorized is not None:
+            raise ScheduleError(
+                f"set_store_predicate: stage {stage.name} stores nothing itself, as it was given to "
+                f"{'compute_inline' if inlined else 'tensorize'}",
+                stage.predicate_span,
+            )
+        for node in postorder(stage.predicate):
+            if isinstance(node, e.Var) and node in axes.keys() - own:
+                raise stage.error(
+                    "set_store_predicate", "is not one of its axes", axes[node], span=stage.predicate_span
+                )

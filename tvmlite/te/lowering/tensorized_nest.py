@@ -1,0 +1,126 @@
+"""The loop nest of a stage whose inner loops became an intrinsic, and where its reset and update stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.te import expr as e
+from tvmlite.te.expr import Expr
+from tvmlite.te.loop import ir
+from tvmlite.te.lowering.bounds import Bounds
+from tvmlite.te.lowering.building import Building, index_of
+from tvmlite.te.lowering.guards import Guard, depth_of, parts_of, prover
+from tvmlite.te.lowering.nest import loops_around_body, start_of
+from tvmlite.te.lowering.reduction_init import Start, start_axes, start_depth
+from tvmlite.te.lowering.tensorize import intrinsic_statements
+from tvmlite.te.schedule.relations import Number, overruns, values_up
+from tvmlite.te.schedule.stage import Fuse, Stage
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.tensor import IterVar
+
+
+def loop_nest(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stmt:
+    """The loops of ``stage`` outside the intrinsic that the inner ones became, and its statements there."""
+    assert stage.tensorized is not None
+    assert isinstance(stage.op, t.ComputeOp)
+    bounds, leaves = building.bounds, stage.leaf_iter_vars
+    position = stage.require_leaf("tensorize", stage.tensorized[0], stage.tensorize_span)
+    outer, inner = leaves[:position], leaves[position:]
+    for leaf in inner:
+        for one in building.attached.get(leaf, ()):
+            raise ScheduleError(
+                f"tensorize: {one.name} is computed at axis {leaf.var.name} of {stage.name}, a loop that "
+                "the intrinsic replaces",
+                stage.tensorize_span,
+            )
+    risky = overruns(stage.relations, leaves, bounds.ranges, prover(bounds))
+    made = intrinsic_statements(stage, building, inner, risky)
+    body, reset, update = made.body, made.reset, made.update
+    guards = [g for g in guards if depth_of(g.condition, leaves, bounds.loops) < position]
+    parts = parts_of(stage)
+    around = [leaf for leaf in outer if "reduce" in parts[leaf]]
+    if not around:
+        return loops_around_body(stage, building, body, guards, leaves=outer)
+    if update is None:
+        raise ScheduleError(
+            f"tensorize: axis {around[0].var.name} of {stage.name} reduces outside the intrinsic "
+            f"{stage.tensorized[1].name}, which has no update",
+            stage.tensorize_span,
+            hint="its function must give (body, reset, update)",
+        )
+    if reset is not None:
+        start = _reset(stage, bounds, outer, reset, guards)
+        if made.finish is not None:
+            _check_held(stage, building, outer, start)
+            start.finish = made.finish
+        return loops_around_body(stage, building, update, guards, start, outer)
+    stage.refuse_shrinking("tensorize", ("reduce",), stage.tensorize_span)
+    if not all(_has_turns(bounds.ranges[axis].extent) for axis in stage.op.reduce_axis):
+        reduces = [node for node in building.formulas[stage.op].body if isinstance(node, t.Reduce)]
+        return loops_around_body(
+            stage, building, update, guards, start_of(stage, stage.op, reduces, building), outer
+        )
+    first = _first_turn(stage, bounds, around)
+    return loops_around_body(stage, building, ir.If(first, body, update), guards, leaves=outer)
+
+
+def _has_turns(extent: Number) -> bool:
+    """Whether a loop of ``extent`` is known not to be empty."""
+    return int(extent.value) > 0 if isinstance(extent, e.Const) else isinstance(extent, int) and extent > 0
+
+
+def _first_turn(stage: Stage, bounds: Bounds, around: Sequence[IterVar]) -> Expr:
+    """Whether the loops ``around``, which reduce, are where the reduction of an element begins. One that was
+    fused from a loop over elements is there once an element."""
+    parts = parts_of(stage)
+    values: dict[IterVar, Number] = dict.fromkeys(stage.leaf_iter_vars, 0)
+    values |= {leaf: bounds.position(leaf) for leaf in around}
+    values_up(stage.relations, bounds.ranges, values)
+    mixed = [r for r in stage.relations if isinstance(r, Fuse) and len(parts[r.fused]) > 1]
+    reducing = [leaf for leaf in around if len(parts[leaf]) == 1]
+    reducing += [axis for r in mixed for axis in (r.outer, r.inner) if parts[axis] == {"reduce"}]
+    ranges = {axis: bounds.ranges[axis] for axis in reducing if not e.is_const(bounds.ranges[axis].extent, 1)}
+    return e.all_of([e.Equal(index_of(values[axis]), index_of(one.min)) for axis, one in ranges.items()])
+
+
+def _reset(stage: Stage, bounds: Bounds, outer: list[IterVar], reset: ir.Stmt, guards: list[Guard]) -> Start:
+    """An intrinsic's ``reset``, for the windows that the loops ``outer`` go through."""
+    depth, parts = start_depth(stage, outer), parts_of(stage)
+    for leaf in outer[depth:]:
+        if len(parts[leaf]) > 1:
+            raise ScheduleError(
+                f"tensorize: axis {leaf.var.name} of {stage.name}, outside the intrinsic, both reduces and "
+                "runs over elements",
+                stage.tensorize_span,
+            )
+    axes = start_axes(stage, outer[depth:])
+    if not bounds.loops.keys() >= set(axes):  # the windows of smaller tiles are none of the intrinsic's
+        stage.refuse_shrinking("tensorize", ("data",), stage.tensorize_span)
+    loops = {axis: bounds.loops[axis] for axis in axes}
+    return Start(reset, depth, loops, guards)
+
+
+def _check_held(stage: Stage, building: Building, outer: list[IterVar], start: Start) -> None:
+    """An intrinsic that holds the sums of a window until its finish is in loops that reduce and no others,
+    and no other such is computed inside."""
+    assert stage.tensorized is not None
+    name, span = stage.tensorized[1].name, stage.tensorize_span
+    if start.loops:
+        axis = next(iter(start.loops))
+        raise ScheduleError(
+            f"tensorize: axis {axis.var.name} of {stage.name} runs over elements inside its reduction, while "
+            f"the intrinsic {name} holds the sums of one window",
+            span,
+            hint="reorder: what runs over elements outside what reduces, and the intrinsic inside",
+        )
+    todo = [one for leaf in outer[start.depth :] for one in building.attached.get(leaf, ())]
+    while todo:
+        one = todo.pop()
+        if one.tensorized is not None and one.tensorized[1].finish is not None:
+            raise ScheduleError(
+                f"tensorize: {one.name}, whose intrinsic {one.tensorized[1].name} holds sums, is computed "
+                f"inside the reduction of {stage.name}, while the intrinsic {name} holds those",
+                one.tensorize_span,
+            )
+        todo += [other for leaf in one.leaf_iter_vars for other in building.attached.get(leaf, ())]
