@@ -35,7 +35,8 @@ from tvmlite.model import forked_work, kernels
 from tvmlite.model.artifact import FORMS, CompiledModule
 from tvmlite.relay.entry import kernels as kernel_keys
 from tvmlite.relay.frontend import from_onnx
-from tvmlite.te.templates.group import TEMPLATES
+from tvmlite.te.templates.anchors import Anchor
+from tvmlite.te.templates.table import TEMPLATES, Template
 
 SCALE = np.random.default_rng(0).standard_normal(8).astype(np.float32)
 
@@ -329,7 +330,6 @@ import hashlib, json, sys
 sys.path.insert(0, sys.argv[1])
 import models, tvmlite
 from tvmlite.relay.frontend import from_onnx
-from tvmlite.te.templates.group import TEMPLATES
 if sys.argv[2] == "zoo":
     lib = tvmlite.compile(from_onnx(models.light_model("shufflenet")), name="net")
 else:
@@ -469,7 +469,7 @@ def test_a_kernel_of_a_template_from_elsewhere_is_not_kept(
     monkeypatch: pytest.MonkeyPatch, empty_cache: Path
 ) -> None:
     tvmlite.compile(_module())
-    monkeypatch.setitem(TEMPLATES, "of_a_test", lambda group: None)
+    monkeypatch.setitem(TEMPLATES, Anchor("of a test"), [Template("of a test", lambda group: None)])
 
     assert not any(row.from_cache for _ in range(2) for row in tvmlite.compile(_module()).report.rows)
 
