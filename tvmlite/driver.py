@@ -33,8 +33,8 @@ from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.nodes import Function, Module
 from tvmlite.relay.ir.verify import verify as check
 from tvmlite.relay.passes.decisions import Decisions, deciding
+from tvmlite.relay.passes.pass_check import ReferenceRun
 from tvmlite.relay.passes.specialise import Sizes, specialise
-from tvmlite.relay.passes.trust import Witness
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.lowering.lower import lower
@@ -107,8 +107,8 @@ def compile(
         module = specialise(_checked(module), shape or {})
     pipeline = passes.pipeline(opt_level, target, precision, error_bound)
     inputs = verify if isinstance(verify, Mapping) else None
-    witness = None if verify is False else Witness(module, inputs, precision=precision)
-    watch = None if witness is None else witness.after
+    reference = None if verify is False else ReferenceRun(module, inputs, precision=precision)
+    watch = None if reference is None else reference.after
     choices = Choices.of(records, target)
     choices.report = note
     for one in choices.notes:
@@ -130,8 +130,8 @@ def compile(
     options = {"opt_level": opt_level, "precision": precision, "error_bound": error_bound}
     again = partial(compile, target=target, name=name, records=records, **options)
     lib.origin = Origin(module, again)
-    if witness is not None and not jit_library.reason_not_to_run(target):
-        witness.compare("the compiled library computes something else", fused, lib(*witness.arguments))
+    if reference is not None and not jit_library.reason_not_to_run(target):
+        reference.compare("the compiled library computes something else", fused, lib(*reference.arguments))
     return lib
 
 

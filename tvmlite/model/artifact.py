@@ -17,8 +17,8 @@ from tvmlite.model import export, jit_library
 from tvmlite.model.kernels import CompiledKernel, legal_kernel, lowered_kernel
 from tvmlite.model.report import Report
 from tvmlite.relay.entry import labels
+from tvmlite.relay.entry.buffer_placement import Constants
 from tvmlite.relay.entry.entry import output_names
-from tvmlite.relay.entry.places import Constants
 from tvmlite.relay.ir.nodes import Function, Module, Tuple
 from tvmlite.runtime.call.compiled import CompiledFunction
 from tvmlite.runtime.library.library import Library

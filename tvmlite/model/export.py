@@ -13,7 +13,7 @@ from tvmlite.core.version import VERSION
 from tvmlite.machine.target import Target
 from tvmlite.model import jit_library
 from tvmlite.model.kernels import CompiledKernel, legal_kernel
-from tvmlite.relay.entry.places import Constants
+from tvmlite.relay.entry.buffer_placement import Constants
 from tvmlite.relay.ir.nodes import Constant, Module
 from tvmlite.runtime.library import library, link
 from tvmlite.runtime.pool import pool

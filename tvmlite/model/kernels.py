@@ -125,7 +125,9 @@ def legal_kernel(task: KernelTask, target: Target) -> loop.Function:
 
 def interface_of(task: KernelTask, function: loop.Function) -> KernelInterface:
     """What a caller of the kernel must know."""
-    sweeps = any(isinstance(node, loop.For) and node.is_swept for node in reachable(function.body))
+    sweeps = any(
+        isinstance(node, loop.For) and node.alternates_direction for node in reachable(function.body)
+    )
     return KernelInterface(task.symbol, dimensions(task.plain), function.workspace, function.messages, sweeps)
 
 

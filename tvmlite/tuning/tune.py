@@ -31,8 +31,8 @@ from tvmlite.relay.entry import labels, tasks
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir.nodes import Function, Module
 from tvmlite.relay.ir.types import dims_of
+from tvmlite.relay.passes.pass_check import TOLERANCES
 from tvmlite.relay.passes.specialise import Sizes
-from tvmlite.relay.passes.trust import TOLERANCES
 from tvmlite.te.space import Task
 from tvmlite.tuning import summary as tuning_summary
 from tvmlite.tuning.final_selection import FinalSelection

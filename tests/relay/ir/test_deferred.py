@@ -6,7 +6,7 @@ import numpy as np
 
 import tvmlite
 from tvmlite import relay
-from tvmlite.relay.entry.places import Constants
+from tvmlite.relay.entry.buffer_placement import Constants
 from tvmlite.relay.ir.deferred import LARGE_BYTES, DeferredConstant
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Function, constant, var

@@ -44,7 +44,7 @@ def test_places_of_many_numbers_are_those_of_each() -> None:
     space = space_of_three()
     numbers = np.arange(len(space))
 
-    places = space.places(numbers)
+    places = space.positions(numbers)
 
     for number, row in zip(numbers, places, strict=True):
         chosen = [choices[k] for choices, k in zip(space.space_map.values(), row, strict=True)]
@@ -202,5 +202,5 @@ def test_a_space_that_cannot_be_numbered_is_thinned_where_there_is_most() -> Non
         assert name not in kept or kept[name] in choices
     last = space.get(len(space) - 1)
     assert space.index_of(last.settings) == len(space) - 1
-    assert space.numbers(space.places(np.array([len(space) - 1]))).tolist() == [len(space) - 1]
+    assert space.numbers(space.positions(np.array([len(space) - 1]))).tolist() == [len(space) - 1]
     assert small.dims == small_before

@@ -41,7 +41,7 @@ def test_places_and_numbers_are_each_others_opposite() -> None:
     space = RuleSpace(dict(zip(["hand", "sketch"], spaces(), strict=True)))
     every = np.arange(len(space))
 
-    places = space.places(every)
+    places = space.positions(every)
 
     assert places.shape == (14, 4) == (14, len(space.dims))
     assert (space.numbers(places) == every).all()

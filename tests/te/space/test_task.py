@@ -140,5 +140,5 @@ def test_a_space_of_too_many_combinations_keeps_its_default(rules: tuple[str, ..
     assert number is not None
     assert space.get(number).settings == task.default.settings
     numbers = space.sample(100, np.random.default_rng(1))
-    assert space.numbers(space.places(numbers)).tolist() == numbers.tolist()
+    assert space.numbers(space.positions(numbers)).tolist() == numbers.tolist()
     task.instantiate(space.get(len(space) - 1))

@@ -22,7 +22,7 @@ class KnobFeatures:
 
     def __call__(self, indices: np.ndarray) -> np.ndarray:
         """One float32 row for each number in ``indices``."""
-        places = self.space.places(indices)
+        places = self.space.positions(indices)
         columns = [table[places[:, k]] for k, table in enumerate(self.tables)]
         return np.concatenate(columns, axis=1) if columns else np.zeros((len(places), 1), np.float32)
 

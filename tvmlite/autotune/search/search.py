@@ -54,7 +54,7 @@ def _anneal(
     """Simulated annealing in parallel chains: one knob changes in a step, worse is taken ever less."""
     dims = np.array(space.dims)
     start = np.concatenate([parents[: chains // 2], space.sample(chains, generator)])[:chains]
-    points = space.places(start)
+    points = space.positions(start)
     scores = score(start)
     seen: dict[int, float] = {}
     spread = float(np.std(scores)) or 1.0
@@ -87,7 +87,7 @@ class Mutations:
         """At most ``count`` numbers, each once: of ``parent`` with a knob changed or two."""
         if not len(self._movable):
             return np.zeros(0, np.int64)
-        places = self.space.places(np.full(count, parent))
+        places = self.space.positions(np.full(count, parent))
         for row in places:
             for knob in generator.choice(self._movable, int(generator.integers(1, 3))).tolist():
                 row[knob] = self._moved(knob, int(row[knob]), generator)

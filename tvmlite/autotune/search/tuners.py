@@ -129,7 +129,7 @@ class GATuner(Tuner):
         if len(self.speeds) < min(self.population, len(self.space)):
             return self._fresh(count)
         elite = sorted(self.speeds, key=lambda n: (-self.speeds[n], n))[: self.population]
-        places = self.space.places(np.array(elite))
+        places = self.space.positions(np.array(elite))
         weights = np.array([self.speeds[n] for n in elite]) + 1e-9
         children: dict[int, None] = {}
         for _ in range(count * 20):

@@ -13,12 +13,12 @@ from tvmlite.core import abi, config
 from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.core.node import postorder, substitute
 from tvmlite.relay.entry import memory
+from tvmlite.relay.entry.buffer_placement import BufferPlacement, Constants, Home, binds, buffer_of, slot_type
 from tvmlite.relay.entry.lower import dimensions
 from tvmlite.relay.entry.memory import Slot, slots_of, tensor_types
-from tvmlite.relay.entry.places import Constants, Home, Places, binds, buffer_of, slot_type
 from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, order
 from tvmlite.relay.ir.infer import type_of
-from tvmlite.relay.ir.interpret import negative_extent, takes_too_long, too_many_turns
+from tvmlite.relay.ir.interpret import negative_extent, takes_too_long, too_many_iterations
 from tvmlite.relay.ir.nodes import NO_END, Call, Function, Loop, Module, Tuple
 from tvmlite.relay.ir.types import TensorType, num_elements
 from tvmlite.relay.ops.assume import promises
@@ -61,7 +61,7 @@ def build_entry(
     main = module.main
     root = order(main)
     sizes = _bound_sizes(main, root)
-    places = Places(main, root, output_names(module, len(slots_of(main.body))))
+    places = BufferPlacement(main, root, output_names(module, len(slots_of(main.body))))
     statements = _Statements(places, kernels, root)
     body = statements.body()
     called = [kernels[run.call.op] for run in statements.runs if isinstance(run.call.op, Function)]
@@ -89,20 +89,22 @@ def output_names(module: Module, count: int) -> list[str]:
 class _Statements:
     """What the entry does: calls of kernels, in the order of blocks, over views of values in their places."""
 
-    def __init__(self, places: Places, kernels: Mapping[Function, KernelInterface], root: Block) -> None:
-        self.places, self.plan, self.kernels, self.root = places, places.plan, kernels, root
+    def __init__(
+        self, places: BufferPlacement, kernels: Mapping[Function, KernelInterface], root: Block
+    ) -> None:
+        self.placement, self.plan, self.kernels, self.root = places, places.plan, kernels, root
         self.messages: list[str] = []
         self.runs: list[Run] = []
         self.scratch: dict[Bind | None, e.Expr] = {}
 
     def body(self) -> loop.Stmt:
         """All that the entry does."""
-        return self._block(self.root, None, self._tell)
+        return self._block(self.root, None, self._report_outputs)
 
     def workspace(self) -> e.Expr | None:
         """Bytes: the intermediates of sizes known at the start, then the largest scratch of their kernels."""
         total = arith.simplify(self._end(None))
-        takes_none = e.is_const(total, 0) and None not in self.scratch and self.places.told is None
+        takes_none = e.is_const(total, 0) and None not in self.scratch and self.placement.told is None
         return None if takes_none else total
 
     def _end(self, frame: Bind | None) -> e.Expr:
@@ -131,7 +133,7 @@ class _Statements:
                 case Repeat():
                     levels[-1][1].append(self._repeat(step, frame))
                     levels.append((self._counted(step.node), []))
-        levels[-1][1].extend(self._copy(slot, home) for slot, home in self.places.copies.get(block, ()))
+        levels[-1][1].extend(self._copy(slot, home) for slot, home in self.placement.copies.get(block, ()))
         levels[-1][1].extend(last())
         made: loop.Stmt | None = None
         for wrap, statements in reversed(levels):
@@ -146,8 +148,8 @@ class _Statements:
         interface = self.kernels[node.op]
         shared = memory.in_place(node)
         args = [arg for position, arg in enumerate(node.args) if position != shared]
-        places = [self.places.place(slot) for arg in args for slot in slots_of(arg)]
-        places += [self.places.place((node, i)) for i in range(len(tensor_types(type_of(node))))]
+        places = [self.placement.place(slot) for arg in args for slot in slots_of(arg)]
+        places += [self.placement.place((node, i)) for i in range(len(tensor_types(type_of(node))))]
         statement: loop.Stmt = loop.CallKernel(
             interface.symbol,
             tuple(buffer for buffer, _ in places),
@@ -185,7 +187,7 @@ class _Statements:
             needed = e.Var("needed", e.INDEX)
             enough = e.And(needed >= 0, needed <= loop.CAPACITY)
             check = (
-                loop.Store(self._told(), (e.const(0, e.INDEX),), needed),
+                loop.Store(self._outputs_buffer(), (e.const(0, e.INDEX),), needed),
                 self._require(enough, abi.TOO_SMALL),
                 inner,
             )
@@ -200,8 +202,8 @@ class _Statements:
     def _repeat(self, step: Repeat, frame: Bind | None) -> loop.Stmt:
         """The states begin in the places of even turns; a condition is kept in memory, as is the turn."""
         node = step.node
-        turn = self.places.variables[node, "turn"] = e.Var("turn", e.INDEX)
-        self.places.variables[node, "turns"] = e.Var("turns", e.INDEX)
+        turn = self.placement.variables[node, "turn"] = e.Var("turn", e.INDEX)
+        self.placement.variables[node, "turns"] = e.Var("turns", e.INDEX)
         begin = [
             self._copy(slots_of(first)[0], (node, k), at=e.convert(self.plan.offsets[node, k], e.INDEX))
             for k, first in enumerate(node.initial)
@@ -224,7 +226,7 @@ class _Statements:
             on = put_go(e.And(read_on(0), turn + 1 < most))
             return [with_on(on), put_turns(turn + 1)]
 
-        limit = self._require(turn < config.loop_limit(), too_many_turns(node))
+        limit = self._require(turn < config.loop_limit(), too_many_iterations(node))
         body = loop.Seq((limit, *in_time, start, self._block(step.body, frame, finish)))
         turning = loop.While(read_go(), loop.Let(turn, read_turns(), body))
         first = with_first(put_go(e.And(read_first(0), e.const(0, e.INDEX) < most)))
@@ -247,24 +249,25 @@ class _Statements:
     def _counted(self, node: Loop) -> Callable[[loop.Stmt], loop.Stmt]:
         """What follows a loop, with its number of turns by name."""
         with_turns, read, _ = self._cell((node, len(tensor_types(type_of(node))) - 1), "count")
-        return lambda inner: with_turns(loop.Let(self.places.variables[node, "turns"], read(), inner))
+        return lambda inner: with_turns(loop.Let(self.placement.variables[node, "turns"], read(), inner))
 
-    def _tell(self) -> list[loop.Stmt]:
+    def _report_outputs(self) -> list[loop.Stmt]:
         """Where the outputs are that the caller does not bring memory for, and their extents."""
         numbers: list[e.Expr] = []
-        for slot, type_ in self.places.found:
-            _, offset = self.places.place(slot)
+        for slot, type_ in self.placement.data_dependent:
+            _, offset = self.placement.place(slot)
             assert offset is not None
             numbers += [offset, *(e.convert(d, e.INDEX) for d in type_.shape)]
         return [
-            loop.Store(self._told(), (e.const(k, e.INDEX),), number) for k, number in enumerate(numbers, 1)
+            loop.Store(self._outputs_buffer(), (e.const(k, e.INDEX),), number)
+            for k, number in enumerate(numbers, 1)
         ]
 
     # --- parts of statements ---
 
-    def _told(self) -> loop.Buffer:
-        assert self.places.told is not None
-        return self.places.told
+    def _outputs_buffer(self) -> loop.Buffer:
+        assert self.placement.told is not None
+        return self.placement.told
 
     def _require(self, condition: e.Expr, message: str) -> loop.Stmt:
         if message not in self.messages:
@@ -275,7 +278,7 @@ class _Statements:
         self, slot: Slot, label: str
     ) -> tuple[Callable[[loop.Stmt], loop.Stmt], Callable[[int], e.Expr]]:
         """A wrapper that brings a value into view, by a name of its own, and what loads an element."""
-        buffer, offset = self.places.place(slot)
+        buffer, offset = self.placement.place(slot)
         if offset is not None:
             buffer = dataclasses.replace(buffer, name=label)
         places = [(buffer, offset)]
@@ -297,13 +300,13 @@ class _Statements:
     def _copy(self, slot: Slot, home: Home, at: e.Expr | None = None) -> loop.Stmt:
         """The elements of a value, element by element, to ``home`` (or to byte ``at``)."""
         type_ = slot_type(slot)
-        source, source_at = self.places.place(slot)
+        source, source_at = self.placement.place(slot)
         if at is not None:
             target = buffer_of("copied", type_, "view")
         elif isinstance(home, tuple):
-            target, at = self.places.place(home)
+            target, at = self.placement.place(home)
         else:
-            target, at = self.places.at(home, type_, "copied", (Tuple(()), 0))
+            target, at = self.placement.at(home, type_, "copied", (Tuple(()), 0))
         if target is source or at is not None:
             target = dataclasses.replace(target, name="copied")
         index = e.Var("i", e.INDEX)

@@ -11,7 +11,7 @@ from tvmlite.core.cache import key_of
 from tvmlite.core.node import postorder
 from tvmlite.core.source_digest import source_digest
 from tvmlite.machine.target import Target
-from tvmlite.relay.entry.open_extents import Values, with_plain_extents
+from tvmlite.relay.entry.canonical_dims import Values, with_plain_extents
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.nodes import Call, Function, Module
 from tvmlite.relay.text import printer
@@ -27,7 +27,7 @@ class KernelTask:
     names of the group's operators; ``calls`` counts the groups that share the kernel. ``cacheable``: its key
     says all it depends on; not so where an operator's formula or a schedule template stands outside the
     package. ``config`` sets the knobs of its schedule; None leaves them to its template. What is lowered is
-    ``plain``, of whose dimensions ``extents`` are what the group's caller gives (``open_extents``).
+    ``plain``, of whose dimensions ``extents`` are what the group's caller gives (``canonical_dims``).
     """
 
     symbol: str

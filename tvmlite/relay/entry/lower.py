@@ -46,7 +46,7 @@ def lower_group(group: Function, target: Target, name: str, config: Config | Non
     except ScheduleError as error:
         if config is not None:
             raise
-        warnings.warn(_told_as_plain(name, error), stacklevel=2)
+        warnings.warn(_plain_loops_warning(name, error), stacklevel=2)
         function = lower_schedule(schedules.plain(outputs), args, name)
     checks = [one for node in postorder(group.body) if isinstance(node, Call) for one in promises(node)]
     if checks:
@@ -55,7 +55,7 @@ def lower_group(group: Function, target: Target, name: str, config: Config | Non
     return function if position is None else in_place(function, position)
 
 
-def _told_as_plain(name: str, error: ScheduleError) -> str:
+def _plain_loops_warning(name: str, error: ScheduleError) -> str:
     return (
         f"kernel {name}: the default schedule does not fit its extents ({error.message}), so its loops are "
         "plain: results are right, but it is slow. This is a fault of tvmlite: please report it"

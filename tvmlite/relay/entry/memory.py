@@ -22,7 +22,7 @@ __all__ = [
     "Lifetime",
     "MemoryPlan",
     "Slot",
-    "dying",
+    "last_uses",
     "in_place",
     "plan",
     "slots_of",
@@ -92,11 +92,11 @@ def plan(root: Block, homes: Container[Slot] = ()) -> MemoryPlan:
     themselves; those of different symbolic parts, which nothing orders, do not.
     """
     lives = _Lives(root)
-    lives.take_places()
+    lives.fill_in_place()
     frame_of: dict[te.SizeVar, Bind] = {d: bind for bind in lives.binds for d in bind.node.dims}
     grouped: dict[Bind | None, list[Lifetime]] = {None: [], **{bind: [] for bind in lives.binds}}
     depths = {bind: depth for depth, bind in enumerate(lives.binds)}
-    for lifetime in lives.found():
+    for lifetime in lives.lifetimes():
         if lifetime.slot not in homes:
             mentioned = {frame_of[d] for d in dims_of(lifetime.type.shape) if d in frame_of}
             grouped[max(mentioned, key=depths.__getitem__, default=None)].append(lifetime)
@@ -119,13 +119,13 @@ def in_place(call: Call) -> int | None:
     return dict(call.op.attrs).get(IN_PLACE) if isinstance(call.op, Function) else None
 
 
-def dying(root: Block) -> dict[Call, list[int]]:
+def last_uses(root: Block) -> dict[Call, list[int]]:
     """The arguments of each call that live in the workspace and that nothing else reads from the call on.
 
     They were made in the block of the call. Calls whose result outlives its block are left out, since their
     result may have another home; so are those with several results.
     """
-    return _Lives(root).dying
+    return _Lives(root).last_uses
 
 
 def _plan_frame(lives: Sequence[Lifetime], base: Dim, offsets: dict[Slot, Dim]) -> Dim:
@@ -161,14 +161,14 @@ class _Family:
 class _Lives:
     """When each value is made and last read, in steps; and the frames around each frame (``binds``).
 
-    ``dying`` is as the function; ``in_place`` has the values that lie where another does, and that other, the
+    ``last_uses`` is as the function; ``in_place`` has values that lie where another does, and that one, the
     first that was there.
     """
 
     def __init__(self, root: Block) -> None:
         self.binds: dict[Bind, Bind | None] = {}
         self.in_place: dict[Slot, Slot] = {}
-        self.dying: dict[Call, list[int]] = {}
+        self.last_uses: dict[Call, list[int]] = {}
         self._types: dict[Slot, TensorType] = {}
         self._first: dict[Slot, int] = {}
         self._last: dict[Slot, int] = {}
@@ -180,16 +180,16 @@ class _Lives:
         self._now += 1
         self._read(root.result)
         for block in _blocks(root):
-            self._find_dying(block)
+            self._find_last_uses(block)
 
-    def take_places(self) -> None:
+    def fill_in_place(self) -> None:
         """Fill ``in_place`` from what groups say; a VerifyError where an argument does not give its place."""
         for call, _ in list(self._first):
             position = in_place(call) if isinstance(call, Call) else None
             if position is None:
                 continue
             assert isinstance(call, Call)
-            if position not in self.dying.get(call, ()):
+            if position not in self.last_uses.get(call, ()):
                 raise VerifyError(
                     f"{IN_PLACE}={position} of a group: argument {position} is no intermediate value that "
                     "nothing else reads from this call on, or the result leaves its block",
@@ -199,7 +199,7 @@ class _Lives:
             (slot,) = slots_of(call.args[position])
             self.in_place[call, 0] = self.in_place.get(slot, slot)
 
-    def found(self) -> list[Lifetime]:
+    def lifetimes(self) -> list[Lifetime]:
         """In the order they are made. A value made before a loop and read in it lives to the loop's end."""
         for slot, loops in self._in_loops:
             if slot in self._first:
@@ -214,8 +214,8 @@ class _Lives:
             if slot not in self.in_place
         ]
 
-    def _find_dying(self, block: Block) -> None:
-        """Fill ``dying`` for the calls of ``block``, once all lives are known."""
+    def _find_last_uses(self, block: Block) -> None:
+        """Fill ``last_uses`` for the calls of ``block``, once all lives are known."""
         calls = [step.call for step in block.steps if isinstance(step, Run)]
         made = set(calls)
         results = set(slots_of(block.result))
@@ -223,7 +223,7 @@ class _Lives:
             if isinstance(type_of(call), TupleType) or (call, 0) in results:
                 continue
             read = [slot for arg in call.args for slot in slots_of(arg)]
-            self.dying[call] = [
+            self.last_uses[call] = [
                 position
                 for position, arg in enumerate(call.args)
                 for slot in slots_of(arg)[:1]

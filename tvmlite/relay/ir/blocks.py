@@ -130,7 +130,7 @@ def blocks_of(body: Expr, root: Block) -> tuple[dict[Expr, Block], dict[tuple[Ex
     turning: dict[Block, Loop] = {}
     for node in reversed(nodes):
         while (loop := turning.get(places[node])) and _is_invariant(node, places, loop, free):
-            if node in stopping and not _turns_surely(loop):
+            if node in stopping and not _iterates_at_least_once(loop):
                 break
             outer = places[node].parent
             assert outer is not None
@@ -179,7 +179,7 @@ def _may_stop(node: Expr) -> bool:
     return False
 
 
-def _turns_surely(loop: Loop) -> bool:
+def _iterates_at_least_once(loop: Loop) -> bool:
     """Whether ``loop`` makes a turn in every run."""
     begins = loop.condition is None or (isinstance(loop.condition, Constant) and bool(loop.condition.data))
     return begins and isinstance(loop.turns, int) and loop.turns > 0

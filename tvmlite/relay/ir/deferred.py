@@ -22,7 +22,7 @@ class DeferredConstant(Constant):
     """A constant of ``shape`` and ``dtype`` that ``fill(out)`` writes to an array, each time it is asked to.
 
     ``data`` is computed anew at each access. So weights that a pass lays out anew are in memory once, where
-    the library wants them (``places.Constants``), and not also in the graph.
+    the library wants them (``buffer_placement.Constants``), and not also in the graph.
     """
 
     def __init__(

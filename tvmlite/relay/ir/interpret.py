@@ -194,7 +194,7 @@ def negative_extent(node: LetDims, dim: te.SizeVar) -> str:
     return f"{where}the extent {dim.name} must not be negative"
 
 
-def too_many_turns(node: Loop) -> str:
+def too_many_iterations(node: Loop) -> str:
     """What is said when a loop does not end."""
     where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
     return f"{where}a loop of more than {config.loop_limit()} turns (TVMLITE_LOOP_LIMIT)"
@@ -215,7 +215,7 @@ def _loop(node: Loop, frame: _Frame) -> Value:
     end = time.monotonic() + config.loop_seconds() if most >= NO_END else math.inf
     while going and turn < most:
         if node.condition is not None and turn >= config.loop_limit():
-            raise ExecutionError(too_many_turns(node), node.span)
+            raise ExecutionError(too_many_iterations(node), node.span)
         if time.monotonic() > end:
             raise ExecutionError(takes_too_long(node), node.span)
         own: dict[Expr, Value] = {node.index: np.asarray(turn, np.int64)}

@@ -43,9 +43,9 @@ class Expr(Shown):
                     value = _as_tuple(self, name, value)
                 for position, one in enumerate(value):
                     if not isinstance(one, kinds):
-                        raise _misfit(self, f"{name}[{position}]", one, kinds)
+                        raise _shape_mismatch(self, f"{name}[{position}]", one, kinds)
             elif not isinstance(value, kinds):
-                raise _misfit(self, name, value, kinds)
+                raise _shape_mismatch(self, name, value, kinds)
 
     def _with(self, changes: dict[str, Any]) -> Any:
         """This node with other children. They come from rewriting, not from users, and are not checked."""
@@ -307,19 +307,19 @@ class Module(Shown):
     def __post_init__(self) -> None:
         given = self.functions
         if not isinstance(given, Mapping):
-            raise _misfit(self, "functions", given, (Mapping,))
+            raise _shape_mismatch(self, "functions", given, (Mapping,))
         for name, function in given.items():
             if not isinstance(name, str):
-                raise _misfit(self, "a name in functions", name, (str,))
+                raise _shape_mismatch(self, "a name in functions", name, (str,))
             if not isinstance(function, Function):
-                raise _misfit(self, f"functions[{name!r}]", function, (Function,))
+                raise _shape_mismatch(self, f"functions[{name!r}]", function, (Function,))
         if type(self.output_names) is not tuple:
             _as_tuple(self, "output_names", self.output_names)
         for position, one in enumerate(self.output_names):
             if not isinstance(one, str):
-                raise _misfit(self, f"output_names[{position}]", one, (str,))
+                raise _shape_mismatch(self, f"output_names[{position}]", one, (str,))
         if not isinstance(self.values, Mapping):
-            raise _misfit(self, "values", self.values, (Mapping,))
+            raise _shape_mismatch(self, "values", self.values, (Mapping,))
         _check_attrs(self)
 
     @staticmethod
@@ -384,7 +384,7 @@ _FIELDS: dict[type, tuple[tuple[str, tuple[type, ...], bool], ...]] = {
 def _as_tuple(node: Node, name: str, value: Any) -> tuple[Any, ...]:
     """The field ``name`` made a tuple: users may write lists where nodes hold tuples."""
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise _misfit(node, name, value, (tuple,))
+        raise _shape_mismatch(node, name, value, (tuple,))
     object.__setattr__(node, name, tuple(value))
     return tuple(value)
 
@@ -397,10 +397,10 @@ def _check_attrs(node: Any) -> None:
         object.__setattr__(node, "attrs", given)
     for pair in given if type(given) is tuple else (None,):
         if type(pair) is not tuple or len(pair) != 2 or type(pair[0]) is not str:
-            raise _misfit(node, "attrs", given, (dict,))
+            raise _shape_mismatch(node, "attrs", given, (dict,))
 
 
-def _misfit(node: Any, name: str, value: Any, kinds: tuple[type, ...]) -> TypeInferError:
+def _shape_mismatch(node: Any, name: str, value: Any, kinds: tuple[type, ...]) -> TypeInferError:
     """The error of a field that holds what it cannot."""
     expected = " or ".join("None" if kind is NoneType else kind.__name__ for kind in kinds)
     given = "None" if value is None else f"a {type(value).__name__}"

@@ -24,7 +24,7 @@ PANEL = 16
 """Columns in a panel of a matrix that the kernel packs itself."""
 
 
-def _misfit(
+def _shape_mismatch(
     call: Call, a: TensorType, b: TensorType, names: Sequence[str] = ("data", "weight")
 ) -> TypeInferError:
     return TypeInferError(
@@ -36,7 +36,7 @@ def dense_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
     """``(..., k)`` by ``(n, k)`` gives ``(..., n)``."""
     data, weight = tensors(call, data, weight)
     if data.ndim < 1 or weight.ndim != 2 or not same_dim(data.shape[-1], weight.shape[1]):
-        raise _misfit(call, data, weight)
+        raise _shape_mismatch(call, data, weight)
     if call["units"] is not None and not same_dim(call["units"], weight.shape[0]):
         raise TypeInferError(
             f"{call.op}: units is {call['units']}, weight is {show_shape(weight.shape)}", call.span
@@ -91,9 +91,9 @@ def dense_pack_type(call: Call, data: TensorType, weight: TensorType) -> TensorT
     block, together = _packing(call)
     inside = (block, together) if together > 1 else (block,)
     if data.ndim < 1 or weight.ndim != 2 + len(inside) or not same_shape(weight.shape[2:], inside):
-        raise _misfit(call, data, weight)
+        raise _shape_mismatch(call, data, weight)
     if not same_dim(data.shape[-1], weight.shape[1] * together):
-        raise _misfit(call, data, weight)
+        raise _shape_mismatch(call, data, weight)
     return TensorType((*data.shape[:-1], _units(call, weight)), result_dtype(call, data.dtype))
 
 
@@ -139,11 +139,11 @@ def matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
     """``(m, k)`` by ``(k, n)`` gives ``(m, n)``, each transposed on request."""
     a, b = tensors(call, a, b)
     if a.ndim != 2 or b.ndim != 2:
-        raise _misfit(call, a, b, ("tensor_a", "tensor_b"))
+        raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
     m, k = _oriented(a.shape, call["transpose_a"])
     inner, n = _oriented(b.shape, call["transpose_b"])
     if not same_dim(k, inner):
-        raise _misfit(call, a, b, ("tensor_a", "tensor_b"))
+        raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
     if call["units"] is not None and not same_dim(call["units"], n):
         raise TypeInferError(
             f"{call.op}: units is {call['units']}, tensor_b is {show_shape(b.shape)}", call.span
@@ -174,12 +174,12 @@ def batch_matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
     """``(b, m, k)`` by ``(b, k, n)`` gives ``(b, m, n)``; a batch of 1 meets every batch."""
     a, b = tensors(call, a, b)
     if a.ndim != 3 or b.ndim != 3:
-        raise _misfit(call, a, b, ("tensor_a", "tensor_b"))
+        raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
     m, k = _oriented(a.shape, call["transpose_a"])
     inner, n = _oriented(b.shape, call["transpose_b"])
     batch = b.shape[0] if is_one(a.shape[0]) else a.shape[0]
     if not same_dim(k, inner) or not (is_one(b.shape[0]) or same_dim(b.shape[0], batch)):
-        raise _misfit(call, a, b, ("tensor_a", "tensor_b"))
+        raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
     return TensorType((batch, m, n), result_dtype(call, a.dtype))
 
 

@@ -25,10 +25,10 @@ def _image(call: Call, data: Type) -> tuple[TensorType, tuple[Dim, Dim, Dim, Dim
     block = call["block_size"]
     if not isinstance(block, int) or block < 1:
         raise fault(call, f"block_size is {block}, expected at least 1")
-    return checked, _unlaid(call, checked.shape)
+    return checked, _undo_layout(call, checked.shape)
 
 
-def _unlaid(call: Call, shape: Any) -> Any:
+def _undo_layout(call: Call, shape: Any) -> Any:
     """``shape`` (or indices) as batch, channels, height, width."""
     batch, *rest = shape
     return (batch, *rest) if call["layout"] == "NCHW" else (batch, rest[2], rest[0], rest[1])
@@ -91,10 +91,10 @@ def depth_to_space(call: Call, data: Tensor) -> Tensor:
     block = call["block_size"]
     checked = TensorType(data.shape, data.dtype)
     shape = _depth_to_space_shape(call, checked)[1]
-    fewer = _unlaid(call, shape)[1]
+    fewer = _undo_layout(call, shape)[1]
 
     def element(*i: e.Expr) -> e.Expr:
-        n, c, y, x = _unlaid(call, i)
+        n, c, y, x = _undo_layout(call, i)
         within = y % block * block + x % block
         channel = within * fewer + c if call["mode"] == "DCR" else c * (block * block) + within
         return data[_laid(call, n, channel, y // block, x // block)]
@@ -127,10 +127,10 @@ def space_to_depth(call: Call, data: Tensor) -> Tensor:
     """Each block of ``block_size`` x ``block_size`` pixels as channels, block before channel."""
     block = call["block_size"]
     shape = _space_to_depth_type(call, TensorType(data.shape, data.dtype)).shape
-    channels = _unlaid(call, data.shape)[1]
+    channels = _undo_layout(call, data.shape)[1]
 
     def element(*i: e.Expr) -> e.Expr:
-        n, c, y, x = _unlaid(call, i)
+        n, c, y, x = _undo_layout(call, i)
         within = c // channels
         return data[_laid(call, n, c % channels, y * block + within // block, x * block + within % block)]
 

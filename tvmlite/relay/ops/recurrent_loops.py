@@ -5,7 +5,7 @@ than a barrier would, and nobody waits for a thread that has not begun. A thread
 step (the shares in ``runtime/pool.c``), so their weights, which lie side by side, stay in its processor's
 own cache. What it goes through forwards at one step it goes through backwards at the next: of weights a
 little larger than the cache most is still there from the step before. The output state is kept twice, by
-turns, so that nothing is written that others read.
+iterations, so that nothing is written that others read.
 
 Several samples whose weights fit each processor's cache are divided among threads instead, all steps at once.
 """
@@ -34,7 +34,7 @@ SAMPLES = 4
 """Samples that are multiplied with weights read once, at most."""
 
 SUMS = 8
-"""Vectors that are added to by turns, about: an addition need not wait for the one before."""
+"""Vectors that are added to by iterations, about: an addition need not wait for the one before."""
 
 WORTH = 2000
 """Cycles of a thread's work in one step that are worth handing to it."""
@@ -52,7 +52,7 @@ def lanes_of(gates: int, size: int) -> int:
 class At:
     """Where a piece of work stands: the number of the step, its time, the sample and the block of units."""
 
-    turn: e.Expr
+    iteration: e.Expr
     time: e.Expr
     sample: e.Expr
     block: e.Expr
@@ -60,12 +60,12 @@ class At:
     @property
     def now(self) -> e.Expr:
         """Which of the two places of the output state is read."""
-        return self.turn % 2
+        return self.iteration % 2
 
     @property
     def next(self) -> e.Expr:
         """Which of the two is written."""
-        return (self.turn + 1) % 2
+        return (self.iteration + 1) % 2
 
 
 Row = Callable[[At, e.Expr], e.Expr]
@@ -106,7 +106,7 @@ class Work:
 
 
 Step = Callable[[e.Expr, e.Expr, Memory], loop.Stmt]
-"""What a step does: ``step(turn, time, memory)``."""
+"""What a step does: ``step(iteration, time, memory)``."""
 
 
 class Steps:
@@ -183,14 +183,14 @@ class Steps:
         return self._units(at, one)
 
     def _multiplied(self, ats: Sequence[At], memory: Memory, work: Work, sums: loop.Buffer) -> loop.Stmt:
-        """``sums[sample, gate, lane]`` of a block: through the rows of its weights, by turns backwards."""
+        """``sums[sample, gate, lane]`` of a block: by the rows of its weights, every second time backwards."""
         total = Total(ats, work.gates, self.lanes, self.sums)
         whole = self.rows // total.chains
 
         def added(k: e.Expr, chain: int) -> loop.Stmt:
             return self.added(total, chain, k, memory, work)
 
-        def turn(n: e.Expr) -> loop.Stmt:
+        def iteration(n: e.Expr) -> loop.Stmt:
             places = [n * total.chains + chain for chain in range(total.chains)]
             last = whole * total.chains - 1
             return loop.sequence(
@@ -198,7 +198,7 @@ class Steps:
             )
 
         rest = [added(loops.index(k), 0) for k in range(whole * total.chains, self.rows)]
-        body = loop.sequence(*total.cleared(), loops.over(whole, turn, "k"), *rest, *total.stored(sums))
+        body = loop.sequence(*total.cleared(), loops.over(whole, iteration, "k"), *rest, *total.stored(sums))
         return loops.allocated(body, total.buffer)
 
     def _has(self, at: At, memory: Memory) -> e.Expr:
@@ -213,7 +213,7 @@ class Steps:
 
     # --- all of them ---
 
-    def shared(self, turn: e.Expr, time: e.Expr, memory: Memory, work: Work) -> loop.Stmt:
+    def shared(self, iteration: e.Expr, time: e.Expr, memory: Memory, work: Work) -> loop.Stmt:
         """``work`` of every unit of every sample, divided among as many threads as are worth it."""
         tiles, rest = memory.count // self.samples, memory.count % self.samples
         items = tiles + rest
@@ -229,9 +229,9 @@ class Steps:
             return loops.allocated(loop.sequence(*divided, loops.over(count.value, item, "n")), first, count)
 
         def item(n: e.Expr) -> loop.Stmt:
-            place = first.value + n + turn % 2 * (count.value - 1 - n * 2)
+            place = first.value + n + iteration % 2 * (count.value - 1 - n * 2)
             part = place % items
-            lone = At(turn, time, memory.begin + tiles * (self.samples - 1) + part, place // items)
+            lone = At(iteration, time, memory.begin + tiles * (self.samples - 1) + part, place // items)
             tile = replace(lone, sample=memory.begin + part * self.samples)
             return self._item(part < tiles, tile, lone, memory, work)
 
@@ -281,8 +281,8 @@ class Steps:
                 return loop.sequence(last, *(loops.store(o, (b, j), loops.load(s, b, j)) for o, s in rest))
 
             shape = (self.batch, self.size)
-            turns = self._divided(given, out[0], step)
-            whole = loop.sequence(loops.nest(shape, begin), turns, loops.nest(shape, end))
+            iterations = self._divided(given, out[0], step)
+            whole = loop.sequence(loops.nest(shape, begin), iterations, loops.nest(shape, end))
             return loops.allocated(whole, self.hidden, *states, *memory)
 
         shapes = [((self.steps, self.batch, self.size), self.dtype)]
@@ -293,7 +293,7 @@ class Steps:
         """All steps of all samples: units divided among threads at each step, or samples once."""
         batch = loops.index(self.batch)
 
-        def turns(memory: Memory) -> loop.Stmt:
+        def iterations(memory: Memory) -> loop.Stmt:
             last = loops.index(self.steps) - 1
             return loops.over(
                 self.steps, lambda s: step(s, last - s if self.call["reverse"] else s, memory), "t"
@@ -302,9 +302,9 @@ class Steps:
         def group(g: e.Expr) -> loop.Stmt:
             begin = g * batch // groups
             count = (g + 1) * batch // groups - begin
-            return turns(Memory(given, out, begin, count, is_shared=False))
+            return iterations(Memory(given, out, begin, count, is_shared=False))
 
-        by_units = turns(Memory(given, out, loops.index(0), batch, is_shared=True))
+        by_units = iterations(Memory(given, out, loops.index(0), batch, is_shared=True))
         if self.batch == 1 or self.bytes > CORE_CACHE_BYTES:
             return by_units
         groups = e.Max(e.Min(batch, loop.THREADS), loops.index(1))
@@ -315,7 +315,7 @@ class Steps:
 class Total:
     """The sums of products of a block: of each sample, of each gate.
 
-    Where they are few, rows add to several of each by turns, which are added up at the end.
+    Where they are few, rows add to several of each by iterations, which are added up at the end.
     """
 
     def __init__(self, ats: Sequence[At], gates: range, lanes: int, dtype: str) -> None:

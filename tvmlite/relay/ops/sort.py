@@ -46,12 +46,12 @@ class MergeSort:
     def then(self, use: Callable[[Callable[[e.Expr], e.Expr]], loop.Stmt]) -> loop.Stmt:
         """The sort, then ``use(place)``: ``place(k)`` is the index of the ``k``-th in order."""
         start = loops.over(self.extent, lambda k: loops.store(self.order, (0, k), k), "k")
-        turns = loop.While(self.width.value < self.extent, self._turn())
+        turns = loop.While(self.width.value < self.extent, self._iteration())
         done = use(lambda k: loops.load(self.order, self.side.value, k))
         body = loop.sequence(start, self.side.set(0), self.width.set(1), turns, done)
         return loops.allocated(body, self.order, self.side, self.width, self.left, self.right)
 
-    def _turn(self) -> loop.Stmt:
+    def _iteration(self) -> loop.Stmt:
         def merges(width: e.Expr) -> loop.Stmt:
             pairs = (self.extent + width * 2 - 1) // (width * 2)
             return loops.over(pairs, lambda pair: self._merge(pair * width * 2, width), "pair")

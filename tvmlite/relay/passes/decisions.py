@@ -128,12 +128,12 @@ def decide(
     if table is None:
         return default
     parts = place()
-    name = f"{kind} {' | '.join(map(_told, parts))}"
+    name = f"{kind} {' | '.join(map(_described, parts))}"
     spans = frozenset(call.span for part in parts for call in part if call.span is not None)
     return table.take(name, alternatives, default, spans, proposed, kind)
 
 
-def _told(calls: Sequence[Call]) -> str:
+def _described(calls: Sequence[Call]) -> str:
     """``calls`` in short: the operators, the last result's shape, and a hash of all that decides what is
     computed."""
     names = [str(one.op) for one in calls]

@@ -77,18 +77,18 @@ class Lexer:
     def expect(self, text: str) -> Token:
         """Take the token at hand, which must be ``text``."""
         if not self.at(text):
-            self.fail(f"expected {text!r}, found {self._found()}")
+            self.fail(f"expected {text!r}, found {self._shown_token()}")
         return self.take()
 
     def expect_kind(self, kind: str, what: str) -> Token:
         """Take the token at hand, which must be of ``kind``; ``what`` says that to the user."""
         if self.token.kind != kind:
-            self.fail(f"expected {what}, found {self._found()}")
+            self.fail(f"expected {what}, found {self._shown_token()}")
         return self.take()
 
     def unexpected(self, wanted: str) -> NoReturn:
         """Raise: the token at hand is not what was ``wanted``."""
-        self.fail(f"expected {wanted}, found {self._found()}")
+        self.fail(f"expected {wanted}, found {self._shown_token()}")
 
     def fail(self, message: str, token: Token | None = None) -> NoReturn:
         """Raise a ParseError at ``token``, or the one at hand: line, column, and the line itself."""
@@ -121,7 +121,7 @@ class Lexer:
         end = self.text.find("\n", start)
         return line, offset - start + 1, self.text[start : end if end >= 0 else len(self.text)]
 
-    def _found(self) -> str:
+    def _shown_token(self) -> str:
         return "the end of the text" if self.token.kind == "end" else repr(self.token.text)
 
     def _cut(self) -> list[Token]:

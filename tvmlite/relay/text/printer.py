@@ -261,7 +261,7 @@ class _Printer:
         assert isinstance(node, Call)
         name = self._text(node.op) if isinstance(node.op, Function) else node.op
         items = [self._text(arg) for arg in node.args]
-        items += [f"{key}={literals.show_attribute(value)}" for key, value in _telling(node)]
+        items += [f"{key}={literals.show_attribute(value)}" for key, value in _not_default(node)]
         type_ = known_type(node)
         comment = f" /* ty={show_type(type_)} */" if type_ is not None else ""
         return f"{name}({', '.join(items)}){comment}"
@@ -299,7 +299,7 @@ class _Printer:
         return text
 
 
-def _telling(call: Call) -> Attrs:
+def _not_default(call: Call) -> Attrs:
     """The attributes that differ from the operator's defaults: reading the text fills in the others."""
     row = op.get(call.op) if isinstance(call.op, str) and op.is_known(call.op) else None
     if row is None:

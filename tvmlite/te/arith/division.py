@@ -25,15 +25,15 @@ class Rules:
 
     def add(self, a: Poly, b: Poly, factor: int = 1) -> Poly:
         """``a + factor * b``, with ``x // d * d + x % d`` put together to ``x``."""
-        return self.tidy(p.add(a, b, factor))
+        return self.normalize(p.add(a, b, factor))
 
     def multiply(self, a: Poly, b: Poly) -> Poly | None:
         """``a * b``, or None if that has too many terms."""
         if len(a) * len(b) > _TERMS:
             return None
-        return self.tidy(p.multiply(a, b))
+        return self.normalize(p.multiply(a, b))
 
-    def tidy(self, poly: Poly) -> Poly:
+    def normalize(self, poly: Poly) -> Poly:
         """``poly`` without quotients that meet their remainder, or minima that meet their arguments."""
         if len(poly) < 2 or not self.atoms.meet:
             return poly
@@ -48,7 +48,7 @@ class Rules:
                 else:
                     continue
                 if merged is not None:
-                    return self.tidy(merged)
+                    return self.normalize(merged)
         return poly
 
     def _meet_quotient(self, poly: Poly, monomial: Monomial, atom: int) -> Poly | None:
@@ -71,7 +71,7 @@ class Rules:
             if number is None:
                 return self.atoms.find(DIV, (value, divisor))
             quotient = self._quotient(value, number, self.atoms[atom].dtype)
-            self._partners[atom] = self._lone(quotient)
+            self._partners[atom] = self._single(quotient)
         return self._partners[atom]
 
     def _meet_argument(self, poly: Poly, atom: int) -> Poly | None:
@@ -204,7 +204,7 @@ class Rules:
         kind = MIN if least else MAX
         flat: list[Poly] = []
         for arg in args:
-            atom = self._lone(arg)
+            atom = self._single(arg)
             parts = self.atoms[atom].args if atom is not None and self.atoms[atom].kind == kind else (arg,)
             flat.extend(parts)
         kept: list[Poly] = []
@@ -221,7 +221,7 @@ class Rules:
     def _dominates(self, a: Poly, b: Poly, least: bool) -> bool:
         return self.bounds.prove_nonnegative(p.add(b, a, -1) if least else p.add(a, b, -1))
 
-    def _lone(self, poly: Poly) -> int | None:
+    def _single(self, poly: Poly) -> int | None:
         if len(poly) == 1:
             ((monomial, coefficient),) = poly.items()
             if coefficient == 1 and len(monomial) == 1:

@@ -99,7 +99,7 @@ class Samples:
             count = self.at(extent, point)
             if count < 1:
                 continue
-            value = self.at(low, point) + _turn(point.habit, number, count)
+            value = self.at(low, point) + _iteration(point.habit, number, count)
             if number in point.values:
                 point = self._moved(point, number, value)
             point.values[number] = value
@@ -162,7 +162,7 @@ class Samples:
         """The value of a variable (or of an opaque atom) nobody gave one."""
         low, high = self.natural(number)
         if low is not None and high is not None:
-            return low + _turn(habit, number, high - low + 1)
+            return low + _iteration(habit, number, high - low + 1)
         value = _SIZES[(habit + number) % len(_SIZES)]
         if low is not None:
             return low + value
@@ -171,7 +171,7 @@ class Samples:
         return -value if habit == 1 else value
 
 
-def _turn(habit: int, number: int, count: int) -> int:
+def _iteration(habit: int, number: int, count: int) -> int:
     """The first, the last, one in the middle or any other turn of a loop of ``count``."""
     return (0, count - 1, (habit * 7919 + number * 31) % count, count // 2)[habit % 4] if count > 0 else 0
 

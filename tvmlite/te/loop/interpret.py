@@ -46,7 +46,7 @@ def interpret(
     with _room(), np.errstate(all="ignore"):
         run = _Run(function, dict(constants or {}), dict(kernels or {}), threads)
         run.start(arguments, sizes or {})
-        return run.found()
+        return run.outputs()
 
 
 class _TooSmall(Exception):
@@ -121,7 +121,7 @@ class _Run:
         self.values[ir.CAPACITY] = np.int64(self.memory[self.function.told].data[0])
         return int(self.values[ir.CAPACITY])
 
-    def found(self) -> list[np.ndarray]:
+    def outputs(self) -> list[np.ndarray]:
         """The outputs that were left in the workspace."""
         if self.function.told is None:
             return []

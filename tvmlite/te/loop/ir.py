@@ -183,7 +183,7 @@ class For(Stmt):
     binders: ClassVar[tuple[str, ...]] = ("var",)
 
     @property
-    def is_swept(self) -> bool:
+    def alternates_direction(self) -> bool:
         """Whether a thread's part is taken from either end in turns."""
         return self.kind == PARALLEL and any(key == SWEEP for key, _ in self.annotations)
 

@@ -46,7 +46,7 @@ def _prefetch(stage: Stage, asked: Prefetch, building: Building) -> ir.Stmt:
         var = bounds.loops[asked.axis]
         lows: list[Expr] = []
         counts: list[int] = []
-        for axis, interval in enumerate(_read_in_a_turn(stage, asked, tensor, building)):
+        for axis, interval in enumerate(_read_in_an_iteration(stage, asked, tensor, building)):
             width = None if interval is None else simplify(bounds.analyzer, interval.width)
             if interval is None or not isinstance(width, int):
                 raise ScheduleError(
@@ -63,7 +63,7 @@ def _attached(building: Building) -> Iterator[Stage]:
     return (one for stages in building.attached.values() for one in stages)
 
 
-def _read_in_a_turn(
+def _read_in_an_iteration(
     stage: Stage, asked: Prefetch, tensor: Tensor, building: Building
 ) -> list[Interval | None]:
     """What ``stage``, and the stages computed in its loop ``asked.axis``, read of ``tensor`` in one turn."""

@@ -56,21 +56,21 @@ def loop_nest(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stmt:
             start.finish = made.finish
         return loops_around_body(stage, building, update, guards, start, outer)
     stage.refuse_shrinking("tensorize", ("reduce",), stage.tensorize_span)
-    if not all(_has_turns(bounds.ranges[axis].extent) for axis in stage.op.reduce_axis):
+    if not all(_has_iterations(bounds.ranges[axis].extent) for axis in stage.op.reduce_axis):
         reduces = [node for node in building.formulas[stage.op].body if isinstance(node, t.Reduce)]
         return loops_around_body(
             stage, building, update, guards, start_of(stage, stage.op, reduces, building), outer
         )
-    first = _first_turn(stage, bounds, around)
+    first = _first_iteration(stage, bounds, around)
     return loops_around_body(stage, building, ir.If(first, body, update), guards, leaves=outer)
 
 
-def _has_turns(extent: Number) -> bool:
+def _has_iterations(extent: Number) -> bool:
     """Whether a loop of ``extent`` is known not to be empty."""
     return int(extent.value) > 0 if isinstance(extent, e.Const) else isinstance(extent, int) and extent > 0
 
 
-def _first_turn(stage: Stage, bounds: Bounds, around: Sequence[IterVar]) -> Expr:
+def _first_iteration(stage: Stage, bounds: Bounds, around: Sequence[IterVar]) -> Expr:
     """Whether the loops ``around``, which reduce, are where the reduction of an element begins. One that was
     fused from a loop over elements is there once an element."""
     parts = parts_of(stage)

@@ -109,8 +109,8 @@ class Step:
     def apply(self, schedule: Schedule) -> None:
         """Call the primitive on ``schedule``, which records it."""
         owner = schedule if self.stage is None else schedule.stages[self.stage.position]
-        args = [_found(schedule, a) for a in self.args]
-        named = {name: _found(schedule, a) for name, a in self.named}
+        args = [_resolved(schedule, a) for a in self.args]
+        named = {name: _resolved(schedule, a) for name, a in self.named}
         getattr(owner, self.primitive)(*args, **named)
 
 
@@ -221,7 +221,7 @@ def _position(schedule: Schedule, stage: Any) -> int:
     return next(i for i, one in enumerate(schedule.stages) if one is stage)
 
 
-def _found(schedule: Schedule, value: Any) -> Any:
+def _resolved(schedule: Schedule, value: Any) -> Any:
     """What stands at a place in ``schedule``: the opposite of ``_placed``."""
     match value:
         case StageAt(position):
@@ -234,7 +234,7 @@ def _found(schedule: Schedule, value: Any) -> Any:
             stages = schedule.stages
             return substitute(expr, {var: stages[s].all_iter_vars[n].var for var, s, n in variables})
         case tuple():
-            return tuple(_found(schedule, one) for one in value)
+            return tuple(_resolved(schedule, one) for one in value)
         case _:
             return value
 

@@ -220,7 +220,7 @@ class ConfigSpace(Config):
                 thinned[-1] = kept[name]
             self.space_map[name] = thinned
 
-    def places(self, indices: np.ndarray) -> np.ndarray:
+    def positions(self, indices: np.ndarray) -> np.ndarray:
         """The place of each knob's setting, ``(len(indices), len(dims))``, for many numbers at once."""
         left = np.asarray(indices, np.int64)
         columns = []

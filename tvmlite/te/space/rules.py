@@ -89,7 +89,7 @@ class RuleSpace(ConfigSpace):
             return {}
         return {RULE: self.space_map[RULE], **self.rules[rule].space_map}
 
-    def places(self, indices: np.ndarray) -> np.ndarray:
+    def positions(self, indices: np.ndarray) -> np.ndarray:
         """See ``ConfigSpace``; a knob of another rule is at its first setting."""
         numbers = np.asarray(indices, np.int64)
         found = np.zeros((len(numbers), len(self.space_map)), np.int64)
@@ -97,7 +97,7 @@ class RuleSpace(ConfigSpace):
         for rule, space in enumerate(self.rules.values()):
             of_rule = found[:, 0] == rule
             columns = slice(self._columns[rule], self._columns[rule + 1])
-            found[of_rule, columns] = space.places(numbers[of_rule] - self._starts[rule])
+            found[of_rule, columns] = space.positions(numbers[of_rule] - self._starts[rule])
         return found
 
     def numbers(self, places: np.ndarray) -> np.ndarray:

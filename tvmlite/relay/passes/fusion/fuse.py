@@ -235,14 +235,14 @@ def _try(node: _Node, groups: _Groups, phase: int) -> None:
             _merge_paths(node, sink, groups, lambda other, last: other <= Fuse.BROADCAST)
     elif kind <= Fuse.BROADCAST:
         if node.path <= Fuse.COMM_REDUCE:
-            _merge_paths(node, sink, groups, _willing_sink)
+            _merge_paths(node, sink, groups, _sink_that_can_fuse)
     elif kind is Fuse.INJECTIVE and phase == 1 and node.path <= Fuse.COMM_REDUCE:
         _merge_paths(
             node, sink, groups, lambda other, last: other <= (Fuse.COMM_REDUCE if last else Fuse.INJECTIVE)
         )
 
 
-def _willing_sink(kind: Fuse, last: bool) -> bool:
+def _sink_that_can_fuse(kind: Fuse, last: bool) -> bool:
     return kind <= (Fuse.OUT_ELEMWISE_FUSABLE if last else Fuse.INJECTIVE)
 
 

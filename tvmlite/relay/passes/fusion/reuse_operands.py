@@ -18,18 +18,18 @@ from tvmlite.relay.ir.types import TensorType, same_shape
 def reuse_operands(module: Module) -> Module:
     """Mark groups ``in_place=k`` whose result shall lie where their argument ``k`` does.
 
-    The argument is an intermediate value that dies at the call (``memory.dying``), and the kernel reads each
+    The argument is an intermediate value that dies at the call (``memory.last_uses``); the kernel reads each
     element of it only to make the element of the result with the same index (``read_in_step``). What kernel
     and entry make of the mark is in ``lower_group`` and ``memory.plan``. Marks that were there go.
     """
     main = module.main
-    dying = memory.dying(order(main))
+    last_uses = memory.last_uses(order(main))
     done: dict[Expr, Expr] = {}
     for node in postorder(main.body):
         assert isinstance(node, Expr)
         made = node.map_children(done.__getitem__)
         if isinstance(node, Call) and isinstance(node.op, Function):
-            wanted = [k for k in dying.get(node, ()) if read_in_step(node.op, k)]
+            wanted = [k for k in last_uses.get(node, ()) if read_in_step(node.op, k)]
             group = _marked(node.op, wanted[0] if wanted else None)
             if group is not node.op:
                 assert isinstance(made, Call)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder, substitute
-from tvmlite.relay.entry.open_extents import with_plain_extents
+from tvmlite.relay.entry.canonical_dims import with_plain_extents
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Var
 from tvmlite.relay.passes.graph_pass import graph_pass

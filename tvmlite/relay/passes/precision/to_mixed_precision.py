@@ -116,7 +116,7 @@ class _Mixed:
         """Note what is to be rounded of what ``node`` reads; whether ``node`` is has been noted."""
         if node in self.products:
             self.rounded.update(self._operands(node))
-        elif node in self.rounded and (isinstance(node, TupleGetItem) or self._moves(node)):
+        elif node in self.rounded and (isinstance(node, TupleGetItem) or self._follows(node)):
             self.rounded.update(_floats(node))
 
     def _is_product(self, node: Expr) -> bool:
@@ -125,7 +125,7 @@ class _Mixed:
             return False
         return decide("precision", lambda: [[node]], (self.dtype, "float32"), self.dtype) == self.dtype
 
-    def _moves(self, node: Expr) -> bool:
+    def _follows(self, node: Expr) -> bool:
         return isinstance(node, Call) and node.op in self.follow and _dtypes(node) == {"float32"}
 
     def _operands(self, node: Expr) -> set[Expr]:
@@ -153,7 +153,7 @@ class _Mixed:
         """Whether ``node`` moves values that are there in 16 bits, or are to be."""
         if isinstance(node, TupleGetItem):
             return node.value in self.narrow
-        if not self._moves(node):
+        if not self._follows(node):
             return False
         floats = _floats(node)
         return node in self.rounded or all(_is_computed(one) and one in self.narrow for one in floats)

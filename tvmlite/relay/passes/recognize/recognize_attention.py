@@ -101,9 +101,9 @@ def _attention(node: Call, readers: Readers) -> Expr | None:
         return None
     batch, heads = shape[:2] if len(shape) == 4 else (shape[0], 1)
     query, key = product.args
-    query = _turned(query) if product["transpose_a"] else query
-    key = key if product["transpose_b"] else _turned(key)
-    value = _turned(value) if node["transpose_b"] else value
+    query = _transposed(query) if product["transpose_a"] else query
+    key = key if product["transpose_b"] else _transposed(key)
+    value = _transposed(value) if node["transpose_b"] else value
     return _assembled(node, (query, key, value), (batch, heads), found, len(shape) == 3)
 
 
@@ -235,7 +235,7 @@ def _assembled(
     return _reshaped(made, tensor_type_of(node).shape)
 
 
-def _turned(expr: Expr) -> Expr:
+def _transposed(expr: Expr) -> Expr:
     """``expr`` with its last two axes swapped."""
     rank = tensor_type_of(expr).ndim
     axes = (*range(rank - 2), rank - 1, rank - 2)
@@ -274,7 +274,7 @@ def _in_heads(expr: Expr, lead: tuple[Dim, Dim]) -> Expr | None:
     if isinstance(expr, Call) and expr.op == "transpose":
         inner = _in_heads(expr.args[0], lead)
         if inner is not None and tuple(expr["axes"] or ()) == (0, 2, 1):
-            return _turned(inner)
+            return _transposed(inner)
     return _reshaped(expr, wanted)
 
 

@@ -33,7 +33,7 @@ def _softmax(node: Call) -> Expr | None:
             continue
         axis = found[1]
         if same_type(type_of(powers), type_of(node)):
-            data = _unmoved(powers.args[0], axis)  # type: ignore[attr-defined]
+            data = _unshifted(powers.args[0], axis)  # type: ignore[attr-defined]
             return make("nn.softmax", data, axis=axis, span=node.span)
     return None
 
@@ -47,7 +47,7 @@ def _quotients(node: Call) -> list[tuple[Expr, Expr]]:
     return found
 
 
-def _unmoved(expr: Expr, axis: int) -> Expr:
+def _unshifted(expr: Expr, axis: int) -> Expr:
     """``x`` of ``x - max(x)``; ``expr`` itself if it is not that."""
     if isinstance(expr, Call) and expr.op == "subtract":
         if mean_of(expr.args[1], "max") == (expr.args[0], axis):
@@ -65,7 +65,7 @@ def _log_softmax(node: Call) -> Expr | None:
         assert isinstance(logarithm, Call)
         found = mean_of(logarithm.args[0], "sum")
         if found is not None and _is(found[0], "exp") and found[0].args[0] is moved:  # type: ignore[attr-defined]
-            return make("nn.log_softmax", _unmoved(moved, found[1]), axis=found[1], span=node.span)
+            return make("nn.log_softmax", _unshifted(moved, found[1]), axis=found[1], span=node.span)
     return None
 
 

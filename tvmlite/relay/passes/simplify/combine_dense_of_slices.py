@@ -40,7 +40,7 @@ def combine_dense_of_slices(body: Expr) -> Expr:
             piece, axis, count = found
             layer = _Layer(piece.args[0], node.args[1], node.attrs, axis)
             layers[node], rows[layer][piece] = layer, count
-    paying = {layer for layer, pieces in rows.items() if _pays(layer, pieces)}
+    paying = {layer for layer, pieces in rows.items() if _is_profitable(layer, pieces)}
     return _combined(body, {node: layer for node, layer in layers.items() if layer in paying})
 
 
@@ -77,7 +77,7 @@ def _slice(value: Expr) -> tuple[Call, int, int] | None:
     return value, axis, count
 
 
-def _pays(layer: _Layer, pieces: dict[Call, int]) -> bool:
+def _is_profitable(layer: _Layer, pieces: dict[Call, int]) -> bool:
     """Whether ``pieces`` are several, and most of their array."""
     extent = tensor_type_of(layer.data).shape[layer.axis]
     return len(pieces) > 1 and isinstance(extent, int) and sum(pieces.values()) >= LEAST_SHARE * extent

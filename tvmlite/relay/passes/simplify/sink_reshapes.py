@@ -70,7 +70,7 @@ def _sunk(node: Expr, tails: set[Expr]) -> Call | None:
     if not views or not isinstance(type_of(node), TensorType):
         return None
     shape, source = tensor_type_of(node).shape, tensor_type_of(views[0].args[0]).shape
-    places = _places(source, shape)
+    places = _positions(source, shape)
     if places is None:
         return None
     args = [_reshaped(arg, shape, source, places) for arg in node.args]
@@ -83,7 +83,7 @@ def _sunk(node: Expr, tails: set[Expr]) -> Call | None:
     return made if same_type(type_of(made), type_of(node)) else None
 
 
-def _places(source: Shape, shape: Shape) -> list[int | None] | None:
+def _positions(source: Shape, shape: Shape) -> list[int | None] | None:
     """The axis of ``shape`` that each axis of ``source`` is, None for one of extent 1 that is none; None if
     they differ in more than axes of extent 1."""
     places: list[int | None] = []

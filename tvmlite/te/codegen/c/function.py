@@ -346,7 +346,7 @@ class FunctionWriter:
         body, captured = self.lines, list(self._captured)
         self.lines, self.depth, self._bound = lines, depth, None
         self._define_body(name, body, captured)
-        shared_out = abi.SWEEP if loop.is_swept else abi.PARALLEL_FOR
+        shared_out = abi.SWEEP if loop.alternates_direction else abi.PARALLEL_FOR
         self.module.used.add(shared_out)
 
         writer = Writer(self)

@@ -298,7 +298,9 @@ class _Body:
         extent = self._evaluate(loop.extent)
         if not isinstance(loop.extent, e.Const):
             extent = w.intrinsic("smax", "i64", extent, "0")
-        callee = w.module.declare(abi.SWEEP if loop.is_swept else abi.PARALLEL_FOR, "i32", "ptr, ptr, i64")
+        callee = w.module.declare(
+            abi.SWEEP if loop.alternates_direction else abi.PARALLEL_FOR, "i32", "ptr, ptr, i64"
+        )
         self._pass_on(w.emit(f"call i32 {callee}(ptr {body}, ptr {closure}, i64 {extent})"))
         if tiles.forms_in(loop.body, parallel=False):  # which has released them on this thread, too
             self.configure_tiles()

@@ -77,7 +77,7 @@ class _Partition(Walker):
         """``loop`` unsplit, conditions that fill its body taken out; ``terms`` are of its guards."""
         with self.analyzer.scope():
             self.analyzer.bind(loop.var, loop.min, loop.extent)
-            body = self.stmt(self.told_apart(loop, terms))
+            body = self.stmt(self.distinguished(loop, terms))
         if is_nothing(body):
             return NOTHING
         if not isinstance(body, ir.If) or body.otherwise is not None:
@@ -169,7 +169,7 @@ class _Partition(Walker):
             self.piece(loop, begin, first), self.piece(loop, first, last), self.piece(loop, last, end)
         )
 
-    def told_apart(self, loop: ir.For, terms: list[_Term]) -> ir.Stmt:
+    def distinguished(self, loop: ir.For, terms: list[_Term]) -> ir.Stmt:
         """The body of ``loop``, twice if a condition on its variable that is not linear in it, such as one
         on a part of a fused loop's variable, distinguishes iterations that need no guards."""
         wanted: dict[str, e.Expr] = {}

@@ -70,18 +70,18 @@ def _aligned(size: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Turned:
+class LoopState:
     """The home of what a loop's body makes: the state of the next turn, or the row of this one."""
 
     loop: Loop
     index: int
 
 
-Home: TypeAlias = Union[loop.Buffer, Slot, Turned]
+Home: TypeAlias = Union[loop.Buffer, Slot, LoopState]
 """Where a value is made: in a parameter, as another value, or turn by turn."""
 
 
-class Places:
+class BufferPlacement:
     """The places of all values of ``main``, whose blocks are in ``root``; outputs are called ``names``.
 
     ``inputs`` and ``outputs`` are buffers, in order: parameters, or views of what is ``found``, outputs of
@@ -96,7 +96,7 @@ class Places:
         self.inputs = [buffer_of(unique[p], p.type, "param") for p in main.params]
         self.copies: dict[Block, list[tuple[Slot, Home]]] = {}
         self.variables: dict[tuple[Loop, str], e.Var] = {}
-        self.found: list[tuple[Slot, TensorType]] = []
+        self.data_dependent: list[tuple[Slot, TensorType]] = []
         self.told: loop.Buffer | None = None
         self._buffers: dict[Slot, loop.Buffer] = {
             (p, 0): buffer for p, buffer in zip(main.params, self.inputs, strict=True)
@@ -109,7 +109,7 @@ class Places:
         """Each output's buffer: a parameter, which a call writes or a copy, or a view where it is found."""
         outputs: list[loop.Buffer] = []
         taken = {b.name for b in self.inputs}
-        makers = _makers(root)
+        makers = _producers(root)
         dynamic = {d for bind in binds(root) for d in bind.node.dims}
         for slot, type_, wanted in zip(
             slots_of(main.body), tensor_types(type_of(main.body)), names, strict=True
@@ -117,14 +117,14 @@ class Places:
             label = _fresh(wanted, taken)
             taken.add(label)
             if dynamic.intersection(dims_of(type_.shape)):
-                self.found.append((slot, type_))
+                self.data_dependent.append((slot, type_))
                 outputs.append(buffer_of(label, type_, "view"))
                 continue
             outputs.append(buffer_of(label, type_, "param"))
             self._settle(slot, outputs[-1], root, makers)
         self._settle_blocks(root, makers)
         if dynamic:
-            count = 1 + sum(1 + type_.ndim for _, type_ in self.found)
+            count = 1 + sum(1 + type_.ndim for _, type_ in self.data_dependent)
             self.told = loop.Buffer("told", e.INDEX, (e.const(count, e.INDEX),), "param")
         return outputs
 
@@ -145,7 +145,7 @@ class Places:
             elif isinstance(step, Repeat):
                 _going, *results = slots_of(step.body.result)
                 for index, slot in enumerate(results):
-                    self._settle(slot, Turned(step.node, index), step.body, makers)
+                    self._settle(slot, LoopState(step.node, index), step.body, makers)
                 self._settle_blocks(step.body, makers)
 
     def place(self, slot: Slot) -> tuple[loop.Buffer, e.Expr | None]:
@@ -156,8 +156,8 @@ class Places:
         """``place`` of a value that has this ``home``; a view of it is called ``label``."""
         if isinstance(home, loop.Buffer):
             return home, None
-        if isinstance(home, Turned):
-            return self._view(slot, type_, label), self._turned(home, type_)
+        if isinstance(home, LoopState):
+            return self._view(slot, type_, label), self._of_loop_state(home, type_)
         if home != slot:
             return self.place(home)
         node = slot[0]
@@ -191,7 +191,7 @@ class Places:
         )
         return e.Select(e.Equal(turn % 2, e.const(0, e.INDEX)), even, odd)
 
-    def _turned(self, home: Turned, type_: TensorType) -> e.Expr:
+    def _of_loop_state(self, home: LoopState, type_: TensorType) -> e.Expr:
         turn = self.variables[home.loop, "turn"]
         if home.index < len(home.loop.states):
             return self._state(home.loop, home.index, turn + 1)
@@ -227,7 +227,7 @@ def binds(block: Block) -> list[Bind]:
     return found
 
 
-def _makers(block: Block) -> dict[Expr, Block]:
+def _producers(block: Block) -> dict[Expr, Block]:
     """The block in which each call and each branch is."""
     found: dict[Expr, Block] = {}
     for step in block.steps:
@@ -235,9 +235,9 @@ def _makers(block: Block) -> dict[Expr, Block]:
             case Run(call):
                 found[call] = block
             case Branch(node, then, otherwise):
-                found |= {node: block, **_makers(then), **_makers(otherwise)}
+                found |= {node: block, **_producers(then), **_producers(otherwise)}
             case Repeat(_, body):
-                found |= _makers(body)
+                found |= _producers(body)
     return found
 
 

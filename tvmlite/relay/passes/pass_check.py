@@ -25,7 +25,7 @@ TOLERANCES[dtypes.POWER_OF_TWO] = 1.0
 """How far a value may move, relative to the largest of its tensor. Integers and bools must not."""
 
 
-class Witness:
+class ReferenceRun:
     """What a module computes of one input, and whether what it becomes still computes that.
 
     ``inputs`` are arrays by name; without them random ones are drawn (``random_inputs``). ``precision`` is
@@ -61,7 +61,9 @@ class Witness:
             if gap:
                 names = module.output_names
                 output = repr(names[index]) if index < len(names) else str(index)
-                node = _culprit(trace(self.module, self.arguments), module, trace(module, self.arguments))
+                node = _first_difference(
+                    trace(self.module, self.arguments), module, trace(module, self.arguments)
+                )
                 first = (
                     f"; it begins at {node.op}" if isinstance(node, Call) and isinstance(node.op, str) else ""
                 )
@@ -89,7 +91,9 @@ def difference(want: np.ndarray, got: np.ndarray, precision: str = "float64") ->
     return f"off by {gap:.2g} where the largest value is {largest:.2g} ({allowed})"
 
 
-def _culprit(before: Mapping[Expr, Value], module: Module, after: Mapping[Expr, Value]) -> Expr | None:
+def _first_difference(
+    before: Mapping[Expr, Value], module: Module, after: Mapping[Expr, Value]
+) -> Expr | None:
     """The first node of ``module`` whose value is wrong although what it is made of is right.
 
     Nodes before and after a pass belong together if they come from one place (``span``). A node is right if

@@ -20,7 +20,7 @@ from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, Tuple
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.random_inputs import random_inputs
 from tvmlite.relay.passes.graph_pass import graph_pass
-from tvmlite.relay.passes.trust import Witness, difference
+from tvmlite.relay.passes.pass_check import ReferenceRun, difference
 
 
 def _model() -> onnx.ModelProto:
@@ -151,7 +151,7 @@ def test_a_module_without_fitting_sizes_says_what_to_do() -> None:
     with pytest.raises(
         InputError, match=r"(?s)no random input was found.*must be equal.*verify=\{name: array"
     ):
-        Witness(module)
+        ReferenceRun(module)
 
 
 @pytest.mark.parametrize("dtype", [*dtypes.NARROW, "bfloat16"])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tvmlite.relay.entry.buffer_placement import BufferPlacement, Constants
 from tvmlite.relay.entry.memory import slots_of
-from tvmlite.relay.entry.places import Constants, Places
 from tvmlite.relay.ir.blocks import order
 from tvmlite.relay.ir.nodes import Function, Tuple, constant, var
 from tvmlite.relay.ir.op import make
@@ -21,7 +21,7 @@ def test_an_output_is_made_in_its_parameter_and_copied_to_further_ones() -> None
     main = Function((x,), Tuple((made, made, x)))
     root = order(main)
 
-    places = Places(main, root, ["a", "b", "x"])
+    places = BufferPlacement(main, root, ["a", "b", "x"])
 
     first, second, third = places.outputs
     assert [one.name for one in (*places.inputs, *places.outputs)] == ["x", "a", "b", "x_1"]
@@ -33,7 +33,7 @@ def test_values_between_lie_in_the_workspace_and_weights_among_the_constants() -
     x, weight = var("x", (4,)), constant(floats(4))
     between = make("add", x, weight)
     main = Function((x,), make("exp", between))
-    places = Places(main, order(main), ["y"])
+    places = BufferPlacement(main, order(main), ["y"])
 
     scopes = [places.place(slots_of(one)[0])[0].scope for one in (x, weight, between, main.body)]
 

@@ -7,8 +7,8 @@ import numpy as np
 import tvmlite
 from tvmlite import relay, te
 from tvmlite.machine.target import Target
+from tvmlite.relay.entry.canonical_dims import with_plain_extents
 from tvmlite.relay.entry.kernels import kernel_tasks
-from tvmlite.relay.entry.open_extents import with_plain_extents
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Function, Module, var
 from tvmlite.relay.ir.op import make
