@@ -60,6 +60,8 @@ def imports_of(path: Path) -> list[str]:
     return found
 
 
+FOLDERS = sorted({path.parent for path in PACKAGE.rglob("*.py")})
+
 FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.name != "__init__.py" or p.parent != PACKAGE)
 
 
@@ -141,10 +143,25 @@ def test_a_circle_of_imports_is_found() -> None:
 
 
 def test_every_folder_is_a_package_and_is_installed() -> None:
-    folders = {p.parent for p in PACKAGE.rglob("*.py")}
-    assert all((folder / "__init__.py").exists() for folder in folders)
+    assert all((folder / "__init__.py").exists() for folder in FOLDERS)
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert settings["tool"]["setuptools"]["packages"]["find"]["include"] == ["tvmlite*"]
+
+
+MOST_FILES = 15
+"""Python files directly in a folder, but for the operators."""
+
+OPERATORS = ("relay/ops", "relay/onnx/ops")
+
+
+def test_no_folder_is_crowded() -> None:
+    counts = {folder.relative_to(PACKAGE).as_posix(): len(list(folder.glob("*.py"))) for folder in FOLDERS}
+
+    assert {name: n for name, n in counts.items() if n > MOST_FILES and name not in OPERATORS} == {}
+
+
+def test_the_top_of_the_package_is_the_driver_and_the_command_line() -> None:
+    assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "__main__", "cli", "driver"}
 
 
 @pytest.mark.parametrize("name", LINKS)

@@ -183,7 +183,7 @@ class Steps:
         return self._units(at, one)
 
     def _multiplied(self, ats: Sequence[At], memory: Memory, work: Work, sums: loop.Buffer) -> loop.Stmt:
-        """``sums[sample, gate, lane]`` of a block: by the rows of its weights, every second time backwards."""
+        """``sums[sample, gate, lane]`` of a block: by rows of its weights, every other time backwards."""
         total = Total(ats, work.gates, self.lanes, self.sums)
         whole = self.rows // total.chains
 
