@@ -19,7 +19,7 @@ from tvmlite.core import abi
 from tvmlite.core.cache import object_cache
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
-from tvmlite.core.warn import warn
+from tvmlite.core.span import warn
 from tvmlite.machine.target import Target
 from tvmlite.model import jit_library
 from tvmlite.model.artifact import CompiledKernelFunction, CompiledModule, Origin
@@ -37,8 +37,8 @@ from tvmlite.relay.passes.pass_check import ReferenceRun
 from tvmlite.relay.passes.specialise import Sizes, specialise
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
+from tvmlite.te.lowering.extensions.unrolling import warn_of_long_code
 from tvmlite.te.lowering.lower import lower
-from tvmlite.te.lowering.unrolling import warn_of_long_code
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.space import ConfigEntity
 

@@ -24,7 +24,7 @@ from tvmlite.autotune.search.xgb_tuner import TUNERS, XGBTuner
 from tvmlite.core import arguments
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.core.extras import how_to_install
-from tvmlite.core.warn import warn
+from tvmlite.core.span import warn
 from tvmlite.machine.target import Target
 from tvmlite.te.space import ConfigEntity, Task, rule_of
 

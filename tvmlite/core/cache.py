@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from tvmlite.core import config
-from tvmlite.core.warn import warn
+from tvmlite.core.span import warn
 
 _MAGIC = b"tvmlite object 2\n"
 _HEADER = len(_MAGIC) + hashlib.sha256().digest_size

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 import sys
+import warnings
 from dataclasses import dataclass
 from types import FrameType
 
@@ -62,3 +63,11 @@ class Span:
         where = f"{self.source}:{self.line}" if self.line else self.source
         text = self.note or (linecache.getline(self.source, self.line).strip() if self.line else "")
         return f"{where}: {text}" if text else where
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """``warnings.warn`` of ``message`` at the innermost line outside tvmlite and Python's own library."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and not is_of_user(frame):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

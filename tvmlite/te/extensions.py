@@ -13,14 +13,14 @@ import importlib
 from typing import Any
 
 MODULES = {
-    "extern": "tvmlite.te.lowering.extern_stage",
-    "memory": "tvmlite.te.lowering.memory",
+    "extern": "tvmlite.te.lowering.extensions.extern_stage",
+    "memory": "tvmlite.te.lowering.extensions.memory",
     "packed": "tvmlite.te.codegen.packed",
     "printer": "tvmlite.te.loop.printer",
-    "scan": "tvmlite.te.lowering.scan",
-    "shrink": "tvmlite.te.lowering.tails",
-    "staging": "tvmlite.te.lowering.staging",
-    "tensorize": "tvmlite.te.lowering.tensorized_nest",
+    "scan": "tvmlite.te.lowering.extensions.scan",
+    "shrink": "tvmlite.te.lowering.extensions.tails",
+    "staging": "tvmlite.te.lowering.extensions.staging",
+    "tensorize": "tvmlite.te.lowering.extensions.tensorized_nest",
 }
 """The module of each extension. The core calls its functions."""
 

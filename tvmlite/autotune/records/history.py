@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tvmlite.autotune.records import records as rec
-from tvmlite.core.warn import warn
+from tvmlite.core.span import warn
 from tvmlite.machine.target import Target
 from tvmlite.te.space import ConfigEntity, create, decode_args, looking_up
 

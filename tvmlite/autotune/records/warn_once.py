@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tvmlite.core.warn import warn
+from tvmlite.core.span import warn
 
 
 class WarnOnce:

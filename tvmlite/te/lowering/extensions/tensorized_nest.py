@@ -10,10 +10,10 @@ from tvmlite.te.expr import Expr
 from tvmlite.te.loop import ir
 from tvmlite.te.lowering.bounds import Bounds
 from tvmlite.te.lowering.building import Building, index_of
+from tvmlite.te.lowering.extensions.tensorize import intrinsic_statements
 from tvmlite.te.lowering.guards import Guard, depth_of, parts_of, prover
 from tvmlite.te.lowering.nest import loops_around_body, start_of
 from tvmlite.te.lowering.reduction_init import Start, start_axes, start_depth
-from tvmlite.te.lowering.tensorize import intrinsic_statements
 from tvmlite.te.schedule.relations import Number, overruns, values_up
 from tvmlite.te.schedule.stage import Fuse, Stage
 from tvmlite.te.tensor import tensor as t

@@ -8,8 +8,8 @@ import warnings
 import pytest
 
 from tvmlite import te
+from tvmlite.te.lowering.extensions.unrolling import MANY_STORES, warn_of_long_code
 from tvmlite.te.lowering.lower import lower
-from tvmlite.te.lowering.unrolling import MANY_STORES, warn_of_long_code
 from tvmlite.te.schedule.schedule import Schedule
 
 

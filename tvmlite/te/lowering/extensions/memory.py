@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
-from tvmlite.te.lowering.scan import same_memory
+from tvmlite.te.lowering.extensions.scan import same_memory
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import AT, INLINE, Stage
 from tvmlite.te.tensor import tensor as t
