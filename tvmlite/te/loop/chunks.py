@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from tvmlite.core.node import Node, postorder
 from tvmlite.runtime.pool.claiming import busiest
 from tvmlite.te import expr as e
-from tvmlite.te.loop import ir
+from tvmlite.te.loop import ir, scalars
 
 WORTH_A_THREAD = 150_000
 """Units of work (a load, an addition), some 10 microseconds, that are worth one more thread."""
 
+MOST_ALONE = 1_000_000
+"""The most work that one thread may have alone: schedules estimate it without the copies that they make."""
+
 UNEVEN = "uneven"
 """The pragma of a parallel loop that has no more, and no smaller, turns: why that is."""
 
-MOST_TURNS = 1 << 16
-"""Loops of more turns are as even as anyone wants; their turns are not looked at one by one."""
-
-Values: TypeAlias = dict[Any, int]
+Values: TypeAlias = dict[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -45,14 +47,19 @@ def chunk_plans(
 ) -> list[ChunkPlan]:
     """The plans of the loop nests of ``function``, which is structured, in order; ``sizes`` are those of its
     dimensions by name."""
-    work = _Work({var: (sizes or {}).get(var.name) for var in function.sizes})
+    work = _Work({ir.THREADS: threads} | {var: (sizes or {}).get(var.name) for var in function.sizes})
     found: list[ChunkPlan] = []
     for nest in _nests(function.body):
         if isinstance(nest, ir.For) and nest.kind == ir.PARALLEL:
             found.append(_shared(nest, work, threads))
         elif (serial := work.of(nest, {})) is not None and serial > 0:
-            found.append(ChunkPlan(1, serial, threads, float(threads), _too_small(serial, threads)))
+            found.append(ChunkPlan(1, float(serial), threads, float(threads), _alone(serial)))
     return found
+
+
+def _alone(work: float) -> str:
+    """Why one thread does so much ``work``: a schedule took it for too little."""
+    return f"{work:.0f} units of work are one thread's" if work <= MOST_ALONE else ""
 
 
 def _too_small(work: float, threads: int) -> str:
@@ -87,14 +94,11 @@ def _shared(loop: ir.For, work: _Work, threads: int) -> ChunkPlan:
     reason = str(dict(loop.annotations).get(UNEVEN, ""))
     if turns is None or begin is None:
         return ChunkPlan(None, 0.0, threads, 1.0, reason)
-    if turns > MOST_TURNS:
-        each = work.of(loop.body, {loop.var: begin})
-        return ChunkPlan(turns, turns * each, threads, 1.0, reason)
-    each = [work.of(loop.body, {loop.var: begin + n}) for n in range(turns)]
-    total = sum(each)
-    ratio = busiest(each, threads) * threads / total if total else 1.0
-    reason = reason or _too_small(total, threads)
-    return ChunkPlan(turns, total, threads, ratio, reason)
+    places = begin + np.arange(turns)
+    each = np.broadcast_to(work.of(loop.body, {loop.var: places}), turns)
+    total = float(each.sum())
+    ratio = busiest(each.tolist(), threads) * threads / total if total else 1.0
+    return ChunkPlan(turns, total, threads, ratio, reason or _too_small(total, threads))
 
 
 class _Work:
@@ -107,28 +111,26 @@ class _Work:
         self.sizes: Values = {var: size for var, size in sizes.items() if size is not None}
         self._free: dict[Node, frozenset[Any]] = {}
         self._cost: dict[Node, int] = {}
-        self._known: dict[tuple[Node, tuple[int | None, ...]], float] = {}
+        self._known: dict[tuple[Any, ...], tuple[Any, list[Any]]] = {}
 
-    def of(self, statement: ir.Stmt, values: Values) -> float:
-        """The work of ``statement`` where loop variables have these ``values``."""
-        key = (statement, tuple(values.get(var) for var in self._controls(statement)))
+    def of(self, statement: ir.Stmt, values: Values) -> Any:
+        """The work of ``statement`` where loop variables have these ``values``: numbers, or an array of the
+        turns of the parallel loop, for which there are as many results."""
+        known = [values.get(var) for var in self._controls(statement)]
+        key = (statement, *(id(value) if isinstance(value, np.ndarray) else value for value in known))
         if key not in self._known:
-            self._known[key] = self._of(statement, values)
-        return self._known[key]
+            self._known[key] = self._of(statement, values), known  # which keeps the arrays, and their numbers
+        return self._known[key][0]
 
-    def _of(self, statement: ir.Stmt, values: Values) -> float:
+    def _of(self, statement: ir.Stmt, values: Values) -> Any:
         match statement:
             case ir.For(var, begin, extent, body):
-                turns, first = self.value(extent, values) or 0, self.value(begin, values) or 0
-                if self.value(extent, values) is None:
-                    turns = 1
-                if var not in self._controls(body):
-                    return max(0, turns) * self.of(body, values)
-                return sum(self.of(body, {**values, var: first + n}) for n in range(turns))
+                first, turns = self.value(begin, values), self.value(extent, values)
+                return self._of_turns(var, body, first, turns, values)
             case ir.If(condition, then, otherwise):
                 holds = self.value(condition, values)
-                taken = then if holds is None or holds else otherwise
-                return 0 if taken is None else self.of(taken, values)
+                taken, other = self.of(then, values), 0 if otherwise is None else self.of(otherwise, values)
+                return taken if holds is None else np.where(holds, taken, other)
             case ir.Let(var, value, body):
                 known = self.value(value, values)
                 return self.of(body, values if known is None else {**values, var: known})
@@ -137,6 +139,14 @@ class _Work:
             case ir.Store():
                 return self.cost(statement)
         return sum(self.of(child, values) for child in statement.children() if isinstance(child, ir.Stmt))
+
+    def _of_turns(self, var: e.Var, body: ir.Stmt, begin: Any, turns: Any, values: Values) -> Any:
+        turns = 1 if turns is None else np.maximum(turns, 0)
+        if var not in self._controls(body):
+            return turns * self.of(body, values)
+        first = 0 if begin is None else begin
+        each = [(n < turns) * self.of(body, {**values, var: first + n}) for n in range(int(np.max(turns)))]
+        return sum(each)
 
     def _controls(self, statement: ir.Stmt) -> frozenset[Any]:
         """The variables that decide which turns and branches of ``statement`` there are."""
@@ -164,8 +174,9 @@ class _Work:
             self._cost[store] = store.value.lanes * (1 + max(0, sum(map(_counts, nodes)) - again))
         return self._cost[store]
 
-    def value(self, expr: e.Expr, values: Values) -> int | None:
-        """``expr`` as a number; None if it depends on anything but ``values`` and sizes."""
+    def value(self, expr: e.Expr, values: Values) -> Any:
+        """``expr`` as a number, or an array of them; None if it depends on anything but ``values`` and
+        sizes."""
         match expr:
             case e.Const(value):
                 return int(value)
@@ -175,33 +186,16 @@ class _Work:
                 return self.value(value, values)
             case e.Not(a):
                 known = self.value(a, values)
-                return None if known is None else int(not known)
-            case e.And(a, b):
-                sides = self.value(a, values), self.value(b, values)
-                return 0 if 0 in sides else None if None in sides else 1
+                return None if known is None else np.logical_not(known)
             case e.Select(condition, a, b):
-                known = self.value(condition, values)
-                return None if known is None else self.value(a if known else b, values)
-            case e.Binary(a, b) if (operate := _OPERATIONS.get(type(expr))) is not None:
+                parts = [self.value(one, values) for one in (condition, a, b)]
+                return None if any(one is None for one in parts) else np.where(*parts)
+            case e.Binary(a, b) if type(expr) in scalars.BINARY:
                 left, right = self.value(a, values), self.value(b, values)
-                return None if left is None or right is None else int(operate(left, right))
+                if left is None or right is None:
+                    return None
+                return scalars.BINARY[type(expr)](left, right)
         return None
-
-
-_OPERATIONS: dict[type, Callable[[int, int], int]] = {
-    e.Add: lambda a, b: a + b,
-    e.Sub: lambda a, b: a - b,
-    e.Mul: lambda a, b: a * b,
-    e.FloorDiv: lambda a, b: a // b if b else 0,
-    e.FloorMod: lambda a, b: a % b if b else 0,
-    e.Min: min,
-    e.Max: max,
-    e.Equal: lambda a, b: a == b,
-    e.NotEqual: lambda a, b: a != b,
-    e.Less: lambda a, b: a < b,
-    e.LessEqual: lambda a, b: a <= b,
-    e.Or: lambda a, b: bool(a) or bool(b),
-}
 
 
 def _variables(expr: e.Expr) -> set[Any]:

@@ -8,7 +8,7 @@ from tvmlite.te.schedule.stage import INLINE, Stage
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates.group import Group, extent_of, product, template, work_of
 from tvmlite.te.templates.share import enough, part_for, share, threads_for, turns_of
-from tvmlite.te.templates.tile import RegisterTile, Shared, candidates, few_registers, register_tile, tile_for
+from tvmlite.te.templates.tile import RegisterTile, candidates, few_registers, register_tile, tile_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
 from tvmlite.techniques.elementwise.injective import vectorize
 from tvmlite.techniques.packed_matmul.matrix import accumulate
@@ -97,10 +97,7 @@ def _tile(group: Group, context: ComputeOp, features: int | None) -> RegisterTil
     dtype, lanes = context.output(0).dtype, _lanes(group, context)
     vectors = None if features is None else -(-features // lanes)
     queries = extent_of(context.axis[2])
-    heads = product(extent_of(axis) for axis in context.axis[:2])
-    threads = threads_for(group.target, work_of(context))
-    shared = Shared(1 if enough(heads, ENOUGH_HEADS, threads) else threads, heads)
-    best = tile_for(group.target, dtype, lanes, queries, vectors, False, shared)
+    best = tile_for(group.target, dtype, lanes, queries, vectors)
     (scores,) = group.tagged("attention_scores")
     panel = max(1, (extent_of(scores.axis[4]) or 1) // lanes)
     if few_registers(group.target) and vectors is not None and vectors % panel == 0:
@@ -124,7 +121,7 @@ def _shared_out(
         default = part_for(turns_of(stage, tiles), count, TILES_PER_CHUNK[0], threads)
         group.config.define_knob("chunk", list(dict.fromkeys((*TILES_PER_CHUNK, default))))
         group.config.suggest("chunk", OptionChoice(default))
-        part = "some queries"
+        part = "some queries, and copies all keys of their head"
         chunks, tiles = stage.split(tiles, factor=group.config["chunk"].val)
         heads = stage.fuse(heads, chunks)
     share(stage, heads, threads, part)

@@ -42,6 +42,9 @@ FEW_ROWS = 4
 """With at most this many rows, packing the other matrix costs more than it gains: its elements are read once,
 or nearly, and the time is that of reading them."""
 
+PRODUCT = 4
+"""Units of work in a product that is added to a sum: two elements are read."""
+
 STREAM_AHEAD = 4096
 """How many bytes of a panel are on their way while few rows meet it: at 100 GB/s what 40 ns take, a last
 cache's latency. Half as many and twice as many do as well; none are slower, but on a Zen 4."""
@@ -58,17 +61,21 @@ SMALL_STEPS_PER_COUNT = 4
 encoder are quicker with four than with two, and none with eight than with four."""
 
 
-def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int) -> int:
-    """How many columns a block of packed weights has where ``rows`` rows (None: unknown) meet ``columns``.
+def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int, depth: int) -> int:
+    """How many columns a block of packed weights has where ``rows`` rows (None: unknown) of ``depth``
+    elements meet ``columns``.
 
-    One vector of ``target``; where few rows meet them, as many as a tile of registers takes. Then all that is
-    read of the weights lies in one line, which a processor reads quicker than eight with gaps between. Where
-    many rows do, a panel stays in a near cache, and an encoder is slower with blocks of several vectors.
+    One vector of ``target``; where few rows meet them, as many as a tile of registers takes, or as leave
+    enough blocks for all threads. Then all that is read of the weights lies in one line, which a processor
+    reads quicker than eight with gaps between. Where many rows do, a panel stays in a near cache, and an
+    encoder is slower with blocks of several vectors.
     """
     lanes = target.lanes(dtype)
     if rows is None or rows > FEW_ROWS:
         return lanes
-    return tile_for(target, dtype, lanes, rows, -(-columns // lanes)).blocks * lanes
+    blocks = -(-columns // lanes)
+    shared = Shared(threads_for(target, rows * blocks * lanes * depth * PRODUCT), rows=False)
+    return tile_for(target, dtype, lanes, rows, blocks, shared=shared).blocks * lanes
 
 
 @template("dense", "batch_matmul")
