@@ -21,17 +21,20 @@ MOST_UNEVEN = 1.15
 """The most that the thread with most to do may have of a kernel, divided by what each has on average."""
 
 
-def threads_for(target: Target, work: int | None) -> int:
+def threads_for(target: Target, work: int | None, copies: int = 2) -> int:
     """How many threads are to share ``work`` (None: unknown): 1 where one is quicker, as many as there are
-    cores where each has enough of it to do."""
+    cores where each has enough of it to do; with copies, which are not counted, there may be ``copies`` times
+    as much."""
     if work is None:
         return max(MEASURED_CORES, target.machine.cores)
     if work < MEASURED_CORES * WORTH_A_THREAD:
         return 1
-    return max(MEASURED_CORES, min(target.machine.cores, work // WORTH_A_THREAD))
+    if copies * work >= target.machine.cores * WORTH_A_THREAD:
+        return max(MEASURED_CORES, target.machine.cores)
+    return max(MEASURED_CORES, work // WORTH_A_THREAD)
 
 
-def is_even(turns: int | None, threads: int, longest: int = 1, total: int | None = None) -> bool:
+def is_even(turns: int | None, threads: int, longest: int = 1, total: float | None = None) -> bool:
     """Whether ``threads`` that share ``turns`` (None: unknown) have like shares, where the longest turn is of
     ``longest`` units and all together have ``total`` of them (None: all are as long)."""
     if threads <= MEASURED_CORES or turns is None:
@@ -61,20 +64,28 @@ def part_for(extent: int | None, outside: int | None, most: int, threads: int) -
 
 def turns_of(stage: Stage, axis: IterVar) -> int | None:
     """The turns of the loop ``axis`` of ``stage``; None if that is not known."""
+    turns = _turns(stage, axis)
+    return None if turns is None else turns[0]
+
+
+def _turns(stage: Stage, axis: IterVar) -> tuple[int, float] | None:
+    """The turns of a loop, and how many whole ones have as much to do: the last of a split may be shorter."""
     for relation in stage.relations:
         match relation:
             case Split(parent, outer, inner, factor, nparts) if axis is outer or axis is inner:
-                size = number(factor if nparts is None else nparts)
-                if (axis is inner) == (nparts is None):
-                    return size
-                whole = turns_of(stage, parent)
-                return None if whole is None or size is None else -(-whole // size)
+                size, whole = number(factor if nparts is None else nparts), _turns(stage, parent)
+                if size is None or ((axis is inner) == (nparts is None)):
+                    return None if size is None else (size, float(size))
+                return None if whole is None else (-(-whole[0] // size), whole[1] / size)
             case Fuse(outer, inner, fused) if axis is fused:
-                turns = turns_of(stage, outer), turns_of(stage, inner)
-                return None if turns[0] is None or turns[1] is None else turns[0] * turns[1]
+                first, second = _turns(stage, outer), _turns(stage, inner)
+                if first is None or second is None:
+                    return None
+                return first[0] * second[0], first[1] * second[1]
             case Singleton(single) if axis is single:
-                return 1
-    return extent_of(axis)
+                return 1, 1.0
+    extent = extent_of(axis)
+    return None if extent is None else (extent, float(extent))
 
 
 def share(stage: Stage, axis: IterVar, threads: int, part: str) -> None:
@@ -85,6 +96,6 @@ def share(stage: Stage, axis: IterVar, threads: int, part: str) -> None:
     if threads == 1:
         return
     stage.parallel(axis)
-    turns = turns_of(stage, axis)
-    if not is_even(turns, threads):
-        stage.pragma(axis, UNEVEN, f"{turns} turns for {threads} threads: each is {part}")
+    turns = _turns(stage, axis)
+    if turns is not None and not is_even(turns[0], threads, 1, turns[1]):
+        stage.pragma(axis, UNEVEN, f"{turns[0]} turns for {threads} threads: each is {part}")

@@ -36,6 +36,9 @@ data where it lies, where there is no padding."""
 ALONG_UNKNOWN = 8
 """The same where the row is of unknown length; tiles of half the size, and so on, take the rest."""
 
+COPIES = 4
+"""How many times the work of the windows there may be with padding, which is copied, and with their sums."""
+
 ENOUGH_PLANES = 16
 """Planes of all images, of a channel or a block of channels each, that are enough for threads to share; with
 fewer, they share the rows as well. The thread pool cuts a loop into at most four chunks a thread, so that one
@@ -73,7 +76,7 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
     if high > 1:
         rows[-1], inner_row = stage.split(rows[-1], factor=high)
         inner = [inner_row, pixel]
-    threads, lead = threads_for(group.target, work_of(anchor)), [batch, block]
+    threads, lead = threads_for(group.target, work_of(anchor), COPIES), [batch, block]
     chunk, by_image = _parts(group, anchor, count, bool(first + last), threads)
     if chunk < count:
         part, rows[-1] = stage.split(rows[-1], factor=chunk)

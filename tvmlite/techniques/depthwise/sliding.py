@@ -6,7 +6,7 @@ from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.templates.group import Group, extent_of, product, template, work_of
 from tvmlite.te.templates.share import enough, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
-from tvmlite.techniques.depthwise.blocks import ENOUGH_PLANES, UNROLLED_WINDOW, blocks
+from tvmlite.techniques.depthwise.blocks import COPIES, ENOUGH_PLANES, UNROLLED_WINDOW, blocks
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish, vectorize
 
 
@@ -35,7 +35,7 @@ def sliding(group: Group, anchor: ComputeOp) -> None:
     lanes = group.target.lanes(result.dtype)
     loops, vector = _vector(stage, axes, lanes)
     stage.vectorize(vector)
-    threads = threads_for(group.target, work_of(anchor))
+    threads = threads_for(group.target, work_of(anchor), COPIES)
     planes = product(extent_of(a) for a in axes[:2])
     if len(axes) < 3 or not enough(planes, ENOUGH_PLANES, threads):
         place = stage.fuse(*loops)
