@@ -20,6 +20,7 @@ from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir.nodes import Module
 from tvmlite.runtime.pool import claiming
 from tvmlite.te.loop.chunks import WORTH_A_THREAD, ChunkPlan, chunk_plans
+from tvmlite.te.templates import templates
 from tvmlite.te.templates.share import MOST_UNEVEN
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # last: it has a models.py, as tests has
@@ -72,8 +73,6 @@ def test_a_dense_layer_keeps_64_cores_busy() -> None:
     result = te.compute((2048, 768), lambda i, j: sums[i, j // 16, j % 16], tag="matmul_unpack")
 
     def plan(cores: int) -> ChunkPlan:
-        from tvmlite.te.templates import templates
-
         schedule = templates.apply("dense", [result], replace(Target.parse(TARGET), num_cores=cores))
         (found,) = chunk_plans(te.lower(schedule, [data, weight, result]), cores)
         return found
@@ -106,7 +105,7 @@ def test_threads_claim_chunks_as_the_pool_deals_them() -> None:
     source = (Path(claiming.__file__).parent / "pool.c").read_text()
     stated = re.search(r"CHUNKS_A_THREAD = (\d+)", source)
     assert stated is not None
-    assert claiming.CHUNKS_A_THREAD == int(stated[1])
+    assert int(stated[1]) == claiming.CHUNKS_A_THREAD
     assert claiming.busiest([1.0] * 12, 8) == 2
     assert claiming.busiest([1.0] * 5, 8) == 1
     assert claiming.busiest([4.0, 1, 1, 1, 1, 1, 1, 1], 2) == 6
