@@ -9,9 +9,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
 
-from tvmlite import te
+from tvmlite import runtime, te
+from tvmlite.driver import compile
 from tvmlite.machine.target import Target
 from tvmlite.model.kernels import lowered_kernel
 from tvmlite.relay import passes
@@ -80,6 +82,22 @@ def test_a_dense_layer_keeps_64_cores_busy() -> None:
     assert plan(1).turns == plan(2).turns
     assert plan(64).busiest <= MOST_UNEVEN
     assert (plan(64).turns or 0) >= 64 > (plan(2).turns or 0)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_library_cut_for_64_cores_is_right_on_fewer_threads(threads: int) -> None:
+    model = networks.model("mlp")
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (given,) = session.get_inputs()
+    data = np.random.default_rng(0).standard_normal(given.shape).astype(np.float32)
+    (expected,) = session.run(None, {given.name: data})
+    lib = compile(from_onnx(model), replace(Target.parse("native"), num_cores=64))
+    before = runtime.num_threads()
+    runtime.set_num_threads(threads)
+    try:
+        np.testing.assert_allclose(lib(data), expected, rtol=1e-4, atol=1e-4)
+    finally:
+        runtime.set_num_threads(before)
 
 
 def test_work_too_small_to_share_says_so() -> None:
