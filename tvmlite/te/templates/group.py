@@ -17,9 +17,6 @@ from tvmlite.te.schedule.stage import INLINE, Stage
 from tvmlite.te.space.config import Config
 from tvmlite.te.tensor.tensor import ComputeOp, Extent, IterVar, Operation, Tensor, TensorRead
 
-WORTH_THREADS = 300_000
-"""Below this many units of work (a load, an addition), some 20 microseconds, one thread is quicker."""
-
 _COSTLY = frozenset(
     "exp log log2 tanh sigmoid erf pow sin cos tan asin acos atan sinh cosh asinh acosh atanh".split()
 )
@@ -190,11 +187,6 @@ def nodes_of(op: ComputeOp) -> list[e.Expr]:
 
 def _is_index(node: e.Expr) -> bool:
     return isinstance(node, e.Binary) and dtypes.is_int(node.dtype) and node.dtype in ("int32", "int64")
-
-
-def worth_threads(work: int | None) -> bool:
-    """Whether to share ``work`` out among threads; unknown work is."""
-    return work is None or work >= WORTH_THREADS
 
 
 def lanes_of(op: ComputeOp, target: Target) -> int:

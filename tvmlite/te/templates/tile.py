@@ -8,6 +8,7 @@ from functools import cache
 from tvmlite.machine.machine import Machine
 from tvmlite.machine.target import Target
 from tvmlite.te.schedule.stage_base import GUARD, SHRINK
+from tvmlite.te.templates.share import is_even
 
 MANY = 1 << 20
 """Stands for an extent that is not known: tails weigh nothing."""
@@ -34,6 +35,26 @@ class RegisterTile:
     blocks: int
 
 
+@dataclass(frozen=True)
+class Shared:
+    """``threads`` share tiles: those of ``outside`` turns of loops around (None: unknown), and of a tile's
+    rows, unless a thread takes all of these (not ``rows``)."""
+
+    threads: int
+    outside: int | None = 1
+    rows: bool = True
+
+    def turns(self, tile: RegisterTile, rows: int, blocks: int) -> int | None:
+        """The turns that there are with ``tile``."""
+        if self.outside is None:
+            return None
+        return self.outside * -(-blocks // tile.blocks) * (-(-rows // tile.rows) if self.rows else 1)
+
+
+ALONE = Shared(1)
+"""One thread computes all tiles."""
+
+
 def tail_of(extent: int | None) -> str:
     """The tail of a split of an axis of ``extent`` (None: unknown) into tiles of registers: one that may be
     of any size is worth loops of its own."""
@@ -41,22 +62,68 @@ def tail_of(extent: int | None) -> str:
 
 
 def register_tile(
-    rows: int | None, blocks: int | None, vectors: int, machine: Machine, even: bool = False
+    rows: int | None,
+    blocks: int | None,
+    vectors: int,
+    machine: Machine,
+    even: bool = False,
+    shared: Shared = ALONE,
 ) -> RegisterTile:
     """The quickest tile for ``rows`` by ``blocks`` (None: unknown), each block ``vectors`` vectors wide.
 
     Accumulators, the vectors of one step and one broadcast scalar must fit into the registers of
-    ``machine``. If ``even``, the rows of a tile divide ``rows``.
+    ``machine``. If ``even``, the rows of a tile divide ``rows``. Where tiles are too few for the threads
+    that they are ``shared`` among, it is the quickest of those that are not.
     """
-    return _quickest(rows, blocks, vectors, machine, even)[0]
+    best = _quickest(rows, blocks, vectors, machine, even)[0]
+    if rows is None or blocks is None or _are_even(best, rows, blocks, shared):
+        return best
+    return _quickest_shared(rows, blocks, vectors, machine, even, shared)
 
 
-def near_even_tile(rows: int | None, blocks: int | None, vectors: int, machine: Machine) -> RegisterTile:
+def near_even_tile(
+    rows: int | None, blocks: int | None, vectors: int, machine: Machine, shared: Shared = ALONE
+) -> RegisterTile:
     """The quickest tile whose rows divide ``rows``, unless it takes more than ``MOST_FOR_EVEN`` times as long
     as the quickest of all: of a prime number of rows only tiles of one row are even."""
     even, even_time = _quickest(rows, blocks, vectors, machine, True)
     best, best_time = _quickest(rows, blocks, vectors, machine, False)
-    return even if even_time <= MOST_FOR_EVEN * best_time else best
+    tile = even if even_time <= MOST_FOR_EVEN * best_time else best
+    if rows is None or blocks is None or _are_even(tile, rows, blocks, shared):
+        return tile
+    return _quickest_shared(rows, blocks, vectors, machine, False, shared)
+
+
+def _are_even(tile: RegisterTile, rows: int, blocks: int, shared: Shared) -> bool:
+    """Whether threads have like shares of tiles that cover ``rows`` by ``blocks``."""
+    turns = shared.turns(tile, rows, blocks)
+    high = tile.rows if shared.rows else rows
+    total = None if shared.outside is None else shared.outside * rows * blocks
+    return is_even(turns, shared.threads, high * tile.blocks, total)
+
+
+@cache
+def _quickest_shared(
+    rows: int, blocks: int, vectors: int, machine: Machine, even: bool, shared: Shared
+) -> RegisterTile:
+    """The tile that takes the busiest thread the least time, of those that leave like shares if there are."""
+
+    def rank(tile: RegisterTile) -> tuple[bool, bool, float, int]:
+        turns = shared.turns(tile, rows, blocks)
+        assert turns is not None
+        each = step_cycles(tile.rows, tile.blocks * vectors, machine)
+        each *= 1 if shared.rows else -(-rows // tile.rows)
+        uneven = not _are_even(tile, rows, blocks, shared), not is_even(turns, shared.threads)
+        return *uneven, -(-turns // shared.threads) * each, -tile.rows * tile.blocks
+
+    registers = machine.vector_registers
+    fitting = [
+        RegisterTile(high, wide)
+        for wide in range(1, min(blocks, registers) + 1)
+        for high in range(1, min(rows, registers) + 1)
+        if held(high, wide * vectors, machine) <= registers and not (even and rows % high)
+    ]
+    return min(fitting, key=rank, default=RegisterTile(1, 1))
 
 
 @cache
@@ -110,11 +177,17 @@ def step_cycles(rows: int, vectors: int, machine: Machine) -> float:
 
 
 def tile_for(
-    target: Target, dtype: str, block: int, rows: int | None, blocks: int | None, even: bool = False
+    target: Target,
+    dtype: str,
+    block: int,
+    rows: int | None,
+    blocks: int | None,
+    even: bool = False,
+    shared: Shared = ALONE,
 ) -> RegisterTile:
-    """The tile for blocks of ``block`` elements of ``dtype`` on ``target``; ``even`` as above."""
+    """The tile for blocks of ``block`` elements of ``dtype`` on ``target``; ``even``, ``shared`` as above."""
     vectors = max(1, block // target.lanes(dtype))
-    return register_tile(rows, blocks, vectors, target.machine, even)
+    return register_tile(rows, blocks, vectors, target.machine, even, shared)
 
 
 def candidates(

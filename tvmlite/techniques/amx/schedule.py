@@ -11,7 +11,8 @@ from tvmlite.te.intrin import amx
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates import anchors
-from tvmlite.te.templates.group import Group, extent_of, number, product, work_of, worth_threads
+from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
+from tvmlite.te.templates.share import enough, is_even, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.common.dot import is_paired
@@ -84,11 +85,14 @@ def tiles_of(rows: int, columns: Iterable[int], images: int = 1) -> list[Tile]:
     )
 
 
-def _chosen(group: Group, choices: Sequence[Tile], rows: int) -> Tile:
-    """The knob ``tile``: 16 columns how many times, images, rows."""
+def _chosen(group: Group, choices: Sequence[Tile], rows: int, turns: Sequence[int], threads: int) -> Tile:
+    """The knob ``tile``: 16 columns how many times, images, rows; by default the first that gives ``threads``
+    like shares of as many ``turns``."""
     sizes = [(-1, one.columns, one.images, one.rows) for one in choices]
     group.config.define_split("tile", rows, num_outputs=4, policy="candidate", candidate=sizes)
-    group.config.suggest("tile", SplitChoice(sizes[0]))
+    even = [size for size, count in zip(sizes, turns, strict=True) if is_even(count, threads)]
+    most = sizes[max(range(len(turns)), key=turns.__getitem__)]
+    group.config.suggest("tile", SplitChoice(even[0] if even else most))
     return Tile(*group.config["tile"].size[1:])
 
 
@@ -124,7 +128,9 @@ def tiled_product(group: Group) -> bool:
     host = group.host(unpack)
     stage = group.stage(host)
     group.inline_all_but({host.op})
-    tile = _chosen(group, choices, rows)
+    threads = threads_for(group.target, work_of(anchor))
+    turns = [blocks // one.columns * (rows // one.rows) for one in choices]
+    tile = _chosen(group, choices, rows, turns, threads)
     *lead, column = group.axes(host)
     column_blocks, lanes = stage.split(column, factor=amx.LANES)
     column_tiles, inner_blocks = stage.split(column_blocks, factor=tile.columns)
@@ -133,9 +139,9 @@ def tiled_product(group: Group) -> bool:
     stage.unroll(inner_blocks)
     stage.vectorize(lanes)
     panels = {"columns": Panel(0, blocks // tile.columns), "rows": Panel(1, rows // tile.rows)}
-    grain = 0 if blocks // tile.columns < ENOUGH_COLUMN_TILES else 1
+    grain = int(enough(blocks // tile.columns, ENOUGH_COLUMN_TILES, threads))
     loops = [column_tiles, row_tiles]
-    place = shared_out(group, stage, [], loops, panels, worth_threads(work_of(anchor)), grain)
+    place = shared_out(group, stage, [], loops, panels, threads, grain)
     computed = group.stage(anchor)
     computed.compute_at(stage, place)
     k, pair = anchor.reduce_axis
@@ -186,8 +192,10 @@ def tiled_convolution(group: Group) -> bool:
     group.inline_all_but({host.op, *pads})
     for pad in pads:
         elementwise_loops(group, pad.output(0))
-    tile = _chosen(group, choices, along)
-    images, channel, *pixels, vector = group.axes(host)
+    threads, images = threads_for(group.target, work_of(anchor)), extent_of(batch) or 1
+    turns = [images * (blocks // o.columns) * (height // o.images) * (along // o.rows) for o in choices]
+    tile = _chosen(group, choices, along, turns, threads)
+    image, channel, *pixels, vector = group.axes(host)
     rest = [] if len(spatial) < len(pixels) else pixels[:-1]
     tiles: list[IterVar] = []
     inner = list(pixels)
@@ -202,20 +210,20 @@ def tiled_convolution(group: Group) -> bool:
     outer, inner_block = stage.split(channel, factor=at_once)
     if tile.columns < several:
         part, parts = stage.split(parts, factor=tile.columns)
-        stage.reorder(images, outer, part, *rest, *tiles, inner_block, *inner, parts, vector)
+        stage.reorder(image, outer, part, *rest, *tiles, inner_block, *inner, parts, vector)
         outer = stage.fuse(outer, part)
     else:
-        stage.reorder(images, outer, *rest, *tiles, inner_block, *inner, parts, vector)
+        stage.reorder(image, outer, *rest, *tiles, inner_block, *inner, parts, vector)
     stage.unroll(parts)
     stage.vectorize(vector)
     loops = [outer, *rest, *tiles]
     # the weights stay in the first cache then, and data is read but once
     if tiles and not rest and _weights(anchor) <= group.target.machine.working_sets.pointwise:
         loops = [*tiles, outer]
-    stage.reorder(images, *loops, inner_block, *inner, parts, vector)
-    chunks = product([extent_of(batch), blocks // tile.columns]) or 0
-    grain = len(loops) - 1 if loops[0] is not outer or chunks >= ENOUGH_COLUMN_TILES else 0
-    place = shared_out(group, stage, [images], loops, {}, worth_threads(work_of(anchor)), grain)
+    stage.reorder(image, *loops, inner_block, *inner, parts, vector)
+    chunks = images * (blocks // tile.columns)
+    grain = len(loops) - 1 if loops[0] is not outer or enough(chunks, ENOUGH_COLUMN_TILES, threads) else 0
+    place = shared_out(group, stage, [image], loops, {}, threads, grain)
     computed = group.stage(anchor)
     computed.compute_at(stage, place)
     k, *taps, pair = anchor.reduce_axis

@@ -5,9 +5,10 @@ from __future__ import annotations
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import INLINE, Stage
-from tvmlite.te.space.choices import SplitChoice
+from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates import anchors
-from tvmlite.te.templates.group import Group, extent_of, product, work_of, worth_threads
+from tvmlite.te.templates.group import Group, extent_of, product, work_of
+from tvmlite.te.templates.share import enough, part_for, share, threads_for, turns_of
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import RegisterTile, candidates, register_tile, tile_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
@@ -56,8 +57,9 @@ def attention(group: Group) -> None:
     stage.unroll(vector)
     stage.vectorize(lane)
     heads = stage.fuse(batch, head)
-    if worth_threads(work_of(context)):
-        heads, tiles = _shared_out(group, stage, context, heads, tiles)
+    threads = threads_for(group.target, work_of(context))
+    if threads > 1:
+        heads, tiles = _shared_out(group, stage, context, heads, tiles, threads)
     _accumulate_context(group, context, stage, parts)
     _passes(group, stage, tiles)
     _scores(group, stage, tiles, tile)
@@ -112,15 +114,19 @@ def _tile(group: Group, context: ComputeOp, features: int | None) -> RegisterTil
 
 
 def _shared_out(
-    group: Group, stage: Stage, context: ComputeOp, heads: IterVar, tiles: IterVar
+    group: Group, stage: Stage, context: ComputeOp, heads: IterVar, tiles: IterVar, threads: int
 ) -> tuple[IterVar, IterVar]:
     """Share heads out among the threads, and the tiles of each where heads are few."""
     count = product(extent_of(axis) for axis in context.axis[:2])
-    if count is not None and count < ENOUGH_HEADS:
-        group.config.define_knob("chunk", TILES_PER_CHUNK)
+    part = "a head"
+    if not enough(count, ENOUGH_HEADS, threads):
+        default = part_for(turns_of(stage, tiles), count, TILES_PER_CHUNK[0], threads)
+        group.config.define_knob("chunk", list(dict.fromkeys((*TILES_PER_CHUNK, default))))
+        group.config.suggest("chunk", OptionChoice(default))
+        part = "some queries, and copies all keys of their head"
         chunks, tiles = stage.split(tiles, factor=group.config["chunk"].val)
         heads = stage.fuse(heads, chunks)
-    stage.parallel(heads)
+    share(stage, heads, threads, part)
     return heads, tiles
 
 

@@ -10,11 +10,13 @@ from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import GUARD
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates import anchors
-from tvmlite.te.templates.group import Group, extent_of, number, product, work_of, worth_threads
+from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
+from tvmlite.te.templates.share import is_even, part_for, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
     MOST_ROWS,
     RegisterTile,
+    Shared,
     candidates,
     near_even_tile,
     register_tile,
@@ -97,7 +99,7 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     by_passes = _unrolls_window(group, anchor) and in_passes(group, anchor)
     if not by_passes:
         pixels = _longest_last(pixels)
-    blocks, high, wide = _packed_tile(group, anchor, pixels, block, pixelwise).size[1:]
+    blocks, high, wide = _packed_tile(group, anchor, pixels, block, pixelwise, by_passes).size[1:]
     if by_passes:
         passes(group, anchor, host, (blocks, high, wide), row_wise)
         return
@@ -159,19 +161,21 @@ def _shared_out(
     """Put ``loops`` over blocks, rows and tiles (of so many blocks and pixels) in order, and share them out,
     all but ``least`` of them or more; gives the innermost."""
     count, pixels = extent_of(anchor.axis[1]), extent_of(anchor.axis[-2])
-    parallel, row_wise = worth_threads(work_of(anchor)), by_rows(group, anchor)
-    turns = _tiles_in_panel(pixels, tile[1]) if row_wise and len(loops) == 2 else 1
+    threads, row_wise = threads_for(group.target, work_of(anchor)), by_rows(group, anchor)
+    images = extent_of(anchor.axis[0])
+    turns = _tiles_in_panel(images, pixels, tile[1], threads) if row_wise and len(loops) == 2 else 1
     if turns > 1 or _next_panel_ahead(group, anchor, tile[0]):
         grain = len(loops) - 1
     else:
         grain = 0 if _one_panel_a_thread(group, anchor, tile[0]) or _shares_tiles(anchor, tile[0]) else 1
     panels = {"blocks": Panel(0, count), "tiles": Panel(len(loops) - 1, pixels, turns)}
-    return shared_out(group, stage, [batch], loops, panels, parallel, grain, least, int(row_wise))
+    return shared_out(group, stage, [batch], loops, panels, threads, grain, least, int(row_wise))
 
 
 def _one_panel_a_thread(group: Group, anchor: ComputeOp, blocks: int) -> bool:
     """Whether a thread takes all tiles of a panel of weights, of ``blocks`` blocks."""
-    return worth_threads(work_of(anchor)) and not by_rows(group, anchor) and _in_panels(group, anchor, blocks)
+    threads = threads_for(group.target, work_of(anchor))
+    return threads > 1 and not by_rows(group, anchor) and _in_panels(group, anchor, blocks)
 
 
 def _next_panel_ahead(group: Group, anchor: ComputeOp, blocks: int) -> bool:
@@ -182,17 +186,24 @@ def _next_panel_ahead(group: Group, anchor: ComputeOp, blocks: int) -> bool:
     return fetches and _one_panel_a_thread(group, anchor, blocks)
 
 
-def _tiles_in_panel(pixels: int | None, wide: int) -> int:
+def _tiles_in_panel(images: int | None, pixels: int | None, wide: int, threads: int) -> int:
     """How many tiles of ``wide`` of all ``pixels`` a thread takes at a time: the most that leave enough for
     all. A panel of weights stays in the first cache for as many."""
-    tiles = 1 if pixels is None else -(-pixels // wide)
-    return max(n for n in PANELS if n == 1 or tiles >= ENOUGH_PARTS * n)
+    if pixels is None:
+        return 1
+    tiles = -(-pixels // wide)
+
+    def leaves_enough(panel: int) -> bool:
+        return tiles >= ENOUGH_PARTS * panel and is_even(product([images, -(-tiles // panel)]), threads)
+
+    return max(n for n in PANELS if n == 1 or leaves_enough(n))
 
 
 def _packed_tile(
-    group: Group, anchor: ComputeOp, pixels: Sequence[IterVar], block: int, pixelwise: bool
+    group: Group, anchor: ComputeOp, pixels: Sequence[IterVar], block: int, pixelwise: bool, by_passes: bool
 ) -> SplitChoice:
-    """The knob ``tile``: how many blocks of channels, rows and pixels of a row are computed at once."""
+    """The knob ``tile``: how many blocks of channels, rows and pixels of a row are computed at once; threads
+    share all tiles, or (``by_passes``) rows, of which each takes all pixels."""
     config, dtype = group.config, anchor.output(0).dtype
     width, count = extent_of(pixels[-1]), extent_of(anchor.axis[1])
     even = width is None or (pixelwise and not group.target.machine.few_registers)
@@ -204,15 +215,21 @@ def _packed_tile(
         machine = replace(machine, vector_registers=machine.vector_registers - SPARE)
     along = product(extent_of(a) for a in pixels) if pixelwise else width
     # One axis of all pixels has a tail of its own, at the end of the image and not of each row.
-    best = (
-        near_even_tile(width, count, vectors, machine)
-        if even
-        else register_tile(along, count, vectors, machine)
-    )
+    threads = threads_for(group.target, work_of(anchor))
+    images, *lines = (extent_of(a) for a in (anchor.axis[0], *pixels[:-1]))
+    by_rows = Shared(threads, product([images, *lines]), not by_passes)
+    if even:
+        best = near_even_tile(width, count, vectors, machine, by_rows)
+    else:
+        shared = Shared(threads, images) if pixelwise else by_rows
+        best = register_tile(along, count, vectors, machine, False, shared)
     for divides in (even, True):
         if pixelwise and _spans_rows(best.rows, pixels):
-            best = register_tile(width, count, vectors, machine, divides)
+            best = register_tile(width, count, vectors, machine, divides, by_rows)
     high = _rows_at_once(best, width, height, vectors, machine.vector_registers)
+    if height is not None and high > 1:
+        panels = None if count is None else -(-count // best.blocks)
+        high = part_for(height, product([images, *lines[:-1], panels]), high, threads)
     default = SplitChoice((-1, best.blocks, high, best.rows))
     config.define_split(
         "tile",

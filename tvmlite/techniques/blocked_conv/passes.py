@@ -8,7 +8,8 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.space.choices import OptionChoice
-from tvmlite.te.templates.group import Group, extent_of, number, product, work_of, worth_threads
+from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
+from tvmlite.te.templates.share import part_for, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Reduce, Tensor
 from tvmlite.techniques.common.dot import is_paired
 from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES
@@ -71,8 +72,7 @@ def passes(group: Group, anchor: ComputeOp, host: Tensor, tile: Sequence[int], r
     stage.reorder(batch, *shared, inner_block, inner_row, pixel, lane)
     stage.vectorize(lane)
     place = stage.fuse(batch, *shared)
-    if worth_threads(work_of(anchor)):
-        stage.parallel(place)
+    share(stage, place, threads_for(group.target, work_of(anchor)), "a row of tiles")
     sums, partial = _in_two(group, anchor)
     sums.compute_at(stage, place)
     config.define_knob("window", ("unrolled", "counted"))
@@ -96,7 +96,7 @@ def _rows(group: Group, anchor: ComputeOp, blocks: int) -> int:
     )
     panels = images * -(-count // blocks)
     parts = min(height, max(-(-height // near), -(-ENOUGH_COLUMN_TILES // panels)))
-    default = -(-height // parts)
+    default = part_for(height, panels, -(-height // parts), threads_for(group.target, work_of(anchor)))
     group.config.define_knob("rows", list(dict.fromkeys([default, *(n for n in ROWS if n < height), height])))
     group.config.suggest("rows", OptionChoice(default))
     return group.config["rows"].val

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.te.templates.group import Group, extent_of, number, product, work_of, worth_threads
+from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
+from tvmlite.te.templates.share import is_even, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp
 from tvmlite.techniques.common.dot import is_paired
 from tvmlite.techniques.elementwise.injective import elementwise_loops, vectorize
@@ -18,7 +19,7 @@ def by_rows(group: Group, anchor: ComputeOp) -> bool:
     caches are far. Where registers are few, tiles are small and an image is read often: for each panel of
     channels a large one would come from the last cache once more.
     """
-    if is_paired(anchor) or not worth_threads(work_of(anchor)):
+    if is_paired(anchor) or threads_for(group.target, work_of(anchor)) == 1:
         return False
     source, weight = (product(map(number, one.shape)) for one in anchor.inputs)
     if source is None or weight is None:
@@ -42,7 +43,7 @@ def image_by_rows(group: Group, anchor: ComputeOp) -> bool:
     they are by blocks, and so is what is between them."""
     _, block, *places, lane = anchor.axis
     pixels, channels = product(map(extent_of, places)), product(map(extent_of, (block, lane)))
-    if pixels is None or channels is None or not worth_threads(work_of(anchor)):
+    if pixels is None or channels is None or threads_for(group.target, work_of(anchor)) == 1:
         return False
     if anchor.inputs[0].dtype == "bfloat16" and group.target.has("avx512bf16"):
         return False
@@ -52,11 +53,11 @@ def image_by_rows(group: Group, anchor: ComputeOp) -> bool:
 def pad_by_rows(group: Group, pad: ComputeOp) -> None:
     """Loops for padded data of channels in blocks: a thread has the rows of it that it reads afterwards."""
     result = pad.output(0)
-    stage, axes = group.stage(pad), group.axes(result)
-    if len(axes) < 5:
+    stage, axes, threads = group.stage(pad), group.axes(result), threads_for(group.target, None)
+    if len(axes) < 5 or not is_even(product(map(extent_of, (axes[0], axes[2]))), threads):
         elementwise_loops(group, result)
         return
     images, block, row, *rest = axes
     stage.reorder(images, row, block, *rest)
     vectorize(stage, rest[-1], extent_of(rest[-1]), group.target.lanes(result.dtype))
-    stage.parallel(stage.fuse(images, row))
+    share(stage, stage.fuse(images, row), threads, "a row")

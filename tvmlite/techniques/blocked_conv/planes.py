@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.templates.group import Group, extent_of, product, work_of, worth_threads
-from tvmlite.te.templates.tile import register_tile, tail_of
+from tvmlite.te.templates.group import Group, extent_of, product, work_of
+from tvmlite.te.templates.share import is_even, share, threads_for, turns_of
+from tvmlite.te.templates.tile import Shared, register_tile, tail_of
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.common.nest import ENOUGH_TURNS
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
@@ -25,9 +26,9 @@ def plain(group: Group, anchor: ComputeOp) -> None:
     stage = group.stage(host)
     lanes = group.target.lanes(result.dtype)
     batch, channel, *rest = group.axes(host)
-    width, channels = extent_of(rest[-1]), _channels_at_once(anchor)
-    outer, inner = stage.split(channel, factor=channels)
-    parallel = worth_threads(work_of(anchor))
+    threads = threads_for(group.target, work_of(anchor))
+    width, outside = extent_of(rest[-1]), product(map(extent_of, (batch, *rest[:-1])))
+    outer, inner = stage.split(channel, factor=_channels_at_once(anchor, outside, threads))
     if width is not None and width <= lanes:
         stage.reorder(batch, outer, *rest[:-1], inner, rest[-1])
         place = spread = stage.fuse(batch, outer, *rest[:-1])
@@ -41,8 +42,7 @@ def plain(group: Group, anchor: ComputeOp) -> None:
         stage.unroll(vectors)
         stage.vectorize(vector)
     stage.unroll(inner)
-    if parallel:
-        stage.parallel(spread)
+    share(stage, spread, threads, "a row of pixels")
     _accumulate_plain(group.stage(sums), stage, place, lanes if place is not spread else None)
     finish(group, host)
 
@@ -58,7 +58,9 @@ def pointwise(group: Group, anchor: ComputeOp) -> None:
     batch, channel, *rest = group.axes(host)
     pixels, per_group = product(extent_of(a) for a in rest), _channels_of_a_group(anchor)
     vectors = None if pixels is None else -(-pixels // lanes)
-    tile = register_tile(per_group or 1, vectors, 1, group.target.machine, even=True)
+    threads = threads_for(group.target, work_of(anchor))
+    shared = Shared(threads, product([extent_of(batch), dict(anchor.attrs).get("groups", 1)]))
+    tile = register_tile(per_group or 1, vectors, 1, group.target.machine, True, shared)
     outer, inner = stage.split(channel, factor=tile.rows)
     place, along = stage.split(stage.fuse(*rest), factor=tile.blocks * lanes)
     several, vector = stage.split(along, factor=lanes)
@@ -66,12 +68,12 @@ def pointwise(group: Group, anchor: ComputeOp) -> None:
     stage.unroll(inner)
     stage.unroll(several)
     stage.vectorize(vector)
-    shared = stage.fuse(batch, outer)
-    if worth_threads(work_of(anchor)):
-        planes = product(map(extent_of, anchor.axis[:2]))
-        if planes is not None and planes < ENOUGH_TURNS * tile.rows:
-            shared = place = stage.fuse(shared, place)
-        stage.parallel(shared)
+    whole = stage.fuse(batch, outer)
+    planes = product(map(extent_of, anchor.axis[:2]))
+    few = planes is not None and planes < ENOUGH_TURNS * tile.rows
+    if threads > 1 and (few or not is_even(turns_of(stage, whole), threads)):
+        whole = place = stage.fuse(whole, place)
+    share(stage, whole, threads, "a tile")
     _accumulate_plain(group.stage(anchor), stage, place, lanes)
     finish(group, host)
 
@@ -81,12 +83,16 @@ def _channels_of_a_group(anchor: ComputeOp) -> int | None:
     return None if channels is None else channels // dict(anchor.attrs).get("groups", 1)
 
 
-def _channels_at_once(anchor: ComputeOp) -> int:
-    """How many output channels share the vectors of data: of one group, and as good as all of them."""
+def _channels_at_once(anchor: ComputeOp, outside: int | None, threads: int) -> int:
+    """How many output channels share the vectors of data: of one group, and as good as all of them; fewer
+    where ``threads`` would not have like shares of them and of loops of ``outside`` turns."""
     per_group = _channels_of_a_group(anchor)
     if per_group is None:
         return 1
-    return next(n for n in (8, 7, 6, 5, 4, 3, 2, 1) if per_group % n == 0)
+    whole = product([outside, extent_of(anchor.axis[1])])
+    fitting = [n for n in (8, 7, 6, 5, 4, 3, 2, 1) if per_group % n == 0]
+    even = [n for n in fitting if is_even(None if whole is None else whole // n, threads)]
+    return even[0] if even else fitting[-1]
 
 
 def _accumulate_plain(stage: Stage, host: Stage, place: IterVar, lanes: int | None) -> None:

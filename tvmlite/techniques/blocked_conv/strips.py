@@ -19,7 +19,8 @@ from tvmlite.relay.ops.common import fault, tensors
 from tvmlite.te import expr as e
 from tvmlite.te.intrin import amx
 from tvmlite.te.templates.anchors import Anchor
-from tvmlite.te.templates.group import Group, work_of, worth_threads
+from tvmlite.te.templates.group import Group, work_of
+from tvmlite.te.templates.share import share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.techniques.elementwise.injective import STRIP
 
@@ -100,5 +101,4 @@ def arrange_strips(group: Group) -> None:
         stage.unroll(several)
         stage.vectorize(vector)
         rows = stage.fuse(*axes[:-2])
-        if worth_threads(work_of(group.formula(tensor))):
-            stage.parallel(rows)
+        share(stage, rows, threads_for(group.target, work_of(group.formula(tensor))), "a row")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import PARALLEL
 from tvmlite.te.space.choices import OptionChoice, ReorderChoice
-from tvmlite.te.templates.group import Group, extent_of
+from tvmlite.te.templates.group import Group, extent_of, product
+from tvmlite.te.templates.share import is_even, share, turns_of
 from tvmlite.te.tensor.tensor import IterVar
 
 ENOUGH_COLUMN_TILES = 8
@@ -46,18 +47,18 @@ def shared_out(
     lead: Sequence[IterVar],
     loops: Sequence[IterVar],
     panels: Mapping[str, Panel],
-    parallel: bool,
+    threads: int,
     grain: int,
     least: int = 0,
     first: int = 0,
 ) -> IterVar:
-    """Put ``loops``, which follow ``lead``, in order and share the outer ones out among the threads if it is
-    worth it (``parallel``); gives the innermost, in which a tile is computed.
+    """Put ``loops``, which follow ``lead``, in order and share the outer ones out among the ``threads``, if
+    there are several; gives the innermost, in which a tile is computed.
 
     Knobs: ``panel_NAME`` for each of ``panels``, how many turns of its loop make a panel (1: no panel);
     ``order`` of the loops, those of a panel inside that over panels, by default with ``first`` outside all
     others; ``grain``, how many of them, from the innermost on, one thread keeps: at least ``least``, by
-    default ``grain``.
+    default ``grain``, or as many fewer as leave enough turns for all threads.
     """
     config, count = group.config, len(loops)
     slots: list[IterVar | None] = list(loops)
@@ -75,13 +76,15 @@ def shared_out(
     config.suggest("order", ReorderChoice((first, *(n for n in range(len(slots)) if n != first))))
     ordered = [axis for place in config["order"].permutation if (axis := slots[place]) is not None]
     stage.reorder(*ordered)
-    if not parallel:
+    if threads == 1:
         return ordered[-1]
     config.define_knob("grain", range(least, count))
-    config.suggest("grain", OptionChoice(max(grain, least)))
+    turns = [turns_of(stage, axis) for axis in (*lead, *ordered)]
+    fitting = [n for n in range(least, grain + 1) if is_even(product(turns[: len(turns) - n]), threads)]
+    config.suggest("grain", OptionChoice(max(fitting, default=least)))
     kept = config["grain"].val
     shared = stage.fuse(*lead, *ordered[: len(ordered) - kept])
-    stage.parallel(shared)
+    share(stage, shared, threads, "a panel of tiles" if kept else "a tile")
     return ordered[-1] if kept else shared
 
 

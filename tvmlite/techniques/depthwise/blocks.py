@@ -9,7 +9,8 @@ from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.templates.group import Group, extent_of, nodes_of, product, work_of, worth_threads
+from tvmlite.te.templates.group import Group, extent_of, nodes_of, product, work_of
+from tvmlite.te.templates.share import MEASURED_CORES, enough, is_even, share, threads_for, turns_of
 from tvmlite.te.templates.tile import MOST_ROWS, MOST_TAIL, TAIL_RATIO, tail_of, waste
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
 from tvmlite.techniques.blocked_conv.places import image_by_rows
@@ -34,6 +35,9 @@ data where it lies, where there is no padding."""
 
 ALONG_UNKNOWN = 8
 """The same where the row is of unknown length; tiles of half the size, and so on, take the rest."""
+
+COPIES = 4
+"""How many times the work of the windows there may be with padding, which is copied, and with their sums."""
 
 ENOUGH_PLANES = 16
 """Planes of all images, of a channel or a block of channels each, that are enough for threads to share; with
@@ -72,8 +76,8 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
     if high > 1:
         rows[-1], inner_row = stage.split(rows[-1], factor=high)
         inner = [inner_row, pixel]
-    parallel, lead = worth_threads(work_of(anchor)), [batch, block]
-    chunk, by_image = _parts(group, anchor, count, bool(first + last))
+    threads, lead = threads_for(group.target, work_of(anchor), COPIES), [batch, block]
+    chunk, by_image = _parts(group, anchor, count, bool(first + last), threads)
     if chunk < count:
         part, rows[-1] = stage.split(rows[-1], factor=chunk)
         lead, rows = ([batch, part, block], rows) if by_image else (lead, [*rows[:-1], part, rows[-1]])
@@ -82,7 +86,7 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
         stage.unroll(axis)
     stage.vectorize(lane)
     kept = 1 if chunk < count else 0
-    place = _shared_out(group, stage, lead, rows, tiles, parallel, kept)
+    place = _shared_out(group, stage, lead, rows, tiles, threads, kept)
     if rows and rows[-1] in stage.leaf_iter_vars:
         apart(stage, rows[-1], chunk, first, last)
     axes = anchor.reduce_axis
@@ -101,15 +105,15 @@ def _border(group: Group, anchor: ComputeOp) -> tuple[int, int]:
     return rows_at_border(anchor, pads[0], len(anchor.axis) - 3)
 
 
-def _parts(group: Group, anchor: ComputeOp, rows: int, border: bool) -> tuple[int, bool]:
+def _parts(group: Group, anchor: ComputeOp, rows: int, border: bool, threads: int) -> tuple[int, bool]:
     """How many of the ``rows`` a part has, all of them where there are no parts; whether parts are outside
     blocks. ``border``: some rows stand in loops of their own."""
     planes, least = product(map(extent_of, anchor.axis[:2])), LEAST_ROWS if border else 1
-    enough = max(PARTS, -(-ENOUGH_PLANES // planes)) if planes else PARTS
-    part = _rows_a_chunk(1, rows, least, enough)
+    parts = max(PARTS, -(-ENOUGH_PLANES // planes)) if planes else PARTS
+    part = _rows_a_chunk(1, rows, least, parts, threads)
     if _outer(group, anchor, part < rows) == "rows" and part < rows:
         return part, True
-    return (_rows_a_chunk(planes, rows, least, ENOUGH_PLANES) if border else rows), False
+    return (_rows_a_chunk(planes, rows, least, ENOUGH_PLANES, threads) if border else rows), False
 
 
 def _outer(group: Group, anchor: ComputeOp, parts: bool) -> str:
@@ -123,13 +127,17 @@ def _outer(group: Group, anchor: ComputeOp, parts: bool) -> str:
     return group.config["outer"].val
 
 
-def _rows_a_chunk(blocks: int | None, count: int, least: int, enough: int) -> int:
+def _rows_a_chunk(blocks: int | None, count: int, least: int, parts: int, threads: int) -> int:
     """How many of the ``count`` rows of each of ``blocks`` blocks a thread takes at a time: where blocks are
-    fewer than ``enough`` as many, ``least`` or more, as leave enough chunks; all if none do."""
-    if blocks is None or blocks >= enough:
+    fewer than ``parts`` as many, ``least`` or more, as leave enough chunks for ``threads``; if none do, fewer
+    where that makes shares alike, else all."""
+    if blocks is None or enough(blocks, parts, threads):
         return count
-    fitting = [n for n in range(least, count) if count % n == 0 and blocks * (count // n) >= enough]
-    return max(fitting, default=count)
+    fitting = [n for n in range(1, count) if count % n == 0 and enough(blocks * (count // n), parts, threads)]
+    several = [n for n in fitting if n >= least]
+    if several:
+        return max(several)
+    return max(fitting, default=count) if threads > MEASURED_CORES else count
 
 
 def _padding(group: Group, anchor: ComputeOp) -> list[Stage]:
@@ -188,7 +196,7 @@ def _shared_out(
     lead: list[IterVar],
     rows: list[IterVar],
     tiles: IterVar,
-    parallel: bool,
+    threads: int,
     kept: int,
 ) -> IterVar:
     """The knobs ``order`` and ``grain``: blocks are shared out among threads, and rows, all loops over them
@@ -196,7 +204,7 @@ def _shared_out(
     config = group.config
     config.define_knob("grain", range(len(rows) + 1))
     known = product(extent_of(a) for a in lead)
-    few = known is not None and known < ENOUGH_PLANES
+    few = not enough(known, ENOUGH_PLANES, threads)
     config.suggest("grain", OptionChoice(len(rows) - kept if few else 0))
     shared = config["grain"].val
     own = [*rows[shared:], tiles]
@@ -205,8 +213,9 @@ def _shared_out(
         own = [tiles, *rows[shared:]]
     whole = stage.fuse(*lead, *rows[:shared])
     stage.reorder(whole, *own)
-    if parallel:
-        stage.parallel(whole)
+    if not is_even(turns_of(stage, whole), threads) and shared == len(rows):
+        own = [whole := stage.fuse(whole, *own)]
+    share(stage, whole, threads, "a tile of a row" if own == [whole] else "a row")
     return own[-1]
 
 

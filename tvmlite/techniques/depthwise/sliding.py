@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.templates import anchors
-from tvmlite.te.templates.group import Group, extent_of, product, work_of, worth_threads
+from tvmlite.te.templates.group import Group, extent_of, product, work_of
+from tvmlite.te.templates.share import enough, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
-from tvmlite.techniques.depthwise.blocks import ENOUGH_PLANES, UNROLLED_WINDOW, blocks
+from tvmlite.techniques.depthwise.blocks import COPIES, ENOUGH_PLANES, UNROLLED_WINDOW, blocks
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish, vectorize
 
 
@@ -47,22 +48,20 @@ def sliding(group: Group, anchor: ComputeOp) -> None:
     lanes = group.target.lanes(result.dtype)
     loops, vector = _vector(stage, axes, lanes)
     stage.vectorize(vector)
-    parallel = worth_threads(work_of(anchor))
+    threads = threads_for(group.target, work_of(anchor), COPIES)
     planes = product(extent_of(a) for a in axes[:2])
-    if len(axes) < 3 or (planes is not None and planes < ENOUGH_PLANES):
+    if len(axes) < 3 or not enough(planes, ENOUGH_PLANES, threads):
         place = stage.fuse(*loops)
         for pad in pads:
             elementwise_loops(group, pad.output(0))
-        if parallel:
-            stage.parallel(place)
+        share(stage, place, threads, "a vector of results")
     else:
         plane = stage.fuse(*loops[:2])
         place = loops[-1] if len(loops) > 2 else plane
         for pad in pads:
             group.stage(pad).compute_at(stage, plane)
             vectorize(group.stage(pad), pad.axis[-1], extent_of(pad.axis[-1]), lanes)
-        if parallel:
-            stage.parallel(plane)
+        share(stage, plane, threads, "a plane")
     _slide(group.stage(sums), stage, place)
     finish(group, host)
 

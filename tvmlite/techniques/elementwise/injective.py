@@ -18,8 +18,8 @@ from tvmlite.te.templates.group import (
     product,
     same_extent,
     work_of,
-    worth_threads,
 )
+from tvmlite.te.templates.share import enough, is_even, part_for, share, threads_for, turns_of
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
@@ -63,12 +63,12 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
     if not isinstance(stage.op, ComputeOp) or not stage.op.axis:
         return
     formula = group.formula(tensor)
-    parallel = worth_threads(work_of(formula))
+    threads = threads_for(group.target, work_of(formula))
     axes = group.axes(tensor)
     lanes = lanes_of(formula, group.target)
     across = read_across(formula, lanes)
     if across is not None:
-        _in_blocks(stage, axes, across, lanes, parallel)
+        _in_blocks(stage, axes, across, lanes, threads)
         return
     cut = contiguous_from(formula)
     inner_extent = product(extent_of(a) for a in axes[cut:])
@@ -76,23 +76,24 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
     inner = stage.fuse(*axes[cut:])
     steps = read_in_steps(formula)
     if steps > 1:
-        few = outer_extent is not None and outer_extent < ENOUGH_OUTER_TURNS
-        several = lanes * CHUNK_VECTORS // steps if few else None
-        _in_steps(stage, axes[:cut], inner, steps, parallel, several)
+        several = None
+        if not enough(outer_extent, ENOUGH_OUTER_TURNS, threads):
+            turns = None if inner_extent is None else inner_extent // steps
+            several = part_for(turns, outer_extent, lanes * CHUNK_VECTORS // steps, threads)
+        _in_steps(stage, axes[:cut], inner, steps, threads, several)
         return
-    if parallel and inner_extent is not None and inner_extent <= SHORT_VECTORS * lanes:
+    if threads > 1 and inner_extent is not None and inner_extent <= SHORT_VECTORS * lanes:
         rows = product(extent_of(a) for a in axes[: cut - 1])
-        if cut > 1 and (rows is None or rows >= ENOUGH_OUTER_TURNS):
+        if cut > 1 and enough(rows, ENOUGH_OUTER_TURNS, threads):
             cut, outer_extent = cut - 1, rows
     outer = stage.fuse(*axes[:cut]) if cut else None
-    few = outer is None or (outer_extent is not None and outer_extent < ENOUGH_OUTER_TURNS)
-    chunk = split_for_threads(stage, inner, inner_extent, lanes, parallel and few)
-    if not parallel:
-        return
-    if outer is None and chunk is not None:
-        stage.parallel(chunk)
-    elif outer is not None:
-        stage.parallel(stage.fuse(outer, chunk) if chunk is not None else outer)
+    few = outer is None or not enough(outer_extent, ENOUGH_OUTER_TURNS, threads)
+    vectors = None if inner_extent is None else -(-inner_extent // lanes)
+    several = part_for(vectors, outer_extent, CHUNK_VECTORS, threads)
+    chunk = split_for_threads(stage, inner, inner_extent, lanes, threads > 1 and few, several)
+    whole = chunk if outer is None else outer if chunk is None else stage.fuse(outer, chunk)
+    if whole is not None:
+        share(stage, whole, threads, "a vector" if several == 1 else "some vectors")
 
 
 def read_across(op: ComputeOp, lanes: int) -> int | None:
@@ -130,39 +131,39 @@ def read_in_steps(op: ComputeOp) -> int:
 
 
 def _in_steps(
-    stage: Stage, outer: list[IterVar], inner: IterVar, steps: int, parallel: bool, several: int | None
+    stage: Stage, outer: list[IterVar], inner: IterVar, steps: int, threads: int, several: int | None
 ) -> None:
     """``steps`` neighbours along ``inner`` written out; threads share the ``outer`` loops, and ``several``
     such groups at a time unless None."""
     groups, neighbours = stage.split(inner, factor=steps)
     stage.unroll(neighbours)
-    if not parallel:
+    if threads == 1:
         return
     if several is not None:
         outer = [*outer, stage.split(groups, factor=several)[0]]
-    stage.parallel(stage.fuse(*outer))
+    share(stage, stage.fuse(*outer), threads, "some neighbours")
 
 
-def _in_blocks(stage: Stage, axes: list[IterVar], across: int, lanes: int, parallel: bool) -> None:
+def _in_blocks(stage: Stage, axes: list[IterVar], across: int, lanes: int, threads: int) -> None:
     """Square blocks of a transposition: each cache line that is read is used up before it is gone."""
     blocks, line = stage.split(axes[across], factor=lanes)
     vectors, vector = stage.split(axes[-1], factor=lanes)
     outer = [*axes[:across], *axes[across + 1 : -1], blocks]
     stage.reorder(*outer, vectors, line, vector)
     stage.vectorize(vector)
-    whole = stage.fuse(*outer)
-    if parallel:
-        stage.parallel(whole)
+    if not is_even(product(turns_of(stage, axis) for axis in outer), threads):
+        outer.append(vectors)
+    share(stage, stage.fuse(*outer), threads, "a block")
 
 
 def split_for_threads(
-    stage: Stage, axis: IterVar, extent: int | None, lanes: int, chunked: bool
+    stage: Stage, axis: IterVar, extent: int | None, lanes: int, chunked: bool, several: int = CHUNK_VECTORS
 ) -> IterVar | None:
-    """Cut ``axis`` into vectors and, if ``chunked``, into chunks of many; gives the loop over chunks."""
-    long = extent is None or extent > lanes * CHUNK_VECTORS
+    """Cut ``axis`` into vectors and, if ``chunked``, into chunks of ``several``; gives the loop over them."""
+    long = extent is None or extent > lanes * several
     chunk = None
     if chunked and long:
-        chunk, axis = stage.split(axis, factor=lanes * CHUNK_VECTORS)
+        chunk, axis = stage.split(axis, factor=lanes * several)
     elif chunked:
         chunk, axis = stage.split(axis, nparts=1)
     vectorize(stage, axis, extent, lanes)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tvmlite.te.schedule.stage_base import GUARD
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.templates.group import Group, extent_of, work_of, worth_threads
+from tvmlite.te.templates.group import Group, extent_of, work_of
+from tvmlite.te.templates.share import enough, part_for, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import tail_of
 from tvmlite.te.tensor.tensor import ComputeOp, Operation
@@ -42,7 +43,8 @@ def dense_winograd(group: Group) -> None:
     host = group.host(group.readers(anchor.output(0))[0].output(0))
     _prepare(group, host.op)
     row, outer, lane = anchor.axis
-    stage, height, blocks = group.stage(host), _height(group, anchor), extent_of(outer)
+    threads = threads_for(group.target, work_of(anchor))
+    stage, height, blocks = group.stage(host), _height(group, anchor, threads), extent_of(outer)
     *lead, column = group.axes(host)
     columns, lanes = stage.split(column, factor=extent_of(lane))
     tail = tail_of(extent_of(row))
@@ -50,9 +52,8 @@ def dense_winograd(group: Group) -> None:
     stage.reorder(columns, tiles, inner, lanes)
     in_registers(stage, [inner], lanes)
     panels = {"columns": Panel(0, blocks), "rows": Panel(1, extent_of(row))}
-    grain = 0 if blocks is not None and blocks < ENOUGH_COLUMN_TILES else 1
-    parallel, least = worth_threads(work_of(anchor)), 0 if tail == GUARD else 1
-    place = shared_out(group, stage, [], [columns, tiles], panels, parallel, grain, least)
+    grain, least = int(enough(blocks, ENOUGH_COLUMN_TILES, threads)), 0 if tail == GUARD else 1
+    place = shared_out(group, stage, [], [columns, tiles], panels, threads, grain, least)
     turn, step = anchor.reduce_axis
     count = extent_of(turn) or 1
     config.define_knob("turns", [n for n in TURNS if count % n == 0])
@@ -76,28 +77,32 @@ def _prepare(group: Group, host: Operation) -> None:
     group.inline_all_but({host, rows})
     formula = group.formula(magnitudes)
     partials = reduce_row(group, magnitudes, formula)
-    place_rows(group, magnitudes, magnitudes.output(0), partials, worth_threads(work_of(formula)))
+    threads = threads_for(group.target, work_of(formula))
+    place_rows(group, magnitudes, magnitudes.output(0), partials, threads)
     elementwise_loops(group, rows.output(0))
     group.stage(rows).storage_align(rows.axis[0], SPACED, group.target.lanes("float32"))
     stage = group.stage(sums)
-    places, one = stage.split(sums.axis[0], factor=ROWS_AT_ONCE)
+    threads = threads_for(group.target, work_of(group.formula(rows.output(0))))
+    at_once = part_for(extent_of(sums.axis[0]), 1, ROWS_AT_ONCE, threads)
+    places, one = stage.split(sums.axis[0], factor=at_once)
     turn, three = sums.reduce_axis
     stage.reorder(places, turn, three, one)
     stage.unroll(three)
     stage.unroll(one)
-    if worth_threads(work_of(group.formula(rows.output(0)))):
-        stage.parallel(places)
+    share(stage, places, threads, "a row")
 
 
-def _height(group: Group, anchor: ComputeOp) -> int:
+def _height(group: Group, anchor: ComputeOp, threads: int) -> int:
     """The knob ``tile``: how many rows are computed at once; by default as many as leaves the fewest to be
-    computed past the last."""
-    rows = extent_of(anchor.axis[0])
+    computed past the last, and enough tiles for ``threads``."""
+    rows, blocks = extent_of(anchor.axis[0]), extent_of(anchor.axis[1])
     most = group.target.vector_registers - OTHERS
     heights = [n for n in range(LEAST_ROWS, most + 1) if rows is None or n <= rows] or [1]
-    enough = [n for n in heights if n >= ENOUGH_ROWS] or heights[-1:]
-    default = enough[-1] if rows is None else min(enough, key=lambda n: (-(-rows // n) * n, -n))
-    choices = [(-1, n) for n in heights]
+    high = [n for n in heights if n >= ENOUGH_ROWS] or heights[-1:]
+    default = high[-1] if rows is None else min(high, key=lambda n: (-(-rows // n) * n, -n))
+    if rows is not None:
+        default = part_for(rows, blocks, default, threads)
+    choices = [(-1, n) for n in dict.fromkeys([*heights, default])]
     group.config.define_split("tile", rows or 1, num_outputs=2, policy="candidate", candidate=choices)
     group.config.suggest("tile", SplitChoice((-1, default)))
     return group.config["tile"].size[-1]

@@ -10,10 +10,12 @@ from tvmlite.te.schedule.stage_base import GUARD
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates import anchors
-from tvmlite.te.templates.group import Group, extent_of, number, product, work_of, worth_threads
+from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
+from tvmlite.te.templates.share import enough, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
     RegisterTile,
+    Shared,
     candidates,
     tail_of,
     tile_for,
@@ -37,21 +39,28 @@ FEW_ROWS = 4
 """With at most this many rows, packing the other matrix costs more than it gains: its elements are read once,
 or nearly, and the time is that of reading them."""
 
+PRODUCT = 4
+"""Units of work in a product that is added to a sum: two elements are read."""
+
 MOST_AHEAD = 8
 """The most turns before its use that a part of a stream of weights is asked for by default."""
 
 
-def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int) -> int:
-    """How many columns a block of packed weights has where ``rows`` rows (None: unknown) meet ``columns``.
+def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int, depth: int) -> int:
+    """How many columns a block of packed weights has where ``rows`` rows (None: unknown) of ``depth``
+    elements meet ``columns``.
 
-    One vector of ``target``; where few rows meet them, as many as a tile of registers takes. Then all that is
-    read of the weights lies in one line, which a processor reads quicker than eight with gaps between. Where
-    many rows do, a panel stays in a near cache, and an encoder is slower with blocks of several vectors.
+    One vector of ``target``; where few rows meet them, as many as a tile of registers takes, or as leave
+    enough blocks for all threads. Then all that is read of the weights lies in one line, which a processor
+    reads quicker than eight with gaps between. Where many rows do, a panel stays in a near cache, and an
+    encoder is slower with blocks of several vectors.
     """
     lanes = target.lanes(dtype)
     if rows is None or rows > FEW_ROWS:
         return lanes
-    return tile_for(target, dtype, lanes, rows, -(-columns // lanes)).blocks * lanes
+    blocks = -(-columns // lanes)
+    shared = Shared(threads_for(target, rows * blocks * lanes * depth * PRODUCT), rows=False)
+    return tile_for(target, dtype, lanes, rows, blocks, shared=shared).blocks * lanes
 
 
 @template("packed_matmul", anchors.DENSE, anchors.BATCH_MATMUL)
@@ -74,14 +83,15 @@ def matrix_product(group: Group) -> None:
     *batch, row, outer, lane = anchor.axis
     block = extent_of(lane)
     assert block is not None
-    tile = _tile(group, anchor, block)
+    threads = threads_for(group.target, work_of(anchor))
+    tile = _tile(group, anchor, block, threads)
     stage = group.stage(host)
     *lead, column = group.axes(host)
     rows = stage.fuse(*lead[len(batch) :]) if len(lead) > len(batch) else None
     column_blocks, lanes = stage.split(column, factor=block)
     column_tiles, inner_blocks = stage.split(column_blocks, factor=tile.blocks)
     chunks = product([*(extent_of(a) for a in batch), _tiles(extent_of(outer), tile.blocks)])
-    few = chunks is not None and chunks < ENOUGH_COLUMN_TILES
+    few = not enough(chunks, ENOUGH_COLUMN_TILES, threads)
     row_tiles = inner_rows = None
     tail = GUARD if few else tail_of(extent_of(row))
     if rows is not None:
@@ -96,8 +106,8 @@ def matrix_product(group: Group) -> None:
     panels = {"columns": Panel(0, extent_of(outer))}
     if row_tiles is not None:
         panels["rows"] = Panel(1, extent_of(row))
-    parallel, least = worth_threads(work_of(anchor)), 0 if row_tiles is None or tail == GUARD else 1
-    place = shared_out(group, stage, lead[: len(batch)], loops, panels, parallel, grain, least)
+    least = 0 if row_tiles is None or tail == GUARD else 1
+    place = shared_out(group, stage, lead[: len(batch)], loops, panels, threads, grain, least)
     if _reads_most(anchor):
         for axis in shared_loops(stage):
             stage.pragma(axis, SWEEP)
@@ -108,7 +118,7 @@ def matrix_product(group: Group) -> None:
     beside = "panel" if place is row_tiles else 0
     config.suggest("ahead", OptionChoice(beside if turns_ahead is None else turns_ahead))
     ahead, at_once = config["ahead"].val, config["steps"].val
-    depth = _depth(group, anchor, parallel)
+    depth = _depth(group, anchor, threads > 1)
     if depth:
         in_parts(group, anchor, stage, tile, depth, at_once, ahead)
     else:
@@ -182,16 +192,18 @@ def _packs(group: Group, anchor: ComputeOp) -> list[ComputeOp]:
     return packs if group.config["packed"].val else []
 
 
-def _tile(group: Group, anchor: ComputeOp, block: int) -> RegisterTile:
-    """The knob ``tile``: blocks of columns and rows that are computed at once; of blocks whose weights are
-    packed ``together``, whole packs, by default one for all rows, which are few."""
+def _tile(group: Group, anchor: ComputeOp, block: int, threads: int) -> RegisterTile:
+    """The knob ``tile``: blocks of columns and rows that are computed at once, by default such that there are
+    enough for ``threads``; of blocks whose weights are packed ``together``, whole packs, by default one for
+    all rows, which are few."""
     dtype = anchor.output(0).dtype
-    *_, rows, blocks = (extent_of(a) for a in anchor.axis[:-1])
+    *batch, rows, blocks = (extent_of(a) for a in anchor.axis[:-1])
     together = dict(anchor.attrs).get("together", 1)
     if together > 1:
         best = RegisterTile(rows or 1, together)
     else:
-        best = tile_for(group.target, dtype, block, rows, blocks, even=rows is None)
+        shared = Shared(threads, product(batch))
+        best = tile_for(group.target, dtype, block, rows, blocks, rows is None, shared)
     default = SplitChoice((-1, best.blocks, best.rows))
     vectors = max(1, block // group.target.lanes(dtype))
     made = candidates(rows, 1, blocks, vectors, group.target.machine, (-1, best.blocks, 1, best.rows))

@@ -89,7 +89,7 @@ def _packed_dense(
         for approximate in APPROXIMATIONS.values():
             if (made := approximate(node, data, weight, rows, target, bound)) is not None:
                 return made
-    block = columns_at_once(target, str(weight.dtype), rows, columns)
+    block = columns_at_once(target, str(weight.dtype), rows, columns, weight.shape[1])
     if narrow is not None and rows is not None and rows <= FEW_ROWS:
         weight = _held_by(weight, narrow)
     attrs = {"units": columns, "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
@@ -145,21 +145,21 @@ def _integer_dense(node: Call, data: Expr, weight: Constant, target: Target) -> 
         if k % QUAD:
             data = _filled(data, -k % QUAD, node)
             weight = Constant(np.pad(weight.data, ((0, 0), (0, -k % QUAD))), weight.span)
-        block = _quad_block(rows, columns, lanes, target)
+        block = _quad_block(rows, columns, k, lanes, target)
         packed = _in_blocks(weight, block, (0, 2, 1, 3), node, together=QUAD)
         attrs["weight_layout"] = f"NC{block}n{QUAD}c"
     else:
-        block = columns_at_once(target, "int32", rows, columns)
+        block = columns_at_once(target, "int32", rows, columns, k)
         packed = _in_blocks(weight, block, (0, 2, 1), node)
         attrs["weight_layout"] = f"NC{block}n"
     return Call("nn.contrib_dense_pack", (data, packed), canonical(attrs), node.span)
 
 
-def _quad_block(rows: int | None, columns: int, lanes: int, target: Target) -> int:
+def _quad_block(rows: int | None, columns: int, depth: int, lanes: int, target: Target) -> int:
     """The columns of a block of ``lanes`` sums at once: of several vectors where few rows meet them."""
     if rows is None or rows > FEW_ROWS:
         return lanes
-    return columns_at_once(target, "int32", rows, columns) // lanes * lanes
+    return columns_at_once(target, "int32", rows, columns, depth) // lanes * lanes
 
 
 def _filled(data: Expr, count: int, node: Call) -> Expr:

@@ -13,8 +13,8 @@ from tvmlite.te.templates.group import (
     nodes_of,
     product,
     work_of,
-    worth_threads,
 )
+from tvmlite.te.templates.share import part_for, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 from tvmlite.techniques.elementwise.injective import elementwise_loops, walk_together
@@ -50,13 +50,13 @@ def reduce(group: Group) -> None:
 
 def _loops(group: Group, op: ComputeOp, host: Tensor) -> None:
     formula = group.formula(op)
-    parallel = worth_threads(work_of(formula))
+    threads = threads_for(group.target, work_of(formula))
     if len(op.body) > 1:
-        several_results(group, op, formula, parallel)
+        several_results(group, op, formula, threads)
     elif reads_along_reduction(formula):
-        _rows(group, op, host, formula, parallel)
+        _rows(group, op, host, formula, threads)
     else:
-        _columns(group, op, host, lanes_of(formula, group.target), parallel)
+        _columns(group, op, host, lanes_of(formula, group.target), threads)
 
 
 def reads_along_reduction(op: ComputeOp) -> bool:
@@ -68,7 +68,7 @@ def reads_along_reduction(op: ComputeOp) -> bool:
     return bool(along) and not any(read.indices[-1] is last for read in reads)
 
 
-def several_results(group: Group, op: ComputeOp, formula: ComputeOp, parallel: bool) -> None:
+def several_results(group: Group, op: ComputeOp, formula: ComputeOp, threads: int) -> None:
     """A reduction of tuples: rows in vectors of partial results, or neighbouring results in a vector."""
     stage, lanes = group.stage(op), lanes_of(formula, group.target)
     axes, partials, vector = list(op.axis), [], None
@@ -84,23 +84,21 @@ def several_results(group: Group, op: ComputeOp, formula: ComputeOp, parallel: b
         stage.vectorize(vector)
     for partial in partials:
         group.stage(partial).compute_at(stage, place)
-    if parallel:
-        stage.parallel(place)
+    share(stage, place, threads, "a vector of results" if vector is not None else "a result")
 
 
-def _rows(group: Group, op: ComputeOp, host: Tensor, formula: ComputeOp, parallel: bool) -> None:
+def _rows(group: Group, op: ComputeOp, host: Tensor, formula: ComputeOp, threads: int) -> None:
     """Each result from a row of its own, read in vectors."""
-    place_rows(group, op, host, reduce_row(group, op, formula, partial_vectors(group, formula)), parallel)
+    place_rows(group, op, host, reduce_row(group, op, formula, partial_vectors(group, formula)), threads)
 
 
-def place_rows(group: Group, op: ComputeOp, host: Tensor, partials: Sequence[Tensor], parallel: bool) -> None:
+def place_rows(group: Group, op: ComputeOp, host: Tensor, partials: Sequence[Tensor], threads: int) -> None:
     """Compute ``op``, and the partial results it is combined of, in one loop over all results of ``host``."""
     axes, stage = group.axes(host), group.stage(host)
     if not axes:
         return
     place = stage.fuse(*axes)
-    if parallel:
-        stage.parallel(place)
+    share(stage, place, threads, "a result")
     if host.op is not op:
         group.stage(op).compute_at(stage, place)
     for partial in partials:
@@ -180,7 +178,7 @@ def _contiguous_row(formula: ComputeOp) -> tuple[list[IterVar], int | None]:
     return axes[first:], product(extent_of(a) for a in axes[first:])
 
 
-def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, parallel: bool) -> None:
+def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, threads: int) -> None:
     """Neighbouring results are computed side by side, as the lanes of a vector."""
     if not op.axis:
         return
@@ -191,6 +189,9 @@ def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, parallel: bo
     axes = group.axes(host)
     width = extent_of(axes[-1])
     several = PARTIAL_VECTORS if width is None or width >= PARTIAL_VECTORS * lanes else 1
+    if width is not None:
+        outside = product(extent_of(a) for a in axes[:-1])
+        several = part_for(-(-width // lanes), outside, several, threads)
     if width is None or width > lanes:
         tiles, block = stage.split(axes[-1], factor=several * lanes)
     else:
@@ -200,8 +201,7 @@ def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, parallel: bo
         vectors, block = stage.split(block, factor=lanes)
         stage.unroll(vectors)
     stage.vectorize(block)
-    if parallel:
-        stage.parallel(place)
+    share(stage, place, threads, "a vector of results")
     reduce_columns(group.stage(sums), stage, place, lanes if several > 1 else None)
     for partial in partials:
         group.stage(partial).compute_at(stage, place)

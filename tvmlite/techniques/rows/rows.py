@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.templates import anchors
-from tvmlite.te.templates.group import Group, extent_of, lanes_of, product, worth_threads
+from tvmlite.te.templates.group import Group, extent_of, lanes_of, product
+from tvmlite.te.templates.share import share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.elementwise.injective import finish, several_at_once, vectorize, walk_together
@@ -39,11 +40,11 @@ def rows(group: Group) -> None:
         kept = [axis for k, axis in enumerate(axes) if k not in reduced]
         row = [axes[k] for k in reduced]
     work = product(extent_of(a) for a in output.axis)
-    parallel = worth_threads(None if work is None else PASS_COST * work)
+    threads = threads_for(group.target, None if work is None else PASS_COST * work)
     if len(output.axis) - 1 in reduced:
-        _contiguous(group, stage, kept, row, passes, parallel)
+        _contiguous(group, stage, kept, row, passes, threads)
     else:
-        _side_by_side(group, stage, kept, row, passes, parallel)
+        _side_by_side(group, stage, kept, row, passes, threads)
     finish(group, host)
 
 
@@ -53,14 +54,14 @@ def _contiguous(
     kept: Sequence[IterVar],
     row: Sequence[IterVar],
     passes: Sequence[ComputeOp],
-    parallel: bool,
+    threads: int,
 ) -> None:
     """Rows along the last axis: vectors along the row."""
     formula = group.formula(stage.op)
     stage.reorder(*kept, *row)
     place = stage.fuse(*kept) if kept else None
-    if parallel and place is not None:
-        stage.parallel(place)
+    if place is not None:
+        share(stage, place, threads, "a row")
     _vectorize_row(group, stage, list(row), formula)
     for op in passes:
         pass_stage = group.stage(op)
@@ -94,13 +95,12 @@ def _side_by_side(
     kept: Sequence[IterVar],
     row: Sequence[IterVar],
     passes: Sequence[ComputeOp],
-    parallel: bool,
+    threads: int,
 ) -> None:
     """Rows across the last axis: neighbouring rows are the lanes of vectors."""
     lanes = lanes_of(group.formula(stage.op), group.target)
     place = rows_together(stage, kept, row, lanes)
-    if parallel:
-        stage.parallel(place)
+    share(stage, place, threads, "a vector of rows")
     for op in passes:
         pass_stage = group.stage(op)
         if op.tag == "row_reduce":

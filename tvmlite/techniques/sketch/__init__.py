@@ -8,7 +8,8 @@ follow Ansor's sketches (Zheng et al., "Ansor: Generating High-Performance Tenso
 
 from __future__ import annotations
 
-from tvmlite.te.templates.group import Group, extent_of, work_of, worth_threads
+from tvmlite.te.templates.group import Group, extent_of, work_of
+from tvmlite.te.templates.share import threads_for
 from tvmlite.te.templates.table import generator
 from tvmlite.te.tensor.tensor import ComputeOp
 from tvmlite.techniques.elementwise.injective import elementwise_loops
@@ -61,6 +62,6 @@ def _nest(plan: Plan, alone: Alone) -> None:
             return
     if len(alone.op.body) > 1:
         formula = plan.group.formula(alone.op)
-        several_results(plan.group, alone.op, formula, worth_threads(work_of(formula)))
+        several_results(plan.group, alone.op, formula, threads_for(plan.group.target, work_of(formula)))
     else:
         one_row(plan, alone.op, alone.host)

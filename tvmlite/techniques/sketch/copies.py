@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.templates.group import number, product, worth_threads
+from tvmlite.te.templates.group import number, product
+from tvmlite.te.templates.share import share, threads_for
 from tvmlite.te.tensor.tensor import IterVar, TensorRead
 from tvmlite.techniques.sketch.access import mentions
 from tvmlite.techniques.sketch.plan import Plan
@@ -81,8 +82,9 @@ def copy_operand(
     elif inner:
         _in_vectors(stage, loops[-1], sizes[inner[-1]], lanes)
     work = product(number(extent) for extent in tensor.shape)
-    if worth_threads(None if work is None else 2 * work) and len(loops) > 1:
-        stage.parallel(loops[0])
+    threads = threads_for(group.target, None if work is None else 2 * work)
+    if len(loops) > 1:
+        share(stage, loops[0], threads, "a row of tiles")
 
 
 def _in_vectors(stage: Stage, loop: IterVar, size: int, lanes: int) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.templates.group import extent_of, lanes_of, product, work_of, worth_threads
+from tvmlite.te.templates.group import extent_of, lanes_of, product, work_of
+from tvmlite.te.templates.share import enough, part_for, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
 from tvmlite.techniques.elementwise.injective import (
     CHUNK_VECTORS,
@@ -26,14 +27,14 @@ def elementwise(plan: Plan, tensor: Tensor) -> None:
     if not axes:
         return
     lanes = lanes_of(formula, group.target)
-    several = config[f"{name}.vectors"].val
+    several, threads = config[f"{name}.vectors"].val, threads_for(group.target, work_of(formula))
     across = read_across(formula, lanes)
     if across is not None:
         outer = _in_blocks(stage, axes, across, lanes, config[f"{name}.block"].val)
     else:
-        outer = _in_vectors(stage, axes, formula, lanes, several, config[f"{name}.chunk"].val)
-    if worth_threads(work_of(formula)) and outer:
-        stage.parallel(stage.fuse(*outer))
+        outer = _in_vectors(stage, axes, formula, lanes, several, config[f"{name}.chunk"].val, threads)
+    if threads > 1 and outer:
+        share(stage, stage.fuse(*outer), threads, "some vectors")
 
 
 def _in_blocks(stage: Stage, axes: list[IterVar], across: int, lanes: int, several: int) -> list[IterVar]:
@@ -47,14 +48,22 @@ def _in_blocks(stage: Stage, axes: list[IterVar], across: int, lanes: int, sever
 
 
 def _in_vectors(
-    stage: Stage, axes: list[IterVar], formula: ComputeOp, lanes: int, several: int, chunk: int
+    stage: Stage,
+    axes: list[IterVar],
+    formula: ComputeOp,
+    lanes: int,
+    several: int,
+    chunk: int,
+    threads: int,
 ) -> list[IterVar]:
     """The contiguous axes as one loop over vectors; gives the loops that threads may share."""
     cut = contiguous_from(formula)
     extent, outside = product(extent_of(a) for a in axes[cut:]), product(extent_of(a) for a in axes[:cut])
     whole = stage.fuse(*axes[cut:])
     outer = list(axes[:cut])
-    if (outside is None or outside < ENOUGH_OUTER_TURNS) and (extent is None or extent > lanes * chunk):
+    few = outside is None or not enough(outside, ENOUGH_OUTER_TURNS, threads)
+    chunk = part_for(None if extent is None else -(-extent // lanes), outside, chunk, threads)
+    if few and (extent is None or extent > lanes * chunk):
         chunks, whole = stage.split(whole, factor=lanes * chunk)
         outer.append(chunks)
         extent = lanes * chunk

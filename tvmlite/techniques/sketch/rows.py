@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.templates.group import extent_of, lanes_of, product, work_of, worth_threads
+from tvmlite.te.templates.group import extent_of, lanes_of, product, work_of
+from tvmlite.te.templates.share import share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
 from tvmlite.techniques.elementwise.injective import vectorize
 from tvmlite.techniques.reduction.reduction import (
@@ -23,8 +24,8 @@ def one_row(plan: Plan, op: ComputeOp, host: Tensor) -> None:
     group = plan.group
     _settle(plan, op)
     formula = group.formula(op)
-    parallel = worth_threads(work_of(formula))
-    place_rows(group, op, host, partial_results(plan, op, formula), parallel)
+    threads = threads_for(group.target, work_of(formula))
+    place_rows(group, op, host, partial_results(plan, op, formula), threads)
 
 
 def partial_results(plan: Plan, op: ComputeOp, formula: ComputeOp) -> list[Tensor]:
@@ -74,8 +75,7 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
         if row and formula.axis[-1] is row[-1]:
             in_vectors(stage, row[-1], lanes, config[f"{name}.vectors"].val)
     work = product(extent_of(axis) for axis in formula.axis)
-    if worth_threads(None if work is None else PASS_COST * work):
-        stage.parallel(place)
+    share(stage, place, threads_for(group.target, None if work is None else PASS_COST * work), "a row")
     for op in ops:
         if side_by_side and op.axis and len(op.body) == 1:
             partial_knobs(plan, op)  # they are of the space: other knobs decide what lanes are

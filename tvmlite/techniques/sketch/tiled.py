@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.space.knobs import divisors
-from tvmlite.te.templates.group import extent_of, product, work_of, worth_threads
+from tvmlite.te.templates.group import extent_of, product, work_of
+from tvmlite.te.templates.share import MEASURED_CORES, enough, is_even, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
 from tvmlite.techniques.elementwise.injective import elementwise_loops, vectorize
 from tvmlite.techniques.sketch.access import ABSENT, loops_of
@@ -39,6 +40,8 @@ UNROLLED_STORES = 160
 def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: Sequence[Tile]) -> None:
     """Arrange the reduction, whose formula has ``reads``, and its host; ``tiles`` are on offer."""
     group, op, config = nest.group, nest.op, nest.group.config
+    threads = threads_for(group.target, work_of(group.formula(op)))
+    tiles = sorted(tiles, key=lambda tile: not is_even(_turns(reduction, tile), threads))
     tile = chosen_tile(nest, reduction, tiles)
     order = chosen_order(nest, reduction, tiles[0])
     blocks = chosen_blocks(nest, reduction, tiles)
@@ -48,14 +51,14 @@ def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: 
         nest.plan.operands[operand] = place
         if place == "inline":
             group.stage(operand).compute_inline()
-    config.define_knob(nest.knob("chunks"), [16, 4, 64] if worth_threads(work_of(group.formula(op))) else [1])
+    config.define_knob(nest.knob("chunks"), [16, 4, 64] if threads > 1 else [1])
     inner, made = _accumulators(nest, reduction, tile)
     turned = None
     if reduction.stored not in (None, tile.vector):
         turned, inner = inner, group.stage(group.schedule.cache_write(inner.op.output(0), "local"))
     host = group.stage(nest.host)
     outer = _outer_loops(host, made, reduction, tile, order, blocks)
-    outer = _in_parallel(host, outer, config[nest.knob("chunks")].val)
+    outer = _in_parallel(host, outer, config[nest.knob("chunks")].val, threads)
     _store(host, made, reduction, tile)
     place = outer[-1][0] if outer else host.fuse()
     if turned is not None:
@@ -75,6 +78,12 @@ def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: 
             vectorize(stage, operand.axis[-1], extent_of(operand.axis[-1]), reduction.lanes)
         elif where != "inline":
             elementwise_loops(group, operand.output(0))
+
+
+def _turns(reduction: Reduction, tile: Tile) -> int | None:
+    """How many tiles there are."""
+    extents = zip(reduction.extents, tile.sizes, strict=True)
+    return product(None if extent is None else -(-extent // size) for extent, size in extents)
 
 
 def _inside(reduction: Reduction, tile: Tile) -> list[int]:
@@ -134,21 +143,22 @@ def _outer_loops(
 
 
 def _in_parallel(
-    host: Stage, outer: list[tuple[IterVar, int | None]], chunks: int
+    host: Stage, outer: list[tuple[IterVar, int | None]], chunks: int, threads: int
 ) -> list[tuple[IterVar, int | None]]:
-    """The outermost loops as one parallel loop of at least ``chunks`` turns, if there are so many."""
+    """The outermost loops as one parallel loop of at least ``chunks`` turns, if there are so many, and enough
+    for ``threads``."""
     if chunks <= 1 or not outer:
         return outer
     total, taken = 1, 0
     for _, count in outer:
         taken += 1
         total = total if count is None else total * count
-        if count is None or total >= chunks:
+        if count is None or enough(total, chunks, threads):
             break
-    if len(outer) > 1 and taken == len(outer) and total > 1:
+    if len(outer) > 1 and taken == len(outer) and total > 1 and threads <= MEASURED_CORES:
         taken = max(1, taken - 1) if outer[-1][1] is not None and total // outer[-1][1] >= 2 else taken
     whole = host.fuse(*(loop for loop, _ in outer[:taken]))
-    host.parallel(whole)
+    share(host, whole, threads, "a tile" if taken == len(outer) else "a row of tiles")
     turns = product(count for _, count in outer[:taken])
     return [(whole, turns), *outer[taken:]]
 

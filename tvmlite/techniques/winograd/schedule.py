@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.templates.group import Group, extent_of, product, work_of, worth_threads
+from tvmlite.te.templates.group import Group, extent_of, product, work_of
+from tvmlite.te.templates.share import is_even, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
     MANY,
@@ -92,14 +93,16 @@ def _tile(group: Group, products: ComputeOp) -> RegisterTile:
     Tiles past the last are computed too, nobody reads them; blocks of channels past the last are not there.
     """
     dtype, lanes = products.output(0).dtype, extent_of(products.axis[-1])
+    threads, images = threads_for(group.target, work_of(products)), extent_of(products.axis[0])
     tiles, channels = extent_of(products.axis[2]), extent_of(products.axis[1])
     assert lanes is not None
     vectors, machine = max(1, lanes // group.target.lanes(dtype)), group.target.machine
     registers = machine.vector_registers
 
-    def time(rows: int, blocks: int) -> float:
+    def time(rows: int, blocks: int) -> tuple[bool, float]:
         turns = -(-(tiles or MANY) // rows) * (-(-(channels or MANY) // blocks))
-        return turns * step_cycles(rows, blocks * vectors, machine)
+        uneven = None not in (tiles, channels) and not is_even(product([images, turns]), threads)
+        return uneven, turns * step_cycles(rows, blocks * vectors, machine)
 
     fitting = [
         (rows, blocks)
@@ -136,7 +139,13 @@ def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
         return -(-turns // -(-turns // several))
 
     group.config.define_knob("several", SEVERAL)
-    best = min(SEVERAL, key=lambda several: traffic(even(several)))
+    threads, blocks = threads_for(group.target, work_of(parts.products)), -(-(channels or 1) // tile.blocks)
+
+    def uneven(several: int) -> bool:
+        chunks = product([extent_of(parts.products.axis[0]), -(-turns // several)])
+        return tiles is not None and not any(is_even(product([chunks, n]), threads) for n in (1, blocks))
+
+    best = min(SEVERAL, key=lambda several: (uneven(even(several)), traffic(even(several))))
     group.config.suggest("several", OptionChoice(best))
     return even(group.config["several"].val)
 
@@ -147,18 +156,18 @@ def _spread(
     """Share out the work among threads; gives the loops where chunks of ``size`` tiles go there (None: before
     all) and where they are multiplied."""
     batch, chunk, channels = outer
-    parallel = worth_threads(work_of(products))
+    threads = threads_for(group.target, work_of(products))
     tiles = product(extent_of(axis) for axis in (products.axis[0], products.axis[2]))
-    few = parallel and tiles is not None and tiles <= (ENOUGH_TILE_CHUNKS - 1) * size
+    few = threads > 1 and tiles is not None and tiles <= (ENOUGH_TILE_CHUNKS - 1) * size
+    uneven = tiles is not None and not is_even(-(-tiles // size), threads)
     group.config.define_knob("first", [False, True])
-    group.config.suggest("first", OptionChoice(few))
+    group.config.suggest("first", OptionChoice(few or uneven))
     if group.config["first"].val:
         channels = stage.fuse(*outer)
         place, shared = None, channels
     else:
         place = shared = stage.fuse(batch, chunk)
-    if parallel:
-        stage.parallel(shared)
+    share(stage, shared, threads, "a chunk of tiles")
     return place, channels
 
 
@@ -206,5 +215,5 @@ def _go_there(group: Group, parts: _Parts, host: Stage, place: IterVar | None) -
     _transform(group.stage(parts.halfway), stage, block)
     if place is not None:
         stage.compute_at(host, place)
-    elif worth_threads(work_of(parts.there)):
-        stage.parallel(stage.fuse(batch, tile))
+    else:
+        share(stage, stage.fuse(batch, tile), threads_for(group.target, work_of(parts.there)), "a tile")

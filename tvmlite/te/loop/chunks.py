@@ -1,0 +1,222 @@
+"""How evenly threads share the parallel loops of a kernel, by the work in each turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tvmlite.core.node import Node, postorder
+from tvmlite.runtime.pool.claiming import busiest
+from tvmlite.te import expr as e
+from tvmlite.te.loop import ir, scalars
+
+WORTH_A_THREAD = 150_000
+"""Units of work (a load, an addition), some 10 microseconds, that are worth one more thread."""
+
+MOST_ALONE = 1_000_000
+"""The most work that one thread may have alone: schedules estimate it without the copies that they make."""
+
+UNEVEN = "uneven"
+"""The pragma of a parallel loop that has no more, and no smaller, turns: why that is."""
+
+Values: TypeAlias = dict[Any, Any]
+
+
+@dataclass(frozen=True)
+class ChunkPlan:
+    """How ``threads`` threads share one loop nest of a kernel.
+
+    ``turns`` are those of its parallel loop, 1 if it has none, None if their number is not known; ``work`` is
+    what all of them do, in loads, stores and operations; ``busiest`` is what the thread with most to do has
+    of it, divided by the mean (1.0: all have the same). ``reason`` says why not all threads have a like
+    share, where a schedule knows or the work is too little.
+    """
+
+    turns: int | None
+    work: float
+    threads: int
+    busiest: float
+    reason: str = ""
+
+
+def chunk_plans(
+    function: ir.Function, threads: int, sizes: Mapping[str, int] | None = None
+) -> list[ChunkPlan]:
+    """The plans of the loop nests of ``function``, which is structured, in order; ``sizes`` are those of its
+    dimensions by name."""
+    work = _Work({ir.THREADS: threads} | {var: (sizes or {}).get(var.name) for var in function.sizes})
+    found: list[ChunkPlan] = []
+    for nest in _nests(function.body):
+        if isinstance(nest, ir.For) and nest.kind == ir.PARALLEL:
+            found.append(_shared(nest, work, threads))
+        elif (serial := work.of(nest, {})) is not None and serial > 0:
+            found.append(ChunkPlan(1, float(serial), threads, float(threads), _alone(serial)))
+    return found
+
+
+def _alone(work: float) -> str:
+    """Why one thread does so much ``work``: a schedule took it for too little."""
+    return f"{work:.0f} units of work are one thread's" if work <= MOST_ALONE else ""
+
+
+def _too_small(work: float, threads: int) -> str:
+    """Why so much ``work`` is not for ``threads`` threads; nothing if it is."""
+    if work >= threads * WORTH_A_THREAD:
+        return ""
+    return f"{work:.0f} units of work are worth {max(1, int(work) // WORTH_A_THREAD)} of {threads} threads"
+
+
+def _nests(statement: ir.Stmt) -> list[ir.Stmt]:
+    """The outermost loops, whatever stands around them."""
+    match statement:
+        case ir.Seq(body):
+            return [nest for one in body for nest in _nests(one)]
+        case ir.For(kind=ir.PARALLEL):
+            return [statement]
+        case ir.For() if _has_parallel(statement):
+            return _nests(statement.body)
+        case ir.If(then=then, otherwise=otherwise) if _has_parallel(statement):
+            return [*_nests(then), *([] if otherwise is None else _nests(otherwise))]
+        case ir.Allocate() | ir.View() | ir.Let():
+            return _nests(statement.body)
+    return [statement]
+
+
+def _has_parallel(statement: ir.Stmt) -> bool:
+    return any(isinstance(node, ir.For) and node.kind == ir.PARALLEL for node in postorder(statement))
+
+
+def _shared(loop: ir.For, work: _Work, threads: int) -> ChunkPlan:
+    turns, begin = work.value(loop.extent, {}), work.value(loop.min, {})
+    reason = str(dict(loop.annotations).get(UNEVEN, ""))
+    if turns is None or begin is None:
+        return ChunkPlan(None, 0.0, threads, 1.0, reason)
+    places = begin + np.arange(turns)
+    each = np.broadcast_to(work.of(loop.body, {loop.var: places}), turns)
+    total = float(each.sum())
+    ratio = busiest(each.tolist(), threads) * threads / total if total else 1.0
+    return ChunkPlan(turns, total, threads, ratio, reason or _too_small(total, threads))
+
+
+class _Work:
+    """The units of work in statements: a load, a store, an operation on what is not an index.
+
+    What only data decide is taken to happen; loops whose extents are not known are taken to have one turn.
+    """
+
+    def __init__(self, sizes: Mapping[e.Var, int | None]) -> None:
+        self.sizes: Values = {var: size for var, size in sizes.items() if size is not None}
+        self._free: dict[Node, frozenset[Any]] = {}
+        self._cost: dict[Node, int] = {}
+        self._known: dict[tuple[Any, ...], tuple[Any, list[Any]]] = {}
+
+    def of(self, statement: ir.Stmt, values: Values) -> Any:
+        """The work of ``statement`` where loop variables have these ``values``: numbers, or an array of the
+        turns of the parallel loop, for which there are as many results."""
+        known = [values.get(var) for var in self._controls(statement)]
+        key = (statement, *(id(value) if isinstance(value, np.ndarray) else value for value in known))
+        if key not in self._known:
+            self._known[key] = self._of(statement, values), known  # which keeps the arrays, and their numbers
+        return self._known[key][0]
+
+    def _of(self, statement: ir.Stmt, values: Values) -> Any:
+        match statement:
+            case ir.For(var, begin, extent, body):
+                first, turns = self.value(begin, values), self.value(extent, values)
+                return self._of_turns(var, body, first, turns, values)
+            case ir.If(condition, then, otherwise):
+                holds = self.value(condition, values)
+                taken, other = self.of(then, values), 0 if otherwise is None else self.of(otherwise, values)
+                return taken if holds is None else np.where(holds, taken, other)
+            case ir.Let(var, value, body):
+                known = self.value(value, values)
+                return self.of(body, values if known is None else {**values, var: known})
+            case ir.Choice(special=special):
+                return self.of(special, values)
+            case ir.Store():
+                return self.cost(statement)
+        return sum(self.of(child, values) for child in statement.children() if isinstance(child, ir.Stmt))
+
+    def _of_turns(self, var: e.Var, body: ir.Stmt, begin: Any, turns: Any, values: Values) -> Any:
+        turns = 1 if turns is None else np.maximum(turns, 0)
+        if var not in self._controls(body):
+            return turns * self.of(body, values)
+        first = 0 if begin is None else begin
+        each = [(n < turns) * self.of(body, {**values, var: first + n}) for n in range(int(np.max(turns)))]
+        return sum(each)
+
+    def _controls(self, statement: ir.Stmt) -> frozenset[Any]:
+        """The variables that decide which turns and branches of ``statement`` there are."""
+        if statement not in self._free:
+            found: set[Any] = set()
+            for child in statement.children():
+                if isinstance(child, ir.Stmt):
+                    found |= self._controls(child)
+            match statement:
+                case ir.For(var, begin, extent, _):
+                    found = (found - {var}) | _variables(begin) | _variables(extent)
+                case ir.If(condition):
+                    found |= _variables(condition)
+                case ir.Let(var, value, _):
+                    found = (found - {var}) | (_variables(value) if var in found else set())
+            self._free[statement] = frozenset(found)
+        return self._free[statement]
+
+    def cost(self, store: ir.Store) -> int:
+        """The units of one execution of ``store``: its value's loads and operations, and itself; not the sum
+        that one term is added to, which is in a register."""
+        if store not in self._cost:
+            nodes = _data_nodes(store.value)
+            again = sum(2 for node in nodes if isinstance(node, ir.Load) and node.buffer is store.buffer)
+            self._cost[store] = store.value.lanes * (1 + max(0, sum(map(_counts, nodes)) - again))
+        return self._cost[store]
+
+    def value(self, expr: e.Expr, values: Values) -> Any:
+        """``expr`` as a number, or an array of them; None if it depends on anything but ``values`` and
+        sizes."""
+        match expr:
+            case e.Const(value):
+                return int(value)
+            case e.Var():
+                return values.get(expr, self.sizes.get(expr))
+            case e.Cast(value=value) | e.Call("likely", (value,)):
+                return self.value(value, values)
+            case e.Not(a):
+                known = self.value(a, values)
+                return None if known is None else np.logical_not(known)
+            case e.Select(condition, a, b):
+                parts = [self.value(one, values) for one in (condition, a, b)]
+                return None if any(one is None for one in parts) else np.where(*parts)
+            case e.Binary(a, b) if type(expr) in scalars.BINARY:
+                left, right = self.value(a, values), self.value(b, values)
+                if left is None or right is None:
+                    return None
+                return scalars.BINARY[type(expr)](left, right)
+        return None
+
+
+def _variables(expr: e.Expr) -> set[Any]:
+    return {node for node in postorder(expr) if isinstance(node, e.Var)}
+
+
+def _data_nodes(value: e.Expr) -> list[Any]:
+    """The nodes of ``value`` but for indices."""
+    found: list[Any] = []
+    seen: set[Node] = set()
+    todo: list[Any] = [value]
+    while todo:
+        node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        found.append(node)
+        if not isinstance(node, ir.Load):
+            todo.extend(node.children())
+    return found
+
+
+def _counts(node: Any) -> int:
+    return int(isinstance(node, (ir.Load, e.Binary, e.Select, e.Cast, e.Call)))
