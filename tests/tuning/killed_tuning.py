@@ -28,7 +28,7 @@ from tvmlite import runtime
 from tvmlite.autotune.measure import Candidate, Outcome
 from tvmlite.autotune.records import records as rec
 from tvmlite.autotune.records.decision_records import DecisionRecord
-from tvmlite.autotune.search import learner
+from tvmlite.autotune.search import xgb_tuner
 from tvmlite.model.artifact import CompiledModule
 from tvmlite.runtime.library.profile import Profile
 from tvmlite.te.space import ConfigEntity
@@ -148,7 +148,7 @@ def main(path: str, event: str, number: str, options: str) -> None:
         model.see(rec.load(path).decisions)
     time.monotonic = clock
     rec.append = watched(killer, model, rec.append)
-    learner.POOL, learner.ROUNDS = 16, 2  # it need not think as hard
+    xgb_tuner.POOL, xgb_tuner.ROUNDS = 16, 2  # it need not think as hard
     runtime.set_num_threads(1)
     tuned = tvmlite.tune(network(), records=path, runner=Machine(clock, killer), run=model, **given)
     print(json.dumps({"kernels": tuned.lib.kernel_names, "seen": killer.seen, "seconds": clock.seconds}))
