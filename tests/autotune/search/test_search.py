@@ -24,7 +24,7 @@ def test_a_child_has_one_or_two_knobs_changed_and_mostly_to_what_is_near() -> No
 
     children = Mutations(knobs).children(parent, 200, np.random.default_rng(0))
 
-    changed = (space.places(children) != space.places(np.array([parent]))).sum(axis=1)
+    changed = (space.positions(children) != space.positions(np.array([parent]))).sum(axis=1)
     away = np.abs(knobs(children) - knobs(np.array([parent]))).sum(axis=1)
     anything = np.abs(knobs(space.sample(200, np.random.default_rng(0))) - knobs(np.array([parent])))
     assert len(set(children.tolist())) == len(children)

@@ -23,7 +23,7 @@ from tvmlite.te.space import ConfigEntity, ConfigSpace, Task
 
 def speed(task: Task, number: int) -> float:
     """A made-up speed with one best configuration."""
-    y, x, vectorize = task.config_space.places(np.array([number]))[0]
+    y, x, vectorize = task.config_space.positions(np.array([number]))[0]
     return 100.0 - (y - 3) ** 2 - 2 * (x - 2) ** 2 + 10 * vectorize
 
 
@@ -84,7 +84,7 @@ def test_in_a_large_space_the_search_climbs() -> None:
     generator = np.random.default_rng(0)
 
     def score(numbers: np.ndarray) -> np.ndarray:
-        return space.places(numbers).sum(axis=1).astype(float)
+        return space.positions(numbers).sum(axis=1).astype(float)
 
     found = most_promising(space, score, 5, {len(space) - 1}, np.array([0]), generator)
 
@@ -114,7 +114,7 @@ def test_a_batch_is_not_of_one_kind_of_tile(task: Task) -> None:
 
     order = tuner.propose(8)
 
-    widths = set(task.config_space.places(np.array(order))[:, 1].tolist())
+    widths = set(task.config_space.positions(np.array(order))[:, 1].tolist())
     assert len(widths) >= 3  # where the model alone would take the widest
 
 
