@@ -71,7 +71,7 @@ def compile(
     are not there.
 
     ``shape`` pins open dimensions (``{"batch": 1}``), or gives some of their sizes kernels of their own
-    beside those for all (``{"batch": [1, 8, 32]}``): see ``relay.specialise``.
+    beside those for all (``{"batch": [1, 8, 32]}``): see ``relay.passes.specialise``.
 
     ``precision`` "bfloat16" or "float16" lets matrix products and convolutions take their operands in 16
     bits, summing in float32; inputs and outputs keep their types.
@@ -180,7 +180,7 @@ def build(
 
     Arrays are numpy arrays or DLPack objects; the outputs among them are written in place, or left out and
     returned. ``f.source("loops" | "llvm" | "asm" | "c")`` shows what it became, ``f.time(a, b, c)`` how fast.
-    A RuntimeWarning tells of loops unrolled so far that compiling takes long (``te.unrolling``).
+    A RuntimeWarning tells of loops unrolled so far that compiling takes long (``warn_of_long_code``).
     """
     target = Target.parse(target)
     if isinstance(schedule, loop.Function):

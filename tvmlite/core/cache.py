@@ -1,8 +1,8 @@
 """The one cache on disk: bytes by key, shared by every process of a user.
 
 It holds the object code of modules, by their text and all that makes code of it (``te.codegen.jit``), what
-the kernels of models are called by, with the keys of their objects (``model.kernels``), predicted schedules
-(``model.predictions``), and the digests of source files (``core.source_digest``).
+the kernels of models are called by, with the keys of their objects (``model.kernels``), and the digests of
+source files (``core.source_digest``).
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Box:
 
     ``bytes`` are those of what it reads and writes, constants among them in ``weights``; ``flops`` the
     arithmetic its formulas ask for; ``nodes`` the places of the model it comes from. ``label`` is what people
-    call it (``relay.labels``), its parts are ``title`` and ``node``.
+    call it (``relay.entry.labels``), its parts are ``title`` and ``node``.
     """
 
     title: str

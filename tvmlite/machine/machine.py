@@ -86,8 +86,8 @@ class WorkingSets:
 class Machine:
     """A processor, as far as schedules depend on it.
 
-    ``name`` says which one (empty: unknown), and ``source`` where the values come from: "measured", the
-    manual, "taken from ..." a relative, or "estimated" from its vectors.
+    ``name`` says which one (empty: unknown), and ``source`` where the values come from: "measured",
+    "tuned" where only schedules were, "taken from ..." a relative, or "estimated" from its vectors.
 
     ``vector_bits`` is the width of a vector register, ``vector_registers`` how many there are, ``cores`` how
     many cores a kernel may be divided among. In a cycle ``multiply_adds_per_cycle`` multiply-adds of the

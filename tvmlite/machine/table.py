@@ -1,7 +1,8 @@
 """What is known of each processor: a row for each that was measured, an estimate for all others.
 
 Ports, latencies, caches and bandwidths are what ``python benchmarks/machine.py`` prints where ``source`` is
-"measured"; else they are as the processor's manual says, and bandwidths only where a row names the command.
+"measured". Elsewhere ports, latencies and sizes are what such processors are said to have, and nobody has
+measured them; bandwidths stand there only where a row names the command.
 What schedules were tuned with (``tile_costs``, ``working_sets``, prefetching) is what was quickest in
 ``python benchmarks/models.py NAMES --threads 1 --rounds 4`` and ``python benchmarks/kernels.py``, one value
 after the other; ``cost_model`` is made by ``python benchmarks/train_cost_model.py``.
@@ -26,7 +27,7 @@ _WORKING_SETS = WorkingSets(
     image=None,
 )
 
-TUNED = "tuned; ports and caches by its manual"
+TUNED = "tuned; ports and caches not measured"
 """The ``source`` of rows of processors on which ``benchmarks/machine.py`` has not run yet."""
 
 ZEN_5 = Machine(

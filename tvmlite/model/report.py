@@ -22,7 +22,7 @@ from tvmlite.te.templates.templates import HAND
 @dataclass(frozen=True)
 class KernelRow:
     """One kernel: its symbol and operators, how often it is called, its result, where its schedule comes
-    from, and whether its code came from the cache. ``label`` is what people call it (``relay.labels``): of
+    from, and whether its code came from the cache. ``label`` is what people call it (``entry.labels``): of
     several calls by the node of the first.
 
     ``loss`` is how much slower than with the best schedule known it is expected to be, None where nothing

@@ -1,6 +1,6 @@
 """Which way the graph passes of a model go best, measured in the model itself.
 
-Each decision that passes asked for (``relay.decisions``) is tried the other way: the model is compiled so,
+Each decision that passes asked for (``passes.decisions``) is tried the other way: the model is compiled so,
 and run in turns with the one as it was. What is compared are the kernels that only one of the two has.
 Layouts depend on each other: they are chosen together, by what their kernels take one by one, and then tried
 as one.

@@ -111,7 +111,7 @@ def on_this_machine(made: Function) -> tuple[ConfigSpace, Callable[[Config], np.
     buffers = task.instantiate(FallbackConfig())[1][:-1]
     inputs = [random.standard_normal(one.shape).astype("float32") for one in buffers]
     for place, one in enumerate(buffers):
-        if one.dtype == "uint32":  # words that hold the weights of ``ops.dense_24``
+        if one.dtype == "uint32":  # words that hold the weights of ``pack24.operator``
             inputs[place] = inputs[place].view("uint32") >> 16 << 16 | 0x3C3D
 
     def run(config: Config) -> np.ndarray:

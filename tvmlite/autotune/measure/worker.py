@@ -341,7 +341,7 @@ def _array(
     dtype: str, shape: tuple[Any, ...], generator: np.random.Generator, largest: float = 1.0
 ) -> np.ndarray:
     """Values that show a mistake: hardly any is 0, and sums stay small; floats are up to ``largest``, and so
-    are those that words of 32 bits may hold: one, two of bfloat16, or parts of one (``ops.dense_24``)."""
+    are those that words of 32 bits may hold: one, two of bfloat16, or parts of one (``pack24.operator``)."""
     if dtypes.is_float(dtype):
         values: np.ndarray = generator.uniform(-largest, largest, shape)
     elif dtype == "uint32":

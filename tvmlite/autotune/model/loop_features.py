@@ -347,7 +347,7 @@ class _Tile:
         return max(arithmetic, (moved + spilled) / 2, self.wait, 1.0)
 
     def _fits(self) -> bool:
-        """Whether all sums stay in registers, as ``te.schedules.tile.held`` counts. Where there are few, of a
+        """Whether all sums stay in registers, as ``te.templates.tile.held`` counts. Where there are few, of a
         turn of an unrolled reduction: the next can have the registers of its operands."""
         if not self.are_few:
             return self.kept + self.contiguous < self.registers

@@ -257,7 +257,7 @@ def load(path: str | Path) -> Records:
 
 def current(records: Iterable[Record], target: Target, threads: int | None = None) -> list[Record]:
     """The records that this version made on the machine ``target`` describes, with so many ``threads``, any
-    number if None, or AutoTVM, which does not contain; those that failed are among them."""
+    number if None, or AutoTVM, which does not record it; those that failed are among them."""
     here = [record for record in records if record.target == str(target) and record.is_current]
     return [record for record in here if threads is None or record.threads in (0, threads)]
 

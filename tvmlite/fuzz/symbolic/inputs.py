@@ -21,6 +21,11 @@ def call(name: str, *args: Any, **attrs: Any) -> Expr:
     return make(name, *(Tuple(tuple(a)) if isinstance(a, (list, tuple)) else a for a in args), **attrs)
 
 
+def reshaped(value: Expr, shape: Shape) -> Expr:
+    """``value`` in another ``shape``, in which 0 is an extent: extents may be empty here."""
+    return call("reshape", value, newshape=shape, allowzero=True)
+
+
 @dataclass
 class Inputs:
     """The parameters of a graph in the making, and all extents that must stay small."""
@@ -93,14 +98,14 @@ class Inputs:
         for axis, extent in enumerate(shape):
             if isinstance(extent, te.Mul):
                 apart = (*shape[:axis], normal_dim(extent.a), normal_dim(extent.b), *shape[axis + 1 :])
-                return call("reshape", self.param(apart, dtype), newshape=tuple(shape))
+                return reshaped(self.param(apart, dtype), tuple(shape))
         if len(shape) > 1:
             axis = self.rnd.randrange(len(shape) - 1)
             joined = (*shape[:axis], normal_dim(shape[axis] * shape[axis + 1]), *shape[axis + 2 :])
             made = self.param(joined, dtype)
             self.extents.remove(joined[axis])
             self.extents += shape
-            return call("reshape", made, newshape=tuple(shape))
+            return reshaped(made, tuple(shape))
         return self.param(shape, dtype)
 
     def _padded(self, shape: Shape, dtype: str) -> Expr:
@@ -145,10 +150,10 @@ def _rearranged(inputs: Inputs, value: Expr, shape: Shape) -> Expr:
     kind = rnd.choice(("merge", "first merge", "slice", "turn", "sum", "softmax"))
     if kind == "merge" and rank > 1:
         last = normal_dim(shape[-2] * shape[-1])
-        return call("nn.relu", call("reshape", value, newshape=(*shape[:-2], last)))
+        return call("nn.relu", reshaped(value, (*shape[:-2], last)))
     if kind == "first merge" and rank > 1:
         first = normal_dim(shape[0] * shape[1])
-        return call("tanh", call("reshape", value, newshape=(first, *shape[2:])))
+        return call("tanh", reshaped(value, (first, *shape[2:])))
     if kind == "slice" and rank:
         axis = rnd.randrange(rank)
         return call("strided_slice", value, begin=(0,), end=(2**31,), strides=(2,), axes=(axis,))

@@ -1,6 +1,6 @@
 """The compiled entry of a graph: one function that calls its kernels in order, nothing interpreted.
 
-Where each value lives (``relay.places``) is known to the entry at compile time.
+Where each value lives (``buffer_placement``) is known to the entry at compile time.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Expr(Shown):
     """A relay expression. ``span`` is where the user wrote it: a Python line or an ONNX node.
 
     ``x + y``, ``-x``, ``x < y``, ``x.astype("int8")`` are calls of operators, and what has several results
-    can be indexed, counted and unpacked (``relay.overloads``). ``x == y`` is whether both are one node.
+    can be indexed, counted and unpacked (``relay.ir.overloads``). ``x == y`` is whether both are one node.
     """
 
     def __post_init__(self) -> None:

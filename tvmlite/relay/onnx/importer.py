@@ -38,7 +38,7 @@ def from_onnx(
     sequence takes a list of shapes, an optional None to leave it out.
     Dimensions the model names stay dynamic under that name; unnamed ones are called ``input_dim0``, ...
     A dimension may stand in ``shape`` too: ``{"batch": 1}`` pins it, ``{"batch": [1, 8, 32]}`` adds graphs
-    for these sizes beside the general one (``relay.specialise``).
+    for these sizes beside the general one (``relay.passes.specialise``).
     ``constants`` fixes inputs to arrays: they are no inputs of the module then, so
     that those that decide shapes (``axes``, ``k``, ``repeats``, ...) are known at import.
 

@@ -1,4 +1,4 @@
-"""The operator families: importing this package fills the table in ``relay.op``."""
+"""The operator families: importing this package fills the table in ``relay.ir.op``."""
 
 from tvmlite.relay.ops import (
     activation,

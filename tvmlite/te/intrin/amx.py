@@ -61,7 +61,7 @@ def product_bfloat16_float32(
     C is ``[block, row, i]``; in "images" it is ``[block, tile, row, i]`` and data ``[tile, row, k]``, tiles
     of as many rows each. The instruction takes subnormal numbers for 0.
 
-    The processor and its system must let the process use tiles: see ``core.amx``.
+    The processor and its system must let the process use tiles: see ``machine.amx``.
     """
     _check(rows, blocks, form)
     together = (len(rows), rows[0]) if form == IMAGES else (sum(rows),)

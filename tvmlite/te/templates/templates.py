@@ -35,9 +35,7 @@ def apply(
         raise ScheduleError(f"there is no rule {rule!r} for schedules; there are {', '.join(rules())}")
     rows = [*TEMPLATES.get(anchor, ()), *GENERATORS.values()] if rule in (None, HAND) else [GENERATORS[rule]]
     group = Group(create_schedule([tensor.op for tensor in outputs]), tuple(outputs), target, config)
-    if not any(row.arrange(group) is not False for row in rows):
-        group.inline_all_but(())
-    return group.schedule
+    return group.schedule if any(row.arrange(group) is not False for row in rows) else plain(outputs)
 
 
 def plain(outputs: Sequence[Tensor]) -> Schedule:

@@ -5,7 +5,7 @@ Values that must share a layout make a region: they are joined by operators that
 if the element moves that this spares (a convolution stores vectors, a depthwise one or a pooling works on
 them) outweigh those at its borders, where ``layout_transform`` goes from one layout to the other.
 
-That is the rule. Each region is a decision (``relay.decisions``), and where costs of kernels are known the
+That is the rule. Each region is a decision (``passes.decisions``), and where costs of kernels are known the
 best for all regions together is proposed (``layout_program``).
 """
 

@@ -1,7 +1,7 @@
 """Dense layers by Winograd's inner product, where that is quicker and its error is allowed.
 
 That is where the processor adds beside multiplying and there is enough to win, unless the direct way was
-decided for (``relay.decisions``). The error is ``dense_winograd.stated_error``, relative to a layer's largest
+decided for (``decisions``). The error is ``dense_winograd.stated_error``, relative to a layer's largest
 result.
 """
 

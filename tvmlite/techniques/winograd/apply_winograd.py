@@ -3,7 +3,7 @@
 The error is a convolution's largest, relative to its largest result: ``winograd_matrices.stated_error``. Of
 the filterings within the bound, and the direct convolution, the quickest by estimate is taken (products of
 blocks of tiles, the transformed weight brought from memory, and the transforms), unless another was decided
-for (``relay.decisions``).
+for (``relay.passes.decisions``).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ every operator on the paths between is willing, by the fusion classes of the ope
 - injective operators join injective consumers and reductions, after all of the above.
 
 Each operator ends in exactly one group, so nothing is computed twice, but where that was decided
-(``relay.decisions``): cheap operators that several kernels read may be computed in each of those. A group has
+(``decisions``): cheap operators that several kernels read may be computed in each of those. A group has
 one result. Operators with tuples for results, and the arguments of operators that take a tuple, stay apart.
 
 Where it may pay to stay apart all the same it is a decision too, joined by default: the

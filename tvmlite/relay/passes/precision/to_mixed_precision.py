@@ -3,7 +3,7 @@
 What an operator does is one of three:
 
 - ``ALWAYS``: its operands are 16 bits wide, its sums add up in float32, and so it gives them; such operators
-  are what takes the time. Each is a decision (``relay.decisions``): the 16-bit type, the default, or float32;
+  are what takes the time. Each is a decision (``decisions``): the 16-bit type, the default, or float32;
 - ``FOLLOW``: it computes nothing but moves values about, and so deals in 16 bits wherever what it reads, or
   what is read of it, is rounded to them;
 - everything else computes in float32.

@@ -38,7 +38,7 @@ def recognize_attention(body: Expr) -> Expr:
     infinity or the least float), reshapes and transposes may lie anywhere between. Keys and values that are
     repeated for several heads are read where they are. A transpose of the result becomes its layout.
 
-    Each is a decision (``relay.decisions``): ``one kernel``, the default, or ``apart``.
+    Each is a decision (``relay.passes.decisions``): ``one kernel``, the default, or ``apart``.
     """
     return rewrite_with_readers(body, _recognize)
 

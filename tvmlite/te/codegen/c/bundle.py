@@ -1,4 +1,4 @@
-"""A library's metadata as LLVM IR text; its constants are written by ``runtime.segment``."""
+"""A library's metadata as LLVM IR text; its constants are written by ``runtime.library.segment``."""
 
 from __future__ import annotations
 
