@@ -10,8 +10,8 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import TensorType, Type
-from tvmlite.relay.ops.common import elementwise, fault, horner, intrinsic, quietly, same_as_first
+from tvmlite.relay.ir.types import TensorType
+from tvmlite.relay.ops.common import elementwise, fault, horner, intrinsic, quietly
 from tvmlite.relay.ops.conv import sum_dtype
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
@@ -37,14 +37,13 @@ TAIL_ENDS = 10.25
 some processors take ten times as long."""
 
 
-def _float(call: Call, data: Type) -> TensorType:
-    checked = same_as_first(call, data)
-    if not dtypes.is_float(checked.dtype):
-        raise fault(call, f"data is {checked.dtype}, expected a float")
-    return checked
+def _float(call: Call, data: TensorType) -> TensorType:
+    if not dtypes.is_float(data.dtype):
+        raise fault(call, f"data is {data.dtype}, expected a float")
+    return data
 
 
-def _gelu_type(call: Call, data: Type) -> TensorType:
+def _gelu_type(call: Call, data: TensorType) -> TensorType:
     if call["approximate"] not in ("none", "tanh"):
         raise fault(call, f"approximate is {call['approximate']!r}, expected 'none' or 'tanh'")
     return _float(call, data)

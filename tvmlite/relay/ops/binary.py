@@ -10,7 +10,7 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import TensorType, Type, broadcast_shapes, same_shape
+from tvmlite.relay.ir.types import TensorType, broadcast_shapes, same_shape
 from tvmlite.relay.ops import common
 from tvmlite.relay.ops.common import (
     along_axis_type,
@@ -18,21 +18,19 @@ from tvmlite.relay.ops.common import (
     intrinsic,
     one_dtype,
     quietly,
-    tensors,
 )
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 
-def broadcast_type(call: Call, lhs: Type, rhs: Type) -> TensorType:
+def broadcast_type(call: Call, lhs: TensorType, rhs: TensorType) -> TensorType:
     """Two tensors of one dtype broadcast together."""
-    left, right = tensors(call, lhs, rhs)
-    dtype = one_dtype(call, left, right)
-    return TensorType(broadcast_shapes(left.shape, right.shape, str(call.op), call.span), dtype)
+    dtype = one_dtype(call, lhs, rhs)
+    return TensorType(broadcast_shapes(lhs.shape, rhs.shape, str(call.op), call.span), dtype)
 
 
-def numbers_type(call: Call, lhs: Type, rhs: Type) -> TensorType:
+def numbers_type(call: Call, lhs: TensorType, rhs: TensorType) -> TensorType:
     """``broadcast_type`` of numbers: bools have no arithmetic."""
     result = broadcast_type(call, lhs, rhs)
     if result.dtype == "bool":
@@ -40,14 +38,14 @@ def numbers_type(call: Call, lhs: Type, rhs: Type) -> TensorType:
     return result
 
 
-def _bits_type(call: Call, lhs: Type, rhs: Type) -> TensorType:
+def _bits_type(call: Call, lhs: TensorType, rhs: TensorType) -> TensorType:
     result = broadcast_type(call, lhs, rhs)
     if dtypes.is_float(result.dtype):
         raise fault(call, f"dtypes are {result.dtype}, expected integers or bools")
     return result
 
 
-def _shift_type(call: Call, lhs: Type, rhs: Type) -> TensorType:
+def _shift_type(call: Call, lhs: TensorType, rhs: TensorType) -> TensorType:
     result = broadcast_type(call, lhs, rhs)
     if not dtypes.is_int(result.dtype):
         raise fault(call, f"dtypes are {result.dtype}, expected integers")

@@ -10,7 +10,7 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, same_dim, show_type
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, same_dim
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.loop.scalars import to_narrow
@@ -25,22 +25,14 @@ def fault(call: Call, message: str) -> TypeInferError:
     return TypeInferError(f"{call.op}: {message}", call.span)
 
 
-def tensors(call: Call, *types: Type) -> tuple[TensorType, ...]:
-    """``types``, all of which must be tensors."""
-    for position, given in enumerate(types):
-        if not isinstance(given, TensorType):
-            raise fault(call, f"argument {position} is {show_type(given)}, expected a tensor")
-    return types  # type: ignore[return-value]
-
-
-def same_as_first(call: Call, data: Type, *others: Type) -> TensorType:
+def same_as_first(call: Call, data: TensorType, *others: TensorType) -> TensorType:
     """The type of the first argument."""
-    return tensors(call, data, *others)[0]
+    return data
 
 
-def one_dtype(call: Call, *types: Type) -> str:
+def one_dtype(call: Call, *types: TensorType) -> str:
     """The dtype that all of ``types`` share."""
-    given = [t.dtype for t in tensors(call, *types)]
+    given = [t.dtype for t in types]
     if len(set(given)) > 1:
         raise fault(call, f"dtypes are {' and '.join(given)}, expected one dtype")
     return given[0]
@@ -64,11 +56,10 @@ def axes_of(call: Call, axes: Any, rank: int, name: str = "axis") -> tuple[int, 
     return tuple(found)
 
 
-def expect_integers(call: Call, what: str, given: Type) -> None:
+def expect_integers(call: Call, what: str, given: TensorType) -> None:
     """Refuse an argument whose elements are not integers."""
-    (checked,) = tensors(call, given)
-    if not dtypes.is_int(checked.dtype):
-        raise fault(call, f"{what} are {checked.dtype}, expected integers")
+    if not dtypes.is_int(given.dtype):
+        raise fault(call, f"{what} are {given.dtype}, expected integers")
 
 
 def along_axis(values: np.ndarray, axis: int, rank: int) -> np.ndarray:
@@ -156,11 +147,10 @@ def agree(call: Call, what: str, given: Dim, expected: Dim) -> None:
         raise fault(call, f"{what} is {given}, expected {expected}")
 
 
-def along_axis_type(what: str) -> Callable[[Call, Type, Type], TensorType]:
+def along_axis_type(what: str) -> Callable[[Call, TensorType, TensorType], TensorType]:
     """The type of data with a vector along the call's ``axis``: the data's. Errors call that ``what``."""
 
-    def infer(call: Call, data: Type, vector: Type) -> TensorType:
-        data, vector = tensors(call, data, vector)
+    def infer(call: Call, data: TensorType, vector: TensorType) -> TensorType:
         axis = axis_of(call, call["axis"], data.ndim)
         one_dtype(call, data, vector)
         if vector.ndim != 1:

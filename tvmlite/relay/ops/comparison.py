@@ -9,15 +9,15 @@ import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import TensorType, Type, broadcast_shapes
+from tvmlite.relay.ir.types import TensorType, broadcast_shapes
 from tvmlite.relay.ops.binary import broadcast_type, register_binary
-from tvmlite.relay.ops.common import as_bool, broadcast_indices, one_dtype, tensors
+from tvmlite.relay.ops.common import as_bool, broadcast_indices, one_dtype
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 
-def _bool_type(call: Call, lhs: Type, rhs: Type) -> TensorType:
+def _bool_type(call: Call, lhs: TensorType, rhs: TensorType) -> TensorType:
     return TensorType(broadcast_type(call, lhs, rhs).shape, "bool")
 
 
@@ -89,11 +89,10 @@ register_binary(
 )
 
 
-def _where_type(call: Call, condition: Type, x: Type, y: Type) -> TensorType:
-    asked, a, b = tensors(call, condition, x, y)
-    dtype = one_dtype(call, a, b)
-    shape = broadcast_shapes(a.shape, b.shape, str(call.op), call.span)
-    return TensorType(broadcast_shapes(asked.shape, shape, str(call.op), call.span), dtype)
+def _where_type(call: Call, condition: TensorType, x: TensorType, y: TensorType) -> TensorType:
+    dtype = one_dtype(call, x, y)
+    shape = broadcast_shapes(x.shape, y.shape, str(call.op), call.span)
+    return TensorType(broadcast_shapes(condition.shape, shape, str(call.op), call.span), dtype)
 
 
 def _where_numpy(call: Call, condition: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:

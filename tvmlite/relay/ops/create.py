@@ -11,14 +11,13 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, normal_dim, show_shape
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, show_shape
 from tvmlite.relay.ops.common import (
     axis_of,
     expect_integers,
     fault,
     one_dtype,
     scalar_of,
-    tensors,
 )
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
@@ -32,11 +31,10 @@ def _shape_of(call: Call) -> Shape:
     return shape
 
 
-def _full_type(call: Call, fill_value: Type) -> TensorType:
-    (fill,) = tensors(call, fill_value)
-    if fill.ndim:
-        raise fault(call, f"fill_value has the shape {show_shape(fill.shape)}, expected a scalar")
-    return TensorType(_shape_of(call), dtypes.check(call["dtype"] or fill.dtype))
+def _full_type(call: Call, fill_value: TensorType) -> TensorType:
+    if fill_value.ndim:
+        raise fault(call, f"fill_value has the shape {show_shape(fill_value.shape)}, expected a scalar")
+    return TensorType(_shape_of(call), dtypes.check(call["dtype"] or fill_value.dtype))
 
 
 def _full_numpy(call: Call, fill_value: np.ndarray) -> np.ndarray:
@@ -165,9 +163,8 @@ def vector_of(values: Sequence[Any], dtype: str, name: str) -> Tensor:
     return compute((len(values),), element, name=name, tag="injective")
 
 
-def _shape_of_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    return TensorType((checked.ndim,), dtypes.check(call["dtype"]))
+def _shape_of_type(call: Call, data: TensorType) -> TensorType:
+    return TensorType((data.ndim,), dtypes.check(call["dtype"]))
 
 
 def _shape_of_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -213,18 +210,19 @@ def shape_value(call: Call) -> Tensor:
 # --- one_hot ----------------------------------------------------------------------------------------
 
 
-def _one_hot_type(call: Call, indices: Type, on_value: Type, off_value: Type) -> TensorType:
-    where, on, off = tensors(call, indices, on_value, off_value)
-    expect_integers(call, "indices", where)
-    one_dtype(call, on, off)
-    dtype = dtypes.check(call["dtype"] or on.dtype)
-    if on.ndim or off.ndim or on.dtype != dtype:
-        raise fault(call, f"on_value and off_value are {on} and {off}, expected scalars of {dtype}")
-    axis = axis_of(call, call["axis"], where.ndim + 1)
+def _one_hot_type(call: Call, indices: TensorType, on_value: TensorType, off_value: TensorType) -> TensorType:
+    expect_integers(call, "indices", indices)
+    one_dtype(call, on_value, off_value)
+    dtype = dtypes.check(call["dtype"] or on_value.dtype)
+    if on_value.ndim or off_value.ndim or on_value.dtype != dtype:
+        raise fault(
+            call, f"on_value and off_value are {on_value} and {off_value}, expected scalars of {dtype}"
+        )
+    axis = axis_of(call, call["axis"], indices.ndim + 1)
     depth = normal_dim(call["depth"])
     if isinstance(depth, int) and depth < 0:
         raise fault(call, f"depth is {depth}, expected at least 0")
-    return TensorType((*where.shape[:axis], depth, *where.shape[axis:]), dtype)
+    return TensorType((*indices.shape[:axis], depth, *indices.shape[axis:]), dtype)
 
 
 def _one_hot_numpy(

@@ -11,7 +11,7 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import TensorType, Type
+from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import (
     along_axis,
     along_axis_type,
@@ -29,29 +29,26 @@ from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 
-def _floats_only(call: Call, data: Type) -> TensorType:
-    checked = same_as_first(call, data)
-    if not dtypes.is_float(checked.dtype):
-        raise fault(call, f"data is {checked.dtype}, expected a float")
-    return checked
+def _floats_only(call: Call, data: TensorType) -> TensorType:
+    if not dtypes.is_float(data.dtype):
+        raise fault(call, f"data is {data.dtype}, expected a float")
+    return data
 
 
-def _numbers_only(call: Call, data: Type) -> TensorType:
-    checked = same_as_first(call, data)
-    if checked.dtype == "bool":
+def _numbers_only(call: Call, data: TensorType) -> TensorType:
+    if data.dtype == "bool":
         raise fault(call, "data is bool, expected numbers")
-    return checked
+    return data
 
 
-def _whole_only(call: Call, data: Type) -> TensorType:
-    checked = same_as_first(call, data)
-    if dtypes.is_float(checked.dtype):
-        raise fault(call, f"data is {checked.dtype}, expected integers or bools")
-    return checked
+def _whole_only(call: Call, data: TensorType) -> TensorType:
+    if dtypes.is_float(data.dtype):
+        raise fault(call, f"data is {data.dtype}, expected integers or bools")
+    return data
 
 
-def _bools(call: Call, data: Type) -> TensorType:
-    return TensorType(same_as_first(call, data).shape, "bool")
+def _bools(call: Call, data: TensorType) -> TensorType:
+    return TensorType(data.shape, "bool")
 
 
 def _register_float(name: str, reference: Callable[..., Any], doc: str) -> None:
@@ -186,8 +183,8 @@ def copy(call: Call, data: Tensor) -> Tensor:
     return elementwise(data, lambda x: x, "copy")
 
 
-def _cast_type(call: Call, data: Type) -> TensorType:
-    return TensorType(same_as_first(call, data).shape, dtypes.check(call["dtype"]))
+def _cast_type(call: Call, data: TensorType) -> TensorType:
+    return TensorType(data.shape, dtypes.check(call["dtype"]))
 
 
 def _cast_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -201,11 +198,11 @@ def cast(call: Call, data: Tensor) -> Tensor:
     return elementwise(data, lambda x: as_bool(x) if dtype == "bool" else e.cast(dtype, x), "cast")
 
 
-def _reinterpret_type(call: Call, data: Type) -> TensorType:
-    checked, dtype = same_as_first(call, data), dtypes.check(call["dtype"])
-    if "bool" in (checked.dtype, dtype) or dtypes.bits(checked.dtype) != dtypes.bits(dtype):
-        raise fault(call, f"data is {checked.dtype}, dtype is {dtype}, expected numbers of one width")
-    return TensorType(checked.shape, dtype)
+def _reinterpret_type(call: Call, data: TensorType) -> TensorType:
+    dtype = dtypes.check(call["dtype"])
+    if "bool" in (data.dtype, dtype) or dtypes.bits(data.dtype) != dtypes.bits(dtype):
+        raise fault(call, f"data is {data.dtype}, dtype is {dtype}, expected numbers of one width")
+    return TensorType(data.shape, dtype)
 
 
 def _reinterpret_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -237,7 +234,7 @@ def _clip_limits(call: Call, dtype: str) -> tuple[int | float, int | float]:
     return low, high
 
 
-def _clip_type(call: Call, data: Type) -> TensorType:
+def _clip_type(call: Call, data: TensorType) -> TensorType:
     for name in ("a_min", "a_max"):
         if not isinstance(call[name], (int, float)) or math.isnan(call[name]):
             raise fault(call, f"{name} is {call[name]}, expected a number")

@@ -12,8 +12,8 @@ import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import TensorType, Type
-from tvmlite.relay.ops.common import elementwise, fault, horner, quietly, same_as_first
+from tvmlite.relay.ir.types import TensorType
+from tvmlite.relay.ops.common import elementwise, fault, horner, quietly
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
 
@@ -53,11 +53,10 @@ MAGIC = 1.5 * 2**23
 """Added to a float32 it rounds that to an integer, which then stands in the low bits."""
 
 
-def _float32(call: Call, data: Type) -> TensorType:
-    checked = same_as_first(call, data)
-    if checked.dtype != "float32":
-        raise fault(call, f"data is {checked.dtype}, expected float32")
-    return checked
+def _float32(call: Call, data: TensorType) -> TensorType:
+    if data.dtype != "float32":
+        raise fault(call, f"data is {data.dtype}, expected float32")
+    return data
 
 
 def _limited(x: e.Expr, low: float, high: float) -> e.Expr:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, num_elements, same_dim, show_shape
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, num_elements, same_dim, show_shape
 from tvmlite.relay.ops.common import (
     agree,
     as_index,
@@ -21,7 +21,6 @@ from tvmlite.relay.ops.common import (
     expect_integers,
     fault,
     from_end,
-    tensors,
     unless_empty,
 )
 from tvmlite.relay.ops.reshape import reshaped_indices
@@ -68,18 +67,17 @@ def _take_shape(call: Call, shape: Shape, indices: Shape) -> Shape:
     return (*shape[:axis], *indices[batch:], *shape[axis + 1 :])
 
 
-def _take_type(call: Call, data: Type, indices: Type) -> TensorType:
-    source, where = tensors(call, data, indices)
-    expect_integers(call, "indices", where)
+def _take_type(call: Call, data: TensorType, indices: TensorType) -> TensorType:
+    expect_integers(call, "indices", indices)
     if call["mode"] not in TAKE_MODES:
         raise fault(call, f"mode is {call['mode']!r}, expected one of {', '.join(TAKE_MODES)}")
     if call["axis"] is not None:
-        _, batch = _take_axis(call, source.ndim)
-        if batch > where.ndim:
-            raise fault(call, f"batch_dims is {batch}, indices are {show_shape(where.shape)}")
+        _, batch = _take_axis(call, data.ndim)
+        if batch > indices.ndim:
+            raise fault(call, f"batch_dims is {batch}, indices are {show_shape(indices.shape)}")
         for k in range(batch):
-            agree(call, f"the indices' extent {k}", where.shape[k], source.shape[k])
-    return TensorType(_take_shape(call, source.shape, where.shape), source.dtype)
+            agree(call, f"the indices' extent {k}", indices.shape[k], data.shape[k])
+    return TensorType(_take_shape(call, data.shape, indices.shape), data.dtype)
 
 
 def _take_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
@@ -148,10 +146,9 @@ def check_along(call: Call, data: TensorType, indices: TensorType) -> int:
     return axis
 
 
-def _gather_type(call: Call, data: Type, indices: Type) -> TensorType:
-    source, where = tensors(call, data, indices)
-    check_along(call, source, where)
-    return TensorType(where.shape, source.dtype)
+def _gather_type(call: Call, data: TensorType, indices: TensorType) -> TensorType:
+    check_along(call, data, indices)
+    return TensorType(indices.shape, data.dtype)
 
 
 def _gather_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
@@ -196,15 +193,14 @@ def index_length(call: Call, indices: TensorType, rank: int, batch: int = 0) -> 
     return length
 
 
-def _gather_nd_type(call: Call, data: Type, indices: Type) -> TensorType:
-    source, where = tensors(call, data, indices)
+def _gather_nd_type(call: Call, data: TensorType, indices: TensorType) -> TensorType:
     batch = call["batch_dims"]
-    if not isinstance(batch, int) or not 0 <= batch < max(where.ndim, 1):
-        raise fault(call, f"batch_dims is {batch}, indices are {show_shape(where.shape)}")
-    length = index_length(call, where, source.ndim, batch)
+    if not isinstance(batch, int) or not 0 <= batch < max(indices.ndim, 1):
+        raise fault(call, f"batch_dims is {batch}, indices are {show_shape(indices.shape)}")
+    length = index_length(call, indices, data.ndim, batch)
     for k in range(batch):
-        agree(call, f"the indices' extent {k + 1}", where.shape[k + 1], source.shape[k])
-    return TensorType((*where.shape[1:], *source.shape[batch + length :]), source.dtype)
+        agree(call, f"the indices' extent {k + 1}", indices.shape[k + 1], data.shape[k])
+    return TensorType((*indices.shape[1:], *data.shape[batch + length :]), data.dtype)
 
 
 def _gather_nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
@@ -238,13 +234,12 @@ def gather_nd(call: Call, data: Tensor, indices: Tensor) -> Tensor:
 # --- unravel_index ----------------------------------------------------------------------------------
 
 
-def _unravel_type(call: Call, indices: Type, shape: Type) -> TensorType:
-    where, extents = tensors(call, indices, shape)
-    expect_integers(call, "indices", where)
-    expect_integers(call, "extents", extents)
-    if extents.ndim != 1 or not isinstance(extents.shape[0], int):
-        raise fault(call, f"shape is {extents}, expected a vector of known length")
-    return TensorType((extents.shape[0], *where.shape), where.dtype)
+def _unravel_type(call: Call, indices: TensorType, shape: TensorType) -> TensorType:
+    expect_integers(call, "indices", indices)
+    expect_integers(call, "extents", shape)
+    if shape.ndim != 1 or not isinstance(shape.shape[0], int):
+        raise fault(call, f"shape is {shape}, expected a vector of known length")
+    return TensorType((shape.shape[0], *indices.shape), indices.dtype)
 
 
 def _unravel_numpy(call: Call, indices: np.ndarray, shape: np.ndarray) -> np.ndarray:

@@ -10,12 +10,11 @@ import numpy as np
 from tvmlite import te
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import Shape, TensorType, Type, normal_dim, show_shape
-from tvmlite.relay.ops.common import fault, tensors
+from tvmlite.relay.ir.types import Shape, TensorType, normal_dim, show_shape
+from tvmlite.relay.ops.common import fault
 
 
-def _interleave_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
+def _interleave_type(call: Call, data: TensorType) -> TensorType:
     strides, crop = call["strides"], call["crop"]
     if (
         not isinstance(strides, tuple)
@@ -25,12 +24,12 @@ def _interleave_type(call: Call, data: Type) -> TensorType:
         raise fault(call, f"strides is {strides}, expected at least one, of at least 1")
     if not _are_whole(crop, 0) or len(crop) != 2 * len(strides):
         raise fault(call, f"crop is {crop}, expected {2 * len(strides)} numbers, of at least 0")
-    channels, phases = checked.shape[1] if checked.ndim > 1 else None, math.prod(strides)
-    if checked.ndim - 2 - len(strides) not in (0, 1):
-        raise fault(call, f"data is {show_shape(checked.shape)}, expected {len(strides)} spatial axes")
+    channels, phases = data.shape[1] if data.ndim > 1 else None, math.prod(strides)
+    if data.ndim - 2 - len(strides) not in (0, 1):
+        raise fault(call, f"data is {show_shape(data.shape)}, expected {len(strides)} spatial axes")
     if not isinstance(channels, int) or channels % phases:
-        raise fault(call, f"data is {show_shape(checked.shape)}, expected a multiple of {phases} channels")
-    return TensorType(_shape(call, checked.shape), checked.dtype)
+        raise fault(call, f"data is {show_shape(data.shape)}, expected a multiple of {phases} channels")
+    return TensorType(_shape(call, data.shape), data.dtype)
 
 
 def _are_whole(values: Any, least: int) -> bool:

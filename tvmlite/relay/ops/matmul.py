@@ -14,7 +14,7 @@ from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import Dim, TensorType, same_dim, same_shape, show_shape
-from tvmlite.relay.ops.common import is_one, product_of, ravelled, tensors, unravelled
+from tvmlite.relay.ops.common import is_one, product_of, ravelled, unravelled
 from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
@@ -34,7 +34,6 @@ def _shape_mismatch(
 
 def dense_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
     """``(..., k)`` by ``(n, k)`` gives ``(..., n)``."""
-    data, weight = tensors(call, data, weight)
     if data.ndim < 1 or weight.ndim != 2 or not same_dim(data.shape[-1], weight.shape[1]):
         raise _shape_mismatch(call, data, weight)
     if call["units"] is not None and not same_dim(call["units"], weight.shape[0]):
@@ -87,7 +86,6 @@ def _packing(call: Call) -> tuple[int, int]:
 
 def dense_pack_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
     """``(..., k)`` by ``(units / n, k, n)``, or ``(units / n, k / c, n, c)``, gives ``(..., units)``."""
-    data, weight = tensors(call, data, weight)
     block, together = _packing(call)
     inside = (block, together) if together > 1 else (block,)
     if data.ndim < 1 or weight.ndim != 2 + len(inside) or not same_shape(weight.shape[2:], inside):
@@ -137,7 +135,6 @@ def _oriented(shape: Sequence[Dim], transposed: bool) -> tuple[Dim, Dim]:
 
 def matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
     """``(m, k)`` by ``(k, n)`` gives ``(m, n)``, each transposed on request."""
-    a, b = tensors(call, a, b)
     if a.ndim != 2 or b.ndim != 2:
         raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
     m, k = _oriented(a.shape, call["transpose_a"])
@@ -172,7 +169,6 @@ def matmul(call: Call, tensor_a: te.Tensor, tensor_b: te.Tensor) -> te.Tensor:
 
 def batch_matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
     """``(b, m, k)`` by ``(b, k, n)`` gives ``(b, m, n)``; a batch of 1 meets every batch."""
-    a, b = tensors(call, a, b)
     if a.ndim != 3 or b.ndim != 3:
         raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
     m, k = _oriented(a.shape, call["transpose_a"])

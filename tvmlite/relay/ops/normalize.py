@@ -19,7 +19,6 @@ from tvmlite.relay.ops.common import (
     fault,
     intrinsic,
     one_dtype,
-    same_as_first,
     short_name,
 )
 from tvmlite.relay.ops.conv import converted, sum_dtype
@@ -30,10 +29,9 @@ from tvmlite.te.tensor import reducers
 
 def _over_axis(call: Call, data: TensorType) -> TensorType:
     """The type of the data, a float, whose ``axis`` must exist."""
-    checked = same_as_first(call, data)
-    _expect_float(call, checked)
-    axis_of(call, call["axis"], checked.ndim)
-    return checked
+    _expect_float(call, data)
+    axis_of(call, call["axis"], data.ndim)
+    return data
 
 
 def _expect_float(call: Call, data: TensorType) -> None:
@@ -367,10 +365,9 @@ def group_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -
 
 
 def _norm_axes_type(call: Call, data: TensorType) -> TensorType:
-    checked = same_as_first(call, data)
-    _expect_float(call, checked)
-    axes_of(call, call["axis"], checked.ndim)
-    return checked
+    _expect_float(call, data)
+    axes_of(call, call["axis"], data.ndim)
+    return data
 
 
 def l2_normalize_numpy(call: Call, data: np.ndarray) -> np.ndarray:

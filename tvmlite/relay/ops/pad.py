@@ -8,8 +8,8 @@ import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, normal_dim, same_dim, show_shape
-from tvmlite.relay.ops.common import clamp, fault, scalar_of, tensors, unless_empty
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, same_dim, show_shape
+from tvmlite.relay.ops.common import clamp, fault, scalar_of, unless_empty
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
@@ -32,21 +32,20 @@ def _padded_shape(call: Call, shape: Shape) -> Shape:
     return tuple(normal_dim(n + before + after) for n, (before, after) in zip(shape, widths, strict=True))
 
 
-def _pad_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
+def _pad_type(call: Call, data: TensorType) -> TensorType:
     if call["pad_mode"] not in MODES:
         raise fault(call, f"pad_mode is {call['pad_mode']!r}, expected one of {', '.join(MODES)}")
-    shape = _padded_shape(call, checked.shape)
+    shape = _padded_shape(call, data.shape)
     if any(isinstance(n, int) and n < 0 for n in shape):
         raise fault(
             call,
-            f"data is {show_shape(checked.shape)}, pad_width is {call['pad_width']}, "
+            f"data is {show_shape(data.shape)}, pad_width is {call['pad_width']}, "
             "which crops more than there is",
         )
-    grows = [n for n, m in zip(checked.shape, shape, strict=True) if isinstance(n, int) and n == 0 != m]
+    grows = [n for n, m in zip(data.shape, shape, strict=True) if isinstance(n, int) and n == 0 != m]
     if call["pad_mode"] != "constant" and grows:
-        raise fault(call, f"data is {show_shape(checked.shape)}: nothing to repeat on an axis of extent 0")
-    return TensorType(shape, checked.dtype)
+        raise fault(call, f"data is {show_shape(data.shape)}: nothing to repeat on an axis of extent 0")
+    return TensorType(shape, data.dtype)
 
 
 def _pad_numpy(call: Call, data: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType
-from tvmlite.relay.ops.common import agree, axis_of, convert_numpy, fault, intrinsic, tensors
+from tvmlite.relay.ops.common import agree, axis_of, convert_numpy, fault, intrinsic
 from tvmlite.te import expr as e
 
 
@@ -27,7 +27,6 @@ def _check_parameter(call: Call, what: str, given: TensorType, data: TensorType)
 
 def quantize_type(call: Call, data: TensorType, scale: TensorType, zero_point: TensorType) -> TensorType:
     """The shape of ``data``, integers of ``out_dtype``."""
-    data, scale, zero_point = tensors(call, data, scale, zero_point)
     if not dtypes.is_float(data.dtype):
         raise fault(call, f"data is {data.dtype}, expected a float")
     dtype = dtypes.check(call["out_dtype"])
@@ -40,7 +39,6 @@ def quantize_type(call: Call, data: TensorType, scale: TensorType, zero_point: T
 
 def dequantize_type(call: Call, data: TensorType, scale: TensorType, zero_point: TensorType) -> TensorType:
     """The shape of ``data``, floats of ``out_dtype``."""
-    data, scale, zero_point = tensors(call, data, scale, zero_point)
     if not dtypes.is_int(data.dtype):
         raise fault(call, f"data is {data.dtype}, expected integers")
     dtype = dtypes.check(call["out_dtype"])

@@ -8,24 +8,23 @@ import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
-from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, normal_dim, same_dim, show_shape
-from tvmlite.relay.ops.common import agree, axis_of, expect_integers, fault, scalar_of, tensors
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, same_dim, show_shape
+from tvmlite.relay.ops.common import agree, axis_of, expect_integers, fault, scalar_of
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 
-def _image(call: Call, data: Type) -> tuple[TensorType, tuple[Dim, Dim, Dim, Dim]]:
+def _image(call: Call, data: TensorType) -> tuple[TensorType, tuple[Dim, Dim, Dim, Dim]]:
     """The data and its extents (batch, channels, height, width), whatever the layout."""
-    (checked,) = tensors(call, data)
     if call["layout"] not in ("NCHW", "NHWC"):
         raise fault(call, f"layout is {call['layout']!r}, expected NCHW or NHWC")
-    if checked.ndim != 4:
-        raise fault(call, f"data is {show_shape(checked.shape)}, expected 4 axes")
+    if data.ndim != 4:
+        raise fault(call, f"data is {show_shape(data.shape)}, expected 4 axes")
     block = call["block_size"]
     if not isinstance(block, int) or block < 1:
         raise fault(call, f"block_size is {block}, expected at least 1")
-    return checked, _undo_layout(call, checked.shape)
+    return data, _undo_layout(call, data.shape)
 
 
 def _undo_layout(call: Call, shape: Any) -> Any:
@@ -47,7 +46,7 @@ def _divided(call: Call, what: str, extent: Dim, by: int) -> Dim:
     return normal_dim(extent // by)
 
 
-def _depth_to_space_shape(call: Call, data: Type) -> tuple[TensorType, Shape]:
+def _depth_to_space_shape(call: Call, data: TensorType) -> tuple[TensorType, Shape]:
     checked, (batch, channels, height, width) = _image(call, data)
     if call["mode"] not in ("DCR", "CRD"):
         raise fault(call, f"mode is {call['mode']!r}, expected DCR or CRD")
@@ -56,7 +55,7 @@ def _depth_to_space_shape(call: Call, data: Type) -> tuple[TensorType, Shape]:
     return checked, _laid(call, batch, fewer, normal_dim(height * block), normal_dim(width * block))
 
 
-def _depth_to_space_type(call: Call, data: Type) -> TensorType:
+def _depth_to_space_type(call: Call, data: TensorType) -> TensorType:
     checked, shape = _depth_to_space_shape(call, data)
     return TensorType(shape, checked.dtype)
 
@@ -102,7 +101,7 @@ def depth_to_space(call: Call, data: Tensor) -> Tensor:
     return compute(shape, element, name="depth_to_space", tag="injective")
 
 
-def _space_to_depth_type(call: Call, data: Type) -> TensorType:
+def _space_to_depth_type(call: Call, data: TensorType) -> TensorType:
     checked, (batch, channels, height, width) = _image(call, data)
     block = call["block_size"]
     low, narrow = _divided(call, "height", height, block), _divided(call, "width", width, block)
@@ -140,17 +139,16 @@ def space_to_depth(call: Call, data: Tensor) -> Tensor:
 # --- sequences --------------------------------------------------------------------------------------
 
 
-def _reverse_type(call: Call, data: Type, seq_lengths: Type) -> TensorType:
-    checked, lengths = tensors(call, data, seq_lengths)
-    seq_axis = axis_of(call, call["seq_axis"], checked.ndim, "seq_axis")
-    batch_axis = axis_of(call, call["batch_axis"], checked.ndim, "batch_axis")
-    expect_integers(call, "seq_lengths", lengths)
+def _reverse_type(call: Call, data: TensorType, seq_lengths: TensorType) -> TensorType:
+    seq_axis = axis_of(call, call["seq_axis"], data.ndim, "seq_axis")
+    batch_axis = axis_of(call, call["batch_axis"], data.ndim, "batch_axis")
+    expect_integers(call, "seq_lengths", seq_lengths)
     if seq_axis == batch_axis:
         raise fault(call, f"seq_axis and batch_axis are both {seq_axis}, expected two axes")
-    if lengths.ndim != 1:
-        raise fault(call, f"seq_lengths have the shape {show_shape(lengths.shape)}, expected one axis")
-    agree(call, "the number of seq_lengths", lengths.shape[0], checked.shape[batch_axis])
-    return checked
+    if seq_lengths.ndim != 1:
+        raise fault(call, f"seq_lengths have the shape {show_shape(seq_lengths.shape)}, expected one axis")
+    agree(call, "the number of seq_lengths", seq_lengths.shape[0], data.shape[batch_axis])
+    return data
 
 
 def _reverse_numpy(call: Call, data: np.ndarray, seq_lengths: np.ndarray) -> np.ndarray:
@@ -182,16 +180,15 @@ def reverse_sequence(call: Call, data: Tensor, seq_lengths: Tensor) -> Tensor:
     return compute(data.shape, element, name="reverse_sequence", tag="injective")
 
 
-def _mask_type(call: Call, data: Type, valid_length: Type) -> TensorType:
-    checked, lengths = tensors(call, data, valid_length)
-    if checked.ndim < 2 or call["axis"] not in (0, 1):
+def _mask_type(call: Call, data: TensorType, valid_length: TensorType) -> TensorType:
+    if data.ndim < 2 or call["axis"] not in (0, 1):
         raise fault(
-            call, f"data is {show_shape(checked.shape)}, axis is {call['axis']}, expected 0 or 1 of two axes"
+            call, f"data is {show_shape(data.shape)}, axis is {call['axis']}, expected 0 or 1 of two axes"
         )
-    if lengths.ndim != 1:
-        raise fault(call, f"valid_length has the shape {show_shape(lengths.shape)}, expected one axis")
-    agree(call, "the number of lengths", lengths.shape[0], checked.shape[1 - call["axis"]])
-    return checked
+    if valid_length.ndim != 1:
+        raise fault(call, f"valid_length has the shape {show_shape(valid_length.shape)}, expected one axis")
+    agree(call, "the number of valid_length", valid_length.shape[0], data.shape[1 - call["axis"]])
+    return data
 
 
 def _mask_numpy(call: Call, data: np.ndarray, valid_length: np.ndarray) -> np.ndarray:
@@ -223,11 +220,10 @@ def sequence_mask(call: Call, data: Tensor, valid_length: Tensor) -> Tensor:
 # --- triangles --------------------------------------------------------------------------------------
 
 
-def _trilu_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    if checked.ndim < 2:
-        raise fault(call, f"data is {show_shape(checked.shape)}, expected at least 2 axes")
-    return checked
+def _trilu_type(call: Call, data: TensorType) -> TensorType:
+    if data.ndim < 2:
+        raise fault(call, f"data is {show_shape(data.shape)}, expected at least 2 axes")
+    return data
 
 
 def _trilu_numpy(call: Call, data: np.ndarray) -> np.ndarray:

@@ -11,8 +11,8 @@ from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import Dim, Shape, TensorType, Type, num_elements, same_dim, show_shape
-from tvmlite.relay.ops.common import axes_of, elementwise, fault, tensors, truncating_divide
+from tvmlite.relay.ir.types import Dim, Shape, TensorType, num_elements, same_dim, show_shape
+from tvmlite.relay.ops.common import axes_of, elementwise, fault, truncating_divide
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
@@ -41,19 +41,17 @@ def reduced_shape(call: Call, shape: Shape) -> Shape:
     return tuple(extent for k, extent in enumerate(kept) if call["keepdims"] or k not in axes)
 
 
-def _numbers(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    if checked.dtype == "bool":
+def _numbers(call: Call, data: TensorType) -> TensorType:
+    if data.dtype == "bool":
         raise fault(call, "data is bool, expected numbers")
-    return TensorType(reduced_shape(call, checked.shape), checked.dtype)
+    return TensorType(reduced_shape(call, data.shape), data.dtype)
 
 
-def _anything(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    return TensorType(reduced_shape(call, checked.shape), checked.dtype)
+def _anything(call: Call, data: TensorType) -> TensorType:
+    return TensorType(reduced_shape(call, data.shape), data.dtype)
 
 
-def _bools(call: Call, data: Type) -> TensorType:
+def _bools(call: Call, data: TensorType) -> TensorType:
     result = _anything(call, data)
     if result.dtype != "bool":
         raise fault(call, f"data is {result.dtype}, expected bool")
@@ -228,10 +226,9 @@ def any_(call: Call, data: Tensor) -> Tensor:
 # --- the index of the extreme -----------------------------------------------------------------------
 
 
-def _arg_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    if any(same_dim(checked.shape[k], 0) for k in reduced_axes(call, checked.ndim)):
-        raise fault(call, f"data is {show_shape(checked.shape)}: nothing to choose from")
+def _arg_type(call: Call, data: TensorType) -> TensorType:
+    if any(same_dim(data.shape[k], 0) for k in reduced_axes(call, data.ndim)):
+        raise fault(call, f"data is {show_shape(data.shape)}: nothing to choose from")
     return TensorType(_anything(call, data).shape, "int32")
 
 

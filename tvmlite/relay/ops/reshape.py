@@ -14,13 +14,12 @@ from tvmlite.relay.ir.types import (
     Dim,
     Shape,
     TensorType,
-    Type,
     normal_dim,
     num_elements,
     same_dim,
     show_shape,
 )
-from tvmlite.relay.ops.common import fault, is_one, tensors
+from tvmlite.relay.ops.common import fault, is_one
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
@@ -169,9 +168,8 @@ def reshaped(data: Tensor, shape: Shape, name: str) -> Tensor:
     return compute(shape, element, name=name, tag="injective")
 
 
-def _reshape_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    return TensorType(resolve_shape(call, checked.shape, call["newshape"]), checked.dtype)
+def _reshape_type(call: Call, data: TensorType) -> TensorType:
+    return TensorType(resolve_shape(call, data.shape, call["newshape"]), data.dtype)
 
 
 def _reshape_numpy(call: Call, data: np.ndarray) -> np.ndarray:

@@ -10,9 +10,9 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import TensorType, Type, num_elements
+from tvmlite.relay.ir.types import TensorType, num_elements
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import axis_of, convert_numpy, fault, tensors
+from tvmlite.relay.ops.common import axis_of, convert_numpy, fault
 from tvmlite.relay.ops.reshape import reshaped
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -22,15 +22,14 @@ from tvmlite.te.tensor.tensor import Tensor
 ATTRS: dict[str, Any] = {"axis": None, "dtype": None, "exclusive": False, "reverse": False}
 
 
-def _infer(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    dtype = dtypes.check(call["dtype"] or checked.dtype)
+def _infer(call: Call, data: TensorType) -> TensorType:
+    dtype = dtypes.check(call["dtype"] or data.dtype)
     if dtype == "bool":
         raise fault(call, "the result would be bool, expected a dtype of numbers")
     if call["axis"] is None:
-        return TensorType((num_elements(checked.shape),), dtype)
-    axis_of(call, call["axis"], checked.ndim)
-    return TensorType(checked.shape, dtype)
+        return TensorType((num_elements(data.shape),), dtype)
+    axis_of(call, call["axis"], data.ndim)
+    return TensorType(data.shape, dtype)
 
 
 def _total_dtype(dtype: str) -> str:

@@ -13,9 +13,9 @@ import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import Dim, TensorType, Type, same_shape, show_shape
+from tvmlite.relay.ir.types import Dim, TensorType, same_shape, show_shape
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import fault, from_end, one_dtype, tensors
+from tvmlite.relay.ops.common import fault, from_end, one_dtype
 from tvmlite.relay.ops.index import check_along, index_length
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -68,16 +68,16 @@ def _meet(mode: str, target: loop.Buffer, at: tuple[e.Expr, ...], update: e.Expr
     return loops.store(target, at, COMBINE[mode][0](loops.load(target, *at), update))
 
 
-def _elements_type(call: Call, data: Type, indices: Type, updates: Type) -> TensorType:
-    target, where, new = tensors(call, data, indices, updates)
-    check_along(call, target, where)
-    _check_mode(call, "reduction", one_dtype(call, target, new))
-    if not same_shape(where.shape, new.shape):
+def _elements_type(call: Call, data: TensorType, indices: TensorType, updates: TensorType) -> TensorType:
+    check_along(call, data, indices)
+    _check_mode(call, "reduction", one_dtype(call, data, updates))
+    if not same_shape(indices.shape, updates.shape):
         raise fault(
             call,
-            f"indices are {show_shape(where.shape)}, updates are {show_shape(new.shape)}, expected one shape",
+            f"indices are {show_shape(indices.shape)}, updates are {show_shape(updates.shape)}, "
+            "expected one shape",
         )
-    return target
+    return data
 
 
 def _elements_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:
@@ -121,14 +121,13 @@ def scatter_elements(call: Call, data: Tensor, indices: Tensor, updates: Tensor)
     return loops.extern("scatter_elements", [data, indices, updates], [(data.shape, data.dtype)], body)[0]
 
 
-def _nd_type(call: Call, data: Type, indices: Type, updates: Type) -> TensorType:
-    target, where, new = tensors(call, data, indices, updates)
-    length = index_length(call, where, target.ndim)
-    _check_mode(call, "mode", one_dtype(call, target, new))
-    expected = (*where.shape[1:], *target.shape[length:])
-    if not same_shape(new.shape, expected):
-        raise fault(call, f"updates are {show_shape(new.shape)}, expected {show_shape(expected)}")
-    return target
+def _nd_type(call: Call, data: TensorType, indices: TensorType, updates: TensorType) -> TensorType:
+    length = index_length(call, indices, data.ndim)
+    _check_mode(call, "mode", one_dtype(call, data, updates))
+    expected = (*indices.shape[1:], *data.shape[length:])
+    if not same_shape(updates.shape, expected):
+        raise fault(call, f"updates are {show_shape(updates.shape)}, expected {show_shape(expected)}")
+    return data
 
 
 def _nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> np.ndarray:

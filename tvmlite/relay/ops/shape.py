@@ -12,7 +12,6 @@ from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ir.types import (
     Shape,
     TensorType,
-    Type,
     broadcast_shapes,
     normal_dim,
     same_shape,
@@ -24,8 +23,6 @@ from tvmlite.relay.ops.common import (
     broadcast_indices,
     fault,
     is_one,
-    same_as_first,
-    tensors,
 )
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
@@ -44,9 +41,8 @@ def _expanded(call: Call, shape: Shape) -> tuple[int, Shape]:
     return axis, (*shape[:axis], *(1,) * count, *shape[axis:])
 
 
-def _expand_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    return TensorType(_expanded(call, checked.shape)[1], checked.dtype)
+def _expand_type(call: Call, data: TensorType) -> TensorType:
+    return TensorType(_expanded(call, data.shape)[1], data.dtype)
 
 
 def _expand_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -84,10 +80,9 @@ def _squeezed(call: Call, shape: Shape) -> tuple[int, ...]:
     return axes
 
 
-def _squeeze_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    gone = _squeezed(call, checked.shape)
-    return TensorType(tuple(n for k, n in enumerate(checked.shape) if k not in gone), checked.dtype)
+def _squeeze_type(call: Call, data: TensorType) -> TensorType:
+    gone = _squeezed(call, data.shape)
+    return TensorType(tuple(n for k, n in enumerate(data.shape) if k not in gone), data.dtype)
 
 
 def _squeeze_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -124,10 +119,9 @@ def _permutation(call: Call, rank: int) -> tuple[int, ...]:
     return order
 
 
-def _transpose_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    order = _permutation(call, checked.ndim)
-    return TensorType(tuple(checked.shape[k] for k in order), checked.dtype)
+def _transpose_type(call: Call, data: TensorType) -> TensorType:
+    order = _permutation(call, data.ndim)
+    return TensorType(tuple(data.shape[k] for k in order), data.dtype)
 
 
 def _transpose_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -151,10 +145,9 @@ def transpose(call: Call, data: Tensor) -> Tensor:
     return compute(tuple(data.shape[k] for k in order), element, name="transpose", tag="injective")
 
 
-def _reverse_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    axis_of(call, call["axis"], checked.ndim)
-    return checked
+def _reverse_type(call: Call, data: TensorType) -> TensorType:
+    axis_of(call, call["axis"], data.ndim)
+    return data
 
 
 def _reverse_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -174,14 +167,13 @@ def reverse(call: Call, data: Tensor) -> Tensor:
     return compute(data.shape, element, name="reverse", tag="injective")
 
 
-def _broadcast_type(call: Call, data: Type) -> TensorType:
-    checked = same_as_first(call, data)
+def _broadcast_type(call: Call, data: TensorType) -> TensorType:
     shape = tuple(normal_dim(extent) for extent in call["shape"])
-    if not same_shape(broadcast_shapes(checked.shape, shape, str(call.op), call.span), shape):
+    if not same_shape(broadcast_shapes(data.shape, shape, str(call.op), call.span), shape):
         raise fault(
-            call, f"data is {show_shape(checked.shape)}, which does not broadcast to {show_shape(shape)}"
+            call, f"data is {show_shape(data.shape)}, which does not broadcast to {show_shape(shape)}"
         )
-    return TensorType(shape, checked.dtype)
+    return TensorType(shape, data.dtype)
 
 
 def _broadcast_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -215,10 +207,9 @@ def _tiled(call: Call, shape: Sequence[Any]) -> tuple[Shape, Shape]:
     return (1,) * (rank - len(shape)) + tuple(shape), (1,) * (rank - len(reps)) + reps
 
 
-def _tile_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    shape, reps = _tiled(call, checked.shape)
-    return TensorType(tuple(normal_dim(n * r) for n, r in zip(shape, reps, strict=True)), checked.dtype)
+def _tile_type(call: Call, data: TensorType) -> TensorType:
+    shape, reps = _tiled(call, data.shape)
+    return TensorType(tuple(normal_dim(n * r) for n, r in zip(shape, reps, strict=True)), data.dtype)
 
 
 def _tile_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -249,13 +240,12 @@ def tile(call: Call, data: Tensor) -> Tensor:
     return compute(result, element, name="tile", tag="injective")
 
 
-def _repeat_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    axis, repeats = axis_of(call, call["axis"], checked.ndim), call["repeats"]
+def _repeat_type(call: Call, data: TensorType) -> TensorType:
+    axis, repeats = axis_of(call, call["axis"], data.ndim), call["repeats"]
     if isinstance(repeats, int) and repeats < 0:
         raise fault(call, f"repeats is {repeats}, expected at least 0")
-    longer = normal_dim(checked.shape[axis] * repeats)
-    return TensorType((*checked.shape[:axis], longer, *checked.shape[axis + 1 :]), checked.dtype)
+    longer = normal_dim(data.shape[axis] * repeats)
+    return TensorType((*data.shape[:axis], longer, *data.shape[axis + 1 :]), data.dtype)
 
 
 def _repeat_numpy(call: Call, data: np.ndarray) -> np.ndarray:

@@ -15,14 +15,13 @@ from tvmlite.relay.ir.types import (
     Shape,
     TensorType,
     TupleType,
-    Type,
     normal_dim,
     same_dim,
     same_shape,
     show_dim,
     show_shape,
 )
-from tvmlite.relay.ops.common import axes_of, axis_of, clamp, fault, one_dtype, tensors
+from tvmlite.relay.ops.common import axes_of, axis_of, clamp, fault, one_dtype
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
@@ -114,11 +113,10 @@ def _cuts(call: Call, shape: Shape) -> list[tuple[Dim, int, Dim]]:
     return cuts
 
 
-def _slice_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
+def _slice_type(call: Call, data: TensorType) -> TensorType:
     if call["slice_mode"] not in ("end", "size"):
         raise fault(call, f"slice_mode is {call['slice_mode']!r}, expected 'end' or 'size'")
-    return TensorType(tuple(count for _, _, count in _cuts(call, checked.shape)), checked.dtype)
+    return TensorType(tuple(count for _, _, count in _cuts(call, data.shape)), data.dtype)
 
 
 def _slice_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -157,17 +155,16 @@ def strided_slice(call: Call, data: Tensor) -> Tensor:
 # --- windows that a run tells ---
 
 
-def _window_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
+def _window_type(call: Call, data: TensorType) -> TensorType:
     if not all(isinstance(call[name], tuple) for name in ("begin", "strides", "shape")):
         raise fault(call, "begin, strides and shape are tuples, with one of each an axis")
-    if not len(call["begin"]) == len(call["strides"]) == len(call["shape"]) == checked.ndim:
+    if not len(call["begin"]) == len(call["strides"]) == len(call["shape"]) == data.ndim:
         raise fault(
             call,
-            f"data is {show_shape(checked.shape)}, begin, strides and shape are {show_shape(call['begin'])}, "
+            f"data is {show_shape(data.shape)}, begin, strides and shape are {show_shape(call['begin'])}, "
             f"{show_shape(call['strides'])}, {show_shape(call['shape'])}, expected one of each an axis",
         )
-    return TensorType(tuple(normal_dim(n) for n in call["shape"]), checked.dtype)
+    return TensorType(tuple(normal_dim(n) for n in call["shape"]), data.dtype)
 
 
 def _window_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -227,11 +224,10 @@ def _pieces(call: Call, shape: Shape) -> tuple[int, list[tuple[Dim, Dim]]]:
     return axis, [sliced_axis(a, b, 1, extent) for a, b in pairwise(bounds)]
 
 
-def _split_type(call: Call, data: Type) -> TupleType:
-    (checked,) = tensors(call, data)
-    axis, pieces = _pieces(call, checked.shape)
-    before, after = checked.shape[:axis], checked.shape[axis + 1 :]
-    return TupleType(tuple(TensorType((*before, n, *after), checked.dtype) for _, n in pieces))
+def _split_type(call: Call, data: TensorType) -> TupleType:
+    axis, pieces = _pieces(call, data.shape)
+    before, after = data.shape[:axis], data.shape[axis + 1 :]
+    return TupleType(tuple(TensorType((*before, n, *after), data.dtype) for _, n in pieces))
 
 
 def _split_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -265,21 +261,20 @@ def _piece(data: Tensor, axis: int, start: Dim, extent: Dim) -> Tensor:
 # --- concatenate and stack --------------------------------------------------------------------------
 
 
-def _concatenate_type(call: Call, *types: Type) -> TensorType:
-    fields = tensors(call, *types)
-    if not fields:
+def _concatenate_type(call: Call, *types: TensorType) -> TensorType:
+    if not types:
         raise fault(call, "nothing to join, expected at least one tensor")
-    dtype, axis = one_dtype(call, *fields), axis_of(call, call["axis"], fields[0].ndim)
-    first = fields[0].shape
-    for other in fields[1:]:
+    dtype, axis = one_dtype(call, *types), axis_of(call, call["axis"], types[0].ndim)
+    first = types[0].shape
+    for other in types[1:]:
         rest = other.shape[:axis] + other.shape[axis + 1 :]
         if other.ndim != len(first) or not same_shape(rest, first[:axis] + first[axis + 1 :]):
             raise fault(
                 call,
-                f"shapes are {' and '.join(show_shape(f.shape) for f in fields)}, "
+                f"shapes are {' and '.join(show_shape(f.shape) for f in types)}, "
                 f"expected them to differ on axis {axis} only",
             )
-    total = _total([f.shape[axis] for f in fields])
+    total = _total([f.shape[axis] for f in types])
     return TensorType((*first[:axis], total, *first[axis + 1 :]), dtype)
 
 
@@ -317,17 +312,16 @@ def concatenate(call: Call, *data: Tensor) -> Tensor:
     return compute(shape, element, name="concatenate", tag="injective")
 
 
-def _stack_type(call: Call, *types: Type) -> TensorType:
-    fields = tensors(call, *types)
-    if not fields:
+def _stack_type(call: Call, *types: TensorType) -> TensorType:
+    if not types:
         raise fault(call, "nothing to stack, expected at least one tensor")
-    dtype, first = one_dtype(call, *fields), fields[0].shape
-    if not all(same_shape(f.shape, first) for f in fields):
+    dtype, first = one_dtype(call, *types), types[0].shape
+    if not all(same_shape(f.shape, first) for f in types):
         raise fault(
-            call, f"shapes are {' and '.join(show_shape(f.shape) for f in fields)}, expected one shape"
+            call, f"shapes are {' and '.join(show_shape(f.shape) for f in types)}, expected one shape"
         )
     axis = axis_of(call, call["axis"], len(first) + 1)
-    return TensorType((*first[:axis], len(fields), *first[axis:]), dtype)
+    return TensorType((*first[:axis], len(types), *first[axis:]), dtype)
 
 
 def _stack_numpy(call: Call, *arrays: np.ndarray) -> np.ndarray:

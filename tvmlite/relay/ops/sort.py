@@ -12,7 +12,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, TupleType, Type, normal_dim
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import axis_of, fault, tensors
+from tvmlite.relay.ops.common import axis_of, fault
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -137,10 +137,9 @@ def _order_numpy(data: np.ndarray, axis: int, ascending: bool) -> np.ndarray:
 # --- sort and argsort -------------------------------------------------------------------------------
 
 
-def _sort_type(call: Call, data: Type) -> TensorType:
-    (checked,) = tensors(call, data)
-    axis_of(call, call["axis"], checked.ndim)
-    return checked
+def _sort_type(call: Call, data: TensorType) -> TensorType:
+    axis_of(call, call["axis"], data.ndim)
+    return data
 
 
 def _sort_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -176,7 +175,7 @@ def _index_dtype(call: Call) -> str:
     return dtype
 
 
-def _argsort_type(call: Call, data: Type) -> TensorType:
+def _argsort_type(call: Call, data: TensorType) -> TensorType:
     return TensorType(_sort_type(call, data).shape, _index_dtype(call))
 
 
@@ -218,10 +217,9 @@ def _topk_shape(call: Call, shape: Shape) -> Shape:
     return (*shape[:axis], k, *shape[axis + 1 :])
 
 
-def _topk_type(call: Call, data: Type) -> Type:
-    (checked,) = tensors(call, data)
-    shape = _topk_shape(call, checked.shape)
-    values, indices = TensorType(shape, checked.dtype), TensorType(shape, _index_dtype(call))
+def _topk_type(call: Call, data: TensorType) -> Type:
+    shape = _topk_shape(call, data.shape)
+    values, indices = TensorType(shape, data.dtype), TensorType(shape, _index_dtype(call))
     if call["ret_type"] not in RESULTS:
         raise fault(call, f"ret_type is {call['ret_type']!r}, expected one of {', '.join(RESULTS)}")
     return {"both": TupleType((values, indices)), "values": values, "indices": indices}[call["ret_type"]]

@@ -8,9 +8,9 @@ import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import TensorType, TupleType, Type, num_elements, same_shape, show_shape
+from tvmlite.relay.ir.types import TensorType, TupleType, num_elements, same_shape, show_shape
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import fault, tensors
+from tvmlite.relay.ops.common import fault
 from tvmlite.relay.ops.sort import MergeSort
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -18,8 +18,8 @@ from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 
-def _type(call: Call, *types: Type) -> TupleType:
-    boxes, scores, most, overlap, least = tensors(call, *types)
+def _type(call: Call, *types: TensorType) -> TupleType:
+    boxes, scores, most, overlap, least = types
     fits = boxes.ndim == scores.ndim == 3 and same_shape(
         (boxes.shape[0], boxes.shape[1], 4), (scores.shape[0], scores.shape[2], boxes.shape[2])
     )

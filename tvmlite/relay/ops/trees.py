@@ -8,9 +8,9 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
-from tvmlite.relay.ir.types import TensorType, Type, show_shape
+from tvmlite.relay.ir.types import TensorType, show_shape
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import agree, expect_integers, fault, tensors
+from tvmlite.relay.ops.common import agree, expect_integers, fault
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.templates import anchors
@@ -25,12 +25,12 @@ ROWS = 16
 _START = {"sum": 0.0, "min": float("inf"), "max": -float("inf")}
 
 
-def _type(call: Call, *types: Type) -> TensorType:
-    data, roots, nodes, thresholds, weights = given = tensors(call, *types)
-    if [one.ndim for one in given] != [2, 1, 2, 1, 2]:
+def _type(call: Call, *types: TensorType) -> TensorType:
+    data, roots, nodes, thresholds, weights = types
+    if [one.ndim for one in types] != [2, 1, 2, 1, 2]:
         raise fault(
             call,
-            f"arguments are {', '.join(show_shape(one.shape) for one in given)}, expected (rows, features), "
+            f"arguments are {', '.join(show_shape(one.shape) for one in types)}, expected (rows, features), "
             "(trees,), (nodes, 3), (nodes,) and (nodes, targets)",
         )
     expect_integers(call, "roots", roots)
