@@ -10,14 +10,13 @@ import numpy as np
 from tvmlite.core.errors import ExecutionError
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.op import REQUIRED
 from tvmlite.relay.ir.types import Shape, TensorType, normal_dim, same_dim, show_dim, show_shape
 from tvmlite.relay.ops.common import axis_of, fault
+from tvmlite.relay.ops.register import Indices, elemwise, statement
 from tvmlite.te import expr as e
 from tvmlite.te.intrin import ir_builder
 from tvmlite.te.loop import ir
-from tvmlite.te.templates import anchors
-from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -47,17 +46,16 @@ def _assume_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data
 
 
-@operator(
+@elemwise(
     "assume_shape",
     infer=_assume_type,
     reference=_assume_numpy,
-    fuse=Fuse.ELEMWISE,
     attrs={"newshape": REQUIRED},
     open_attrs=("newshape",),
 )
-def assume_shape(call: Call, data: Tensor) -> Tensor:
+def assume_shape(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``data`` itself, of the shape ``newshape`` that it is not known to have: else the run stops."""
-    return compute(_wanted(call), lambda *i: data[i], name="assume_shape", tag="elemwise")
+    return data[i]
 
 
 # --- conditions on dimensions -----------------------------------------------------------------------
@@ -76,20 +74,19 @@ def _assumed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data
 
 
-@operator(
+@elemwise(
     "assume",
     infer=_assumed_type,
     reference=_assumed_numpy,
-    fuse=Fuse.ELEMWISE,
     attrs={"conditions": REQUIRED, "message": REQUIRED, "always": False},
     open_attrs=("conditions",),
 )
-def assume(call: Call, data: Tensor) -> Tensor:
+def assume(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``data`` itself, which is right where the ``conditions`` on dimensions hold: else the run stops.
 
     Nothing is right about no elements, and nothing wrong, unless the conditions must hold ``always``.
     """
-    return compute(data.shape, lambda *i: data[i], name="assume", tag="elemwise")
+    return data[i]
 
 
 # --- where they are checked -------------------------------------------------------------------------
@@ -141,12 +138,10 @@ def _indices_numpy(call: Call, indices: np.ndarray) -> np.ndarray:
     return np.moveaxis(made, 0, call["axis"]) if call["axis"] is not None else made.reshape(indices.shape)
 
 
-@operator(
+@statement(
     "assume_indices",
     infer=_indices_type,
     reference=_indices_numpy,
-    fuse=Fuse.OPAQUE,
-    schedule=anchors.STATEMENT,
     attrs={"extents": REQUIRED, "axis": None},
     open_attrs=("extents",),
 )

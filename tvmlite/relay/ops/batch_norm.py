@@ -12,6 +12,7 @@ from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.relay.ops.common import agree, axis_of, fault, intrinsic, one_dtype
 from tvmlite.relay.ops.conv import converted, sum_dtype
+from tvmlite.relay.ops.register import anchored
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
@@ -92,12 +93,7 @@ def dropout_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 @operator(
-    "nn.dropout",
-    infer=dropout_type,
-    reference=dropout_numpy,
-    fuse=Fuse.TUPLE,
-    attrs={"rate": 0.5},
-    field=0,
+    "nn.dropout", infer=dropout_type, reference=dropout_numpy, fuse=Fuse.TUPLE, attrs={"rate": 0.5}, field=0
 )
 def dropout(call: Call, data: te.Tensor) -> list[te.Tensor]:
     """The data as it is, as always when a model is run and not trained; and a mask of ones.
@@ -127,11 +123,10 @@ def lrn_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return (wide / (call["bias"] + call["alpha"] / size * total) ** call["beta"]).astype(data.dtype)
 
 
-@operator(
+@anchored(
     "nn.lrn",
     infer=lrn_type,
     reference=lrn_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"size": 5, "axis": 1, "bias": 2.0, "alpha": 1e-5, "beta": 0.75},
     schedule=anchors.POOL,
 )

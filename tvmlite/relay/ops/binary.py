@@ -19,6 +19,7 @@ from tvmlite.relay.ops.common import (
     one_dtype,
     quietly,
 )
+from tvmlite.relay.ops.register import Indices, broadcast
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
@@ -220,18 +221,8 @@ def _bias_numpy(call: Call, data: np.ndarray, bias: np.ndarray) -> np.ndarray:
     return data + common.along_axis(bias, call["axis"], data.ndim)
 
 
-@operator(
-    "nn.bias_add",
-    infer=along_axis_type("bias"),
-    reference=_bias_numpy,
-    fuse=Fuse.BROADCAST,
-    attrs={"axis": 1},
-)
-def bias_add(call: Call, data: Tensor, bias: Tensor) -> Tensor:
+@broadcast("nn.bias_add", infer=along_axis_type("bias"), reference=_bias_numpy, attrs={"axis": 1})
+def bias_add(call: Call, i: Indices, data: Tensor, bias: Tensor) -> e.Expr:
     """``x + bias[c]``, ``c`` the index along ``axis``."""
     axis = call["axis"] % data.ndim
-
-    def element(*i: e.Expr) -> e.Expr:
-        return data[i] + bias[i[axis]]
-
-    return compute(data.shape, element, name="bias_add", tag="broadcast")
+    return data[i] + bias[i[axis]]

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType, broadcast_shapes
 from tvmlite.relay.ops.binary import broadcast_type, register_binary
 from tvmlite.relay.ops.common import as_bool, broadcast_indices, one_dtype
+from tvmlite.relay.ops.register import Indices, broadcast
 from tvmlite.te import expr as e
-from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -99,13 +98,9 @@ def _where_numpy(call: Call, condition: np.ndarray, x: np.ndarray, y: np.ndarray
     return np.where(condition != 0, x, y)
 
 
-@operator("where", infer=_where_type, reference=_where_numpy, fuse=Fuse.BROADCAST)
-def where(call: Call, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
+@broadcast("where", infer=_where_type, reference=_where_numpy)
+def where(call: Call, i: Indices, condition: Tensor, x: Tensor, y: Tensor) -> e.Expr:
     """``x`` where ``condition`` is true (or not zero), else ``y``, broadcast together."""
     shape = broadcast_shapes(condition.shape, broadcast_shapes(x.shape, y.shape))
-
-    def element(*i: e.Expr) -> e.Expr:
-        asked, a, b = (t[broadcast_indices(t.shape, shape, i)] for t in (condition, x, y))
-        return e.Select(as_bool(asked), a, b)
-
-    return compute(shape, element, name="where", tag="broadcast")
+    asked, a, b = (t[broadcast_indices(t.shape, shape, i)] for t in (condition, x, y))
+    return e.Select(as_bool(asked), a, b)

@@ -19,6 +19,7 @@ from tvmlite.relay.ops.common import (
     one_dtype,
     scalar_of,
 )
+from tvmlite.relay.ops.register import Indices, broadcast, elemwise, injective
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
@@ -42,22 +43,13 @@ def _full_numpy(call: Call, fill_value: np.ndarray) -> np.ndarray:
     return np.full(call["shape"], fill_value.astype(dtypes.numpy_of(dtype)))
 
 
-@operator(
-    "full",
-    infer=_full_type,
-    reference=_full_numpy,
-    fuse=Fuse.ELEMWISE,
-    attrs={"shape": (), "dtype": None},
-    open_attrs=("shape",),
+@elemwise(
+    "full", infer=_full_type, reference=_full_numpy, attrs={"shape": (), "dtype": None}, open_attrs=("shape",)
 )
-def full(call: Call, fill_value: Tensor) -> Tensor:
+def full(call: Call, i: Indices, fill_value: Tensor) -> e.Expr:
     """A tensor of ``shape`` all of whose elements are the scalar ``fill_value``."""
     dtype = dtypes.check(call["dtype"] or fill_value.dtype)
-
-    def element(*i: e.Expr) -> e.Expr:
-        return e.cast(dtype, fill_value[()])
-
-    return compute(_shape_of(call), element, name="full", tag="elemwise")
+    return e.cast(dtype, fill_value[()])
 
 
 def _register_filled(name: str, value: int) -> None:
@@ -120,15 +112,14 @@ def _arange_numpy(call: Call) -> np.ndarray:
     return (start + np.arange(count) * step).astype(dtypes.numpy_of(call["dtype"]))
 
 
-@operator(
+@injective(
     "arange",
     infer=_arange_type,
     reference=_arange_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"start": 0, "stop": None, "step": None, "dtype": "float32"},
     open_attrs=("start", "stop"),
 )
-def arange(call: Call) -> Tensor:
+def arange(call: Call, i: Indices) -> e.Expr:
     """``start, start + step, ...`` as long as it is before ``stop``; start and stop may be dimensions.
 
     Without a ``stop``, ``start`` is the stop, and it starts at 0. The limits are known when the model is
@@ -138,12 +129,8 @@ def arange(call: Call) -> Tensor:
     """
     (start, _, step), dtype = _arange_limits(call), dtypes.check(call["dtype"])
     inner = "float64" if isinstance(start, float) or isinstance(step, float) else "int64"
-
-    def element(i: e.Expr) -> e.Expr:
-        value = scalar_of(start, inner) + e.cast(inner, i) * scalar_of(step, inner)
-        return e.cast(dtype, value)
-
-    return compute((_arange_length(call),), element, name="arange", tag="injective")
+    value = scalar_of(start, inner) + e.cast(inner, i[0]) * scalar_of(step, inner)
+    return e.cast(dtype, value)
 
 
 # --- shapes as values -------------------------------------------------------------------------------
@@ -172,11 +159,7 @@ def _shape_of_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 
 @operator(
-    "shape_of",
-    infer=_shape_of_type,
-    reference=_shape_of_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"dtype": "int32"},
+    "shape_of", infer=_shape_of_type, reference=_shape_of_numpy, fuse=Fuse.INJECTIVE, attrs={"dtype": "int32"}
 )
 def shape_of(call: Call, data: Tensor) -> Tensor:
     """The extents of the data as a vector; its elements are not read."""
@@ -235,21 +218,15 @@ def _one_hot_numpy(
     return np.where(hot, on_value, off_value)
 
 
-@operator(
+@broadcast(
     "one_hot",
     infer=_one_hot_type,
     reference=_one_hot_numpy,
-    fuse=Fuse.BROADCAST,
     attrs={"depth": REQUIRED, "axis": -1, "dtype": None},
     open_attrs=("depth",),
 )
-def one_hot(call: Call, indices: Tensor, on_value: Tensor, off_value: Tensor) -> Tensor:
+def one_hot(call: Call, i: Indices, indices: Tensor, on_value: Tensor, off_value: Tensor) -> e.Expr:
     """``on_value`` where the index along a new axis is the element, else ``off_value``."""
     axis = call["axis"] % (indices.ndim + 1)
-
-    def element(*i: e.Expr) -> e.Expr:
-        chosen = indices[(*i[:axis], *i[axis + 1 :])]
-        return e.Select(e.Equal(*e.match(chosen, i[axis])), on_value[()], off_value[()])
-
-    shape = (*indices.shape[:axis], normal_dim(call["depth"]), *indices.shape[axis:])
-    return compute(shape, element, name="one_hot", tag="broadcast")
+    chosen = indices[(*i[:axis], *i[axis + 1 :])]
+    return e.Select(e.Equal(*e.match(chosen, i[axis])), on_value[()], off_value[()])

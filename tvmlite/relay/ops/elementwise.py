@@ -22,10 +22,9 @@ from tvmlite.relay.ops.common import (
     intrinsic,
     quietly,
     same_as_first,
-    short_name,
 )
+from tvmlite.relay.ops.register import Indices, broadcast
 from tvmlite.te import expr as e
-from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -275,11 +274,7 @@ def _leaky_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 
 @operator(
-    "nn.leaky_relu",
-    infer=_floats_only,
-    reference=_leaky_numpy,
-    fuse=Fuse.ELEMWISE,
-    attrs={"alpha": 0.01},
+    "nn.leaky_relu", infer=_floats_only, reference=_leaky_numpy, fuse=Fuse.ELEMWISE, attrs={"alpha": 0.01}
 )
 def leaky_relu(call: Call, data: Tensor) -> Tensor:
     """``x`` where positive, else ``alpha * x``."""
@@ -291,18 +286,8 @@ def _prelu_numpy(call: Call, data: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     return np.where(data > 0, data, data * along_axis(alpha, call["axis"], data.ndim))
 
 
-@operator(
-    "nn.prelu",
-    infer=along_axis_type("alpha"),
-    reference=_prelu_numpy,
-    fuse=Fuse.BROADCAST,
-    attrs={"axis": 1},
-)
-def prelu(call: Call, data: Tensor, alpha: Tensor) -> Tensor:
+@broadcast("nn.prelu", infer=along_axis_type("alpha"), reference=_prelu_numpy, attrs={"axis": 1})
+def prelu(call: Call, i: Indices, data: Tensor, alpha: Tensor) -> e.Expr:
     """``x`` where positive, else ``alpha[c] * x``, ``c`` the index along ``axis``."""
     axis = call["axis"] % data.ndim
-
-    def element(*i: e.Expr) -> e.Expr:
-        return e.Select(data[i] > 0, data[i], data[i] * alpha[i[axis]])
-
-    return compute(data.shape, element, name=short_name(call), tag="broadcast")
+    return e.Select(data[i] > 0, data[i], data[i] * alpha[i[axis]])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.op import REQUIRED
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, num_elements, same_dim, show_shape
 from tvmlite.relay.ops.common import (
     agree,
@@ -23,10 +23,10 @@ from tvmlite.relay.ops.common import (
     from_end,
     unless_empty,
 )
+from tvmlite.relay.ops.register import Indices, injective
 from tvmlite.relay.ops.reshape import reshaped_indices
 from tvmlite.te import arith
 from tvmlite.te import expr as e
-from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -97,14 +97,10 @@ def _moded(mode: str, indices: np.ndarray, extent: int) -> np.ndarray:
     return np.clip(wide, 0, max(extent - 1, 0)) if mode == "clip" else np.where(wide < 0, wide + extent, wide)
 
 
-@operator(
-    "take",
-    infer=_take_type,
-    reference=_take_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"axis": None, "batch_dims": 0, "mode": "clip"},
+@injective(
+    "take", infer=_take_type, reference=_take_numpy, attrs={"axis": None, "batch_dims": 0, "mode": "clip"}
 )
-def take(call: Call, data: Tensor, indices: Tensor) -> Tensor:
+def take(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
     """The slices of ``data`` along ``axis`` (of all elements in a row, without it) that ``indices`` name.
 
     ``mode`` says what an index outside means: "clip" the nearest (so a negative one is the first), "wrap"
@@ -114,17 +110,13 @@ def take(call: Call, data: Tensor, indices: Tensor) -> Tensor:
     axis, batch = (0, 0) if flat else _take_axis(call, data.ndim)
     extent = num_elements(data.shape) if flat else data.shape[axis]
     count = indices.ndim - batch
-
-    def element(*i: e.Expr) -> e.Expr:
-        index = as_index(indices[(*i[:batch], *i[axis : axis + count])], extent)
-        if call["mode"] == "fast":
-            index = from_end(index, extent)
-        else:
-            index = index % extent if call["mode"] == "wrap" else clamp(index, extent)
-        at: Any = reshaped_indices(data.shape, (extent,), (index,)) if flat else None
-        return unless_empty([extent], data[at if flat else (*i[:axis], index, *i[axis + count :])])
-
-    return compute(_take_shape(call, data.shape, indices.shape), element, name="take", tag="injective")
+    index = as_index(indices[(*i[:batch], *i[axis : axis + count])], extent)
+    if call["mode"] == "fast":
+        index = from_end(index, extent)
+    else:
+        index = index % extent if call["mode"] == "wrap" else clamp(index, extent)
+    at: Any = reshaped_indices(data.shape, (extent,), (index,)) if flat else None
+    return unless_empty([extent], data[at if flat else (*i[:axis], index, *i[axis + count :])])
 
 
 # --- gather -----------------------------------------------------------------------------------------
@@ -158,23 +150,18 @@ def _gather_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarr
     return data[tuple(at)]
 
 
-@operator(
+@injective(
     "gather",
     infer=_gather_type,
     reference=_gather_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"axis": REQUIRED},
     parameters=("data", "axis", "indices"),
 )
-def gather(call: Call, data: Tensor, indices: Tensor) -> Tensor:
+def gather(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
     """``data`` at each position of ``indices``, but along ``axis`` at the index that stands there."""
     axis = call["axis"] % data.ndim
-
-    def element(*i: e.Expr) -> e.Expr:
-        extent = data.shape[axis]
-        return unless_empty([extent], data[(*i[:axis], safe_index(indices[i], extent), *i[axis + 1 :])])
-
-    return compute(indices.shape, element, name="gather", tag="injective")
+    extent = data.shape[axis]
+    return unless_empty([extent], data[(*i[:axis], safe_index(indices[i], extent), *i[axis + 1 :])])
 
 
 # --- gather_nd --------------------------------------------------------------------------------------
@@ -210,25 +197,19 @@ def _gather_nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.nd
     return np.array(data[(*grid, *parts)])
 
 
-@operator(
+@injective(
     "gather_nd",
     infer=_gather_nd_type,
     reference=_gather_nd_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"batch_dims": 0, "index_rank": None},
 )
-def gather_nd(call: Call, data: Tensor, indices: Tensor) -> Tensor:
+def gather_nd(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
     """The slices of ``data`` at ``indices[:, y...]``; the first ``batch_dims`` axes of both go together."""
     batch, length, rank = call["batch_dims"], indices.shape[0], indices.ndim - 1
     assert isinstance(length, int)
-
-    def element(*i: e.Expr) -> e.Expr:
-        extents = data.shape[batch : batch + length]
-        parts = [safe_index(indices[(k, *i[:rank])], extent) for k, extent in enumerate(extents)]
-        return unless_empty(extents, data[(*i[:batch], *parts, *i[rank:])])
-
-    shape = (*indices.shape[1:], *data.shape[batch + length :])
-    return compute(shape, element, name="gather_nd", tag="injective")
+    extents = data.shape[batch : batch + length]
+    parts = [safe_index(indices[(k, *i[:rank])], extent) for k, extent in enumerate(extents)]
+    return unless_empty(extents, data[(*i[:batch], *parts, *i[rank:])])
 
 
 # --- unravel_index ----------------------------------------------------------------------------------
@@ -252,18 +233,14 @@ def _unravel_numpy(call: Call, indices: np.ndarray, shape: np.ndarray) -> np.nda
     )
 
 
-@operator("unravel_index", infer=_unravel_type, reference=_unravel_numpy, fuse=Fuse.INJECTIVE)
-def unravel_index(call: Call, indices: Tensor, shape: Tensor) -> Tensor:
+@injective("unravel_index", infer=_unravel_type, reference=_unravel_numpy)
+def unravel_index(call: Call, i: Indices, indices: Tensor, shape: Tensor) -> e.Expr:
     """The position, one row an axis, of each flat index into a tensor of ``shape``."""
     rank = shape.shape[0]
     assert isinstance(rank, int)
-
-    def element(axis: e.Expr, *i: e.Expr) -> e.Expr:
-        rest, result = e.cast("int64", indices[i]), e.const(0, "int64")
-        for k in reversed(range(rank)):
-            extent = e.cast("int64", shape[k])
-            result = e.Select(e.Equal(*e.match(axis, k)), rest % extent, result)
-            rest = rest // extent
-        return e.cast(indices.dtype, result)
-
-    return compute((rank, *indices.shape), element, name="unravel_index", tag="injective")
+    rest, result = e.cast("int64", indices[i[1:]]), e.const(0, "int64")
+    for k in reversed(range(rank)):
+        extent = e.cast("int64", shape[k])
+        result = e.Select(e.Equal(*e.match(i[0], k)), rest % extent, result)
+        rest = rest // extent
+    return e.cast(indices.dtype, result)

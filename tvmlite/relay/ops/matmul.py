@@ -12,10 +12,10 @@ from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import Dim, TensorType, same_dim, same_shape, show_shape
 from tvmlite.relay.ops.common import is_one, product_of, ravelled, unravelled
 from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
+from tvmlite.relay.ops.register import anchored
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
@@ -53,11 +53,10 @@ def _product_numpy(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a.astype(work) @ b.astype(work)).astype(dtypes.numpy_of(dtype))
 
 
-@operator(
+@anchored(
     "nn.dense",
     infer=dense_type,
     reference=dense_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"units": None, "out_dtype": ""},
     schedule=anchors.DENSE,
 )
@@ -114,11 +113,10 @@ def dense_pack_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.nda
     return _product_numpy(call, data, plain[:, : call["units"]])
 
 
-@operator(
+@anchored(
     "nn.contrib_dense_pack",
     infer=dense_pack_type,
     reference=dense_pack_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"weight_layout": "NC16n", "units": None, "out_dtype": ""},
     schedule=anchors.DENSE,
 )
@@ -154,11 +152,10 @@ def matmul_numpy(call: Call, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return _product_numpy(call, a, b)
 
 
-@operator(
+@anchored(
     "nn.matmul",
     infer=matmul_type,
     reference=matmul_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"units": None, "out_dtype": "", "transpose_a": False, "transpose_b": False},
     schedule=anchors.DENSE,
 )
@@ -179,11 +176,10 @@ def batch_matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
     return TensorType((batch, m, n), result_dtype(call, a.dtype))
 
 
-@operator(
+@anchored(
     "nn.batch_matmul",
     infer=batch_matmul_type,
     reference=matmul_numpy,
-    fuse=Fuse.OUT_ELEMWISE_FUSABLE,
     attrs={"out_dtype": "", "transpose_a": False, "transpose_b": True},
     schedule=anchors.BATCH_MATMUL,
 )

@@ -9,14 +9,13 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops, windows
 from tvmlite.relay.ops.common import fault
 from tvmlite.relay.ops.pool import pool_attrs, pooled_extents
+from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -57,16 +56,14 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return found + planes * int(np.prod(sizes, dtype=np.int64))
 
 
-@operator(
+@statement(
     "nn.max_pool_indices",
     infer=_infer,
     reference=_numpy,
-    fuse=Fuse.OPAQUE,
     attrs={
         **{k: v for k, v in pool_attrs(1, mean=False).items() if "layout" not in k},
         "column_major": False,
     },
-    schedule=anchors.STATEMENT,
 )
 def max_pool_indices(call: Call, data: Tensor) -> Tensor:
     """The number, in all of ``data``, of the first greatest element of each window; NaN is the greatest."""

@@ -10,9 +10,9 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import agree, axis_of, convert_numpy, fault, intrinsic
+from tvmlite.relay.ops.register import Indices, elemwise
 from tvmlite.te import expr as e
 
 
@@ -74,23 +74,17 @@ def quantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point: 
     return convert_numpy(moved, call["out_dtype"])
 
 
-@operator(
-    "qnn.quantize",
-    infer=quantize_type,
-    reference=quantize_numpy,
-    fuse=Fuse.ELEMWISE,
-    attrs={"axis": -1, "out_dtype": "int8"},
+@elemwise(
+    "qnn.quantize", infer=quantize_type, reference=quantize_numpy, attrs={"axis": -1, "out_dtype": "int8"}
 )
-def quantize(call: Call, data: te.Tensor, output_scale: te.Tensor, output_zero_point: te.Tensor) -> te.Tensor:
+def quantize(
+    call: Call, i: Indices, data: te.Tensor, output_scale: te.Tensor, output_zero_point: te.Tensor
+) -> e.Expr:
     """``round(data / scale) + zero_point``, ties to even, saturated to ``out_dtype``; NaN gives 0."""
     work = "float64" if data.dtype == "float64" else "float32"
-
-    def element(*at: Any) -> e.Expr:
-        scale = _parameter(call, output_scale, data, at).astype(work)
-        zero_point = _parameter(call, output_zero_point, data, at).astype(work)
-        return e.cast(call["out_dtype"], intrinsic("round", data[at].astype(work) / scale) + zero_point)
-
-    return te.compute(data.shape, element, name="quantize", tag="elemwise")
+    scale = _parameter(call, output_scale, data, i).astype(work)
+    zero_point = _parameter(call, output_zero_point, data, i).astype(work)
+    return e.cast(call["out_dtype"], intrinsic("round", data[i].astype(work) / scale) + zero_point)
 
 
 def dequantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
@@ -100,21 +94,16 @@ def dequantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point
     return result.astype(dtypes.numpy_of(call["out_dtype"]))
 
 
-@operator(
+@elemwise(
     "qnn.dequantize",
     infer=dequantize_type,
     reference=dequantize_numpy,
-    fuse=Fuse.ELEMWISE,
     attrs={"axis": -1, "out_dtype": "float32"},
 )
-def dequantize(call: Call, data: te.Tensor, input_scale: te.Tensor, input_zero_point: te.Tensor) -> te.Tensor:
+def dequantize(
+    call: Call, i: Indices, data: te.Tensor, input_scale: te.Tensor, input_zero_point: te.Tensor
+) -> e.Expr:
     """``(data - zero_point) * scale``, the difference in int32."""
     work = "float64" if call["out_dtype"] == "float64" else "float32"
-
-    def element(*at: Any) -> e.Expr:
-        moved = data[at].astype("int32") - _parameter(call, input_zero_point, data, at).astype("int32")
-        return e.cast(
-            call["out_dtype"], moved.astype(work) * _parameter(call, input_scale, data, at).astype(work)
-        )
-
-    return te.compute(data.shape, element, name="dequantize", tag="elemwise")
+    moved = data[i].astype("int32") - _parameter(call, input_zero_point, data, i).astype("int32")
+    return e.cast(call["out_dtype"], moved.astype(work) * _parameter(call, input_scale, data, i).astype(work))

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.op import REQUIRED
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, same_dim, show_shape
 from tvmlite.relay.ops.common import agree, axis_of, expect_integers, fault, scalar_of
+from tvmlite.relay.ops.register import Indices, injective
 from tvmlite.te import expr as e
-from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -78,27 +78,22 @@ def _depth_to_space_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return _as_laid(call, blocks.reshape(n, c // (b * b), h * b, w * b))
 
 
-@operator(
+@injective(
     "nn.depth_to_space",
     infer=_depth_to_space_type,
     reference=_depth_to_space_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"block_size": REQUIRED, "layout": "NCHW", "mode": "DCR"},
 )
-def depth_to_space(call: Call, data: Tensor) -> Tensor:
+def depth_to_space(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Blocks of channels spread over ``block_size`` x ``block_size`` pixels; "DCR": block before channel."""
     block = call["block_size"]
     checked = TensorType(data.shape, data.dtype)
     shape = _depth_to_space_shape(call, checked)[1]
     fewer = _undo_layout(call, shape)[1]
-
-    def element(*i: e.Expr) -> e.Expr:
-        n, c, y, x = _undo_layout(call, i)
-        within = y % block * block + x % block
-        channel = within * fewer + c if call["mode"] == "DCR" else c * (block * block) + within
-        return data[_laid(call, n, channel, y // block, x // block)]
-
-    return compute(shape, element, name="depth_to_space", tag="injective")
+    n, c, y, x = _undo_layout(call, i)
+    within = y % block * block + x % block
+    channel = within * fewer + c if call["mode"] == "DCR" else c * (block * block) + within
+    return data[_laid(call, n, channel, y // block, x // block)]
 
 
 def _space_to_depth_type(call: Call, data: TensorType) -> TensorType:
@@ -115,25 +110,19 @@ def _space_to_depth_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return _as_laid(call, blocks.reshape(n, c * b * b, h // b, w // b))
 
 
-@operator(
+@injective(
     "nn.space_to_depth",
     infer=_space_to_depth_type,
     reference=_space_to_depth_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"block_size": REQUIRED, "layout": "NCHW"},
 )
-def space_to_depth(call: Call, data: Tensor) -> Tensor:
+def space_to_depth(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Each block of ``block_size`` x ``block_size`` pixels as channels, block before channel."""
     block = call["block_size"]
-    shape = _space_to_depth_type(call, TensorType(data.shape, data.dtype)).shape
     channels = _undo_layout(call, data.shape)[1]
-
-    def element(*i: e.Expr) -> e.Expr:
-        n, c, y, x = _undo_layout(call, i)
-        within = c // channels
-        return data[_laid(call, n, c % channels, y * block + within // block, x * block + within % block)]
-
-    return compute(shape, element, name="space_to_depth", tag="injective")
+    n, c, y, x = _undo_layout(call, i)
+    within = c // channels
+    return data[_laid(call, n, c % channels, y * block + within // block, x * block + within % block)]
 
 
 # --- sequences --------------------------------------------------------------------------------------
@@ -160,24 +149,16 @@ def _reverse_numpy(call: Call, data: np.ndarray, seq_lengths: np.ndarray) -> np.
     return result
 
 
-@operator(
-    "reverse_sequence",
-    infer=_reverse_type,
-    reference=_reverse_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"seq_axis": 1, "batch_axis": 0},
+@injective(
+    "reverse_sequence", infer=_reverse_type, reference=_reverse_numpy, attrs={"seq_axis": 1, "batch_axis": 0}
 )
-def reverse_sequence(call: Call, data: Tensor, seq_lengths: Tensor) -> Tensor:
+def reverse_sequence(call: Call, i: Indices, data: Tensor, seq_lengths: Tensor) -> e.Expr:
     """The first ``seq_lengths[b]`` elements along ``seq_axis`` in reverse, the others as they are."""
     seq_axis, batch_axis = call["seq_axis"] % data.ndim, call["batch_axis"] % data.ndim
-
-    def element(*i: e.Expr) -> e.Expr:
-        length = e.Min(*e.match(e.cast("int64", seq_lengths[i[batch_axis]]), data.shape[seq_axis]))
-        position = e.cast("int64", i[seq_axis])
-        source = e.Select(position < length, length - 1 - position, position)
-        return data[(*i[:seq_axis], source, *i[seq_axis + 1 :])]
-
-    return compute(data.shape, element, name="reverse_sequence", tag="injective")
+    length = e.Min(*e.match(e.cast("int64", seq_lengths[i[batch_axis]]), data.shape[seq_axis]))
+    position = e.cast("int64", i[seq_axis])
+    source = e.Select(position < length, length - 1 - position, position)
+    return data[(*i[:seq_axis], source, *i[seq_axis + 1 :])]
 
 
 def _mask_type(call: Call, data: TensorType, valid_length: TensorType) -> TensorType:
@@ -198,23 +179,13 @@ def _mask_numpy(call: Call, data: np.ndarray, valid_length: np.ndarray) -> np.nd
     return np.where(inside, data, np.array(call["mask_value"]).astype(data.dtype))
 
 
-@operator(
-    "sequence_mask",
-    infer=_mask_type,
-    reference=_mask_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"mask_value": 0.0, "axis": 0},
-)
-def sequence_mask(call: Call, data: Tensor, valid_length: Tensor) -> Tensor:
+@injective("sequence_mask", infer=_mask_type, reference=_mask_numpy, attrs={"mask_value": 0.0, "axis": 0})
+def sequence_mask(call: Call, i: Indices, data: Tensor, valid_length: Tensor) -> e.Expr:
     """``mask_value`` from ``valid_length[b]`` on along ``axis``; the batch is the other of the first two."""
     axis = call["axis"]
     value = scalar_of(call["mask_value"], data.dtype)
-
-    def element(*i: e.Expr) -> e.Expr:
-        inside = e.Less(*e.match(i[axis], valid_length[i[1 - axis]]))
-        return e.Select(inside, data[i], value)
-
-    return compute(data.shape, element, name="sequence_mask", tag="injective")
+    inside = e.Less(*e.match(i[axis], valid_length[i[1 - axis]]))
+    return e.Select(inside, data[i], value)
 
 
 # --- triangles --------------------------------------------------------------------------------------
@@ -230,24 +201,15 @@ def _trilu_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.triu(data, call["k"]) if call["upper"] else np.tril(data, call["k"])
 
 
-@operator(
-    "trilu",
-    infer=_trilu_type,
-    reference=_trilu_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"k": 0, "upper": True},
-    open_attrs=("k",),
+@injective(
+    "trilu", infer=_trilu_type, reference=_trilu_numpy, attrs={"k": 0, "upper": True}, open_attrs=("k",)
 )
-def trilu(call: Call, data: Tensor) -> Tensor:
+def trilu(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The triangle on and above (``upper``) or on and below the ``k``-th diagonal of each matrix, else 0.
 
     ``k`` is known when the model is compiled; in TVM it may be an expression.
     """
     zero, k = e.const(0, data.dtype), call["k"]
-
-    def element(*i: e.Expr) -> e.Expr:
-        row, column = e.cast("int64", i[-2]), e.cast("int64", i[-1])
-        kept = column - row >= k if call["upper"] else column - row <= k
-        return e.Select(kept, data[i], zero)
-
-    return compute(data.shape, element, name="trilu", tag="injective")
+    row, column = e.cast("int64", i[-2]), e.cast("int64", i[-1])
+    kept = column - row >= k if call["upper"] else column - row <= k
+    return e.Select(kept, data[i], zero)

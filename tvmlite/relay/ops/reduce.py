@@ -10,11 +10,10 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, num_elements, same_dim, show_shape
 from tvmlite.relay.ops.common import axes_of, elementwise, fault, truncating_divide
+from tvmlite.relay.ops.register import reduction
 from tvmlite.te import expr as e
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
@@ -106,27 +105,13 @@ def _numpy(function: Callable[..., Any], wide: bool = False, **options: Any) -> 
     return reference
 
 
-@operator(
-    "sum",
-    infer=_numbers,
-    reference=_numpy(np.sum, wide=True),
-    fuse=Fuse.COMM_REDUCE,
-    attrs=AXES,
-    schedule=anchors.REDUCTION,
-)
+@reduction("sum", infer=_numbers, reference=_numpy(np.sum, wide=True), attrs=AXES)
 def sum_(call: Call, data: Tensor) -> Tensor:
     """The sum, in the data's dtype; 16-bit floats add up in float32."""
     return _narrowed(reduce_tensor(call, _widened(data), reducers.sum, "sum"), data.dtype)
 
 
-@operator(
-    "prod",
-    infer=_numbers,
-    reference=_numpy(np.prod, wide=True),
-    fuse=Fuse.COMM_REDUCE,
-    attrs=AXES,
-    schedule=anchors.REDUCTION,
-)
+@reduction("prod", infer=_numbers, reference=_numpy(np.prod, wide=True), attrs=AXES)
 def prod(call: Call, data: Tensor) -> Tensor:
     """The product, in the data's dtype; 16-bit floats multiply in float32."""
     return _narrowed(reduce_tensor(call, _widened(data), reducers.prod, "prod"), data.dtype)
@@ -141,27 +126,13 @@ def _extreme_numpy(function: Callable[..., Any], greatest: bool) -> Callable[...
     return reference
 
 
-@operator(
-    "max",
-    infer=_anything,
-    reference=_extreme_numpy(np.max, greatest=True),
-    fuse=Fuse.COMM_REDUCE,
-    attrs=AXES,
-    schedule=anchors.REDUCTION,
-)
+@reduction("max", infer=_anything, reference=_extreme_numpy(np.max, greatest=True), attrs=AXES)
 def max_(call: Call, data: Tensor) -> Tensor:
     """The greatest; NaN if any is NaN; the least of the dtype (minus infinity) of none."""
     return reduce_tensor(call, data, reducers.max_reduce, "max")
 
 
-@operator(
-    "min",
-    infer=_anything,
-    reference=_extreme_numpy(np.min, greatest=False),
-    fuse=Fuse.COMM_REDUCE,
-    attrs=AXES,
-    schedule=anchors.REDUCTION,
-)
+@reduction("min", infer=_anything, reference=_extreme_numpy(np.min, greatest=False), attrs=AXES)
 def min_(call: Call, data: Tensor) -> Tensor:
     """The least; NaN if any is NaN; the greatest of the dtype (infinity) of none."""
     return reduce_tensor(call, data, reducers.min_reduce, "min")
@@ -177,14 +148,7 @@ def _mean_numpy(call: Call, data: np.ndarray) -> np.ndarray:
         return np.asarray(total / np.float64(count)).astype(data.dtype)
 
 
-@operator(
-    "mean",
-    infer=_numbers,
-    reference=_mean_numpy,
-    fuse=Fuse.COMM_REDUCE,
-    attrs=AXES,
-    schedule=anchors.REDUCTION,
-)
+@reduction("mean", infer=_numbers, reference=_mean_numpy, attrs=AXES)
 def mean(call: Call, data: Tensor) -> Tensor:
     """The sum divided by the count; of integers, rounded towards zero."""
     count: Dim = num_elements([data.shape[k] for k in reduced_axes(call, data.ndim)])
@@ -197,27 +161,13 @@ def mean(call: Call, data: Tensor) -> Tensor:
     return elementwise(total, quotient, "mean")
 
 
-@operator(
-    "all",
-    infer=_bools,
-    reference=_numpy(np.all),
-    fuse=Fuse.COMM_REDUCE,
-    attrs=AXES,
-    schedule=anchors.REDUCTION,
-)
+@reduction("all", infer=_bools, reference=_numpy(np.all), attrs=AXES)
 def all_(call: Call, data: Tensor) -> Tensor:
     """Whether every bool is true."""
     return reduce_tensor(call, data, _all, "all")
 
 
-@operator(
-    "any",
-    infer=_bools,
-    reference=_numpy(np.any),
-    fuse=Fuse.COMM_REDUCE,
-    attrs=AXES,
-    schedule=anchors.REDUCTION,
-)
+@reduction("any", infer=_bools, reference=_numpy(np.any), attrs=AXES)
 def any_(call: Call, data: Tensor) -> Tensor:
     """Whether some bool is true."""
     return reduce_tensor(call, data, _any, "any")
@@ -286,26 +236,19 @@ def _arg_numpy(greatest: bool) -> Callable[..., np.ndarray]:
     return reference
 
 
-@operator(
-    "argmax",
-    infer=_arg_type,
-    reference=_arg_numpy(greatest=True),
-    fuse=Fuse.COMM_REDUCE,
-    attrs={**AXES, "select_last_index": False},
-    schedule=anchors.REDUCTION,
+@reduction(
+    "argmax", infer=_arg_type, reference=_arg_numpy(greatest=True), attrs={**AXES, "select_last_index": False}
 )
 def argmax(call: Call, data: Tensor) -> Tensor:
     """Where the greatest is, counted in row-major order over the reduced axes; NaN is above all."""
     return _arg_tensor(call, data, True, "argmax")
 
 
-@operator(
+@reduction(
     "argmin",
     infer=_arg_type,
     reference=_arg_numpy(greatest=False),
-    fuse=Fuse.COMM_REDUCE,
     attrs={**AXES, "select_last_index": False},
-    schedule=anchors.REDUCTION,
 )
 def argmin(call: Call, data: Tensor) -> Tensor:
     """Where the least is, counted in row-major order over the reduced axes; NaN is below all."""

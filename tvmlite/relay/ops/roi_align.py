@@ -10,13 +10,13 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.op import REQUIRED
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops, windows
 from tvmlite.relay.ops.common import agree, clamp, fault, one_dtype
+from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 MODES = ("avg", "max", "weighted_max")
@@ -92,11 +92,10 @@ def _corners_numpy(plane: np.ndarray, at: Sequence[Any]) -> list[np.ndarray]:
 # --- in loops ---------------------------------------------------------------------------------------
 
 
-@operator(
+@statement(
     "vision.roi_align",
     infer=_infer,
     reference=_numpy,
-    fuse=Fuse.OPAQUE,
     attrs={
         "pooled_size": REQUIRED,
         "spatial_scale": REQUIRED,
@@ -105,7 +104,6 @@ def _corners_numpy(plane: np.ndarray, at: Sequence[Any]) -> list[np.ndarray]:
         "mode": "avg",
         "aligned": False,
     },
-    schedule=anchors.STATEMENT,
 )
 def roi_align(call: Call, data: Tensor, rois: Tensor) -> Tensor:
     """Each region ``(batch, x0, y0, x1, y1)`` in ``pooled_size`` bins: the mean of samples between pixels.

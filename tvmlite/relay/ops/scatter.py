@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import Dim, TensorType, same_shape, show_shape
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import fault, from_end, one_dtype
 from tvmlite.relay.ops.index import check_along, index_length
+from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 COMBINE: dict[str, tuple[Callable[[e.Expr, e.Expr], e.Expr], Any]] = {
@@ -89,13 +88,11 @@ def _elements_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: 
     return result
 
 
-@operator(
+@statement(
     "scatter_elements",
     infer=_elements_type,
     reference=_elements_numpy,
-    fuse=Fuse.OPAQUE,
     attrs={"axis": 0, "reduction": "update"},
-    schedule=anchors.STATEMENT,
 )
 def scatter_elements(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """``data`` with each update combined in at its own position, along ``axis`` at the index given."""
@@ -140,14 +137,7 @@ def _nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: np.nda
     return result
 
 
-@operator(
-    "scatter_nd",
-    infer=_nd_type,
-    reference=_nd_numpy,
-    fuse=Fuse.OPAQUE,
-    attrs={"mode": "update"},
-    schedule=anchors.STATEMENT,
-)
+@statement("scatter_nd", infer=_nd_type, reference=_nd_numpy, attrs={"mode": "update"})
 def scatter_nd(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """``data`` with the slice ``updates[y...]`` combined in at the index ``indices[:, y...]``."""
     length = indices.shape[0]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.op import REQUIRED
 from tvmlite.relay.ir.types import (
     Shape,
     TensorType,
@@ -24,8 +24,8 @@ from tvmlite.relay.ops.common import (
     fault,
     is_one,
 )
+from tvmlite.relay.ops.register import Indices, broadcast, injective
 from tvmlite.te import expr as e
-from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 MOST_AXES = 64
@@ -50,23 +50,18 @@ def _expand_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data.reshape((*data.shape[:axis], *(1,) * call["num_newaxis"], *data.shape[axis:]))
 
 
-@operator(
+@injective(
     "expand_dims",
     infer=_expand_type,
     reference=_expand_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"axis": REQUIRED, "num_newaxis": 1},
     view=True,
 )
-def expand_dims(call: Call, data: Tensor) -> Tensor:
+def expand_dims(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``num_newaxis`` axes of extent 1 put in at ``axis`` (counted in the result's axes of one more)."""
-    axis, shape = _expanded(call, data.shape)
+    axis, _ = _expanded(call, data.shape)
     skip = axis + call["num_newaxis"]
-
-    def element(*i: e.Expr) -> e.Expr:
-        return data[(*i[:axis], *i[skip:])]
-
-    return compute(shape, element, name="expand_dims", tag="injective")
+    return data[(*i[:axis], *i[skip:])]
 
 
 def _squeezed(call: Call, shape: Shape) -> tuple[int, ...]:
@@ -89,24 +84,12 @@ def _squeeze_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.squeeze(data, call["axis"])
 
 
-@operator(
-    "squeeze",
-    infer=_squeeze_type,
-    reference=_squeeze_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"axis": None},
-    view=True,
-)
-def squeeze(call: Call, data: Tensor) -> Tensor:
+@injective("squeeze", infer=_squeeze_type, reference=_squeeze_numpy, attrs={"axis": None}, view=True)
+def squeeze(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Without the axes of extent 1 that ``axis`` names, or, without it, all that are known to be 1."""
     gone = _squeezed(call, data.shape)
-
-    def element(*i: e.Expr) -> e.Expr:
-        kept = iter(i)
-        return data[tuple(0 if k in gone else next(kept) for k in range(data.ndim))]
-
-    shape = tuple(n for k, n in enumerate(data.shape) if k not in gone)
-    return compute(shape, element, name="squeeze", tag="injective")
+    kept = iter(i)
+    return data[tuple(0 if k in gone else next(kept) for k in range(data.ndim))]
 
 
 def _permutation(call: Call, rank: int) -> tuple[int, ...]:
@@ -128,21 +111,11 @@ def _transpose_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.transpose(data, call["axes"] or None)
 
 
-@operator(
-    "transpose",
-    infer=_transpose_type,
-    reference=_transpose_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"axes": None},
-)
-def transpose(call: Call, data: Tensor) -> Tensor:
+@injective("transpose", infer=_transpose_type, reference=_transpose_numpy, attrs={"axes": None})
+def transpose(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Axis ``k`` of the result is axis ``axes[k]`` of the data; without ``axes``, all in reverse."""
     order = _permutation(call, data.ndim)
-
-    def element(*i: e.Expr) -> e.Expr:
-        return data[tuple(i[order.index(k)] for k in range(data.ndim))]
-
-    return compute(tuple(data.shape[k] for k in order), element, name="transpose", tag="injective")
+    return data[tuple(i[order.index(k)] for k in range(data.ndim))]
 
 
 def _reverse_type(call: Call, data: TensorType) -> TensorType:
@@ -154,17 +127,11 @@ def _reverse_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.flip(data, call["axis"])
 
 
-@operator(
-    "reverse", infer=_reverse_type, reference=_reverse_numpy, fuse=Fuse.INJECTIVE, attrs={"axis": REQUIRED}
-)
-def reverse(call: Call, data: Tensor) -> Tensor:
+@injective("reverse", infer=_reverse_type, reference=_reverse_numpy, attrs={"axis": REQUIRED})
+def reverse(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The last first, along ``axis``."""
     axis = call["axis"] % data.ndim
-
-    def element(*i: e.Expr) -> e.Expr:
-        return data[(*i[:axis], data.shape[axis] - 1 - i[axis], *i[axis + 1 :])]
-
-    return compute(data.shape, element, name="reverse", tag="injective")
+    return data[(*i[:axis], data.shape[axis] - 1 - i[axis], *i[axis + 1 :])]
 
 
 def _broadcast_type(call: Call, data: TensorType) -> TensorType:
@@ -180,22 +147,17 @@ def _broadcast_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.broadcast_to(data, call["shape"]).copy()
 
 
-@operator(
+@broadcast(
     "broadcast_to",
     infer=_broadcast_type,
     reference=_broadcast_numpy,
-    fuse=Fuse.BROADCAST,
     attrs={"shape": REQUIRED},
     open_attrs=("shape",),
 )
-def broadcast_to(call: Call, data: Tensor) -> Tensor:
+def broadcast_to(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The data repeated along new axes and axes of extent 1 until it has ``shape``."""
     shape = tuple(normal_dim(extent) for extent in call["shape"])
-
-    def element(*i: e.Expr) -> e.Expr:
-        return data[broadcast_indices(data.shape, shape, i)]
-
-    return compute(shape, element, name="broadcast_to", tag="broadcast")
+    return data[broadcast_indices(data.shape, shape, i)]
 
 
 def _tiled(call: Call, shape: Sequence[Any]) -> tuple[Shape, Shape]:
@@ -216,28 +178,16 @@ def _tile_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.tile(data, call["reps"])
 
 
-@operator(
-    "tile",
-    infer=_tile_type,
-    reference=_tile_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"reps": REQUIRED},
-    open_attrs=("reps",),
-)
-def tile(call: Call, data: Tensor) -> Tensor:
+@injective("tile", infer=_tile_type, reference=_tile_numpy, attrs={"reps": REQUIRED}, open_attrs=("reps",))
+def tile(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The data laid out ``reps`` times along each axis, as ``numpy.tile``."""
     shape, reps = _tiled(call, data.shape)
     skip = len(shape) - data.ndim
-
-    def element(*i: e.Expr) -> e.Expr:
-        at = [
-            0 if is_one(n) else index if is_one(r) else index % n
-            for index, n, r in zip(i, shape, reps, strict=True)
-        ]
-        return data[tuple(at[skip:])]
-
-    result = tuple(normal_dim(n * r) for n, r in zip(shape, reps, strict=True))
-    return compute(result, element, name="tile", tag="injective")
+    at = [
+        0 if is_one(n) else index if is_one(r) else index % n
+        for index, n, r in zip(i, shape, reps, strict=True)
+    ]
+    return data[tuple(at[skip:])]
 
 
 def _repeat_type(call: Call, data: TensorType) -> TensorType:
@@ -252,21 +202,14 @@ def _repeat_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.repeat(data, call["repeats"], call["axis"])
 
 
-@operator(
+@injective(
     "repeat",
     infer=_repeat_type,
     reference=_repeat_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"repeats": REQUIRED, "axis": REQUIRED},
     open_attrs=("repeats",),
 )
-def repeat(call: Call, data: Tensor) -> Tensor:
+def repeat(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Each slice along ``axis`` ``repeats`` times in a row."""
     axis, repeats = call["axis"] % data.ndim, call["repeats"]
-
-    def element(*i: e.Expr) -> e.Expr:
-        return data[(*i[:axis], i[axis] // repeats, *i[axis + 1 :])]
-
-    longer = normal_dim(data.shape[axis] * repeats)
-    shape = (*data.shape[:axis], longer, *data.shape[axis + 1 :])
-    return compute(shape, element, name="repeat", tag="injective")
+    return data[(*i[:axis], i[axis] // repeats, *i[axis + 1 :])]

@@ -22,6 +22,7 @@ from tvmlite.relay.ir.types import (
     show_shape,
 )
 from tvmlite.relay.ops.common import axes_of, axis_of, clamp, fault, one_dtype
+from tvmlite.relay.ops.register import Indices, injective
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
@@ -131,25 +132,20 @@ def _slice_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data[tuple(at)].copy()
 
 
-@operator(
+@injective(
     "strided_slice",
     infer=_slice_type,
     reference=_slice_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"begin": REQUIRED, "end": REQUIRED, "strides": None, "axes": None, "slice_mode": "end"},
     open_attrs=("begin", "end"),
 )
-def strided_slice(call: Call, data: Tensor) -> Tensor:
+def strided_slice(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``data[begin:end:strides]`` along ``axes`` (the first ones unless given), clamped as in numpy.
 
     With ``slice_mode`` "size", ``end`` is a number of elements, and a negative one means up to the end.
     """
     cuts = _cuts(call, data.shape)
-
-    def element(*i: e.Expr) -> e.Expr:
-        return data[tuple(start + index * stride for index, (start, stride, _) in zip(i, cuts, strict=True))]
-
-    return compute(tuple(count for _, _, count in cuts), element, name="strided_slice", tag="injective")
+    return data[tuple(start + index * stride for index, (start, stride, _) in zip(i, cuts, strict=True))]
 
 
 # --- windows that a run tells ---
@@ -175,25 +171,19 @@ def _window_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data
 
 
-@operator(
+@injective(
     "strided_window",
     infer=_window_type,
     reference=_window_numpy,
-    fuse=Fuse.INJECTIVE,
     attrs={"begin": REQUIRED, "strides": REQUIRED, "shape": REQUIRED},
     open_attrs=("begin", "strides", "shape"),
 )
-def strided_window(call: Call, data: Tensor) -> Tensor:
+def strided_window(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Of each axis ``shape`` elements from ``begin`` on, ``strides`` apart: numbers and dimensions that a run
     computes, and that say no more than they do. An index outside is that of the nearest element.
     """
-    shape = tuple(normal_dim(n) for n in call["shape"])
-
-    def element(*i: e.Expr) -> e.Expr:
-        at = zip(i, call["begin"], call["strides"], data.shape, strict=True)
-        return data[tuple(clamp(e.cast("int64", k) * step + first, n) for k, first, step, n in at)]
-
-    return compute(shape, element, name="strided_window", tag="injective")
+    at = zip(i, call["begin"], call["strides"], data.shape, strict=True)
+    return data[tuple(clamp(e.cast("int64", k) * step + first, n) for k, first, step, n in at)]
 
 
 # --- split ------------------------------------------------------------------------------------------
@@ -289,27 +279,16 @@ def _concatenate_numpy(call: Call, *arrays: np.ndarray) -> np.ndarray:
     return np.concatenate(arrays, call["axis"])
 
 
-@operator(
-    "concatenate",
-    infer=_concatenate_type,
-    reference=_concatenate_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"axis": 0},
-)
-def concatenate(call: Call, *data: Tensor) -> Tensor:
+@injective("concatenate", infer=_concatenate_type, reference=_concatenate_numpy, attrs={"axis": 0})
+def concatenate(call: Call, i: Indices, *data: Tensor) -> e.Expr:
     """The tensors one after the other along ``axis``."""
     axis = call["axis"] % data[0].ndim
     starts = [_total([t.shape[axis] for t in data[:k]]) for k in range(len(data))]
-
-    def element(*i: e.Expr) -> e.Expr:
-        value = data[0][i]
-        for tensor, start in zip(data[1:], starts[1:], strict=True):
-            shifted = tensor[(*i[:axis], i[axis] - start, *i[axis + 1 :])]
-            value = e.Call("if_then_else", (i[axis] >= start, shifted, value), value.dtype)
-        return value
-
-    shape = (*data[0].shape[:axis], _total([t.shape[axis] for t in data]), *data[0].shape[axis + 1 :])
-    return compute(shape, element, name="concatenate", tag="injective")
+    value = data[0][i]
+    for tensor, start in zip(data[1:], starts[1:], strict=True):
+        shifted = tensor[(*i[:axis], i[axis] - start, *i[axis + 1 :])]
+        value = e.Call("if_then_else", (i[axis] >= start, shifted, value), value.dtype)
+    return value
 
 
 def _stack_type(call: Call, *types: TensorType) -> TensorType:
@@ -328,17 +307,12 @@ def _stack_numpy(call: Call, *arrays: np.ndarray) -> np.ndarray:
     return np.stack(arrays, call["axis"])
 
 
-@operator("stack", infer=_stack_type, reference=_stack_numpy, fuse=Fuse.INJECTIVE, attrs={"axis": 0})
-def stack(call: Call, *data: Tensor) -> Tensor:
+@injective("stack", infer=_stack_type, reference=_stack_numpy, attrs={"axis": 0})
+def stack(call: Call, i: Indices, *data: Tensor) -> e.Expr:
     """The tensors, of one shape, along a new axis ``axis``."""
     axis = call["axis"] % (data[0].ndim + 1)
-
-    def element(*i: e.Expr) -> e.Expr:
-        at = (*i[:axis], *i[axis + 1 :])
-        value = data[0][at]
-        for position, tensor in enumerate(data[1:], start=1):
-            value = e.Call("if_then_else", (i[axis] >= position, tensor[at], value), value.dtype)
-        return value
-
-    shape = (*data[0].shape[:axis], len(data), *data[0].shape[axis:])
-    return compute(shape, element, name="stack", tag="injective")
+    at = (*i[:axis], *i[axis + 1 :])
+    value = data[0][at]
+    for position, tensor in enumerate(data[1:], start=1):
+        value = e.Call("if_then_else", (i[axis] >= position, tensor[at], value), value.dtype)
+    return value

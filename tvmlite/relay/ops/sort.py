@@ -9,14 +9,13 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, TupleType, Type, normal_dim
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import axis_of, fault
+from tvmlite.relay.ops.register import statement
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 
@@ -147,14 +146,7 @@ def _sort_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.take_along_axis(data, order, call["axis"])
 
 
-@operator(
-    "sort",
-    infer=_sort_type,
-    reference=_sort_numpy,
-    fuse=Fuse.OPAQUE,
-    attrs={"axis": -1, "is_ascend": True},
-    schedule=anchors.STATEMENT,
-)
+@statement("sort", infer=_sort_type, reference=_sort_numpy, attrs={"axis": -1, "is_ascend": True})
 def sort(call: Call, data: Tensor) -> Tensor:
     """The elements of each row along ``axis`` in order."""
     axis = call["axis"] % data.ndim
@@ -183,13 +175,11 @@ def _argsort_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return _order_numpy(data, call["axis"], call["is_ascend"]).astype(dtypes.numpy_of(call["dtype"]))
 
 
-@operator(
+@statement(
     "argsort",
     infer=_argsort_type,
     reference=_argsort_numpy,
-    fuse=Fuse.OPAQUE,
     attrs={"axis": -1, "is_ascend": True, "dtype": "int32"},
-    schedule=anchors.STATEMENT,
 )
 def argsort(call: Call, data: Tensor) -> Tensor:
     """Where each row's elements along ``axis`` stand, in order; equals in the order they stand."""
@@ -232,13 +222,11 @@ def _topk_numpy(call: Call, data: np.ndarray) -> Any:
     return {"both": (values, indices), "values": values, "indices": indices}[call["ret_type"]]
 
 
-@operator(
+@statement(
     "topk",
     infer=_topk_type,
     reference=_topk_numpy,
-    fuse=Fuse.OPAQUE,
     attrs={"k": 1, "axis": -1, "ret_type": "both", "is_ascend": False, "dtype": "int32"},
-    schedule=anchors.STATEMENT,
     open_attrs=("k",),
 )
 def topk(call: Call, data: Tensor) -> Any:

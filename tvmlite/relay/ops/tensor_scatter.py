@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import agree, as_index, axis_of, clamp, expect_integers, fault, one_dtype
+from tvmlite.relay.ops.register import Indices, injective
 from tvmlite.te import expr as e
-from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
 MODES = ("linear", "circular")
@@ -46,27 +45,17 @@ def _numpy(call: Call, cache: np.ndarray, update: np.ndarray, start: np.ndarray)
     return result
 
 
-@operator(
-    "tensor_scatter",
-    infer=_infer,
-    reference=_numpy,
-    fuse=Fuse.INJECTIVE,
-    attrs={"axis": -2, "mode": "linear"},
-)
-def tensor_scatter(call: Call, cache: Tensor, update: Tensor, start: Tensor) -> Tensor:
+@injective("tensor_scatter", infer=_infer, reference=_numpy, attrs={"axis": -2, "mode": "linear"})
+def tensor_scatter(call: Call, i: Indices, cache: Tensor, update: Tensor, start: Tensor) -> e.Expr:
     """``cache`` with ``update[b]`` written from ``start[b]`` on along ``axis``.
 
     What would lie outside is not written; ``circular`` begins anew at the end.
     """
     axis = call["axis"] % cache.ndim
     extent, count = cache.shape[axis], update.shape[axis]
-
-    def element(*i: e.Expr) -> e.Expr:
-        from_start = as_index(i[axis], extent) - e.cast("int64", start[i[0]])
-        if call["mode"] == "circular":
-            from_start = from_start % extent
-        inside = e.And(from_start >= 0, e.Less(*e.match(from_start, count)))
-        new = update[(*i[:axis], clamp(from_start, count), *i[axis + 1 :])]
-        return e.Select(inside, new, cache[i])
-
-    return compute(cache.shape, element, name="tensor_scatter", tag="injective")
+    from_start = as_index(i[axis], extent) - e.cast("int64", start[i[0]])
+    if call["mode"] == "circular":
+        from_start = from_start % extent
+    inside = e.And(from_start >= 0, e.Less(*e.match(from_start, count)))
+    new = update[(*i[:axis], clamp(from_start, count), *i[axis + 1 :])]
+    return e.Select(inside, new, cache[i])

@@ -7,13 +7,12 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import TensorType, show_shape
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import agree, expect_integers, fault
+from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
-from tvmlite.te.templates import anchors
 from tvmlite.te.tensor.tensor import Tensor
 
 TOGETHER = 8
@@ -68,14 +67,7 @@ def _numpy(
     return result
 
 
-@operator(
-    "tree_ensemble",
-    infer=_type,
-    reference=_numpy,
-    fuse=Fuse.OPAQUE,
-    attrs={"aggregate": "sum"},
-    schedule=anchors.STATEMENT,
-)
+@statement("tree_ensemble", infer=_type, reference=_numpy, attrs={"aggregate": "sum"})
 def tree_ensemble(
     call: Call, data: Tensor, roots: Tensor, nodes: Tensor, thresholds: Tensor, weights: Tensor
 ) -> Tensor:
