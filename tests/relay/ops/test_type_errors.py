@@ -51,7 +51,7 @@ BROKEN = [
     _broken(
         "reinterpret", [F3], "data is float32, dtype is int8, expected numbers of one width", dtype="int8"
     ),
-    _broken("nn.gelu", [F3], "approximate is 'sigmoid', expected 'none' or 'tanh'", approximate="sigmoid"),
+    _broken("nn.gelu", [F3], "approximate is 'sigmoid', expected one of none, tanh", approximate="sigmoid"),
     _broken("nn.silu", [I3], "data is int32, expected a float"),
     _broken("nn.attention", [I3, I3, I3, I3], "data is int32, expected a float"),
     _broken("nn.attention", [HEADS, HEADS, F2x3, SCALAR], "value is (2, 3), expected (batch, heads, length"),

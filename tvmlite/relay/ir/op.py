@@ -19,9 +19,14 @@ from typing import Any
 from tvmlite.core import techniques
 from tvmlite.core.errors import TvmliteError, TypeInferError, UnsupportedError
 from tvmlite.core.span import Span
-from tvmlite.relay.ir.attributes import Kind, describe, kind_of, show
+from tvmlite.relay.ir.attributes import REQUIRED, Attribute, Kind, at_least, choice, describe, show
 from tvmlite.relay.ir.nodes import Attrs, Call, Expr, canonical
 from tvmlite.te.templates.anchors import ELEMENTWISE, Anchor
+
+__all__ = [
+    "OPERATORS", "REQUIRED", "Fuse", "Operator", "at_least", "check_attributes", "choice", "defaults", "get",
+    "is_known", "is_view", "make", "names", "operator",
+]  # fmt: skip
 
 
 class Fuse(enum.IntEnum):
@@ -78,8 +83,6 @@ class Operator:
     view: bool = False
 
 
-REQUIRED = inspect.Parameter.empty
-
 OPERATORS: dict[str, Operator] = {}
 
 
@@ -99,6 +102,7 @@ def operator(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated te compute as the operator ``name``. A second registration raises.
 
+    ``attrs`` are the attributes by name: the default, REQUIRED, or what ``at_least`` and ``choice`` declare.
     ``parameters`` says the order for users where attributes stand between arguments; ``doc`` is the docstring
     of a compute that is made and not written.
     """
@@ -111,21 +115,25 @@ def operator(
         arguments = list(inspect.signature(compute).parameters.values())[1:]
         variadic = any(p.kind is p.VAR_POSITIONAL for p in arguments)
         names = tuple(p.name for p in arguments)
-        order = tuple(parameters) or (*names, *(attrs or {}))
-        assert sorted(order) == sorted((*names, *(attrs or {}))), f"{name}: parameters are {order}"
+        declared = {
+            key: value if isinstance(value, Attribute) else Attribute(value)
+            for key, value in (attrs or {}).items()
+        }
+        order = tuple(parameters) or (*names, *declared)
+        assert sorted(order) == sorted((*names, *declared)), f"{name}: parameters are {order}"
         OPERATORS[name] = Operator(
             name,
             infer,
             compute,
             reference,
             fuse,
-            MappingProxyType(dict(attrs or {})),
+            MappingProxyType({key: one.default for key, one in declared.items()}),
             schedule,
             None if variadic else len(arguments),
             names,
             order,
             field,
-            tuple((key, value, kind_of(key, value)) for key, value in sorted((attrs or {}).items())),
+            tuple((key, declared[key].default, declared[key].kind(key)) for key in sorted(declared)),
             open_attrs,
             view,
         )

@@ -25,9 +25,40 @@ def fault(call: Call, message: str) -> TypeInferError:
     return TypeInferError(f"{call.op}: {message}", call.span)
 
 
+Dtypes = tuple[str, Callable[[str], bool]]
+"""A set of dtypes: what errors call it, and whether a dtype is in it."""
+
+FLOAT: Dtypes = "a float", dtypes.is_float
+NUMBERS: Dtypes = "numbers", lambda dtype: dtype != "bool"
+INTEGERS: Dtypes = "integers", dtypes.is_int
+NO_FLOATS: Dtypes = "integers or bools", lambda dtype: not dtypes.is_float(dtype)
+
+
+def expect(call: Call, given: str, dtype: str, wanted: Dtypes) -> None:
+    """Refuse a ``dtype`` that is not one of ``wanted``; ``given`` begins the message: "data is"."""
+    name, holds = wanted
+    if not holds(dtype):
+        raise fault(call, f"{given} {dtype}, expected {name}")
+
+
 def same_as_first(call: Call, data: TensorType, *others: TensorType) -> TensorType:
     """The type of the first argument."""
     return data
+
+
+def data_type(wanted: Dtypes, has_axis: bool = False, dtype: str = "") -> Callable[..., TensorType]:
+    """The type relation of results that have the type of the data, but for a ``dtype`` if there is one.
+
+    The data must be one of ``wanted``, and, if it ``has_axis``, have the axis or axes of that attribute.
+    """
+
+    def infer(call: Call, data: TensorType) -> TensorType:
+        expect(call, "data is", data.dtype, wanted)
+        if has_axis:
+            axes_of(call, call["axis"], data.ndim)
+        return TensorType(data.shape, dtype or data.dtype)
+
+    return infer
 
 
 def one_dtype(call: Call, *types: TensorType) -> str:
@@ -54,12 +85,6 @@ def axes_of(call: Call, axes: Any, rank: int, name: str = "axis") -> tuple[int, 
     if len(set(found)) != len(found):
         raise fault(call, f"{name} is {axes}, which names an axis twice")
     return tuple(found)
-
-
-def expect_integers(call: Call, what: str, given: TensorType) -> None:
-    """Refuse an argument whose elements are not integers."""
-    if not dtypes.is_int(given.dtype):
-        raise fault(call, f"{what} are {given.dtype}, expected integers")
 
 
 def along_axis(values: np.ndarray, axis: int, rank: int) -> np.ndarray:
@@ -191,12 +216,13 @@ def unravelled(flat: Any, extents: Shape) -> list[Any]:
 # --- the edges of te's arithmetic (``te/expr``), in numpy ----------------------------------------
 
 
-def quietly(function: Callable[..., Any]) -> Reference:
-    """``function`` of the arrays of a call, without numpy's warnings, in the dtype of the first."""
+def quietly(function: Callable[..., Any], *attributes: str) -> Reference:
+    """``function`` of the arrays of a call and of these ``attributes``, in the dtype of the first array."""
 
     def reference(call: Call, data: np.ndarray, *others: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
-            return np.asarray(function(data, *others)).astype(data.dtype, copy=False)
+            made = function(data, *others, *(call[name] for name in attributes))
+            return np.asarray(made).astype(data.dtype, copy=False)
 
     return reference
 

@@ -13,8 +13,9 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, show_shape
 from tvmlite.relay.ops.common import (
+    INTEGERS,
     axis_of,
-    expect_integers,
+    expect,
     fault,
     one_dtype,
     scalar_of,
@@ -194,7 +195,7 @@ def shape_value(call: Call) -> Tensor:
 
 
 def _one_hot_type(call: Call, indices: TensorType, on_value: TensorType, off_value: TensorType) -> TensorType:
-    expect_integers(call, "indices", indices)
+    expect(call, "indices are", indices.dtype, INTEGERS)
     one_dtype(call, on_value, off_value)
     dtype = dtypes.check(call["dtype"] or on_value.dtype)
     if on_value.ndim or off_value.ndim or on_value.dtype != dtype:

@@ -14,11 +14,12 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, num_elements, same_dim, show_shape
 from tvmlite.relay.ops.common import (
+    INTEGERS,
     agree,
     as_index,
     axis_of,
     clamp,
-    expect_integers,
+    expect,
     fault,
     from_end,
     unless_empty,
@@ -68,7 +69,7 @@ def _take_shape(call: Call, shape: Shape, indices: Shape) -> Shape:
 
 
 def _take_type(call: Call, data: TensorType, indices: TensorType) -> TensorType:
-    expect_integers(call, "indices", indices)
+    expect(call, "indices are", indices.dtype, INTEGERS)
     if call["mode"] not in TAKE_MODES:
         raise fault(call, f"mode is {call['mode']!r}, expected one of {', '.join(TAKE_MODES)}")
     if call["axis"] is not None:
@@ -124,7 +125,7 @@ def take(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
 
 def check_along(call: Call, data: TensorType, indices: TensorType) -> int:
     """The axis of a gather or scatter along it; the indices must fit into the data on every other axis."""
-    expect_integers(call, "indices", indices)
+    expect(call, "indices are", indices.dtype, INTEGERS)
     axis = axis_of(call, call["axis"], data.ndim)
     if indices.ndim != data.ndim:
         raise fault(
@@ -169,7 +170,7 @@ def gather(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
 
 def index_length(call: Call, indices: TensorType, rank: int, batch: int = 0) -> int:
     """How many axes each index of ``indices``, whose first axis holds its parts, names of ``rank``."""
-    expect_integers(call, "indices", indices)
+    expect(call, "indices are", indices.dtype, INTEGERS)
     length = indices.shape[0] if indices.ndim else None
     if not isinstance(length, int) or batch + length > rank:
         raise fault(
@@ -216,8 +217,8 @@ def gather_nd(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
 
 
 def _unravel_type(call: Call, indices: TensorType, shape: TensorType) -> TensorType:
-    expect_integers(call, "indices", indices)
-    expect_integers(call, "extents", shape)
+    expect(call, "indices are", indices.dtype, INTEGERS)
+    expect(call, "extents are", shape.dtype, INTEGERS)
     if shape.ndim != 1 or not isinstance(shape.shape[0], int):
         raise fault(call, f"shape is {shape}, expected a vector of known length")
     return TensorType((shape.shape[0], *indices.shape), indices.dtype)

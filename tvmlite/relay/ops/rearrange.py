@@ -9,7 +9,7 @@ import numpy as np
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, same_dim, show_shape
-from tvmlite.relay.ops.common import agree, axis_of, expect_integers, fault, scalar_of
+from tvmlite.relay.ops.common import INTEGERS, agree, axis_of, expect, fault, scalar_of
 from tvmlite.relay.ops.register import Indices, injective
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
@@ -131,7 +131,7 @@ def space_to_depth(call: Call, i: Indices, data: Tensor) -> e.Expr:
 def _reverse_type(call: Call, data: TensorType, seq_lengths: TensorType) -> TensorType:
     seq_axis = axis_of(call, call["seq_axis"], data.ndim, "seq_axis")
     batch_axis = axis_of(call, call["batch_axis"], data.ndim, "batch_axis")
-    expect_integers(call, "seq_lengths", seq_lengths)
+    expect(call, "seq_lengths are", seq_lengths.dtype, INTEGERS)
     if seq_axis == batch_axis:
         raise fault(call, f"seq_axis and batch_axis are both {seq_axis}, expected two axes")
     if seq_lengths.ndim != 1:

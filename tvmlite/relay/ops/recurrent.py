@@ -18,7 +18,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.types import TensorType, TupleType, Type
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import agree, convert_numpy, expect_integers, fault, one_dtype
+from tvmlite.relay.ops.common import INTEGERS, agree, convert_numpy, expect, fault, one_dtype
 from tvmlite.relay.ops.recurrent_loops import LANES, At, Memory, Steps, Work
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
@@ -70,7 +70,7 @@ def states_type(call: Call, data: TensorType, hidden: int, rest: Sequence[Tensor
     for state in vectors:
         agree(call, "the states' batch", state.shape[0], data.shape[1])
         agree(call, "the states' size", state.shape[1], hidden)
-    expect_integers(call, "lengths", lengths)
+    expect(call, "lengths are", lengths.dtype, INTEGERS)
     agree(call, "the number of lengths", lengths.shape[0], data.shape[1])
     state_type = TensorType((data.shape[1], hidden), data.dtype)
     whole: Type = TensorType((*data.shape[:2], hidden), data.dtype)

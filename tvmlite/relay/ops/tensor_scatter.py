@@ -6,7 +6,7 @@ import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.types import TensorType
-from tvmlite.relay.ops.common import agree, as_index, axis_of, clamp, expect_integers, fault, one_dtype
+from tvmlite.relay.ops.common import INTEGERS, agree, as_index, axis_of, clamp, expect, fault, one_dtype
 from tvmlite.relay.ops.register import Indices, injective
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
@@ -21,7 +21,7 @@ def _infer(call: Call, cache: TensorType, update: TensorType, start: TensorType)
         raise fault(call, f"axis is {axis} of a cache of {cache.ndim} axes, the update has {update.ndim}")
     if call["mode"] not in MODES:
         raise fault(call, f"mode is {call['mode']!r}, expected one of {', '.join(MODES)}")
-    expect_integers(call, "the places", start)
+    expect(call, "the places are", start.dtype, INTEGERS)
     if start.ndim != 1:
         raise fault(call, f"the places have {start.ndim} axes, expected 1")
     agree(call, "the number of places", start.shape[0], cache.shape[0])

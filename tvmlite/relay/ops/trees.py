@@ -9,7 +9,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.types import TensorType, show_shape
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import agree, expect_integers, fault
+from tvmlite.relay.ops.common import INTEGERS, agree, expect, fault
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -32,8 +32,8 @@ def _type(call: Call, *types: TensorType) -> TensorType:
             f"arguments are {', '.join(show_shape(one.shape) for one in types)}, expected (rows, features), "
             "(trees,), (nodes, 3), (nodes,) and (nodes, targets)",
         )
-    expect_integers(call, "roots", roots)
-    expect_integers(call, "nodes", nodes)
+    expect(call, "roots are", roots.dtype, INTEGERS)
+    expect(call, "nodes are", nodes.dtype, INTEGERS)
     if not dtypes.is_float(data.dtype) or {thresholds.dtype, weights.dtype} != {data.dtype}:
         raise fault(
             call,
