@@ -28,6 +28,7 @@ def fault(call: Call, message: str) -> TypeInferError:
 Dtypes = tuple[str, Callable[[str], bool]]
 """A set of dtypes: what errors call it, and whether a dtype is in it."""
 
+ANY: Dtypes = "any dtype", lambda dtype: True
 FLOAT: Dtypes = "a float", dtypes.is_float
 NUMBERS: Dtypes = "numbers", lambda dtype: dtype != "bool"
 INTEGERS: Dtypes = "integers", dtypes.is_int
@@ -90,6 +91,11 @@ def axes_of(call: Call, axes: Any, rank: int, name: str = "axis") -> tuple[int, 
 def along_axis(values: np.ndarray, axis: int, rank: int) -> np.ndarray:
     """A vector shaped so that it broadcasts along ``axis`` of ``rank``."""
     return values.reshape([-1 if k == axis % rank else 1 for k in range(rank)])
+
+
+def replaced(at: Sequence[Any], axis: int, *values: Any) -> tuple[Any, ...]:
+    """``at``, indices or extents, with ``values`` in place of the one of ``axis``."""
+    return (*at[:axis], *values, *at[axis + 1 :])
 
 
 def is_one(extent: Dim) -> bool:

@@ -10,14 +10,16 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.op import REQUIRED, Fuse, at_least, operator
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, show_shape
 from tvmlite.relay.ops.common import (
     INTEGERS,
+    along_axis,
     axis_of,
     expect,
     fault,
     one_dtype,
+    replaced,
     scalar_of,
 )
 from tvmlite.relay.ops.register import Indices, broadcast, elemwise, injective
@@ -27,10 +29,7 @@ from tvmlite.te.tensor.tensor import Tensor
 
 
 def _shape_of(call: Call) -> Shape:
-    shape = tuple(normal_dim(extent) for extent in call["shape"])
-    if any(isinstance(extent, int) and extent < 0 for extent in shape):
-        raise fault(call, f"shape is {show_shape(shape)}, expected extents of at least 0")
-    return shape
+    return tuple(normal_dim(extent) for extent in call["shape"])
 
 
 def _full_type(call: Call, fill_value: TensorType) -> TensorType:
@@ -45,7 +44,11 @@ def _full_numpy(call: Call, fill_value: np.ndarray) -> np.ndarray:
 
 
 @elemwise(
-    "full", infer=_full_type, reference=_full_numpy, attrs={"shape": (), "dtype": None}, open_attrs=("shape",)
+    "full",
+    infer=_full_type,
+    reference=_full_numpy,
+    attrs={"shape": at_least(0, ()), "dtype": None},
+    open_attrs=("shape",),
 )
 def full(call: Call, i: Indices, fill_value: Tensor) -> e.Expr:
     """A tensor of ``shape`` all of whose elements are the scalar ``fill_value``."""
@@ -60,18 +63,12 @@ def _register_filled(name: str, value: int) -> None:
     def reference(call: Call) -> np.ndarray:
         return np.full(call["shape"], value, dtypes.numpy_of(call["dtype"]))
 
-    @operator(
-        name,
-        infer=infer,
-        reference=reference,
-        fuse=Fuse.ELEMWISE,
-        attrs={"shape": REQUIRED, "dtype": "float32"},
-        doc=f"A tensor of ``shape``, integers and dimensions, all of whose elements are {value}.",
-        open_attrs=("shape",),
-    )
-    def filled(call: Call) -> Tensor:
-        constant = e.const(value, dtypes.check(call["dtype"]))
-        return compute(_shape_of(call), lambda *i: constant, name=name, tag="elemwise")
+    doc = f"A tensor of ``shape``, integers and dimensions, all of whose elements are {value}."
+    attrs = {"shape": at_least(0), "dtype": "float32"}
+
+    @elemwise(name, infer=infer, reference=reference, attrs=attrs, doc=doc, open_attrs=("shape",))
+    def filled(call: Call, i: Indices) -> e.Expr:
+        return e.const(value, dtypes.check(call["dtype"]))
 
 
 _register_filled("zeros", 0)
@@ -80,12 +77,8 @@ _register_filled("ones", 1)
 
 def _arange_limits(call: Call) -> tuple[Any, Any, Any]:
     """Start, stop and step; a start alone is the stop."""
-    start, stop, step = call["start"], call["stop"], call["step"]
-    return (
-        (0, start, 1 if step is None else step)
-        if stop is None
-        else (start, stop, 1 if step is None else step)
-    )
+    start, stop, step = call["start"], call["stop"], 1 if call["step"] is None else call["step"]
+    return (0, start, step) if stop is None else (start, stop, step)
 
 
 def _arange_length(call: Call) -> Dim:
@@ -168,10 +161,7 @@ def shape_of(call: Call, data: Tensor) -> Tensor:
 
 
 def _shape_value_type(call: Call) -> TensorType:
-    values = call["values"]
-    if not isinstance(values, tuple) or any(not isinstance(v, (int, e.Expr)) for v in values):
-        raise fault(call, f"values are {values}, expected whole numbers and dimensions")
-    return TensorType((len(values),), dtypes.check(call["dtype"]))
+    return TensorType((len(call["values"]),), dtypes.check(call["dtype"]))
 
 
 def _shape_value_numpy(call: Call) -> np.ndarray:
@@ -204,18 +194,14 @@ def _one_hot_type(call: Call, indices: TensorType, on_value: TensorType, off_val
         )
     axis = axis_of(call, call["axis"], indices.ndim + 1)
     depth = normal_dim(call["depth"])
-    if isinstance(depth, int) and depth < 0:
-        raise fault(call, f"depth is {depth}, expected at least 0")
     return TensorType((*indices.shape[:axis], depth, *indices.shape[axis:]), dtype)
 
 
 def _one_hot_numpy(
     call: Call, indices: np.ndarray, on_value: np.ndarray, off_value: np.ndarray
 ) -> np.ndarray:
-    axis = call["axis"] % (indices.ndim + 1)
-    extents = [1] * (indices.ndim + 1)
-    extents[axis] = -1
-    hot = np.expand_dims(indices, axis) == np.arange(call["depth"]).reshape(extents)
+    axis, rank = call["axis"], indices.ndim + 1
+    hot = np.expand_dims(indices, axis) == along_axis(np.arange(call["depth"]), axis, rank)
     return np.where(hot, on_value, off_value)
 
 
@@ -223,11 +209,11 @@ def _one_hot_numpy(
     "one_hot",
     infer=_one_hot_type,
     reference=_one_hot_numpy,
-    attrs={"depth": REQUIRED, "axis": -1, "dtype": None},
+    attrs={"depth": at_least(0), "axis": -1, "dtype": None},
     open_attrs=("depth",),
 )
 def one_hot(call: Call, i: Indices, indices: Tensor, on_value: Tensor, off_value: Tensor) -> e.Expr:
     """``on_value`` where the index along a new axis is the element, else ``off_value``."""
     axis = call["axis"] % (indices.ndim + 1)
-    chosen = indices[(*i[:axis], *i[axis + 1 :])]
+    chosen = indices[replaced(i, axis)]
     return e.Select(e.Equal(*e.match(chosen, i[axis])), on_value[()], off_value[()])

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED
-from tvmlite.relay.ir.types import Dim, Shape, TensorType, num_elements, same_dim, show_shape
+from tvmlite.relay.ir.op import REQUIRED, choice
+from tvmlite.relay.ir.types import Dim, TensorType, num_elements, same_dim, show_shape
 from tvmlite.relay.ops.common import (
     INTEGERS,
     agree,
@@ -22,6 +22,7 @@ from tvmlite.relay.ops.common import (
     expect,
     fault,
     from_end,
+    replaced,
     unless_empty,
 )
 from tvmlite.relay.ops.register import Indices, injective
@@ -51,34 +52,24 @@ def at_most(call: Call, what: str, given: Dim, limit: Dim) -> None:
 
 # --- take -------------------------------------------------------------------------------------------
 
-TAKE_MODES = ("clip", "wrap", "fast")
-
 
 def _take_axis(call: Call, rank: int) -> tuple[int, int]:
     axis, batch = axis_of(call, call["axis"], rank), call["batch_dims"]
-    if not isinstance(batch, int) or not 0 <= batch <= axis:
+    if not 0 <= batch <= axis:
         raise fault(call, f"batch_dims is {batch}, axis is {call['axis']}, expected at most the axis")
     return axis, batch
 
 
-def _take_shape(call: Call, shape: Shape, indices: Shape) -> Shape:
-    if call["axis"] is None:
-        return indices
-    axis, batch = _take_axis(call, len(shape))
-    return (*shape[:axis], *indices[batch:], *shape[axis + 1 :])
-
-
 def _take_type(call: Call, data: TensorType, indices: TensorType) -> TensorType:
     expect(call, "indices are", indices.dtype, INTEGERS)
-    if call["mode"] not in TAKE_MODES:
-        raise fault(call, f"mode is {call['mode']!r}, expected one of {', '.join(TAKE_MODES)}")
-    if call["axis"] is not None:
-        _, batch = _take_axis(call, data.ndim)
-        if batch > indices.ndim:
-            raise fault(call, f"batch_dims is {batch}, indices are {show_shape(indices.shape)}")
-        for k in range(batch):
-            agree(call, f"the indices' extent {k}", indices.shape[k], data.shape[k])
-    return TensorType(_take_shape(call, data.shape, indices.shape), data.dtype)
+    if call["axis"] is None:
+        return TensorType(indices.shape, data.dtype)
+    axis, batch = _take_axis(call, data.ndim)
+    if batch > indices.ndim:
+        raise fault(call, f"batch_dims is {batch}, indices are {show_shape(indices.shape)}")
+    for k in range(batch):
+        agree(call, f"the indices' extent {k}", indices.shape[k], data.shape[k])
+    return TensorType(replaced(data.shape, axis, *indices.shape[batch:]), data.dtype)
 
 
 def _take_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
@@ -99,7 +90,10 @@ def _moded(mode: str, indices: np.ndarray, extent: int) -> np.ndarray:
 
 
 @injective(
-    "take", infer=_take_type, reference=_take_numpy, attrs={"axis": None, "batch_dims": 0, "mode": "clip"}
+    "take",
+    infer=_take_type,
+    reference=_take_numpy,
+    attrs={"axis": None, "batch_dims": 0, "mode": choice("clip", "wrap", "fast")},
 )
 def take(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
     """The slices of ``data`` along ``axis`` (of all elements in a row, without it) that ``indices`` name.
@@ -162,7 +156,7 @@ def gather(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
     """``data`` at each position of ``indices``, but along ``axis`` at the index that stands there."""
     axis = call["axis"] % data.ndim
     extent = data.shape[axis]
-    return unless_empty([extent], data[(*i[:axis], safe_index(indices[i], extent), *i[axis + 1 :])])
+    return unless_empty([extent], data[replaced(i, axis, safe_index(indices[i], extent))])
 
 
 # --- gather_nd --------------------------------------------------------------------------------------
@@ -183,7 +177,7 @@ def index_length(call: Call, indices: TensorType, rank: int, batch: int = 0) -> 
 
 def _gather_nd_type(call: Call, data: TensorType, indices: TensorType) -> TensorType:
     batch = call["batch_dims"]
-    if not isinstance(batch, int) or not 0 <= batch < max(indices.ndim, 1):
+    if not 0 <= batch < max(indices.ndim, 1):
         raise fault(call, f"batch_dims is {batch}, indices are {show_shape(indices.shape)}")
     length = index_length(call, indices, data.ndim, batch)
     for k in range(batch):
@@ -225,13 +219,10 @@ def _unravel_type(call: Call, indices: TensorType, shape: TensorType) -> TensorT
 
 
 def _unravel_numpy(call: Call, indices: np.ndarray, shape: np.ndarray) -> np.ndarray:
-    rest, parts = indices.astype(np.int64), []
-    for extent in shape[::-1]:
-        parts.append(rest % extent)
-        rest = rest // extent
-    return (
-        np.stack(parts[::-1]).astype(indices.dtype) if parts else np.zeros((0, *indices.shape), indices.dtype)
-    )
+    rest, result = indices.astype(np.int64), np.zeros((len(shape), *indices.shape), indices.dtype)
+    for k in reversed(range(len(shape))):
+        result[k], rest = rest % shape[k], rest // shape[k]
+    return result
 
 
 @injective("unravel_index", infer=_unravel_type, reference=_unravel_numpy)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import choice
 from tvmlite.relay.ir.types import Dim, TensorType, same_shape, show_shape
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import fault, from_end, one_dtype
@@ -28,12 +29,10 @@ COMBINE: dict[str, tuple[Callable[[e.Expr, e.Expr], e.Expr], Any]] = {
     "min": (e.Min, np.minimum),
     "max": (e.Max, np.maximum),
 }
-"""How an update meets what is there: in te, and as a numpy ufunc."""
+"""How an update combines with what is there: in te, and as a numpy ufunc."""
 
 
 def _check_mode(call: Call, attribute: str, dtype: str) -> None:
-    if call[attribute] not in COMBINE:
-        raise fault(call, f"{attribute} is {call[attribute]!r}, expected one of {', '.join(COMBINE)}")
     if dtype == "bool" and call[attribute] in ("add", "mul"):
         raise fault(call, f"{attribute} is {call[attribute]!r}, data is bool, expected numbers")
 
@@ -63,7 +62,7 @@ def _guarded(parts: list[e.Expr], extents: list[Dim], write: Callable[..., loop.
     return loop.If(e.all_of(inside), write(*found)) if inside else write()
 
 
-def _meet(mode: str, target: loop.Buffer, at: tuple[e.Expr, ...], update: e.Expr) -> loop.Stmt:
+def _combined(mode: str, target: loop.Buffer, at: tuple[e.Expr, ...], update: e.Expr) -> loop.Stmt:
     return loops.store(target, at, COMBINE[mode][0](loops.load(target, *at), update))
 
 
@@ -92,7 +91,7 @@ def _elements_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: 
     "scatter_elements",
     infer=_elements_type,
     reference=_elements_numpy,
-    attrs={"axis": 0, "reduction": "update"},
+    attrs={"axis": 0, "reduction": choice(*COMBINE)},
 )
 def scatter_elements(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """``data`` with each update combined in at its own position, along ``axis`` at the index given."""
@@ -107,7 +106,7 @@ def scatter_elements(call: Call, data: Tensor, indices: Tensor, updates: Tensor)
 
                 def write(place: e.Expr) -> loop.Stmt:
                     target = (*others[:axis], place, *others[axis:])
-                    return _meet(call["reduction"], out, target, loops.load(new, *at))
+                    return _combined(call["reduction"], out, target, loops.load(new, *at))
 
                 return _guarded([loops.load(where, *at)], [extent], write)
 
@@ -137,7 +136,7 @@ def _nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: np.nda
     return result
 
 
-@statement("scatter_nd", infer=_nd_type, reference=_nd_numpy, attrs={"mode": "update"})
+@statement("scatter_nd", infer=_nd_type, reference=_nd_numpy, attrs={"mode": choice(*COMBINE)})
 def scatter_nd(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """``data`` with the slice ``updates[y...]`` combined in at the index ``indices[:, y...]``."""
     length = indices.shape[0]
@@ -149,7 +148,7 @@ def scatter_nd(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Te
             def write(*place: e.Expr) -> loop.Stmt:
                 return loops.nest(
                     tail,
-                    lambda *x: _meet(call["mode"], out, (*place, *x), loops.load(new, *y, *x)),
+                    lambda *x: _combined(call["mode"], out, (*place, *x), loops.load(new, *y, *x)),
                     name="x",
                 )
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.op import REQUIRED, Fuse, choice, operator
 from tvmlite.relay.ir.types import (
     Dim,
     Shape,
@@ -21,7 +21,7 @@ from tvmlite.relay.ir.types import (
     show_dim,
     show_shape,
 )
-from tvmlite.relay.ops.common import axes_of, axis_of, clamp, fault, one_dtype
+from tvmlite.relay.ops.common import axes_of, axis_of, clamp, fault, one_dtype, replaced
 from tvmlite.relay.ops.register import Indices, injective
 from tvmlite.te import arith
 from tvmlite.te import expr as e
@@ -88,47 +88,48 @@ def _several(value: Any, count: int | None = None) -> tuple[Any, ...]:
     return values * count if count is not None and len(values) == 1 else values
 
 
-def _cuts(call: Call, shape: Shape) -> list[tuple[Dim, int, Dim]]:
-    """Start, stride and count on each axis of ``shape``."""
+def _given(call: Call) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+    """Axes, begins, ends and strides, one of each for each axis that is cut."""
     begin, end = _several(call["begin"]), _several(call["end"])
     strides = _several(1 if call["strides"] is None else call["strides"], len(begin))
-    if not len(begin) == len(end) == len(strides) or (call["axes"] is None and len(begin) > len(shape)):
+    axes = tuple(range(len(begin))) if call["axes"] is None else call["axes"]
+    if call["slice_mode"] == "size":
+        pairs = zip(begin, end, strict=False)
+        end = tuple(None if isinstance(n, int) and n < 0 else first + n for first, n in pairs)
+    return axes, begin, end, strides
+
+
+def _cuts(call: Call, shape: Shape) -> list[tuple[Dim, int, Dim]]:
+    """Start, stride and count on each axis of ``shape``."""
+    axes, begin, end, strides = _given(call)
+    if not len(begin) == len(_several(call["end"])) == len(strides) or (
+        call["axes"] is None and len(begin) > len(shape)
+    ):
         raise fault(
             call,
             f"data is {show_shape(shape)}, begin is {show_shape(begin)}, end is {show_shape(end)}, "
             f"strides are {show_shape(strides)}, expected one of each an axis",
         )
-    if any(not isinstance(stride, int) or stride == 0 for stride in strides):
+    if 0 in strides:
         raise fault(call, f"strides are {show_shape(strides)}, expected numbers other than 0")
-    axes = range(len(begin)) if call["axes"] is None else _several(call["axes"])
-    axes = [axis_of(call, axis, len(shape), "axes") for axis in axes]
-    axes_of(call, tuple(axes), len(shape), "axes")
+    axes_of(call, axes, len(shape), "axes")
     if len(axes) != len(begin):
         raise fault(call, f"axes are {show_shape(axes)}, begin is {show_shape(begin)}, expected as many")
     cuts: list[tuple[Dim, int, Dim]] = [(0, 1, extent) for extent in shape]
     for axis, first, last, stride in zip(axes, begin, end, strides, strict=True):
-        if call["slice_mode"] == "size":
-            last = None if isinstance(last, int) and last < 0 else first + last
         start, count = sliced_axis(first, last, stride, shape[axis])
         cuts[axis] = (start, stride, count)
     return cuts
 
 
 def _slice_type(call: Call, data: TensorType) -> TensorType:
-    if call["slice_mode"] not in ("end", "size"):
-        raise fault(call, f"slice_mode is {call['slice_mode']!r}, expected 'end' or 'size'")
     return TensorType(tuple(count for _, _, count in _cuts(call, data.shape)), data.dtype)
 
 
 def _slice_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    begin, end = _several(call["begin"]), _several(call["end"])
-    strides = _several(1 if call["strides"] is None else call["strides"], len(begin))
-    axes = range(len(begin)) if call["axes"] is None else _several(call["axes"])
     at = [slice(None)] * data.ndim
-    for axis, first, last, stride in zip(axes, begin, end, strides, strict=True):
-        if call["slice_mode"] == "size":
-            last = None if last < 0 else first + last
-        at[axis] = slice(first, last, stride)
+    for axis, *cut in zip(*_given(call), strict=True):
+        at[axis] = slice(*cut)
     return data[tuple(at)].copy()
 
 
@@ -136,7 +137,11 @@ def _slice_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     "strided_slice",
     infer=_slice_type,
     reference=_slice_numpy,
-    attrs={"begin": REQUIRED, "end": REQUIRED, "strides": None, "axes": None, "slice_mode": "end"},
+    attrs={
+        **dict.fromkeys(("begin", "end"), REQUIRED),
+        **dict.fromkeys(("strides", "axes")),
+        "slice_mode": choice("end", "size"),
+    },
     open_attrs=("begin", "end"),
 )
 def strided_slice(call: Call, i: Indices, data: Tensor) -> e.Expr:
@@ -148,17 +153,16 @@ def strided_slice(call: Call, i: Indices, data: Tensor) -> e.Expr:
     return data[tuple(start + index * stride for index, (start, stride, _) in zip(i, cuts, strict=True))]
 
 
-# --- windows that a run tells ---
+# --- windows of places known at run time ------------------------------------------------------------
 
 
 def _window_type(call: Call, data: TensorType) -> TensorType:
-    if not all(isinstance(call[name], tuple) for name in ("begin", "strides", "shape")):
-        raise fault(call, "begin, strides and shape are tuples, with one of each an axis")
-    if not len(call["begin"]) == len(call["strides"]) == len(call["shape"]) == data.ndim:
+    given = [_several(call[name]) for name in ("begin", "strides", "shape")]
+    if any(len(one) != data.ndim for one in given):
         raise fault(
             call,
-            f"data is {show_shape(data.shape)}, begin, strides and shape are {show_shape(call['begin'])}, "
-            f"{show_shape(call['strides'])}, {show_shape(call['shape'])}, expected one of each an axis",
+            f"data is {show_shape(data.shape)}, begin, strides and shape are "
+            f"{', '.join(show_shape(one) for one in given)}, expected one of each an axis",
         )
     return TensorType(tuple(normal_dim(n) for n in call["shape"]), data.dtype)
 
@@ -210,14 +214,12 @@ def _pieces(call: Call, shape: Shape) -> tuple[int, list[tuple[Dim, Dim]]]:
         return axis, [(normal_dim(each * k), each) for k in range(sections)]
     if not isinstance(sections, tuple):
         raise fault(call, f"indices_or_sections is {show_dim(sections)}, expected a number or a tuple")
-    bounds = [0, *sections, None]
-    return axis, [sliced_axis(a, b, 1, extent) for a, b in pairwise(bounds)]
+    return axis, [sliced_axis(a, b, 1, extent) for a, b in pairwise((0, *sections, None))]
 
 
 def _split_type(call: Call, data: TensorType) -> TupleType:
     axis, pieces = _pieces(call, data.shape)
-    before, after = data.shape[:axis], data.shape[axis + 1 :]
-    return TupleType(tuple(TensorType((*before, n, *after), data.dtype) for _, n in pieces))
+    return TupleType(tuple(TensorType(replaced(data.shape, axis, n), data.dtype) for _, n in pieces))
 
 
 def _split_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -242,10 +244,9 @@ def split(call: Call, data: Tensor) -> list[Tensor]:
 
 def _piece(data: Tensor, axis: int, start: Dim, extent: Dim) -> Tensor:
     def element(*i: e.Expr) -> e.Expr:
-        return data[(*i[:axis], i[axis] + start, *i[axis + 1 :])]
+        return data[replaced(i, axis, i[axis] + start)]
 
-    shape = (*data.shape[:axis], extent, *data.shape[axis + 1 :])
-    return compute(shape, element, name="split", tag="injective")
+    return compute(replaced(data.shape, axis, extent), element, name="split", tag="injective")
 
 
 # --- concatenate and stack --------------------------------------------------------------------------
@@ -257,15 +258,13 @@ def _concatenate_type(call: Call, *types: TensorType) -> TensorType:
     dtype, axis = one_dtype(call, *types), axis_of(call, call["axis"], types[0].ndim)
     first = types[0].shape
     for other in types[1:]:
-        rest = other.shape[:axis] + other.shape[axis + 1 :]
-        if other.ndim != len(first) or not same_shape(rest, first[:axis] + first[axis + 1 :]):
-            raise fault(
-                call,
-                f"shapes are {' and '.join(show_shape(f.shape) for f in types)}, "
-                f"expected them to differ on axis {axis} only",
-            )
-    total = _total([f.shape[axis] for f in types])
-    return TensorType((*first[:axis], total, *first[axis + 1 :]), dtype)
+        if other.ndim != len(first) or not same_shape(replaced(other.shape, axis), replaced(first, axis)):
+            raise fault(call, f"shapes are {_shapes(types)}, expected them to differ on axis {axis} only")
+    return TensorType(replaced(first, axis, _total([one.shape[axis] for one in types])), dtype)
+
+
+def _shapes(types: Sequence[TensorType]) -> str:
+    return " and ".join(show_shape(one.shape) for one in types)
 
 
 def _total(extents: Sequence[Dim]) -> Dim:
@@ -286,7 +285,7 @@ def concatenate(call: Call, i: Indices, *data: Tensor) -> e.Expr:
     starts = [_total([t.shape[axis] for t in data[:k]]) for k in range(len(data))]
     value = data[0][i]
     for tensor, start in zip(data[1:], starts[1:], strict=True):
-        shifted = tensor[(*i[:axis], i[axis] - start, *i[axis + 1 :])]
+        shifted = tensor[replaced(i, axis, i[axis] - start)]
         value = e.Call("if_then_else", (i[axis] >= start, shifted, value), value.dtype)
     return value
 
@@ -296,9 +295,7 @@ def _stack_type(call: Call, *types: TensorType) -> TensorType:
         raise fault(call, "nothing to stack, expected at least one tensor")
     dtype, first = one_dtype(call, *types), types[0].shape
     if not all(same_shape(f.shape, first) for f in types):
-        raise fault(
-            call, f"shapes are {' and '.join(show_shape(f.shape) for f in types)}, expected one shape"
-        )
+        raise fault(call, f"shapes are {_shapes(types)}, expected one shape")
     axis = axis_of(call, call["axis"], len(first) + 1)
     return TensorType((*first[:axis], len(types), *first[axis:]), dtype)
 
@@ -311,7 +308,7 @@ def _stack_numpy(call: Call, *arrays: np.ndarray) -> np.ndarray:
 def stack(call: Call, i: Indices, *data: Tensor) -> e.Expr:
     """The tensors, of one shape, along a new axis ``axis``."""
     axis = call["axis"] % (data[0].ndim + 1)
-    at = (*i[:axis], *i[axis + 1 :])
+    at = replaced(i, axis)
     value = data[0][at]
     for position, tensor in enumerate(data[1:], start=1):
         value = e.Call("if_then_else", (i[axis] >= position, tensor[at], value), value.dtype)

@@ -7,6 +7,7 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import choice
 from tvmlite.relay.ir.types import TensorType, show_shape
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import INTEGERS, agree, expect, fault
@@ -43,8 +44,6 @@ def _type(call: Call, *types: TensorType) -> TensorType:
     agree(call, "the second extent of nodes", nodes.shape[1], 3)
     agree(call, "the number of thresholds", thresholds.shape[0], nodes.shape[0])
     agree(call, "the number of weights", weights.shape[0], nodes.shape[0])
-    if call["aggregate"] not in _START:
-        raise fault(call, f"aggregate is {call['aggregate']!r}, expected one of {', '.join(_START)}")
     return TensorType((data.shape[0], weights.shape[1]), data.dtype)
 
 
@@ -67,7 +66,7 @@ def _numpy(
     return result
 
 
-@statement("tree_ensemble", infer=_type, reference=_numpy, attrs={"aggregate": "sum"})
+@statement("tree_ensemble", infer=_type, reference=_numpy, attrs={"aggregate": choice(*_START)})
 def tree_ensemble(
     call: Call, data: Tensor, roots: Tensor, nodes: Tensor, thresholds: Tensor, weights: Tensor
 ) -> Tensor:
