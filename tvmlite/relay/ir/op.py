@@ -24,8 +24,8 @@ from tvmlite.relay.ir.nodes import Attrs, Call, Expr, canonical
 from tvmlite.te.templates.anchors import ELEMENTWISE, Anchor
 
 __all__ = [
-    "OPERATORS", "REQUIRED", "Fuse", "Operator", "at_least", "check_attributes", "choice", "defaults", "get",
-    "is_known", "is_view", "make", "names", "operator",
+    "OPERATORS", "REQUIRED", "Fuse", "Operator", "Rounding", "at_least", "check_attributes", "choice",
+    "defaults", "get", "is_known", "is_view", "make", "names", "operator",
 ]  # fmt: skip
 
 
@@ -48,6 +48,17 @@ class Fuse(enum.IntEnum):
     """Never fused."""
 
 
+class Rounding(enum.Enum):
+    """How often an element of the result is rounded on its way from the arguments, if they are floats."""
+
+    MANY = enum.auto()
+    """Sums and transcendental functions: implementations differ in last bits."""
+    ONCE = enum.auto()
+    """Once, as IEEE says, or not at all: what moves elements, or takes the greatest of some."""
+    STEPS = enum.auto()
+    """To a step: a last bit of the argument may decide a whole one."""
+
+
 @dataclass(frozen=True)
 class Operator:
     """One row of the table.
@@ -58,12 +69,17 @@ class Operator:
     - ``compute(call, *tensors)`` gives a te.Tensor, or a list of them for a tuple type.
     - ``reference(call, *arrays)`` gives the same in plain numpy; attributes arrive as numbers.
     - ``attrs`` are the attributes with their defaults (``REQUIRED`` where there is none).
-    - ``open_attrs`` are the attributes in which a number may be a dimension, told by a run: ``newshape``.
+    - ``open_attrs`` are the attributes in which a number may be a dimension: ``newshape``.
     - ``schedule`` is the kind of anchor that this operator is in a group: which templates it may have.
     - ``num_inputs`` is None for a variadic operator, which takes one relay Tuple.
     - ``parameters`` are the arguments and attributes in the order of TVM's Python function.
     - ``field``: that function gives this one of several results; None: all.
     - ``view``: the result is the argument in another shape, which outside a group takes no kernel.
+    - ``rounding``: how often its floats are rounded.
+    - ``may_stop``: a run may end at it, where what it assumes does not hold.
+    - ``evaluated(call, attrs, shape)`` gives what the reference gets of ``attrs``, those of ``call`` with
+      numbers for dimensions, where a number as written and a dimension that comes to it differ; ``shape`` is
+      that of the first argument.
     - ``kinds`` are the attributes sorted by name, as a Call has them, each with its default and its kind.
     """
 
@@ -81,6 +97,9 @@ class Operator:
     kinds: tuple[tuple[str, Any, Kind], ...]
     open_attrs: tuple[str, ...] = ()
     view: bool = False
+    rounding: Rounding = Rounding.MANY
+    may_stop: bool = False
+    evaluated: Callable[..., Attrs] | None = None
 
 
 OPERATORS: dict[str, Operator] = {}
@@ -99,6 +118,9 @@ def operator(
     doc: str | None = None,
     open_attrs: tuple[str, ...] = (),
     view: bool = False,
+    rounding: Rounding = Rounding.MANY,
+    may_stop: bool = False,
+    evaluated: Callable[..., Attrs] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated te compute as the operator ``name``. A second registration raises.
 
@@ -136,6 +158,9 @@ def operator(
             tuple((key, declared[key].default, declared[key].kind(key)) for key in sorted(declared)),
             open_attrs,
             view,
+            rounding,
+            may_stop,
+            evaluated,
         )
         return compute
 

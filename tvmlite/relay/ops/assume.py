@@ -10,7 +10,7 @@ import numpy as np
 from tvmlite.core.errors import ExecutionError
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED
+from tvmlite.relay.ir.op import REQUIRED, Rounding
 from tvmlite.relay.ir.types import Shape, TensorType, normal_dim, same_dim, show_dim, show_shape
 from tvmlite.relay.ops.common import axis_of, fault
 from tvmlite.relay.ops.register import Indices, elemwise, statement
@@ -48,6 +48,8 @@ def _assume_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @elemwise(
     "assume_shape",
+    rounding=Rounding.ONCE,
+    may_stop=True,
     infer=_assume_type,
     reference=_assume_numpy,
     attrs={"newshape": REQUIRED},
@@ -76,6 +78,8 @@ def _assumed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @elemwise(
     "assume",
+    rounding=Rounding.ONCE,
+    may_stop=True,
     infer=_assumed_type,
     reference=_assumed_numpy,
     attrs={"conditions": REQUIRED, "message": REQUIRED, "always": False},
@@ -140,6 +144,7 @@ def _indices_numpy(call: Call, indices: np.ndarray) -> np.ndarray:
 
 @statement(
     "assume_indices",
+    may_stop=True,
     infer=_indices_type,
     reference=_indices_numpy,
     attrs={"extents": REQUIRED, "axis": None},

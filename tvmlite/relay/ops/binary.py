@@ -9,10 +9,11 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.op import Fuse, Rounding, operator
 from tvmlite.relay.ir.types import TensorType, broadcast_shapes, same_shape
 from tvmlite.relay.ops import common
 from tvmlite.relay.ops.common import (
+    ANY,
     INTEGERS,
     NO_FLOATS,
     NUMBERS,
@@ -38,7 +39,8 @@ def _register(
     doc: str,
     formula: Formula,
     function: Callable[..., Any],
-    wanted: Dtypes | None = NUMBERS,
+    rounding: Rounding = Rounding.MANY,
+    wanted: Dtypes = NUMBERS,
     is_bool: bool = False,
 ) -> None:
     """The operator ``name`` of two tensors of one dtype, which is one of ``wanted``.
@@ -49,16 +51,15 @@ def _register(
     def infer(call: Call, lhs: TensorType, rhs: TensorType) -> TensorType:
         dtype = one_dtype(call, lhs, rhs)
         shape = broadcast_shapes(lhs.shape, rhs.shape, str(call.op), call.span)
-        if wanted is not None:
-            expect(call, "dtypes are", dtype, wanted)
+        expect(call, "dtypes are", dtype, wanted)
         return TensorType(shape, "bool" if is_bool else dtype)
 
     def answer(call: Call, lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
         return np.asarray(function(lhs, rhs))
 
-    @operator(
-        name, infer=infer, reference=answer if is_bool else quietly(function), fuse=Fuse.BROADCAST, doc=doc
-    )
+    reference = answer if is_bool else quietly(function)
+
+    @operator(name, infer=infer, reference=reference, fuse=Fuse.BROADCAST, doc=doc, rounding=rounding)
     def apply(call: Call, lhs: Tensor, rhs: Tensor) -> Tensor:
         shape = broadcast_shapes(lhs.shape, rhs.shape, name)
 
@@ -97,13 +98,14 @@ def _integer_power_numpy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 for _name, _row in {
-    "add": ("``lhs + rhs``.", lambda a, b: a + b, np.add),
-    "subtract": ("``lhs - rhs``.", lambda a, b: a - b, np.subtract),
-    "multiply": ("``lhs * rhs``.", lambda a, b: a * b, np.multiply),
+    "add": ("``lhs + rhs``.", lambda a, b: a + b, np.add, Rounding.ONCE),
+    "subtract": ("``lhs - rhs``.", lambda a, b: a - b, np.subtract, Rounding.ONCE),
+    "multiply": ("``lhs * rhs``.", lambda a, b: a * b, np.multiply, Rounding.ONCE),
     "divide": (
         "``lhs / rhs``; of integers rounded towards 0, by 0 it is 0.",
         _by_kind(e.TruncDiv, e.Div),
         _by_kind(common.truncating_divide, np.divide),
+        Rounding.ONCE,
     ),
     "floor_divide": (
         "``lhs / rhs`` rounded downwards; of integers by 0 it is 0.",
@@ -125,8 +127,8 @@ for _name, _row in {
         _by_kind(_integer_power, lambda a, b: intrinsic("pow", a, b)),
         _by_kind(_integer_power_numpy, np.power),
     ),
-    "maximum": ("The greater of both; NaN if one is.", e.Max, np.maximum, None),
-    "minimum": ("The lesser of both; NaN if one is.", e.Min, np.minimum, None),
+    "maximum": ("The greater of both; NaN if one is.", e.Max, np.maximum, Rounding.ONCE, ANY),
+    "minimum": ("The lesser of both; NaN if one is.", e.Min, np.minimum, Rounding.ONCE, ANY),
 }.items():
     _register(_name, *_row)
 
@@ -159,11 +161,11 @@ for _name, _doc, _truths, _function in (
     ("bitwise_or", "The bits that either has.", e.Or, np.bitwise_or),
     ("bitwise_xor", "The bits that one has and the other has not.", e.NotEqual, np.bitwise_xor),
 ):
-    _register(_name, _doc, _called(_name, _truths), _function, NO_FLOATS)
+    _register(_name, _doc, _called(_name, _truths), _function, wanted=NO_FLOATS)
 
 _left, _right = "``lhs * 2**rhs``: bits beyond the width are lost.", "``lhs / 2**rhs`` rounded downwards."
-_register("left_shift", _left, _called("shift_left"), _left_shift_numpy, INTEGERS)
-_register("right_shift", _right, _called("shift_right"), _right_shift_numpy, INTEGERS)
+_register("left_shift", _left, _called("shift_left"), _left_shift_numpy, wanted=INTEGERS)
+_register("right_shift", _right, _called("shift_right"), _right_shift_numpy, wanted=INTEGERS)
 
 
 # --- comparisons, and logic of bools ----------------------------------------------------------------
@@ -198,7 +200,7 @@ for _name, _doc, _formula, _function in (
     ("logical_or", "Whether one is not 0.", _of_bools(e.Or), np.logical_or),
     ("logical_xor", "Whether just one is not 0.", _of_bools(e.NotEqual), np.logical_xor),
 ):
-    _register(_name, _doc, _formula, _function, wanted=None, is_bool=True)
+    _register(_name, _doc, _formula, _function, wanted=ANY, is_bool=True)
 
 
 def _where_type(call: Call, condition: TensorType, x: TensorType, y: TensorType) -> TensorType:
@@ -211,7 +213,7 @@ def _where_numpy(call: Call, condition: np.ndarray, x: np.ndarray, y: np.ndarray
     return np.where(condition != 0, x, y)
 
 
-@broadcast("where", infer=_where_type, reference=_where_numpy)
+@broadcast("where", rounding=Rounding.ONCE, infer=_where_type, reference=_where_numpy)
 def where(call: Call, i: Indices, condition: Tensor, x: Tensor, y: Tensor) -> e.Expr:
     """``x`` where ``condition`` is true (or not zero), else ``y``, broadcast together."""
     shape = broadcast_shapes(condition.shape, broadcast_shapes(x.shape, y.shape))
@@ -226,7 +228,13 @@ def _bias_numpy(call: Call, data: np.ndarray, bias: np.ndarray) -> np.ndarray:
     return data + common.along_axis(bias, call["axis"], data.ndim)
 
 
-@broadcast("nn.bias_add", infer=along_axis_type("bias"), reference=_bias_numpy, attrs={"axis": 1})
+@broadcast(
+    "nn.bias_add",
+    rounding=Rounding.ONCE,
+    infer=along_axis_type("bias"),
+    reference=_bias_numpy,
+    attrs={"axis": 1},
+)
 def bias_add(call: Call, i: Indices, data: Tensor, bias: Tensor) -> e.Expr:
     """``x + bias[c]``, ``c`` the index along ``axis``."""
     return data[i] + bias[i[call["axis"] % data.ndim]]

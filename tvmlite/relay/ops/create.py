@@ -10,7 +10,7 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, at_least, operator
+from tvmlite.relay.ir.op import REQUIRED, Fuse, Rounding, at_least, operator
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, show_shape
 from tvmlite.relay.ops.common import (
     INTEGERS,
@@ -45,6 +45,7 @@ def _full_numpy(call: Call, fill_value: np.ndarray) -> np.ndarray:
 
 @elemwise(
     "full",
+    rounding=Rounding.ONCE,
     infer=_full_type,
     reference=_full_numpy,
     attrs={"shape": at_least(0, ()), "dtype": None},
@@ -108,6 +109,7 @@ def _arange_numpy(call: Call) -> np.ndarray:
 
 @injective(
     "arange",
+    rounding=Rounding.MANY,
     infer=_arange_type,
     reference=_arange_numpy,
     attrs={"start": 0, "stop": None, "step": None, "dtype": "float32"},

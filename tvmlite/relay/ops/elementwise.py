@@ -10,12 +10,13 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED
+from tvmlite.relay.ir.op import REQUIRED, Rounding
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import (
     FLOAT,
     NO_FLOATS,
     NUMBERS,
+    Dtypes,
     along_axis,
     along_axis_type,
     as_bool,
@@ -36,11 +37,11 @@ def _bools(call: Call, data: TensorType) -> TensorType:
 
 
 def _register_function(
-    name: str, reference: Callable[..., Any], doc: str, infer: Callable[..., TensorType] = data_type(FLOAT)
+    name: str, reference: Callable[..., Any], doc: str, wanted: Dtypes, rounding: Rounding
 ) -> None:
     """The intrinsic of the operator's own name; integers, where it takes any, are round already."""
 
-    @elemwise(name, infer=infer, reference=quietly(reference), doc=doc)
+    @elemwise(name, infer=data_type(wanted), reference=quietly(reference), doc=doc, rounding=rounding)
     def apply(call: Call, i: Indices, data: Tensor) -> e.Expr:
         return intrinsic(name, data[i]) if dtypes.is_float(data.dtype) else data[i]
 
@@ -73,7 +74,9 @@ for _name, _row in {
     "acosh": (np.arccosh, "What each element is the hyperbolic cosine of."),
     "atanh": (np.arctanh, "What each element is the hyperbolic tangent of."),
 }.items():
-    _register_function(_name, *_row)
+    _register_function(
+        _name, *_row, wanted=FLOAT, rounding=Rounding.ONCE if _name == "sqrt" else Rounding.MANY
+    )
 
 for _name, _row in {
     "floor": (np.floor, "The greatest whole number that is not above each element."),
@@ -81,7 +84,7 @@ for _name, _row in {
     "round": (np.rint, "The nearest whole number; of two the even one (in TVM 0.11 that further from 0)."),
     "trunc": (np.trunc, "Each element without its fraction."),
 }.items():
-    _register_function(_name, *_row, infer=data_type(NUMBERS))
+    _register_function(_name, *_row, wanted=NUMBERS, rounding=Rounding.STEPS)
 
 
 def _register_test(name: str, reference: Callable[..., Any], of_ints: bool, doc: str) -> None:
@@ -101,19 +104,19 @@ _register_test("isinf", np.isinf, False, "Whether each element is an infinity.")
 _register_test("isfinite", np.isfinite, True, "Whether each element is neither NaN nor an infinity.")
 
 
-@elemwise("negative", infer=data_type(NUMBERS), reference=quietly(np.negative))
+@elemwise("negative", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(np.negative))
 def negative(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``-x``; the zero's sign changes too."""
     return e.Sub(e.const(-0.0 if dtypes.is_float(data.dtype) else 0, data.dtype), data[i])
 
 
-@elemwise("abs", infer=data_type(NUMBERS), reference=quietly(np.abs))
+@elemwise("abs", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(np.abs))
 def absolute(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The magnitude; the least integer, which has none in its type, stays."""
     return data[i] if dtypes.is_unsigned(data.dtype) else e.Call("abs", (data[i],), data.dtype)
 
 
-@elemwise("sign", infer=data_type(NUMBERS), reference=quietly(np.sign))
+@elemwise("sign", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(np.sign))
 def sign(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """-1, 0 or 1; NaN of NaN."""
     x, dtype = data[i], data.dtype
@@ -139,7 +142,7 @@ def bitwise_not(call: Call, i: Indices, data: Tensor) -> e.Expr:
     return e.Not(data[i]) if data.dtype == "bool" else ~data[i]
 
 
-@elemwise("copy", infer=same_as_first, reference=quietly(np.copy))
+@elemwise("copy", rounding=Rounding.ONCE, infer=same_as_first, reference=quietly(np.copy))
 def copy(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The same elements."""
     return data[i]
@@ -153,7 +156,7 @@ def _cast_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return convert_numpy(data, call["dtype"])
 
 
-@elemwise("cast", infer=_cast_type, reference=_cast_numpy, attrs={"dtype": REQUIRED})
+@elemwise("cast", rounding=Rounding.ONCE, infer=_cast_type, reference=_cast_numpy, attrs={"dtype": REQUIRED})
 def cast(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``x`` as ``dtype``: floats to ints truncate and saturate, NaN to 0; anything to bool is ``!= 0``."""
     dtype = dtypes.check(call["dtype"])
@@ -171,7 +174,13 @@ def _reinterpret_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(data).view(dtypes.numpy_of(call["dtype"])).reshape(data.shape)
 
 
-@elemwise("reinterpret", infer=_reinterpret_type, reference=_reinterpret_numpy, attrs={"dtype": REQUIRED})
+@elemwise(
+    "reinterpret",
+    rounding=Rounding.ONCE,
+    infer=_reinterpret_type,
+    reference=_reinterpret_numpy,
+    attrs={"dtype": REQUIRED},
+)
 def reinterpret(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The same bits read as ``dtype``, which is as wide."""
     dtype = dtypes.check(call["dtype"])
@@ -200,7 +209,13 @@ def _clip_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.minimum(np.maximum(data, np.array(low, data.dtype)), np.array(high, data.dtype))
 
 
-@elemwise("clip", infer=_clip_type, reference=_clip_numpy, attrs={"a_min": REQUIRED, "a_max": REQUIRED})
+@elemwise(
+    "clip",
+    rounding=Rounding.ONCE,
+    infer=_clip_type,
+    reference=_clip_numpy,
+    attrs={"a_min": REQUIRED, "a_max": REQUIRED},
+)
 def clip(call: Call, i: Indices, a: Tensor) -> e.Expr:
     """``min(max(x, a_min), a_max)``; NaN stays. Of integers, the limits round inwards."""
     low, high = (e.const(v, a.dtype) for v in _clip_limits(call, a.dtype))
@@ -211,7 +226,7 @@ def _relu_numpy(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, np.zeros((), x.dtype))
 
 
-@elemwise("nn.relu", infer=data_type(NUMBERS), reference=quietly(_relu_numpy))
+@elemwise("nn.relu", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(_relu_numpy))
 def relu(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``max(x, 0)``."""
     return e.Max(data[i], e.const(0, data.dtype))
@@ -222,7 +237,13 @@ def _leaky_numpy(call: Call, data: np.ndarray) -> np.ndarray:
         return np.where(data > 0, data, data * np.array(call["alpha"], data.dtype))
 
 
-@elemwise("nn.leaky_relu", infer=data_type(FLOAT), reference=_leaky_numpy, attrs={"alpha": 0.01})
+@elemwise(
+    "nn.leaky_relu",
+    rounding=Rounding.ONCE,
+    infer=data_type(FLOAT),
+    reference=_leaky_numpy,
+    attrs={"alpha": 0.01},
+)
 def leaky_relu(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``x`` where positive, else ``alpha * x``."""
     x = data[i]
@@ -233,7 +254,13 @@ def _prelu_numpy(call: Call, data: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     return np.where(data > 0, data, data * along_axis(alpha, call["axis"], data.ndim))
 
 
-@broadcast("nn.prelu", infer=along_axis_type("alpha"), reference=_prelu_numpy, attrs={"axis": 1})
+@broadcast(
+    "nn.prelu",
+    rounding=Rounding.ONCE,
+    infer=along_axis_type("alpha"),
+    reference=_prelu_numpy,
+    attrs={"axis": 1},
+)
 def prelu(call: Call, i: Indices, data: Tensor, alpha: Tensor) -> e.Expr:
     """``x`` where positive, else ``alpha[c] * x``, ``c`` the index along ``axis``."""
     return e.Select(data[i] > 0, data[i], data[i] * alpha[i[call["axis"] % data.ndim]])

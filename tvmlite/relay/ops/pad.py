@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, choice, operator
+from tvmlite.relay.ir.op import REQUIRED, Fuse, Rounding, choice, operator
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, same_dim, show_shape
 from tvmlite.relay.ops.common import clamp, fault, scalar_of, unless_empty
 from tvmlite.te import expr as e
@@ -56,6 +56,7 @@ def _pad_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @operator(
     "nn.pad",
+    rounding=Rounding.ONCE,
     infer=_pad_type,
     reference=_pad_numpy,
     fuse=Fuse.INJECTIVE,

@@ -11,7 +11,7 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.op import Fuse, Rounding, operator
 from tvmlite.relay.ir.types import Shape, TensorType
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import converted
@@ -234,6 +234,7 @@ for _rank in (1, 2, 3):
         attrs=pool_attrs(_rank, mean=False),
         schedule=anchors.POOL,
         doc=_POOLING.format("greatest element", _rank),
+        rounding=Rounding.ONCE,
         open_attrs=("pool_size",),
     )(max_pool_compute(_rank))
     operator(

@@ -9,6 +9,7 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Rounding
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops, windows
 from tvmlite.relay.ops.common import fault
@@ -58,6 +59,7 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @statement(
     "nn.max_pool_indices",
+    rounding=Rounding.ONCE,
     infer=_infer,
     reference=_numpy,
     attrs={

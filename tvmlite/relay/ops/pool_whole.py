@@ -11,6 +11,7 @@ from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError
 from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Rounding
 from tvmlite.relay.ir.types import Dim, TensorType
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.conv import converted, sum_dtype
@@ -39,6 +40,7 @@ _GLOBAL_ATTRS = {"layout": "NCHW", "out_layout": ""}
 
 @anchored(
     "nn.global_max_pool2d",
+    rounding=Rounding.ONCE,
     infer=global_type,
     reference=global_max_numpy,
     attrs=_GLOBAL_ATTRS,
@@ -148,6 +150,7 @@ _ADAPTIVE_ATTRS = {"output_size": None, "layout": "NCHW", "out_layout": ""}
 
 @anchored(
     "nn.adaptive_max_pool2d",
+    rounding=Rounding.ONCE,
     infer=adaptive_type,
     reference=adaptive_numpy(np.max),
     attrs=_ADAPTIVE_ATTRS,

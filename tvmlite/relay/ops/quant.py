@@ -10,6 +10,7 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Rounding
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import agree, axis_of, convert_numpy, fault, intrinsic
 from tvmlite.relay.ops.register import Indices, elemwise
@@ -75,7 +76,11 @@ def quantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point: 
 
 
 @elemwise(
-    "qnn.quantize", infer=quantize_type, reference=quantize_numpy, attrs={"axis": -1, "out_dtype": "int8"}
+    "qnn.quantize",
+    rounding=Rounding.STEPS,
+    infer=quantize_type,
+    reference=quantize_numpy,
+    attrs={"axis": -1, "out_dtype": "int8"},
 )
 def quantize(
     call: Call, i: Indices, data: te.Tensor, output_scale: te.Tensor, output_zero_point: te.Tensor
@@ -96,6 +101,7 @@ def dequantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point
 
 @elemwise(
     "qnn.dequantize",
+    rounding=Rounding.ONCE,
     infer=dequantize_type,
     reference=dequantize_numpy,
     attrs={"axis": -1, "out_dtype": "float32"},

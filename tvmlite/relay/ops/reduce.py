@@ -10,6 +10,7 @@ import numpy as np
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
+from tvmlite.relay.ir.op import Rounding
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, num_elements, same_dim, show_shape
 from tvmlite.relay.ops.common import axes_of, elementwise, fault, truncating_divide
 from tvmlite.relay.ops.register import reduction
@@ -126,13 +127,25 @@ def _extreme_numpy(function: Callable[..., Any], greatest: bool) -> Callable[...
     return reference
 
 
-@reduction("max", infer=_anything, reference=_extreme_numpy(np.max, greatest=True), attrs=AXES)
+@reduction(
+    "max",
+    rounding=Rounding.ONCE,
+    infer=_anything,
+    reference=_extreme_numpy(np.max, greatest=True),
+    attrs=AXES,
+)
 def max_(call: Call, data: Tensor) -> Tensor:
     """The greatest; NaN if any is NaN; the least of the dtype (minus infinity) of none."""
     return reduce_tensor(call, data, reducers.max_reduce, "max")
 
 
-@reduction("min", infer=_anything, reference=_extreme_numpy(np.min, greatest=False), attrs=AXES)
+@reduction(
+    "min",
+    rounding=Rounding.ONCE,
+    infer=_anything,
+    reference=_extreme_numpy(np.min, greatest=False),
+    attrs=AXES,
+)
 def min_(call: Call, data: Tensor) -> Tensor:
     """The least; NaN if any is NaN; the greatest of the dtype (infinity) of none."""
     return reduce_tensor(call, data, reducers.min_reduce, "min")

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.op import Fuse, Rounding, operator
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import short_name
 from tvmlite.te import expr as e
@@ -59,8 +59,8 @@ elemwise = partial(_of_one_element, Fuse.ELEMWISE, "elemwise")
 broadcast = partial(_of_one_element, Fuse.BROADCAST, "broadcast")
 """Arguments are broadcast, then computed element by element."""
 
-injective = partial(_of_one_element, Fuse.INJECTIVE, "injective")
-"""Each element reads some elements of the arguments."""
+injective = partial(_of_one_element, Fuse.INJECTIVE, "injective", rounding=Rounding.ONCE)
+"""Each element reads some elements of the arguments, and computes nothing of them."""
 
 statement = partial(operator, fuse=Fuse.OPAQUE, schedule=anchors.STATEMENT)
 """A kernel of loops that no formula of one element describes."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, at_least
+from tvmlite.relay.ir.op import REQUIRED, Rounding, at_least
 from tvmlite.relay.ir.types import Shape, TensorType, broadcast_shapes, normal_dim, same_shape, show_shape
 from tvmlite.relay.ops.common import (
     ANY,
@@ -131,6 +131,7 @@ def _broadcast_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @broadcast(
     "broadcast_to",
+    rounding=Rounding.ONCE,
     infer=_broadcast_type,
     reference=_broadcast_numpy,
     attrs={"shape": REQUIRED},

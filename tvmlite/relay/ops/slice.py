@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, choice, operator
+from tvmlite.relay.ir.op import REQUIRED, Fuse, Rounding, choice, operator
 from tvmlite.relay.ir.types import (
     Dim,
     Shape,
@@ -230,6 +230,7 @@ def _split_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, ...]:
 
 @operator(
     "split",
+    rounding=Rounding.ONCE,
     infer=_split_type,
     reference=_split_numpy,
     fuse=Fuse.INJECTIVE,
