@@ -145,7 +145,7 @@ def _plain(
         read = o if per_group == 1 and inputs == 1 else o // per_group * inputs + channel
         if groups == 1:
             read = channel
-        value = data[(n, read, *geometry.places(at, taps))].astype(dtype)
+        value = data[(n, read, *geometry.positions(at, taps))].astype(dtype)
         return reducers.sum(value * weight[(o, channel, *taps)].astype(dtype), [channel, *taps])
 
     depthwise = groups > 1 and is_one(inputs)

@@ -48,7 +48,7 @@ def _numpy(call: Call, data: np.ndarray, offset: np.ndarray, mask: np.ndarray) -
     factor = mask.reshape(n, groups, taps, *shape).repeat(c // groups, axis=1).astype(work)
     grid = np.indices((*geometry.kernel, *shape)).reshape(4, taps, *shape)
     found = []
-    for axis, place in enumerate(geometry.places(grid[2:], grid[:2])):
+    for axis, place in enumerate(geometry.positions(grid[2:], grid[:2])):
         start = place - geometry.begins[axis]
         found.append(sampling.linear_taps_numpy(start.astype(work) + moved[:, :, :, axis]))
     lead = (np.arange(n).reshape(-1, 1, 1, 1, 1), np.arange(c).reshape(1, -1, 1, 1, 1))

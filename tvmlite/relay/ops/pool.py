@@ -76,7 +76,7 @@ def _windows_of(
     axes = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(geometry.kernel)]
 
     def read(n: Any, c: Any, *at: Any) -> e.Expr:
-        return source[(n, c, *geometry.places(at[:rank], axes), *at[rank:])]
+        return source[(n, c, *geometry.positions(at[:rank], axes), *at[rank:])]
 
     return (*data.shape[:2], *shape, *lanes), axes, read
 

@@ -44,7 +44,7 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
     best = np.zeros((*data.shape[:2], *shape), data.dtype)
     found = np.full(best.shape, -1, np.int64)
     for tap, _ in geometry.taps():
-        places = geometry.places(np.indices(shape), tap)
+        places = geometry.positions(np.indices(shape), tap)
         at = [y - b for y, b in zip(places, geometry.begins, strict=True)]
         inside = np.logical_and.reduce([(y >= 0) & (y < n) for y, n in zip(at, sizes, strict=True)])
         safe = [np.clip(y, 0, n - 1) for y, n in zip(at, sizes, strict=True)]

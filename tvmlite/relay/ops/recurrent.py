@@ -208,12 +208,12 @@ def rnn_scan(call: Call, data: Tensor, recurrence: Tensor, hidden: Tensor, lengt
     """``h = f(data[t] + h @ recurrence)`` for each step: all of ``h``, and the last."""
     steps = Steps(call, data, recurrence)
 
-    def step(turn: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
+    def step(iteration: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
         def unit(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
             value = _applied(call, 0, steps.input(memory, at, 0, n) + total(0))
             return steps.moved_on(at, memory, n, value)
 
-        return steps.shared(turn, time, memory, Work(steps.old, range(1), unit))
+        return steps.shared(iteration, time, memory, Work(steps.old, range(1), unit))
 
     return steps.tensors("rnn_scan", [data, recurrence, hidden, lengths], [], [], step)
 
@@ -232,7 +232,7 @@ def gru_scan(
     inputs, before = [data, recurrence, bias, hidden, lengths], call["linear_before_reset"]
     update, masked = steps.state("update"), steps.state("masked")
 
-    def step(turn: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
+    def step(iteration: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
         def old(gate: int, n: e.Expr, total: Callable[[int], e.Expr]) -> e.Expr:
             return total(gate) + steps.value(memory.given[2], gate * steps.size + n)
 
@@ -256,10 +256,10 @@ def gru_scan(
             return mixed(at, n, loops.load(update, at.sample, n), old(2, n, total))
 
         if before:
-            return steps.shared(turn, time, memory, Work(steps.old, range(3), whole))
+            return steps.shared(iteration, time, memory, Work(steps.old, range(3), whole))
         first = Work(steps.old, range(2), gates, ends=False)
         second = Work(lambda at, k: loops.load(masked, at.sample, k), range(2, 3), new)
-        return loop.sequence(*(steps.shared(turn, time, memory, work) for work in (first, second)))
+        return loop.sequence(*(steps.shared(iteration, time, memory, work) for work in (first, second)))
 
     return steps.tensors("gru_scan", inputs, [], [] if before else [update, masked], step)
 
@@ -283,11 +283,11 @@ def lstm_scan(
     steps = Steps(call, data, recurrence)
     cells = steps.state("cells")
 
-    def step(turn: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
+    def step(iteration: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
         def unit(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
             return lstm_unit(steps, memory, cells, at, n, total)
 
-        return steps.shared(turn, time, memory, Work(steps.old, range(4), unit))
+        return steps.shared(iteration, time, memory, Work(steps.old, range(4), unit))
 
     inputs = [data, recurrence, peephole, hidden, cell, lengths]
     return steps.tensors("lstm_scan", inputs, [cells], [], step)

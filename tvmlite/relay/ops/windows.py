@@ -63,7 +63,7 @@ class Geometry:
         axes = zip(sizes, self.kernel, self.strides, self.dilation, self.begins, self.ends, strict=True)
         return tuple(extent(*axis) for axis in axes)
 
-    def places(self, at: Iterable[Any], taps: Iterable[Any]) -> list[Any]:
+    def positions(self, at: Iterable[Any], taps: Iterable[Any]) -> list[Any]:
         """Where the elements ``taps`` of the windows ``at`` are in the padded data."""
         axes = zip(at, taps, self.strides, self.dilation, strict=True)
         return [y * s + k * d for y, k, s, d in axes]

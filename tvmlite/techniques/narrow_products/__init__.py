@@ -2,8 +2,11 @@
 
 from tvmlite.relay.passes.target_passes import Stage, TargetPass, register
 from tvmlite.techniques.common.dot import DOT_INSTRUCTIONS, DotInstructions
+from tvmlite.techniques.narrow_products import quantized_lstm
 from tvmlite.techniques.narrow_products.instructions import dot_instruction, quads
 from tvmlite.techniques.narrow_products.integer_products import integer_products
+
+__all__ = ["quantized_lstm"]
 
 register(
     TargetPass(

@@ -115,12 +115,12 @@ def quantized_lstm_scan(
     steps = _QuantizedSteps(call, data, recurrence, hidden)
     cells = steps.state("cells")
 
-    def step(turn: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
+    def step(iteration: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
         def unit(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
             return lstm_unit(steps, memory, cells, at, n, lambda g: steps.real(memory, at, g, n, total(g)))
 
-        products = steps.shared(turn, time, memory, Work(steps.old, range(GATES), unit))
-        return loop.sequence(steps.quantized(turn, memory), products)
+        products = steps.shared(iteration, time, memory, Work(steps.old, range(GATES), unit))
+        return loop.sequence(steps.quantized(iteration, memory), products)
 
     inputs = [data, recurrence, peephole, scales, zeros, sums, hidden, cell, lengths]
     return steps.tensors("quantized_lstm_scan", inputs, [cells], steps.memory, step)
@@ -161,9 +161,9 @@ class _QuantizedSteps(Steps):
         total = total - zero * loops.load(sums, column) - codes * loops.load(zeros, column)
         return e.cast("float32", total) * (loops.load(self.scale, at.sample) * loops.load(scales, column))
 
-    def quantized(self, turn: e.Expr, memory: Memory) -> loop.Stmt:
+    def quantized(self, iteration: e.Expr, memory: Memory) -> loop.Stmt:
         """The codes of each sample's output state: its range, with 0, in 255 steps."""
-        return loops.over(memory.count, lambda n: self._quantized(turn % 2, memory.begin + n), "b")
+        return loops.over(memory.count, lambda n: self._quantized(iteration % 2, memory.begin + n), "b")
 
     def _quantized(self, now: e.Expr, sample: e.Expr) -> loop.Stmt:
         def state(unit: e.Expr) -> e.Expr:
