@@ -8,10 +8,11 @@ import numpy as np
 
 from tvmlite import te
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import Fuse, operator
+from tvmlite.relay.ir.op import Fuse, at_least, operator
 from tvmlite.relay.ir.types import TensorType, TupleType
-from tvmlite.relay.ops.common import agree, axis_of, fault, intrinsic, one_dtype
+from tvmlite.relay.ops.common import ANY, along_axis, axis_of, data_type, intrinsic
 from tvmlite.relay.ops.conv import converted, sum_dtype
+from tvmlite.relay.ops.normalize import check_vectors
 from tvmlite.relay.ops.register import anchored
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
@@ -20,31 +21,20 @@ from tvmlite.te.tensor import reducers
 
 def batch_norm_type(call: Call, data: TensorType, *parameters: TensorType) -> TupleType:
     """The normalised data, and the moving mean and variance as they were."""
-    one_dtype(call, data, *parameters)
-    extent = data.shape[axis_of(call, call["axis"], data.ndim)]
-    for name, given in zip(("gamma", "beta", "moving_mean", "moving_var"), parameters, strict=True):
-        if given.ndim != 1:
-            raise fault(call, f"{name} has {given.ndim} axes, expected one")
-        agree(call, f"the extent of {name}", given.shape[0], extent)
+    names = ("gamma", "beta", "moving_mean", "moving_var")
+    check_vectors(call, data, **dict(zip(names, parameters, strict=True)))
     return TupleType((data, parameters[2], parameters[3]))
 
 
 def batch_norm_numpy(
-    call: Call,
-    data: np.ndarray,
-    gamma: np.ndarray,
-    beta: np.ndarray,
-    moving_mean: np.ndarray,
-    moving_var: np.ndarray,
+    call: Call, data: np.ndarray, *parameters: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    shape = [1] * data.ndim
-    shape[call["axis"] % data.ndim] = -1
     work = sum_dtype(data.dtype.name)
-    mean, variance = moving_mean.astype(work).reshape(shape), moving_var.astype(work).reshape(shape)
+    gamma, beta, mean, variance = (along_axis(p, call["axis"], data.ndim).astype(work) for p in parameters)
     result = (data.astype(work) - mean) / np.sqrt(variance + call["epsilon"])
-    result = result * gamma.reshape(shape) if call["scale"] else result
-    result = result + beta.reshape(shape) if call["center"] else result
-    return result.astype(data.dtype), moving_mean, moving_var
+    result = result * gamma if call["scale"] else result
+    result = result + beta if call["center"] else result
+    return result.astype(data.dtype), parameters[2], parameters[3]
 
 
 @operator(
@@ -104,14 +94,6 @@ def dropout(call: Call, data: te.Tensor) -> list[te.Tensor]:
     return [_copied(data, "dropout"), ones]
 
 
-def lrn_type(call: Call, data: TensorType) -> TensorType:
-    """The type of the data."""
-    axis_of(call, call["axis"], data.ndim)
-    if not isinstance(call["size"], int) or call["size"] < 1:
-        raise fault(call, f"size is {call['size']}, expected at least 1")
-    return data
-
-
 def lrn_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     axis, size = call["axis"] % data.ndim, call["size"]
     before = (size - 1) // 2
@@ -125,9 +107,9 @@ def lrn_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 @anchored(
     "nn.lrn",
-    infer=lrn_type,
+    infer=data_type(ANY, axis_of),
     reference=lrn_numpy,
-    attrs={"size": 5, "axis": 1, "bias": 2.0, "alpha": 1e-5, "beta": 0.75},
+    attrs={"size": at_least(1, 5), "axis": 1, "bias": 2.0, "alpha": 1e-5, "beta": 0.75},
     schedule=anchors.POOL,
 )
 def lrn(call: Call, data: te.Tensor) -> te.Tensor:

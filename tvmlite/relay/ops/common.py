@@ -47,16 +47,19 @@ def same_as_first(call: Call, data: TensorType, *others: TensorType) -> TensorTy
     return data
 
 
-def data_type(wanted: Dtypes, has_axis: bool = False, dtype: str = "") -> Callable[..., TensorType]:
+def data_type(
+    wanted: Dtypes, axes: Callable[..., Any] | None = None, dtype: str = ""
+) -> Callable[..., TensorType]:
     """The type relation of results that have the type of the data, but for a ``dtype`` if there is one.
 
-    The data must be one of ``wanted``, and, if it ``has_axis``, have the axis or axes of that attribute.
+    The data must be one of ``wanted``, and have what the attribute ``axis`` names: one axis, ``axis_of``, or
+    several, ``axes_of``.
     """
 
     def infer(call: Call, data: TensorType) -> TensorType:
         expect(call, "data is", data.dtype, wanted)
-        if has_axis:
-            axes_of(call, call["axis"], data.ndim)
+        if axes is not None:
+            axes(call, call["axis"], data.ndim)
         return TensorType(data.shape, dtype or data.dtype)
 
     return infer

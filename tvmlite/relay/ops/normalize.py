@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tvmlite import te
-from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.types import Dim, TensorType
+from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import (
+    FLOAT,
     agree,
+    along_axis,
     axes_of,
     axis_of,
+    data_type,
+    expect,
     fault,
     intrinsic,
     one_dtype,
+    product_of,
     short_name,
 )
 from tvmlite.relay.ops.conv import converted, sum_dtype
@@ -26,29 +31,24 @@ from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
 
-
-def _over_axis(call: Call, data: TensorType) -> TensorType:
-    """The type of the data, a float, whose ``axis`` must exist."""
-    _expect_float(call, data)
-    axis_of(call, call["axis"], data.ndim)
-    return data
+_over_axis = data_type(FLOAT, axis_of)
 
 
-def _expect_float(call: Call, data: TensorType) -> None:
-    if not dtypes.is_float(data.dtype):
-        raise fault(call, f"data is {data.dtype}, expected a float")
-
-
-def _along_axis(call: Call, data: TensorType, *parameters: TensorType) -> TensorType:
-    """The type of the data; each parameter has one element for each place along ``axis``."""
-    checked = _over_axis(call, data)
-    one_dtype(call, data, *parameters)
-    extent = checked.shape[call["axis"] % checked.ndim]
-    for name, given in zip(("gamma", "beta"), parameters, strict=False):
+def check_vectors(call: Call, data: TensorType, **vectors: TensorType) -> None:
+    """Refuse vectors that have not one element for each place of ``data`` along ``axis``, of its dtype."""
+    one_dtype(call, data, *vectors.values())
+    extent = data.shape[axis_of(call, call["axis"], data.ndim)]
+    for name, given in vectors.items():
         if given.ndim != 1:
             raise fault(call, f"{name} has {given.ndim} axes, expected one")
         agree(call, f"the extent of {name}", given.shape[0], extent)
-    return checked
+
+
+def _along_axis(call: Call, data: TensorType, *parameters: TensorType) -> TensorType:
+    """The type of the data; gamma and beta have one element for each place along ``axis``."""
+    expect(call, "data is", data.dtype, FLOAT)
+    check_vectors(call, data, **dict(zip(("gamma", "beta"), parameters, strict=False)))
+    return data
 
 
 def rows_reduced(
@@ -80,23 +80,43 @@ def kept_of(index: Sequence[Any], axes: Sequence[int]) -> tuple[Any, ...]:
 # --- softmax ------------------------------------------------------------------------------------
 
 
-def softmax_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+def _centred_exponents_numpy(call: Call, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The data less its greatest along ``axis``, and the sum of its exponentials."""
     wide = data.astype(sum_dtype(data.dtype.name))
+    centred = wide - wide.max(axis=call["axis"], keepdims=True, initial=-np.inf)
+    return centred, np.exp(centred).sum(axis=call["axis"], keepdims=True)
+
+
+def softmax_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
-        powers = np.exp(wide - wide.max(axis=call["axis"], keepdims=True, initial=-np.inf))
-        return (powers / powers.sum(axis=call["axis"], keepdims=True)).astype(data.dtype)
+        centred, total = _centred_exponents_numpy(call, data)
+        return (np.exp(centred) / total).astype(data.dtype)
 
 
 def log_softmax_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    wide = data.astype(sum_dtype(data.dtype.name))
     with np.errstate(all="ignore"):
-        moved = wide - wide.max(axis=call["axis"], keepdims=True, initial=-np.inf)
-        return (moved - np.log(np.exp(moved).sum(axis=call["axis"], keepdims=True))).astype(data.dtype)
+        centred, total = _centred_exponents_numpy(call, data)
+        return (centred - np.log(total)).astype(data.dtype)
 
 
-@anchored(
-    "nn.softmax", infer=_over_axis, reference=softmax_numpy, attrs={"axis": -1}, schedule=anchors.SOFTMAX
-)
+def per_row(total: te.Tensor, formula: Callable[[e.Expr], e.Expr], name: str) -> te.Tensor:
+    """``formula`` of each element of ``total``, which has one for each row."""
+    return te.compute(total.shape, lambda *at: formula(total[at]), name=name, tag="row_scalar")
+
+
+def per_element(
+    data: te.Tensor, axes: Sequence[int], formula: Callable[[tuple[Any, ...]], e.Expr], name: str
+) -> te.Tensor:
+    """``formula`` of each index of ``data``, whose rows lie along ``axes``, in the dtype of ``data``."""
+    attrs = {"axes": tuple(axes)}
+    result = te.compute(data.shape, lambda *at: formula(at), name=name, tag="row_output", attrs=attrs)
+    return converted(result, data.dtype)
+
+
+_softmax = partial(anchored, infer=_over_axis, attrs={"axis": -1}, schedule=anchors.SOFTMAX)
+
+
+@_softmax("nn.softmax", reference=softmax_numpy)
 def softmax(call: Call, data: te.Tensor) -> te.Tensor:
     """``exp(x - max) / sum(exp(x - max))`` along ``axis``."""
     axes, work = (call["axis"] % data.ndim,), sum_dtype(data.dtype)
@@ -108,97 +128,70 @@ def softmax(call: Call, data: te.Tensor) -> te.Tensor:
         tag="row_powers",
     )
     total = rows_reduced(powers, axes, reducers.sum, lambda at: powers[at], "row_sum")
-    share = te.compute(total.shape, lambda *at: 1.0 / total[at], name="row_share", tag="row_scalar")
-    result = te.compute(
-        data.shape,
-        lambda *at: powers[at] * share[kept_of(at, axes)],
-        name="softmax",
-        tag="row_output",
-        attrs={"axes": axes},
-    )
-    return converted(result, data.dtype)
+    share = per_row(total, lambda x: 1.0 / x, "row_share")
+    return per_element(data, axes, lambda at: powers[at] * share[kept_of(at, axes)], "softmax")
 
 
-@anchored(
-    "nn.log_softmax",
-    infer=_over_axis,
-    reference=log_softmax_numpy,
-    attrs={"axis": -1},
-    schedule=anchors.SOFTMAX,
-)
+@_softmax("nn.log_softmax", reference=log_softmax_numpy)
 def log_softmax(call: Call, data: te.Tensor) -> te.Tensor:
     """``x - max - log(sum(exp(x - max)))`` along ``axis``."""
     axes, work = (call["axis"] % data.ndim,), sum_dtype(data.dtype)
     greatest = rows_reduced(data, axes, reducers.max_reduce, lambda at: data[at].astype(work), "row_max")
 
-    def moved(at: Sequence[Any]) -> e.Expr:
-        return data[tuple(at)].astype(work) - greatest[kept_of(at, axes)]
+    def centred(at: tuple[Any, ...]) -> e.Expr:
+        return data[at].astype(work) - greatest[kept_of(at, axes)]
 
-    total = rows_reduced(data, axes, reducers.sum, lambda at: intrinsic("exp", moved(at)), "row_sum")
-    logarithm = te.compute(
-        total.shape, lambda *at: intrinsic("log", total[at]), name="row_log", tag="row_scalar"
-    )
-    result = te.compute(
-        data.shape,
-        lambda *at: moved(at) - logarithm[kept_of(at, axes)],
-        name="log_softmax",
-        tag="row_output",
-        attrs={"axes": axes},
-    )
-    return converted(result, data.dtype)
+    total = rows_reduced(data, axes, reducers.sum, lambda at: intrinsic("exp", centred(at)), "row_sum")
+    logarithm = per_row(total, lambda x: intrinsic("log", x), "row_log")
+    return per_element(data, axes, lambda at: centred(at) - logarithm[kept_of(at, axes)], "log_softmax")
 
 
 # --- statistics of the data ---------------------------------------------------------------------
 
 
-def _size_of(data: te.Tensor, axes: Sequence[int]) -> Dim:
-    size: Dim = 1
-    for axis in axes:
-        size = size * data.shape[axis]
-    return size
+def _size_of(data: te.Tensor, axes: Sequence[int], work: str) -> e.Expr:
+    return e.cast(work, product_of(tuple(data.shape[axis] for axis in axes)))
 
 
-def _mean_and_scale(
-    data: te.Tensor, axes: Sequence[int], epsilon: float, work: str
-) -> tuple[te.Tensor, te.Tensor]:
-    """The mean over ``axes`` and ``1 / sqrt(variance + epsilon)``, in two passes for precision."""
-    size = e.cast(work, _size_of(data, axes))
-    total = rows_reduced(data, axes, reducers.sum, lambda at: data[at].astype(work), "row_sum")
-    mean = te.compute(total.shape, lambda *at: total[at] / size, name="row_mean", tag="row_scalar")
-
+def _sum_of_squares(
+    data: te.Tensor, axes: Sequence[int], value: Callable[[tuple[Any, ...]], e.Expr]
+) -> te.Tensor:
     def squared(at: tuple[Any, ...]) -> e.Expr:
-        moved = data[at].astype(work) - mean[kept_of(at, axes)]
-        return moved * moved
+        one = value(at)
+        return one * one
 
-    squares = rows_reduced(data, axes, reducers.sum, squared, "row_squares")
-    scale = te.compute(
-        squares.shape,
-        lambda *at: 1.0 / intrinsic("sqrt", squares[at] / size + epsilon),
-        name="row_scale",
-        tag="row_scalar",
-    )
-    return mean, scale
+    return rows_reduced(data, axes, reducers.sum, squared, "row_squares")
+
+
+def _inverse_root(squares: te.Tensor, formula: Callable[[e.Expr], e.Expr]) -> te.Tensor:
+    """``1 / sqrt(formula)`` for each row."""
+    return per_row(squares, lambda x: 1.0 / intrinsic("sqrt", formula(x)), "row_scale")
 
 
 def _centred(
     call: Call, data: te.Tensor, axes: Sequence[int], place: Callable[[Sequence[Any]], Any], parameters: Any
 ) -> te.Tensor:
-    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``; ``place(index)`` picks gamma and beta."""
-    work = sum_dtype(data.dtype)
-    gamma, beta = parameters
-    mean, scale = _mean_and_scale(data, axes, call["epsilon"], work)
+    """``(x - mean) / sqrt(variance + epsilon) * gamma + beta``; ``place(index)`` picks gamma and beta.
 
-    def element(*at: Any) -> e.Expr:
-        row = kept_of(at, axes)
-        value = (data[at].astype(work) - mean[row]) * scale[row]
+    The variance follows the mean in a second pass over the data, for precision.
+    """
+    work, (gamma, beta) = sum_dtype(data.dtype), parameters
+    size = _size_of(data, axes, work)
+    total = rows_reduced(data, axes, reducers.sum, lambda at: data[at].astype(work), "row_sum")
+    mean = per_row(total, lambda x: x / size, "row_mean")
+
+    def centred(at: tuple[Any, ...]) -> e.Expr:
+        return data[at].astype(work) - mean[kept_of(at, axes)]
+
+    scale = _inverse_root(_sum_of_squares(data, axes, centred), lambda x: x / size + call["epsilon"])
+
+    def element(at: tuple[Any, ...]) -> e.Expr:
+        value = centred(at) * scale[kept_of(at, axes)]
         if call["scale"]:
             value = value * gamma[place(at)].astype(work)
         return value + beta[place(at)].astype(work) if call["center"] else value
 
-    result = te.compute(
-        data.shape, element, name=short_name(call), tag="row_output", attrs={"axes": tuple(axes)}
-    )
-    return converted(result, data.dtype)
+    return per_element(data, axes, element, short_name(call))
 
 
 def _centred_numpy(
@@ -213,12 +206,7 @@ def _centred_numpy(
         return (result + beta if call["center"] else result).astype(data.dtype)
 
 
-def _spread(parameter: np.ndarray, rank: int, axis: int) -> np.ndarray:
-    """A vector shaped to broadcast along ``axis``."""
-    shape = [1] * rank
-    shape[axis] = parameter.size
-    return parameter.reshape(shape)
-
+_norm = partial(anchored, schedule=anchors.NORMALIZATION)
 
 _CENTRED_ATTRS = {"axis": -1, "epsilon": 1e-5, "center": True, "scale": True}
 
@@ -226,17 +214,11 @@ _CENTRED_ATTRS = {"axis": -1, "epsilon": 1e-5, "center": True, "scale": True}
 def layer_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
     axis = call["axis"] % data.ndim
     return _centred_numpy(
-        call, data, (axis,), _spread(gamma, data.ndim, axis), _spread(beta, data.ndim, axis)
+        call, data, (axis,), along_axis(gamma, axis, data.ndim), along_axis(beta, axis, data.ndim)
     )
 
 
-@anchored(
-    "nn.layer_norm",
-    infer=_along_axis,
-    reference=layer_norm_numpy,
-    attrs=_CENTRED_ATTRS,
-    schedule=anchors.NORMALIZATION,
-)
+@_norm("nn.layer_norm", infer=_along_axis, reference=layer_norm_numpy, attrs=_CENTRED_ATTRS)
 def layer_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
     """Each row along ``axis`` with mean 0 and variance 1, then scaled and moved."""
     axis = call["axis"] % data.ndim
@@ -247,37 +229,21 @@ def rms_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray) -> np.ndarra
     axis = call["axis"] % data.ndim
     wide = data.astype(sum_dtype(data.dtype.name))
     result = wide / np.sqrt((wide**2).mean(axis=axis, keepdims=True) + call["epsilon"])
-    return (result * _spread(gamma, data.ndim, axis)).astype(data.dtype)
+    return (result * along_axis(gamma, axis, data.ndim)).astype(data.dtype)
 
 
-@anchored(
-    "nn.rms_norm",
-    infer=_along_axis,
-    reference=rms_norm_numpy,
-    attrs={"axis": -1, "epsilon": 1e-5},
-    schedule=anchors.NORMALIZATION,
-)
+@_norm("nn.rms_norm", infer=_along_axis, reference=rms_norm_numpy, attrs={"axis": -1, "epsilon": 1e-5})
 def rms_norm(call: Call, data: te.Tensor, gamma: te.Tensor) -> te.Tensor:
     """Each row along ``axis`` divided by the root of its mean square, then scaled."""
     axes, work = (call["axis"] % data.ndim,), sum_dtype(data.dtype)
-    size = e.cast(work, _size_of(data, axes))
+    size = _size_of(data, axes, work)
+    squares = _sum_of_squares(data, axes, lambda at: data[at].astype(work))
+    scale = _inverse_root(squares, lambda x: x / size + call["epsilon"])
 
-    def squared(at: tuple[Any, ...]) -> e.Expr:
-        return data[at].astype(work) * data[at].astype(work)
-
-    squares = rows_reduced(data, axes, reducers.sum, squared, "row_squares")
-    scale = te.compute(
-        squares.shape,
-        lambda *at: 1.0 / intrinsic("sqrt", squares[at] / size + call["epsilon"]),
-        name="row_scale",
-        tag="row_scalar",
-    )
-
-    def element(*at: Any) -> e.Expr:
+    def element(at: tuple[Any, ...]) -> e.Expr:
         return data[at].astype(work) * scale[kept_of(at, axes)] * gamma[at[axes[0]]].astype(work)
 
-    result = te.compute(data.shape, element, name="rms_norm", tag="row_output", attrs={"axes": axes})
-    return converted(result, data.dtype)
+    return per_element(data, axes, element, "rms_norm")
 
 
 def _instance_type(call: Call, data: TensorType, gamma: TensorType, beta: TensorType) -> TensorType:
@@ -293,16 +259,15 @@ def _instance_axes(call: Call, rank: int) -> tuple[int, ...]:
 
 def instance_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
     axis = call["axis"] % data.ndim
-    spread = _spread(gamma, data.ndim, axis), _spread(beta, data.ndim, axis)
+    spread = along_axis(gamma, axis, data.ndim), along_axis(beta, axis, data.ndim)
     return _centred_numpy(call, data, _instance_axes(call, data.ndim), *spread)
 
 
-@anchored(
+@_norm(
     "nn.instance_norm",
     infer=_instance_type,
     reference=instance_norm_numpy,
     attrs={**_CENTRED_ATTRS, "axis": 1},
-    schedule=anchors.NORMALIZATION,
 )
 def instance_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
     """Each channel of each sample with mean 0 and variance 1, then scaled and moved."""
@@ -323,16 +288,15 @@ def _group_type(call: Call, data: TensorType, gamma: TensorType, beta: TensorTyp
 def group_norm_numpy(call: Call, data: np.ndarray, gamma: np.ndarray, beta: np.ndarray) -> np.ndarray:
     groups, rank = call["num_groups"], data.ndim
     cut = data.reshape(data.shape[0], groups, -1, *data.shape[2:])
-    spread = (_spread(p, rank, 1).reshape(1, groups, -1, *(1,) * (rank - 2)) for p in (gamma, beta))
+    spread = (along_axis(p, 1, rank).reshape(1, groups, -1, *(1,) * (rank - 2)) for p in (gamma, beta))
     return _centred_numpy(call, cut, tuple(range(2, rank + 1)), *spread).reshape(data.shape)
 
 
-@anchored(
+@_norm(
     "nn.group_norm",
     infer=_group_type,
     reference=group_norm_numpy,
     attrs={"num_groups": 1, **_CENTRED_ATTRS, "axis": 1},
-    schedule=anchors.NORMALIZATION,
 )
 def group_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -> te.Tensor:
     """Each group of channels of each sample with mean 0 and variance 1, then scaled and moved by channel."""
@@ -354,46 +318,23 @@ def group_norm(call: Call, data: te.Tensor, gamma: te.Tensor, beta: te.Tensor) -
     )
 
 
-def _norm_axes_type(call: Call, data: TensorType) -> TensorType:
-    _expect_float(call, data)
-    axes_of(call, call["axis"], data.ndim)
-    return data
-
-
 def l2_normalize_numpy(call: Call, data: np.ndarray) -> np.ndarray:
-    axes = axes_of(call, call["axis"], data.ndim)
-    wide = data.astype(sum_dtype(data.dtype.name))
-    return (wide / np.sqrt(np.maximum((wide**2).sum(axis=axes, keepdims=True), call["eps"]))).astype(
-        data.dtype
-    )
+    axes, wide = axes_of(call, call["axis"], data.ndim), data.astype(sum_dtype(data.dtype.name))
+    squares = (wide**2).sum(axis=axes, keepdims=True)
+    return (wide / np.sqrt(np.maximum(squares, call["eps"]))).astype(data.dtype)
 
 
-@anchored(
+@_norm(
     "nn.l2_normalize",
-    infer=_norm_axes_type,
+    infer=data_type(FLOAT, axes_of),
     reference=l2_normalize_numpy,
     attrs={"eps": 1e-12, "axis": None},
-    schedule=anchors.NORMALIZATION,
 )
 def l2_normalize(call: Call, data: te.Tensor) -> te.Tensor:
     """``x / sqrt(max(sum(x * x), eps))`` over ``axis``."""
     axes, work = axes_of(call, call["axis"], data.ndim), sum_dtype(data.dtype)
-
-    def squared(at: tuple[Any, ...]) -> e.Expr:
-        return data[at].astype(work) * data[at].astype(work)
-
-    squares = rows_reduced(data, axes, reducers.sum, squared, "row_squares")
-    scale = te.compute(
-        squares.shape,
-        lambda *at: 1.0 / intrinsic("sqrt", e.Max(squares[at], e.const(call["eps"], work))),
-        name="row_scale",
-        tag="row_scalar",
+    squares = _sum_of_squares(data, axes, lambda at: data[at].astype(work))
+    scale = _inverse_root(squares, lambda x: e.Max(x, e.const(call["eps"], work)))
+    return per_element(
+        data, axes, lambda at: data[at].astype(work) * scale[kept_of(at, axes)], "l2_normalize"
     )
-    result = te.compute(
-        data.shape,
-        lambda *at: data[at].astype(work) * scale[kept_of(at, axes)],
-        name="l2_normalize",
-        tag="row_output",
-        attrs={"axes": axes},
-    )
-    return converted(result, data.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,17 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Rounding
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, num_elements, same_dim, show_shape
-from tvmlite.relay.ops.common import axes_of, elementwise, fault, truncating_divide
+from tvmlite.relay.ops.common import (
+    ANY,
+    NUMBERS,
+    Dtypes,
+    axes_of,
+    elementwise,
+    expect,
+    fault,
+    ravelled,
+    truncating_divide,
+)
 from tvmlite.relay.ops.register import reduction
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import reducers
@@ -24,6 +35,11 @@ AXES: dict[str, Any] = {"axis": None, "keepdims": False, "exclude": False}
 
 _all = reducers.comm_reducer(e.And, lambda dtype: e.const(True), "all")
 _any = reducers.comm_reducer(e.Or, lambda dtype: e.const(False), "any")
+
+
+BOOL: Dtypes = "bool", "bool".__eq__
+
+_reduction = partial(reduction, attrs=AXES)
 
 
 def reduced_axes(call: Call, rank: int) -> tuple[int, ...]:
@@ -41,21 +57,14 @@ def reduced_shape(call: Call, shape: Shape) -> Shape:
     return tuple(extent for k, extent in enumerate(kept) if call["keepdims"] or k not in axes)
 
 
-def _numbers(call: Call, data: TensorType) -> TensorType:
-    if data.dtype == "bool":
-        raise fault(call, "data is bool, expected numbers")
-    return TensorType(reduced_shape(call, data.shape), data.dtype)
+def _reduced(wanted: Dtypes) -> Callable[..., TensorType]:
+    """The type relation of reductions of data that is one of ``wanted``."""
 
+    def infer(call: Call, data: TensorType) -> TensorType:
+        expect(call, "data is", data.dtype, wanted)
+        return TensorType(reduced_shape(call, data.shape), data.dtype)
 
-def _anything(call: Call, data: TensorType) -> TensorType:
-    return TensorType(reduced_shape(call, data.shape), data.dtype)
-
-
-def _bools(call: Call, data: TensorType) -> TensorType:
-    result = _anything(call, data)
-    if result.dtype != "bool":
-        raise fault(call, f"data is {result.dtype}, expected bool")
-    return result
+    return infer
 
 
 def reduce_tensor(
@@ -106,13 +115,13 @@ def _numpy(function: Callable[..., Any], wide: bool = False, **options: Any) -> 
     return reference
 
 
-@reduction("sum", infer=_numbers, reference=_numpy(np.sum, wide=True), attrs=AXES)
+@_reduction("sum", infer=_reduced(NUMBERS), reference=_numpy(np.sum, wide=True))
 def sum_(call: Call, data: Tensor) -> Tensor:
     """The sum, in the data's dtype; 16-bit floats add up in float32."""
     return _narrowed(reduce_tensor(call, _widened(data), reducers.sum, "sum"), data.dtype)
 
 
-@reduction("prod", infer=_numbers, reference=_numpy(np.prod, wide=True), attrs=AXES)
+@_reduction("prod", infer=_reduced(NUMBERS), reference=_numpy(np.prod, wide=True))
 def prod(call: Call, data: Tensor) -> Tensor:
     """The product, in the data's dtype; 16-bit floats multiply in float32."""
     return _narrowed(reduce_tensor(call, _widened(data), reducers.prod, "prod"), data.dtype)
@@ -127,24 +136,16 @@ def _extreme_numpy(function: Callable[..., Any], greatest: bool) -> Callable[...
     return reference
 
 
-@reduction(
-    "max",
-    rounding=Rounding.ONCE,
-    infer=_anything,
-    reference=_extreme_numpy(np.max, greatest=True),
-    attrs=AXES,
+@_reduction(
+    "max", rounding=Rounding.ONCE, infer=_reduced(ANY), reference=_extreme_numpy(np.max, greatest=True)
 )
 def max_(call: Call, data: Tensor) -> Tensor:
     """The greatest; NaN if any is NaN; the least of the dtype (minus infinity) of none."""
     return reduce_tensor(call, data, reducers.max_reduce, "max")
 
 
-@reduction(
-    "min",
-    rounding=Rounding.ONCE,
-    infer=_anything,
-    reference=_extreme_numpy(np.min, greatest=False),
-    attrs=AXES,
+@_reduction(
+    "min", rounding=Rounding.ONCE, infer=_reduced(ANY), reference=_extreme_numpy(np.min, greatest=False)
 )
 def min_(call: Call, data: Tensor) -> Tensor:
     """The least; NaN if any is NaN; the greatest of the dtype (infinity) of none."""
@@ -161,7 +162,7 @@ def _mean_numpy(call: Call, data: np.ndarray) -> np.ndarray:
         return np.asarray(total / np.float64(count)).astype(data.dtype)
 
 
-@reduction("mean", infer=_numbers, reference=_mean_numpy, attrs=AXES)
+@_reduction("mean", infer=_reduced(NUMBERS), reference=_mean_numpy)
 def mean(call: Call, data: Tensor) -> Tensor:
     """The sum divided by the count; of integers, rounded towards zero."""
     count: Dim = num_elements([data.shape[k] for k in reduced_axes(call, data.ndim)])
@@ -174,13 +175,13 @@ def mean(call: Call, data: Tensor) -> Tensor:
     return elementwise(total, quotient, "mean")
 
 
-@reduction("all", infer=_bools, reference=_numpy(np.all), attrs=AXES)
+@_reduction("all", infer=_reduced(BOOL), reference=_numpy(np.all))
 def all_(call: Call, data: Tensor) -> Tensor:
     """Whether every bool is true."""
     return reduce_tensor(call, data, _all, "all")
 
 
-@reduction("any", infer=_bools, reference=_numpy(np.any), attrs=AXES)
+@_reduction("any", infer=_reduced(BOOL), reference=_numpy(np.any))
 def any_(call: Call, data: Tensor) -> Tensor:
     """Whether some bool is true."""
     return reduce_tensor(call, data, _any, "any")
@@ -192,7 +193,7 @@ def any_(call: Call, data: Tensor) -> Tensor:
 def _arg_type(call: Call, data: TensorType) -> TensorType:
     if any(same_dim(data.shape[k], 0) for k in reduced_axes(call, data.ndim)):
         raise fault(call, f"data is {show_shape(data.shape)}: nothing to choose from")
-    return TensorType(_anything(call, data).shape, "int32")
+    return TensorType(reduced_shape(call, data.shape), "int32")
 
 
 def _arg_reducer(greatest: bool, last: bool) -> Callable[..., Any]:
@@ -222,9 +223,7 @@ def _arg_tensor(call: Call, data: Tensor, greatest: bool, name: str) -> Tensor:
     axes = reduced_axes(call, data.ndim)
 
     def pair(value: e.Expr, *indices: e.Expr) -> tuple[e.Expr, e.Expr]:
-        flat: Any = e.const(0, "int32")
-        for k, index in zip(axes, indices, strict=True):
-            flat = flat * data.shape[k] + index
+        flat = ravelled(indices, tuple(data.shape[k] for k in axes))
         return e.cast("int32", flat), e.cast("int32", value) if value.dtype == "bool" else value
 
     reducer = _arg_reducers[greatest, bool(call["select_last_index"])]
@@ -249,20 +248,16 @@ def _arg_numpy(greatest: bool) -> Callable[..., np.ndarray]:
     return reference
 
 
-@reduction(
-    "argmax", infer=_arg_type, reference=_arg_numpy(greatest=True), attrs={**AXES, "select_last_index": False}
-)
+_position = partial(reduction, infer=_arg_type, attrs={**AXES, "select_last_index": False})
+
+
+@_position("argmax", reference=_arg_numpy(greatest=True))
 def argmax(call: Call, data: Tensor) -> Tensor:
     """Where the greatest is, counted in row-major order over the reduced axes; NaN is above all."""
     return _arg_tensor(call, data, True, "argmax")
 
 
-@reduction(
-    "argmin",
-    infer=_arg_type,
-    reference=_arg_numpy(greatest=False),
-    attrs={**AXES, "select_last_index": False},
-)
+@_position("argmin", reference=_arg_numpy(greatest=False))
 def argmin(call: Call, data: Tensor) -> Tensor:
     """Where the least is, counted in row-major order over the reduced axes; NaN is below all."""
     return _arg_tensor(call, data, False, "argmin")

@@ -106,7 +106,7 @@ def transpose(call: Call, i: Indices, data: Tensor) -> e.Expr:
 
 @injective(
     "reverse",
-    infer=data_type(ANY, has_axis=True),
+    infer=data_type(ANY, axis_of),
     reference=quietly(np.flip, "axis"),
     attrs={"axis": REQUIRED},
 )

@@ -143,7 +143,7 @@ def _sort_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 
 
 @statement(
-    "sort", infer=data_type(ANY, has_axis=True), reference=_sort_numpy, attrs={"axis": -1, "is_ascend": True}
+    "sort", infer=data_type(ANY, axis_of), reference=_sort_numpy, attrs={"axis": -1, "is_ascend": True}
 )
 def sort(call: Call, data: Tensor) -> Tensor:
     """The elements of each row along ``axis`` in order."""
@@ -166,7 +166,7 @@ def _index_dtype(call: Call) -> str:
 
 
 def _argsort_type(call: Call, data: TensorType) -> TensorType:
-    return data_type(ANY, has_axis=True, dtype=_index_dtype(call))(call, data)
+    return data_type(ANY, axis_of, dtype=_index_dtype(call))(call, data)
 
 
 def _argsort_numpy(call: Call, data: np.ndarray) -> np.ndarray:

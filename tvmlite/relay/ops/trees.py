@@ -20,7 +20,7 @@ TOGETHER = 8
 """So many trees are walked side by side: a step waits for three loads, one of which needs the other."""
 
 ROWS = 16
-"""So many rows, which one thread takes, go down the same trees one after the other, whose nodes the cache then holds."""
+"""So many rows, which one thread takes, go down the same trees together, whose nodes the cache then holds."""
 
 _START = {"sum": 0.0, "min": float("inf"), "max": -float("inf")}
 
