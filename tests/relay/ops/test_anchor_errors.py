@@ -71,7 +71,7 @@ CASES = [
     ("nn.lrn", {"size": 0}, [(2, 3)], "size is 0"),
     ("image.resize2d", {"size": (2, 2), "method": "lanczos"}, [(1, 3, 4, 4)], "method 'lanczos'"),
     ("image.resize2d", {"size": (2, 2, 2)}, [(1, 3, 4, 4)], "expected 2 values"),
-    ("qnn.quantize", {"out_dtype": "float32"}, [(2,), (), ()], "expected an integer dtype"),
+    ("qnn.quantize", {"out_dtype": "float32"}, [(2,), (), ()], "out_dtype is float32, expected integers"),
     ("qnn.dequantize", {}, [(2,), (), ()], "expected integers"),
 ]
 

@@ -1,8 +1,7 @@
-"""What a model promises of its sizes and indices; a run stops where the promise is not kept."""
+"""What a model assumes of its sizes and indices; a run stops where it does not hold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,10 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, Rounding
 from tvmlite.relay.ir.types import Shape, TensorType, normal_dim, same_dim, show_dim, show_shape
-from tvmlite.relay.ops.common import axis_of, fault
+from tvmlite.relay.ops import loops
+from tvmlite.relay.ops.common import axis_of, fault, replaced, same_as_first
 from tvmlite.relay.ops.register import Indices, elemwise, statement
 from tvmlite.te import expr as e
-from tvmlite.te.intrin import ir_builder
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor.tensor import Tensor
 
@@ -63,13 +62,6 @@ def assume_shape(call: Call, i: Indices, data: Tensor) -> e.Expr:
 # --- conditions on dimensions -----------------------------------------------------------------------
 
 
-def _assumed_type(call: Call, data: TensorType) -> TensorType:
-    for one in call["conditions"]:
-        if not isinstance(one, bool) and not (isinstance(one, e.Expr) and one.dtype == "bool"):
-            raise fault(call, f"conditions has {one}, expected bools over dimensions")
-    return data
-
-
 def _assumed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     if (data.size or call["always"]) and not all(call["conditions"]):
         raise ExecutionError(call["message"], call.span)
@@ -80,7 +72,7 @@ def _assumed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     "assume",
     rounding=Rounding.ONCE,
     may_stop=True,
-    infer=_assumed_type,
+    infer=same_as_first,
     reference=_assumed_numpy,
     attrs={"conditions": REQUIRED, "message": REQUIRED, "always": False},
     open_attrs=("conditions",),
@@ -156,39 +148,20 @@ def assume_indices(call: Call, indices: Tensor) -> Tensor:
     ``extents`` has the extent of that axis. With ``axis``, the positions along it are of different axes, and
     ``extents`` has one for each.
     """
-    axis = None if call["axis"] is None else call["axis"] % indices.ndim
+    axis, shape = None if call["axis"] is None else call["axis"] % indices.ndim, indices.shape
 
-    def body(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> ir.Stmt:
-        builder = ir_builder.create()
-        source, target = builder.buffer_ptr(ins[0]), builder.buffer_ptr(outs[0])
-
-        def check(*at: e.Expr) -> None:
+    def body(source: ir.Buffer, target: ir.Buffer) -> ir.Stmt:
+        def check(*at: e.Expr) -> ir.Stmt:
+            checks: list[ir.Stmt] = []
             for part, extent in enumerate(call["extents"]):
-                place = at if axis is None else (*at[:axis], e.const(part, e.INDEX), *at[axis:])
-                index, end = e.cast("int64", source[place]), e.convert(extent, "int64")
+                place = at if axis is None else (*at[:axis], loops.index(part), *at[axis:])
+                index, end = e.cast("int64", loops.load(source, *place)), e.convert(extent, "int64")
                 inside = e.all_of([-end <= index, index < end])
-                builder.emit(ir.Assert(inside, _index_message(extent)))
-                target[place] = e.cast(indices.dtype, e.Select(index < 0, index + end, index))
+                checks.append(ir.Assert(inside, _index_message(extent)))
+                checks.append(loops.store(target, place, e.Select(index < 0, index + end, index)))
+            return ir.sequence(*checks)
 
-        shape = indices.shape
-        places = shape if axis is None else (*shape[:axis], *shape[axis + 1 :])
-        _each(builder, places, check, ir.SERIAL)  # tokens and the like: too few to wake threads for
-        return builder.get()
+        # Not in parallel: tokens and the like are too few to wake threads for.
+        return loops.nest(shape if axis is None else replaced(shape, axis), check)
 
-    return ir_builder.extern(indices.shape, [indices], body, name="assume_indices")
-
-
-def _each(
-    builder: ir_builder.IRBuilder,
-    shape: Shape,
-    body: Callable[..., None],
-    outermost: str = ir.PARALLEL,
-    at: tuple[e.Expr, ...] = (),
-) -> None:
-    """Loops over the axes of ``shape`` from the ``len(at)``-th on, around ``body(*indices)``."""
-    if len(at) == len(shape):
-        body(*at)
-        return
-    kind = outermost if not at and len(shape) > 1 else ir.SERIAL
-    with builder.for_range(0, shape[len(at)], name=f"i{len(at)}", kind=kind) as index:
-        _each(builder, shape, body, outermost, (*at, index))
+    return loops.extern("assume_indices", [indices], [(shape, indices.dtype)], body)[0]

@@ -12,8 +12,10 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import Dim, TensorType, same_dim, show_shape
 from tvmlite.relay.ops.common import (
+    FLOAT,
     agree,
     broadcast_indices,
+    expect,
     fault,
     intrinsic,
     is_one,
@@ -43,8 +45,7 @@ def _attention_type(
     The mask may also be of the dtype that sums are computed in.
     """
     dtype = one_dtype(call, query, key, value)
-    if not dtypes.is_float(dtype):
-        raise fault(call, f"data is {dtype}, expected a float")
+    expect(call, "data is", dtype, FLOAT)
     if mask.dtype not in (dtype, sum_dtype(dtype)):
         raise fault(call, f"mask is {mask.dtype}, expected {dtype}, as query is")
     if sorted(call["layout"]) != sorted(AXES) or call["layout"][-1] != "d":

@@ -11,7 +11,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, choice, operator
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import sampling, windows
-from tvmlite.relay.ops.common import agree, fault
+from tvmlite.relay.ops.common import FLOAT, agree, expect, fault
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
@@ -25,8 +25,7 @@ def _infer(call: Call, data: TensorType, grid: TensorType) -> TensorType:
     windows.check_rank(call, "grid", grid, rank + 2)
     agree(call, "the grid's batch", grid.shape[0], data.shape[0])
     agree(call, "the grid's second axis", grid.shape[1], rank)
-    if not dtypes.is_float(grid.dtype):
-        raise fault(call, f"the grid is {grid.dtype}, expected a float")
+    expect(call, "the grid is", grid.dtype, FLOAT)
     if call["method"] != "nearest" and not dtypes.is_float(data.dtype):
         raise fault(call, f"data is {data.dtype}, method {call['method']!r} expects a float")
     return TensorType((*data.shape[:2], *grid.shape[2:]), data.dtype)

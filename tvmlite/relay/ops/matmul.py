@@ -13,7 +13,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.types import Dim, TensorType, same_dim, same_shape, show_shape
-from tvmlite.relay.ops.common import is_one, product_of, ravelled, unravelled
+from tvmlite.relay.ops.common import fault, is_one, product_of, ravelled, unravelled
 from tvmlite.relay.ops.conv import converted, result_dtype, sum_dtype
 from tvmlite.relay.ops.register import anchored
 from tvmlite.te import expr as e
@@ -27,19 +27,20 @@ PANEL = 16
 def _shape_mismatch(
     call: Call, a: TensorType, b: TensorType, names: Sequence[str] = ("data", "weight")
 ) -> TypeInferError:
-    return TypeInferError(
-        f"{call.op}: {names[0]} is {show_shape(a.shape)}, {names[1]} is {show_shape(b.shape)}", call.span
-    )
+    return fault(call, f"{names[0]} is {show_shape(a.shape)}, {names[1]} is {show_shape(b.shape)}")
+
+
+def _check_units(call: Call, columns: Dim, name: str, weight: TensorType) -> None:
+    """Refuse ``units`` other than the columns of the result."""
+    if call["units"] is not None and not same_dim(call["units"], columns):
+        raise fault(call, f"units is {call['units']}, {name} is {show_shape(weight.shape)}")
 
 
 def dense_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
     """``(..., k)`` by ``(n, k)`` gives ``(..., n)``."""
     if data.ndim < 1 or weight.ndim != 2 or not same_dim(data.shape[-1], weight.shape[1]):
         raise _shape_mismatch(call, data, weight)
-    if call["units"] is not None and not same_dim(call["units"], weight.shape[0]):
-        raise TypeInferError(
-            f"{call.op}: units is {call['units']}, weight is {show_shape(weight.shape)}", call.span
-        )
+    _check_units(call, weight.shape[0], "weight", weight)
     return TensorType((*data.shape[:-1], weight.shape[0]), result_dtype(call, data.dtype))
 
 
@@ -100,9 +101,7 @@ def _units(call: Call, weight: Any) -> Dim:
     units = held if call["units"] is None else call["units"]
     if not same_dim(units, held):
         if not (isinstance(units, int) and isinstance(held, int) and held - block < units <= held):
-            raise TypeInferError(
-                f"{call.op}: units is {units}, weight is {show_shape(weight.shape)}", call.span
-            )
+            raise fault(call, f"units is {units}, weight is {show_shape(weight.shape)}")
     return units
 
 
@@ -139,10 +138,7 @@ def matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
     inner, n = _oriented(b.shape, call["transpose_b"])
     if not same_dim(k, inner):
         raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
-    if call["units"] is not None and not same_dim(call["units"], n):
-        raise TypeInferError(
-            f"{call.op}: units is {call['units']}, tensor_b is {show_shape(b.shape)}", call.span
-        )
+    _check_units(call, n, "tensor_b", b)
     return TensorType((m, n), result_dtype(call, a.dtype))
 
 
@@ -165,7 +161,7 @@ def matmul(call: Call, tensor_a: te.Tensor, tensor_b: te.Tensor) -> te.Tensor:
 
 
 def batch_matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
-    """``(b, m, k)`` by ``(b, k, n)`` gives ``(b, m, n)``; a batch of 1 meets every batch."""
+    """``(b, m, k)`` by ``(b, k, n)`` gives ``(b, m, n)``; a batch of 1 is multiplied with every batch."""
     if a.ndim != 3 or b.ndim != 3:
         raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
     m, k = _oriented(a.shape, call["transpose_a"])

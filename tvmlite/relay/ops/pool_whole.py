@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import TypeInferError
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Rounding
 from tvmlite.relay.ir.types import Dim, TensorType
 from tvmlite.relay.ops import windows
+from tvmlite.relay.ops.common import fault
 from tvmlite.relay.ops.conv import converted, sum_dtype
 from tvmlite.relay.ops.register import anchored
 from tvmlite.te import expr as e
@@ -27,56 +28,41 @@ def global_type(call: Call, data: TensorType) -> TensorType:
     return TensorType((*data.shape[:2], 1, 1, *data.shape[4:]), data.dtype)
 
 
+_whole = partial(
+    anchored, infer=global_type, attrs={"layout": "NCHW", "out_layout": ""}, schedule=anchors.PLANE_REDUCTION
+)
+
+
+def _planes(data: te.Tensor, reducer: Callable[..., Any], name: str) -> te.Tensor:
+    """``reducer`` of each plane, summed in the dtype that sums of the data's have."""
+    rows, columns = te.reduce_axis(data.shape[2], "h"), te.reduce_axis(data.shape[3], "w")
+    work = data.dtype if reducer is reducers.max_reduce else sum_dtype(data.dtype)
+
+    def element(n: Any, c: Any, _h: Any, _w: Any, *lane: Any) -> e.Expr:
+        return reducer(data[(n, c, rows, columns, *lane)].astype(work), [rows, columns])
+
+    return te.compute((*data.shape[:2], 1, 1, *data.shape[4:]), element, name=name, tag="reduce")
+
+
 def global_max_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data.max(axis=(2, 3), keepdims=True)
+
+
+@_whole("nn.global_max_pool2d", reference=global_max_numpy, rounding=Rounding.ONCE)
+def global_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
+    """The greatest element of each plane."""
+    return _planes(data, reducers.max_reduce, "global_max_pool")
 
 
 def global_avg_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data.astype(sum_dtype(data.dtype.name)).mean(axis=(2, 3), keepdims=True).astype(data.dtype)
 
 
-_GLOBAL_ATTRS = {"layout": "NCHW", "out_layout": ""}
-
-
-@anchored(
-    "nn.global_max_pool2d",
-    rounding=Rounding.ONCE,
-    infer=global_type,
-    reference=global_max_numpy,
-    attrs=_GLOBAL_ATTRS,
-    schedule=anchors.PLANE_REDUCTION,
-)
-def global_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
-    """The greatest element of each plane."""
-    rows, columns = te.reduce_axis(data.shape[2], "h"), te.reduce_axis(data.shape[3], "w")
-    return te.compute(
-        (*data.shape[:2], 1, 1, *data.shape[4:]),
-        lambda n, c, _h, _w, *lane: reducers.max_reduce(data[(n, c, rows, columns, *lane)], [rows, columns]),
-        name="global_max_pool",
-        tag="reduce",
-    )
-
-
-@anchored(
-    "nn.global_avg_pool2d",
-    infer=global_type,
-    reference=global_avg_numpy,
-    attrs=_GLOBAL_ATTRS,
-    schedule=anchors.PLANE_REDUCTION,
-)
+@_whole("nn.global_avg_pool2d", reference=global_avg_numpy)
 def global_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The mean of each plane."""
-    rows, columns = te.reduce_axis(data.shape[2], "h"), te.reduce_axis(data.shape[3], "w")
-    work = sum_dtype(data.dtype)
-    total = te.compute(
-        (*data.shape[:2], 1, 1, *data.shape[4:]),
-        lambda n, c, _h, _w, *lane: reducers.sum(
-            data[(n, c, rows, columns, *lane)].astype(work), [rows, columns]
-        ),
-        name="plane_sum",
-        tag="reduce",
-    )
-    count = e.cast(work, data.shape[2] * data.shape[3])
+    total = _planes(data, reducers.sum, "plane_sum")
+    count = e.cast(total.dtype, data.shape[2] * data.shape[3])
     mean = te.compute(total.shape, lambda *i: total[i] / count, name="global_avg_pool", tag="elemwise")
     return converted(mean, data.dtype)
 
@@ -87,7 +73,7 @@ def adaptive_type(call: Call, data: TensorType) -> TensorType:
     windows.check_rank(call, "data", data, 4)
     size = _output_size(call, data)
     if len(size) != 2:
-        raise TypeInferError(f"{call.op}: output_size is {call['output_size']}, expected 2 values", call.span)
+        raise fault(call, f"output_size is {call['output_size']}, expected 2 values")
     return TensorType((*data.shape[:2], *size), data.dtype)
 
 
@@ -113,10 +99,8 @@ def _adaptive_stages(call: Call, data: te.Tensor, reducer: Callable[..., Any], d
     def element(n: Any, c: Any, y: Any, x: Any) -> e.Expr:
         (top, bottom), (left, right) = _region(y, height, rows), _region(x, width, columns)
         inside = e.all_of([top + down < bottom, left + along < right])
-        last_row, last_column = (
-            e.Min(*e.match(top + down, height - 1)),
-            e.Min(*e.match(left + along, width - 1)),
-        )
+        last_row = e.Min(*e.match(top + down, height - 1))
+        last_column = e.Min(*e.match(left + along, width - 1))
         return reducer(data[n, c, last_row, last_column].astype(dtype), [down, along], where=inside)
 
     return te.compute((*data.shape[:2], rows, columns), element, name="regions", tag="reduce")
@@ -145,31 +129,22 @@ def adaptive_numpy(reduce: Callable[..., np.ndarray]) -> Callable[..., np.ndarra
     return reference
 
 
-_ADAPTIVE_ATTRS = {"output_size": None, "layout": "NCHW", "out_layout": ""}
-
-
-@anchored(
-    "nn.adaptive_max_pool2d",
-    rounding=Rounding.ONCE,
+_adaptive = partial(
+    anchored,
     infer=adaptive_type,
-    reference=adaptive_numpy(np.max),
-    attrs=_ADAPTIVE_ATTRS,
+    attrs={"output_size": None, "layout": "NCHW", "out_layout": ""},
     schedule=anchors.PLANE_REDUCTION,
     open_attrs=("output_size",),
 )
+
+
+@_adaptive("nn.adaptive_max_pool2d", reference=adaptive_numpy(np.max), rounding=Rounding.ONCE)
 def adaptive_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The greatest element of each region."""
     return _adaptive_stages(call, data, reducers.max_reduce, data.dtype)
 
 
-@anchored(
-    "nn.adaptive_avg_pool2d",
-    infer=adaptive_type,
-    reference=adaptive_numpy(np.mean),
-    attrs=_ADAPTIVE_ATTRS,
-    schedule=anchors.PLANE_REDUCTION,
-    open_attrs=("output_size",),
-)
+@_adaptive("nn.adaptive_avg_pool2d", reference=adaptive_numpy(np.mean))
 def adaptive_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The mean of each region."""
     work = sum_dtype(data.dtype) if dtypes.is_float(data.dtype) else "float32"

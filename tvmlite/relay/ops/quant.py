@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,59 +12,55 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Rounding
 from tvmlite.relay.ir.types import TensorType
-from tvmlite.relay.ops.common import agree, axis_of, convert_numpy, fault, intrinsic
+from tvmlite.relay.ops.common import (
+    FLOAT,
+    INTEGERS,
+    Dtypes,
+    agree,
+    along_axis,
+    axis_of,
+    convert_numpy,
+    expect,
+    fault,
+    intrinsic,
+    is_one,
+)
 from tvmlite.relay.ops.register import Indices, elemwise
 from tvmlite.te import expr as e
 
 
-def _check_parameter(call: Call, what: str, given: TensorType, data: TensorType) -> None:
-    """A scale or zero point is one number, or one for each place along ``axis``."""
-    if given.ndim > 1:
-        raise fault(call, f"{what} has {given.ndim} axes, expected none or one")
-    if given.ndim == 1 and not (isinstance(given.shape[0], int) and given.shape[0] == 1):
-        axis = axis_of(call, call["axis"], data.ndim)
-        agree(call, f"the extent of {what}", given.shape[0], data.shape[axis])
+def _type(given: Dtypes, made: Dtypes, names: str) -> Callable[..., TensorType]:
+    """The shape of the data, which is one of ``given``, in ``out_dtype``, which is one of ``made``.
 
+    A scale or zero point, whose parameters begin with ``names``, is one number, or one for each place along
+    ``axis``.
+    """
 
-def quantize_type(call: Call, data: TensorType, scale: TensorType, zero_point: TensorType) -> TensorType:
-    """The shape of ``data``, integers of ``out_dtype``."""
-    if not dtypes.is_float(data.dtype):
-        raise fault(call, f"data is {data.dtype}, expected a float")
-    dtype = dtypes.check(call["out_dtype"])
-    if not dtypes.is_int(dtype):
-        raise fault(call, f"out_dtype is {dtype}, expected an integer dtype")
-    _check_parameter(call, "output_scale", scale, data)
-    _check_parameter(call, "output_zero_point", zero_point, data)
-    return TensorType(data.shape, dtype)
+    def infer(call: Call, data: TensorType, scale: TensorType, zero_point: TensorType) -> TensorType:
+        expect(call, "data is", data.dtype, given)
+        dtype = dtypes.check(call["out_dtype"])
+        expect(call, "out_dtype is", dtype, made)
+        for what, one in ((f"{names}_scale", scale), (f"{names}_zero_point", zero_point)):
+            if one.ndim > 1:
+                raise fault(call, f"{what} has {one.ndim} axes, expected none or one")
+            if one.ndim == 1 and not is_one(one.shape[0]):
+                extent = data.shape[axis_of(call, call["axis"], data.ndim)]
+                agree(call, f"the extent of {what}", one.shape[0], extent)
+        return TensorType(data.shape, dtype)
 
-
-def dequantize_type(call: Call, data: TensorType, scale: TensorType, zero_point: TensorType) -> TensorType:
-    """The shape of ``data``, floats of ``out_dtype``."""
-    if not dtypes.is_int(data.dtype):
-        raise fault(call, f"data is {data.dtype}, expected integers")
-    dtype = dtypes.check(call["out_dtype"])
-    if not dtypes.is_float(dtype):
-        raise fault(call, f"out_dtype is {dtype}, expected a float dtype")
-    _check_parameter(call, "input_scale", scale, data)
-    _check_parameter(call, "input_zero_point", zero_point, data)
-    return TensorType(data.shape, dtype)
+    return infer
 
 
 def _parameter(call: Call, tensor: te.Tensor, data: te.Tensor, at: Sequence[Any]) -> e.Expr:
     """The scale or zero point that holds at element ``at``."""
     if tensor.ndim == 0:
         return tensor[()]
-    alone = isinstance(tensor.shape[0], int) and tensor.shape[0] == 1
-    return tensor[0] if alone else tensor[at[call["axis"] % data.ndim]]
+    return tensor[0] if is_one(tensor.shape[0]) else tensor[at[call["axis"] % data.ndim]]
 
 
 def _spread(call: Call, parameter: np.ndarray, rank: int) -> np.ndarray:
     """A scale or zero point in numpy, shaped to broadcast against data of ``rank`` axes."""
-    if parameter.size == 1:
-        return parameter.reshape(())
-    shape = [1] * rank
-    shape[call["axis"] % rank] = parameter.size
-    return parameter.reshape(shape)
+    return parameter.reshape(()) if parameter.size == 1 else along_axis(parameter, call["axis"], rank)
 
 
 def quantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
@@ -78,7 +74,7 @@ def quantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point: 
 @elemwise(
     "qnn.quantize",
     rounding=Rounding.STEPS,
-    infer=quantize_type,
+    infer=_type(FLOAT, INTEGERS, "output"),
     reference=quantize_numpy,
     attrs={"axis": -1, "out_dtype": "int8"},
 )
@@ -102,7 +98,7 @@ def dequantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point
 @elemwise(
     "qnn.dequantize",
     rounding=Rounding.ONCE,
-    infer=dequantize_type,
+    infer=_type(INTEGERS, FLOAT, "input"),
     reference=dequantize_numpy,
     attrs={"axis": -1, "out_dtype": "float32"},
 )

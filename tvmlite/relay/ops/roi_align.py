@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, choice
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops, windows
-from tvmlite.relay.ops.common import agree, clamp, fault, one_dtype
+from tvmlite.relay.ops.common import FLOAT, agree, clamp, expect, one_dtype
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -26,8 +25,7 @@ def _infer(call: Call, data: TensorType, rois: TensorType) -> TensorType:
     windows.check_rank(call, "rois", rois, 2)
     agree(call, "the extent of a region", rois.shape[1], 5)
     dtype = one_dtype(call, data, rois)
-    if not dtypes.is_float(dtype):
-        raise fault(call, f"data is {dtype}, expected a float")
+    expect(call, "data is", dtype, FLOAT)
     return TensorType((rois.shape[0], data.shape[1], *windows.spatial(call, "pooled_size", 2)), dtype)
 
 

@@ -1,4 +1,4 @@
-"""Operators that write where indices say: scatter_elements, scatter_nd.
+"""Operators that write where indices say: scatter_elements, scatter_nd, tensor_scatter.
 
 Negative indices count from the end; those outside write nothing. Where indices repeat, updates combine in
 row-major order, so the last one wins if they replace.
@@ -15,9 +15,20 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import choice
 from tvmlite.relay.ir.types import Dim, TensorType, same_shape, show_shape
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import fault, from_end, one_dtype
+from tvmlite.relay.ops.common import (
+    INTEGERS,
+    agree,
+    as_index,
+    axis_of,
+    clamp,
+    expect,
+    fault,
+    from_end,
+    one_dtype,
+    replaced,
+)
 from tvmlite.relay.ops.index import check_along, index_length
-from tvmlite.relay.ops.register import statement
+from tvmlite.relay.ops.register import Indices, injective, statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.tensor.tensor import Tensor
@@ -157,3 +168,56 @@ def scatter_nd(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Te
         return loop.sequence(loops.copied(old, out), loops.nest(indices.shape[1:], slices, name="y"))
 
     return loops.extern("scatter_nd", [data, indices, updates], [(data.shape, data.dtype)], body)[0]
+
+
+# --- a run of elements written into a cache --------------------------------------------------------
+
+
+def _run_type(call: Call, cache: TensorType, update: TensorType, start: TensorType) -> TensorType:
+    dtype = one_dtype(call, cache, update)
+    axis = axis_of(call, call["axis"], cache.ndim)
+    if axis == 0 or cache.ndim != update.ndim:
+        raise fault(call, f"axis is {axis} of a cache of {cache.ndim} axes, the update has {update.ndim}")
+    expect(call, "the places are", start.dtype, INTEGERS)
+    if start.ndim != 1:
+        raise fault(call, f"the places have {start.ndim} axes, expected 1")
+    agree(call, "the number of places", start.shape[0], cache.shape[0])
+    for k in range(cache.ndim):
+        if k != axis:
+            agree(call, f"the update's extent {k}", update.shape[k], cache.shape[k])
+    have, more = cache.shape[axis], update.shape[axis]
+    if isinstance(have, int) and isinstance(more, int) and more > have:
+        raise fault(call, f"an update of {more} for a cache of {have}")
+    return TensorType(cache.shape, dtype)
+
+
+def _run_numpy(call: Call, cache: np.ndarray, update: np.ndarray, start: np.ndarray) -> np.ndarray:
+    axis, result = call["axis"] % cache.ndim, cache.copy()
+    for batch, first in enumerate(start.astype(np.int64)):
+        for k in range(update.shape[axis]):
+            place = (first + k) % cache.shape[axis] if call["mode"] == "circular" else first + k
+            if 0 <= place < cache.shape[axis]:
+                lead = (batch, *(slice(None),) * (axis - 1))
+                result[(*lead, place)] = update[(*lead, k)]
+    return result
+
+
+@injective(
+    "tensor_scatter",
+    infer=_run_type,
+    reference=_run_numpy,
+    attrs={"axis": -2, "mode": choice("linear", "circular")},
+)
+def tensor_scatter(call: Call, i: Indices, cache: Tensor, update: Tensor, start: Tensor) -> e.Expr:
+    """``cache`` with ``update[b]`` written from ``start[b]`` on along ``axis``.
+
+    What would lie outside is not written; ``circular`` begins again at the start.
+    """
+    axis = call["axis"] % cache.ndim
+    extent, count = cache.shape[axis], update.shape[axis]
+    from_start = as_index(i[axis], extent) - e.cast("int64", start[i[0]])
+    if call["mode"] == "circular":
+        from_start = from_start % extent
+    inside = e.And(from_start >= 0, e.Less(*e.match(from_start, count)))
+    new = update[replaced(i, axis, clamp(from_start, count))]
+    return e.Select(inside, new, cache[i])

@@ -18,7 +18,7 @@ from tvmlite.te.tensor.tensor import Tensor
 
 
 def _type(call: Call, *types: TensorType) -> TupleType:
-    boxes, scores, most, overlap, least = types
+    boxes, scores, *_ = types
     fits = boxes.ndim == scores.ndim == 3 and same_shape(
         (boxes.shape[0], boxes.shape[1], 4), (scores.shape[0], scores.shape[2], boxes.shape[2])
     )
@@ -28,11 +28,7 @@ def _type(call: Call, *types: TensorType) -> TupleType:
             f"boxes are {show_shape(boxes.shape)}, scores are {show_shape(scores.shape)}, "
             "expected (batch, boxes, 4) and (batch, classes, boxes)",
         )
-    if [t.dtype for t in (boxes, scores, most, overlap, least)] != [
-        *["float32"] * 2,
-        "int64",
-        *["float32"] * 2,
-    ]:
+    if [one.dtype for one in types] != ["float32", "float32", "int64", "float32", "float32"]:
         raise fault(call, "expected boxes, scores and thresholds of float32, and a number of int64")
     return TupleType((TensorType((num_elements(scores.shape), 3), "int64"), TensorType((1,), "int64")))
 
