@@ -5,6 +5,8 @@ An operator is its formula, a te compute, decorated with the rest::
     @operator("nn.relu", infer=same_as_first, fuse=Fuse.ELEMWISE, reference=relu_numpy)
     def relu(call: Call, data: te.Tensor) -> te.Tensor:
         return te.compute(data.shape, lambda *i: te.max(data[i], 0), name="relu", tag="elemwise")
+
+``relay/ops/register.py`` has decorators for families of operators, of which the formula of one element is enough.
 """
 
 from __future__ import annotations
