@@ -55,7 +55,8 @@ class Attribute:
 
 def choice(*values: str) -> Attribute:
     """An attribute that is one of ``values``, the first unless given."""
-    return Attribute(values[0], lambda _: Kind(f"one of {', '.join(values)}", values.__contains__))
+    names = ", ".join(value or "''" for value in values)
+    return Attribute(values[0], lambda _: Kind(f"one of {names}", values.__contains__))
 
 
 def at_least(least: int, default: Any = REQUIRED) -> Attribute:

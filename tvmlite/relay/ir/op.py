@@ -6,7 +6,7 @@ An operator is its formula, a te compute, decorated with the rest::
     def relu(call: Call, data: te.Tensor) -> te.Tensor:
         return te.compute(data.shape, lambda *i: te.max(data[i], 0), name="relu", tag="elemwise")
 
-``relay/ops/register.py`` has decorators for families of operators, of which the formula of one element is enough.
+``relay/ops/register.py`` has decorators for families of operators, some by the formula of one element.
 """
 
 from __future__ import annotations

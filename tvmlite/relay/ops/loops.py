@@ -57,6 +57,14 @@ def nest(
     return inner(0, ())
 
 
+def rows(
+    shape: Sequence[Any], axis: int, row: Callable[[Callable[[Any], tuple[Any, ...]]], loop.Stmt]
+) -> loop.Stmt:
+    """``row(at)`` of each row along ``axis`` of an array of ``shape``; ``at(k)`` is where its element k is."""
+    others = [n for k, n in enumerate(shape) if k != axis]
+    return nest(others, lambda *i: row(lambda k: (*i[:axis], k, *i[axis:])), parallel=True)
+
+
 def load(source: loop.Buffer, *indices: Any) -> e.Expr:
     """The element of ``source`` at ``indices``."""
     return loop.Load(source, tuple(index(i) for i in indices))

@@ -15,14 +15,23 @@ import numpy as np
 
 from tvmlite import te
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import UnsupportedError
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
+from tvmlite.relay.ir.op import REQUIRED, Fuse, choice, operator
 from tvmlite.relay.ir.types import Shape, TensorType, normal_dim, same_dim, show_shape
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import clamp, fault, unless_empty
-from tvmlite.relay.ops.resize_taps import METHODS, MODES, ROUNDINGS, NumpyNumbers, Tap, TeNumbers, taps_of
+from tvmlite.relay.ops.resize_taps import NumpyNumbers, Tap, TeNumbers, taps_of
 from tvmlite.te import expr as e
+
+COORDINATES = (
+    "half_pixel",
+    "half_pixel_symmetric",
+    "pytorch_half_pixel",
+    "tf_half_pixel_for_nn",
+    "align_corners",
+    "asymmetric",
+    "tf_crop_and_resize",
+)
 
 
 def resize_type(rank: int) -> Callable[..., TensorType]:
@@ -30,16 +39,6 @@ def resize_type(rank: int) -> Callable[..., TensorType]:
 
     def infer(call: Call, data: TensorType) -> TensorType:
         windows.check_data(call, data, "layout", rank)
-        for name, known in (
-            ("method", METHODS),
-            ("coordinate_transformation_mode", MODES),
-            ("rounding_method", ROUNDINGS),
-        ):
-            if call[name] not in known:
-                raise UnsupportedError(
-                    f"{call.op}: {name} {call[name]!r} is not supported; supported are {', '.join(known)}",
-                    call.span,
-                )
         size = _size(call, rank)
         if call["scales"] is not None and len(call["scales"]) != rank:
             raise fault(call, f"scales is {call['scales']}, expected {rank} values")
@@ -174,9 +173,11 @@ for _rank in (1, 2, 3):
             "size": REQUIRED,
             "roi": (),
             "layout": windows.LAYOUTS[_rank],
-            "method": "linear",
-            "coordinate_transformation_mode": "half_pixel",
-            "rounding_method": "",
+            "method": choice("linear", "nearest_neighbor", "cubic"),
+            "coordinate_transformation_mode": choice(*COORDINATES),
+            "rounding_method": choice(
+                "", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil"
+            ),
             "cubic_alpha": -0.5,
             "cubic_exclude": 0,
             "extrapolation_value": 0.0,

@@ -18,20 +18,6 @@ from tvmlite.te import expr as e
 Settings = Call | Mapping[str, Any]
 """What is read of a call, by name of the attribute."""
 
-METHODS = ("nearest_neighbor", "linear", "cubic")
-
-MODES = (
-    "half_pixel",
-    "half_pixel_symmetric",
-    "pytorch_half_pixel",
-    "tf_half_pixel_for_nn",
-    "align_corners",
-    "asymmetric",
-    "tf_crop_and_resize",
-)
-
-ROUNDINGS = ("", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
-
 
 class Tap(NamedTuple):
     """A source place, perhaps outside unless it is ``inside``, and its weight (None: 1)."""

@@ -46,21 +46,19 @@ def _scan(
     kept = _total_dtype(dtype)
 
     def body(read: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
-        def row(*others: e.Expr) -> loop.Stmt:
+        def row(at: Callable[[Any], tuple[Any, ...]]) -> loop.Stmt:
             total = loops.Cell("total", kept)
 
             def step(k: e.Expr) -> loop.Stmt:
-                position = loops.index(extent) - 1 - k if call["reverse"] else k
-                at = (*others[:axis], position, *others[axis:])
-                add = total.set(combine(total.value, e.cast(kept, loops.load(read, *at))))
-                put = loops.store(out, at, total.value)
+                place = at(loops.index(extent) - 1 - k if call["reverse"] else k)
+                add = total.set(combine(total.value, e.cast(kept, loops.load(read, *place))))
+                put = loops.store(out, place, total.value)
                 return loop.sequence(put, add) if call["exclusive"] else loop.sequence(add, put)
 
             steps = loops.over(extent, step, "k")
             return loops.allocated(loop.sequence(total.set(e.const(start, kept)), steps), total)
 
-        rest = [n for k, n in enumerate(source.shape) if k != axis]
-        return loops.nest(rest, row, parallel=True)
+        return loops.rows(source.shape, axis, row)
 
     return loops.extern(name, [source], [(source.shape, dtype)], body)[0]
 

@@ -109,21 +109,16 @@ def scatter_elements(call: Call, data: Tensor, indices: Tensor, updates: Tensor)
     axis, extent = call["axis"] % data.ndim, data.shape[call["axis"]]
 
     def body(old: loop.Buffer, where: loop.Buffer, new: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
-        rest = [n for k, n in enumerate(indices.shape) if k != axis]
-
-        def column(*others: e.Expr) -> loop.Stmt:
+        def column(at: Callable[[Any], tuple[Any, ...]]) -> loop.Stmt:
             def one(k: e.Expr) -> loop.Stmt:
-                at = (*others[:axis], k, *others[axis:])
-
                 def write(place: e.Expr) -> loop.Stmt:
-                    target = (*others[:axis], place, *others[axis:])
-                    return _combined(call["reduction"], out, target, loops.load(new, *at))
+                    return _combined(call["reduction"], out, at(place), loops.load(new, *at(k)))
 
-                return _guarded([loops.load(where, *at)], [extent], write)
+                return _guarded([loops.load(where, *at(k))], [extent], write)
 
             return loops.over(indices.shape[axis], one, "k")
 
-        return loop.sequence(loops.copied(old, out), loops.nest(rest, column, parallel=True))
+        return loop.sequence(loops.copied(old, out), loops.rows(indices.shape, axis, column))
 
     return loops.extern("scatter_elements", [data, indices, updates], [(data.shape, data.dtype)], body)[0]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,30 +99,27 @@ class MergeSort:
         )
 
 
-def _sorted_rows(
-    data: Tensor,
-    axis: int,
-    ascending: bool,
-    outputs: list[tuple[Shape, str]],
-    write: Callable[..., loop.Stmt],
-    name: str,
-) -> list[Tensor]:
-    """Sort each row of ``data`` along ``axis``; ``write(place, at, buffers)`` puts it out.
+def _ordered(call: Call, data: Tensor, shape: Shape, wanted: Sequence[str], name: str) -> list[Tensor]:
+    """The first elements of each row in order, as many as ``shape`` has: their "values", their "indices"."""
+    axis, ascending = call["axis"] % data.ndim, call["is_ascend"]
 
-    ``at(k)`` is the full index of position ``k`` of the row.
-    """
-    rest = [n for k, n in enumerate(data.shape) if k != axis]
+    def body(source: loop.Buffer, *results: loop.Buffer) -> loop.Stmt:
+        def row(at: Callable[[Any], tuple[Any, ...]]) -> loop.Stmt:
+            order = MergeSort(lambda k: loops.load(source, *at(k)), data.shape[axis], ascending)
 
-    def body(*buffers: loop.Buffer) -> loop.Stmt:
-        def row(*others: e.Expr) -> loop.Stmt:
-            def at(k: e.Expr) -> tuple[e.Expr, ...]:
-                return (*others[:axis], k, *others[axis:])
+            def write(place: Callable[[e.Expr], e.Expr]) -> loop.Stmt:
+                def one(k: e.Expr) -> loop.Stmt:
+                    made = {"values": lambda: loops.load(source, *at(place(k))), "indices": lambda: place(k)}
+                    pairs = zip(results, wanted, strict=True)
+                    return loop.sequence(*(loops.store(out, at(k), made[what]()) for out, what in pairs))
 
-            order = MergeSort(lambda k: loops.load(buffers[0], *at(k)), data.shape[axis], ascending)
-            return order.then(lambda place: write(place, at, buffers))
+                return loops.over(shape[axis], one, "k")
 
-        return loops.nest(rest, row, parallel=True)
+            return order.then(write)
 
+        return loops.rows(data.shape, axis, row)
+
+    outputs = [(shape, data.dtype if what == "values" else _index_dtype(call)) for what in wanted]
     return loops.extern(name, [data], outputs, body)
 
 
@@ -147,15 +144,7 @@ def _sort_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 )
 def sort(call: Call, data: Tensor) -> Tensor:
     """The elements of each row along ``axis`` in order."""
-    axis = call["axis"] % data.ndim
-
-    def write(place: Any, at: Any, buffers: Any) -> loop.Stmt:
-        source, out = buffers
-        return loops.over(
-            data.shape[axis], lambda k: loops.store(out, at(k), loops.load(source, *at(place(k)))), "k"
-        )
-
-    return _sorted_rows(data, axis, call["is_ascend"], [(data.shape, data.dtype)], write, "sort")[0]
+    return _ordered(call, data, data.shape, ("values",), "sort")[0]
 
 
 def _index_dtype(call: Call) -> str:
@@ -181,13 +170,7 @@ def _argsort_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 )
 def argsort(call: Call, data: Tensor) -> Tensor:
     """Where each row's elements along ``axis`` stand, in order; equals in the order they stand."""
-    axis = call["axis"] % data.ndim
-
-    def write(place: Any, at: Any, buffers: Any) -> loop.Stmt:
-        return loops.over(data.shape[axis], lambda k: loops.store(buffers[1], at(k), place(k)), "k")
-
-    outputs: list[tuple[Shape, str]] = [(data.shape, _index_dtype(call))]
-    return _sorted_rows(data, axis, call["is_ascend"], outputs, write, "argsort")[0]
+    return _ordered(call, data, data.shape, ("indices",), "argsort")[0]
 
 
 # --- topk -------------------------------------------------------------------------------------------
@@ -232,18 +215,7 @@ def topk(call: Call, data: Tensor) -> Any:
 
     ``ret_type`` says which of the two is given; of equals the one of the least index comes first.
     """
-    axis, shape, kind = call["axis"] % data.ndim, _topk_shape(call, data.shape), call["ret_type"]
+    kind = call["ret_type"]
     wanted = ("values", "indices") if kind == "both" else (kind,)
-    dtype_of = {"values": data.dtype, "indices": _index_dtype(call)}
-
-    def write(place: Any, at: Any, buffers: Any) -> loop.Stmt:
-        def one(k: e.Expr) -> loop.Stmt:
-            sources = {"values": loops.load(buffers[0], *at(place(k))), "indices": place(k)}
-            puts = [loops.store(out, at(k), sources[w]) for w, out in zip(wanted, buffers[1:], strict=True)]
-            return loop.sequence(*puts)
-
-        return loops.over(shape[axis], one, "k")
-
-    outputs = [(shape, dtype_of[w]) for w in wanted]
-    made = _sorted_rows(data, axis, call["is_ascend"], outputs, write, "topk")
+    made = _ordered(call, data, _topk_shape(call, data.shape), wanted, "topk")
     return made if kind == "both" else made[0]
