@@ -69,7 +69,7 @@ CASES = [
     ("nn.group_norm", {"num_groups": 2}, [(2, 3, 4), (3,), (3,)], "3 channels do not divide into 2"),
     ("nn.batch_norm", {}, [(2, 3), (3,), (3,), (3,), (4,)], "moving_var is 4"),
     ("nn.lrn", {"size": 0}, [(2, 3)], "size is 0"),
-    ("image.resize2d", {"size": (2, 2), "method": "lanczos"}, [(1, 3, 4, 4)], "method is 'lanczos', expected one of linear"),
+    ("image.resize2d", {"size": (2, 2), "method": "lanczos"}, [(1, 3, 4, 4)], "method is 'lanczos'"),
     ("image.resize2d", {"size": (2, 2, 2)}, [(1, 3, 4, 4)], "expected 2 values"),
     ("qnn.quantize", {"out_dtype": "float32"}, [(2,), (), ()], "out_dtype is float32, expected integers"),
     ("qnn.dequantize", {}, [(2,), (), ()], "expected integers"),

@@ -60,7 +60,7 @@ def nest(
 def rows(
     shape: Sequence[Any], axis: int, row: Callable[[Callable[[Any], tuple[Any, ...]]], loop.Stmt]
 ) -> loop.Stmt:
-    """``row(at)`` of each row along ``axis`` of an array of ``shape``; ``at(k)`` is where its element k is."""
+    """``row(at)`` of each row along ``axis`` of an array of ``shape``; ``at(k)`` is where element k is."""
     others = [n for k, n in enumerate(shape) if k != axis]
     return nest(others, lambda *i: row(lambda k: (*i[:axis], k, *i[axis:])), parallel=True)
 
