@@ -43,16 +43,24 @@ class Schedule(SchedulePrimitives):
         arguments.all_instances("Schedule: outputs", ops, Operation, "an operation", ScheduleError)
         states = {stage.origin_op: stage.state for stage in stages}
         origins = {stage.op: stage.origin_op for stage in stages}
-        self._begin(ScheduleState(states, origins, tuple(outputs)))
         for stage in stages:
             stage.schedule = self
-            self._handles[stage.origin_op] = stage
+        handles = {stage.origin_op: stage for stage in stages}
+        self._begin(ScheduleState(states, origins, tuple(outputs)), Trace(), handles)
 
-    def _begin(self, start: ScheduleState, trace: Trace = Trace()) -> None:
+    def _begin(self, start: ScheduleState, trace: Trace, handles: dict[Operation, Stage]) -> None:
         """``start`` is the state before the primitives of ``trace``."""
-        self._start, self.trace = start, trace
-        self.state = self._after_trace()
-        self._handles: dict[Operation, Stage] = {}
+        self._start, self.trace, self.handles = start, trace, handles
+        self._show(trace[-1].state if trace else start)
+
+    def _show(self, state: ScheduleState) -> None:
+        """``state`` is that of the schedule from now on, and what handles of its stages show."""
+        self.state = state
+        for origin, stage in state.stages.items():
+            if origin in self.handles:
+                self.handles[origin].state = stage
+            else:
+                self.handles[origin] = Stage.showing(stage, self)
 
     if not TYPE_CHECKING:
 
@@ -62,12 +70,12 @@ class Schedule(SchedulePrimitives):
     @property
     def stages(self) -> list[Stage]:
         """All stages, producers first."""
-        return [self._handle(origin) for origin in self.state.stages]
+        return [self.handles[origin] for origin in self.state.stages]
 
     @property
     def stage_map(self) -> dict[Operation, Stage]:
         """The stage of each operation that one computes, or computed before."""
-        return {op: self._handle(origin) for op, origin in self.state.origins.items()}
+        return {op: self.handles[origin] for op, origin in self.state.origins.items()}
 
     @property
     def outputs(self) -> list[Operation]:
@@ -79,32 +87,23 @@ class Schedule(SchedulePrimitives):
         """The outputs before any of them was rewritten."""
         return self._start.outputs
 
-    def _after_trace(self) -> ScheduleState:
-        return self.trace[-1].state if self.trace else self._start
-
-    def _handle(self, origin: Operation) -> Stage:
-        """The stage that was made for ``origin``, always the same one."""
-        stage = self._handles.get(origin)
-        if stage is None:
-            state = self.state.stages.get(origin) or self._after_trace().stages[origin]
-            stage = self._handles[origin] = Stage.showing(state, self)
-        return stage
-
     def __getitem__(self, key: Tensor | Operation) -> Stage:
         op = key.op if isinstance(key, Tensor) else key
         origin = self.state.origins.get(op) if isinstance(op, Operation) else None
         if origin is None:
             name = op.name if isinstance(op, Operation) else arguments.shown(op)
             raise ScheduleError(f"the schedule has no stage {name}", Span.of_caller())
-        return self._handle(origin)
+        return self.handles[origin]
 
     def put(self, stage: StageState) -> None:
         """``stage`` replaces the former state of that stage."""
-        self.state = replace(self.state, stages={**self.state.stages, stage.origin_op: stage})
+        stages = {**self.state.stages, stage.origin_op: stage}
+        self.state = ScheduleState(stages, self.state.origins, self.state.outputs)
 
     def keep(self, stages: Sequence[Stage]) -> None:
-        """Drop all stages but these from the list. The others are found as the last primitive left them."""
-        self.state = replace(self.state, stages={stage.origin_op: stage.state for stage in stages})
+        """Drop all stages but these from the list; the others are still found."""
+        kept = {stage.origin_op: stage.state for stage in stages}
+        self.state = replace(self.state, stages=kept)
 
     def current(self, tensor: Tensor) -> Tensor:
         """What stands for ``tensor`` now that stages may have been rewritten."""
@@ -132,7 +131,7 @@ class Schedule(SchedulePrimitives):
     def copy(self) -> Schedule:
         """A schedule that can be changed without changing this one."""
         made = self.replay()
-        made.state = self.state
+        made._show(self.state)
         return made
 
     def replay(self, steps: int | None = None) -> Schedule:
@@ -141,7 +140,7 @@ class Schedule(SchedulePrimitives):
         if steps is not None:
             steps = arguments.whole("replay: steps", steps, ScheduleError, least=0)
         made = Schedule.__new__(Schedule)
-        made._begin(self._start, Trace(self.trace[:steps]))
+        made._begin(self._start, Trace(self.trace[:steps]), {})
         return made
 
     def undo(self, steps: int = 1) -> None:
@@ -153,11 +152,7 @@ class Schedule(SchedulePrimitives):
                 f"undo: {steps} steps given, but only {len(self.trace)} primitives were called",
                 Span.of_caller(),
             )
-        self.trace = Trace(self.trace[: len(self.trace) - steps])
-        self.state = self._after_trace()
-        self._handles = {op: one for op, one in self._handles.items() if op in self.state.stages}
-        for op, stage in self._handles.items():
-            stage.state = self.state.stages[op]
+        self._begin(self._start, Trace(self.trace[: len(self.trace) - steps]), self.handles)
 
     def replace_reads(self, mapping: dict[Tensor, Tensor], stages: Sequence[Stage]) -> None:
         """``stages`` read ``mapping``'s values instead of its keys; what reads their results follows."""
@@ -179,14 +174,15 @@ class Schedule(SchedulePrimitives):
         """``stage`` computes ``op`` from now on; it is still found by its former operations."""
         outputs = tuple(op if one is stage.op else one for one in self.state.outputs)
         stage.change(op=op)
-        self.state = replace(self.state, outputs=outputs, origins={**self.state.origins, op: stage.origin_op})
+        origins = {**self.state.origins, op: stage.origin_op}
+        self.state = ScheduleState(self.state.stages, origins, outputs)
 
     def insert(self, position: int, op: Operation, scope: str) -> Stage:
         """A new stage for ``op`` at ``position``, whose buffer is in ``scope``."""
         stages = list(self.state.stages.items())
         stages.insert(position, (op, replace(StageState.of(op), scope=scope)))
-        self.state = replace(self.state, stages=dict(stages), origins={**self.state.origins, op: op})
-        return self._handle(op)
+        self._show(ScheduleState(dict(stages), {**self.state.origins, op: op}, self.state.outputs))
+        return self.handles[op]
 
     def __str__(self) -> str:
         return "\n".join(line for stage in self.stages for line in _describe(stage))

@@ -199,8 +199,10 @@ class StageBase(_Shown):
             return extended(self, name)
 
     def change(self, **fields: Any) -> None:
-        """Replace ``fields`` of the state."""
-        self.state = dataclasses.replace(self.state, **fields)
+        """Replace ``fields`` of the state; ``dataclasses.replace`` would set all of them one by one."""
+        state = object.__new__(StageState)
+        state.__dict__.update(self.state.__dict__, **fields)
+        self.state = state
         if self.schedule is not None:
             self.schedule.put(self.state)
 
@@ -219,7 +221,9 @@ class StageBase(_Shown):
     @property
     def attach_stage(self) -> Stage | None:
         """The stage in whose loop this one stands."""
-        return None if self.attach_op is None or self.schedule is None else self.schedule[self.attach_op]
+        return (
+            None if self.attach_op is None or self.schedule is None else self.schedule.handles[self.attach_op]
+        )
 
     def span_of(self, primitive: str, axis: IterVar | None = None) -> Span | None:
         """Where the user last called ``primitive`` on this stage, or with the loop ``axis``, if at all."""
