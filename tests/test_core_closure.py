@@ -22,7 +22,7 @@ ROOTS = (
 )
 """What the program below imports, directly or not."""
 
-MOST_LINES = 13_350
+MOST_LINES = 12_800
 """The goal is 6,000. Lower this with every step towards it."""
 
 PROGRAM = """
@@ -53,7 +53,8 @@ s[c].vectorize(inner)
 function = lower(s, [a, b, c], "matmul")
 for one in (flatten, simplify, vectorize, parallel, storage, unroll, simplify):
     function = one(function)
-text = generate(function, Target.parse("native"))
+target = Target("llvm", llvm.get_process_triple(), llvm.get_host_cpu_name())
+text = generate(function, target)
 loaded = sorted(name for name in sys.modules if name.split(".")[0] == "tvmlite")
 
 llvm.initialize_native_target()
