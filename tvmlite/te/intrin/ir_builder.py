@@ -7,8 +7,8 @@ from typing import Any
 
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.alike import alike
 from tvmlite.core.errors import TensorExpressionError
-from tvmlite.core.node import alike
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr, Value
