@@ -22,7 +22,7 @@ ROOTS = (
 )
 """What the program below imports, directly or not."""
 
-MOST_LINES = 12_600
+MOST_LINES = 12_450
 """The goal is 6,000. Lower this with every step towards it."""
 
 PROGRAM = """
@@ -40,7 +40,7 @@ from tvmlite.te.loop.passes.vectorize import vectorize
 from tvmlite.te.lowering.lower import lower
 from tvmlite.te.schedule.schedule import create_schedule
 from tvmlite.te.tensor.declare import compute, placeholder, reduce_axis
-from tvmlite.te.tensor.reducers import sum
+from tvmlite.te.tensor.reduction import sum
 
 a, b = placeholder((6, 10), name="a"), placeholder((10, 32), name="b")
 k = reduce_axis((0, 10), "k")

@@ -17,6 +17,7 @@ MODULES = {
     "memory": "tvmlite.te.lowering.extensions.memory",
     "packed": "tvmlite.te.codegen.packed",
     "printer": "tvmlite.te.loop.printer",
+    "reads": "tvmlite.te.tensor.bounds_check",
     "scan": "tvmlite.te.lowering.extensions.scan",
     "shrink": "tvmlite.te.lowering.extensions.tails",
     "staging": "tvmlite.te.lowering.extensions.staging",
