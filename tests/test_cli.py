@@ -17,7 +17,7 @@ import pytest
 from command_line import HANGS, MODULE, WEIGHTS, Run, process, script, seconds_of_children
 
 from tvmlite import cli, relay
-from tvmlite.core.version import VERSION
+from tvmlite.core import VERSION
 
 ROOT = Path(__file__).parents[1]
 

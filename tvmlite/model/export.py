@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from tvmlite.core import VERSION
 from tvmlite.core.abi import Signature
 from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.node import postorder
-from tvmlite.core.version import VERSION
 from tvmlite.machine.target import Target
 from tvmlite.model import jit_library
 from tvmlite.model.kernels import CompiledKernel, legal_kernel
