@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import ScheduleError, UnsupportedError
 from tvmlite.core.node import postorder
+from tvmlite.core.span import warn
 from tvmlite.machine.target import Target
 from tvmlite.relay.entry.memory import IN_PLACE
 from tvmlite.relay.ir import op as operators
@@ -46,7 +46,7 @@ def lower_group(group: Function, target: Target, name: str, config: Config | Non
     except ScheduleError as error:
         if config is not None:
             raise
-        warnings.warn(_plain_loops_warning(name, error), stacklevel=2)
+        warn(_plain_loops_warning(name, error))
         function = lower_schedule(schedules.plain(outputs), args, name)
     checks = [one for node in postorder(group.body) if isinstance(node, Call) for one in promises(node)]
     if checks:
