@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,19 @@ from tvmlite.te.tensor.declare import compute, placeholder
 from tvmlite.te.tensor.tensor import PlaceholderOp, Tensor
 
 
+class LoweredGroup(NamedTuple):
+    """The kernel of a group, and what arranged its loops (``te.templates.arranged``)."""
+
+    function: loop.Function
+    template: str
+
+
 def lower_group(group: Function, target: Target, name: str, config: Config | None = None) -> loop.Function:
+    """The kernel of a fused ``group``: see ``lowered_group``."""
+    return lowered_group(group, target, name, config).function
+
+
+def lowered_group(group: Function, target: Target, name: str, config: Config | None = None) -> LoweredGroup:
     """The kernel of a fused ``group``, in structured loop IR; ``config`` sets its schedule's knobs.
 
     Its parameters are one buffer for each parameter of the group, one for each output, and then the
@@ -41,18 +54,18 @@ def lower_group(group: Function, target: Target, name: str, config: Config | Non
     inputs, outputs = group_tensors(group)
     args = [*inputs, *outputs, *dimensions(group)]
     try:
-        schedule = schedules.apply(anchor(group).schedule, outputs, target, config)
+        schedule, template = schedules.arranged(anchor(group).schedule, outputs, target, config)
         function = lower_schedule(schedule, args, name)
     except ScheduleError as error:
         if config is not None:
             raise
         warn(_plain_loops_warning(name, error))
-        function = lower_schedule(schedules.plain(outputs), args, name)
+        function, template = lower_schedule(schedules.plain(outputs), args, name), schedules.PLAIN
     checks = [one for node in postorder(group.body) if isinstance(node, Call) for one in promises(node)]
     if checks:
         function = replace(function, body=loop.sequence(*checks, function.body))
     position = dict(group.attrs).get(IN_PLACE)
-    return function if position is None else in_place(function, position)
+    return LoweredGroup(function if position is None else in_place(function, position), template)
 
 
 def _plain_loops_warning(name: str, error: ScheduleError) -> str:
