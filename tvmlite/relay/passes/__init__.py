@@ -121,7 +121,7 @@ def pipeline(
         passes += for_target(3, Stage.DENSE_ALGORITHMS, Stage.WEIGHTS)
     passes += [materialize_outputs, with_options(fuse, decisions) if opt_level >= 1 else separate]
     if opt_level >= 2 and precision != "float32":
-        passes += [narrow_links(precision)]
+        passes += [with_options(narrow_links, precision)]
     if opt_level >= 2:
         passes += [hoist_views, share_kernels, reuse_operands]
     return Pipeline(passes, verify)
@@ -144,7 +144,7 @@ def by_name(target: Target | None = None) -> dict[str, Pass]:
         infer_types,
         join_pieces,
         materialize_outputs,
-        narrow_links(),
+        narrow_links,
         recognize_activations,
         recognize_attention,
         recognize_norms,

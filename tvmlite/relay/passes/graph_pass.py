@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tvmlite.core.node import postorder
 from tvmlite.relay.ir.nodes import Expr, Function, Module
 
 
@@ -32,6 +33,25 @@ def with_options(one: Callable[..., Module], *options: Any) -> Callable[[Module]
         return one(module, *options)
 
     return run
+
+
+def rebuild(body: Expr, rule: Callable[[Expr, Expr], Expr]) -> Expr:
+    """``body`` with each node replaced, bottom-up: as ``core.node.rewrite``, for rules that know nodes of
+    ``body``. ``rule`` takes such a node and the same of replaced children, and gives what replaces it."""
+    done: dict[Expr, Expr] = {}
+    for node in postorder(body):
+        assert isinstance(node, Expr)
+        done[node] = rule(node, node.map_children(done.__getitem__))
+    return done[body]
+
+
+def readers_of(body: Expr) -> dict[Expr, list[Expr | None]]:
+    """The nodes that read each node of ``body``, once for each time; None is who called the function."""
+    readers: dict[Expr, list[Expr | None]] = {body: [None]}
+    for node in postorder(body):
+        for child in node.children():
+            readers.setdefault(child, []).append(node)  # type: ignore[arg-type]
+    return readers
 
 
 def map_functions(module: Module, rule: Callable[[Expr], Expr]) -> Module:

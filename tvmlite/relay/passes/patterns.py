@@ -8,11 +8,11 @@ from typing import TypeAlias
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.node import postorder
 from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr
 from tvmlite.relay.ir.op import is_view
 from tvmlite.relay.ops.common import is_one
+from tvmlite.relay.passes.graph_pass import readers_of, rebuild
 
 Polynomial: TypeAlias = "dict[tuple[int, ...], float]"
 """Coefficients by the exponents of the atoms: ``x / 2 + x y`` of x, y is ``{(1, 0): 0.5, (1, 1): 1}``."""
@@ -39,18 +39,15 @@ def rewrite_with_readers(
 
     It is not asked about nodes of ``body`` that are ``kept``.
     """
-    readers: dict[Expr, int] = {body: 1}
-    for node in postorder(body):
-        for child in node.children():
-            readers[child] = readers.get(child, 0) + 1  # type: ignore[index]
-    done: dict[Expr, Expr] = {}
-    for node in postorder(body):
-        assert isinstance(node, Expr)
-        rebuilt = node.map_children(done.__getitem__)
-        readers.setdefault(rebuilt, readers[node])
-        done[node] = rebuilt if node in kept else rule(rebuilt, readers)
-        readers.setdefault(done[node], readers[node])
-    return done[body]
+    readers = {node: len(found) for node, found in readers_of(body).items()}
+
+    def replaced(node: Expr, made: Expr) -> Expr:
+        readers.setdefault(made, readers[node])
+        made = made if node in kept else rule(made, readers)
+        readers.setdefault(made, readers[node])
+        return made
+
+    return rebuild(body, replaced)
 
 
 def is_float(expr: Expr) -> bool:

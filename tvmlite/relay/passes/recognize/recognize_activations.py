@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tvmlite.core.node import Node, postorder
 from tvmlite.relay.ir.infer import same_type, type_of
 from tvmlite.relay.ir.nodes import Call, Expr
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops.activation import CUBE
-from tvmlite.relay.passes.graph_pass import graph_pass
+from tvmlite.relay.passes.graph_pass import graph_pass, rebuild
 from tvmlite.relay.passes.patterns import (
     close,
     commuted,
@@ -42,12 +41,7 @@ def recognize_activations(body: Expr) -> Expr:
     steps afterwards (``quantized_chains``).
     """
     exact = quantized_chains(body) | settled(body)
-    done: dict[Node, Expr] = {}
-    for node in postorder(body):
-        assert isinstance(node, Expr)
-        rebuilt = node.map_children(done.__getitem__)
-        done[node] = _recognize(rebuilt, node in exact)
-    return done[body]
+    return rebuild(body, lambda node, made: _recognize(made, node in exact))
 
 
 def _recognize(node: Expr, keeps_bits: bool) -> Expr:
