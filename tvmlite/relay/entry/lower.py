@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ from tvmlite.relay.entry.memory import IN_PLACE
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var
-from tvmlite.relay.ir.types import TensorType, TupleType, Type
+from tvmlite.relay.ir.types import TensorType, dims_of
 from tvmlite.relay.ops.assume import promises
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -102,29 +101,11 @@ def anchor_call(group: Function) -> Call:
 
 def dimensions(function: Function) -> tuple[e.SizeVar, ...]:
     """The named dimensions in types and attributes anywhere in ``function``, sorted by name."""
-    found: set[e.SizeVar] = set()
+    mentioned: list[object] = [param.type for param in function.params]
     for node in postorder(function.body):
         assert isinstance(node, Expr)
-        if isinstance(node, Call):
-            found.update(_sizes_in(value for _, value in node.attrs))
-        found.update(_sizes_of_type(type_of(node)))
-    for param in function.params:
-        found.update(_sizes_of_type(param.type))
-    return tuple(sorted(found, key=lambda d: d.name))
-
-
-def _sizes_of_type(type_: Type) -> Iterable[e.SizeVar]:
-    if isinstance(type_, TupleType):
-        return (size for one in type_.fields for size in _sizes_of_type(one))
-    return _sizes_in(type_.shape) if isinstance(type_, TensorType) else ()
-
-
-def _sizes_in(values: Iterable[object]) -> Iterable[e.SizeVar]:
-    for value in values:
-        if isinstance(value, tuple):
-            yield from _sizes_in(value)
-        elif isinstance(value, e.Expr):
-            yield from (n for n in postorder(value) if isinstance(n, e.SizeVar))
+        mentioned += [type_of(node), node.attrs if isinstance(node, Call) else ()]
+    return tuple(sorted(dims_of(mentioned), key=lambda d: d.name))
 
 
 def _placeholder(param: Var) -> Tensor:
