@@ -401,14 +401,14 @@ def test_kernels_of_several_processes_are_those_of_one(
 def test_an_error_of_another_process_is_the_users(
     three_processes: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parent, lower_group = os.getpid(), kernels.lower_group
+    parent, lowered_group = os.getpid(), kernels.lowered_group
 
     def lower(group: Any, target: Target, symbol: str, config: Any) -> Any:
         if "pool" in symbol:
             raise ScheduleError(f"cannot be lowered; in the child first: {os.getpid() != parent}")
-        return lower_group(group, target, symbol, config)
+        return lowered_group(group, target, symbol, config)
 
-    monkeypatch.setattr(kernels, "lower_group", lower)
+    monkeypatch.setattr(kernels, "lowered_group", lower)
 
     with pytest.raises(ScheduleError, match="in the child first: False") as caught:
         tvmlite.compile(from_onnx(models.light_model("squeezenet")))

@@ -21,7 +21,7 @@ register(
         "blocked_conv",
         "alter_op_layout",
         Stage.CHANNELS,
-        lambda options: alter_op_layout(options.target),
+        lambda options: alter_op_layout(options.target, options.decisions),
         lambda target: target and alter_op_layout(target),
     )
 )
