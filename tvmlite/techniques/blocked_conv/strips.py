@@ -15,7 +15,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ir.types import TensorType, show_shape
 from tvmlite.relay.ops import windows
-from tvmlite.relay.ops.common import fault, tensors
+from tvmlite.relay.ops.common import fault
 from tvmlite.te import expr as e
 from tvmlite.te.intrin import amx
 from tvmlite.te.templates.anchors import Anchor
@@ -35,7 +35,6 @@ STRIPS = Anchor("strips")
 
 
 def _strips_type(call: Call, data: TensorType) -> TensorType:
-    (data,) = tensors(call, data)
     windows.check_rank(call, "data", data, 4)
     if not (isinstance(data.shape[1], int) and 1 <= data.shape[1] <= CHANNELS):
         raise fault(call, f"data is {show_shape(data.shape)}, expected 1 to {CHANNELS} channels")
