@@ -2,8 +2,8 @@
 
 They build the calls that ``relay.add`` and its like build. A number becomes a constant of the other side's
 dtype, which must be able to hold it (TVM asks for ``relay.const``). Nodes stay equal only to themselves:
-``x == y`` is no call, and an expression is always true. A frontend that converts a node makes these calls itself
-(``calls_made_by``), so that they carry the node's name.
+``x == y`` is no call, and an expression is always true. A frontend that converts a node makes these calls
+itself (``calls_made_by``), so that they carry the node's name.
 """
 
 from __future__ import annotations
