@@ -44,7 +44,7 @@ class Shared:
     outside: int | None = 1
     rows: bool = True
 
-    def turns(self, tile: RegisterTile, rows: int, blocks: int) -> int | None:
+    def iterations(self, tile: RegisterTile, rows: int, blocks: int) -> int | None:
         """The turns that there are with ``tile``."""
         if self.outside is None:
             return None
@@ -96,7 +96,7 @@ def near_even_tile(
 
 def _are_even(tile: RegisterTile, rows: int, blocks: int, shared: Shared) -> bool:
     """Whether threads have like shares of tiles that cover ``rows`` by ``blocks``."""
-    turns = shared.turns(tile, rows, blocks)
+    turns = shared.iterations(tile, rows, blocks)
     high = tile.rows if shared.rows else rows
     total = None if shared.outside is None else shared.outside * rows * blocks
     return is_even(turns, shared.threads, high * tile.blocks, total)
@@ -109,7 +109,7 @@ def _quickest_shared(
     """The tile that takes the busiest thread the least time, of those that leave like shares if there are."""
 
     def rank(tile: RegisterTile) -> tuple[bool, bool, float, int]:
-        turns = shared.turns(tile, rows, blocks)
+        turns = shared.iterations(tile, rows, blocks)
         assert turns is not None
         each = step_cycles(tile.rows, tile.blocks * vectors, machine)
         each *= 1 if shared.rows else -(-rows // tile.rows)
