@@ -197,7 +197,7 @@ def _describe(stored: _Stored, reader: _Reader) -> _Description:
     operations, calls = _arithmetic(store.value)
     work = trips * (operations + 8 * calls + 1)
     touched, steps = _touched(store, read, loops, reader)
-    moved = np.array(cost.moved(touched, extents[::-1], SIZES))
+    moved = np.array(cost.moved(touched.tolist(), extents[::-1].tolist(), SIZES))
     tile = _Tile(store, read, steps, loops, reader)
     cycles = tile.cycles(operations, calls) * trips / tile.turns
     row = [
