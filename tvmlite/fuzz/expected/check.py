@@ -20,9 +20,9 @@ from tvmlite.fuzz.expected.evaluate import evaluate, shape_at
 from tvmlite.fuzz.expected.memory import GuardedArray
 from tvmlite.fuzz.program import Program, arguments
 from tvmlite.machine.target import Target
-from tvmlite.model import jit_library
 from tvmlite.runtime.call.compiled import CompiledFunction
 from tvmlite.te import expr as e
+from tvmlite.te.codegen import process
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.interpret import interpret
 from tvmlite.te.loop.passes import legalize
@@ -173,10 +173,7 @@ def run_native(job: Job, legal: ir.Function, target: str) -> None:
     """Compile the legal form with LLVM for ``target``, run, compare."""
     parsed = Target.parse(target)
     with _stage("llvm"):
-        loaded = jit_library.load([legal], parsed)
-        called = CompiledFunction(
-            signature_of(legal), loaded.address(legal.name), jit_library.shapes_address(loaded, legal), loaded
-        )
+        called = _compiled(process.load([legal], parsed), legal)
     _called(job, "llvm", called)
 
 
@@ -186,18 +183,20 @@ def run_together(jobs: Sequence[Job], target: str) -> dict[int, Wrong]:
     parsed = Target.parse(target)
     with _stage("c"):
         legal = [legalize(job.function, parsed) for job in jobs]
-        loaded = jit_library.load(legal, parsed)
+        loaded = process.load(legal, parsed)
     failed: dict[int, Wrong] = {}
     for place, (job, one) in enumerate(zip(jobs, legal, strict=True)):
         job.stage("c")
-        called = CompiledFunction(
-            signature_of(one), loaded.address(one.name), jit_library.shapes_address(loaded, one), loaded
-        )
         try:
-            _called(job, "c", called)
+            _called(job, "c", _compiled(loaded, one))
         except Wrong as wrong:
             failed[place] = wrong
     return failed
+
+
+def _compiled(loaded: process.Loaded, function: ir.Function) -> CompiledFunction:
+    shapes = process.shapes_address(loaded, function)
+    return CompiledFunction(signature_of(function), loaded.address(function.name), shapes, loaded)
 
 
 class _stage:
