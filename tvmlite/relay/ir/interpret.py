@@ -195,14 +195,14 @@ def negative_extent(node: LetDims, dim: te.SizeVar) -> str:
 def too_many_iterations(node: Loop) -> str:
     """What is said when a loop does not end."""
     where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
-    return f"{where}a loop of more than {config.loop_limit()} turns (TVMLITE_LOOP_LIMIT)"
+    return f"{where}a loop of more than {config.loop_limit()} iterations (TVMLITE_LOOP_LIMIT)"
 
 
 def takes_too_long(node: Loop) -> str:
     """What is said when a loop without a number of turns has run for long."""
     where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
     limit = f"{config.loop_seconds()} seconds (TVMLITE_LOOP_SECONDS)"
-    return f"{where}a loop without a number of turns that runs for more than {limit}"
+    return f"{where}a loop without a number of iterations that runs for more than {limit}"
 
 
 def _loop(node: Loop, frame: _Frame) -> Value:
