@@ -278,7 +278,7 @@ def _function_call(node: Call, function: Function) -> Type:
 
 
 def _bind(param: Type, given: Type, bound: dict[te.Expr, te.Expr]) -> None:
-    """Named dimensions of ``param`` take the first extent they meet in ``given``."""
+    """Named dimensions of ``param`` take the first extent that ``given`` has in their place."""
     match param, given:
         case TensorType(shape), TensorType(extents) if len(shape) == len(extents):
             for extent, value in zip(shape, extents, strict=True):

@@ -1,4 +1,4 @@
-"""Data layouts by name, and the operator that lays out a tensor anew.
+"""Data layouts by name, and the operator that gives a tensor another layout.
 
 A layout names each axis by a capital letter, outermost first: ``NCHW``. A number and a small letter are
 an axis in blocks: in ``NCHW16c`` axis ``C`` counts blocks of 16 channels, and ``c`` the channels of a block.
