@@ -71,23 +71,23 @@ def _aligned(size: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LoopState:
-    """The home of what a loop's body makes: the state of the next turn, or the row of this one."""
+    """The home of what a loop's body makes: the state of the next iteration, or the row of this one."""
 
     loop: Loop
     index: int
 
 
 Home: TypeAlias = Union[loop.Buffer, Slot, LoopState]
-"""Where a value is made: in a parameter, as another value, or turn by turn."""
+"""Where a value is made: in a parameter, as another value, or iteration by iteration."""
 
 
 class BufferPlacement:
     """The places of all values of ``main``, whose blocks are in ``root``; outputs are called ``names``.
 
     ``inputs`` and ``outputs`` are buffers, in order: parameters, or views of what is ``found``, outputs of
-    extents that come from data; where those lie is written to ``told``. ``copies`` are made at the end of a
-    block. ``variables`` are the turn of each loop while it runs, and the number of its turns after it; who
-    makes the loop gives them.
+    extents that come from data; where those lie is written to ``dynamic_outputs``. ``copies`` are made at
+    the end of a block. ``variables`` are the iteration of each loop while it runs, and the number of them
+    after it; who makes the loop gives them.
     """
 
     def __init__(self, main: Function, root: Block, names: Sequence[str]) -> None:
@@ -97,7 +97,7 @@ class BufferPlacement:
         self.copies: dict[Block, list[tuple[Slot, Home]]] = {}
         self.variables: dict[tuple[Loop, str], e.Var] = {}
         self.data_dependent: list[tuple[Slot, TensorType]] = []
-        self.told: loop.Buffer | None = None
+        self.dynamic_outputs: loop.Buffer | None = None
         self._buffers: dict[Slot, loop.Buffer] = {
             (p, 0): buffer for p, buffer in zip(main.params, self.inputs, strict=True)
         }
@@ -125,7 +125,7 @@ class BufferPlacement:
         self._settle_blocks(root, makers)
         if dynamic:
             count = 1 + sum(1 + type_.ndim for _, type_ in self.data_dependent)
-            self.told = loop.Buffer("told", e.INDEX, (e.const(count, e.INDEX),), "param")
+            self.dynamic_outputs = loop.Buffer("told", e.INDEX, (e.const(count, e.INDEX),), "param")
         return outputs
 
     def _settle(self, slot: Slot, home: Home, block: Block, makers: Mapping[Expr, Block]) -> None:
@@ -178,25 +178,25 @@ class BufferPlacement:
         """Where a value is that has no other home."""
         node, index = slot
         if isinstance(node, Loop) and index < len(node.states):
-            return self._state(node, index, self.variables[node, "turns"])
+            return self._state(node, index, self.variables[node, "iterations"])
         for owner, _ in self.variables:
             if node in owner.states:
-                return self._state(owner, owner.states.index(node), self.variables[owner, "turn"])
+                return self._state(owner, owner.states.index(node), self.variables[owner, "iteration"])
         return e.convert(self.plan.offsets[slot], e.INDEX)
 
-    def _state(self, node: Loop, index: int, turn: e.Expr) -> e.Expr:
-        """The state after ``turn`` turns: even and odd ones have a place each."""
+    def _state(self, node: Loop, index: int, iteration: e.Expr) -> e.Expr:
+        """The state after ``iteration`` iterations: even and odd ones have a place each."""
         even, odd = (
             e.convert(self.plan.offsets[s], e.INDEX) for s in ((node, index), (node.states[index], 0))
         )
-        return e.Select(e.Equal(turn % 2, e.const(0, e.INDEX)), even, odd)
+        return e.Select(e.Equal(iteration % 2, e.const(0, e.INDEX)), even, odd)
 
     def _of_loop_state(self, home: LoopState, type_: TensorType) -> e.Expr:
-        turn = self.variables[home.loop, "turn"]
+        iteration = self.variables[home.loop, "iteration"]
         if home.index < len(home.loop.states):
-            return self._state(home.loop, home.index, turn + 1)
+            return self._state(home.loop, home.index, iteration + 1)
         bytes_ = dtypes.bytes_of(type_.dtype) * num_elements(type_.shape)
-        return e.convert(self.plan.offsets[home.loop, home.index], e.INDEX) + turn * bytes_
+        return e.convert(self.plan.offsets[home.loop, home.index], e.INDEX) + iteration * bytes_
 
 
 def slot_type(slot: Slot) -> TensorType:

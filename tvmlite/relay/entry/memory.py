@@ -40,8 +40,8 @@ Slot: TypeAlias = tuple[Expr, int]
 """A value: the node that makes it, and which of its results it is.
 
 Besides calls, branches make values, and loops: their results; after those, whether to go on; and in the
-slots of their variables the number of the turn and the states of odd turns, those of even turns being in the
-results.
+slots of their variables the number of the iteration and the states of odd iterations, those of even ones
+being in the results.
 """
 
 

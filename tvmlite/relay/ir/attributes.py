@@ -28,7 +28,7 @@ LARGEST = 2**63
 class Kind:
     """What an attribute may be.
 
-    ``holds`` tells whether a value is one; ``expected`` names it in errors. ``adapted`` makes one of what
+    ``holds`` says whether a value is one; ``expected`` names it in errors. ``adapted`` makes one of what
     users may write instead, where there is such a thing.
     """
 

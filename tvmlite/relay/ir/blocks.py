@@ -1,8 +1,8 @@
 """What runs where: the calls of a fused graph in order, in blocks for branches and loops.
 
 A value is evaluated in the innermost block around all its uses: what only one branch needs is computed in
-that branch, what two share before them. What is the same in every turn of a loop is computed before it,
-unless it may stop a run in which the loop makes no turn.
+that branch, what two share before them. What is the same in every iteration of a loop is computed before
+it, unless it may stop a run in which the loop makes no iteration.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Branch:
 
 @dataclass(eq=False)
 class Repeat:
-    """``body`` runs turn after turn."""
+    """``body`` runs iteration after iteration."""
 
     node: Loop
     body: Block
@@ -150,8 +150,8 @@ Free: TypeAlias = "frozenset[Loop | LetDims]"
 
 
 def _is_invariant(node: Expr, places: dict[Expr, Block], loop: Loop, free: dict[Expr, Free]) -> bool:
-    """Whether ``node``, in the block that ``loop`` turns, is the same in each turn and can stand before the
-    loop: it is not the block's result, and what it is made of is not bound in the block."""
+    """Whether ``node``, in the block that ``loop`` repeats, is the same in each iteration and can stand
+    before the loop: it is not the block's result, and what it is made of is not bound in the block."""
     block = places[node]
     bound = (one is loop or places.get(one) is block for one in free[node])
     return node is not block.result and not any(bound)
@@ -159,8 +159,8 @@ def _is_invariant(node: Expr, places: dict[Expr, Block], loop: Loop, free: dict[
 
 def _stopping(nodes: list[Expr]) -> set[Expr]:
     """Those of ``nodes``, in order, that may stop a run, or are made of what may: before a loop that makes no
-    turn they would stop one that is right. What another loop gives is taken to be there: one that is read in
-    a loop but does not depend on its turns would have to run once a turn."""
+    iteration they would stop one that is right. What another loop gives is taken to be there: one that is
+    read in a loop but does not depend on its iterations would have to run once an iteration."""
     found: set[Expr] = set()
     for node in nodes:
         made_of = not isinstance(node, Loop) and any(child in found for child in node.children())
@@ -180,14 +180,14 @@ def _may_stop(node: Expr) -> bool:
 
 
 def _iterates_at_least_once(loop: Loop) -> bool:
-    """Whether ``loop`` makes a turn in every run."""
+    """Whether ``loop`` makes an iteration in every run."""
     begins = loop.condition is None or (isinstance(loop.condition, Constant) and bool(loop.condition.data))
     return begins and isinstance(loop.turns, int) and loop.turns > 0
 
 
 def _free(nodes: list[Expr]) -> dict[Expr, Free]:
-    """The loops around each of ``nodes``, in order, whose turns it depends on, and the bindings of dimensions
-    that it is made of."""
+    """The loops around each of ``nodes``, in order, whose iterations it depends on, and the bindings of
+    dimensions that it is made of."""
     binders: dict[object, Loop | LetDims] = {}
     for node in nodes:
         if isinstance(node, Loop):

@@ -15,13 +15,13 @@ from tvmlite.relay.ir.interpret import call_reference
 from tvmlite.relay.ir.nodes import Call, Constant
 
 LARGE_BYTES = 1 << 16
-"""Constants of as many are worth computing anew rather than keeping."""
+"""Constants of as many are worth computing again rather than keeping."""
 
 
 class DeferredConstant(Constant):
     """A constant of ``shape`` and ``dtype`` that ``fill(out)`` writes to an array, each time it is asked to.
 
-    ``data`` is computed anew at each access. So weights that a pass lays out anew are in memory once, where
+    ``data`` is computed at each access. So weights that a pass repacks are in memory once, where
     the library wants them (``buffer_placement.Constants``), and not also in the graph.
     """
 

@@ -1,4 +1,4 @@
-"""The graph IR: functional, typed, shared. Passes turn one expression into another.
+"""The graph IR: functional, typed, shared. Passes make one expression of another.
 
 A model is a ``Module`` whose function ``main`` computes its outputs from its parameters. Nodes are
 immutable, so the type of a node is a function of the node: ``infer.type_of`` computes and remembers it.
@@ -243,19 +243,19 @@ class If(Expr):
 
 
 NO_END = 2**31 - 1
-"""Turns of a loop that stand for no number of them, as exporters write it: this, or more."""
+"""Iterations of a loop that stand for no number of them, as exporters write it: this, or more."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Loop(Expr):
-    """``body`` turn after turn, its results the ``states`` of the next turn.
+    """``body`` iteration after iteration, its results the ``states`` of the next.
 
-    In turn ``index``, an int64 scalar from 0 on, ``states`` stand for ``initial``, then for what the last
-    turn gave. ``body`` is a tuple: a bool scalar, whether to go on; the next states; rows. There are at most
-    ``turns`` turns, and none unless ``condition`` holds. Without a condition there are exactly ``turns``, the
-    bool is ignored, and the rows are stacked along a new first axis of that extent; with one there are no
-    rows. The value is the tuple of the last states, the stacked rows, and the number of turns, an int64
-    scalar.
+    In iteration ``index``, an int64 scalar from 0 on, ``states`` stand for ``initial``, then for what the
+    last one gave. ``body`` is a tuple: a bool scalar, whether to go on; the next states; rows. There are at
+    most ``turns`` iterations, and none unless ``condition`` holds. Without a condition there are exactly
+    ``turns``, the bool is ignored, and the rows are stacked along a new first axis of that extent; with one
+    there are no rows. The value is the tuple of the last states, the stacked rows, and the number of
+    iterations, an int64 scalar.
     """
 
     index: Var

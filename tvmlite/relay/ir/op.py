@@ -53,7 +53,7 @@ class Operator:
     - ``compute(call, *tensors)`` gives a te.Tensor, or a list of them for a tuple type.
     - ``reference(call, *arrays)`` gives the same in plain numpy; attributes arrive as numbers.
     - ``attrs`` are the attributes with their defaults (``REQUIRED`` where there is none).
-    - ``open_attrs`` are the attributes in which a number may be a dimension, told by a run: ``newshape``.
+    - ``open_attrs`` are the attributes in which a number may be a dimension, known at run time: ``newshape``.
     - ``schedule`` is the kind of anchor that this operator is in a group: which templates it may have.
     - ``num_inputs`` is None for a variadic operator, which takes one relay Tuple.
     - ``parameters`` are the arguments and attributes in the order of TVM's Python function.

@@ -55,7 +55,7 @@ def _astype(self: Expr, dtype: Any) -> Call:
 
 
 def _fields(self: Expr) -> int:
-    """How many results there are; of a tensor there is one, which is not to be taken apart."""
+    """How many results there are; of a tensor there is one, which has no parts."""
     if isinstance(self, Tuple):
         return len(self.fields)
     type_ = type_of(self)

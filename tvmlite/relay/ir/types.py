@@ -239,8 +239,8 @@ def bind_dims(
     for name, extent, value in pairs:
         wanted = evaluate_dim(extent, binding)
         if wanted != value:
-            told = str(wanted) if isinstance(extent, int) else f"{show_dim(extent)} = {wanted}"
-            raise InputError(f"{name}: an extent is {value}, expected {told}")
+            expected = str(wanted) if isinstance(extent, int) else f"{show_dim(extent)} = {wanted}"
+            raise InputError(f"{name}: an extent is {value}, expected {expected}")
     return binding
 
 

@@ -61,7 +61,7 @@ def recall(key: str) -> Constant | None:
 
 
 def array_of(items: Any, dtype: str, shape: Iterable[int] | None = None) -> np.ndarray:
-    """The array of a literal: nested lists of numbers, with a shape where the lists cannot tell it."""
+    """The array of a literal: nested lists of numbers, with a shape where the lists do not determine it."""
     array = np.asarray(items, dtype=object if items and not dtypes.is_float(dtype) else None)
     if array.dtype == object and dtypes.is_narrow(dtype):
         array = array.astype(np.int64)  # ml_dtypes does not take objects

@@ -23,9 +23,9 @@ def simplify_expr(body: Expr) -> Expr:
     """Apply the rules bottom-up, each node once.
 
     ``x * 1``, ``x / 1``, ``x + 0``, ``x - 0`` are ``x`` where its type is theirs; so are copies, casts and
-    reshapes to the type at hand, and slices of everything. A reshape of a reshape, a transpose of a transpose
-    are one; a transpose that only moves axes of extent 1 is a reshape. A layout left and come back to is not
-    left.
+    reshapes to the type that is there, and slices of everything. A reshape of a reshape, a transpose of a
+    transpose are one; a transpose that only moves axes of extent 1 is a reshape. A layout left and come back
+    to is not left.
     """
     return rewrite(body, simplified)
 
