@@ -190,21 +190,22 @@ def _extents(node: LetDims, value: Value) -> list[int]:
 
 def negative_extent(node: LetDims, dim: te.SizeVar) -> str:
     """What is said when a run computes a negative extent."""
-    where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
-    return f"{where}the extent {dim.name} must not be negative"
+    return f"{_where(node)}the extent {dim.name} must not be negative"
 
 
 def too_many_iterations(node: Loop) -> str:
     """What is said when a loop does not end."""
-    where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
-    return f"{where}a loop of more than {config.loop_limit()} iterations (TVMLITE_LOOP_LIMIT)"
+    return f"{_where(node)}a loop of more than {config.loop_limit()} iterations (TVMLITE_LOOP_LIMIT)"
 
 
 def takes_too_long(node: Loop) -> str:
     """What is said when a loop without a number of iterations has run for long."""
-    where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
     limit = f"{config.loop_seconds()} seconds (TVMLITE_LOOP_SECONDS)"
-    return f"{where}a loop without a number of iterations that runs for more than {limit}"
+    return f"{_where(node)}a loop without a number of iterations that runs for more than {limit}"
+
+
+def _where(node: Loop | LetDims) -> str:
+    return f"{node.span.note}: " if node.span is not None and node.span.note else ""
 
 
 def _loop(node: Loop, frame: _Frame) -> Value:

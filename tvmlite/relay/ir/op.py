@@ -164,16 +164,17 @@ def names() -> list[str]:
 def check_attributes(row: Operator, call: Call) -> None:
     """Refuse a call of ``row`` that has other attributes than it takes, or one that is not of its kind."""
     if len(call.attrs) != len(row.kinds):
-        raise _wrong_names(row, call)
+        raise wrong_names(row, call)
     for (name, value), (expected, default, kind) in zip(call.attrs, row.kinds, strict=True):
         if name != expected:
-            raise _wrong_names(row, call)
+            raise wrong_names(row, call)
         unset = type(value) is type(default) and isinstance(value, (str, tuple)) and not (value or default)
         if value is not default and not unset and not kind.holds(value):
             raise TypeInferError(f"{row.name}: {name} is {show(value)}, expected {kind.expected}", call.span)
 
 
-def _wrong_names(row: Operator, call: Call) -> TypeInferError:
+def wrong_names(row: Operator, call: Call) -> TypeInferError:
+    """The error of a call whose attributes are not, sorted by name, those of its operator."""
     given = [name for name, _ in call.attrs]
     for name in sorted({*given, *row.attrs}):
         if given.count(name) != (name in row.attrs):
@@ -195,6 +196,11 @@ def make(name: str, *args: Expr, span: Span | None = None, **attrs: Any) -> Call
         if span is not None:
             raise TypeInferError(f"make: span is {describe(span)}, expected a Span")
         span = Span.of_caller()
+    return completed(name, args, attrs, span)
+
+
+def completed(name: str, args: tuple[Expr, ...], attrs: Mapping[str, Any], span: Span) -> Call:
+    """As ``make``, of attributes in a table."""
     row = get(name, span)
     unknown = sorted(set(attrs) - set(row.attrs))
     if unknown:

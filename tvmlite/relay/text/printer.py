@@ -269,7 +269,7 @@ class _Printer:
             return self._texts[node] + path
         if isinstance(node, Constant):
             text = literals.show_constant(node)
-            if text.startswith("meta["):
+            if literals.inline(node) is None:
                 self._constants.setdefault(literals.remember(node), node)
             return f"({text}){path}" if path else text
         if isinstance(node, Var):  # free: an ill-formed graph is printed, too
