@@ -16,7 +16,7 @@ from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.entry import memory
 from tvmlite.relay.entry.memory import Slot, slots_of, tensor_types
-from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run
+from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, Step, steps_of
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Constant, Expr, Function, Loop
 from tvmlite.relay.ir.types import TensorType, Type, dims_of, num_elements
@@ -109,7 +109,7 @@ class BufferPlacement:
         """Each output's buffer: a parameter, which a call writes or a copy, or a view where it is found."""
         outputs: list[loop.Buffer] = []
         taken = {b.name for b in self.inputs}
-        makers = _producers(root)
+        producers = _producers(root)
         dynamic = {d for bind in binds(root) for d in bind.node.dims}
         for slot, type_, wanted in zip(
             slots_of(main.body), tensor_types(type_of(main.body)), names, strict=True
@@ -121,32 +121,32 @@ class BufferPlacement:
                 outputs.append(buffer_of(label, type_, "view"))
                 continue
             outputs.append(buffer_of(label, type_, "param"))
-            self._settle(slot, outputs[-1], root, makers)
-        self._settle_blocks(root, makers)
+            self._settle(slot, outputs[-1], root, producers)
+        for _, step in steps_of(root):
+            self._settle_results(step, producers)
         if dynamic:
             count = 1 + sum(1 + type_.ndim for _, type_ in self.data_dependent)
             self.dynamic_outputs = loop.Buffer("told", e.INDEX, (e.const(count, e.INDEX),), "param")
         return outputs
 
-    def _settle(self, slot: Slot, home: Home, block: Block, makers: Mapping[Expr, Block]) -> None:
+    def _settle(self, slot: Slot, home: Home, block: Block, producers: Mapping[Expr, Block]) -> None:
         """What ``block`` gives as ``slot`` is made in ``home``, or copied there at the block's end."""
-        if makers.get(slot[0]) is block and slot not in self._homes:
+        if producers.get(slot[0]) is block and slot not in self._homes:
             self._homes[slot] = home
         else:
             self.copies.setdefault(block, []).append((slot, home))
 
-    def _settle_blocks(self, block: Block, makers: Mapping[Expr, Block]) -> None:
-        for step in block.steps:
-            if isinstance(step, Branch):
-                for inner in (step.then, step.otherwise):
+    def _settle_results(self, step: Step, producers: Mapping[Expr, Block]) -> None:
+        """What the blocks in ``step`` give is made where it is read."""
+        match step:
+            case Branch(node, then, otherwise):
+                for inner in (then, otherwise):
                     for index, slot in enumerate(slots_of(inner.result)):
-                        self._settle(slot, (step.node, index), inner, makers)
-                    self._settle_blocks(inner, makers)
-            elif isinstance(step, Repeat):
-                _going, *results = slots_of(step.body.result)
+                        self._settle(slot, (node, index), inner, producers)
+            case Repeat(node, body):
+                _going, *results = slots_of(body.result)
                 for index, slot in enumerate(results):
-                    self._settle(slot, LoopState(step.node, index), step.body, makers)
-                self._settle_blocks(step.body, makers)
+                    self._settle(slot, LoopState(node, index), body, producers)
 
     def place(self, slot: Slot) -> tuple[loop.Buffer, e.Expr | None]:
         """The buffer of a value, and the byte of the workspace, or of the constants, where it is."""
@@ -215,29 +215,16 @@ def buffer_of(name: str, type_: Type, scope: str) -> loop.Buffer:
 
 def binds(block: Block) -> list[Bind]:
     """Where dimensions get values, in ``block`` and the blocks in it."""
-    found: list[Bind] = []
-    for step in block.steps:
-        match step:
-            case Bind():
-                found.append(step)
-            case Branch(_, then, otherwise):
-                found += [*binds(then), *binds(otherwise)]
-            case Repeat(_, body):
-                found += binds(body)
-    return found
+    return [step for _, step in steps_of(block) if isinstance(step, Bind)]
 
 
-def _producers(block: Block) -> dict[Expr, Block]:
+def _producers(root: Block) -> dict[Expr, Block]:
     """The block in which each call and each branch is."""
     found: dict[Expr, Block] = {}
-    for step in block.steps:
+    for block, step in steps_of(root):
         match step:
-            case Run(call):
-                found[call] = block
-            case Branch(node, then, otherwise):
-                found |= {node: block, **_producers(then), **_producers(otherwise)}
-            case Repeat(_, body):
-                found |= _producers(body)
+            case Run(made) | Branch(made):
+                found[made] = block
     return found
 
 

@@ -27,8 +27,10 @@ __all__ = [
     "Run",
     "Step",
     "blocks_of",
+    "inner_blocks",
     "order",
     "runs_of",
+    "steps_of",
 ]
 
 PROMISES = ("assume", "assume_indices", "assume_shape")
@@ -107,17 +109,27 @@ def order(function: Function) -> Block:
     return root
 
 
+def steps_of(block: Block) -> Iterator[tuple[Block, Step]]:
+    """The steps of ``block`` and of the blocks in it, in order, each with its own block."""
+    for step in block.steps:
+        yield block, step
+        for inner in inner_blocks(step):
+            yield from steps_of(inner)
+
+
+def inner_blocks(step: Step) -> tuple[Block, ...]:
+    """The blocks that run within ``step``."""
+    match step:
+        case Branch(_, then, otherwise):
+            return then, otherwise
+        case Repeat(_, body):
+            return (body,)
+    return ()
+
+
 def runs_of(block: Block) -> Iterator[Run]:
     """The kernel calls of ``block`` and the blocks in it, in order."""
-    for step in block.steps:
-        match step:
-            case Run():
-                yield step
-            case Branch():
-                yield from runs_of(step.then)
-                yield from runs_of(step.otherwise)
-            case Repeat():
-                yield from runs_of(step.body)
+    return (step for _, step in steps_of(block) if isinstance(step, Run))
 
 
 def blocks_of(body: Expr, root: Block) -> tuple[dict[Expr, Block], dict[tuple[Expr, str], Block]]:
