@@ -7,7 +7,7 @@ immutable, so the type of a node is a function of the node: ``infer.type_of`` co
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from types import NoneType
@@ -327,11 +327,7 @@ class Module(Shown):
         """The module whose ``main`` is ``expr``, or a function of the variables that are free in it."""
         if isinstance(expr, Function):
             return Module({"main": expr})
-        nodes = list(postorder(expr))
-        bound = {node.var for node in nodes if isinstance(node, Let)}
-        bound |= {v for node in nodes if isinstance(node, Loop) for v in (node.index, *node.states)}
-        free = tuple(node for node in nodes if isinstance(node, Var) and node not in bound)
-        return Module({"main": Function(free, expr)})
+        return Module({"main": Function(free_variables(postorder(expr)), expr)})
 
     @property
     def main(self) -> Function:
@@ -409,6 +405,23 @@ def _shape_mismatch(node: Any, name: str, value: Any, kinds: tuple[type, ...]) -
         f"{type(node).__name__}: {name} is {given}, expected {expected}",
         span if isinstance(span, Span) else Span.of_caller(),
     )
+
+
+def free_variables(nodes: Iterable[Node]) -> tuple[Var, ...]:
+    """The variables among ``nodes``, in order, that none of them binds."""
+    found: dict[Var, None] = {}
+    bound: set[Var] = set()
+    for node in nodes:
+        match node:
+            case Var():
+                found[node] = None
+            case Function(params=variables):
+                bound.update(variables)
+            case Let(var=var):
+                bound.add(var)
+            case Loop(index=index, states=states):
+                bound.update((index, *states))
+    return tuple(var for var in found if var not in bound)
 
 
 def call(op: str | Function, *args: Expr, span: Span | None = None, **attrs: Any) -> Call:

@@ -155,6 +155,16 @@ def is_view(node: object) -> bool:
     )
 
 
+def fuse_class(node: object) -> Fuse | None:
+    """How ``node`` fuses, if it is a call of an operator."""
+    return get(node.op, node.span).fuse if isinstance(node, Call) and isinstance(node.op, str) else None
+
+
+def is_anchor(node: object) -> bool:
+    """Whether ``node`` is a call of an operator such as conv or dense, whose element-wise tail joins it."""
+    return fuse_class(node) is Fuse.OUT_ELEMWISE_FUSABLE
+
+
 def names() -> list[str]:
     """The names of all operators, those that techniques add included."""
     techniques.load()
