@@ -21,7 +21,6 @@ from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
 from tvmlite.core.span import warn
 from tvmlite.machine.target import Target
-from tvmlite.model import jit_library
 from tvmlite.model.artifact import CompiledKernelFunction, CompiledModule, Origin
 from tvmlite.model.kernels import CompiledKernel, compile_kernels, interfaces_of
 from tvmlite.model.record_lookup import Choices, require
@@ -35,6 +34,7 @@ from tvmlite.relay.ir.verify import verify as check
 from tvmlite.relay.passes.decisions import Decisions
 from tvmlite.relay.passes.pass_check import ReferenceRun
 from tvmlite.relay.passes.specialise import Sizes, specialise
+from tvmlite.te.codegen import process
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.passes import legalize
 from tvmlite.te.lowering.extensions.unrolling import warn_of_long_code
@@ -130,7 +130,7 @@ def compile(
     options = {"opt_level": opt_level, "precision": precision, "error_bound": error_bound}
     again = partial(compile, target=target, name=name, records=records, **options)
     lib.origin = Origin(module, again)
-    if reference is not None and not jit_library.reason_not_to_run(target):
+    if reference is not None and not process.reason_not_to_run(target):
         reference.compare("the compiled library computes something else", fused, lib(*reference.arguments))
     return lib
 

@@ -21,6 +21,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.codegen import jit
 from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
+from tvmlite.te.loop import serialize
 from tvmlite.te.loop.passes import legalize
 
 
@@ -150,58 +151,24 @@ def interfaces_of(
     return {group: kernels[task.key].interface.at(task.extents) for group, task in task_of.items()}
 
 
-_ARITHMETIC = (e.Add, e.Sub, e.Mul, e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod, e.Min, e.Max)
-_CONDITIONS = (e.Equal, e.NotEqual, e.Less, e.LessEqual, e.And, e.Or, e.Not, e.Select)
-_OPERATIONS = {made.__name__: made for made in (*_ARITHMETIC, *_CONDITIONS)}
-"""What extents, and so the number of bytes of a workspace, are computed with."""
-
-
 def _encode(interface: KernelInterface) -> dict[str, Any]:
+    sizes = [size for size in interface.sizes if isinstance(size, e.Var)]
+    workspace = interface.workspace
     return {
         "symbol": interface.symbol,
-        "sizes": [size.name for size in interface.sizes if isinstance(size, e.Var)],
-        "workspace": None if interface.workspace is None else _encode_expr(interface.workspace),
+        "sizes": [size.name for size in sizes],
+        "workspace": None if workspace is None else serialize.encode(workspace, sizes).decode(),
         "messages": list(interface.messages),
         "sweeps": interface.sweeps,
     }
 
 
 def _decode(fields: dict[str, Any]) -> KernelInterface:
-    workspace = fields["workspace"]
+    sizes, workspace = tuple(map(dim, fields["sizes"])), fields["workspace"]
     return KernelInterface(
         fields["symbol"],
-        tuple(dim(name) for name in fields["sizes"]),
-        None if workspace is None else _decode_expr(workspace),
+        sizes,
+        None if workspace is None else serialize.decode(workspace, sizes),
         tuple(fields["messages"]),
         fields["sweeps"],
     )
-
-
-def _encode_expr(expr: e.Expr) -> Any:
-    match expr:
-        case e.Const(value):
-            return bool(value) if expr.dtype == "bool" else value
-        case e.Var(name):
-            return ["threads"] if expr is loop.THREADS else name
-        case e.Cast(value=value):
-            return ["Cast", expr.dtype, _encode_expr(value)]
-    name = type(expr).__name__
-    assert name in _OPERATIONS, f"{name} in a workspace's size"
-    return [name, *(_encode_expr(child) for child in expr.children() if isinstance(child, e.Expr))]
-
-
-def _decode_expr(fields: Any) -> e.Expr:
-    match fields:
-        case bool():
-            return e.const(fields, "bool")
-        case int():
-            return e.const(fields, e.INDEX)
-        case str():
-            return dim(fields)
-        case ["threads"]:
-            return loop.THREADS
-        case ["Cast", dtype, value]:
-            return e.cast(dtype, _decode_expr(value))
-        case [name, *parts]:
-            return _OPERATIONS[name](*map(_decode_expr, parts))
-    raise AssertionError(f"{fields!r} in a cached kernel")

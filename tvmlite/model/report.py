@@ -15,6 +15,7 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.types import show_type
 from tvmlite.relay.passes.decisions import Decision
 from tvmlite.te.templates.table import GENERATORS
+from tvmlite.te.visualizer import text
 
 
 @dataclass(frozen=True)
@@ -73,25 +74,12 @@ class Report:
 
     def __str__(self) -> str:
         tuned = self.notes is not None
-        rows = [
-            (
-                "calls",
-                "schedule",
-                *(["measured", "expected loss"] if tuned else []),
-                "code",
-                "kernel",
-            )
-        ]
+        rows = [("calls", "schedule", *(["measured", "expected loss"] if tuned else []), "code", "kernel")]
         for row in self.rows:
             code = "cached" if row.from_cache else "compiled"
             known = [_measured(row), _loss(row)] if tuned else []
             rows.append((f"{row.calls:5}", row.schedule, *known, code, row.label))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = (
-            "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        )
-        return "\n".join([*lines, *(self.notes or ()), *decided.table(self.measured)])
+        return "\n".join([*text.table(rows), *(self.notes or ()), *decided.table(self.measured)])
 
 
 def _row(kernel: CompiledKernel, decision: Choice) -> KernelRow:

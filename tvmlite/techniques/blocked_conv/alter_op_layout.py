@@ -26,7 +26,8 @@ from tvmlite.techniques.blocked_conv.layout_program import Cost, Program, Region
 from tvmlite.techniques.blocked_conv.layout_rules import Tied
 
 BORDER_COST = 1.5
-"""Moves of an element that crosses a border, by those that an operator on blocks spares."""
+"""Moves of an element that crosses a border, by those that an operator on blocks spares. Both sides are moves
+of elements of one dtype, so that cycles (``te.cost``) would only multiply both by one number."""
 
 
 def alter_op_layout(target: Target, decisions: Decisions | None = None) -> Callable[[Module], Module]:

@@ -77,7 +77,7 @@ def _pack(node: Expr, target: Target, narrow: str | None, bound: float, decision
         case Call("nn.matmul", (data, Constant() as weight)) if not node["transpose_a"] and _can_pack(
             node, weight
         ):
-            plain = weight if node["transpose_b"] else _turned(weight)
+            plain = weight if node["transpose_b"] else _transposed(weight)
             return _packed_dense(node, data, plain, target, narrow, bound, decisions)
         case _:
             return node
@@ -116,7 +116,7 @@ def _held_by(constant: Constant, dtype: str) -> Constant:
     return Constant(narrow, constant.span) if same else constant
 
 
-def _turned(weight: Constant) -> Constant:
+def _transposed(weight: Constant) -> Constant:
     """The transpose of a matrix."""
     if not isinstance(weight, DeferredConstant):
         return Constant(weight.data.T, weight.span)

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from tvmlite.core.alike import alike
 from tvmlite.core.dtype import numpy_of
-from tvmlite.core.node import alike, postorder
+from tvmlite.core.node import postorder
 from tvmlite.driver import compile
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.interpret import interpret
