@@ -2,7 +2,7 @@
 
     model -> relay -> passes -> fused groups -> te schedules -> loop IR -> LLVM or C -> library
 
-``compile`` tells it for a model, ``lower`` and ``build`` for a schedule written by hand.
+``compile`` does it for a model, ``lower`` and ``build`` for a schedule written by hand.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def compile(
     See ``relay.passes``: ``apply_winograd``, ``apply_winograd_dense``, ``pack_weights``.
 
     ``records``, a file of ``tune``'s or the records themselves, say how kernels are best scheduled on this
-    machine, and which way the graph passes go best; the report tells which kernels had none, and what that is
+    machine, and which way the graph passes go best; the report says which kernels had none, and what that is
     expected to cost. ``require_tuned`` makes it an InputError. Those measured with another number of threads
     than ``runtime.num_threads()`` prove nothing here and are not used. ``note`` is called with a sentence for
     each reason why records are not used; by default it is a warning.
@@ -180,7 +180,7 @@ def build(
 
     Arrays are numpy arrays or DLPack objects; the outputs among them are written in place, or left out and
     returned. ``f.source("loops" | "llvm" | "asm" | "c")`` shows what it became, ``f.time(a, b, c)`` how fast.
-    A RuntimeWarning tells of loops unrolled so far that compiling takes long (``warn_of_long_code``).
+    A RuntimeWarning names loops unrolled so far that compiling takes long (``warn_of_long_code``).
     """
     target = Target.parse(target)
     if isinstance(schedule, loop.Function):

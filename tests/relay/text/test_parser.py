@@ -256,7 +256,7 @@ def test_a_written_result_type_is_checked() -> None:
             r"t:2:18: %y is not defined here\n    %0 = test.relu",
         ),
         ("def @main() { test.nothing() }", "there is no operator 'test.nothing'"),
-        ("def @main() { test.relu(1f, axis=1) }", "test.relu has no attribute 'axis'; it has none"),
+        ("def @main() { test.relu(1f, axis=1) }", "test.relu: no attribute 'axis'; it has none"),
         ("def @main() { test.relu(1f, 2f) }", "takes 1 arguments, 2 given"),
         ("def @main() { 300u8 }", "300 does not fit in a uint8"),
         ("def @main() { const([[1], [1, 2]], int32) }", "this is no array"),

@@ -16,7 +16,7 @@ from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.entry import memory
 from tvmlite.relay.entry.memory import Slot, slots_of, tensor_types
-from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run
+from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, Step, steps_of
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Constant, Expr, Function, Loop
 from tvmlite.relay.ir.types import TensorType, Type, dims_of, num_elements
@@ -71,23 +71,23 @@ def _aligned(size: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LoopState:
-    """The home of what a loop's body makes: the state of the next turn, or the row of this one."""
+    """The home of what a loop's body makes: the state of the next iteration, or the row of this one."""
 
     loop: Loop
     index: int
 
 
 Home: TypeAlias = Union[loop.Buffer, Slot, LoopState]
-"""Where a value is made: in a parameter, as another value, or turn by turn."""
+"""Where a value is made: in a parameter, as another value, or iteration by iteration."""
 
 
 class BufferPlacement:
     """The places of all values of ``main``, whose blocks are in ``root``; outputs are called ``names``.
 
     ``inputs`` and ``outputs`` are buffers, in order: parameters, or views of what is ``found``, outputs of
-    extents that come from data; where those lie is written to ``told``. ``copies`` are made at the end of a
-    block. ``variables`` are the turn of each loop while it runs, and the number of its turns after it; who
-    makes the loop gives them.
+    extents that come from data; where those lie is written to ``dynamic_outputs``. ``copies`` are made at
+    the end of a block. ``variables`` are the iteration of each loop while it runs, and the number of them
+    after it; who makes the loop gives them.
     """
 
     def __init__(self, main: Function, root: Block, names: Sequence[str]) -> None:
@@ -97,7 +97,7 @@ class BufferPlacement:
         self.copies: dict[Block, list[tuple[Slot, Home]]] = {}
         self.variables: dict[tuple[Loop, str], e.Var] = {}
         self.data_dependent: list[tuple[Slot, TensorType]] = []
-        self.told: loop.Buffer | None = None
+        self.dynamic_outputs: loop.Buffer | None = None
         self._buffers: dict[Slot, loop.Buffer] = {
             (p, 0): buffer for p, buffer in zip(main.params, self.inputs, strict=True)
         }
@@ -109,7 +109,7 @@ class BufferPlacement:
         """Each output's buffer: a parameter, which a call writes or a copy, or a view where it is found."""
         outputs: list[loop.Buffer] = []
         taken = {b.name for b in self.inputs}
-        makers = _producers(root)
+        producers = _producers(root)
         dynamic = {d for bind in binds(root) for d in bind.node.dims}
         for slot, type_, wanted in zip(
             slots_of(main.body), tensor_types(type_of(main.body)), names, strict=True
@@ -121,32 +121,32 @@ class BufferPlacement:
                 outputs.append(buffer_of(label, type_, "view"))
                 continue
             outputs.append(buffer_of(label, type_, "param"))
-            self._settle(slot, outputs[-1], root, makers)
-        self._settle_blocks(root, makers)
+            self._settle(slot, outputs[-1], root, producers)
+        for _, step in steps_of(root):
+            self._settle_results(step, producers)
         if dynamic:
             count = 1 + sum(1 + type_.ndim for _, type_ in self.data_dependent)
-            self.told = loop.Buffer("told", e.INDEX, (e.const(count, e.INDEX),), "param")
+            self.dynamic_outputs = loop.Buffer("told", e.INDEX, (e.const(count, e.INDEX),), "param")
         return outputs
 
-    def _settle(self, slot: Slot, home: Home, block: Block, makers: Mapping[Expr, Block]) -> None:
+    def _settle(self, slot: Slot, home: Home, block: Block, producers: Mapping[Expr, Block]) -> None:
         """What ``block`` gives as ``slot`` is made in ``home``, or copied there at the block's end."""
-        if makers.get(slot[0]) is block and slot not in self._homes:
+        if producers.get(slot[0]) is block and slot not in self._homes:
             self._homes[slot] = home
         else:
             self.copies.setdefault(block, []).append((slot, home))
 
-    def _settle_blocks(self, block: Block, makers: Mapping[Expr, Block]) -> None:
-        for step in block.steps:
-            if isinstance(step, Branch):
-                for inner in (step.then, step.otherwise):
+    def _settle_results(self, step: Step, producers: Mapping[Expr, Block]) -> None:
+        """What the blocks in ``step`` give is made where it is read."""
+        match step:
+            case Branch(node, then, otherwise):
+                for inner in (then, otherwise):
                     for index, slot in enumerate(slots_of(inner.result)):
-                        self._settle(slot, (step.node, index), inner, makers)
-                    self._settle_blocks(inner, makers)
-            elif isinstance(step, Repeat):
-                _going, *results = slots_of(step.body.result)
+                        self._settle(slot, (node, index), inner, producers)
+            case Repeat(node, body):
+                _going, *results = slots_of(body.result)
                 for index, slot in enumerate(results):
-                    self._settle(slot, LoopState(step.node, index), step.body, makers)
-                self._settle_blocks(step.body, makers)
+                    self._settle(slot, LoopState(node, index), body, producers)
 
     def place(self, slot: Slot) -> tuple[loop.Buffer, e.Expr | None]:
         """The buffer of a value, and the byte of the workspace, or of the constants, where it is."""
@@ -178,25 +178,25 @@ class BufferPlacement:
         """Where a value is that has no other home."""
         node, index = slot
         if isinstance(node, Loop) and index < len(node.states):
-            return self._state(node, index, self.variables[node, "turns"])
+            return self._state(node, index, self.variables[node, "iterations"])
         for owner, _ in self.variables:
             if node in owner.states:
-                return self._state(owner, owner.states.index(node), self.variables[owner, "turn"])
+                return self._state(owner, owner.states.index(node), self.variables[owner, "iteration"])
         return e.convert(self.plan.offsets[slot], e.INDEX)
 
-    def _state(self, node: Loop, index: int, turn: e.Expr) -> e.Expr:
-        """The state after ``turn`` turns: even and odd ones have a place each."""
+    def _state(self, node: Loop, index: int, iteration: e.Expr) -> e.Expr:
+        """The state after ``iteration`` iterations: even and odd ones have a place each."""
         even, odd = (
             e.convert(self.plan.offsets[s], e.INDEX) for s in ((node, index), (node.states[index], 0))
         )
-        return e.Select(e.Equal(turn % 2, e.const(0, e.INDEX)), even, odd)
+        return e.Select(e.Equal(iteration % 2, e.const(0, e.INDEX)), even, odd)
 
     def _of_loop_state(self, home: LoopState, type_: TensorType) -> e.Expr:
-        turn = self.variables[home.loop, "turn"]
+        iteration = self.variables[home.loop, "iteration"]
         if home.index < len(home.loop.states):
-            return self._state(home.loop, home.index, turn + 1)
+            return self._state(home.loop, home.index, iteration + 1)
         bytes_ = dtypes.bytes_of(type_.dtype) * num_elements(type_.shape)
-        return e.convert(self.plan.offsets[home.loop, home.index], e.INDEX) + turn * bytes_
+        return e.convert(self.plan.offsets[home.loop, home.index], e.INDEX) + iteration * bytes_
 
 
 def slot_type(slot: Slot) -> TensorType:
@@ -215,29 +215,16 @@ def buffer_of(name: str, type_: Type, scope: str) -> loop.Buffer:
 
 def binds(block: Block) -> list[Bind]:
     """Where dimensions get values, in ``block`` and the blocks in it."""
-    found: list[Bind] = []
-    for step in block.steps:
-        match step:
-            case Bind():
-                found.append(step)
-            case Branch(_, then, otherwise):
-                found += [*binds(then), *binds(otherwise)]
-            case Repeat(_, body):
-                found += binds(body)
-    return found
+    return [step for _, step in steps_of(block) if isinstance(step, Bind)]
 
 
-def _producers(block: Block) -> dict[Expr, Block]:
+def _producers(root: Block) -> dict[Expr, Block]:
     """The block in which each call and each branch is."""
     found: dict[Expr, Block] = {}
-    for step in block.steps:
+    for block, step in steps_of(root):
         match step:
-            case Run(call):
-                found[call] = block
-            case Branch(node, then, otherwise):
-                found |= {node: block, **_producers(then), **_producers(otherwise)}
-            case Repeat(_, body):
-                found |= _producers(body)
+            case Run(made) | Branch(made):
+                found[made] = block
     return found
 
 

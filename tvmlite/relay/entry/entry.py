@@ -56,7 +56,7 @@ def build_entry(
 
     ``kernels`` gives the kernel of each fused group. The entry's parameters are the module's inputs,
     then its outputs; its sizes are the dimensions found in the inputs' shapes. Outputs of extents that come
-    from data are no parameters: the entry leaves them in the workspace and tells where.
+    from data are no parameters: the entry leaves them in the workspace and reports where.
     """
     main = module.main
     root = order(main)
@@ -74,7 +74,7 @@ def build_entry(
         statements.workspace(),
         tuple(statements.messages),
         tuple(one.symbol for one in called),
-        told=places.told,
+        told=places.dynamic_outputs,
         counts_runs=any(one.sweeps for one in called),
     )
     return function, places.constants
@@ -104,7 +104,9 @@ class _Statements:
     def workspace(self) -> e.Expr | None:
         """Bytes: the intermediates of sizes known at the start, then the largest scratch of their kernels."""
         total = arith.simplify(self._end(None))
-        takes_none = e.is_const(total, 0) and None not in self.scratch and self.placement.told is None
+        takes_none = (
+            e.is_const(total, 0) and None not in self.scratch and self.placement.dynamic_outputs is None
+        )
         return None if takes_none else total
 
     def _end(self, frame: Bind | None) -> e.Expr:
@@ -200,43 +202,43 @@ class _Statements:
         return with_condition(loop.If(read(0), then, self._block(step.otherwise, frame, list)))
 
     def _repeat(self, step: Repeat, frame: Bind | None) -> loop.Stmt:
-        """The states begin in the places of even turns; a condition is kept in memory, as is the turn."""
+        """The states begin in the places of even iterations; condition and iteration are kept in memory."""
         node = step.node
-        turn = self.placement.variables[node, "turn"] = e.Var("turn", e.INDEX)
-        self.placement.variables[node, "turns"] = e.Var("turns", e.INDEX)
+        iteration = self.placement.variables[node, "iteration"] = e.Var("turn", e.INDEX)
+        self.placement.variables[node, "iterations"] = e.Var("turns", e.INDEX)
         begin = [
             self._copy(slots_of(first)[0], (node, k), at=e.convert(self.plan.offsets[node, k], e.INDEX))
             for k, first in enumerate(node.initial)
         ]
         count = len(tensor_types(type_of(node)))
-        with_turns, read_turns, put_turns = self._cell((node, count - 1), "count")
+        with_count, read_count, put_count = self._cell((node, count - 1), "count")
         with_index, _, put_index = self._cell((node.index, 0), "index")
-        start = with_index(put_index(turn))
+        start = with_index(put_index(iteration))
         most = e.convert(node.turns, e.INDEX)
         timed, in_time = self._in_time(node, most)
         if node.condition is None:
             body = loop.Seq((*in_time, start, self._block(step.body, frame, list)))
-            end = with_turns(put_turns(e.Max(most, e.const(0, e.INDEX))))
-            return loop.Seq((*begin, timed(loop.For(turn, e.const(0, e.INDEX), most, body)), end))
+            end = with_count(put_count(e.Max(most, e.const(0, e.INDEX))))
+            return loop.Seq((*begin, timed(loop.For(iteration, e.const(0, e.INDEX), most, body)), end))
         with_go, read_go, put_go = self._cell((node, count), "go")
         with_first, read_first = self._read(slots_of(node.condition)[0], "condition")
         with_on, read_on = self._read(slots_of(step.body.result)[0], "on")
 
         def finish() -> list[loop.Stmt]:
-            on = put_go(e.And(read_on(0), turn + 1 < most))
-            return [with_on(on), put_turns(turn + 1)]
+            on = put_go(e.And(read_on(0), iteration + 1 < most))
+            return [with_on(on), put_count(iteration + 1)]
 
-        limit = self._require(turn < config.loop_limit(), too_many_iterations(node))
+        limit = self._require(iteration < config.loop_limit(), too_many_iterations(node))
         body = loop.Seq((limit, *in_time, start, self._block(step.body, frame, finish)))
-        turning = loop.While(read_go(), loop.Let(turn, read_turns(), body))
+        repeated = loop.While(read_go(), loop.Let(iteration, read_count(), body))
         first = with_first(put_go(e.And(read_first(0), e.const(0, e.INDEX) < most)))
-        zero = put_turns(e.const(0, e.INDEX))
-        return with_turns(with_go(loop.Seq((*begin, zero, first, timed(turning)))))
+        zero = put_count(e.const(0, e.INDEX))
+        return with_count(with_go(loop.Seq((*begin, zero, first, timed(repeated)))))
 
     def _in_time(
         self, node: Loop, most: e.Expr
     ) -> tuple[Callable[[loop.Stmt], loop.Stmt], tuple[loop.Stmt, ...]]:
-        """A wrapper that notes when a loop begins, and what each turn checks of one without an end."""
+        """A wrapper that notes when a loop begins, and what each iteration checks of one without an end."""
         if isinstance(most, e.Const) and most.value < NO_END:
             return lambda inner: inner, ()
         began = e.Var("began", e.INDEX)
@@ -247,9 +249,9 @@ class _Statements:
         return lambda inner: loop.Let(began, _clock(), inner), (check,)
 
     def _counted(self, node: Loop) -> Callable[[loop.Stmt], loop.Stmt]:
-        """What follows a loop, with its number of turns by name."""
-        with_turns, read, _ = self._cell((node, len(tensor_types(type_of(node))) - 1), "count")
-        return lambda inner: with_turns(loop.Let(self.placement.variables[node, "turns"], read(), inner))
+        """What follows a loop, with its number of iterations by name."""
+        with_count, read, _ = self._cell((node, len(tensor_types(type_of(node))) - 1), "count")
+        return lambda inner: with_count(loop.Let(self.placement.variables[node, "iterations"], read(), inner))
 
     def _report_outputs(self) -> list[loop.Stmt]:
         """Where the outputs are that the caller does not bring memory for, and their extents."""
@@ -266,8 +268,8 @@ class _Statements:
     # --- parts of statements ---
 
     def _outputs_buffer(self) -> loop.Buffer:
-        assert self.placement.told is not None
-        return self.placement.told
+        assert self.placement.dynamic_outputs is not None
+        return self.placement.dynamic_outputs
 
     def _require(self, condition: e.Expr, message: str) -> loop.Stmt:
         if message not in self.messages:

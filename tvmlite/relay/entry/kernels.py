@@ -12,6 +12,7 @@ from tvmlite.core.node import postorder
 from tvmlite.core.source_digest import source_digest
 from tvmlite.machine.target import Target
 from tvmlite.relay.entry.canonical_dims import Values, with_plain_extents
+from tvmlite.relay.entry.lower import operator_calls
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.nodes import Call, Function, Module
 from tvmlite.relay.text import printer
@@ -76,7 +77,7 @@ def fused_groups(module: Module) -> Iterator[Function]:
 
 def operator_names(group: Function) -> tuple[str, ...]:
     """The operators of a group, in order."""
-    return tuple(n.op for n in postorder(group.body) if isinstance(n, Call) and isinstance(n.op, str))
+    return tuple(str(call.op) for call in operator_calls(group))
 
 
 def _symbol(names: tuple[str, ...], key: str) -> str:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tvmlite.core.node import postorder
-from tvmlite.relay.entry.lower import anchor_call
+from tvmlite.relay.entry.lower import anchor_call, operator_calls
 from tvmlite.relay.ir.blocks import order, runs_of
 from tvmlite.relay.ir.infer import type_of
-from tvmlite.relay.ir.nodes import Call, Function
+from tvmlite.relay.ir.nodes import Function
 from tvmlite.relay.ir.types import TensorType, TupleType, Type, show_dim
 
 MOST_OPERATORS = 4
@@ -24,7 +23,7 @@ def label(group: Function) -> str:
     The node is that of the operator that decides the schedule, or the first of the group's that has one; a
     graph that was not imported has none.
     """
-    names = [str(call.op) for call in _calls(group)]
+    names = [str(call.op) for call in operator_calls(group)]
     return " ".join(filter(None, (operators(names), node(group), shape(type_of(group.body)))))
 
 
@@ -42,7 +41,7 @@ def operators(names: Sequence[str]) -> str:
 
 def node(group: Function) -> str:
     """The name of the group's node in the model; empty if it has none."""
-    calls = _calls(group)
+    calls = operator_calls(group)
     if not calls:
         return ""
     named = (one.span.node for one in (anchor_call(group), *calls) if one.span is not None)
@@ -57,7 +56,3 @@ def shape(type_: Type) -> str:
         return ""
     extents = (show_dim(extent) for extent in type_.shape)
     return "x".join(text if text.isalnum() else f"({text})" for text in extents) or "scalar"
-
-
-def _calls(group: Function) -> list[Call]:
-    return [one for one in postorder(group.body) if isinstance(one, Call) and isinstance(one.op, str)]

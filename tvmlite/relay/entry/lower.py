@@ -60,7 +60,7 @@ def lowered_group(group: Function, target: Target, name: str, config: Config | N
             raise
         warn(_plain_loops_warning(name, error))
         function, template = lower_schedule(schedules.plain(outputs), args, name), schedules.PLAIN
-    checks = [one for node in postorder(group.body) if isinstance(node, Call) for one in promises(node)]
+    checks = [one for call in operator_calls(group) for one in promises(call)]
     if checks:
         function = replace(function, body=loop.sequence(*checks, function.body))
     position = dict(group.attrs).get(IN_PLACE)
@@ -91,9 +91,14 @@ def anchor(group: Function) -> operators.Operator:
     return operators.get(str(anchor_call(group).op))
 
 
+def operator_calls(group: Function) -> list[Call]:
+    """The calls of operators in ``group``, those they read first."""
+    return [node for node in postorder(group.body) if isinstance(node, Call) and isinstance(node.op, str)]
+
+
 def anchor_call(group: Function) -> Call:
     """The call of the operator that decides the group's schedule; see ``anchor``."""
-    calls = [n for n in postorder(group.body) if isinstance(n, Call) and isinstance(n.op, str)]
+    calls = operator_calls(group)
     if not calls:
         raise UnsupportedError("a fused group that calls no operator has nothing to schedule", group.span)
     return max(reversed(calls), key=lambda call: operators.get(str(call.op)).fuse)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import VerifyError
-from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run
+from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, inner_blocks, steps_of
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Function, LetDims, Tuple, TupleGetItem
 from tvmlite.relay.ir.op import is_view
@@ -40,8 +40,8 @@ Slot: TypeAlias = tuple[Expr, int]
 """A value: the node that makes it, and which of its results it is.
 
 Besides calls, branches make values, and loops: their results; after those, whether to go on; and in the
-slots of their variables the number of the turn and the states of odd turns, those of even turns being in the
-results.
+slots of their variables the number of the iteration and the states of odd iterations, those of even ones
+being in the results.
 """
 
 
@@ -179,7 +179,8 @@ class _Lives:
         self._block(root, None)
         self._now += 1
         self._read(root.result)
-        for block in _blocks(root):
+        inside = (inner for _, step in steps_of(root) for inner in inner_blocks(step))
+        for block in (root, *inside):
             self._find_last_uses(block)
 
     def fill_in_place(self) -> None:
@@ -279,17 +280,6 @@ class _Lives:
             self._last[slot] = max(self._now, self._last.get(slot, 0))
             if self._loops:
                 self._in_loops.append((slot, self._loops))
-
-
-def _blocks(root: Block) -> Iterator[Block]:
-    """``root`` and all blocks in it."""
-    yield root
-    for step in root.steps:
-        if isinstance(step, Branch):
-            yield from _blocks(step.then)
-            yield from _blocks(step.otherwise)
-        elif isinstance(step, Repeat):
-            yield from _blocks(step.body)
 
 
 def slots_of(value: Expr) -> list[Slot]:

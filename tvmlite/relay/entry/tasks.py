@@ -14,11 +14,11 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import postorder, substitute
 from tvmlite.machine.target import Target
 from tvmlite.relay.entry import labels
-from tvmlite.relay.entry.lower import anchor, dimensions, group_tensors
+from tvmlite.relay.entry.lower import anchor, dimensions, group_tensors, operator_calls
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import type_of
-from tvmlite.relay.ir.nodes import Call, Function, Var
-from tvmlite.relay.text import printer
+from tvmlite.relay.ir.nodes import Constant, Function, Var
+from tvmlite.relay.text import literals, printer
 from tvmlite.relay.text.parser import parse_expr
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.space import Config, Task, create, template
@@ -45,11 +45,11 @@ def why_no_task(group: Function) -> str:
     """Why ``group`` is no tuning task; empty if it is one."""
     if dimensions(group):
         return f"open dimensions {', '.join(d.name for d in dimensions(group))}"
-    calls = [n.op for n in postorder(group.body) if isinstance(n, Call) and isinstance(n.op, str)]
-    for name in calls:
-        if not operators.get(name).compute.__module__.startswith("tvmlite."):
-            return f"{name} is defined outside the package"
-    if "meta[" in task_text(group):
+    for call in operator_calls(group):
+        if not operators.get(str(call.op)).compute.__module__.startswith("tvmlite."):
+            return f"{call.op} is defined outside the package"
+    constants = [node for node in postorder(group.body) if isinstance(node, Constant)]
+    if any(literals.inline(one) is None for one in constants):
         return "a large constant is written into it"
     if any(isinstance(tensor.op, ExternOp) for tensor in group_tensors(group)[1]):
         return "its loops are given as they are"
@@ -102,11 +102,10 @@ def _weights(text: str) -> tuple[int, ...]:
     """The parameters that operators take as their weights: a model has more of those than caches hold."""
     group = group_of(text)
     found: dict[Var, None] = {}
-    for node in postorder(group.body):
-        if isinstance(node, Call) and isinstance(node.op, str):
-            names = operators.get(node.op).argument_names
-            used = [arg for name, arg in zip(names, node.args, strict=False) if name == "weight"]
-            found.update((arg, None) for arg in used if isinstance(arg, Var))
+    for call in operator_calls(group):
+        names = operators.get(str(call.op)).argument_names
+        used = [arg for name, arg in zip(names, call.args, strict=False) if name == "weight"]
+        found.update((arg, None) for arg in used if isinstance(arg, Var))
     return tuple(place for place, param in enumerate(group.params) if param in found)
 
 

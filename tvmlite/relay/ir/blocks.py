@@ -1,8 +1,8 @@
 """What runs where: the calls of a fused graph in order, in blocks for branches and loops.
 
 A value is evaluated in the innermost block around all its uses: what only one branch needs is computed in
-that branch, what two share before them. What is the same in every turn of a loop is computed before it,
-unless it may stop a run in which the loop makes no turn.
+that branch, what two share before them. What is the same in every iteration of a loop is computed before
+it, unless it may stop a run in which the loop makes no iteration.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ __all__ = [
     "Run",
     "Step",
     "blocks_of",
+    "inner_blocks",
     "order",
     "runs_of",
+    "steps_of",
 ]
 
 """Operators that stop a run in which what they say does not hold."""
@@ -60,7 +62,7 @@ class Branch:
 
 @dataclass(eq=False)
 class Repeat:
-    """``body`` runs turn after turn."""
+    """``body`` runs iteration after iteration."""
 
     node: Loop
     body: Block
@@ -107,17 +109,27 @@ def order(function: Function) -> Block:
     return root
 
 
+def steps_of(block: Block) -> Iterator[tuple[Block, Step]]:
+    """The steps of ``block`` and of the blocks in it, in order, each with its own block."""
+    for step in block.steps:
+        yield block, step
+        for inner in inner_blocks(step):
+            yield from steps_of(inner)
+
+
+def inner_blocks(step: Step) -> tuple[Block, ...]:
+    """The blocks that run within ``step``."""
+    match step:
+        case Branch(_, then, otherwise):
+            return then, otherwise
+        case Repeat(_, body):
+            return (body,)
+    return ()
+
+
 def runs_of(block: Block) -> Iterator[Run]:
     """The kernel calls of ``block`` and the blocks in it, in order."""
-    for step in block.steps:
-        match step:
-            case Run():
-                yield step
-            case Branch():
-                yield from runs_of(step.then)
-                yield from runs_of(step.otherwise)
-            case Repeat():
-                yield from runs_of(step.body)
+    return (step for _, step in steps_of(block) if isinstance(step, Run))
 
 
 def blocks_of(body: Expr, root: Block) -> tuple[dict[Expr, Block], dict[tuple[Expr, str], Block]]:
@@ -150,8 +162,8 @@ Free: TypeAlias = "frozenset[Loop | LetDims]"
 
 
 def _is_invariant(node: Expr, places: dict[Expr, Block], loop: Loop, free: dict[Expr, Free]) -> bool:
-    """Whether ``node``, in the block that ``loop`` turns, is the same in each turn and can stand before the
-    loop: it is not the block's result, and what it is made of is not bound in the block."""
+    """Whether ``node``, in the block that ``loop`` repeats, is the same in each iteration and can stand
+    before the loop: it is not the block's result, and what it is made of is not bound in the block."""
     block = places[node]
     bound = (one is loop or places.get(one) is block for one in free[node])
     return node is not block.result and not any(bound)
@@ -159,8 +171,8 @@ def _is_invariant(node: Expr, places: dict[Expr, Block], loop: Loop, free: dict[
 
 def _stopping(nodes: list[Expr]) -> set[Expr]:
     """Those of ``nodes``, in order, that may stop a run, or are made of what may: before a loop that makes no
-    turn they would stop one that is right. What another loop gives is taken to be there: one that is read in
-    a loop but does not depend on its turns would have to run once a turn."""
+    iteration they would stop one that is right. What another loop gives is taken to be there: one that is
+    read in a loop but does not depend on its iterations would have to run once an iteration."""
     found: set[Expr] = set()
     for node in nodes:
         made_of = not isinstance(node, Loop) and any(child in found for child in node.children())
@@ -180,14 +192,14 @@ def _may_stop(node: Expr) -> bool:
 
 
 def _iterates_at_least_once(loop: Loop) -> bool:
-    """Whether ``loop`` makes a turn in every run."""
+    """Whether ``loop`` makes an iteration in every run."""
     begins = loop.condition is None or (isinstance(loop.condition, Constant) and bool(loop.condition.data))
     return begins and isinstance(loop.turns, int) and loop.turns > 0
 
 
 def _free(nodes: list[Expr]) -> dict[Expr, Free]:
-    """The loops around each of ``nodes``, in order, whose turns it depends on, and the bindings of dimensions
-    that it is made of."""
+    """The loops around each of ``nodes``, in order, whose iterations it depends on, and the bindings of
+    dimensions that it is made of."""
     binders: dict[object, Loop | LetDims] = {}
     for node in nodes:
         if isinstance(node, Loop):

@@ -21,7 +21,7 @@ LARGE_BYTES = 1 << 16
 class DeferredConstant(Constant):
     """A constant of ``shape`` and ``dtype`` that ``fill(out)`` writes to an array, each time it is asked to.
 
-    ``data`` is computed again at each access. So weights that a pass repacks are in memory once, where
+    ``data`` is computed at each access. So weights that a pass repacks are in memory once, where
     the library wants them (``buffer_placement.Constants``), and not also in the graph.
     """
 

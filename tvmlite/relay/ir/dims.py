@@ -33,7 +33,7 @@ def dim(name: str) -> te.SizeVar:
     """The dimension called ``name``: one object a name in the whole process.
 
     Two models that both call a dimension ``batch`` share the object and nothing else: its value
-    is bound again by each call of a compiled function.
+    is bound by each call of a compiled function.
     """
     if not isinstance(name, str):
         raise TypeInferError(f"dim: name is {attributes.describe(name)}, expected a string")

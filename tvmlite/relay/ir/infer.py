@@ -186,7 +186,7 @@ def _branches(node: If) -> Type:
 
 
 def _loop(node: Loop) -> Type:
-    """The last states, the rows of all turns, and the number of turns."""
+    """The last states, the rows of all iterations, and the number of iterations."""
 
     def check(holds: bool, what: str) -> None:
         if not holds:

@@ -156,7 +156,7 @@ def _step(node: Expr, frame: _Frame) -> list[tuple[Expr, _Frame]]:
 
 
 def _needed_first(node: Expr, frame: _Frame) -> Sequence[Expr]:
-    """The children whose values ``node`` waits for, the lazy ones only when their turn has come."""
+    """The children whose values ``node`` waits for, the lazy ones only when they are needed."""
     values = frame.values
     match node:
         case If(condition):
@@ -188,35 +188,36 @@ def _extents(node: LetDims, value: Value) -> list[int]:
 
 def negative_extent(node: LetDims, dim: te.SizeVar) -> str:
     """What is said when a run computes a negative extent."""
-    where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
-    return f"{where}the extent {dim.name} must not be negative"
+    return f"{_where(node)}the extent {dim.name} must not be negative"
 
 
 def too_many_iterations(node: Loop) -> str:
     """What is said when a loop does not end."""
-    where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
-    return f"{where}a loop of more than {config.loop_limit()} iterations (TVMLITE_LOOP_LIMIT)"
+    return f"{_where(node)}a loop of more than {config.loop_limit()} iterations (TVMLITE_LOOP_LIMIT)"
 
 
 def takes_too_long(node: Loop) -> str:
-    """What is said when a loop without a number of turns has run for long."""
-    where = f"{node.span.note}: " if node.span is not None and node.span.note else ""
+    """What is said when a loop without a number of iterations has run for long."""
     limit = f"{config.loop_seconds()} seconds (TVMLITE_LOOP_SECONDS)"
-    return f"{where}a loop without a number of iterations that runs for more than {limit}"
+    return f"{_where(node)}a loop without a number of iterations that runs for more than {limit}"
+
+
+def _where(node: Loop | LetDims) -> str:
+    return f"{node.span.note}: " if node.span is not None and node.span.note else ""
 
 
 def _loop(node: Loop, frame: _Frame) -> Value:
-    """Turn by turn, each with values of its own in front of those around the loop."""
+    """One iteration after the other, each with values of its own in front of those around the loop."""
     states = [frame.values[one] for one in node.initial]
-    most, turn, rows = evaluate_dim(node.turns, frame.binding), 0, []
+    most, iteration, rows = evaluate_dim(node.turns, frame.binding), 0, []
     going = node.condition is None or bool(frame.values[node.condition])
     end = time.monotonic() + config.loop_seconds() if most >= NO_END else math.inf
-    while going and turn < most:
-        if node.condition is not None and turn >= config.loop_limit():
+    while going and iteration < most:
+        if node.condition is not None and iteration >= config.loop_limit():
             raise ExecutionError(too_many_iterations(node), node.span)
         if time.monotonic() > end:
             raise ExecutionError(takes_too_long(node), node.span)
-        own: dict[Expr, Value] = {node.index: np.asarray(turn, np.int64)}
+        own: dict[Expr, Value] = {node.index: np.asarray(iteration, np.int64)}
         own.update(zip(node.states, states, strict=True))
         values = ChainMap(own, frame.values)
         made = _run(node.body, _Frame(values, dict(frame.binding), frame.seen))
@@ -224,7 +225,7 @@ def _loop(node: Loop, frame: _Frame) -> Value:
         going = node.condition is None or bool(made[0])
         states = list(made[1 : 1 + len(states)])
         rows.append(made[1 + len(states) :])
-        turn += 1
+        iteration += 1
     type_ = type_of(node)
     assert isinstance(type_, TupleType)
     stacked = []
@@ -234,7 +235,7 @@ def _loop(node: Loop, frame: _Frame) -> Value:
         stacked.append(
             np.stack([r[place] for r in rows]) if rows else np.empty(shape, dtypes.numpy_of(row.dtype))
         )
-    return (*states, *stacked, np.asarray(turn, np.int64))
+    return (*states, *stacked, np.asarray(iteration, np.int64))
 
 
 def _taken(node: If, values: Mapping[Expr, Value]) -> Expr:

@@ -1,4 +1,4 @@
-"""The graph IR: functional, typed, shared. Passes turn one expression into another.
+"""The graph IR: functional, typed, shared. Passes make one expression of another.
 
 A model is a ``Module`` whose function ``main`` computes its outputs from its parameters. Nodes are
 immutable, so the type of a node is a function of the node: ``infer.type_of`` computes and remembers it.
@@ -7,7 +7,7 @@ immutable, so the type of a node is a function of the node: ``infer.type_of`` co
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from types import NoneType
@@ -243,19 +243,19 @@ class If(Expr):
 
 
 NO_END = 2**31 - 1
-"""Turns of a loop that stand for no number of them, as exporters write it: this, or more."""
+"""Iterations of a loop that stand for no number of them, as exporters write it: this, or more."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Loop(Expr):
-    """``body`` turn after turn, its results the ``states`` of the next turn.
+    """``body`` iteration after iteration, its results the ``states`` of the next.
 
-    In turn ``index``, an int64 scalar from 0 on, ``states`` stand for ``initial``, then for what the last
-    turn gave. ``body`` is a tuple: a bool scalar, whether to go on; the next states; rows. There are at most
-    ``turns`` turns, and none unless ``condition`` holds. Without a condition there are exactly ``turns``, the
-    bool is ignored, and the rows are stacked along a new first axis of that extent; with one there are no
-    rows. The value is the tuple of the last states, the stacked rows, and the number of turns, an int64
-    scalar.
+    In iteration ``index``, an int64 scalar from 0 on, ``states`` stand for ``initial``, then for what the
+    last one gave. ``body`` is a tuple: a bool scalar, whether to go on; the next states; rows. There are at
+    most ``turns`` iterations, and none unless ``condition`` holds. Without a condition there are exactly
+    ``turns``, the bool is ignored, and the rows are stacked along a new first axis of that extent; with one
+    there are no rows. The value is the tuple of the last states, the stacked rows, and the number of
+    iterations, an int64 scalar.
     """
 
     index: Var
@@ -327,11 +327,7 @@ class Module(Shown):
         """The module whose ``main`` is ``expr``, or a function of the variables that are free in it."""
         if isinstance(expr, Function):
             return Module({"main": expr})
-        nodes = list(postorder(expr))
-        bound = {node.var for node in nodes if isinstance(node, Let)}
-        bound |= {v for node in nodes if isinstance(node, Loop) for v in (node.index, *node.states)}
-        free = tuple(node for node in nodes if isinstance(node, Var) and node not in bound)
-        return Module({"main": Function(free, expr)})
+        return Module({"main": Function(free_variables(postorder(expr)), expr)})
 
     @property
     def main(self) -> Function:
@@ -409,6 +405,23 @@ def _shape_mismatch(node: Any, name: str, value: Any, kinds: tuple[type, ...]) -
         f"{type(node).__name__}: {name} is {given}, expected {expected}",
         span if isinstance(span, Span) else Span.of_caller(),
     )
+
+
+def free_variables(nodes: Iterable[Node]) -> tuple[Var, ...]:
+    """The variables among ``nodes``, in order, that none of them binds."""
+    found: dict[Var, None] = {}
+    bound: set[Var] = set()
+    for node in nodes:
+        match node:
+            case Var():
+                found[node] = None
+            case Function(params=variables):
+                bound.update(variables)
+            case Let(var=var):
+                bound.add(var)
+            case Loop(index=index, states=states):
+                bound.update((index, *states))
+    return tuple(var for var in found if var not in bound)
 
 
 def call(op: str | Function, *args: Expr, span: Span | None = None, **attrs: Any) -> Call:

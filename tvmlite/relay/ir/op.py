@@ -190,6 +190,16 @@ def is_view(node: object) -> bool:
     )
 
 
+def fuse_class(node: object) -> Fuse | None:
+    """How ``node`` fuses, if it is a call of an operator."""
+    return get(node.op, node.span).fuse if isinstance(node, Call) and isinstance(node.op, str) else None
+
+
+def is_anchor(node: object) -> bool:
+    """Whether ``node`` is a call of an operator such as conv or dense, whose element-wise tail joins it."""
+    return fuse_class(node) is Fuse.OUT_ELEMWISE_FUSABLE
+
+
 def names() -> list[str]:
     """The names of all operators, those that techniques add included."""
     techniques.load()
@@ -199,16 +209,17 @@ def names() -> list[str]:
 def check_attributes(row: Operator, call: Call) -> None:
     """Refuse a call of ``row`` that has other attributes than it takes, or one that is not of its kind."""
     if len(call.attrs) != len(row.kinds):
-        raise _wrong_names(row, call)
+        raise wrong_names(row, call)
     for (name, value), (expected, default, kind) in zip(call.attrs, row.kinds, strict=True):
         if name != expected:
-            raise _wrong_names(row, call)
+            raise wrong_names(row, call)
         unset = type(value) is type(default) and isinstance(value, (str, tuple)) and not (value or default)
         if value is not default and not unset and not kind.holds(value):
             raise TypeInferError(f"{row.name}: {name} is {show(value)}, expected {kind.expected}", call.span)
 
 
-def _wrong_names(row: Operator, call: Call) -> TypeInferError:
+def wrong_names(row: Operator, call: Call) -> TypeInferError:
+    """The error of a call whose attributes are not, sorted by name, those of its operator."""
     given = [name for name, _ in call.attrs]
     for name in sorted({*given, *row.attrs}):
         if given.count(name) != (name in row.attrs):
@@ -230,6 +241,11 @@ def make(name: str, *args: Expr, span: Span | None = None, **attrs: Any) -> Call
         if span is not None:
             raise TypeInferError(f"make: span is {describe(span)}, expected a Span")
         span = Span.of_caller()
+    return completed(name, args, attrs, span)
+
+
+def completed(name: str, args: tuple[Expr, ...], attrs: Mapping[str, Any], span: Span) -> Call:
+    """As ``make``, of attributes in a table."""
     row = get(name, span)
     unknown = sorted(set(attrs) - set(row.attrs))
     if unknown:

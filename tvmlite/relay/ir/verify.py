@@ -202,13 +202,8 @@ def _check_attributes(call: Call) -> None:
             raise VerifyError("a call of a function has attributes", call.span)
         return
     row = operators.get(call.op, call.span)
-    given = [name for name, _ in call.attrs]
-    if given != sorted(row.attrs):
-        wrong = sorted(set(given) ^ set(row.attrs))
-        if not wrong:
-            raise VerifyError(f"{call.op}: attributes are not sorted by name", call.span)
-        what = "missing" if wrong[0] in row.attrs else "unknown"
-        raise VerifyError(f"{call.op}: attribute {wrong[0]!r} is {what}", call.span)
+    if [name for name, _ in call.attrs] != sorted(row.attrs):
+        raise VerifyError(operators.wrong_names(row, call).message, call.span)
 
 
 def _check_group(group: Function) -> None:

@@ -4,7 +4,7 @@
 level   what is done to a graph
 ======  ===========================================================================================
 0       types are checked, lets go, outputs get calls of their own; every operator is one kernel
-1       training leftovers are taken apart, constants folded, operators fused into groups
+1       training leftovers are decomposed, constants folded, operators fused into groups
 2       small algebra, equal expressions are one, and so are the same on all pieces of an array, and dense
         layers of its slices; unit axes are dropped behind the tails of convolutions;
         normalisations, softmax, activations and attention are recognised where they are written out;

@@ -31,8 +31,8 @@ def bind_dimensions(
         known = [size.name for size in dims_of([p.type for p in module.main.params])]
         for name in sizes:
             if name not in known:
-                told = ", ".join(map(repr, known)) or "none"
-                raise InputError(f"there is no open dimension {name!r}; there are {told}")
+                listed = ", ".join(map(repr, known)) or "none"
+                raise InputError(f"there is no open dimension {name!r}; there are {listed}")
         if not sizes:
             return module
         numbers = {dim(name): te.const(value, "int64") for name, value in sizes.items()}

@@ -7,5 +7,5 @@ from tvmlite.relay.ir.nodes import Module
 
 
 def infer_types(module: Module) -> Module:
-    """``module`` itself; a TypeInferError tells of the first expression whose types do not fit."""
+    """``module`` itself; a TypeInferError names the first expression whose types do not fit."""
     return infer(module)

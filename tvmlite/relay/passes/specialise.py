@@ -1,4 +1,4 @@
-"""Graphs for chosen sizes beside the one for all: dimensions pinned to a number, or to several in turn."""
+"""Graphs for chosen sizes beside the one for all: dimensions pinned to a number, or to each of several."""
 
 from __future__ import annotations
 

@@ -38,12 +38,13 @@ _hashes: WeakKeyDictionary[Constant, str] = WeakKeyDictionary()
 
 def show_constant(constant: Constant) -> str:
     """A constant as Relay text; a large one is remembered, so that ``recall`` finds it by its hash."""
-    data = constant.data
-    if data.size <= INLINE_ELEMENTS:
-        text = _inline(data)
-        if text is not None:
-            return text
-    return f'meta[relay.Constant]["{remember(constant)}"]'
+    text = inline(constant)
+    return f'meta[relay.Constant]["{remember(constant)}"]' if text is None else text
+
+
+def inline(constant: Constant) -> str | None:
+    """A constant with its elements written out; None if it is too large, or text would not give its bytes."""
+    return _inline(constant.data) if constant.size <= INLINE_ELEMENTS else None
 
 
 def remember(constant: Constant) -> str:
@@ -61,7 +62,7 @@ def recall(key: str) -> Constant | None:
 
 
 def array_of(items: Any, dtype: str, shape: Iterable[int] | None = None) -> np.ndarray:
-    """The array of a literal: nested lists of numbers, with a shape where the lists cannot tell it."""
+    """The array of a literal: nested lists of numbers, with a shape where the lists do not determine it."""
     array = np.asarray(items, dtype=object if items and not dtypes.is_float(dtype) else None)
     if array.dtype == object and dtypes.is_narrow(dtype):
         array = array.astype(np.int64)  # ml_dtypes does not take objects

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tvmlite.core.errors import ParseError, TypeInferError
+from tvmlite.core.errors import ParseError, TvmliteError, TypeInferError
 from tvmlite.core.span import Span
 from tvmlite.relay.ir import op
 from tvmlite.relay.ir.attributes import describe
@@ -334,20 +334,11 @@ class _Parser(ValueReader):
             self.lexer.fail(f"expected an expression, found {token.text!r}", token)
         if not op.is_known(token.text):
             self.lexer.fail(f"there is no operator {token.text!r}", token)
-        row = op.get(token.text)
         args, attrs = self._call_items()
-        unknown = sorted(set(attrs) - set(row.attrs))
-        if unknown:
-            has = ", ".join(row.attrs) or "none"
-            self.lexer.fail(f"{token.text} has no attribute {unknown[0]!r}; it has {has}", token)
-        full = {**row.attrs, **attrs}
-        missing = sorted(name for name, value in full.items() if value is op.REQUIRED)
-        if missing:
-            self.lexer.fail(f"{token.text}: attribute {missing[0]!r} must be given", token)
-        expected = 1 if row.num_inputs is None else row.num_inputs
-        if len(args) != expected:
-            self.lexer.fail(f"{token.text}: takes {expected} arguments, {len(args)} given", token)
-        return Call(token.text, args, canonical(full), self.lexer.span(token))
+        try:
+            return op.completed(token.text, args, attrs, self.lexer.span(token))
+        except TvmliteError as error:
+            self.lexer.fail(error.message, token)
 
     def _call_items(self) -> tuple[tuple[Expr, ...], dict[str, Any]]:
         lexer = self.lexer

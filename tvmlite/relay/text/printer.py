@@ -33,6 +33,7 @@ from tvmlite.relay.ir.nodes import (
     Tuple,
     TupleGetItem,
     Var,
+    free_variables,
 )
 from tvmlite.relay.ir.types import show_dim, show_type
 from tvmlite.relay.text import literals
@@ -157,7 +158,7 @@ class _Printer:
 
     def expression(self, root: Expr) -> str:
         """The lines of an expression, after the variables that are free in it."""
-        for var in _free_variables(self._layout.order):
+        for var in free_variables(self._layout.order):
             self._lines.append(f"free_var {self._typed(var)};")
         self._run(self._block(self._layout.root_scope, root, 0, ""))
         return "\n".join(self._lines)
@@ -269,7 +270,7 @@ class _Printer:
             return self._texts[node] + path
         if isinstance(node, Constant):
             text = literals.show_constant(node)
-            if text.startswith("meta["):
+            if literals.inline(node) is None:
                 self._constants.setdefault(literals.remember(node), node)
             return f"({text}){path}" if path else text
         if isinstance(node, Var):  # free: an ill-formed graph is printed, too
@@ -313,13 +314,6 @@ def _dims(node: LetDims) -> str:
 
 def _bare_or_quoted(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else json.dumps(name)
-
-
-def _free_variables(order: list[Expr]) -> list[Var]:
-    bound = {p for node in order if isinstance(node, Function) for p in node.params}
-    bound |= {node.var for node in order if isinstance(node, Let)}
-    bound |= {v for node in order if isinstance(node, Loop) for v in (node.index, *node.states)}
-    return [node for node in order if isinstance(node, Var) and node not in bound]
 
 
 Expr.as_text = Module.as_text = astext

@@ -9,10 +9,9 @@ from __future__ import annotations
 import dataclasses
 
 from tvmlite.core.node import postorder, substitute
-from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Function, Var
-from tvmlite.relay.ir.op import Fuse, make
+from tvmlite.relay.ir.op import Fuse, fuse_class, is_anchor, make
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.passes.graph_pass import graph_pass, readers_of, rebuild
 
@@ -42,11 +41,10 @@ def _has_narrow_product(node: Expr, dtype: str) -> bool:
     """Whether ``node`` calls a group with a float32 result in which sums of narrow products are computed."""
     if not (isinstance(node, Call) and isinstance(node.op, Function)) or _dtype(node) != "float32":
         return False
-    inside = [one for one in postorder(node.op.body) if isinstance(one, Call) and one.op != "cast"]
     return any(
         _dtype(one) == "float32" and dtype in map(_dtype, one.args)
-        for one in inside
-        if operators.get(str(one.op), one.span).fuse is Fuse.OUT_ELEMWISE_FUSABLE
+        for one in postorder(node.op.body)
+        if isinstance(one, Call) and is_anchor(one)
     )
 
 
@@ -56,9 +54,8 @@ def _reads_by_element(reader: Expr | None, value: Expr) -> bool:
         return False
     params = {param for param, arg in zip(reader.op.params, reader.args, strict=True) if arg is value}
     using = [one for one in postorder(reader.op.body) if not params.isdisjoint(one.children())]
-    return reader.op.body not in params and all(
-        isinstance(one, Call) and operators.get(str(one.op), one.span).fuse <= Fuse.INJECTIVE for one in using
-    )
+    classes = map(fuse_class, using)
+    return reader.op.body not in params and all(one is not None and one <= Fuse.INJECTIVE for one in classes)
 
 
 def _function(group: Function, narrow: set[Var], dtype: str, is_link: bool) -> Function:

@@ -108,7 +108,7 @@ def _attention(node: Call, readers: Readers) -> Expr | None:
 
 
 def _softmax(expr: Expr, found: _Scores, readers: Readers) -> Call | None:
-    """The softmax that ``expr`` is, or whose rows it replaces by 0: where they are NaN, or told to be."""
+    """The softmax that ``expr`` is, or whose rows it replaces by 0: where they are NaN, or a mask says so."""
     if isinstance(expr, Call) and expr.op == "where" and scalar_of(expr.args[1]) == 0.0:
         condition, _, softmax = expr.args
         if not same_type(type_of(softmax), type_of(expr)):

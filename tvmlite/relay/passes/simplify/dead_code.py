@@ -12,7 +12,7 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 def dead_code(body: Expr) -> Expr:
     """Put every let's value in its variable's place: the language is pure, and graphs share.
 
-    With its let goes a value that nothing uses. A field of a tuple that is at hand is taken directly; an
+    With its let goes a value that nothing uses. A field of a tuple that is written out is taken directly; an
     ``if`` whose branches are one expression becomes that expression. Parameters stay.
     """
     lets: dict[Var, Expr] = {}

@@ -43,7 +43,7 @@ class _Folding:
         match node:
             case Call(op="shape_of", args=(data,)):
                 return _static_shape(node, type_of(data))
-            case Call(op=str() as name, args=(data, *weights)) if weights and _is_anchor(name):
+            case Call(args=(data, *weights)) if weights and op.is_anchor(node):
                 return node.map_children(lambda arg: arg if arg is data else self._weights(arg))
             case Call(op=str()):
                 return self._unless_large(node)
@@ -78,10 +78,6 @@ def _constant_value(arg: Expr) -> Value:
     return arg.data
 
 
-def _is_anchor(name: str) -> bool:
-    return op.is_known(name) and op.get(name).fuse is op.Fuse.OUT_ELEMWISE_FUSABLE
-
-
 def _evaluated(node: Call, limit: int) -> Expr:
     """The result of ``node`` if all its arguments are constants, and it is not too large; else ``node``."""
     symbolic = any(is_symbolic(value) for _, value in node.attrs)
@@ -100,9 +96,9 @@ def _evaluated(node: Call, limit: int) -> Expr:
 
 def _is_rearrangement(node: Call) -> bool:
     """Whether each element of the result is made of a few of one constant: such calls do not fail."""
-    row = op.get(str(node.op), node.span)
+    fuse = op.fuse_class(node)
     one = len(node.args) == 1 and isinstance(node.args[0], Constant)
-    return one and row.fuse <= op.Fuse.INJECTIVE
+    return one and fuse is not None and fuse <= op.Fuse.INJECTIVE
 
 
 def _type_bytes(type_: Type) -> int | None:

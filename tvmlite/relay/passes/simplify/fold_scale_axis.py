@@ -35,13 +35,10 @@ def fold_scale_axis(body: Expr) -> Expr:
 
 def _fold(node: Expr, readers: Mapping[Expr, int]) -> Expr:
     match node:
-        case (
-            Call(op="multiply", args=(Call() as value, Constant(factor)))
-            | Call(op="multiply", args=(Constant(factor), Call() as value))
-        ):
+        case Call(op="multiply", args=(Call() as x, Constant(factor)) | (Constant(factor), Call() as x)):
             floats = dtypes.is_float(dtypes.check(factor.dtype))
-            if floats and same_type(type_of(node), type_of(value)):
-                return _scaled(value, factor, readers) or node
+            if floats and same_type(type_of(node), type_of(x)):
+                return _scaled(x, factor, readers) or node
     return node
 
 

@@ -23,9 +23,9 @@ def simplify_expr(body: Expr) -> Expr:
     """Apply the rules bottom-up, each node once.
 
     ``x * 1``, ``x / 1``, ``x + 0``, ``x - 0`` are ``x`` where its type is theirs; so are copies, casts and
-    reshapes to the type at hand, and slices of everything. A reshape of a reshape, a transpose of a transpose
-    are one; a transpose that only moves axes of extent 1 is a reshape. A layout left and come back to is not
-    left.
+    reshapes to the type that is there, and slices of everything. A reshape of a reshape, a transpose of a
+    transpose are one; a transpose that only moves axes of extent 1 is a reshape. A layout left and come back
+    to is not left.
     """
     return rewrite(body, simplified)
 
@@ -35,14 +35,11 @@ def simplified(node: Expr) -> Expr:
     match node:
         case TupleGetItem(Tuple(fields), index):
             return fields[index]
-        case Call(op="multiply", args=(x, Constant() as c)) | Call(op="multiply", args=(Constant() as c, x)):
-            return _kept(node, x, c, 1)
-        case Call(op="add", args=(x, Constant() as c)) | Call(op="add", args=(Constant() as c, x)):
-            return _kept(node, x, c, 0)
-        case Call(op="subtract", args=(x, Constant() as c)):
-            return _kept(node, x, c, 0)
-        case Call(op="divide", args=(x, Constant() as c)):
-            return _kept(node, x, c, 1)
+        case (
+            Call(op="add" | "multiply", args=(x, Constant() as c) | (Constant() as c, x))
+            | Call(op="subtract" | "divide", args=(x, Constant() as c))
+        ):
+            return x if _is_neutral(node, c) and same_type(type_of(x), type_of(node)) else node
         case Call(op="transpose"):
             return _transpose(node)
         case Call(op=str() as name, args=(x, *_)) if name in NO_OPS and same_type(type_of(node), type_of(x)):
@@ -58,11 +55,9 @@ def simplified(node: Expr) -> Expr:
     return node
 
 
-def _kept(node: Call, x: Expr, c: Constant, neutral: int) -> Expr:
-    """``x`` if every element of ``c`` is ``neutral`` and ``x`` has the type of ``node``; else ``node``."""
-    if c.size > SMALL_ELEMENTS or not (c.data == neutral).all():
-        return node
-    return x if same_type(type_of(x), type_of(node)) else node
+def _is_neutral(node: Call, c: Constant) -> bool:
+    """Whether every element of ``c`` leaves the other operand of ``node`` as it is."""
+    return c.size <= SMALL_ELEMENTS and bool((c.data == (node.op in ("multiply", "divide"))).all())
 
 
 def _reshape_of_reshape(node: Call) -> Expr:

@@ -1,8 +1,9 @@
-"""Loops carry only what changes from turn to turn and is needed.
+"""Loops carry only what changes from iteration to iteration and is needed.
 
-TensorFlow's ``while`` carries weights and bounds as states that each turn hands on as they are; where their
-values stand in their places, weights are constants, which are packed and folded as any. A loop whose turns
-are counted before its rows are made (``frontend.onnx.control``) needs nothing but what its condition does.
+TensorFlow's ``while`` carries weights and bounds as states that each iteration hands on as they are; where
+their values stand in their places, weights are constants, which are packed and folded as any. A loop whose
+iterations are counted before its rows are made (``relay.onnx.control``) needs nothing but what its condition
+does.
 """
 
 from __future__ import annotations
@@ -62,17 +63,17 @@ def _simplified(loop: Loop, used: set[int]) -> tuple[Loop, dict[int, Expr]]:
     lets, inner = without_lets(loop.body)
     assert isinstance(inner, Tuple)
     results = inner.fields
-    count, turns = len(loop.states), len(results) - 1
+    count, total = len(loop.states), len(results) - 1
     same = {k: loop.initial[k] for k, var in enumerate(loop.states) if results[1 + k] is var}
     going = results[0]
     if loop.condition is None and not isinstance(going, Constant):
         going = constant(True, "bool")
-    rows = [k for k in range(count, turns) if k in used]
+    rows = [k for k in range(count, total) if k in used]
     needed = _needed(
         loop.states, results, used, [going, *(results[1 + k] for k in rows), *(let.value for let in lets)]
     )
     kept = [k for k in range(count) if k in needed and k not in same] + rows
-    if len(kept) == turns and going is results[0]:
+    if len(kept) == total and going is results[0]:
         return loop, {}
     body = with_lets(lets, Tuple((going, *(results[1 + k] for k in kept)), loop.span))
     states = [k for k in kept if k < count]
@@ -82,7 +83,7 @@ def _simplified(loop: Loop, used: set[int]) -> tuple[Loop, dict[int, Expr]]:
         initial=tuple(loop.initial[k] for k in states),
         body=substitute(body, {loop.states[k]: value for k, value in same.items()}),
     )
-    fields = {k: TupleGetItem(made, place, loop.span) for place, k in enumerate([*kept, turns])}
+    fields = {k: TupleGetItem(made, place, loop.span) for place, k in enumerate([*kept, total])}
     return made, {**fields, **same}
 
 

@@ -9,7 +9,7 @@ from tvmlite.core.node import rewrite
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import same_type, tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr
-from tvmlite.relay.ir.op import Fuse, is_view, make
+from tvmlite.relay.ir.op import Fuse, is_anchor, is_view, make
 from tvmlite.relay.ir.types import Shape, TensorType, same_dim, same_shape
 from tvmlite.relay.ops.common import is_one
 from tvmlite.relay.passes.graph_pass import graph_pass
@@ -38,18 +38,11 @@ def sink_reshapes(body: Expr) -> Expr:
                 return moved
             if not tails.isdisjoint(node.children()):  # type: ignore[arg-type]
                 tails.add(node)
-        elif _is_anchor(node):
+        elif is_anchor(node):
             tails.add(node)
         return node
 
     return rewrite(body, sunk)
-
-
-def _is_anchor(node: Expr) -> bool:
-    match node:
-        case Call(op=str() as name):
-            return operators.get(name, node.span).fuse == Fuse.OUT_ELEMWISE_FUSABLE
-    return False
 
 
 def _is_elementwise(node: Expr) -> bool:
