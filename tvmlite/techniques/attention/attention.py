@@ -5,7 +5,6 @@ from __future__ import annotations
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import INLINE, Stage
-from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, extent_of, product, work_of
 from tvmlite.te.templates.share import enough, iterations_of, part_for, share, threads_for
@@ -107,9 +106,7 @@ def _tile(group: Group, context: ComputeOp, features: int | None) -> RegisterTil
         best = RegisterTile(rows, panel)
     made = candidates(queries, 1, vectors, 1, group.target.machine, (-1, best.blocks, 1, best.rows))
     sizes = [(-1, wide, high) for _, wide, _, high in made]
-    group.config.define_split("tile", queries or 1, num_outputs=3, policy="candidate", candidate=sizes)
-    group.config.suggest("tile", SplitChoice(sizes[0]))
-    _, wide, high = group.config["tile"].size
+    wide, high = group.tile(queries, sizes, sizes[0])
     return RegisterTile(high, wide)
 
 
@@ -121,10 +118,9 @@ def _shared_out(
     part = "a head"
     if not enough(count, ENOUGH_HEADS, threads):
         default = part_for(iterations_of(stage, tiles), count, TILES_PER_CHUNK[0], threads)
-        group.config.define_knob("chunk", list(dict.fromkeys((*TILES_PER_CHUNK, default))))
-        group.config.suggest("chunk", OptionChoice(default))
+        several = group.knob("chunk", list(dict.fromkeys((*TILES_PER_CHUNK, default))), default)
         part = "some queries, and copies all keys of their head"
-        chunks, tiles = stage.split(tiles, factor=group.config["chunk"].val)
+        chunks, tiles = stage.split(tiles, factor=several)
         heads = stage.fuse(heads, chunks)
     share(stage, heads, threads, part)
     return heads, tiles
@@ -172,8 +168,7 @@ def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> No
     assert width is not None
     vectors = max(1, width // _lanes(group, scores))
     fitting = _blocks_beside(tile.rows, panels, vectors, group.target.vector_registers)
-    group.config.define_knob("keys", (MOST_KEYS, 1, 2, 3))
-    blocks = min(fitting, group.config["keys"].val)
+    blocks = min(fitting, group.knob("keys", (MOST_KEYS, 1, 2, 3)))
     block, lane = stage.split(key, factor=width)
     parts, block = stage.split(block, factor=blocks)
     stage.reorder(batch, head, parts, row, block, lane)

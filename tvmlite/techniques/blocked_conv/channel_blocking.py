@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.space.choices import OptionChoice
 from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
 from tvmlite.te.templates.share import part_for, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Reduce, Tensor
@@ -64,21 +63,20 @@ def channel_blocked(
     ``pass``, how many blocks of channels one takes; ``window``: unrolled, or its places counted by the loop.
     """
     blocks, high, wide = tile
-    stage, config = group.stage(host), group.config
+    stage = group.stage(host)
     batch, block, row, pixel, lane = group.axes(host)
-    config.define_knob("order", ORDERS)
-    config.suggest("order", OptionChoice(ORDERS[row_wise]))
+    order = group.knob("order", ORDERS, ORDERS[row_wise])
     panel, inner_block = stage.split(block, factor=blocks)
     rows, inner_row = stage.split(row, factor=_rows(group, anchor, blocks))
-    shared = [panel, rows] if config["order"].val == ORDERS[0] else [rows, panel]
+    shared = [panel, rows] if order == ORDERS[0] else [rows, panel]
     stage.reorder(batch, *shared, inner_block, inner_row, pixel, lane)
     stage.vectorize(lane)
     place = stage.fuse(batch, *shared)
     share(stage, place, threads_for(group.target, work_of(anchor)), "a row of tiles")
     sums, partial = _in_two(group, anchor)
     sums.compute_at(stage, place)
-    config.define_knob("window", ("unrolled", "counted"))
-    _accumulate(partial, sums, _by_tiles(sums, high, wide), config["window"].val == "unrolled")
+    unrolled = group.knob("window", ("unrolled", "counted")) == "unrolled"
+    _accumulate(partial, sums, _by_tiles(sums, high, wide), unrolled)
     finish(group, host)
 
 
@@ -99,16 +97,14 @@ def _rows(group: Group, anchor: ComputeOp, blocks: int) -> int:
     panels = images * -(-count // blocks)
     parts = min(height, max(-(-height // near), -(-ENOUGH_COLUMN_TILES // panels)))
     default = part_for(height, panels, -(-height // parts), threads_for(group.target, work_of(anchor)))
-    group.config.define_knob("rows", list(dict.fromkeys([default, *(n for n in ROWS if n < height), height])))
-    group.config.suggest("rows", OptionChoice(default))
-    return group.config["rows"].val
+    choices = dict.fromkeys([default, *(n for n in ROWS if n < height), height])
+    return group.knob("rows", list(choices), default)
 
 
 def _in_two(group: Group, anchor: ComputeOp) -> tuple[Stage, Stage]:
     """The stages of the sums, and of what a pass adds to them."""
-    stage, config = group.stage(anchor), group.config
-    config.define_knob("pass", [n for n in BLOCKS if _blocks(anchor) % n == 0])
-    channels = config["pass"].val * (number(anchor.inputs[0].shape[-1]) or 1)
+    stage, blocks = group.stage(anchor), group.knob("pass", [n for n in BLOCKS if _blocks(anchor) % n == 0])
+    channels = blocks * (number(anchor.inputs[0].shape[-1]) or 1)
     turn, _ = stage.split(anchor.reduce_axis[0], factor=channels)
     return stage, group.stage(group.schedule.rfactor(anchor.output(0), turn))
 

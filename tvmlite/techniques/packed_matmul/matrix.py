@@ -8,7 +8,6 @@ from tvmlite.te.loop.ir import SWEEP
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import GUARD
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
-from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
 from tvmlite.te.templates.share import enough, threads_for
@@ -73,7 +72,7 @@ def matrix_product(group: Group) -> None:
     the next panel is while this one is used (``fetch_ahead``); ``depth``, how many steps of the reduction all
     tiles of a thread's share take before any takes more (0: all).
     """
-    config, anchor = group.config, group.tagged("matmul_packed")[-1]
+    anchor = group.tagged("matmul_packed")[-1]
     unpack = group.readers(anchor.output(0))[0].output(0)
     host = group.host(unpack)
     packs = _packs(group, anchor)
@@ -112,17 +111,14 @@ def matrix_product(group: Group) -> None:
         for axis in shared_loops(stage):
             stage.pragma(axis, SWEEP)
     steps, turns_ahead = _stream(group, anchor, tile.blocks)
-    config.define_knob("steps", whole_steps(anchor.reduce_axis[0]))
-    config.suggest("steps", OptionChoice(steps))
-    config.define_knob("ahead", ("panel", *AHEAD))
+    at_once = group.knob("steps", whole_steps(anchor.reduce_axis[0]), steps)
     beside = "panel" if place is row_tiles else 0
-    config.suggest("ahead", OptionChoice(beside if turns_ahead is None else turns_ahead))
-    ahead, at_once = config["ahead"].val, config["steps"].val
+    ahead = group.knob("ahead", ("panel", *AHEAD), beside if turns_ahead is None else turns_ahead)
     depth = _depth(group, anchor, threads > 1)
     if depth:
         in_parts(group, anchor, stage, tile, depth, at_once, ahead)
     else:
-        _in_one(group, anchor, stage, place, tile, packs)
+        _in_one(group, anchor, stage, place, tile, packs, at_once, ahead)
     finish(group, host)
 
 
@@ -130,16 +126,20 @@ def _depth(group: Group, anchor: ComputeOp, parallel: bool) -> int:
     """The knob ``depth``, where threads share the work: loops that they share are what parts lie in."""
     if not parallel or is_paired(anchor):
         return 0
-    group.config.define_knob("depth", depths(anchor))
-    group.config.suggest("depth", OptionChoice(default_depth(group, anchor)))
-    return group.config["depth"].val
+    return group.knob("depth", depths(anchor), default_depth(group, anchor))
 
 
 def _in_one(
-    group: Group, anchor: ComputeOp, stage: Stage, place: IterVar, tile: RegisterTile, packs: list[ComputeOp]
+    group: Group,
+    anchor: ComputeOp,
+    stage: Stage,
+    place: IterVar,
+    tile: RegisterTile,
+    packs: list[ComputeOp],
+    at_once: int,
+    ahead: int | str,
 ) -> None:
     """Compute the anchor at ``place`` of ``stage``, the whole reduction of a tile at once."""
-    ahead, at_once = group.config["ahead"].val, group.config["steps"].val
     if _waits(group, anchor, tile, at_once):
         computed, turn = _side_by_side(group, anchor, stage, place, at_once)
     else:
@@ -187,9 +187,7 @@ def _packs(group: Group, anchor: ComputeOp) -> list[ComputeOp]:
     if not packs or not in_rows:
         return packs
     rows = extent_of(anchor.axis[-3])
-    group.config.define_knob("packed", (True, False))
-    group.config.suggest("packed", OptionChoice(rows is None or rows > FEW_ROWS))
-    return packs if group.config["packed"].val else []
+    return packs if group.knob("packed", (True, False), rows is None or rows > FEW_ROWS) else []
 
 
 def _tile(group: Group, anchor: ComputeOp, block: int, threads: int) -> RegisterTile:
@@ -204,19 +202,10 @@ def _tile(group: Group, anchor: ComputeOp, block: int, threads: int) -> Register
     else:
         shared = Shared(threads, product(batch))
         best = tile_for(group.target, dtype, block, rows, blocks, rows is None, shared)
-    default = SplitChoice((-1, best.blocks, best.rows))
     vectors = max(1, block // group.target.lanes(dtype))
     made = candidates(rows, 1, blocks, vectors, group.target.machine, (-1, best.blocks, 1, best.rows))
-    made = [one for one in made if one[1] % together == 0]
-    group.config.define_split(
-        "tile",
-        rows or 1,
-        num_outputs=3,
-        policy="candidate",
-        candidate=[(-1, wide, high) for _, wide, _, high in made],
-    )
-    group.config.suggest("tile", default)
-    _, wide, high = group.config["tile"].size
+    sizes = [(-1, wide, high) for _, wide, _, high in made if wide % together == 0]
+    wide, high = group.tile(rows, sizes, (-1, best.blocks, best.rows))
     return RegisterTile(high, wide)
 
 

@@ -110,8 +110,7 @@ def partial_vectors(group: Group, formula: ComputeOp) -> int:
     lanes = lanes_of(formula, group.target)
     extent = _contiguous_row(formula)[1]
     fitting = [n for n in (1, 2, 8) if extent is not None and extent >= 4 * n * lanes]
-    group.config.define_knob("partials", (PARTIAL_VECTORS, *fitting))
-    return group.config["partials"].val
+    return group.knob("partials", (PARTIAL_VECTORS, *fitting))
 
 
 def reduce_row(

@@ -39,7 +39,7 @@ UNROLLED_STORES = 160
 
 def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: Sequence[Tile]) -> None:
     """Arrange the reduction, whose formula has ``reads``, and its host; ``tiles`` are on offer."""
-    group, op, config = nest.group, nest.op, nest.group.config
+    group, op = nest.group, nest.op
     threads = threads_for(group.target, work_of(group.formula(op)))
     tiles = sorted(tiles, key=lambda tile: not is_even(_iterations(reduction, tile), threads))
     tile = chosen_tile(nest, reduction, tiles)
@@ -51,14 +51,14 @@ def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: 
         nest.plan.operands[operand] = place
         if place == "inline":
             group.stage(operand).compute_inline()
-    config.define_knob(nest.knob("chunks"), [16, 4, 64] if threads > 1 else [1])
+    chunks = group.knob(nest.knob("chunks"), [16, 4, 64] if threads > 1 else [1])
     inner, made = _accumulators(nest, reduction, tile)
     turned = None
     if reduction.stored not in (None, tile.vector):
         turned, inner = inner, group.stage(group.schedule.cache_write(inner.op.output(0), "local"))
     host = group.stage(nest.host)
     outer = _outer_loops(host, made, reduction, tile, order, blocks)
-    outer = _in_parallel(host, outer, config[nest.knob("chunks")].val, threads)
+    outer = _in_parallel(host, outer, chunks, threads)
     _store(host, made, reduction, tile)
     place = outer[-1][0] if outer else host.fuse()
     if turned is not None:
@@ -220,24 +220,24 @@ def _data_axes(stage: Stage) -> tuple[IterVar, ...]:
 
 def _steps(nest: Nest, stage: Stage, op: ComputeOp, tile: Tile) -> tuple[list[IterVar], IterVar | None]:
     """The loops of the reduction, and the one over steps that are unrolled, if there are several."""
-    config = nest.group.config
+    config, fuses = nest.group.config, False
     moving = [axis for axis in op.reduce_axis if extent_of(axis) != 1]
     still = [axis for axis in op.reduce_axis if extent_of(axis) == 1]
     if len(moving) > 1:
         fixed = max(0, len(moving) - 3)
         orders = [[*range(fixed), *one] for one in itertools.permutations(range(fixed, len(moving)))]
         config.define_reorder(nest.knob("reduce"), moving, policy="candidate", candidate=orders)
-        config.define_knob(nest.knob("fuse"), [True, False])
+        fuses = nest.group.knob(nest.knob("fuse"), [True, False])
         moving = [moving[place] for place in config[nest.knob("reduce")].permutation]
     stage.reorder(*still, *moving)
-    config.define_knob(nest.knob("steps"), [1, 2, 4, 8])
+    most = nest.group.knob(nest.knob("steps"), [1, 2, 4, 8])
     if not moving:
         return still, None
     extents = [extent_of(axis) for axis in moving]
-    if len(moving) > 1 and config[nest.knob("fuse")].val:
+    if len(moving) > 1 and fuses:
         moving, extents = [stage.fuse(*moving)], [product(extents)]
     turns = extents[-1]
-    most = min(config[nest.knob("steps")].val, max(1, LONGEST_TURN // tile.sums))
+    most = min(most, max(1, LONGEST_TURN // tile.sums))
     unrolled = 1 if turns is None else max(d for d in divisors(turns) if d <= most)
     if unrolled == 1:
         return [*still, *moving], None

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from tvmlite.te import cost
 from tvmlite.te.cost import Loop, Nest
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates.group import Group, extent_of, product, work_of
 from tvmlite.te.templates.share import is_even, share, threads_for
 from tvmlite.te.templates.table import template
@@ -114,11 +113,8 @@ def _tile(group: Group, products: ComputeOp) -> RegisterTile:
         if held(rows, blocks * vectors, machine) <= registers and (channels or blocks) % blocks == 0
     ]
     rows, blocks = min(fitting, key=lambda one: time(*one), default=(1, 1))
-    default = SplitChoice((-1, blocks, 1, rows))
-    choices = candidates(tiles, 1, channels, vectors, machine, default.size)
-    group.config.define_split("tile", tiles or 1, num_outputs=4, policy="candidate", candidate=choices)
-    group.config.suggest("tile", default)
-    _, blocks, _, rows = group.config["tile"].size
+    default = (-1, blocks, 1, rows)
+    blocks, _, rows = group.tile(tiles, candidates(tiles, 1, channels, vectors, machine, default), default)
     return RegisterTile(rows, blocks)
 
 
@@ -141,7 +137,6 @@ def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
     def even(several: int) -> int:
         return -(-turns // -(-turns // several))
 
-    group.config.define_knob("several", SEVERAL)
     threads, blocks = threads_for(group.target, work_of(parts.products)), -(-(channels or 1) // tile.blocks)
 
     def uneven(several: int) -> bool:
@@ -149,8 +144,7 @@ def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
         return tiles is not None and not any(is_even(product([chunks, n]), threads) for n in (1, blocks))
 
     best = min(SEVERAL, key=lambda several: (uneven(even(several)), traffic(even(several))))
-    group.config.suggest("several", OptionChoice(best))
-    return even(group.config["several"].val)
+    return even(group.knob("several", SEVERAL, best))
 
 
 def _spread(
@@ -163,9 +157,7 @@ def _spread(
     tiles = product(extent_of(axis) for axis in (products.axis[0], products.axis[2]))
     few = threads > 1 and tiles is not None and tiles <= (ENOUGH_TILE_CHUNKS - 1) * size
     uneven = tiles is not None and not is_even(-(-tiles // size), threads)
-    group.config.define_knob("first", [False, True])
-    group.config.suggest("first", OptionChoice(few or uneven))
-    if group.config["first"].val:
+    if group.knob("first", [False, True], few or uneven):
         channels = stage.fuse(*outer)
         place, shared = None, channels
     else:
@@ -200,10 +192,9 @@ def _multiply(
     inside = [block, tile] if by_vectors else [tile, block]
     sums.reorder(batch, a, b, channel, *inside, lane)
     in_registers(sums, inside, lane)
-    group.config.define_knob("ahead", AHEAD)
-    group.config.suggest("ahead", OptionChoice(group.target.machine.prefetch_far))
-    if group.config["ahead"].val:
-        sums.prefetch(sums.op.inputs[-1], channel, group.config["ahead"].val)
+    ahead = group.knob("ahead", AHEAD, group.target.machine.prefetch_far)
+    if ahead:
+        sums.prefetch(sums.op.inputs[-1], channel, ahead)
 
 
 def _go_there(group: Group, parts: _Parts, host: Stage, place: IterVar | None) -> None:
