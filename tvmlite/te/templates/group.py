@@ -145,6 +145,17 @@ class Group:
         return made
 
 
+def compute_of(stage: Stage) -> ComputeOp:
+    """The operation of ``stage``, which is a compute."""
+    assert isinstance(stage.op, ComputeOp)
+    return stage.op
+
+
+def reduction_loops(stage: Stage) -> list[IterVar]:
+    """The loops of ``stage`` over steps of its reduction, the outermost first."""
+    return [leaf for leaf in stage.leaf_iter_vars if leaf.kind == "reduce"]
+
+
 # --- extents and work ---------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from tvmlite.te.templates.share import enough, iterations_of, part_for, share, t
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import RegisterTile, candidates, register_tile, tile_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
+from tvmlite.techniques.common.nest import in_registers
 from tvmlite.techniques.elementwise.injective import vectorize
 from tvmlite.techniques.packed_matmul.matrix import accumulate
 from tvmlite.techniques.reduction.reduction import partial_vectors, reduce_row
@@ -51,10 +52,7 @@ def attention(group: Group) -> None:
     tiles, rows = stage.split(row, factor=tile.rows)
     vectors, lane = stage.split(feature, factor=_lanes(group, context))
     parts, vector = stage.split(vectors, factor=tile.blocks)
-    stage.reorder(batch, head, tiles, parts, rows, vector, lane)
-    stage.unroll(rows)
-    stage.unroll(vector)
-    stage.vectorize(lane)
+    in_registers(stage, [rows, vector], lane, [batch, head, tiles, parts])
     heads = stage.fuse(batch, head)
     threads = threads_for(group.target, work_of(context))
     if threads > 1:
@@ -135,10 +133,7 @@ def _accumulate_context(group: Group, context: ComputeOp, host: Stage, place: It
     if (extent_of(feature) or 1) % lanes == 0:
         stage.align_bounds(feature, lanes)
     vector, lane = stage.split(feature, factor=lanes)
-    stage.reorder(batch, head, *context.reduce_axis, row, vector, lane)
-    stage.unroll(row)
-    stage.unroll(vector)
-    stage.vectorize(lane)
+    in_registers(stage, [row, vector], lane, [batch, head, *context.reduce_axis])
 
 
 def _passes(group: Group, host: Stage, place: IterVar) -> None:
@@ -171,10 +166,7 @@ def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> No
     blocks = min(fitting, group.knob("keys", (MOST_KEYS, 1, 2, 3)))
     block, lane = stage.split(key, factor=width)
     parts, block = stage.split(block, factor=blocks)
-    stage.reorder(batch, head, parts, row, block, lane)
-    stage.unroll(row)
-    stage.unroll(block)
-    stage.vectorize(lane)
+    in_registers(stage, [row, block], lane, [batch, head, parts])
     accumulate(group.stage(scores), stage, parts)
 
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
+from tvmlite.te.templates.group import Group, compute_of, extent_of, number, product, work_of
 from tvmlite.te.templates.share import part_for, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Reduce, Tensor
 from tvmlite.techniques.common.dot import is_paired
-from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES
+from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, in_registers
 from tvmlite.techniques.elementwise.injective import finish
 
 LEAST_PASSES = 6
@@ -111,28 +111,21 @@ def _in_two(group: Group, anchor: ComputeOp) -> tuple[Stage, Stage]:
 
 def _by_tiles(sums: Stage, high: int, wide: int) -> IterVar:
     """Loops of the passes over ``sums``; gives the one over tiles."""
-    op = sums.op
-    assert isinstance(op, ComputeOp)
+    op = compute_of(sums)
     batch, block, row, pixel, lane = op.axis
     rows, inner_row = sums.split(row, factor=high)
     tiles, inner_pixel = sums.split(pixel, factor=wide)
-    sums.reorder(batch, *op.reduce_axis, rows, tiles, block, inner_row, inner_pixel, lane)
-    for axis in (block, inner_row, inner_pixel):
-        sums.unroll(axis)
-    sums.vectorize(lane)
+    in_registers(sums, [block, inner_row, inner_pixel], lane, [batch, *op.reduce_axis, rows, tiles])
     return tiles
 
 
 def _accumulate(partial: Stage, sums: Stage, place: IterVar, unrolled: bool) -> None:
     """What a pass adds to a tile of ``sums``, in registers: channels outside, the tile unrolled inside."""
-    op = partial.op
-    assert isinstance(op, ComputeOp)
+    op = compute_of(partial)
     partial.compute_at(sums, place)
     turn, batch, block, *pixels, lane = op.axis
     *taps, channel = op.reduce_axis
-    partial.reorder(turn, batch, channel, *taps, *pixels, block, lane)
+    tile = [*(taps if unrolled else ()), *pixels, block]
+    in_registers(partial, tile, lane, [turn, batch, channel, *(() if unrolled else taps)])
     if not unrolled:
         partial.fuse(channel, *taps)
-    for axis in (*(taps if unrolled else ()), *pixels, block):
-        partial.unroll(axis)
-    partial.vectorize(lane)

@@ -9,7 +9,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import GUARD
 from tvmlite.te.templates import anchors
-from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
+from tvmlite.te.templates.group import Group, compute_of, extent_of, number, product, work_of
 from tvmlite.te.templates.share import is_even, part_for, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
@@ -137,8 +137,7 @@ def _copied(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> Com
     sums = group.schedule.cache_write(anchor.output(0), "local").op
     copy = group.stage(anchor)
     copy.compute_at(host, place)
-    assert isinstance(copy.op, ComputeOp)
-    *tile, lane = copy.op.axis
+    *tile, lane = compute_of(copy).axis
     in_registers(copy, tile, lane)
     return sums
 

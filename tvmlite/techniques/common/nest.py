@@ -89,11 +89,22 @@ def shared_loops(stage: Stage) -> list[IterVar]:
     return [axis for axis in stage.leaf_iter_vars if stage.loop_kinds.get(axis) == PARALLEL]
 
 
-def in_registers(stage: Stage, tile: Sequence[IterVar], lane: IterVar) -> None:
-    """The loops over a ``tile`` of vectors written out, that over a vector's elements its ``lane``s."""
+def in_registers(stage: Stage, tile: Sequence[IterVar], lane: IterVar, outer: Sequence[IterVar] = ()) -> None:
+    """Inside loops ``outer`` those over a ``tile`` of vectors, written out, that over a vector's elements its
+    ``lane``s; without ``outer`` loops stay in order."""
+    if outer:
+        stage.reorder(*outer, *tile, lane)
     for axis in tile:
         stage.unroll(axis)
     stage.vectorize(lane)
+
+
+def several_vectors(stage: Stage, axis: IterVar, lanes: int | None) -> tuple[list[IterVar], IterVar]:
+    """The loop ``axis`` as one over vectors of ``lanes`` and one over their elements; None: as one vector."""
+    if lanes is None:
+        return [], axis
+    vectors, lane = stage.split(axis, factor=lanes)
+    return [vectors], lane
 
 
 def unrollable(axes: Sequence[IterVar], most: int) -> list[int]:

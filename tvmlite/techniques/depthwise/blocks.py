@@ -8,13 +8,13 @@ from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.templates.group import Group, extent_of, nodes_of, product, work_of
+from tvmlite.te.templates.group import Group, compute_of, extent_of, nodes_of, product, work_of
 from tvmlite.te.templates.share import MEASURED_CORES, enough, is_even, iterations_of, share, threads_for
 from tvmlite.te.templates.tile import MOST_ROWS, MOST_TAIL, TAIL_RATIO, tail_of, waste
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
 from tvmlite.techniques.blocked_conv.thread_partition import image_by_rows
 from tvmlite.techniques.common.borders import apart, rows_at_border
-from tvmlite.techniques.common.nest import unrollable
+from tvmlite.techniques.common.nest import in_registers, unrollable
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
 
 UNROLLED_WINDOW = 32
@@ -80,10 +80,7 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
     if chunk < count:
         part, rows[-1] = stage.split(rows[-1], factor=chunk)
         lead, rows = ([batch, part, block], rows) if by_image else (lead, [*rows[:-1], part, rows[-1]])
-    stage.reorder(*lead, *rows, tiles, *inner, lane)
-    for axis in inner:
-        stage.unroll(axis)
-    stage.vectorize(lane)
+    in_registers(stage, inner, lane, [*lead, *rows, tiles])
     kept = 1 if chunk < count else 0
     place = _shared_out(group, stage, lead, rows, tiles, threads, kept)
     if rows and rows[-1] in stage.leaf_iter_vars:
@@ -225,19 +222,13 @@ def _along(extent: int | None, target: Target) -> int:
 
 def _slide(stage: Stage, host: Stage, place: IterVar, pads: Sequence[Stage], unrolled: int) -> None:
     """The sums of some outputs, at ``place``; padded data that several windows read is read once a row."""
-    op = stage.op
-    assert isinstance(op, ComputeOp)
+    op = compute_of(stage)
     stage.compute_at(host, place)
     batch, block, *pixels, lane = op.axis
-    stage.reorder(batch, block, *op.reduce_axis, *pixels, lane)
-    for pixel in pixels:
-        stage.unroll(pixel)
-    stage.vectorize(lane)
+    in_registers(stage, pixels, lane, [batch, block, *op.reduce_axis])
     for pad in pads:
-        assert isinstance(pad.op, ComputeOp)
         pad.compute_at(stage, op.reduce_axis[-2])
-        for axis in pad.op.axis[2:-1]:
-            pad.unroll(axis)
-        pad.vectorize(pad.op.axis[-1])
+        *_, lane = axes = compute_of(pad).axis
+        in_registers(pad, axes[2:-1], lane)
     for axis in op.reduce_axis[len(op.reduce_axis) - unrolled :]:
         stage.unroll(axis)

@@ -48,8 +48,7 @@ def dense_winograd(group: Group) -> None:
     columns, lanes = stage.split(column, factor=extent_of(lane))
     tail = tail_of(extent_of(row))
     tiles, inner = stage.split(stage.fuse(*lead), factor=height, tail=tail)
-    stage.reorder(columns, tiles, inner, lanes)
-    in_registers(stage, [inner], lanes)
+    in_registers(stage, [inner], lanes, [columns, tiles])
     panels = {"columns": Panel(0, blocks), "rows": Panel(1, extent_of(row))}
     grain, least = int(enough(blocks, ENOUGH_COLUMN_TILES, threads)), 0 if tail == GUARD else 1
     place = shared_out(group, stage, [], [columns, tiles], panels, threads, grain, least)

@@ -9,7 +9,7 @@ from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import GUARD
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.templates import anchors
-from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
+from tvmlite.te.templates.group import Group, compute_of, extent_of, number, product, reduction_loops, work_of
 from tvmlite.te.templates.share import enough, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
@@ -26,6 +26,7 @@ from tvmlite.techniques.common.nest import (
     AHEAD,
     ENOUGH_COLUMN_TILES,
     Panel,
+    in_registers,
     shared_loops,
     shared_out,
     whole_steps,
@@ -97,10 +98,7 @@ def matrix_product(group: Group) -> None:
         row_tiles, inner_rows = stage.split(rows, factor=tile.rows, tail=tail)
     loops = [column_tiles, *([] if row_tiles is None else [row_tiles])]
     inside = [axis for axis in (inner_rows, inner_blocks) if axis is not None]
-    stage.reorder(*lead[: len(batch)], *loops, *inside, lanes)
-    for axis in inside:
-        stage.unroll(axis)
-    stage.vectorize(lanes)
+    in_registers(stage, inside, lanes, [*lead[: len(batch)], *loops])
     grain = 0 if row_tiles is None or few or is_paired(anchor) else 1
     panels = {"columns": Panel(0, extent_of(outer))}
     if row_tiles is not None:
@@ -231,12 +229,9 @@ def _side_by_side(
     partial = group.schedule.rfactor(anchor.output(0), step, factor_axis=len(anchor.axis) - 1)
     stage, whole = group.stage(partial), group.stage(anchor)
     *batch, row, block, step, lane = group.axes(partial)
-    (turn,) = (leaf for leaf in stage.leaf_iter_vars if leaf.kind == "reduce")
+    (turn,) = reduction_loops(stage)
     stage.compute_at(host, place)
-    stage.reorder(*batch, turn, row, block, step, lane)
-    for axis in (row, block, step):
-        stage.unroll(axis)
-    stage.vectorize(lane)
+    in_registers(stage, [row, block, step], lane, [*batch, turn])
     whole.unroll(accumulate(whole, host, place))
     return stage, turn
 
@@ -254,8 +249,7 @@ def accumulate(
     ``dot`` computes a vector from the reduction's last axis. Gives the loop over the reduction, a turn of
     which takes ``several`` steps. ``by_vectors``: see ``vectors_first``.
     """
-    op = stage.op
-    assert isinstance(op, ComputeOp)
+    op = compute_of(stage)
     *batch, row, block, lane = op.axis
     stage.compute_at(host, place)
     (turn, *steps), pair = (op.reduce_axis, ()) if dot is None else (op.reduce_axis[:-1], op.reduce_axis[-1:])

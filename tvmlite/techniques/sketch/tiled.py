@@ -13,9 +13,10 @@ from collections.abc import Sequence
 
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.space.knobs import divisors
-from tvmlite.te.templates.group import extent_of, product, work_of
+from tvmlite.te.templates.group import compute_of, extent_of, product, work_of
 from tvmlite.te.templates.share import MEASURED_CORES, enough, is_even, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
+from tvmlite.techniques.common.nest import in_registers, several_vectors
 from tvmlite.techniques.elementwise.injective import elementwise_loops, vectorize
 from tvmlite.techniques.sketch.access import ABSENT, loops_of
 from tvmlite.techniques.sketch.copies import copy_operand
@@ -63,7 +64,7 @@ def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: 
     place = outer[-1][0] if outer else host.fuse()
     if turned is not None:
         turned.compute_at(host, place)
-        _in_vectors(turned, _data_axes(turned), tile)
+        _in_vectors(turned, compute_of(turned).axis, tile)
     inner.compute_at(host, place)
     _accumulate(nest, inner, tile)
     for read in reads:
@@ -193,8 +194,7 @@ def _store(host: Stage, loops: list[IterVar | None], reduction: Reduction, tile:
 
 def _accumulate(nest: Nest, stage: Stage, tile: Tile) -> None:
     """A tile: some steps of the reduction at a time, all sums of each side by side."""
-    op = stage.op
-    assert isinstance(op, ComputeOp)
+    op = compute_of(stage)
     steps, several = _steps(nest, stage, op, tile)
     stage.reorder(*steps, *([] if several is None else [several]), *op.axis)
     if several is not None:
@@ -206,16 +206,9 @@ def _in_vectors(stage: Stage, axes: Sequence[IterVar], tile: Tile) -> None:
     """The elements of a tile: vectors along the last axis, all written out."""
     *rest, lane = axes
     if tile.sizes[tile.vector] > tile.lanes:
-        vectors, lane = stage.split(lane, factor=tile.lanes)
-        rest.append(vectors)
-    for loop in rest:
-        stage.unroll(loop)
-    stage.vectorize(lane)
-
-
-def _data_axes(stage: Stage) -> tuple[IterVar, ...]:
-    assert isinstance(stage.op, ComputeOp)
-    return stage.op.axis
+        vectors, lane = several_vectors(stage, lane, tile.lanes)
+        rest += vectors
+    in_registers(stage, rest, lane)
 
 
 def _steps(nest: Nest, stage: Stage, op: ComputeOp, tile: Tile) -> tuple[list[IterVar], IterVar | None]:

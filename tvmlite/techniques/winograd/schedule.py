@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tvmlite.te import cost
 from tvmlite.te.cost import Loop, Nest
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.templates.group import Group, extent_of, product, work_of
+from tvmlite.te.templates.group import Group, compute_of, extent_of, product, work_of
 from tvmlite.te.templates.share import is_even, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
@@ -79,8 +79,7 @@ def winograd(group: Group) -> None:
     stage.reorder(batch, block, y, x, i, j, lane)
     chunk, one = stage.split(stage.fuse(y, x), factor=tile.rows * several)
     channels, inner = stage.split(block, factor=tile.blocks)
-    stage.reorder(batch, chunk, channels, one, inner, i, j, lane)
-    in_registers(stage, [i, j], lane)
+    in_registers(stage, [i, j], lane, [batch, chunk, channels, one, inner])
     place, channels = _spread(group, stage, parts.products, [batch, chunk, channels], tile.rows * several)
     _transform(group.stage(parts.back), stage, inner)
     _multiply(group, parts.products, group.stage(sums), stage, channels, tile)
@@ -182,27 +181,24 @@ def _multiply(
     stage.compute_at(host, place)
     batch, block, tile, a, b, lane = stage.leaf_iter_vars
     tiles, tile = stage.split(tile, factor=size.rows)
-    stage.reorder(batch, a, b, tiles, tile, block, lane)
-    in_registers(stage, [tile, block], lane)
+    in_registers(stage, [tile, block], lane, [batch, a, b, tiles])
     sums.compute_at(stage, tiles)
-    assert isinstance(sums.op, ComputeOp)
-    batch, block, tile, a, b, lane = sums.op.axis
-    (channel,) = sums.op.reduce_axis
+    op = compute_of(sums)
+    batch, block, tile, a, b, lane = op.axis
+    (channel,) = op.reduce_axis
     by_vectors = vectors_first(size, extent_of(lane), group.target, products.output(0).dtype)
     inside = [block, tile] if by_vectors else [tile, block]
-    sums.reorder(batch, a, b, channel, *inside, lane)
-    in_registers(sums, inside, lane)
+    in_registers(sums, inside, lane, [batch, a, b, channel])
     ahead = group.knob("ahead", AHEAD, group.target.machine.prefetch_far)
     if ahead:
-        sums.prefetch(sums.op.inputs[-1], channel, ahead)
+        sums.prefetch(op.inputs[-1], channel, ahead)
 
 
 def _go_there(group: Group, parts: _Parts, host: Stage, place: IterVar | None) -> None:
     """Tile by tile, a vector of channels at a time: at ``place``, or before all."""
     stage = group.stage(parts.there)
     batch, a, b, tile, block, lane = stage.leaf_iter_vars
-    stage.reorder(batch, tile, block, a, b, lane)
-    in_registers(stage, [a, b], lane)
+    in_registers(stage, [a, b], lane, [batch, tile, block])
     lanes, blocks = extent_of(lane), extent_of(block)
     if lanes and blocks and lanes * blocks % SPACED == 0:
         stage.storage_align(tile, SPACED, lanes)
