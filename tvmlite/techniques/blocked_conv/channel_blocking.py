@@ -21,7 +21,7 @@ BLOCKS = (1, 2, 4, 8)
 """How many blocks of channels a pass may take."""
 
 ROWS = (1, 2, 4, 7, 8, 14, 16, 28, 56)
-"""How many rows may be gone through pass by pass."""
+"""How many rows may be computed block by block."""
 
 ORDERS = ("panels first", "rows first")
 
@@ -29,7 +29,7 @@ ORDERS = ("panels first", "rows first")
 def blocks_channels(group: Group, anchor: ComputeOp) -> bool:
     """Whether a convolution of channels in blocks goes through its input by blocks of them.
 
-    A tile in registers that takes all channels at once meets all their weights, more than the first cache
+    A tile in registers that takes all channels at once reads all their weights, more than the first cache
     holds. Where registers are few, tiles are small: weights come from the second cache again every few
     pixels, beside the window of each channel from the last one. The weights of one block of channels stay in
     the first cache for all tiles of some rows; for it, sums are read and written once a pass, between 72
@@ -58,9 +58,9 @@ def channel_blocked(
 ) -> None:
     """Loops for ``anchor``, by tiles of blocks of output channels, rows and pixels, and for its ``host``.
 
-    Threads share out the sums that stay near. Knobs: ``rows``, how many of the image those are of; ``order``
-    in which they are shared out, the panels of weights outside or (``row_wise``: by default) the rows;
-    ``pass``, how many blocks of channels one takes; ``window``: unrolled, or its places counted by the loop.
+    The sums that stay near are divided among threads. Knobs: ``rows``, how many of the image those are of;
+    ``order``, whether the panels of weights are outside or (``row_wise``: by default) the rows; ``pass``, how
+    many blocks of channels one takes; ``window``: unrolled, or its places counted by the loop.
     """
     blocks, high, wide = tile
     stage = group.stage(host)

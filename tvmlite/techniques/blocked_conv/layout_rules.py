@@ -1,4 +1,4 @@
-"""How operators meet channels in blocks: which values must share a layout, and what a call becomes.
+"""How operators deal with channels in blocks: which values must share a layout, and what a call becomes.
 
 A value in blocks is a tensor ``(n, c, spatial..)`` laid out as ``(n, c / block, spatial.., block)``, its last
 block filled up with whatever. Three kinds of operators deal in them: convolutions read and write either

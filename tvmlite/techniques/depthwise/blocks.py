@@ -188,7 +188,7 @@ def _shared_out(
     threads: int,
     kept: int,
 ) -> IterVar:
-    """The knobs ``order`` and ``grain``: blocks are shared out among threads, and rows, all loops over them
+    """The knobs ``order`` and ``grain``: blocks are divided among threads, and rows, all loops over them
     but ``kept``, where blocks are few; gives the loop in which a tile is computed."""
     known = product(extent_of(a) for a in lead)
     few = not enough(known, ENOUGH_PLANES, threads)

@@ -48,9 +48,9 @@ MOST_AHEAD = 8
 
 def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int, depth: int) -> int:
     """How many columns a block of packed weights has where ``rows`` rows (None: unknown) of ``depth``
-    elements meet ``columns``.
+    elements are multiplied with ``columns``.
 
-    One vector of ``target``; where few rows meet them, as many as a tile of registers takes, or as leave
+    One vector of ``target``; where there are few rows, as many as a tile of registers takes, or as leave
     enough blocks for all threads. Then all that is read of the weights lies in one line, which a processor
     reads quicker than eight with gaps between. Where many rows do, a panel stays in a near cache, and an
     encoder is slower with blocks of several vectors.
@@ -154,15 +154,15 @@ def _in_one(
 
 
 def _reads_most(anchor: ComputeOp) -> bool:
-    """Whether few rows meet weights, so that the time is that of reading those."""
+    """Whether rows are few, so that the time is that of reading those."""
     rows = extent_of(anchor.axis[-3])
     return rows is not None and rows <= FEW_ROWS and isinstance(anchor.inputs[-1].op, PlaceholderOp)
 
 
 def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int | None]:
-    """The defaults of ``steps`` and ``ahead``, for ``blocks`` of columns: where few rows meet weights,
+    """The defaults of ``steps`` and ``ahead``, for ``blocks`` of columns: where rows are few,
     some bytes of those are asked for ahead, unless the processor is better at it (``stream_bytes`` and
-    ``streams_alone`` of ``Machine``). ``ahead`` is None where many rows meet them."""
+    ``streams_alone`` of ``Machine``). ``ahead`` is None where rows are many."""
     lanes, weight, machine = extent_of(anchor.axis[-1]), anchor.inputs[-1], group.target.machine
     at_once = whole_steps(anchor.reduce_axis[0])
     if lanes is None or not _reads_most(anchor):
@@ -174,7 +174,7 @@ def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int | No
 
 
 def _steps_per_count(group: Group, anchor: ComputeOp) -> int:
-    """The most steps of a default turn, where many rows meet weights."""
+    """The most steps of a default turn, where rows are many."""
     return 1 if is_paired(anchor) else group.target.machine.steps_per_turn
 
 
@@ -223,7 +223,7 @@ def _waits(group: Group, anchor: ComputeOp, tile: RegisterTile, steps: int) -> b
 def _side_by_side(
     group: Group, anchor: ComputeOp, host: Stage, place: IterVar, steps: int
 ) -> tuple[Stage, IterVar]:
-    """Compute the anchor at ``place`` of the host from ``steps`` sums side by side, each of every so manieth
+    """Compute the anchor at ``place`` of the host from ``steps`` sums side by side, each of every n-th
     step of the reduction. Gives their stage, and its loop over the reduction."""
     _, step = group.stage(anchor).split(anchor.reduce_axis[0], factor=steps)
     partial = group.schedule.rfactor(anchor.output(0), step, factor_axis=len(anchor.axis) - 1)

@@ -47,7 +47,7 @@ def partial_knobs(plan: Plan, op: ComputeOp) -> tuple[int, int]:
 def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[IterVar]) -> None:
     """The reductions ``ops``, one after the other, where the row of ``host`` is written that reads them.
 
-    ``kept`` are the axes of the host that tell its rows apart.
+    ``kept`` are the axes of the host that number its rows.
     """
     group, stage, name = plan.group, plan.group.stage(host), plan.name(host.op)
     readers = [*ops, stage.op]

@@ -89,7 +89,7 @@ def _iterations(reduction: Reduction, tile: Tile) -> int | None:
 
 def _inside(reduction: Reduction, tile: Tile) -> list[int]:
     """The other axes in the order in which a step goes along them: those that vectors depend on innermost, so
-    that a scalar, once loaded, meets them all and is needed no more."""
+    that a scalar, once loaded, is multiplied with them all and is needed no more."""
     vectors = [o for o in reduction.operands if o.walks[tile.vector] != ABSENT]
     others = [n for n in range(len(reduction.extents)) if n != tile.vector]
     return sorted(others, key=lambda n: any(o.walks[n] != ABSENT for o in vectors))

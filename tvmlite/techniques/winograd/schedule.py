@@ -1,4 +1,4 @@
-"""Winograd convolutions: some tiles at a time go there, meet the weight, and come back, all in cache."""
+"""Winograd convolutions: some tiles at a time are transformed, multiplied and transformed back, in cache."""
 
 from __future__ import annotations
 
