@@ -39,7 +39,7 @@ FILTERED = ("float32", "float64")
 FLOPS_PER_BYTE = 8
 """Floating-point operations of a core in the time that a byte of a weight takes from memory.
 
-That is not asked of ``te.cost``: by the bandwidth that a Zen 4 has been measured to have, 3.3, F(4, 3) would
+That is not asked of ``te.cost``: with the measured bandwidth of a processor where it is 3.3, F(4, 3) would
 be as quick as F(2, 3) on 7x7 pixels of 512 channels, and took 1.71 ms there, F(2, 3) 1.24: transformed
 weights come slower than a plain stream."""
 
