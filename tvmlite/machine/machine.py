@@ -36,7 +36,7 @@ class Cache:
 
 @dataclass(frozen=True)
 class TileCosts:
-    """The parameters of ``te.templates.tile``'s estimate of a register tile's time, in cycles.
+    """The parameters of ``te.cost`` in the core, in cycles, fitted by register tiles.
 
     ``multiply_adds`` and ``loads`` are how many vectors of each start in a cycle. A step takes at least
     ``step`` cycles, from a multiply-add to the next on the same accumulator, and ``far`` for each of its

@@ -51,7 +51,7 @@ OVERLAP = 4.0
 
 BANDWIDTHS = (1.0, 1.0, 0.5, 1 / 16)
 """Of the first cache, the second, the last, and memory, relative to the first, where nobody measured them. A
-Zen 5 of 4.5 GHz, whose first cache gives 128 bytes a cycle, reads 38 GB/s from memory: 8 of those."""
+core of 4.5 GHz whose first cache gives 128 bytes a cycle reads 38 GB/s from memory: 8 of those."""
 
 
 @dataclass(frozen=True)

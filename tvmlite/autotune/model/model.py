@@ -16,7 +16,7 @@ from tvmlite.core.extras import how_to_install
 from tvmlite.core.span import Span
 
 Prior: TypeAlias = Callable[[np.ndarray], np.ndarray]
-"""What is thought of rows of features beforehand: higher for quicker candidates."""
+"""What is expected of rows of features a priori: higher for faster candidates."""
 
 LOSSES = {"rank": "rank:pairwise", "reg": "reg:squarederror"}
 ROUNDS = 60

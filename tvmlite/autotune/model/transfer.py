@@ -101,8 +101,8 @@ def correction(known: Sequence[TrainingData], prior: Prior, seed: int = 0) -> tr
     """The model of what ``prior`` is off by, of what is ``known`` of each task.
 
     How quick a task is as a whole is not learned, only what is quicker in it than what: a search is of one
-    task, and trees that tell tasks apart tell less of their candidates. The less is learned of candidates the
-    slower they are, for it is the best that have to be told from each other. An UnsupportedError if XGBoost
+    task, and trees that distinguish tasks say less of their candidates. The less is learned of candidates the
+    slower they are, for it is the best that have to be distinguished. An UnsupportedError if XGBoost
     is missing.
     """
     require()

@@ -14,6 +14,7 @@ from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import INLINE, Stage
+from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.space.config import Config
 from tvmlite.te.tensor.tensor import ComputeOp, Extent, IterVar, Operation, Tensor, TensorRead
 
@@ -55,6 +56,25 @@ class Group:
     def stage(self, tensor: Tensor | Operation) -> Stage:
         """The stage that makes ``tensor``."""
         return self.schedule[tensor]
+
+    def knob(self, name: str, values: Sequence[Any], default: Any = None) -> Any:
+        """The setting of the knob ``name``, one of ``values``; ``default``, or the first, if none is set."""
+        self.config.define_knob(name, values)
+        if default is not None:
+            self.config.suggest(name, OptionChoice(default))
+        return self.config[name].val
+
+    def tile(
+        self, extent: int | None, sizes: Sequence[tuple[int, ...]], default: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        """The setting of the knob ``tile``: the lengths, from the second outermost on, that a loop of
+        ``extent`` and others are cut into; one of ``sizes``, ``default`` where none is set."""
+        count = len(default)
+        self.config.define_split(
+            "tile", extent or 1, num_outputs=count, policy="candidate", candidate=list(sizes)
+        )
+        self.config.suggest("tile", SplitChoice(default))
+        return tuple(self.config["tile"].size[1:])
 
     def axes(self, tensor: Tensor | Operation) -> list[IterVar]:
         """The data axes of the operation that makes ``tensor`` now."""
@@ -123,6 +143,17 @@ class Group:
         if len(_formulas) > FORMULAS:
             _formulas.popitem(last=False)
         return made
+
+
+def compute_of(stage: Stage) -> ComputeOp:
+    """The operation of ``stage``, which is a compute."""
+    assert isinstance(stage.op, ComputeOp)
+    return stage.op
+
+
+def reduction_loops(stage: Stage) -> list[IterVar]:
+    """The loops of ``stage`` over steps of its reduction, the outermost first."""
+    return [leaf for leaf in stage.leaf_iter_vars if leaf.kind == "reduce"]
 
 
 # --- extents and work ---------------------------------------------------------------------------

@@ -152,8 +152,8 @@ def _quickest(
 
 def held(rows: int, vectors: int, machine: Machine) -> int:
     """How many registers of ``machine`` a tile of ``rows`` scalars by ``vectors`` takes: sums, the operands
-    of a step that are kept while all others meet them, and one other. Where multiply-adds take scalars from
-    memory, vectors are kept; else what there is less of."""
+    of a step that are kept while they are multiplied with all others, and one other. Where multiply-adds take
+    scalars from memory, vectors are kept; else what there is less of."""
     kept = vectors if machine.multiply_adds_broadcast else min(rows, vectors)
     return rows * vectors + kept + 1
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from tvmlite.core import dtype as dtypes
 from tvmlite.te.intrin import amx
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
 from tvmlite.te.templates.share import enough, is_even, threads_for
@@ -90,21 +89,18 @@ def _chosen(group: Group, choices: Sequence[Tile], rows: int, turns: Sequence[in
     """The knob ``tile``: 16 columns how many times, images, rows; by default the first that gives ``threads``
     like shares of as many ``turns``."""
     sizes = [(-1, one.columns, one.images, one.rows) for one in choices]
-    group.config.define_split("tile", rows, num_outputs=4, policy="candidate", candidate=sizes)
     even = [size for size, count in zip(sizes, turns, strict=True) if is_even(count, threads)]
     most = sizes[max(range(len(turns)), key=turns.__getitem__)]
-    group.config.suggest("tile", SplitChoice(even[0] if even else most))
-    return Tile(*group.config["tile"].size[1:])
+    return Tile(*group.tile(rows, sizes, even[0] if even else most))
 
 
 def _steps(group: Group, computed: Stage, turn: IterVar, count: int) -> tuple[IterVar, list[IterVar]]:
     """The knob ``steps``: how many of the ``count`` steps of the reduction over channels a turn takes; that
     turn, and the steps in it."""
-    group.config.define_knob("steps", [n for n in STEPS if count % n == 0])
-    group.config.suggest("steps", OptionChoice(1))
-    if group.config["steps"].val == 1:
+    several = group.knob("steps", [n for n in STEPS if count % n == 0], 1)
+    if several == 1:
         return turn, []
-    turn, again = computed.split(turn, factor=group.config["steps"].val)
+    turn, again = computed.split(turn, factor=several)
     computed.unroll(again)
     return turn, [again]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import INLINE, Stage
-from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, extent_of, product, work_of
 from tvmlite.te.templates.share import enough, iterations_of, part_for, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import RegisterTile, candidates, register_tile, tile_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
+from tvmlite.techniques.common.nest import in_registers
 from tvmlite.techniques.elementwise.injective import vectorize
 from tvmlite.techniques.packed_matmul.matrix import accumulate
 from tvmlite.techniques.reduction.reduction import partial_vectors, reduce_row
@@ -52,10 +52,7 @@ def attention(group: Group) -> None:
     tiles, rows = stage.split(row, factor=tile.rows)
     vectors, lane = stage.split(feature, factor=_lanes(group, context))
     parts, vector = stage.split(vectors, factor=tile.blocks)
-    stage.reorder(batch, head, tiles, parts, rows, vector, lane)
-    stage.unroll(rows)
-    stage.unroll(vector)
-    stage.vectorize(lane)
+    in_registers(stage, [rows, vector], lane, [batch, head, tiles, parts])
     heads = stage.fuse(batch, head)
     threads = threads_for(group.target, work_of(context))
     if threads > 1:
@@ -107,9 +104,7 @@ def _tile(group: Group, context: ComputeOp, features: int | None) -> RegisterTil
         best = RegisterTile(rows, panel)
     made = candidates(queries, 1, vectors, 1, group.target.machine, (-1, best.blocks, 1, best.rows))
     sizes = [(-1, wide, high) for _, wide, _, high in made]
-    group.config.define_split("tile", queries or 1, num_outputs=3, policy="candidate", candidate=sizes)
-    group.config.suggest("tile", SplitChoice(sizes[0]))
-    _, wide, high = group.config["tile"].size
+    wide, high = group.tile(queries, sizes, sizes[0])
     return RegisterTile(high, wide)
 
 
@@ -121,10 +116,9 @@ def _shared_out(
     part = "a head"
     if not enough(count, ENOUGH_HEADS, threads):
         default = part_for(iterations_of(stage, tiles), count, TILES_PER_CHUNK[0], threads)
-        group.config.define_knob("chunk", list(dict.fromkeys((*TILES_PER_CHUNK, default))))
-        group.config.suggest("chunk", OptionChoice(default))
+        several = group.knob("chunk", list(dict.fromkeys((*TILES_PER_CHUNK, default))), default)
         part = "some queries, and copies all keys of their head"
-        chunks, tiles = stage.split(tiles, factor=group.config["chunk"].val)
+        chunks, tiles = stage.split(tiles, factor=several)
         heads = stage.fuse(heads, chunks)
     share(stage, heads, threads, part)
     return heads, tiles
@@ -139,10 +133,7 @@ def _accumulate_context(group: Group, context: ComputeOp, host: Stage, place: It
     if (extent_of(feature) or 1) % lanes == 0:
         stage.align_bounds(feature, lanes)
     vector, lane = stage.split(feature, factor=lanes)
-    stage.reorder(batch, head, *context.reduce_axis, row, vector, lane)
-    stage.unroll(row)
-    stage.unroll(vector)
-    stage.vectorize(lane)
+    in_registers(stage, [row, vector], lane, [batch, head, *context.reduce_axis])
 
 
 def _passes(group: Group, host: Stage, place: IterVar) -> None:
@@ -172,14 +163,10 @@ def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> No
     assert width is not None
     vectors = max(1, width // _lanes(group, scores))
     fitting = _blocks_beside(tile.rows, panels, vectors, group.target.vector_registers)
-    group.config.define_knob("keys", (MOST_KEYS, 1, 2, 3))
-    blocks = min(fitting, group.config["keys"].val)
+    blocks = min(fitting, group.knob("keys", (MOST_KEYS, 1, 2, 3)))
     block, lane = stage.split(key, factor=width)
     parts, block = stage.split(block, factor=blocks)
-    stage.reorder(batch, head, parts, row, block, lane)
-    stage.unroll(row)
-    stage.unroll(block)
-    stage.vectorize(lane)
+    in_registers(stage, [row, block], lane, [batch, head, parts])
     accumulate(group.stage(scores), stage, parts)
 
 

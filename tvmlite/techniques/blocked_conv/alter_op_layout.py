@@ -224,32 +224,17 @@ class _Rewriter:
     def _taken_out(self, value: Expr, block: int) -> Expr:
         """``value``, which is in blocks, channels-first."""
         type_, channels = tensor_type_of(value), rules.channels_of(value)
-        blocked, plain = self.blocked[value, block], windows.LAYOUTS[type_.ndim - 2]
+        blocked = self.blocked[value, block]
         if channels % block == 0 and all(isinstance(n, int) and n == 1 for n in type_.shape[2:]):
             return make("reshape", blocked, newshape=type_.shape, allowzero=True, span=_span(value))
-        made: Expr = make(
-            "layout_transform",
-            blocked,
-            src_layout=f"{plain}{block}c",
-            dst_layout=plain,
-            span=_span(value),
-        )
-        if channels % block:
-            cut = {"begin": (0,), "end": (channels,), "strides": (1,), "axes": (1,)}
-            made = make("strided_slice", made, span=_span(value), **cut)
-        return made
+        return rules.from_blocks(blocked, block, channels, _span(value))
 
     def as_blocked(self, value: Expr, block: int) -> Expr:
         """``value`` in blocks of ``block`` channels."""
         if (value, block) not in self.blocked:
-            plain = windows.LAYOUTS[tensor_type_of(value).ndim - 2]
-            self.blocked[value, block] = make(
-                "layout_transform",
-                self.as_plain(value),
-                src_layout=plain,
-                dst_layout=f"{plain}{block}c",
-                span=_span(value),
-            )
+            rank = tensor_type_of(value).ndim - 2
+            layouts = windows.LAYOUTS[rank], rules.blocked_layout(rank, block)
+            self.blocked[value, block] = rules.relayout(self.as_plain(value), *layouts, _span(value))
         return self.blocked[value, block]
 
     def _convolution(self, node: Expr, written: int) -> None:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.space.choices import OptionChoice
-from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
+from tvmlite.te.templates.group import Group, compute_of, extent_of, number, product, work_of
 from tvmlite.te.templates.share import part_for, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Reduce, Tensor
 from tvmlite.techniques.common.dot import is_paired
-from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES
+from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, in_registers
 from tvmlite.techniques.elementwise.injective import finish
 
 LEAST_PASSES = 6
@@ -22,7 +21,7 @@ BLOCKS = (1, 2, 4, 8)
 """How many blocks of channels a pass may take."""
 
 ROWS = (1, 2, 4, 7, 8, 14, 16, 28, 56)
-"""How many rows may be gone through pass by pass."""
+"""How many rows may be computed block by block."""
 
 ORDERS = ("panels first", "rows first")
 
@@ -30,7 +29,7 @@ ORDERS = ("panels first", "rows first")
 def blocks_channels(group: Group, anchor: ComputeOp) -> bool:
     """Whether a convolution of channels in blocks goes through its input by blocks of them.
 
-    A tile in registers that takes all channels at once meets all their weights, more than the first cache
+    A tile in registers that takes all channels at once reads all their weights, more than the first cache
     holds. Where registers are few, tiles are small: weights come from the second cache again every few
     pixels, beside the window of each channel from the last one. The weights of one block of channels stay in
     the first cache for all tiles of some rows; for it, sums are read and written once a pass, between 72
@@ -59,26 +58,25 @@ def channel_blocked(
 ) -> None:
     """Loops for ``anchor``, by tiles of blocks of output channels, rows and pixels, and for its ``host``.
 
-    Threads share out the sums that stay near. Knobs: ``rows``, how many of the image those are of; ``order``
-    in which they are shared out, the panels of weights outside or (``row_wise``: by default) the rows;
-    ``pass``, how many blocks of channels one takes; ``window``: unrolled, or its places counted by the loop.
+    The sums that stay near are divided among threads. Knobs: ``rows``, how many of the image those are of;
+    ``order``, whether the panels of weights are outside or (``row_wise``: by default) the rows; ``pass``, how
+    many blocks of channels one takes; ``window``: unrolled, or its places counted by the loop.
     """
     blocks, high, wide = tile
-    stage, config = group.stage(host), group.config
+    stage = group.stage(host)
     batch, block, row, pixel, lane = group.axes(host)
-    config.define_knob("order", ORDERS)
-    config.suggest("order", OptionChoice(ORDERS[row_wise]))
+    order = group.knob("order", ORDERS, ORDERS[row_wise])
     panel, inner_block = stage.split(block, factor=blocks)
     rows, inner_row = stage.split(row, factor=_rows(group, anchor, blocks))
-    shared = [panel, rows] if config["order"].val == ORDERS[0] else [rows, panel]
+    shared = [panel, rows] if order == ORDERS[0] else [rows, panel]
     stage.reorder(batch, *shared, inner_block, inner_row, pixel, lane)
     stage.vectorize(lane)
     place = stage.fuse(batch, *shared)
     share(stage, place, threads_for(group.target, work_of(anchor)), "a row of tiles")
     sums, partial = _in_two(group, anchor)
     sums.compute_at(stage, place)
-    config.define_knob("window", ("unrolled", "counted"))
-    _accumulate(partial, sums, _by_tiles(sums, high, wide), config["window"].val == "unrolled")
+    unrolled = group.knob("window", ("unrolled", "counted")) == "unrolled"
+    _accumulate(partial, sums, _by_tiles(sums, high, wide), unrolled)
     finish(group, host)
 
 
@@ -99,44 +97,35 @@ def _rows(group: Group, anchor: ComputeOp, blocks: int) -> int:
     panels = images * -(-count // blocks)
     parts = min(height, max(-(-height // near), -(-ENOUGH_COLUMN_TILES // panels)))
     default = part_for(height, panels, -(-height // parts), threads_for(group.target, work_of(anchor)))
-    group.config.define_knob("rows", list(dict.fromkeys([default, *(n for n in ROWS if n < height), height])))
-    group.config.suggest("rows", OptionChoice(default))
-    return group.config["rows"].val
+    choices = dict.fromkeys([default, *(n for n in ROWS if n < height), height])
+    return group.knob("rows", list(choices), default)
 
 
 def _in_two(group: Group, anchor: ComputeOp) -> tuple[Stage, Stage]:
     """The stages of the sums, and of what a pass adds to them."""
-    stage, config = group.stage(anchor), group.config
-    config.define_knob("pass", [n for n in BLOCKS if _blocks(anchor) % n == 0])
-    channels = config["pass"].val * (number(anchor.inputs[0].shape[-1]) or 1)
+    stage, blocks = group.stage(anchor), group.knob("pass", [n for n in BLOCKS if _blocks(anchor) % n == 0])
+    channels = blocks * (number(anchor.inputs[0].shape[-1]) or 1)
     turn, _ = stage.split(anchor.reduce_axis[0], factor=channels)
     return stage, group.stage(group.schedule.rfactor(anchor.output(0), turn))
 
 
 def _by_tiles(sums: Stage, high: int, wide: int) -> IterVar:
     """Loops of the passes over ``sums``; gives the one over tiles."""
-    op = sums.op
-    assert isinstance(op, ComputeOp)
+    op = compute_of(sums)
     batch, block, row, pixel, lane = op.axis
     rows, inner_row = sums.split(row, factor=high)
     tiles, inner_pixel = sums.split(pixel, factor=wide)
-    sums.reorder(batch, *op.reduce_axis, rows, tiles, block, inner_row, inner_pixel, lane)
-    for axis in (block, inner_row, inner_pixel):
-        sums.unroll(axis)
-    sums.vectorize(lane)
+    in_registers(sums, [block, inner_row, inner_pixel], lane, [batch, *op.reduce_axis, rows, tiles])
     return tiles
 
 
 def _accumulate(partial: Stage, sums: Stage, place: IterVar, unrolled: bool) -> None:
     """What a pass adds to a tile of ``sums``, in registers: channels outside, the tile unrolled inside."""
-    op = partial.op
-    assert isinstance(op, ComputeOp)
+    op = compute_of(partial)
     partial.compute_at(sums, place)
     turn, batch, block, *pixels, lane = op.axis
     *taps, channel = op.reduce_axis
-    partial.reorder(turn, batch, channel, *taps, *pixels, block, lane)
+    tile = [*(taps if unrolled else ()), *pixels, block]
+    in_registers(partial, tile, lane, [turn, batch, channel, *(() if unrolled else taps)])
     if not unrolled:
         partial.fuse(channel, *taps)
-    for axis in (*(taps if unrolled else ()), *pixels, block):
-        partial.unroll(axis)
-    partial.vectorize(lane)

@@ -8,9 +8,8 @@ from dataclasses import replace
 from tvmlite.core import dtype as dtypes
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import GUARD
-from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates import anchors
-from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
+from tvmlite.te.templates.group import Group, compute_of, extent_of, number, product, work_of
 from tvmlite.te.templates.share import is_even, part_for, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
@@ -99,7 +98,7 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     by_channels = _unrolls_window(group, anchor) and blocks_channels(group, anchor)
     if not by_channels:
         pixels = _longest_last(pixels)
-    blocks, high, wide = _packed_tile(group, anchor, pixels, block, pixelwise, by_channels).size[1:]
+    blocks, high, wide = _packed_tile(group, anchor, pixels, block, pixelwise, by_channels)
     if by_channels:
         channel_blocked(group, anchor, host, (blocks, high, wide), row_wise)
         return
@@ -138,8 +137,7 @@ def _copied(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> Com
     sums = group.schedule.cache_write(anchor.output(0), "local").op
     copy = group.stage(anchor)
     copy.compute_at(host, place)
-    assert isinstance(copy.op, ComputeOp)
-    *tile, lane = copy.op.axis
+    *tile, lane = compute_of(copy).axis
     in_registers(copy, tile, lane)
     return sums
 
@@ -201,10 +199,10 @@ def _tiles_in_panel(images: int | None, pixels: int | None, wide: int, threads: 
 
 def _packed_tile(
     group: Group, anchor: ComputeOp, pixels: Sequence[IterVar], block: int, pixelwise: bool, by_channels: bool
-) -> SplitChoice:
+) -> tuple[int, ...]:
     """The knob ``tile``: how many blocks of channels, rows and pixels of a row are computed at once; threads
     share all tiles, or (``by_channels``) rows, of which each takes all pixels."""
-    config, dtype = group.config, anchor.output(0).dtype
+    dtype = anchor.output(0).dtype
     width, count = extent_of(pixels[-1]), extent_of(anchor.axis[1])
     even = width is None or (pixelwise and not group.target.machine.few_registers)
     one_row = pixelwise or len(pixels) < 2 or skips_rows(anchor)
@@ -230,16 +228,10 @@ def _packed_tile(
     if height is not None and high > 1:
         panels = None if count is None else -(-count // best.blocks)
         high = part_for(height, product([images, *lines[:-1], panels]), high, threads)
-    default = SplitChoice((-1, best.blocks, high, best.rows))
-    config.define_split(
-        "tile",
-        width or 1,
-        num_outputs=4,
-        policy="candidate",
-        candidate=candidates(along, height, count, vectors, group.target.machine, default.size),
+    default = (-1, best.blocks, high, best.rows)
+    return group.tile(
+        width, candidates(along, height, count, vectors, group.target.machine, default), default
     )
-    config.suggest("tile", default)
-    return config["tile"]
 
 
 def _spans_rows(along: int, pixels: Sequence[IterVar]) -> bool:
@@ -297,24 +289,20 @@ def accumulate(
     the window, ``ahead``, how many turns before its use a weight is asked for (0: not), or "panel": the next
     panel of weights is while this one is used (``fetch_ahead``), the default if ``ahead``.
     """
-    config, stage = group.config, group.stage(anchor)
+    stage = group.stage(anchor)
     batch, block, *pixels, lane = anchor.axis
     channel, *taps = anchor.reduce_axis
     pair = [taps.pop()] if is_paired(anchor) else []
-    config.define_knob("channels", whole_steps(channel))
-    config.suggest("channels", OptionChoice(_channels_at_once(group, anchor)))
+    at_once = group.knob("channels", whole_steps(channel), _channels_at_once(group, anchor))
     unrolled = _unrolled_taps(taps[1:] if skips_rows(anchor) else taps)
-    config.define_knob("taps", unrolled)
-    if _unrolls_window(group, anchor):
-        config.suggest("taps", OptionChoice(max(unrolled)))
-    config.define_knob("ahead", ("panel", *AHEAD))
-    config.suggest("ahead", OptionChoice("panel" if ahead else near_distance(group, anchor)))
+    unrolled = group.knob("taps", unrolled, max(unrolled) if _unrolls_window(group, anchor) else None)
+    distance = group.knob("ahead", ("panel", *AHEAD), "panel" if ahead else near_distance(group, anchor))
     stage.compute_at(host, place)
     rows = [taps.pop(0)] if skips_rows(anchor) else []
-    inside = taps[len(taps) - config["taps"].val :]
+    inside = taps[len(taps) - unrolled :]
     outside = taps[: len(taps) - len(inside)]
-    if config["channels"].val > 1:
-        channel, several = stage.split(channel, factor=config["channels"].val)
+    if at_once > 1:
+        channel, several = stage.split(channel, factor=at_once)
         inside = [several, *inside]
     dot = pair_product(group, anchor)
     parts: list[IterVar] = []
@@ -332,14 +320,14 @@ def accumulate(
         stage.vectorize(lane)
     else:
         stage.tensorize(lane, dot)
-    if config["ahead"].val == "panel":
+    if distance == "panel":
         steps = product(extent_of(axis) for axis in (anchor.reduce_axis[0], *taps))
-        several = product([config["channels"].val, *(extent_of(axis) for axis in inside if axis in taps)])
+        several = product([at_once, *(extent_of(axis) for axis in inside if axis in taps)])
         turns = None if steps is None or several is None else steps // several
         near = near_distance(group, anchor)
         fetch_ahead(stage, host, place, turn, turns, _whole_windows(group, outside), near)
-    elif config["ahead"].val:
-        stage.prefetch(anchor.inputs[-1], turn, config["ahead"].val)
+    elif distance:
+        stage.prefetch(anchor.inputs[-1], turn, distance)
 
 
 def _unrolls_window(group: Group, anchor: ComputeOp) -> bool:

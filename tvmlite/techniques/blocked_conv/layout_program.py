@@ -25,7 +25,7 @@ from tvmlite.techniques.blocked_conv.layout_rules import Tied
 from tvmlite.techniques.blocked_conv.variable_elimination import Table, minimum_cost
 
 Cost = Callable[[Function], float]
-"""Seconds of the kernel of a group; infinity where it cannot be told."""
+"""Seconds of the kernel of a group; infinity where it is not known."""
 
 
 @dataclass(eq=False)
@@ -49,7 +49,7 @@ class Region:
 
 @dataclass
 class Program:
-    """The layouts ``blocks`` (0: channels-first) that each region may have, and what tells their costs.
+    """The layouts ``blocks`` (0: channels-first) that each region may have, and what their costs are.
 
     ``of`` gives the region of a value, ``convolutions`` and ``tied`` the operators that make those in blocks.
     """
@@ -63,7 +63,7 @@ class Program:
     tables: list[Table[Region]] = field(default_factory=list)
 
     def solve(self, otherwise: Mapping[Region, int]) -> dict[Region, int]:
-        """The block of each region so that all together cost least; ``otherwise`` where nothing tells."""
+        """The block of each region so that all together cost least; ``otherwise`` where nothing is known."""
         for node in sorted(self.convolutions, key=_work, reverse=True):
             self._add_convolution(node)
         for node, tied in self.tied.items():
@@ -105,7 +105,7 @@ class Program:
 
 
 def _with_given(table: Table[Region], places: Mapping[Region, int]) -> Table[Region]:
-    """``table``, or where it does not even tell what the layouts at ``places`` cost, one that insists on
+    """``table``, or where not even known is what the layouts at ``places`` cost, one that insists on
     those."""
     default = tuple(places[region] for region in table.variables)
     if math.isfinite(table.costs[default]):
@@ -162,7 +162,7 @@ def _in_blocks(value: Expr, block: int) -> TensorType:
 
 
 def _group(body: Expr, inputs: Iterable[Var]) -> Function:
-    """``body`` as a kernel of ``inputs``; what does not depend on them is computed beforehand."""
+    """``body`` as a kernel of ``inputs``; what does not depend on them is computed in advance."""
     depends: set[Expr] = set(inputs)
     params = dict.fromkeys(depends)
     made: dict[Expr, Expr] = {one: one for one in depends}

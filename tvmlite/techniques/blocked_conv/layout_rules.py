@@ -1,4 +1,4 @@
-"""How operators meet channels in blocks: which values must share a layout, and what a call becomes.
+"""How operators deal with channels in blocks: which values must share a layout, and what a call becomes.
 
 A value in blocks is a tensor ``(n, c, spatial..)`` laid out as ``(n, c / block, spatial.., block)``, its last
 block filled up with whatever. Three kinds of operators deal in them: convolutions read and write either
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tvmlite.core.span import Span
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
@@ -51,6 +52,21 @@ _REDUCTIONS = ("mean", "max", "min", "sum")
 def blocked_layout(rank: int, block: int) -> str:
     """``NCHW16c``, for ``rank`` spatial axes."""
     return f"{windows.LAYOUTS[rank]}{block}c"
+
+
+def relayout(value: Expr, source: str, target: str, span: Span | None = None) -> Expr:
+    """``value``, which is in the layout ``source``, in ``target``."""
+    return make("layout_transform", value, src_layout=source, dst_layout=target, span=span)
+
+
+def from_blocks(value: Expr, block: int, channels: int, span: Span | None) -> Expr:
+    """``value`` in blocks of ``block`` channels channels-first, without what fills up the last block."""
+    rank = tensor_type_of(value).ndim - 3
+    made = relayout(value, blocked_layout(rank, block), windows.LAYOUTS[rank], span)
+    if channels % block:
+        cut = {"begin": (0,), "end": (channels,), "strides": (1,), "axes": (1,)}
+        made = make("strided_slice", made, span=span, **cut)
+    return made
 
 
 def spatial_rank(value: Expr) -> int | None:
@@ -131,7 +147,7 @@ def convolution(node: Call, data: Expr, read: int, written: int, target: Target)
         "kernel_layout": layout,
         "channels": channels_of(node),
     }
-    packed = make("layout_transform", weight, src_layout=plain, dst_layout=layout, span=node.span)
+    packed = relayout(weight, plain, layout, node.span)
     return Call(conv_blocked.name_of(rank), (data, packed), canonical(attrs), node.span)
 
 
@@ -310,13 +326,7 @@ def _depthwise(node: Call) -> Tied | None:
 
     def convert(block: int, args: tuple[Expr, ...]) -> Expr:
         layout = conv_blocked.weight_layout(rank, block, depthwise=True)
-        packed = make(
-            "layout_transform",
-            weight,
-            src_layout=conv_blocked.WEIGHT_LAYOUTS[rank],
-            dst_layout=layout,
-            span=node.span,
-        )
+        packed = relayout(weight, conv_blocked.WEIGHT_LAYOUTS[rank], layout, node.span)
         attrs = {
             **dict(node.attrs),
             "data_layout": blocked_layout(rank, block),
@@ -429,8 +439,7 @@ def _has_channels(arg: Expr, node: Call) -> bool:
 
 def spread_vector(vector: Expr, rank: int, block: int) -> Expr:
     """A value for each channel, ``(c,)``, so that it broadcasts to a tensor in blocks, once ``rank`` axes."""
-    blocks = make("layout_transform", vector, src_layout="C", dst_layout=f"C{block}c")
-    return make("expand_dims", blocks, axis=1, num_newaxis=rank - 2)
+    return make("expand_dims", relayout(vector, "C", f"C{block}c"), axis=1, num_newaxis=rank - 2)
 
 
 def spread(value: Expr, rank: int, block: int) -> Expr:
@@ -444,5 +453,4 @@ def spread(value: Expr, rank: int, block: int) -> Expr:
         value = make("expand_dims", value, axis=0)
     if spatial_rank(value) is not None and channels_of(value) == 1:
         return make("expand_dims", value, axis=-1)
-    plain = windows.LAYOUTS[rank - 2]
-    return make("layout_transform", value, src_layout=plain, dst_layout=f"{plain}{block}c")
+    return relayout(value, windows.LAYOUTS[rank - 2], blocked_layout(rank - 2, block))

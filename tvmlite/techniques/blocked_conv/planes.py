@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.templates.group import Group, extent_of, product, work_of
+from tvmlite.te.templates.group import Group, compute_of, extent_of, product, work_of
 from tvmlite.te.templates.share import is_even, iterations_of, share, threads_for
 from tvmlite.te.templates.tile import Shared, register_tile, tail_of
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
-from tvmlite.techniques.common.nest import ENOUGH_TURNS
+from tvmlite.techniques.common.nest import ENOUGH_TURNS, in_registers, several_vectors
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
 
 PLAIN_VECTORS = 2
@@ -32,16 +32,13 @@ def plain(group: Group, anchor: ComputeOp) -> None:
     if width is not None and width <= lanes:
         stage.reorder(batch, outer, *rest[:-1], inner, rest[-1])
         place = spread = stage.fuse(batch, outer, *rest[:-1])
-        stage.vectorize(rest[-1])
+        in_registers(stage, [inner], rest[-1])
     else:
         several = PLAIN_VECTORS if width is None or width >= PLAIN_VECTORS * lanes else 1
         place, along = stage.split(rest[-1], factor=several * lanes, tail=tail_of(width))
         vectors, vector = stage.split(along, factor=lanes)
-        stage.reorder(batch, outer, *rest[:-1], place, inner, vectors, vector)
+        in_registers(stage, [inner, vectors], vector, [batch, outer, *rest[:-1], place])
         spread = stage.fuse(batch, outer, *rest[:-1])
-        stage.unroll(vectors)
-        stage.vectorize(vector)
-    stage.unroll(inner)
     share(stage, spread, threads, "a row of pixels")
     _accumulate_plain(group.stage(sums), stage, place, lanes if place is not spread else None)
     finish(group, host)
@@ -64,10 +61,7 @@ def pointwise(group: Group, anchor: ComputeOp) -> None:
     outer, inner = stage.split(channel, factor=tile.rows)
     place, along = stage.split(stage.fuse(*rest), factor=tile.blocks * lanes)
     several, vector = stage.split(along, factor=lanes)
-    stage.reorder(batch, outer, place, inner, several, vector)
-    stage.unroll(inner)
-    stage.unroll(several)
-    stage.vectorize(vector)
+    in_registers(stage, [inner, several], vector, [batch, outer, place])
     whole = stage.fuse(batch, outer)
     planes = product(map(extent_of, anchor.axis[:2]))
     few = planes is not None and planes < ENOUGH_TURNS * tile.rows
@@ -97,15 +91,9 @@ def _channels_at_once(anchor: ComputeOp, outside: int | None, threads: int) -> i
 
 def _accumulate_plain(stage: Stage, host: Stage, place: IterVar, lanes: int | None) -> None:
     """The sums of some channels by a row of outputs: one vector, or several of ``lanes``."""
-    op = stage.op
-    assert isinstance(op, ComputeOp)
+    op = compute_of(stage)
     batch, channel, *rest = op.axis
     stage.compute_at(host, place)
-    stage.reorder(batch, *rest[:-1], *op.reduce_axis, channel, rest[-1])
-    stage.unroll(channel)
-    vector = rest[-1]
-    if lanes is not None:
-        vectors, vector = stage.split(vector, factor=lanes)
-        stage.unroll(vectors)
-    stage.vectorize(vector)
+    vectors, vector = several_vectors(stage, rest[-1], lanes)
+    in_registers(stage, [channel, *vectors], vector, [batch, *rest[:-1], *op.reduce_axis])
     stage.fuse(*op.reduce_axis)

@@ -22,6 +22,7 @@ from tvmlite.te.templates.anchors import Anchor
 from tvmlite.te.templates.group import Group, work_of
 from tvmlite.te.templates.share import share, threads_for
 from tvmlite.te.templates.table import template
+from tvmlite.techniques.common.nest import in_registers, several_vectors
 from tvmlite.techniques.elementwise.injective import STRIP
 
 PLACES = STRIP
@@ -96,8 +97,6 @@ def arrange_row_windows(group: Group) -> None:
     group.inline_all_but(())
     for tensor in group.outputs:
         stage, axes = group.stage(tensor), group.axes(tensor)
-        several, vector = stage.split(axes[-1], factor=STRIP)
-        stage.unroll(several)
-        stage.vectorize(vector)
+        in_registers(stage, *several_vectors(stage, axes[-1], STRIP))
         rows = stage.fuse(*axes[:-2])
         share(stage, rows, threads_for(group.target, work_of(group.formula(tensor))), "a row")

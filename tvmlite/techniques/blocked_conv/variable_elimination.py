@@ -3,7 +3,7 @@
 Variables are eliminated one by one, the one with fewest neighbours first: what the tables it stands in cost
 at best becomes a table of its neighbours. That is the dynamic program of NeoCPU (Liu et al., "Optimizing CNN
 Model Inference on CPUs", USENIX ATC 2019, section 3.3.2) on chains, and exact on any graph; its cost grows
-with the number of neighbours, which is small for networks of branches that meet again.
+with the number of neighbours, which is small for networks of branches that join again.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Table(Generic[V]):
 def minimum_cost(
     sizes: Mapping[V, int], tables: Sequence[Table[V]], otherwise: Mapping[V, int]
 ) -> dict[V, int]:
-    """The number of the value for each variable, ``sizes`` telling how many each has, with the least sum of
-    ``tables``; of equals the first in order.
+    """The number of the value for each variable, of which each has as many as ``sizes`` says, with the least
+    sum of ``tables``; of equals the first in order.
 
     A variable that stands beside too many others gets the value that ``otherwise`` has for it.
     """

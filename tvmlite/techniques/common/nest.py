@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import PARALLEL
-from tvmlite.te.space.choices import OptionChoice, ReorderChoice
+from tvmlite.te.space.choices import ReorderChoice
 from tvmlite.te.templates.group import Group, extent_of, product
 from tvmlite.te.templates.share import is_even, iterations_of, share
 from tvmlite.te.tensor.tensor import IterVar
@@ -65,9 +65,7 @@ def shared_out(
     groups = [[place] for place in range(count)]
     for name, panel in panels.items():
         lengths = [n for n in PANELS if n == 1 or 2 * n <= (panel.elements or 1)]
-        config.define_knob(f"panel_{name}", lengths)
-        config.suggest(f"panel_{name}", OptionChoice(panel.turns))
-        size, inner = config[f"panel_{name}"].val, None
+        size, inner = group.knob(f"panel_{name}", lengths, panel.turns), None
         if size > 1:
             slots[panel.place], inner = stage.split(loops[panel.place], factor=size)
         groups[panel.place].append(len(slots))
@@ -78,11 +76,9 @@ def shared_out(
     stage.reorder(*ordered)
     if threads == 1:
         return ordered[-1]
-    config.define_knob("grain", range(least, count))
     turns = [iterations_of(stage, axis) for axis in (*lead, *ordered)]
     fitting = [n for n in range(least, grain + 1) if is_even(product(turns[: len(turns) - n]), threads)]
-    config.suggest("grain", OptionChoice(max(fitting, default=least)))
-    kept = config["grain"].val
+    kept = group.knob("grain", range(least, count), max(fitting, default=least))
     shared = stage.fuse(*lead, *ordered[: len(ordered) - kept])
     share(stage, shared, threads, "a panel of tiles" if kept else "a tile")
     return ordered[-1] if kept else shared
@@ -93,11 +89,22 @@ def shared_loops(stage: Stage) -> list[IterVar]:
     return [axis for axis in stage.leaf_iter_vars if stage.loop_kinds.get(axis) == PARALLEL]
 
 
-def in_registers(stage: Stage, tile: Sequence[IterVar], lane: IterVar) -> None:
-    """The loops over a ``tile`` of vectors written out, that over a vector's elements its ``lane``s."""
+def in_registers(stage: Stage, tile: Sequence[IterVar], lane: IterVar, outer: Sequence[IterVar] = ()) -> None:
+    """Inside loops ``outer`` those over a ``tile`` of vectors, written out, that over a vector's elements its
+    ``lane``s; without ``outer`` loops stay in order."""
+    if outer:
+        stage.reorder(*outer, *tile, lane)
     for axis in tile:
         stage.unroll(axis)
     stage.vectorize(lane)
+
+
+def several_vectors(stage: Stage, axis: IterVar, lanes: int | None) -> tuple[list[IterVar], IterVar]:
+    """The loop ``axis`` as one over vectors of ``lanes`` and one over their elements; None: as one vector."""
+    if lanes is None:
+        return [], axis
+    vectors, lane = stage.split(axis, factor=lanes)
+    return [vectors], lane
 
 
 def unrollable(axes: Sequence[IterVar], most: int) -> list[int]:

@@ -8,14 +8,13 @@ from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.templates.group import Group, extent_of, nodes_of, product, work_of
+from tvmlite.te.templates.group import Group, compute_of, extent_of, nodes_of, product, work_of
 from tvmlite.te.templates.share import MEASURED_CORES, enough, is_even, iterations_of, share, threads_for
 from tvmlite.te.templates.tile import MOST_ROWS, MOST_TAIL, TAIL_RATIO, tail_of, waste
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
 from tvmlite.techniques.blocked_conv.thread_partition import image_by_rows
 from tvmlite.techniques.common.borders import apart, rows_at_border
-from tvmlite.techniques.common.nest import unrollable
+from tvmlite.techniques.common.nest import in_registers, unrollable
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
 
 UNROLLED_WINDOW = 32
@@ -61,7 +60,7 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
     blocks are outside rows, or parts of rows outside blocks, ``order`` of the loops over rows and tiles,
     ``grain``, how many of the loops over rows threads share besides blocks.
     """
-    config, result = group.config, anchor.output(0)
+    result = anchor.output(0)
     host = group.host(result)
     first, last = _border(group, anchor)
     pads = _padding(group, anchor)
@@ -81,18 +80,15 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
     if chunk < count:
         part, rows[-1] = stage.split(rows[-1], factor=chunk)
         lead, rows = ([batch, part, block], rows) if by_image else (lead, [*rows[:-1], part, rows[-1]])
-    stage.reorder(*lead, *rows, tiles, *inner, lane)
-    for axis in inner:
-        stage.unroll(axis)
-    stage.vectorize(lane)
+    in_registers(stage, inner, lane, [*lead, *rows, tiles])
     kept = 1 if chunk < count else 0
     place = _shared_out(group, stage, lead, rows, tiles, threads, kept)
     if rows and rows[-1] in stage.leaf_iter_vars:
         apart(stage, rows[-1], chunk, first, last)
     axes = anchor.reduce_axis
-    config.define_knob("unrolled", unrollable(axes, UNROLLED_WINDOW)[::-1])
-    config.suggest("unrolled", OptionChoice(_unrolled_by_default(group, axes, bool(pads))))
-    _slide(group.stage(sums), stage, place, pads, config["unrolled"].val)
+    default = _unrolled_by_default(group, axes, bool(pads))
+    unrolled = group.knob("unrolled", unrollable(axes, UNROLLED_WINDOW)[::-1], default)
+    _slide(group.stage(sums), stage, place, pads, unrolled)
     finish(group, host)
 
 
@@ -121,10 +117,7 @@ def _outer(group: Group, anchor: ComputeOp, parts: bool) -> str:
     ``parts``: else both are one schedule, by default named for what it is."""
     if len(anchor.axis) != 5:
         return "blocks"
-    group.config.define_knob("outer", ("blocks", "rows"))
-    if parts and image_by_rows(group, anchor):
-        group.config.suggest("outer", OptionChoice("rows"))
-    return group.config["outer"].val
+    return group.knob("outer", ("blocks", "rows"), "rows" if parts and image_by_rows(group, anchor) else None)
 
 
 def _rows_a_chunk(blocks: int | None, count: int, least: int, parts: int, threads: int) -> int:
@@ -143,14 +136,12 @@ def _rows_a_chunk(blocks: int | None, count: int, least: int, parts: int, thread
 def _padding(group: Group, anchor: ComputeOp) -> list[Stage]:
     """The knob ``padding``; the stages of padded data to be read by the window row, whose length must be
     known: what is read is written out."""
-    config, pads = group.config, group.tagged("pad")
+    pads, how = group.tagged("pad"), "inline"
     host = group.host(anchor.output(0))
     if pads:
         by_row = len(anchor.reduce_axis) > 1 and _row_read_is_known(anchor, pads)
-        config.define_knob("padding", ("row", "inline", "whole") if by_row else ("inline",))
-        if group.target.machine.few_registers:
-            config.suggest("padding", OptionChoice("inline"))
-    how = config["padding"].val if pads else "inline"
+        choices = ("row", "inline", "whole") if by_row else ("inline",)
+        how = group.knob("padding", choices, "inline" if group.target.machine.few_registers else None)
     group.inline_all_but({host.op} if how == "inline" else {host.op, *pads})
     if how == "whole":
         for pad in pads:
@@ -177,16 +168,14 @@ def _tile(group: Group, rows: Sequence[IterVar], along: IterVar, lane: IterVar) 
     width, height = extent_of(along), extent_of(rows[-1]) if rows else 1
     block, lanes = extent_of(lane), group.target.lanes("float32")
     vectors = 1 if block is None else max(1, block // lanes)
-    default = SplitChoice((-1, 1, _along(width, group.target)))
-    made = {default.size: None}
+    default = (-1, 1, _along(width, group.target))
+    made: dict[tuple[int, ...], None] = {default: None}
     if width is not None and height is not None:
         for high in range(1, min(height, MOST_ROWS) + 1):
             for wide in range(1, min(width, (group.target.vector_registers - 2) // (high * vectors)) + 1):
                 if max(waste(width, wide), waste(height, high)) <= MOST_TAIL:
                     made[-1, high, wide] = None
-    group.config.define_split("tile", width or 1, num_outputs=3, policy="candidate", candidate=list(made))
-    group.config.suggest("tile", default)
-    _, high, wide = group.config["tile"].size
+    high, wide = group.tile(width, list(made), default)
     return high, wide
 
 
@@ -199,17 +188,13 @@ def _shared_out(
     threads: int,
     kept: int,
 ) -> IterVar:
-    """The knobs ``order`` and ``grain``: blocks are shared out among threads, and rows, all loops over them
+    """The knobs ``order`` and ``grain``: blocks are divided among threads, and rows, all loops over them
     but ``kept``, where blocks are few; gives the loop in which a tile is computed."""
-    config = group.config
-    config.define_knob("grain", range(len(rows) + 1))
     known = product(extent_of(a) for a in lead)
     few = not enough(known, ENOUGH_PLANES, threads)
-    config.suggest("grain", OptionChoice(len(rows) - kept if few else 0))
-    shared = config["grain"].val
+    shared = group.knob("grain", range(len(rows) + 1), len(rows) - kept if few else 0)
     own = [*rows[shared:], tiles]
-    config.define_knob("order", ("rows first", "tiles first"))
-    if config["order"].val == "tiles first":
+    if group.knob("order", ("rows first", "tiles first")) == "tiles first":
         own = [tiles, *rows[shared:]]
     whole = stage.fuse(*lead, *rows[:shared])
     stage.reorder(whole, *own)
@@ -237,19 +222,13 @@ def _along(extent: int | None, target: Target) -> int:
 
 def _slide(stage: Stage, host: Stage, place: IterVar, pads: Sequence[Stage], unrolled: int) -> None:
     """The sums of some outputs, at ``place``; padded data that several windows read is read once a row."""
-    op = stage.op
-    assert isinstance(op, ComputeOp)
+    op = compute_of(stage)
     stage.compute_at(host, place)
     batch, block, *pixels, lane = op.axis
-    stage.reorder(batch, block, *op.reduce_axis, *pixels, lane)
-    for pixel in pixels:
-        stage.unroll(pixel)
-    stage.vectorize(lane)
+    in_registers(stage, pixels, lane, [batch, block, *op.reduce_axis])
     for pad in pads:
-        assert isinstance(pad.op, ComputeOp)
         pad.compute_at(stage, op.reduce_axis[-2])
-        for axis in pad.op.axis[2:-1]:
-            pad.unroll(axis)
-        pad.vectorize(pad.op.axis[-1])
+        *_, lane = axes = compute_of(pad).axis
+        in_registers(pad, axes[2:-1], lane)
     for axis in op.reduce_axis[len(op.reduce_axis) - unrolled :]:
         stage.unroll(axis)

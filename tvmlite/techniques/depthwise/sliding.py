@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.templates import anchors
-from tvmlite.te.templates.group import Group, extent_of, product, work_of
+from tvmlite.te.templates.group import Group, compute_of, extent_of, product, work_of
 from tvmlite.te.templates.share import enough, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.depthwise.blocks import COPIES, ENOUGH_PLANES, UNROLLED_WINDOW, blocks
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish, vectorize
+from tvmlite.techniques.reduction.reduction import reduce_columns
 
 
 @template("depthwise", anchors.POOL)
@@ -80,11 +81,8 @@ def _vector(stage: Stage, axes: list[IterVar], lanes: int) -> tuple[list[IterVar
 
 def _slide(stage: Stage, host: Stage, place: IterVar) -> None:
     """The sums of one vector of outputs, at ``place``."""
-    op = stage.op
-    assert isinstance(op, ComputeOp)
-    stage.compute_at(host, place)
-    stage.reorder(*op.axis[:-1], *op.reduce_axis, op.axis[-1])
-    stage.vectorize(op.axis[-1])
+    op = compute_of(stage)
+    reduce_columns(stage, host, place)
     window = product(extent_of(a) for a in op.reduce_axis)
     if window is not None and window <= UNROLLED_WINDOW:
         for axis in op.reduce_axis:

@@ -188,9 +188,9 @@ def several_at_once(
     """The knob ``several``: how many vectors one turn of the loop over ``vectors`` of a row takes."""
     if vectors is None or extent is None:
         return
-    group.config.define_knob("several", [n for n in (1, 2, 4) if extent % (n * lanes) == 0 or n == 1])
-    if group.config["several"].val > 1:
-        stage.unroll(stage.split(vectors, factor=group.config["several"].val)[1])
+    several = group.knob("several", [n for n in (1, 2, 4) if extent % (n * lanes) == 0 or n == 1])
+    if several > 1:
+        stage.unroll(stage.split(vectors, factor=several)[1])
 
 
 def _in_halves(axis: IterVar, lanes: int) -> bool:

@@ -44,7 +44,7 @@ the number of terms, and so many for each of them, since what pairs of the data 
 data is. The largest measured are 0.6 of that (``benchmarks/winograd.py --dense --errors``)."""
 
 EXPONENT, SMALLEST, LARGEST, INVERSE = 255 << 23, 1 << 23, 253 << 23, 254 << 23
-"""The bits of a float32 that tell its power of two; those of the smallest and the largest that a row's
+"""The bits of a float32 that are its power of two; those of the smallest and the largest that a row's
 magnitude may count as; and what those of a power are taken from to be those of its inverse."""
 
 

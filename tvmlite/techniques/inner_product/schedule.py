@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tvmlite.te.schedule.stage_base import GUARD
-from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates.group import Group, extent_of, work_of
 from tvmlite.te.templates.share import enough, part_for, share, threads_for
 from tvmlite.te.templates.table import template
@@ -39,7 +38,7 @@ def dense_winograd(group: Group) -> None:
     Knobs: ``tile``, its rows; ``turns``, how many turns are written out; ``ahead``, whether the next panel of
     weights is asked for while one is used (``fetch_ahead``); those of ``shared_out``.
     """
-    config, anchor = group.config, group.tagged("matmul_packed")[-1]
+    anchor = group.tagged("matmul_packed")[-1]
     host = group.host(group.readers(anchor.output(0))[0].output(0))
     _prepare(group, host.op)
     row, outer, lane = anchor.axis
@@ -49,22 +48,20 @@ def dense_winograd(group: Group) -> None:
     columns, lanes = stage.split(column, factor=extent_of(lane))
     tail = tail_of(extent_of(row))
     tiles, inner = stage.split(stage.fuse(*lead), factor=height, tail=tail)
-    stage.reorder(columns, tiles, inner, lanes)
-    in_registers(stage, [inner], lanes)
+    in_registers(stage, [inner], lanes, [columns, tiles])
     panels = {"columns": Panel(0, blocks), "rows": Panel(1, extent_of(row))}
     grain, least = int(enough(blocks, ENOUGH_COLUMN_TILES, threads)), 0 if tail == GUARD else 1
     place = shared_out(group, stage, [], [columns, tiles], panels, threads, grain, least)
     turn, step = anchor.reduce_axis
     count = extent_of(turn) or 1
-    config.define_knob("turns", [n for n in TURNS if count % n == 0])
-    config.define_knob("ahead", ("panel", 0))
-    config.suggest("ahead", OptionChoice("panel" if place is tiles else 0))
-    computed, several = group.stage(anchor), config["turns"].val
+    several = group.knob("turns", [n for n in TURNS if count % n == 0])
+    ahead = group.knob("ahead", ("panel", 0), "panel" if place is tiles else 0)
+    computed = group.stage(anchor)
     computed.compute_at(stage, place)
     turn, again = computed.split(turn, factor=several)
     computed.reorder(turn, again, step, *anchor.axis)
     in_registers(computed, [again, step, row, outer], lane)
-    if config["ahead"].val == "panel":
+    if ahead == "panel":
         taken = several * (extent_of(step) or 1)
         fetch_ahead(computed, stage, place, turn, count // several, several=taken)
     finish(group, host)
@@ -103,6 +100,4 @@ def _height(group: Group, anchor: ComputeOp, threads: int) -> int:
     if rows is not None:
         default = part_for(rows, blocks, default, threads)
     choices = [(-1, n) for n in dict.fromkeys([*heights, default])]
-    group.config.define_split("tile", rows or 1, num_outputs=2, policy="candidate", candidate=choices)
-    group.config.suggest("tile", SplitChoice((-1, default)))
-    return group.config["tile"].size[-1]
+    return group.tile(rows, choices, (-1, default))[-1]

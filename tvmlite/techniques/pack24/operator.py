@@ -1,9 +1,9 @@
 """Dense layers of few rows whose weight is kept in 24 bits an element: three quarters are read of it.
 
-Where few rows meet a weight, reading it takes the time. Of four vectors of weights three are words, read as
-they are; the 24 bits of the fourth are the low bytes of those three. What such a byte adds to its word was
-taken into account when the word was rounded, so every weight is off by half of the 24th bit at most, and
-nothing has to be masked: only the fourth vector is put together.
+Where few rows are multiplied with a weight, reading it takes the time. Of four vectors of weights three
+are words, read as they are; the 24 bits of the fourth are the low bytes of those three. What such a byte adds
+to its word was taken into account when the word was rounded, so every weight is off by half of the 24th bit
+at most, and nothing has to be masked: only the fourth vector is put together.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where weights are kept in 24 bits: large ones of dense layers that few rows meet."""
+"""Where weights are kept in 24 bits: large ones of dense layers of few rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _columns_24(rows: int) -> int:
 
 
 def _fits_24(constant: Constant, rows: int, target: Target) -> bool:
-    """Whether a weight of float32 that ``rows`` rows meet is worth keeping in 24 bits: a small one is read
+    """Whether a float32 weight of a layer of ``rows`` rows is worth keeping in 24 bits: a small one is read
     from a near cache, and putting a fourth of it together takes as long."""
     if rows > FEW_ROWS or str(constant.dtype) != "float32" or target.lanes("float32") != dense_24.LANES:
         return False

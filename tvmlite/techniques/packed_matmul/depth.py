@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.templates.group import Group, extent_of, product
+from tvmlite.te.templates.group import Group, extent_of, product, reduction_loops
 from tvmlite.te.templates.tile import RegisterTile, vectors_first
 from tvmlite.te.tensor.tensor import ComputeOp, PlaceholderOp
 from tvmlite.techniques.common.nest import in_registers, shared_loops
@@ -56,19 +56,17 @@ def in_parts(
     whole, inner = group.stage(anchor), group.stage(sums)
     whole.compute_at(host, shared[-1])
     *batch, row, block, lane = group.axes(anchor.output(0))
-    (part,) = (leaf for leaf in whole.leaf_iter_vars if leaf.kind == "reduce")
+    (part,) = reduction_loops(whole)
     blocks, block = whole.split(block, factor=tile.blocks)
     rows, row = whole.split(row, factor=tile.rows)
-    whole.reorder(*batch, part, blocks, rows, row, block, lane)
-    in_registers(whole, [row, block], lane)
+    in_registers(whole, [row, block], lane, [*batch, part, blocks, rows])
     inner.compute_at(whole, rows)
     place, *batch, row, block, lane = group.axes(sums)
-    (turn,) = (leaf for leaf in inner.leaf_iter_vars if leaf.kind == "reduce")
+    (turn,) = reduction_loops(inner)
     turn, step = inner.split(turn, factor=several)
     by_vectors = vectors_first(tile, extent_of(lane), group.target, anchor.output(0).dtype)
     sums_of = [block, row] if by_vectors else [row, block]
-    inner.reorder(place, *batch, turn, step, *sums_of, lane)
-    in_registers(inner, [step, *sums_of], lane)
+    in_registers(inner, [step, *sums_of], lane, [place, *batch, turn])
     if not isinstance(anchor.inputs[-1].op, PlaceholderOp):
         return
     if ahead == "panel":

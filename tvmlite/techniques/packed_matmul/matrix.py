@@ -8,9 +8,8 @@ from tvmlite.te.loop.ir import SWEEP
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import GUARD
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
-from tvmlite.te.space.choices import OptionChoice, SplitChoice
 from tvmlite.te.templates import anchors
-from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
+from tvmlite.te.templates.group import Group, compute_of, extent_of, number, product, reduction_loops, work_of
 from tvmlite.te.templates.share import enough, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
@@ -27,6 +26,7 @@ from tvmlite.techniques.common.nest import (
     AHEAD,
     ENOUGH_COLUMN_TILES,
     Panel,
+    in_registers,
     shared_loops,
     shared_out,
     whole_steps,
@@ -48,9 +48,9 @@ MOST_AHEAD = 8
 
 def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int, depth: int) -> int:
     """How many columns a block of packed weights has where ``rows`` rows (None: unknown) of ``depth``
-    elements meet ``columns``.
+    elements are multiplied with ``columns``.
 
-    One vector of ``target``; where few rows meet them, as many as a tile of registers takes, or as leave
+    One vector of ``target``; where there are few rows, as many as a tile of registers takes, or as leave
     enough blocks for all threads. Then all that is read of the weights lies in one line, which a processor
     reads quicker than eight with gaps between. Where many rows do, a panel stays in a near cache, and an
     encoder is slower with blocks of several vectors.
@@ -73,7 +73,7 @@ def matrix_product(group: Group) -> None:
     the next panel is while this one is used (``fetch_ahead``); ``depth``, how many steps of the reduction all
     tiles of a thread's share take before any takes more (0: all).
     """
-    config, anchor = group.config, group.tagged("matmul_packed")[-1]
+    anchor = group.tagged("matmul_packed")[-1]
     unpack = group.readers(anchor.output(0))[0].output(0)
     host = group.host(unpack)
     packs = _packs(group, anchor)
@@ -98,10 +98,7 @@ def matrix_product(group: Group) -> None:
         row_tiles, inner_rows = stage.split(rows, factor=tile.rows, tail=tail)
     loops = [column_tiles, *([] if row_tiles is None else [row_tiles])]
     inside = [axis for axis in (inner_rows, inner_blocks) if axis is not None]
-    stage.reorder(*lead[: len(batch)], *loops, *inside, lanes)
-    for axis in inside:
-        stage.unroll(axis)
-    stage.vectorize(lanes)
+    in_registers(stage, inside, lanes, [*lead[: len(batch)], *loops])
     grain = 0 if row_tiles is None or few or is_paired(anchor) else 1
     panels = {"columns": Panel(0, extent_of(outer))}
     if row_tiles is not None:
@@ -112,17 +109,14 @@ def matrix_product(group: Group) -> None:
         for axis in shared_loops(stage):
             stage.pragma(axis, SWEEP)
     steps, turns_ahead = _stream(group, anchor, tile.blocks)
-    config.define_knob("steps", whole_steps(anchor.reduce_axis[0]))
-    config.suggest("steps", OptionChoice(steps))
-    config.define_knob("ahead", ("panel", *AHEAD))
+    at_once = group.knob("steps", whole_steps(anchor.reduce_axis[0]), steps)
     beside = "panel" if place is row_tiles else 0
-    config.suggest("ahead", OptionChoice(beside if turns_ahead is None else turns_ahead))
-    ahead, at_once = config["ahead"].val, config["steps"].val
+    ahead = group.knob("ahead", ("panel", *AHEAD), beside if turns_ahead is None else turns_ahead)
     depth = _depth(group, anchor, threads > 1)
     if depth:
         in_parts(group, anchor, stage, tile, depth, at_once, ahead)
     else:
-        _in_one(group, anchor, stage, place, tile, packs)
+        _in_one(group, anchor, stage, place, tile, packs, at_once, ahead)
     finish(group, host)
 
 
@@ -130,16 +124,20 @@ def _depth(group: Group, anchor: ComputeOp, parallel: bool) -> int:
     """The knob ``depth``, where threads share the work: loops that they share are what parts lie in."""
     if not parallel or is_paired(anchor):
         return 0
-    group.config.define_knob("depth", depths(anchor))
-    group.config.suggest("depth", OptionChoice(default_depth(group, anchor)))
-    return group.config["depth"].val
+    return group.knob("depth", depths(anchor), default_depth(group, anchor))
 
 
 def _in_one(
-    group: Group, anchor: ComputeOp, stage: Stage, place: IterVar, tile: RegisterTile, packs: list[ComputeOp]
+    group: Group,
+    anchor: ComputeOp,
+    stage: Stage,
+    place: IterVar,
+    tile: RegisterTile,
+    packs: list[ComputeOp],
+    at_once: int,
+    ahead: int | str,
 ) -> None:
     """Compute the anchor at ``place`` of ``stage``, the whole reduction of a tile at once."""
-    ahead, at_once = group.config["ahead"].val, group.config["steps"].val
     if _waits(group, anchor, tile, at_once):
         computed, turn = _side_by_side(group, anchor, stage, place, at_once)
     else:
@@ -156,15 +154,15 @@ def _in_one(
 
 
 def _reads_most(anchor: ComputeOp) -> bool:
-    """Whether few rows meet weights, so that the time is that of reading those."""
+    """Whether rows are few, so that the time is that of reading those."""
     rows = extent_of(anchor.axis[-3])
     return rows is not None and rows <= FEW_ROWS and isinstance(anchor.inputs[-1].op, PlaceholderOp)
 
 
 def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int | None]:
-    """The defaults of ``steps`` and ``ahead``, for ``blocks`` of columns: where few rows meet weights,
+    """The defaults of ``steps`` and ``ahead``, for ``blocks`` of columns: where rows are few,
     some bytes of those are asked for ahead, unless the processor is better at it (``stream_bytes`` and
-    ``streams_alone`` of ``Machine``). ``ahead`` is None where many rows meet them."""
+    ``streams_alone`` of ``Machine``). ``ahead`` is None where rows are many."""
     lanes, weight, machine = extent_of(anchor.axis[-1]), anchor.inputs[-1], group.target.machine
     at_once = whole_steps(anchor.reduce_axis[0])
     if lanes is None or not _reads_most(anchor):
@@ -176,7 +174,7 @@ def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int | No
 
 
 def _steps_per_count(group: Group, anchor: ComputeOp) -> int:
-    """The most steps of a default turn, where many rows meet weights."""
+    """The most steps of a default turn, where rows are many."""
     return 1 if is_paired(anchor) else group.target.machine.steps_per_turn
 
 
@@ -187,9 +185,7 @@ def _packs(group: Group, anchor: ComputeOp) -> list[ComputeOp]:
     if not packs or not in_rows:
         return packs
     rows = extent_of(anchor.axis[-3])
-    group.config.define_knob("packed", (True, False))
-    group.config.suggest("packed", OptionChoice(rows is None or rows > FEW_ROWS))
-    return packs if group.config["packed"].val else []
+    return packs if group.knob("packed", (True, False), rows is None or rows > FEW_ROWS) else []
 
 
 def _tile(group: Group, anchor: ComputeOp, block: int, threads: int) -> RegisterTile:
@@ -204,19 +200,10 @@ def _tile(group: Group, anchor: ComputeOp, block: int, threads: int) -> Register
     else:
         shared = Shared(threads, product(batch))
         best = tile_for(group.target, dtype, block, rows, blocks, rows is None, shared)
-    default = SplitChoice((-1, best.blocks, best.rows))
     vectors = max(1, block // group.target.lanes(dtype))
     made = candidates(rows, 1, blocks, vectors, group.target.machine, (-1, best.blocks, 1, best.rows))
-    made = [one for one in made if one[1] % together == 0]
-    group.config.define_split(
-        "tile",
-        rows or 1,
-        num_outputs=3,
-        policy="candidate",
-        candidate=[(-1, wide, high) for _, wide, _, high in made],
-    )
-    group.config.suggest("tile", default)
-    _, wide, high = group.config["tile"].size
+    sizes = [(-1, wide, high) for _, wide, _, high in made if wide % together == 0]
+    wide, high = group.tile(rows, sizes, (-1, best.blocks, best.rows))
     return RegisterTile(high, wide)
 
 
@@ -236,18 +223,15 @@ def _waits(group: Group, anchor: ComputeOp, tile: RegisterTile, steps: int) -> b
 def _side_by_side(
     group: Group, anchor: ComputeOp, host: Stage, place: IterVar, steps: int
 ) -> tuple[Stage, IterVar]:
-    """Compute the anchor at ``place`` of the host from ``steps`` sums side by side, each of every so manieth
+    """Compute the anchor at ``place`` of the host from ``steps`` sums side by side, each of every n-th
     step of the reduction. Gives their stage, and its loop over the reduction."""
     _, step = group.stage(anchor).split(anchor.reduce_axis[0], factor=steps)
     partial = group.schedule.rfactor(anchor.output(0), step, factor_axis=len(anchor.axis) - 1)
     stage, whole = group.stage(partial), group.stage(anchor)
     *batch, row, block, step, lane = group.axes(partial)
-    (turn,) = (leaf for leaf in stage.leaf_iter_vars if leaf.kind == "reduce")
+    (turn,) = reduction_loops(stage)
     stage.compute_at(host, place)
-    stage.reorder(*batch, turn, row, block, step, lane)
-    for axis in (row, block, step):
-        stage.unroll(axis)
-    stage.vectorize(lane)
+    in_registers(stage, [row, block, step], lane, [*batch, turn])
     whole.unroll(accumulate(whole, host, place))
     return stage, turn
 
@@ -265,8 +249,7 @@ def accumulate(
     ``dot`` computes a vector from the reduction's last axis. Gives the loop over the reduction, a turn of
     which takes ``several`` steps. ``by_vectors``: see ``vectors_first``.
     """
-    op = stage.op
-    assert isinstance(op, ComputeOp)
+    op = compute_of(stage)
     *batch, row, block, lane = op.axis
     stage.compute_at(host, place)
     (turn, *steps), pair = (op.reduce_axis, ()) if dot is None else (op.reduce_axis[:-1], op.reduce_axis[-1:])

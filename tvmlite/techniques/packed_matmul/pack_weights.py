@@ -1,12 +1,12 @@
 """Constant weights are laid out once, at compile time, as the kernels want to read them.
 
 A dense layer's outputs become the innermost axis, in blocks of one vector, so that a kernel multiplies one
-broadcast input value with a vector of weights; of several where few rows meet them, so that a kernel reads
+broadcast input value with a vector of weights; of several where rows are few, so that a kernel reads
 one line (``columns_at_once``). (``alter_op_layout`` does that for convolutions.)
 
-Where few rows meet a weight, reading it takes the time: one whose elements were rounded to 16 bits is stored
-in 16 again, even if float32 computes with it (``to_mixed_precision``). One row by 4096 x 4096
-takes half the time so; one by 768 x 768, which fits a cache, as long as in float32. One of float32 is
+Where few rows are multiplied with a weight, reading it takes the time: one whose elements were rounded
+to 16 bits is stored in 16 again, even if float32 computes with it (``to_mixed_precision``). One row by 4096 x
+4096 takes half the time so; one by 768 x 768, which fits a cache, as long as in float32. One of float32 is
 kept in a shorter format where a bound on the error allows it and a technique offers one (``APPROXIMATIONS``).
 """
 
@@ -43,7 +43,7 @@ PAIR_BLOCK = 16
 Approximation: TypeAlias = Callable[[Call, Expr, Constant, int, Target, float, Decisions | None], Call | None]
 
 APPROXIMATIONS: dict[str, Approximation] = {}
-"""By technique: a dense layer, ``data`` times a constant weight that so many rows meet, with the weight in a
+"""By technique: a dense layer, ``data`` times a constant weight, of so many rows, with the weight in a
 shorter format, where a bound on the error allows it and it is quicker; else None."""
 
 
@@ -93,7 +93,7 @@ def _packed_dense(
     decisions: Decisions | None,
 ) -> Call:
     """``data (m, k)`` times the rows of ``weight (n, k)``, which is packed, of dtype ``narrow`` if that holds
-    its elements and few rows meet it; in a shorter format if ``bound`` allows one."""
+    its elements and rows are few; in a shorter format if ``bound`` allows one."""
     rows, columns = product(map(number, _type(node).shape[:-1])), weight.shape[0]
     if rows is not None:
         for approximate in APPROXIMATIONS.values():
@@ -166,7 +166,7 @@ def _integer_dense(node: Call, data: Expr, weight: Constant, target: Target) -> 
 
 
 def _quad_block(rows: int | None, columns: int, depth: int, lanes: int, target: Target) -> int:
-    """The columns of a block of ``lanes`` sums at once: of several vectors where few rows meet them."""
+    """The columns of a block of ``lanes`` sums at once: of several vectors where rows are few."""
     if rows is None or rows > FEW_ROWS:
         return lanes
     return columns_at_once(target, "int32", rows, columns, depth) // lanes * lanes

@@ -8,15 +8,18 @@ from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import (
     Group,
+    compute_of,
     extent_of,
     lanes_of,
     nodes_of,
     product,
+    reduction_loops,
     work_of,
 )
 from tvmlite.te.templates.share import part_for, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
+from tvmlite.techniques.common.nest import in_registers, several_vectors
 from tvmlite.techniques.elementwise.injective import elementwise_loops, walk_together
 
 PARTIAL_VECTORS = 4
@@ -110,8 +113,7 @@ def partial_vectors(group: Group, formula: ComputeOp) -> int:
     lanes = lanes_of(formula, group.target)
     extent = _contiguous_row(formula)[1]
     fitting = [n for n in (1, 2, 8) if extent is not None and extent >= 4 * n * lanes]
-    group.config.define_knob("partials", (PARTIAL_VECTORS, *fitting))
-    return group.config["partials"].val
+    return group.knob("partials", (PARTIAL_VECTORS, *fitting))
 
 
 def reduce_row(
@@ -129,22 +131,21 @@ def reduce_row(
         return []
     several = vectors if extent is None or extent >= 4 * vectors * lanes else 1
     _, lane = stage.split(stage.fuse(*row), factor=lanes * several)
-    partial = _partial(group, op, lane)
+    partial, (lane,) = _partial(group, op, lane)
     part = group.stage(partial)
-    *kept, lane_axis = group.axes(partial)
-    steps = [leaf for leaf in part.leaf_iter_vars if leaf.kind == "reduce"]
-    part.reorder(*kept, *steps, lane_axis)
-    if several > 1:
-        side, lane_axis = part.split(lane_axis, factor=lanes)
-        part.unroll(side)
-    part.vectorize(lane_axis)
+    in_registers(part, *several_vectors(part, lane, lanes if several > 1 else None))
     return [partial, *_combined(group, op, lanes * several, combined)]
 
 
-def _partial(group: Group, op: ComputeOp, lane: IterVar) -> Tensor:
-    """The partial results of ``op`` that ``lane`` runs over, side by side; of several, the first."""
-    made = group.schedule.rfactor(op.output(0), lane, factor_axis=len(op.axis))
-    return made[0] if isinstance(made, list) else made
+def _partial(group: Group, op: ComputeOp, lane: IterVar, inside: int = 0) -> tuple[Tensor, list[IterVar]]:
+    """The partial results of ``op`` that ``lane`` runs over (of several, the first), and their loops inside
+    the reduction: over partial results, and the last ``inside`` data axes."""
+    made = group.schedule.rfactor(op.output(0), lane, factor_axis=len(op.axis) - inside)
+    partial = made[0] if isinstance(made, list) else made
+    part, axes = group.stage(partial), group.axes(partial)
+    kept, inner = axes[: len(op.axis) - inside], axes[len(op.axis) - inside :]
+    part.reorder(*kept, *reduction_loops(part), *inner)
+    return partial, inner
 
 
 def _combined(group: Group, op: ComputeOp, width: int, at_once: int) -> list[Tensor]:
@@ -153,19 +154,12 @@ def _combined(group: Group, op: ComputeOp, width: int, at_once: int) -> list[Ten
     while width > at_once:
         width = max(at_once, width // at_once)
         stage = group.stage(op)
-        assert isinstance(stage.op, ComputeOp)
-        _, lane = stage.split(stage.op.reduce_axis[-1], factor=width)
-        found.append(_partial(group, op, lane))
-        part = group.stage(found[-1])
-        *kept, lane_axis = group.axes(found[-1])
-        steps = [leaf for leaf in part.leaf_iter_vars if leaf.kind == "reduce"]
-        part.reorder(*kept, *steps, lane_axis)
-        part.vectorize(lane_axis)
-        for step in steps:
-            part.unroll(step)
-    for leaf in group.stage(op).leaf_iter_vars:
-        if leaf.kind == "reduce":
-            group.stage(op).unroll(leaf)
+        _, lane = stage.split(compute_of(stage).reduce_axis[-1], factor=width)
+        partial, (lane,) = _partial(group, op, lane)
+        found.append(partial)
+        in_registers(group.stage(partial), reduction_loops(group.stage(partial)), lane)
+    for leaf in reduction_loops(group.stage(op)):
+        group.stage(op).unroll(leaf)
     return found
 
 
@@ -197,10 +191,7 @@ def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, threads: int
     else:
         tiles, block = stage.split(axes[-1], nparts=1)
     place = stage.fuse(*axes[:-1], tiles)
-    if several > 1:
-        vectors, block = stage.split(block, factor=lanes)
-        stage.unroll(vectors)
-    stage.vectorize(block)
+    in_registers(stage, *several_vectors(stage, block, lanes if several > 1 else None))
     share(stage, place, threads, "a vector of results")
     reduce_columns(group.stage(sums), stage, place, lanes if several > 1 else None)
     for partial in partials:
@@ -218,37 +209,20 @@ def _interleaved(group: Group, op: ComputeOp, lanes: int) -> list[Tensor]:
     if extent is not None and extent < 2 * INTERLEAVED:
         return []
     _, turn = stage.split(stage.fuse(*row), factor=INTERLEAVED)
-    found = [_iterations(group, op, turn)]
+    first, axes = _partial(group, op, turn, inside=1)
+    in_registers(group.stage(first), axes[:1], axes[1])
     stage = group.stage(op)
-    assert isinstance(stage.op, ComputeOp)
-    _, turn = stage.split(stage.op.reduce_axis[-1], factor=COMBINED)
-    found.append(_iterations(group, op, turn))
-    for leaf in group.stage(op).leaf_iter_vars:
-        if leaf.kind == "reduce":
-            group.stage(op).unroll(leaf)
-    return found
-
-
-def _iterations(group: Group, op: ComputeOp, turn: IterVar) -> Tensor:
-    """The partial results of the ``turn``s, side by side before the vector of neighbouring results."""
-    partial = group.schedule.rfactor(op.output(0), turn, factor_axis=len(op.axis) - 1)
-    part = group.stage(partial)
-    *kept, turn_axis, lane = group.axes(partial)
-    steps = [leaf for leaf in part.leaf_iter_vars if leaf.kind == "reduce"]
-    part.reorder(*kept, *steps, turn_axis, lane)
-    part.unroll(turn_axis)
-    part.vectorize(lane)
-    return partial
+    _, turn = stage.split(compute_of(stage).reduce_axis[-1], factor=COMBINED)
+    second, axes = _partial(group, op, turn, inside=1)
+    in_registers(group.stage(second), axes[:1], axes[1])
+    for leaf in reduction_loops(group.stage(op)):
+        group.stage(op).unroll(leaf)
+    return [first, second]
 
 
 def reduce_columns(stage: Stage, host: Stage, place: IterVar, lanes: int | None = None) -> None:
     """Reduce neighbouring results at ``place`` of ``host``: one vector, or several of ``lanes``."""
-    op = stage.op
-    assert isinstance(op, ComputeOp)
+    op = compute_of(stage)
     stage.compute_at(host, place)
-    stage.reorder(*op.axis[:-1], *op.reduce_axis, op.axis[-1])
-    vector = op.axis[-1]
-    if lanes is not None:
-        vectors, vector = stage.split(vector, factor=lanes)
-        stage.unroll(vectors)
-    stage.vectorize(vector)
+    *kept, last = op.axis
+    in_registers(stage, *several_vectors(stage, last, lanes), [*kept, *op.reduce_axis])

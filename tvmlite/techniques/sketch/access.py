@@ -87,7 +87,7 @@ def mentions(index: e.Expr, var: e.Var) -> bool:
 
 
 def together(op: ComputeOp, outer: IterVar, inner: IterVar) -> bool:
-    """Whether the two axes can be one: each read of ``op`` walks both evenly, or neither, and they tell
+    """Whether the two axes can be one: each read of ``op`` walks both evenly, or neither, and they say
     nothing but where to read."""
     extent = extent_of(inner)
     if extent is None or extent_of(outer) is None or _mentioned(op, {outer.var, inner.var}):

@@ -45,9 +45,9 @@ def copy_operand(
     axes: Sequence[IterVar | None],
     turned: bool,
 ) -> None:
-    """What ``read`` reads as ``reader`` meets it: the tiles of data axes outermost, then what the reduction
-    walks, then the elements of one tile, those of a vector last. ``axes`` are what the tile's sizes go along,
-    None for several that are one.
+    """What ``read`` reads in the order of ``reader``: the tiles of data axes outermost, then what the
+    reduction walks, then the elements of one tile, those of a vector last. ``axes`` are what the tile's sizes
+    go along, None for several that are one.
 
     A stage of the sketch's own that nobody else reads is laid out so itself. Else there is a copy: it loads
     vectors along the dimension that ``lies_along`` if ``turned``, and else stores vectors.

@@ -22,7 +22,7 @@ class Alone:
 
 @dataclass(frozen=True)
 class Row:
-    """The reductions ``ops``, consumers first, over the rows of ``host`` that ``kept`` tell apart."""
+    """The reductions ``ops``, consumers first, over the rows of ``host`` that ``kept`` number."""
 
     ops: tuple[ComputeOp, ...]
     host: Tensor

@@ -18,21 +18,21 @@ from tvmlite.techniques.sketch.plan import Plan
 def elementwise(plan: Plan, tensor: Tensor) -> None:
     """Loops for ``tensor``, with knobs: how many vectors a turn takes, how much a thread takes at a time,
     and how large the blocks of a transposition are."""
-    group, config, name = plan.group, plan.group.config, plan.name(tensor.op)
-    config.define_knob(f"{name}.vectors", [1, 2, 4, 8])
-    config.define_knob(f"{name}.chunk", [CHUNK_VECTORS, 16, 256])
-    config.define_knob(f"{name}.block", [1, 2, 4])
+    group, name = plan.group, plan.name(tensor.op)
+    several = group.knob(f"{name}.vectors", [1, 2, 4, 8])
+    chunk = group.knob(f"{name}.chunk", [CHUNK_VECTORS, 16, 256])
+    block = group.knob(f"{name}.block", [1, 2, 4])
     stage, formula = group.stage(tensor), group.formula(tensor)
     axes = group.axes(tensor)
     if not axes:
         return
     lanes = lanes_of(formula, group.target)
-    several, threads = config[f"{name}.vectors"].val, threads_for(group.target, work_of(formula))
+    threads = threads_for(group.target, work_of(formula))
     across = read_across(formula, lanes)
     if across is not None:
-        outer = _in_blocks(stage, axes, across, lanes, config[f"{name}.block"].val)
+        outer = _in_blocks(stage, axes, across, lanes, block)
     else:
-        outer = _in_vectors(stage, axes, formula, lanes, several, config[f"{name}.chunk"].val, threads)
+        outer = _in_vectors(stage, axes, formula, lanes, several, chunk, threads)
     if threads > 1 and outer:
         share(stage, stage.fuse(*outer), threads, "some vectors")
 

@@ -208,19 +208,15 @@ def chosen_copies(
 ) -> dict[Tensor, bool]:
     """The operands that are copied tile by tile, those whose vectors lie apart and others if so chosen; and
     whether each is copied by loads of vectors."""
-    config = nest.group.config
     found: dict[Tensor, bool] = {}
     for read, operand in zip(reads, reduction.operands, strict=True):
         every, turned = range(len(reduction.extents)), False
         offered = any(_is_worth_a_copy(reduction, operand, n) for n in every)
         needed = any(reduction.copied(operand, n) for n in reduction.vector_axes)
         if (offered or needed) and lies_along(read, nest.single_axes(), reduction.lanes) is not None:
-            config.define_knob(nest.knob(f"turn_{read.tensor.op.name}"), [True, False])
-            turned = bool(config[nest.knob(f"turn_{read.tensor.op.name}")].val)
-        if offered:
-            config.define_knob(nest.knob(f"copy_{read.tensor.op.name}"), [False, True])
-            if config[nest.knob(f"copy_{read.tensor.op.name}")].val:
-                found[read.tensor] = turned
+            turned = nest.group.knob(nest.knob(f"turn_{read.tensor.op.name}"), [True, False])
+        if offered and nest.group.knob(nest.knob(f"copy_{read.tensor.op.name}"), [False, True]):
+            found[read.tensor] = turned
         if reduction.copied(operand, tile.vector):
             found[read.tensor] = turned
     return found
@@ -235,11 +231,10 @@ def _is_worth_a_copy(reduction: Reduction, operand: Operand, axis: int) -> bool:
 
 def chosen_place(nest: Nest, operand: ComputeOp, copies: dict[Tensor, bool]) -> str:
     """Whether an operand that is computed stands on its own, in the outermost loop, or where it is read."""
-    config, name = nest.group.config, f"{nest.plan.name(operand)}.place"
     choices = ["root"]
     if nest.group.readers(operand.output(0)) == [nest.op]:
         uses = reuse(nest.op, operand.output(0))
         rarely = uses is not None and uses <= SELDOM
         choices = ["inline", "root", "at"] if rarely else ["root", "inline", "at"]
-    config.define_knob(name, choices)
-    return "root" if operand.output(0) in copies else str(config[name].val)
+    where = nest.group.knob(f"{nest.plan.name(operand)}.place", choices)
+    return "root" if operand.output(0) in copies else where

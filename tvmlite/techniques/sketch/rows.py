@@ -40,16 +40,14 @@ def partial_results(plan: Plan, op: ComputeOp, formula: ComputeOp) -> list[Tenso
 def partial_knobs(plan: Plan, op: ComputeOp) -> tuple[int, int]:
     """The knobs ``vectors`` and ``combine`` of ``op``: into how many vectors it is reduced, and how many of
     them are combined at a time."""
-    config, several, at_once = plan.group.config, f"{plan.name(op)}.vectors", f"{plan.name(op)}.combine"
-    config.define_knob(several, [4, 1, 2, 8])
-    config.define_knob(at_once, [4, 2, 8, 16])
-    return config[several].val, config[at_once].val
+    group, name = plan.group, plan.name(op)
+    return group.knob(f"{name}.vectors", [4, 1, 2, 8]), group.knob(f"{name}.combine", [4, 2, 8, 16])
 
 
 def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[IterVar]) -> None:
     """The reductions ``ops``, one after the other, where the row of ``host`` is written that reads them.
 
-    ``kept`` are the axes of the host that tell its rows apart.
+    ``kept`` are the axes of the host that number its rows.
     """
     group, stage, name = plan.group, plan.group.stage(host), plan.name(host.op)
     readers = [*ops, stage.op]
@@ -62,18 +60,16 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
     along = any(reads_along_reduction(group.formula(op)) for op in ops)
     side_by_side = formula.axis[-1] in kept and not along
     stage.reorder(*kept, *row)
-    config = group.config
-    config.define_knob(f"{name}.vectors", [1, 2, 4, 8])
-    config.define_knob(f"{name}.rows", [1, 2, 4, 8])
+    vectors, several = (group.knob(f"{name}.{what}", [1, 2, 4, 8]) for what in ("vectors", "rows"))
     if side_by_side:
         place = rows_together(stage, kept, row, lanes)
     else:
-        place, several = stage.fuse(*kept), config[f"{name}.rows"].val
+        place = stage.fuse(*kept)
         if several > 1:
             place, within = stage.split(place, factor=several)
             stage.reorder(place, within, *row)
         if row and formula.axis[-1] is row[-1]:
-            in_vectors(stage, row[-1], lanes, config[f"{name}.vectors"].val)
+            in_vectors(stage, row[-1], lanes, vectors)
     work = product(extent_of(axis) for axis in formula.axis)
     share(stage, place, threads_for(group.target, None if work is None else PASS_COST * work), "a row")
     for op in ops:
@@ -85,11 +81,10 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
         for partial in partial_results(plan, op, group.formula(op)):
             group.stage(partial).compute_at(stage, place)
     for one in held:
-        inner, word = group.stage(one), f"{plan.name(one)}.vectors"
-        config.define_knob(word, [1, 2, 4, 8])
+        inner, several = group.stage(one), group.knob(f"{plan.name(one)}.vectors", [1, 2, 4, 8])
         inner.compute_at(stage, place)
         if one.axis:
-            in_vectors(inner, one.axis[-1], lanes_of(one, group.target), config[word].val)
+            in_vectors(inner, one.axis[-1], lanes_of(one, group.target), several)
 
 
 def in_vectors(stage: Stage, axis: IterVar, lanes: int, several: int) -> None:
@@ -114,9 +109,7 @@ def _settle(plan: Plan, op: ComputeOp) -> None:
 
 def _chosen(plan: Plan, operand: ComputeOp) -> str:
     """Whether what a row needs several times is kept or computed again."""
-    name = f"{plan.name(operand)}.place"
-    plan.group.config.define_knob(name, ["at", "inline"])
-    where = str(plan.group.config[name].val)
+    where = plan.group.knob(f"{plan.name(operand)}.place", ["at", "inline"])
     plan.operands[operand] = where
     if where == "inline":
         plan.group.stage(operand).compute_inline()

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.space.knobs import divisors
-from tvmlite.te.templates.group import extent_of, product, work_of
+from tvmlite.te.templates.group import compute_of, extent_of, product, work_of
 from tvmlite.te.templates.share import MEASURED_CORES, enough, is_even, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
+from tvmlite.techniques.common.nest import in_registers, several_vectors
 from tvmlite.techniques.elementwise.injective import elementwise_loops, vectorize
 from tvmlite.techniques.sketch.access import ABSENT, loops_of
 from tvmlite.techniques.sketch.copies import copy_operand
@@ -39,7 +40,7 @@ UNROLLED_STORES = 160
 
 def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: Sequence[Tile]) -> None:
     """Arrange the reduction, whose formula has ``reads``, and its host; ``tiles`` are on offer."""
-    group, op, config = nest.group, nest.op, nest.group.config
+    group, op = nest.group, nest.op
     threads = threads_for(group.target, work_of(group.formula(op)))
     tiles = sorted(tiles, key=lambda tile: not is_even(_iterations(reduction, tile), threads))
     tile = chosen_tile(nest, reduction, tiles)
@@ -51,19 +52,19 @@ def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: 
         nest.plan.operands[operand] = place
         if place == "inline":
             group.stage(operand).compute_inline()
-    config.define_knob(nest.knob("chunks"), [16, 4, 64] if threads > 1 else [1])
+    chunks = group.knob(nest.knob("chunks"), [16, 4, 64] if threads > 1 else [1])
     inner, made = _accumulators(nest, reduction, tile)
     turned = None
     if reduction.stored not in (None, tile.vector):
         turned, inner = inner, group.stage(group.schedule.cache_write(inner.op.output(0), "local"))
     host = group.stage(nest.host)
     outer = _outer_loops(host, made, reduction, tile, order, blocks)
-    outer = _in_parallel(host, outer, config[nest.knob("chunks")].val, threads)
+    outer = _in_parallel(host, outer, chunks, threads)
     _store(host, made, reduction, tile)
     place = outer[-1][0] if outer else host.fuse()
     if turned is not None:
         turned.compute_at(host, place)
-        _in_vectors(turned, _data_axes(turned), tile)
+        _in_vectors(turned, compute_of(turned).axis, tile)
     inner.compute_at(host, place)
     _accumulate(nest, inner, tile)
     for read in reads:
@@ -88,7 +89,7 @@ def _iterations(reduction: Reduction, tile: Tile) -> int | None:
 
 def _inside(reduction: Reduction, tile: Tile) -> list[int]:
     """The other axes in the order in which a step goes along them: those that vectors depend on innermost, so
-    that a scalar, once loaded, meets them all and is needed no more."""
+    that a scalar, once loaded, is multiplied with them all and is needed no more."""
     vectors = [o for o in reduction.operands if o.walks[tile.vector] != ABSENT]
     others = [n for n in range(len(reduction.extents)) if n != tile.vector]
     return sorted(others, key=lambda n: any(o.walks[n] != ABSENT for o in vectors))
@@ -193,8 +194,7 @@ def _store(host: Stage, loops: list[IterVar | None], reduction: Reduction, tile:
 
 def _accumulate(nest: Nest, stage: Stage, tile: Tile) -> None:
     """A tile: some steps of the reduction at a time, all sums of each side by side."""
-    op = stage.op
-    assert isinstance(op, ComputeOp)
+    op = compute_of(stage)
     steps, several = _steps(nest, stage, op, tile)
     stage.reorder(*steps, *([] if several is None else [several]), *op.axis)
     if several is not None:
@@ -206,38 +206,31 @@ def _in_vectors(stage: Stage, axes: Sequence[IterVar], tile: Tile) -> None:
     """The elements of a tile: vectors along the last axis, all written out."""
     *rest, lane = axes
     if tile.sizes[tile.vector] > tile.lanes:
-        vectors, lane = stage.split(lane, factor=tile.lanes)
-        rest.append(vectors)
-    for loop in rest:
-        stage.unroll(loop)
-    stage.vectorize(lane)
-
-
-def _data_axes(stage: Stage) -> tuple[IterVar, ...]:
-    assert isinstance(stage.op, ComputeOp)
-    return stage.op.axis
+        vectors, lane = several_vectors(stage, lane, tile.lanes)
+        rest += vectors
+    in_registers(stage, rest, lane)
 
 
 def _steps(nest: Nest, stage: Stage, op: ComputeOp, tile: Tile) -> tuple[list[IterVar], IterVar | None]:
     """The loops of the reduction, and the one over steps that are unrolled, if there are several."""
-    config = nest.group.config
+    config, fuses = nest.group.config, False
     moving = [axis for axis in op.reduce_axis if extent_of(axis) != 1]
     still = [axis for axis in op.reduce_axis if extent_of(axis) == 1]
     if len(moving) > 1:
         fixed = max(0, len(moving) - 3)
         orders = [[*range(fixed), *one] for one in itertools.permutations(range(fixed, len(moving)))]
         config.define_reorder(nest.knob("reduce"), moving, policy="candidate", candidate=orders)
-        config.define_knob(nest.knob("fuse"), [True, False])
+        fuses = nest.group.knob(nest.knob("fuse"), [True, False])
         moving = [moving[place] for place in config[nest.knob("reduce")].permutation]
     stage.reorder(*still, *moving)
-    config.define_knob(nest.knob("steps"), [1, 2, 4, 8])
+    most = nest.group.knob(nest.knob("steps"), [1, 2, 4, 8])
     if not moving:
         return still, None
     extents = [extent_of(axis) for axis in moving]
-    if len(moving) > 1 and config[nest.knob("fuse")].val:
+    if len(moving) > 1 and fuses:
         moving, extents = [stage.fuse(*moving)], [product(extents)]
     turns = extents[-1]
-    most = min(config[nest.knob("steps")].val, max(1, LONGEST_TURN // tile.sums))
+    most = min(most, max(1, LONGEST_TURN // tile.sums))
     unrolled = 1 if turns is None else max(d for d in divisors(turns) if d <= most)
     if unrolled == 1:
         return [*still, *moving], None

@@ -23,7 +23,13 @@ from tvmlite.relay.ops import windows
 from tvmlite.relay.passes.decisions import Decisions, decide
 from tvmlite.relay.passes.graph_pass import map_functions
 from tvmlite.techniques.blocked_conv import conv_blocked
-from tvmlite.techniques.blocked_conv.layout_rules import blocked_layout, likely
+from tvmlite.techniques.blocked_conv.layout_rules import (
+    blocked_layout,
+    channels_of,
+    from_blocks,
+    likely,
+    relayout,
+)
 from tvmlite.techniques.winograd import operator as winograd
 from tvmlite.techniques.winograd.matrices import FILTERINGS, WINDOW, Filtering, stated_error
 
@@ -33,7 +39,7 @@ FILTERED = ("float32", "float64")
 FLOPS_PER_BYTE = 8
 """Floating-point operations of a core in the time that a byte of a weight takes from memory.
 
-That is not asked of ``te.cost``: by the bandwidth that a Zen 4 has been measured to have, 3.3, F(4, 3) would
+That is not asked of ``te.cost``: with the measured bandwidth of a processor where it is 3.3, F(4, 3) would
 be as quick as F(2, 3) on 7x7 pixels of 512 channels, and took 1.71 ms there, F(2, 3) 1.24: transformed
 weights come slower than a plain stream."""
 
@@ -130,7 +136,7 @@ def _widened(node: Expr) -> Call | None:
             same = DeferredConstant.of_call(
                 make("cast", weight, dtype="float32", span=weight.span or node.span)
             )
-            blocks = make("layout_transform", same, src_layout="OIHW", dst_layout=layout, span=node.span)
+            blocks = relayout(same, "OIHW", layout, node.span)
             args = (make("cast", data, dtype="float32", span=node.span), blocks)
             return replace(node, args=args, attrs=canonical({**dict(node.attrs), "kernel_layout": layout}))
     return None
@@ -176,11 +182,9 @@ def _replaced(node: Call, data: Expr, weight: Expr, filtering: Filtering, block:
     """``node`` by ``filtering``; what is not in blocks is brought there and back."""
     layout, size = blocked_layout(2, block), filtering.outputs
     transformed = make(winograd.WEIGHT_TRANSFORM, weight, tile_size=size, span=node.span)
-    packed = make(
-        "layout_transform", transformed, src_layout="HWOI", dst_layout=f"OHWI{block}o", span=node.span
-    )
+    packed = relayout(transformed, "HWOI", f"OHWI{block}o", node.span)
     if not windows.block_of(node, "data_layout", 2):
-        data = make("layout_transform", data, src_layout="NCHW", dst_layout=layout, span=node.span)
+        data = relayout(data, "NCHW", layout, node.span)
     attrs = {
         **dict(node.attrs),
         "tile_size": size,
@@ -188,13 +192,7 @@ def _replaced(node: Call, data: Expr, weight: Expr, filtering: Filtering, block:
         "out_layout": layout,
         "kernel_layout": f"OHWI{block}o",
     }
-    made: Expr = Call(winograd.CONVOLUTION, (data, packed), canonical(attrs), node.span)
+    made = Call(winograd.CONVOLUTION, (data, packed), canonical(attrs), node.span)
     if conv_blocked.written_block(node, 2):
         return made
-    made = make("layout_transform", made, src_layout=layout, dst_layout="NCHW", span=node.span)
-    channels = tensor_type_of(node).shape[1]
-    if channels % block:
-        made = make(
-            "strided_slice", made, begin=(0,), end=(channels,), strides=(1,), axes=(1,), span=node.span
-        )
-    return made
+    return from_blocks(made, block, channels_of(node), node.span)

@@ -1,4 +1,4 @@
-"""Winograd convolutions: some tiles at a time go there, meet the weight, and come back, all in cache."""
+"""Winograd convolutions: some tiles at a time are transformed, multiplied and transformed back, in cache."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from tvmlite.te import cost
 from tvmlite.te.cost import Loop, Nest
 from tvmlite.te.schedule.stage import Stage
-from tvmlite.te.space.choices import OptionChoice, SplitChoice
-from tvmlite.te.templates.group import Group, extent_of, product, work_of
+from tvmlite.te.templates.group import Group, compute_of, extent_of, product, work_of
 from tvmlite.te.templates.share import is_even, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
@@ -80,8 +79,7 @@ def winograd(group: Group) -> None:
     stage.reorder(batch, block, y, x, i, j, lane)
     chunk, one = stage.split(stage.fuse(y, x), factor=tile.rows * several)
     channels, inner = stage.split(block, factor=tile.blocks)
-    stage.reorder(batch, chunk, channels, one, inner, i, j, lane)
-    in_registers(stage, [i, j], lane)
+    in_registers(stage, [i, j], lane, [batch, chunk, channels, one, inner])
     place, channels = _spread(group, stage, parts.products, [batch, chunk, channels], tile.rows * several)
     _transform(group.stage(parts.back), stage, inner)
     _multiply(group, parts.products, group.stage(sums), stage, channels, tile)
@@ -114,11 +112,8 @@ def _tile(group: Group, products: ComputeOp) -> RegisterTile:
         if held(rows, blocks * vectors, machine) <= registers and (channels or blocks) % blocks == 0
     ]
     rows, blocks = min(fitting, key=lambda one: time(*one), default=(1, 1))
-    default = SplitChoice((-1, blocks, 1, rows))
-    choices = candidates(tiles, 1, channels, vectors, machine, default.size)
-    group.config.define_split("tile", tiles or 1, num_outputs=4, policy="candidate", candidate=choices)
-    group.config.suggest("tile", default)
-    _, blocks, _, rows = group.config["tile"].size
+    default = (-1, blocks, 1, rows)
+    blocks, _, rows = group.tile(tiles, candidates(tiles, 1, channels, vectors, machine, default), default)
     return RegisterTile(rows, blocks)
 
 
@@ -141,7 +136,6 @@ def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
     def even(several: int) -> int:
         return -(-turns // -(-turns // several))
 
-    group.config.define_knob("several", SEVERAL)
     threads, blocks = threads_for(group.target, work_of(parts.products)), -(-(channels or 1) // tile.blocks)
 
     def uneven(several: int) -> bool:
@@ -149,8 +143,7 @@ def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
         return tiles is not None and not any(is_even(product([chunks, n]), threads) for n in (1, blocks))
 
     best = min(SEVERAL, key=lambda several: (uneven(even(several)), traffic(even(several))))
-    group.config.suggest("several", OptionChoice(best))
-    return even(group.config["several"].val)
+    return even(group.knob("several", SEVERAL, best))
 
 
 def _spread(
@@ -163,9 +156,7 @@ def _spread(
     tiles = product(extent_of(axis) for axis in (products.axis[0], products.axis[2]))
     few = threads > 1 and tiles is not None and tiles <= (ENOUGH_TILE_CHUNKS - 1) * size
     uneven = tiles is not None and not is_even(-(-tiles // size), threads)
-    group.config.define_knob("first", [False, True])
-    group.config.suggest("first", OptionChoice(few or uneven))
-    if group.config["first"].val:
+    if group.knob("first", [False, True], few or uneven):
         channels = stage.fuse(*outer)
         place, shared = None, channels
     else:
@@ -190,28 +181,24 @@ def _multiply(
     stage.compute_at(host, place)
     batch, block, tile, a, b, lane = stage.leaf_iter_vars
     tiles, tile = stage.split(tile, factor=size.rows)
-    stage.reorder(batch, a, b, tiles, tile, block, lane)
-    in_registers(stage, [tile, block], lane)
+    in_registers(stage, [tile, block], lane, [batch, a, b, tiles])
     sums.compute_at(stage, tiles)
-    assert isinstance(sums.op, ComputeOp)
-    batch, block, tile, a, b, lane = sums.op.axis
-    (channel,) = sums.op.reduce_axis
+    op = compute_of(sums)
+    batch, block, tile, a, b, lane = op.axis
+    (channel,) = op.reduce_axis
     by_vectors = vectors_first(size, extent_of(lane), group.target, products.output(0).dtype)
     inside = [block, tile] if by_vectors else [tile, block]
-    sums.reorder(batch, a, b, channel, *inside, lane)
-    in_registers(sums, inside, lane)
-    group.config.define_knob("ahead", AHEAD)
-    group.config.suggest("ahead", OptionChoice(group.target.machine.prefetch_far))
-    if group.config["ahead"].val:
-        sums.prefetch(sums.op.inputs[-1], channel, group.config["ahead"].val)
+    in_registers(sums, inside, lane, [batch, a, b, channel])
+    ahead = group.knob("ahead", AHEAD, group.target.machine.prefetch_far)
+    if ahead:
+        sums.prefetch(op.inputs[-1], channel, ahead)
 
 
 def _go_there(group: Group, parts: _Parts, host: Stage, place: IterVar | None) -> None:
     """Tile by tile, a vector of channels at a time: at ``place``, or before all."""
     stage = group.stage(parts.there)
     batch, a, b, tile, block, lane = stage.leaf_iter_vars
-    stage.reorder(batch, tile, block, a, b, lane)
-    in_registers(stage, [a, b], lane)
+    in_registers(stage, [a, b], lane, [batch, tile, block])
     lanes, blocks = extent_of(lane), extent_of(block)
     if lanes and blocks and lanes * blocks % SPACED == 0:
         stage.storage_align(tile, SPACED, lanes)
