@@ -41,23 +41,15 @@ Constants of a model live in one blob, the external symbol ``NAME_constants``, a
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import InputError, LibraryError
+from tvmlite.core.symbols import C_KEYWORDS
 
 VERSION = 1
-WORKSPACE_ALIGNMENT = 64
-LONGEST_NAME = 128
-"""Characters of a parameter's name that are kept: compilers need not tell apart names of any length."""
-PARALLEL_FOR = "tvmlite_parallel_for"
-SWEEP = "tvmlite_sweep"
-NEXT_RUN = "tvmlite_next_run"
-NOW = "tvmlite_now"
-
 TOO_SMALL = "the workspace is too small; told[0] has the bytes that are needed"
 """The message whose code says: call again with a larger workspace."""
 
@@ -212,39 +204,9 @@ def _parameter(row: Any) -> Parameter:
     return Parameter(str(name), kind, dtypes.check(dtype), extents)
 
 
-def align(offset: int, alignment: int = WORKSPACE_ALIGNMENT) -> int:
-    """``offset`` rounded up to a multiple of ``alignment``."""
-    return -(-offset // alignment) * alignment
-
-
-def unique_names(wanted: Mapping[Any, str]) -> dict[Any, str]:
-    """C identifiers for ``wanted``, made unique by a suffix, in order."""
-    taken: set[str] = set()
-    names: dict[Any, str] = {}
-    for key, text in wanted.items():
-        text = text[:LONGEST_NAME]
-        base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in text) or "_"
-        if base[0].isdigit():
-            base = "_" + base
-        name, count = base, 0
-        while name in taken or name in C_KEYWORDS:
-            count += 1
-            name = f"{base}_{count}"
-        taken.add(name)
-        names[key] = name
-    return names
-
-
 def check_symbol(name: object) -> str:
     """``name``; an InputError unless it is a C identifier that a program can define besides its own."""
     name = arguments.text("name", name, InputError)
     if not name.isascii() or not name.isidentifier() or name in C_KEYWORDS:
         raise InputError(f"name {name!r} is not a C identifier that a library can define")
     return name
-
-
-C_KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int "
-    "long register restrict return short signed sizeof static struct switch typedef union unsigned void "
-    "volatile while bool true false main and or not xor class new delete this template".split()
-)

@@ -13,6 +13,24 @@ import importlib
 from typing import Any
 
 MODULES = {
+    **{
+        f"llvm.{name}": f"tvmlite.te.codegen.llvm.extensions.{name}"
+        for name in (
+            "branches",
+            "division",
+            "extern_calls",
+            "float_to_int",
+            "halves",
+            "intrinsics",
+            "masks",
+            "pointers",
+            "statements",
+            "tiles",
+            "vector_memory",
+        )
+    },
+    "math": "tvmlite.te.codegen.math.expand",
+    "rounding": "tvmlite.te.codegen.math.rounding",
     "extern": "tvmlite.te.lowering.extensions.extern_stage",
     "memory": "tvmlite.te.lowering.extensions.memory",
     "packed": "tvmlite.te.codegen.packed",

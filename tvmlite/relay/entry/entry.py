@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tvmlite.core import abi, config
+from tvmlite.core import abi, config, symbols
 from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.core.node import postorder, substitute
 from tvmlite.relay.entry import memory
@@ -319,7 +319,7 @@ class _Statements:
 
 def _clock() -> e.Expr:
     """Nanoseconds of a clock that never goes back, now."""
-    return e.Foreign("c", abi.NOW, (), e.INDEX)
+    return e.Foreign("c", symbols.NOW, (), e.INDEX)
 
 
 def _place(group: Function) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tvmlite.core import abi
+from tvmlite.core import abi, symbols
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 
@@ -21,7 +21,7 @@ def signature_of(function: ir.Function) -> abi.Signature:
         wanted |= {function.told: "told", ir.CAPACITY: "capacity"}
     if function.kernels:
         wanted["profile"] = "profile"
-    names = abi.unique_names(wanted)
+    names = symbols.unique_names(wanted)
     parameters = _in_order(function, names)
     parameters += [abi.Parameter(names[v], "size") for v in function.sizes]
     if has_workspace:

@@ -9,6 +9,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import Node, postorder
 from tvmlite.te import expr as e
+from tvmlite.te.codegen import contraction
 from tvmlite.te.codegen.c import extern_calls
 from tvmlite.te.codegen.c.text import (
     HALVES,
@@ -330,7 +331,7 @@ class Writer:
             case "isnan":
                 short = args[0] if args[0].isidentifier() else self._declare(node.args[0], args[0])
                 return f"({short} != {short})"
-            case functions.MULTIPLY_ADD:
+            case contraction.MULTIPLY_ADD:
                 return f"{self.helpers.name(node.name, dtype)}({', '.join(map(strip, args))})"
             case "isinf" | "isfinite":
                 return f"{self.helpers.name(node.name, work)}({strip(args[0])})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tvmlite.core import abi
+from tvmlite.core import symbols
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c import x86
@@ -38,8 +38,8 @@ class FunctionWriter:
 
     def write(self) -> None:
         if self.function.counts_runs:
-            self.module.used.add(abi.NEXT_RUN)
-            self._emit_lines(["static uint32_t runs;", f"{abi.NEXT_RUN}(&runs);"])
+            self.module.used.add(symbols.NEXT_RUN)
+            self._emit_lines(["static uint32_t runs;", f"{symbols.NEXT_RUN}(&runs);"])
         self.statement(self.function.body)
         signature = self.module.signatures[self.function.name]
         keys = parameter_keys(self.function)
@@ -346,7 +346,7 @@ class FunctionWriter:
         body, captured = self.lines, list(self._captured)
         self.lines, self.depth, self._bound = lines, depth, None
         self._define_body(name, body, captured)
-        shared_out = abi.SWEEP if loop.alternates_direction else abi.PARALLEL_FOR
+        shared_out = symbols.SWEEP if loop.alternates_direction else symbols.PARALLEL_FOR
         self.module.used.add(shared_out)
 
         writer = Writer(self)
@@ -406,12 +406,12 @@ class FunctionWriter:
         offset_code = f" + {call.messages_from}" if call.messages_from else ""
         profile = self._name("profile") if call.profile_slot >= 0 and self.function.kernels else ""
         if profile:
-            self.module.used.add(abi.NOW)
-            self._emit(f"const int64_t start = {profile} ? {abi.NOW}() : 0;")
+            self.module.used.add(symbols.NOW)
+            self._emit(f"const int64_t start = {profile} ? {symbols.NOW}() : 0;")
         self._emit(f"const int32_t code = {call.symbol}({', '.join(args)});")
         if profile:
             self._emit(
-                f"if ({profile}) {{", f"    {profile}[{call.profile_slot}] = {abi.NOW}() - start;", "}"
+                f"if ({profile}) {{", f"    {profile}[{call.profile_slot}] = {symbols.NOW}() - start;", "}"
             )
         self._emit("if (code != 0) {", f"    return code{offset_code};", "}")
 

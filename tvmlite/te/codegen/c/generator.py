@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tvmlite.core import abi
+from tvmlite.core import abi, symbols
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target
@@ -26,10 +26,10 @@ _PROTOTYPES = {
     name: f"""int32_t {name}(
     int32_t (*body)(void *closure, int64_t begin, int64_t end, int64_t thread),
     void *closure, int64_t extent);"""
-    for name in (abi.PARALLEL_FOR, abi.SWEEP)
+    for name in (symbols.PARALLEL_FOR, symbols.SWEEP)
 } | {
-    abi.NEXT_RUN: f"void {abi.NEXT_RUN}(uint32_t *runs);",
-    abi.NOW: f"int64_t {abi.NOW}(void);",
+    symbols.NEXT_RUN: f"void {symbols.NEXT_RUN}(uint32_t *runs);",
+    symbols.NOW: f"int64_t {symbols.NOW}(void);",
 }
 
 _VECTORS = "!defined(TVMLITE_PORTABLE) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9))"
@@ -92,7 +92,7 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
     same for every target: lanes were chosen when the IR was made.
     """
     for function in functions:
-        if function.name in BUILT_IN or abi.unique_names({"": function.name})[""] != function.name:
+        if function.name in BUILT_IN or symbols.unique_names({"": function.name})[""] != function.name:
             raise UnsupportedError(
                 f"a C function cannot be called {function.name!r}", hint="give it another name: name=..."
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tvmlite.core import abi
+from tvmlite.core import abi, symbols
 from tvmlite.core.node import alike, postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c.text import Helpers
@@ -35,7 +35,7 @@ RESERVED = sorted(
         "thread",
     }
     | {"closure", "given", "code", "start", "runs", "errno", "linux", "unix"}
-    | {abi.PARALLEL_FOR, abi.SWEEP, abi.NEXT_RUN, abi.NOW}
+    | {symbols.PARALLEL_FOR, symbols.SWEEP, symbols.NEXT_RUN, symbols.NOW}
     | {f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 )
 
@@ -81,7 +81,7 @@ def unique_names(function: ir.Function, module: Module) -> dict[object, str]:
     for key in keys:
         text = key if isinstance(key, str) else key.name  # type: ignore[attr-defined]
         wanted.setdefault(key, f"v_{text}" if text.startswith("tl_") else text)
-    return abi.unique_names(wanted)
+    return symbols.unique_names(wanted)
 
 
 def reads_elsewhere(value: e.Expr, buffer: ir.Buffer, index: e.Expr) -> bool:

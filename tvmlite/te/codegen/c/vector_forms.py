@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
+from tvmlite.te.codegen import contraction
 from tvmlite.te.codegen.c import x86
 from tvmlite.te.codegen.c.text import HALVES
 from tvmlite.te.codegen.math import functions
@@ -123,7 +124,7 @@ def _is_plain_call(node: e.Call) -> bool:
         case "if_then_else":
             in_place = all(_is_written_in_place(arm) for arm in node.args[1:])
             return node.dtype != "bool" and node.args[0].lanes == 1 and in_place
-        case functions.EITHER | functions.MULTIPLY_ADD | "likely":
+        case functions.EITHER | contraction.MULTIPLY_ADD | "likely":
             return True
         case functions.SCALE | functions.LIMIT:
             return node.lanes in x86.SCALED_LANES

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.llvm import arith, cast
+from tvmlite.te.codegen.llvm import arith
 from tvmlite.te.codegen.llvm.text import Lines, Writer, literal
 
 Terms: TypeAlias = tuple[tuple[e.Expr, int], ...]
@@ -138,7 +138,7 @@ class Addresses:
             operands = [self._moved(child) for child in expr.children()]  # type: ignore[arg-type]
             with self.w.at(here.lines):
                 if isinstance(expr, e.Cast):
-                    here.values[expr] = cast.convert(self.w, operands[0], expr.value.dtype, expr.dtype, 1)
+                    here.values[expr] = arith.convert(self.w, operands[0], expr.value.dtype, expr.dtype, 1)
                 else:
                     assert isinstance(expr, e.Binary)
                     here.values[expr] = arith.binary(self.w, expr, *operands)
