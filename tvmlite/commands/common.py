@@ -15,7 +15,7 @@ import numpy as np
 
 from tvmlite import runtime
 from tvmlite.commands import files
-from tvmlite.core import symbols
+from tvmlite.core.abi import symbols
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Pipeline
 from tvmlite.driver import CompiledModule, compile

@@ -11,8 +11,8 @@ import numpy as np
 
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi.symbols import WORKSPACE_ALIGNMENT, align
 from tvmlite.core.errors import BeyondMemory, InputError
-from tvmlite.core.symbols import WORKSPACE_ALIGNMENT, align
 from tvmlite.runtime import dlpack
 
 _ffi: Any = cffi.FFI()

@@ -13,7 +13,7 @@ from typing import TypeAlias, Union
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core import symbols
+from tvmlite.core.abi import symbols
 from tvmlite.relay.entry import memory
 from tvmlite.relay.entry.memory import Slot, slots_of, tensor_types
 from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run

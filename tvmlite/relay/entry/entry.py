@@ -9,7 +9,9 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tvmlite.core import abi, config, symbols
+from tvmlite.core import config
+from tvmlite.core.abi import symbols
+from tvmlite.core.abi.signature import TOO_SMALL
 from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.core.node import postorder, substitute
 from tvmlite.relay.entry import memory
@@ -188,7 +190,7 @@ class _Statements:
             enough = e.And(needed >= 0, needed <= loop.CAPACITY)
             check = (
                 loop.Store(self._outputs_buffer(), (e.const(0, e.INDEX),), needed),
-                self._require(enough, abi.TOO_SMALL),
+                self._require(enough, TOO_SMALL),
                 inner,
             )
             inner = loop.Let(needed, or_overflow(arith.simplify(self._end(step))), loop.Seq(check))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi.symbols import WORKSPACE_ALIGNMENT, align
 from tvmlite.core.errors import VerifyError
-from tvmlite.core.symbols import WORKSPACE_ALIGNMENT, align
 from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Function, LetDims, Tuple, TupleGetItem

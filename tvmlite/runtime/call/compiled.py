@@ -13,7 +13,7 @@ import cffi
 import numpy as np
 
 from tvmlite.core import arguments as checked
-from tvmlite.core.abi import TOO_SMALL, Parameter, Signature
+from tvmlite.core.abi.signature import TOO_SMALL, Parameter, Signature
 from tvmlite.core.errors import InputError, TargetError
 from tvmlite.runtime.call import arguments
 from tvmlite.runtime.call.arguments import ArrayParameter

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tvmlite.core.abi import C_TYPES, Parameter, Signature
+from tvmlite.core.abi.signature import C_TYPES, Parameter, Signature
 from tvmlite.core.errors import InputError
 from tvmlite.runtime.call.arguments import ArrayParameter
 

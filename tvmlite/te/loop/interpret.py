@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi.signature import TOO_SMALL
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir, scalars
@@ -271,7 +271,7 @@ class _Run:
     def check(self, test: Run, message: str) -> Run:
         def run() -> None:
             if not test():
-                raise _TooSmall if message == abi.TOO_SMALL else ExecutionError(message)
+                raise _TooSmall if message == TOO_SMALL else ExecutionError(message)
 
         return run
 

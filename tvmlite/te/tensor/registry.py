@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tvmlite.core import arguments, symbols
+from tvmlite.core import arguments
+from tvmlite.core.abi import symbols
 from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.span import Span
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tvmlite.core import abi, symbols
+from tvmlite.core.abi import symbols
+from tvmlite.core.abi.signature import Parameter, Signature
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target
@@ -126,7 +127,7 @@ def _adds_small_numbers(function: ir.Function) -> bool:
     return any(isinstance(node, e.Add) and node.lanes == 1 and node.dtype in small for node in every)
 
 
-def header(signature: abi.Signature) -> str:
+def header(signature: Signature) -> str:
     """A self-contained header for C and C++ that declares and documents ``signature``'s functions."""
     name = signature.name
     guard = f"TVMLITE_{name.upper()}_H"
@@ -155,7 +156,7 @@ def header(signature: abi.Signature) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _description(signature: abi.Signature) -> list[str]:
+def _description(signature: Signature) -> list[str]:
     lines = [f"{signature.name}: returns 0, or a positive code.", ""]
     lines += [f"{p.name}: {_meaning(p, signature)}" for p in signature.parameters]
     lines += [""] if signature.messages else []
@@ -167,7 +168,7 @@ def _description(signature: abi.Signature) -> list[str]:
     return lines
 
 
-def _meaning(parameter: abi.Parameter, signature: abi.Signature) -> str:
+def _meaning(parameter: Parameter, signature: Signature) -> str:
     match parameter.kind:
         case "input" | "output":
             dims = "".join(f"[{'?' if d is None else d}]" for d in parameter.shape)
@@ -197,7 +198,7 @@ def _meaning(parameter: abi.Parameter, signature: abi.Signature) -> str:
             return f"null, or room for {len(signature.kernels)} times in nanoseconds, one a kernel"
 
 
-def _where_stored(parameter: abi.Parameter, signature: abi.Signature) -> str:
+def _where_stored(parameter: Parameter, signature: Signature) -> str:
     """Which elements of told are those of an output that lies in the workspace."""
     place = 1
     for other in signature.of_kind("found"):

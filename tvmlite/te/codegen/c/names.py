@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tvmlite.core import abi, symbols
+from tvmlite.core.abi import symbols
+from tvmlite.core.abi.signature import Signature
 from tvmlite.core.node import alike, postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c.text import Helpers
@@ -51,7 +52,7 @@ BUILT_IN = frozenset(
 class Module:
     """One C source in the making: ``signatures`` of its functions, and what they turn out to need."""
 
-    signatures: Mapping[str, abi.Signature]
+    signatures: Mapping[str, Signature]
     helpers: Helpers = field(default_factory=Helpers)
     used: set[str] = field(default_factory=set)
     typedefs: dict[str, None] = field(default_factory=dict)

@@ -8,7 +8,7 @@ import struct
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.abi import C_TYPES
+from tvmlite.core.abi.signature import C_TYPES
 
 HALVES = ("float16", "bfloat16")
 

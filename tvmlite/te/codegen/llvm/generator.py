@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core import symbols
+from tvmlite.core.abi import symbols
 from tvmlite.core.node import reachable
 from tvmlite.machine.target import Target
 from tvmlite.te import expr as e

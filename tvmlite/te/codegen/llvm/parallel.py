@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
-from tvmlite.core import symbols
+from tvmlite.core.abi import symbols
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.llvm.text import Writer, register_type, symbol

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi.symbols import WORKSPACE_ALIGNMENT
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import reachable, rewrite
-from tvmlite.core.symbols import WORKSPACE_ALIGNMENT
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer, mentions
 from tvmlite.te.loop import ir

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvmlite.core import symbols
+from tvmlite.core.abi import symbols
 from tvmlite.te.codegen.llvm.emitters import emits
 from tvmlite.te.codegen.llvm.text import Writer, register_type
 from tvmlite.te.loop import ir
