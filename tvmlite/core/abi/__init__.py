@@ -9,14 +9,15 @@ A compiled function is ``int32_t NAME(parameters...)``, parameters in the order 
 - ``size``: an ``int64_t``, the value of a size variable (``h``, ``w``, ``batch``, ...), which the
   runtime reads off the arrays' shapes.
 - ``workspace``: a pointer to scratch memory, aligned to 64 bytes, of the size that
-  ``NAME_shapes`` (or ``Signature.workspace``, when static) tells; may be null if that is 0.
+  ``NAME_shapes`` (or ``Signature.workspace``, when static) gives; may be null if that is 0.
 - ``threads``: an ``int64_t``, the number of threads the workspace was sized for.
-- ``told``: a pointer to ``int64_t``, and ``capacity``: an ``int64_t``, the bytes of the workspace: only where
-  extents come from the data. What ``NAME_shapes`` tells is then the least to begin with. When more is needed,
-  the entry writes how much to ``told[0]`` and returns the code of ``TOO_SMALL``: bring a larger workspace and
-  call again (a negative number is more than any memory has).
+- ``dynamic_outputs``: a pointer to ``int64_t``, and ``capacity``: an ``int64_t``, the bytes of the workspace:
+  only where extents come from the data. What ``NAME_shapes`` gives is then the least to begin with. When
+  more is needed, the entry writes how much to ``dynamic_outputs[0]`` and returns the code of ``TOO_SMALL``:
+  bring a larger workspace and call again (a negative number is more than any memory has).
 - ``found``: not passed: an output whose extents come from the data. The entry leaves it in the workspace; for
-  each, in order, ``told`` has from element 1 on the byte of the workspace where it begins, and its extents.
+  each, in order, ``dynamic_outputs`` has from element 1 on the byte of the workspace where it begins, and its
+  extents.
 - ``profile``: a nullable pointer to ``int64_t``; an entry writes the nanoseconds of its k-th
   kernel to element k.
 

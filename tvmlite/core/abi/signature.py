@@ -10,11 +10,20 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import LibraryError
 
 VERSION = 1
-TOO_SMALL = "the workspace is too small; told[0] has the bytes that are needed"
+TOO_SMALL = "the workspace is too small; dynamic_outputs[0] has the bytes that are needed"
 """The message whose code says: call again with a larger workspace."""
 
 Kind = Literal[
-    "input", "output", "found", "scalar", "size", "workspace", "threads", "told", "capacity", "profile"
+    "input",
+    "output",
+    "found",
+    "scalar",
+    "size",
+    "workspace",
+    "threads",
+    "dynamic_outputs",
+    "capacity",
+    "profile",
 ]
 
 C_TYPES = {
@@ -52,7 +61,7 @@ class Parameter:
                 return f"{C_TYPES[self.dtype]} "
             case "workspace":
                 return "void *"
-            case "profile" | "told":
+            case "profile" | "dynamic_outputs":
                 return "int64_t *"
             case _:
                 return "int64_t "
@@ -62,7 +71,7 @@ class Parameter:
 class Signature:
     """A compiled function: its symbol, its parameters, and what the caller must bring.
 
-    ``workspace`` is in bytes, or None when ``NAME_shapes`` tells it. ``kernels`` are the names of
+    ``workspace`` is in bytes, or None when ``NAME_shapes`` gives it. ``kernels`` are the names of
     an entry's kernels, in the order of ``profile``; ``constants`` is the size in bytes of the
     blob the function expects at ``NAME_constants``.
     """
@@ -95,7 +104,7 @@ class Signature:
 
     @property
     def dynamic_outputs_length(self) -> int:
-        """The elements of ``told``."""
+        """The elements of ``dynamic_outputs``."""
         return 1 + sum(1 + len(p.shape) for p in self.of_kind("found"))
 
     @property
@@ -146,7 +155,7 @@ class Signature:
                 str(fields["name"]),
                 parameters,
                 None if fields["workspace"] is None else int(fields["workspace"]),
-                tuple(map(str, fields["messages"])),
+                tuple(_FORMER.get(text, str(text)) for text in fields["messages"]),
                 tuple(map(str, fields["kernels"])),
                 int(fields["constants"]),
             )
@@ -156,8 +165,16 @@ class Signature:
             raise LibraryError(f"library metadata cannot be read: {error!r}") from error
 
 
+_FORMER: dict[Any, Any] = {
+    "told": "dynamic_outputs",
+    "the workspace is too small; told[0] has the bytes that are needed": TOO_SMALL,
+}
+"""What libraries exported by tvmlite 0.1 and before call things."""
+
+
 def _parameter(row: Any) -> Parameter:
     name, kind, dtype, shape = row
+    kind = _FORMER.get(kind, kind)
     if kind not in get_args(Kind):
         raise ValueError(f"parameter kind {kind!r}")
     extents = tuple(d if d is None or isinstance(d, int) else str(d) for d in shape)

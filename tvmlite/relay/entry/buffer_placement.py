@@ -85,9 +85,9 @@ class BufferPlacement:
     """The places of all values of ``main``, whose blocks are in ``root``; outputs are called ``names``.
 
     ``inputs`` and ``outputs`` are buffers, in order: parameters, or views of what is ``found``, outputs of
-    extents that come from data; where those lie is written to ``told``. ``copies`` are made at the end of a
-    block. ``variables`` are the turn of each loop while it runs, and the number of its turns after it; who
-    makes the loop gives them.
+    extents that come from data; where those lie is written to ``dynamic_outputs``. ``copies`` are made at
+    the end of a block. ``variables`` are the turn of each loop while it runs, and the number of its turns
+    after it; who makes the loop gives them.
     """
 
     def __init__(self, main: Function, root: Block, names: Sequence[str]) -> None:
@@ -97,7 +97,7 @@ class BufferPlacement:
         self.copies: dict[Block, list[tuple[Slot, Home]]] = {}
         self.variables: dict[tuple[Loop, str], e.Var] = {}
         self.data_dependent: list[tuple[Slot, TensorType]] = []
-        self.told: loop.Buffer | None = None
+        self.dynamic_outputs: loop.Buffer | None = None
         self._buffers: dict[Slot, loop.Buffer] = {
             (p, 0): buffer for p, buffer in zip(main.params, self.inputs, strict=True)
         }
@@ -125,7 +125,8 @@ class BufferPlacement:
         self._settle_blocks(root, makers)
         if dynamic:
             count = 1 + sum(1 + type_.ndim for _, type_ in self.data_dependent)
-            self.told = loop.Buffer("told", e.INDEX, (e.const(count, e.INDEX),), "param")
+            shape = (e.const(count, e.INDEX),)
+            self.dynamic_outputs = loop.Buffer("dynamic_outputs", e.INDEX, shape, "param")
         return outputs
 
     def _settle(self, slot: Slot, home: Home, block: Block, makers: Mapping[Expr, Block]) -> None:

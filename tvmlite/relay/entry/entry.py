@@ -58,7 +58,7 @@ def build_entry(
 
     ``kernels`` gives the kernel of each fused group. The entry's parameters are the module's inputs,
     then its outputs; its sizes are the dimensions found in the inputs' shapes. Outputs of extents that come
-    from data are no parameters: the entry leaves them in the workspace and tells where.
+    from data are no parameters: the entry leaves them in the workspace and reports where.
     """
     main = module.main
     root = order(main)
@@ -76,7 +76,7 @@ def build_entry(
         statements.workspace(),
         tuple(statements.messages),
         tuple(one.symbol for one in called),
-        told=places.told,
+        dynamic_outputs=places.dynamic_outputs,
         counts_runs=any(one.sweeps for one in called),
     )
     return function, places.constants
@@ -106,8 +106,8 @@ class _Statements:
     def workspace(self) -> e.Expr | None:
         """Bytes: the intermediates of sizes known at the start, then the largest scratch of their kernels."""
         total = arith.simplify(self._end(None))
-        takes_none = e.is_const(total, 0) and None not in self.scratch and self.placement.told is None
-        return None if takes_none else total
+        dynamic = self.placement.dynamic_outputs is not None
+        return None if e.is_const(total, 0) and None not in self.scratch and not dynamic else total
 
     def _end(self, frame: Bind | None) -> e.Expr:
         """The byte behind a frame and the scratch of the kernels that are called while it is the last."""
@@ -268,8 +268,8 @@ class _Statements:
     # --- parts of statements ---
 
     def _outputs_buffer(self) -> loop.Buffer:
-        assert self.placement.told is not None
-        return self.placement.told
+        assert self.placement.dynamic_outputs is not None
+        return self.placement.dynamic_outputs
 
     def _require(self, condition: e.Expr, message: str) -> loop.Stmt:
         if message not in self.messages:

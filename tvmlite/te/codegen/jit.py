@@ -131,7 +131,7 @@ def load(objects: Sequence[bytes], symbols: Mapping[str, int], forever: bool = F
 
 
 def _kept(owner: Any) -> Any:
-    """``owner`` of something of LLVM's, which is told that it is another's to dispose of: nobody's."""
+    """``owner`` of something of LLVM's, which no longer disposes of it; nothing else does either."""
     owner._owned = True
     return owner
 

@@ -18,8 +18,8 @@ def signature_of(function: ir.Function) -> Signature:
     has_workspace = function.workspace is not None
     if has_workspace:
         wanted |= {"workspace": "workspace", "threads": "threads"}
-    if function.told is not None:
-        wanted |= {function.told: "told", ir.CAPACITY: "capacity"}
+    if function.dynamic_outputs is not None:
+        wanted |= {function.dynamic_outputs: "dynamic_outputs", ir.CAPACITY: "capacity"}
     if function.kernels:
         wanted["profile"] = "profile"
     names = symbols.unique_names(wanted)
@@ -28,8 +28,8 @@ def signature_of(function: ir.Function) -> Signature:
     if has_workspace:
         parameters.append(Parameter(names["workspace"], "workspace"))
         parameters.append(Parameter(names["threads"], "threads"))
-    if function.told is not None:
-        parameters.append(Parameter(names[function.told], "told"))
+    if function.dynamic_outputs is not None:
+        parameters.append(Parameter(names[function.dynamic_outputs], "dynamic_outputs"))
         parameters.append(Parameter(names[ir.CAPACITY], "capacity"))
     if function.kernels:
         parameters.append(Parameter(names["profile"], "profile"))

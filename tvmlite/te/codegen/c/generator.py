@@ -137,11 +137,11 @@ def header(signature: Signature) -> str:
         _comment(_description(signature)) + f"\n{signature.c_prototype()};",
     ]
     if not signature.is_static:
-        told = (
+        extents = (
             "Writes the extents of all inputs and outputs to out, in order, and then the bytes of workspace."
         )
         parts.append(
-            _comment([told, "Returns 0, or a code as above."]) + f"\n{signature.c_shapes_prototype()};"
+            _comment([extents, "Returns 0, or a code as above."]) + f"\n{signature.c_shapes_prototype()};"
         )
     if signature.constants:
         parts.append(
@@ -185,13 +185,13 @@ def _meaning(parameter: Parameter, signature: Signature) -> str:
             return f"scratch memory, {bytes_}, aligned to 64 bytes; may be null if 0"
         case "found":
             return _where_stored(parameter, signature)
-        case "told":
+        case "dynamic_outputs":
             return (
                 f"room for {signature.dynamic_outputs_length} numbers: the bytes of workspace that are "
                 "needed, and for every array that is found there the byte where it begins, and its extents"
             )
         case "capacity":
-            return "the bytes of the workspace: where too few, told[0] has the number to call again with"
+            return "the bytes of the workspace: if too few, dynamic_outputs[0] says how many to bring"
         case "threads":
             return "the number of threads the workspace is for: at least tvmlite_get_num_threads()"
         case "profile":
@@ -199,14 +199,15 @@ def _meaning(parameter: Parameter, signature: Signature) -> str:
 
 
 def _where_stored(parameter: Parameter, signature: Signature) -> str:
-    """Which elements of told are those of an output that lies in the workspace."""
+    """Which elements of ``dynamic_outputs`` are those of an output that lies in the workspace."""
     place = 1
     for other in signature.of_kind("found"):
         if other is parameter:
             break
         place += 1 + len(other.shape)
-    dims = "".join(f"[told[{place + 1 + k}]]" for k in range(len(parameter.shape)))
-    return f"no parameter but an output, {parameter.dtype}{dims}, at byte told[{place}] of the workspace"
+    name = "dynamic_outputs"
+    dims = "".join(f"[{name}[{place + 1 + k}]]" for k in range(len(parameter.shape)))
+    return f"no parameter but an output, {parameter.dtype}{dims}, at byte {name}[{place}] of the workspace"
 
 
 def _comment(lines: Sequence[str]) -> str:

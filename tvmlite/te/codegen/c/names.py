@@ -13,29 +13,12 @@ from tvmlite.te.codegen.c.text import Helpers
 from tvmlite.te.codegen.math.expand import LIBRARY
 from tvmlite.te.loop import ir
 
+_PLAIN = ("sqrt", "floor", "ceil", "trunc", "nearbyint", "fabs", "copysign", "fma")
+
 RESERVED = sorted(
-    {name + suffix for name in LIBRARY for suffix in ("", "f")}
-    | {
-        name + suffix
-        for name in ("sqrt", "floor", "ceil", "trunc", "fabs", "copysign", "fma")
-        for suffix in ("", "f")
-    }
-    | {
-        "nearbyint",
-        "nearbyintf",
-        "j0",
-        "j1",
-        "jn",
-        "y0",
-        "y1",
-        "yn",
-        "gamma",
-        "signgam",
-        "begin",
-        "end",
-        "thread",
-    }
-    | {"closure", "given", "code", "start", "runs", "errno", "linux", "unix"}
+    {name + suffix for name in (*LIBRARY, *_PLAIN) for suffix in ("", "f")}
+    | set("j0 j1 jn y0 y1 yn gamma signgam errno linux unix".split())
+    | set("begin end thread closure given code start runs".split())
     | {symbols.PARALLEL_FOR, symbols.SWEEP, symbols.NEXT_RUN, symbols.NOW}
     | {f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 )
@@ -66,8 +49,8 @@ def parameter_keys(function: ir.Function) -> list[object]:
     keys: list[object] = [*function.params, *function.sizes]
     if function.workspace is not None:
         keys += ["workspace", ir.THREADS]
-    if function.told is not None:
-        keys += [function.told, ir.CAPACITY]
+    if function.dynamic_outputs is not None:
+        keys += [function.dynamic_outputs, ir.CAPACITY]
     return [*keys, "profile"] if function.kernels else keys
 
 

@@ -1,4 +1,4 @@
-"""LLVM's x86 intrinsics as ``<immintrin.h>`` spells them, and the macros that tell whether they are there."""
+"""LLVM's x86 intrinsics as ``<immintrin.h>`` spells them, and the macros defined where they exist."""
 
 from __future__ import annotations
 

@@ -57,9 +57,9 @@ def _generate_whole(body: Body) -> None:
         parameters += [f"ptr noalias align {symbols.WORKSPACE_ALIGNMENT} %workspace", "i64 %threads"]
         body.workspace = "%workspace"
         values.bind(ir.THREADS, "%threads")
-    if function.told is not None:
-        parameters += ["ptr %told", "i64 %capacity"]
-        body.pointers[function.told] = "%told"
+    if function.dynamic_outputs is not None:
+        parameters += ["ptr %dynamic_outputs", "i64 %capacity"]
+        body.pointers[function.dynamic_outputs] = "%dynamic_outputs"
         values.bind(ir.CAPACITY, "%capacity")
     if function.kernels:
         parameters.append("ptr %profile")
