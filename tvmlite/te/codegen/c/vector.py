@@ -14,9 +14,9 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import contraction
 from tvmlite.te.codegen.c import x86
-from tvmlite.te.codegen.c.expr import Names, Writer, strip
+from tvmlite.te.codegen.c.expr import ARITH, BITWISE, COMPARE, Names, Writer, strip
 from tvmlite.te.codegen.c.text import FUSES, HALVES, SUFFIX, memory_type, multiply_add, work_type
-from tvmlite.te.codegen.c.vector_forms import ARITH, COMPARE, can_write, parts, shift_count, vectors
+from tvmlite.te.codegen.c.vector_forms import can_write, parts, shift_count, vectors
 from tvmlite.te.codegen.math import functions
 from tvmlite.te.loop import ir
 
@@ -333,11 +333,10 @@ class VectorWriter:
                 return (
                     self._inverse(args[0]) if dtype == "bool" else _Text(f"(~{self._vector(args[0])})", dtype)
                 )
-            case "bitwise_and" | "bitwise_or" | "bitwise_xor":
-                symbol = {"and": "&", "or": "|", "xor": "^"}[node.name[8:]]
+            case name if name in BITWISE:
                 if dtype == "bool":
-                    return self._both(symbol, *node.args)
-                return _Text(f"({self._vector(args[0])} {symbol} {self._vector(args[1])})", dtype)
+                    return self._both(BITWISE[name], *node.args)
+                return _Text(f"({self._vector(args[0])} {BITWISE[name]} {self._vector(args[1])})", dtype)
             case "shift_left":
                 raw = self.type_of(f"uint{bits}")
                 shifted = f"(({raw}){self._vector(args[0])} << {shift_count(node)})"

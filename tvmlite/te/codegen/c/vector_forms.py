@@ -7,12 +7,10 @@ from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen import contraction
 from tvmlite.te.codegen.c import x86
+from tvmlite.te.codegen.c.expr import ARITH, COMPARE
 from tvmlite.te.codegen.c.text import HALVES
 from tvmlite.te.codegen.math import functions
 from tvmlite.te.loop import ir
-
-ARITH = {e.Add: "+", e.Sub: "-", e.Mul: "*", e.Div: "/"}
-COMPARE = {e.Equal: "==", e.NotEqual: "!=", e.Less: "<", e.LessEqual: "<="}
 
 _WIDEST = 256
 _FLOATS = ("float32", "float64")
