@@ -17,10 +17,11 @@ MODULES = {
         f"llvm.{name}": f"tvmlite.te.codegen.llvm.extensions.{name}"
         for name in (
             "branches",
+            "casts",
             "division",
             "extern_calls",
-            "float_to_int",
             "halves",
+            "index_vectors",
             "intrinsics",
             "masks",
             "pointers",

@@ -1,4 +1,43 @@
-"""The signature of a compiled function: what its caller passes, and the JSON that a library keeps of it."""
+"""The calling convention that both code generators emit and the runtime calls.
+
+A compiled function is ``int32_t NAME(parameters...)``, parameters in the order of its
+``Signature``:
+
+- ``input``, ``output``: a pointer to the first element of a dense row-major array, aligned to
+  its element. Inputs are read-only; no output overlaps another parameter.
+- ``scalar``: a value the caller gives, of the parameter's dtype (halves as their bits).
+- ``size``: an ``int64_t``, the value of a size variable (``h``, ``w``, ``batch``, ...), which the
+  runtime reads off the arrays' shapes.
+- ``workspace``: a pointer to scratch memory, aligned to 64 bytes, of the size that
+  ``NAME_shapes`` (or ``Signature.workspace``, when static) gives; may be null if that is 0.
+- ``threads``: an ``int64_t``, the number of threads the workspace was sized for.
+- ``dynamic_outputs``: a pointer to ``int64_t``, and ``capacity``: an ``int64_t``, the bytes of the workspace:
+  only where extents come from the data. What ``NAME_shapes`` gives is then the least to begin with. When
+  more is needed, the entry writes how much to ``dynamic_outputs[0]`` and returns the code of ``TOO_SMALL``:
+  bring a larger workspace and call again (a negative number is more than any memory has).
+- ``found``: not passed: an output whose extents come from the data. The entry leaves it in the workspace; for
+  each, in order, ``dynamic_outputs`` has from element 1 on the byte of the workspace where it begins, and its
+  extents.
+- ``profile``: a nullable pointer to ``int64_t``; an entry writes the nanoseconds of its k-th
+  kernel to element k.
+
+It returns 0, or a positive code whose message is ``Signature.messages[code - 1]``.
+
+When any shape or the workspace depends on a size, the library also has
+``int32_t NAME_shapes(int64_t *out, int64_t threads, int64_t size0, ...)``
+(sizes are those parameters, of kind scalar or size, that shapes depend on: ``shape_sizes``): it writes
+the extents of all inputs and outputs (that are passed), in order, and then the bytes of workspace.
+
+Parallel loops call ``int32_t tvmlite_parallel_for(body, closure, extent)`` with
+``int32_t body(void *closure, int64_t begin, int64_t end, int64_t thread)``, where ``thread`` is in
+``[0, threads)``; the first non-zero return wins. Those that read much, run after run, call ``tvmlite_sweep``
+instead, which takes every second run from the end; an entry with such kernels counts its runs by
+``void tvmlite_next_run(uint32_t *runs)``. Entries call ``int64_t tvmlite_now(void)``, a
+monotonic clock in nanoseconds, when profiling, and in loops without a number of turns, which have a limit in
+time. All are part of the thread pool's source.
+
+Constants of a model live in one blob, the external symbol ``NAME_constants``, aligned to 64 bytes.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +45,10 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.errors import LibraryError
+from tvmlite.core.abi.symbols import C_KEYWORDS
+from tvmlite.core.errors import InputError, LibraryError
 
 VERSION = 1
 TOO_SMALL = "the workspace is too small; dynamic_outputs[0] has the bytes that are needed"
@@ -179,3 +220,11 @@ def _parameter(row: Any) -> Parameter:
         raise ValueError(f"parameter kind {kind!r}")
     extents = tuple(d if d is None or isinstance(d, int) else str(d) for d in shape)
     return Parameter(str(name), kind, dtypes.check(dtype), extents)
+
+
+def check_symbol(name: object) -> str:
+    """``name``; an InputError unless it is a C identifier that a program can define besides its own."""
+    name = arguments.text("name", name, InputError)
+    if not name.isascii() or not name.isidentifier() or name in C_KEYWORDS:
+        raise InputError(f"name {name!r} is not a C identifier that a library can define")
+    return name

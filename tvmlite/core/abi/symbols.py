@@ -1,12 +1,9 @@
-"""Names and numbers that generated code, the runtime and its callers have agreed on; see ``core.abi``."""
+"""Names and numbers that generated code and the runtime have agreed on; see ``core.abi.signature``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-
-from tvmlite.core import arguments
-from tvmlite.core.errors import InputError
 
 WORKSPACE_ALIGNMENT = 64
 LONGEST_NAME = 128
@@ -44,11 +41,3 @@ def unique_names(wanted: Mapping[Any, str]) -> dict[Any, str]:
 def align(offset: int, alignment: int = WORKSPACE_ALIGNMENT) -> int:
     """``offset`` rounded up to a multiple of ``alignment``."""
     return -(-offset // alignment) * alignment
-
-
-def check_symbol(name: object) -> str:
-    """``name``; an InputError unless it is a C identifier that a program can define besides its own."""
-    name = arguments.text("name", name, InputError)
-    if not name.isascii() or not name.isidentifier() or name in C_KEYWORDS:
-        raise InputError(f"name {name!r} is not a C identifier that a library can define")
-    return name

@@ -10,6 +10,7 @@ from tvmlite.te.codegen.contraction import MULTIPLY_ADD
 from tvmlite.te.codegen.llvm.emitters import emits
 from tvmlite.te.codegen.llvm.text import HALVES, Writer, literal, mangled, register_type, vector
 from tvmlite.te.extensions import extension
+from tvmlite.te.loop.walk import loads
 
 _FLOAT = {e.Add: "fadd", e.Sub: "fsub", e.Mul: "fmul", e.Div: "fdiv", e.TruncMod: "frem"}
 _INT = {e.Add: "add", e.Sub: "sub", e.Mul: "mul", e.And: "and", e.Or: "or"}
@@ -19,11 +20,7 @@ _DIVISIONS = (e.FloorDiv, e.FloorMod, e.TruncDiv)
 
 @emits(*_FLOAT, *_INT, *_COMPARE, *_DIVISIONS, e.Min, e.Max)
 def _binary(values: Any, node: e.Binary) -> str:
-    return binary(values.w, node, values.known[node.a], values.known[node.b])
-
-
-def binary(w: Writer, node: e.Binary, a: str, b: str) -> str:
-    """A binary node, given its operands' values."""
+    w, a, b = values.w, values.known[node.a], values.known[node.b]
     kind, dtype, lanes = type(node), node.a.dtype, node.lanes
     type_ = register_type(dtype, lanes)
     if isinstance(node, e.Compare):
@@ -104,6 +101,13 @@ def negated(w: Writer, value: str, lanes: int) -> str:
     return w.emit(f"xor {vector('i1', lanes)} {value}, {literal(1, 'bool', lanes)}")
 
 
+def decided(w: Writer, condition: e.Expr, value: str) -> str:
+    """``value``, that of ``condition``, to branch by: of elements that nothing was written to it is some
+    truth, where LLVM would be free to take the branch, and with it the function, for one that never runs."""
+    own = any(one.buffer.scope != "param" for one in loads(condition))
+    return w.emit(f"freeze i1 {value}") if own else value
+
+
 @emits(e.Select)
 def _select(values: Any, node: e.Select) -> str:
     type_, mask = register_type(node.dtype, node.lanes), vector("i1", node.condition.lanes)
@@ -114,54 +118,6 @@ def _select(values: Any, node: e.Select) -> str:
 @emits(e.Broadcast)
 def _broadcast(values: Any, node: e.Broadcast) -> str:
     return values.w.splat(register_type(node.dtype), values.known[node.value], node.lanes)
-
-
-def _ramp_operands(values: Any, node: e.Ramp) -> tuple[e.Expr, ...]:
-    return (node.base,) if isinstance(node.stride, e.Const) else (node.base, node.stride)
-
-
-@emits(e.Ramp, operands=_ramp_operands)
-def _ramp(values: Any, node: e.Ramp) -> str:
-    w, lanes, type_ = values.w, node.lanes, register_type(node.dtype)
-    wide = vector(type_, lanes)
-    first = w.splat(type_, values.known[node.base], lanes)
-    if isinstance(node.stride, e.Const):
-        steps = (literal(node.stride.value * lane, node.dtype) for lane in range(lanes))
-        return w.emit(f"add {wide} {first}, <{', '.join(f'{type_} {s}' for s in steps)}>")
-    stride = w.splat(type_, values.known[node.stride], lanes)
-    counts = ", ".join(f"{type_} {lane}" for lane in range(lanes))
-    steps = w.emit(f"mul {wide} {stride}, <{counts}>")
-    return w.emit(f"add {wide} {first}, {steps}")
-
-
-@emits(e.Cast)
-def _cast(values: Any, node: e.Cast) -> str:
-    return convert(values.w, values.known[node.value], node.value.dtype, node.dtype, node.lanes)
-
-
-def convert(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
-    """``value`` cast from dtype ``source`` to dtype ``to``; see te.expr for the meaning."""
-    if source != to and to in HALVES:
-        return extension("llvm.halves").convert(w, value, source, to, lanes)
-    source = "float32" if source in HALVES and source != to else source
-    if source == to:
-        return value
-    given, wanted, signed = register_type(source, lanes), register_type(to, lanes), source in dtypes.SIGNED
-    if dtypes.is_float(source) and not dtypes.is_float(to):
-        return extension("llvm.float_to_int").convert(w, value, source, to, lanes)
-    if to == "bool":
-        zero = "zeroinitializer" if lanes > 1 else "0"
-        return w.emit(f"icmp ne {given} {value}, {zero}")
-    if dtypes.is_float(to):
-        kind = "sitofp" if signed else "uitofp"
-        if dtypes.is_float(source):
-            kind = "fpext" if to == "float64" else "fptrunc"
-        return w.emit(f"{kind} {given} {value} to {wanted}")
-    have = 1 if source == "bool" else dtypes.bits(source)
-    if have == dtypes.bits(to):
-        return value
-    kind = "trunc" if have > dtypes.bits(to) else "sext" if signed else "zext"
-    return w.emit(f"{kind} {given} {value} to {wanted}")
 
 
 def rounded(w: Writer, value: str, dtype: str, lanes: int) -> str:

@@ -47,7 +47,9 @@ RANGE_TEST = "range test"
 """The key of comparisons of ``base + lane`` with the same bound in all lanes, as predicates of tails are."""
 
 _EXTENSIONS: dict[object, str] = {
-    RANGE_TEST: "llvm.masks",
+    RANGE_TEST: "llvm.index_vectors",
+    e.Ramp: "llvm.index_vectors",
+    e.Cast: "llvm.casts",
     "if_then_else": "llvm.branches",
     **dict.fromkeys(("address_of", *ir.PREFETCHES), "llvm.pointers"),
     **dict.fromkeys(("llvm", "c", "packed", "bits"), "llvm.extern_calls"),

@@ -14,7 +14,6 @@ from tvmlite.te.codegen.llvm.emitters import NOTHING, Reads, emits, emitter_of
 from tvmlite.te.codegen.llvm.text import Writer, register_type
 from tvmlite.te.extensions import extension
 from tvmlite.te.loop.ir import Buffer, Load, Store
-from tvmlite.te.loop.walk import loads
 
 
 class Mask(NamedTuple):
@@ -139,20 +138,18 @@ class Expressions:
             value = extension("llvm.masks").store(self, stmt, value)
         else:
             value = self.widened(value, stmt.value, index.lanes)
-            memory.store(self.w, self.place(stmt.buffer, index), value)
+            memory.store(self.w, memory.place(self, stmt.buffer, index), value)
         self.contents.stored(stmt.buffer, self._span(index), value)
 
     def load(self, node: Load) -> str:
         """The elements that ``node`` reads in all lanes: known already, or loaded."""
         (index,) = node.indices
         held = self.contents.get(node.buffer, self._span(index))
-        return held or memory.load(self.w, self.place(node.buffer, index))
+        return held or memory.load(self.w, memory.place(self, node.buffer, index))
 
-    def place(self, buffer: Buffer, index: e.Expr) -> memory.Place:
-        """The place that ``buffer[index]`` is."""
-        return memory.place(buffer, index, self.pointer_of(buffer), self.value, self._near, self.w)
-
-    def _near(self, pointer: str, element: str, index: e.Expr) -> tuple[str, int] | None:
+    def near(self, pointer: str, element: str, index: e.Expr) -> tuple[str, int] | None:
+        """A pointer near ``pointer[index]``, and how many elements before it that is; None if it is not known
+        how the index is computed."""
         if not self._steps or self.addresses.sum_of(index) is None:
             return None
         return self.addresses.step(pointer, element, index)
@@ -190,10 +187,3 @@ def _load(values: Expressions, node: Load) -> str:
     if node.predicate is None and values.mask is None:
         return values.load(node)
     return extension("llvm.masks").load(values, node)
-
-
-def decided(w: Writer, condition: e.Expr, value: str) -> str:
-    """``value``, that of ``condition``, to branch by: of elements that nothing was written to it is some
-    truth, where LLVM would be free to take the branch, and with it the function, for one that never runs."""
-    own = any(one.buffer.scope != "param" for one in loads(condition))
-    return w.emit(f"freeze i1 {value}") if own else value

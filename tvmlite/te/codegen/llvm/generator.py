@@ -8,9 +8,9 @@ from tvmlite.core.node import reachable
 from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.contraction import with_multiply_adds
-from tvmlite.te.codegen.llvm import memory, parallel
+from tvmlite.te.codegen.llvm import arith, memory, parallel
 from tvmlite.te.codegen.llvm.emitters import emits, emitter_of
-from tvmlite.te.codegen.llvm.expr import Expressions, decided
+from tvmlite.te.codegen.llvm.expr import Expressions
 from tvmlite.te.codegen.llvm.loops import invariants, is_explicit, is_written_out
 from tvmlite.te.codegen.llvm.text import Module, Writer, symbol
 from tvmlite.te.extensions import extension
@@ -22,8 +22,8 @@ _STACK_ALIGNMENT = 64
 def generate(function: ir.Function, target: Target) -> str:
     """The LLVM IR of a module with ``function``, which must be legal (``passes.legalize``).
 
-    Its calling convention is ``core.abi``'s. Parallel loops become internal functions of their own. The
-    text depends on nothing but the function and the target.
+    Its calling convention is ``core.abi.signature``'s. Parallel loops become internal functions of their own.
+    The text depends on nothing but the function and the target.
     """
     nodes = reachable(function)
     if any(isinstance(node, e.Call) for node in nodes):
@@ -131,7 +131,7 @@ class Body:
 
     def decided(self, condition: e.Expr) -> str:
         """The truth of ``condition``, to branch by."""
-        return decided(self.w, condition, self.evaluate(condition))
+        return arith.decided(self.w, condition, self.evaluate(condition))
 
     def _allocation(self, buffer: ir.Buffer) -> str:
         count = 1

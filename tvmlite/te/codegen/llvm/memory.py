@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.llvm.text import HALVES, Writer, literal, register_type, vector
 from tvmlite.te.extensions import extension
 from tvmlite.te.loop.ir import Buffer
+
+if TYPE_CHECKING:
+    from tvmlite.te.codegen.llvm.expr import Expressions
 
 
 class Place(NamedTuple):
@@ -47,17 +49,9 @@ class Place(NamedTuple):
         return self.lanes == 1 or (self.stride == 1 and not in_parts)
 
 
-def place(
-    buffer: Buffer,
-    index: e.Expr,
-    pointer: str,
-    value: Callable[[e.Expr], str],
-    near: Callable[[str, str, e.Expr], tuple[str, int] | None],
-    w: Writer,
-) -> Place:
-    """The place that ``buffer[index]`` is; ``value`` gives the values of expressions, ``near`` a pointer
-    near an element and how far behind it that is, if it can."""
-    lanes, stride, base = index.lanes, 1, index
+def place(values: Expressions, buffer: Buffer, index: e.Expr) -> Place:
+    """The place that ``buffer[index]`` is: a constant number of elements behind a pointer, if it can be."""
+    pointer, lanes, stride, base = values.pointer_of(buffer), index.lanes, 1, index
     match index:
         case e.Ramp(first, e.Const(step)):
             stride, base = int(step), first
@@ -66,14 +60,15 @@ def place(
         case e.Const(number) if lanes > 1:
             stride, base = 0, e.Const(number, index.dtype)
         case _ if lanes > 1:
-            return Place(buffer, pointer, value(index), register_type(index.dtype, lanes), lanes, None)
+            type_ = register_type(index.dtype, lanes)
+            return Place(buffer, pointer, values.value(index), type_, lanes, None)
     own = stride == 1 and _holds(buffer, base, lanes)
     if isinstance(base, e.Const):
         return Place(buffer, pointer, "", "i64", lanes, stride, own, int(base.value))
-    found = near(pointer, memory_type(w, buffer.dtype), base)
+    found = values.near(pointer, memory_type(values.w, buffer.dtype), base)
     if found is not None:
         return Place(buffer, found[0], "", "i64", lanes, stride, own, found[1], inbounds=False)
-    return Place(buffer, pointer, value(base), register_type(base.dtype), lanes, stride, own)
+    return Place(buffer, pointer, values.value(base), register_type(base.dtype), lanes, stride, own)
 
 
 def _holds(buffer: Buffer, first: e.Expr, lanes: int) -> bool:

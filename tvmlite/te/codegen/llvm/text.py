@@ -89,15 +89,12 @@ class Module:
 
     def declare(self, name: str, result: str, arguments: str, attributes: str = "") -> str:
         """The symbol of an external function, declared once."""
-        self._declarations.setdefault(
-            name, f"declare {result} {symbol(name)}({arguments}) {attributes}".rstrip()
-        )
-        return symbol(name)
+        at = symbol(name)
+        return self.define(at, f"declare {result} {at}({arguments}) {attributes}".rstrip())
 
     def declare_data(self, name: str) -> str:
         """The symbol of external constant bytes, aligned to 64."""
-        self._declarations.setdefault(name, f"{symbol(name)} = external constant i8, align 64")
-        return symbol(name)
+        return self.define(symbol(name), f"{symbol(name)} = external constant i8, align 64")
 
     def define(self, symbol: str, text: str) -> str:
         """``symbol``, which ``text`` defines; defined once."""

@@ -9,7 +9,7 @@ from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.llvm import arith
 from tvmlite.te.codegen.llvm.emitters import NOTHING, Reads, emits, emitter_of
-from tvmlite.te.codegen.llvm.expr import Expressions, Mask, decided
+from tvmlite.te.codegen.llvm.expr import Expressions, Mask
 from tvmlite.te.codegen.llvm.text import register_type, vector
 from tvmlite.te.codegen.math.expand import LIBRARY
 from tvmlite.te.loop.ir import Load
@@ -39,7 +39,7 @@ def _if_then_else(values: Expressions, node: e.Call) -> str:
     if _is_padding(values, a, b):
         return _padded(values, node, holds)
     labels = [w.new_block() for _ in range(3)]
-    w.branch(decided(w, condition, holds), labels[0], labels[1])
+    w.branch(arith.decided(w, condition, holds), labels[0], labels[1])
     arms = []
     for label, side in zip(labels, (a, b), strict=False):
         w.enter(label)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tvmlite.te.codegen.llvm import arith
+from tvmlite.te.codegen.llvm.extensions import casts
 from tvmlite.te.codegen.llvm.text import Module, Writer, literal, vector
 
 
@@ -26,7 +26,7 @@ def convert(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
     if source == "float64":
         value = _rounded_to_odd(w, value, lanes)
     else:
-        value = arith.convert(w, value, source, "float32", lanes)
+        value = casts.convert(w, value, source, "float32", lanes)
     return rounded(w, value, to, lanes)
 
 

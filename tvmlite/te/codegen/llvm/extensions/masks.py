@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.llvm import memory
-from tvmlite.te.codegen.llvm.emitters import RANGE_TEST, emits
 from tvmlite.te.codegen.llvm.expr import Expressions
 from tvmlite.te.codegen.llvm.text import literal, register_type, vector
 from tvmlite.te.loop.ir import Load, Store
@@ -20,14 +19,14 @@ def load(values: Expressions, node: Load) -> str:
     if mask is None:
         return values.load(node)
     if index.lanes > 1:
-        place = values.place(node.buffer, index)._replace(mask=mask)
+        place = memory.place(values, node.buffer, index)._replace(mask=mask)
         if node.buffer.scope != "local":  # what is on the stack is near
             holds = (values.mask and values.mask.uniform) or _any(values, mask, index.lanes)
             place = place._replace(holds=holds, elsewhere=values.pointer_of(node.buffer))
         return memory.load(w, place)
     before, type_ = w.block, register_type(node.dtype)
     with _guarded(values, mask):
-        value = memory.load(w, values.place(node.buffer, index))
+        value = memory.load(w, memory.place(values, node.buffer, index))
         inside = w.block
     return w.emit(f"phi {type_} [ {value}, %{inside} ], [ {literal(0, node.dtype)}, %{before} ]")
 
@@ -37,11 +36,11 @@ def store(values: Expressions, stmt: Store, value: str) -> str | None:
     (index,) = stmt.indices
     if index.lanes == 1 and stmt.predicate is not None:
         with _guarded(values, values.value(stmt.predicate)):
-            memory.store(values.w, values.place(stmt.buffer, index), value)
+            memory.store(values.w, memory.place(values, stmt.buffer, index), value)
         return None
     value = values.widened(value, stmt.value, index.lanes)
     mask = _mask(values, stmt.predicate, index.lanes)
-    memory.store(values.w, values.place(stmt.buffer, index)._replace(mask=mask), value)
+    memory.store(values.w, memory.place(values, stmt.buffer, index)._replace(mask=mask), value)
     return value if mask is None else None
 
 
@@ -73,28 +72,3 @@ def _guarded(values: Expressions, condition: str) -> Iterator[None]:
         yield
     values.w.jump(after)
     values.w.enter(after)
-
-
-def _range_operands(values: Expressions, node: e.Compare) -> tuple[e.Expr, ...]:
-    assert isinstance(node.a, e.Ramp)
-    return (node.a.base, node.b.value) if isinstance(node.b, e.Broadcast) else (node.a.base,)
-
-
-@emits(RANGE_TEST, operands=_range_operands)
-def _range_test(values: Expressions, node: e.Compare) -> str:
-    """``base + lane < bound`` for every lane: a count, clamped, against the lanes' numbers."""
-    w, ramp, bound = values.w, node.a, node.b
-    assert isinstance(ramp, e.Ramp)
-    if isinstance(bound, e.Broadcast):
-        limit = values.known[bound.value]
-    else:
-        assert isinstance(bound, e.Const)
-        limit = literal(bound.value, bound.dtype)
-    left = w.emit(f"sub i64 {limit}, {values.known[ramp.base]}")
-    if isinstance(node, e.LessEqual):
-        left = w.emit(f"add i64 {left}, 1")
-    least = w.intrinsic("smax", "i64", left, "0")
-    count = w.intrinsic("smin", "i64", least, str(node.lanes))
-    narrow = w.splat("i32", w.emit(f"trunc i64 {count} to i32"), node.lanes)
-    numbers = ", ".join(f"i32 {lane}" for lane in range(node.lanes))
-    return w.emit(f"icmp sgt {vector('i32', node.lanes)} {narrow}, <{numbers}>")

@@ -15,7 +15,7 @@ from tvmlite.te.loop.ir import PREFETCHES, Load
 def _element(values: Expressions, node: e.Call) -> memory.Place:
     (load,) = node.args
     assert isinstance(load, Load), f"{node.name} is of a load"
-    return values.place(load.buffer, load.indices[0])
+    return memory.place(values, load.buffer, load.indices[0])
 
 
 def _index(values: Expressions, node: e.Call) -> Sequence[e.Expr]:

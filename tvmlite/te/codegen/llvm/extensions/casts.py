@@ -1,15 +1,49 @@
-"""Floats as ints and bools, as LLVM IR: truncating and saturating, NaN to 0."""
+"""Conversions between dtypes as LLVM IR, with the meaning ``te.expr`` gives them."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.te.codegen.llvm.text import Writer, literal, mangled, register_type, vector
+from tvmlite.te import expr as e
+from tvmlite.te.codegen.llvm.emitters import emits
+from tvmlite.te.codegen.llvm.expr import Expressions
+from tvmlite.te.codegen.llvm.text import HALVES, Writer, literal, mangled, register_type, vector
+from tvmlite.te.extensions import extension
+
+
+@emits(e.Cast)
+def _cast(values: Expressions, node: e.Cast) -> str:
+    return convert(values.w, values.known[node.value], node.value.dtype, node.dtype, node.lanes)
 
 
 def convert(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
-    """A float32 or float64 as an int; as a bool: whether it is not 0."""
+    """``value`` cast from dtype ``source`` to dtype ``to``; see te.expr for the meaning."""
+    if source != to and to in HALVES:
+        return extension("llvm.halves").convert(w, value, source, to, lanes)
+    source = "float32" if source in HALVES and source != to else source
+    if source == to:
+        return value
+    given, wanted, signed = register_type(source, lanes), register_type(to, lanes), source in dtypes.SIGNED
+    if dtypes.is_float(source) and not dtypes.is_float(to):
+        return _from_float(w, value, source, to, lanes)
+    if to == "bool":
+        zero = "zeroinitializer" if lanes > 1 else "0"
+        return w.emit(f"icmp ne {given} {value}, {zero}")
+    if dtypes.is_float(to):
+        kind = "sitofp" if signed else "uitofp"
+        if dtypes.is_float(source):
+            kind = "fpext" if to == "float64" else "fptrunc"
+        return w.emit(f"{kind} {given} {value} to {wanted}")
+    have = 1 if source == "bool" else dtypes.bits(source)
+    if have == dtypes.bits(to):
+        return value
+    kind = "trunc" if have > dtypes.bits(to) else "sext" if signed else "zext"
+    return w.emit(f"{kind} {given} {value} to {wanted}")
+
+
+def _from_float(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
+    """A float32 or float64 as an int, truncating and saturating, NaN to 0; as a bool: whether it is not 0."""
     floats, wanted = register_type(source, lanes), register_type(to, lanes)
     if to == "bool":
         return w.emit(f"fcmp une {floats} {value}, {literal(0.0, source, lanes)}")
