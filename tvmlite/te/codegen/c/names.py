@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from tvmlite.core.abi import symbols
 from tvmlite.core.abi.signature import Signature
-from tvmlite.core.node import alike, postorder
+from tvmlite.core.alike import alike
+from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c.text import Helpers
 from tvmlite.te.codegen.math.expand import LIBRARY

@@ -13,8 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.machine import processor
-from tvmlite.machine.target import Target
+from tvmlite.machine.target import Target, family
 from tvmlite.te.extensions import extension
 
 _REGISTER = {"float16": "float", "bfloat16": "float", "float32": "float", "float64": "double", "bool": "i1"}
@@ -77,7 +76,7 @@ class Module:
 
     def __init__(self, target: Target, explicit: bool = False) -> None:
         self.target, self.explicit = target, explicit
-        self.family = processor.family(target.triple)
+        self.family = family(target.triple)
         self.functions: list[str] = []
         self._declarations: dict[str, str] = {}
         self._metadata: list[str] = []
