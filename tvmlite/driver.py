@@ -15,7 +15,7 @@ from typing import Any
 
 from tvmlite.autotune.records.decision_records import DecisionRecord
 from tvmlite.autotune.records.records import Record
-from tvmlite.core import abi
+from tvmlite.core.abi.signature import check_symbol
 from tvmlite.core.cache import object_cache
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Times
@@ -101,7 +101,7 @@ def compile(
         precision=precision, error_bound=error_bound, records=records, require_tuned=require_tuned,
         decisions=decisions, kernel_cost=kernel_cost, note=note,
     )  # fmt: skip
-    target, name = Target.parse(target), abi.check_symbol(name)
+    target, name = Target.parse(target), check_symbol(name)
     times, pass_times = Times(), Times()
     with times.step("check"):
         module = specialise(_checked(module), shape or {})
@@ -187,7 +187,7 @@ def build(
         lowered = schedule
         warn_of_long_code(lowered, target.lanes("float32"))
     elif isinstance(schedule, Schedule):
-        lowered = lower(schedule, () if args is None else args, abi.check_symbol(name))
+        lowered = lower(schedule, () if args is None else args, check_symbol(name))
         warn_of_long_code(lowered, target.lanes("float32"), schedule)
     else:
         raise InputError(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tvmlite.core.abi import Signature
+from tvmlite.core.abi.signature import Signature
 from tvmlite.runtime.call.compiled import CompiledFunction
 from tvmlite.runtime.pool import pool
 

@@ -15,8 +15,8 @@ from tvmlite import te
 from tvmlite.runtime.pool import pool
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c.build import FLAGS, compile_shared
+from tvmlite.te.codegen.contraction import MULTIPLY_ADD
 from tvmlite.te.codegen.math.expand import expand
-from tvmlite.te.codegen.math.functions import MULTIPLY_ADD
 from tvmlite.te.tensor.tensor import ComputeOp
 
 LENGTH = 203

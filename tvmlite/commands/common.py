@@ -15,7 +15,7 @@ import numpy as np
 
 from tvmlite import runtime
 from tvmlite.commands import files
-from tvmlite.core import abi
+from tvmlite.core.abi import symbols
 from tvmlite.core.errors import InputError
 from tvmlite.core.pipeline import Pipeline
 from tvmlite.driver import CompiledModule, compile
@@ -154,7 +154,7 @@ def compile_model(
         opt_level=options.opt_level,
         precision=options.precision,
         error_bound=options.error_bound,
-        name=abi.unique_names({"program": "main", "model": options.model.stem})["model"],
+        name=symbols.unique_names({"program": "main", "model": options.model.stem})["model"],
         progress=progress,
         verify=getattr(options, "verify", False),
         records=records,

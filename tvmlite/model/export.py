@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tvmlite.core import VERSION
-from tvmlite.core.abi import Signature
+from tvmlite.core.abi.signature import Signature
 from tvmlite.core.errors import InputError, LibraryError, TvmliteError
 from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target

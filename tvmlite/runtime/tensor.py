@@ -11,7 +11,7 @@ import numpy as np
 
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.abi import WORKSPACE_ALIGNMENT, align
+from tvmlite.core.abi.symbols import WORKSPACE_ALIGNMENT, align
 from tvmlite.core.errors import BeyondMemory, InputError
 from tvmlite.runtime import dlpack
 

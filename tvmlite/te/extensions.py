@@ -13,6 +13,25 @@ import importlib
 from typing import Any
 
 MODULES = {
+    **{
+        f"llvm.{name}": f"tvmlite.te.codegen.llvm.extensions.{name}"
+        for name in (
+            "branches",
+            "casts",
+            "division",
+            "extern_calls",
+            "halves",
+            "index_vectors",
+            "intrinsics",
+            "masks",
+            "pointers",
+            "statements",
+            "tiles",
+            "vector_memory",
+        )
+    },
+    "math": "tvmlite.te.codegen.math.expand",
+    "rounding": "tvmlite.te.codegen.math.rounding",
     "extern": "tvmlite.te.lowering.extensions.extern_stage",
     "masks": "tvmlite.te.loop.passes.masks",
     "memory": "tvmlite.te.lowering.extensions.memory",

@@ -10,7 +10,7 @@ import pytest
 
 from tvmlite.autotune.measure.worker import _Answer, _array, _failure, _plain, _Task, _values, _wrong
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.abi import Parameter, Signature
+from tvmlite.core.abi.signature import Parameter, Signature
 from tvmlite.core.errors import BeyondMemory, ExecutionError
 from tvmlite.techniques.pack24.operator import unpacked24
 

@@ -11,7 +11,7 @@ def test_without_ml_dtypes_bits_are_taken_and_asked_for() -> None:
 import sys
 sys.modules["ml_dtypes"] = None
 import numpy as np
-from tvmlite.core.abi import Parameter
+from tvmlite.core.abi.signature import Parameter
 from tvmlite.core.errors import InputError
 from tvmlite.runtime.call.arguments import ArrayParameter, accept
 expected = ArrayParameter(Parameter("x", "input", "int4", (3,)))

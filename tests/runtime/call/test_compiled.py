@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tvmlite.core.abi import Parameter, Signature
+from tvmlite.core.abi.signature import Parameter, Signature
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.runtime.call.compiled import CompiledFunction
 from tvmlite.runtime.pool import threads

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tvmlite.core.abi import Parameter, Signature
+from tvmlite.core.abi.signature import Parameter, Signature
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.runtime import num_threads, set_num_threads
 from tvmlite.runtime.call.compiled import CompiledFunction

@@ -13,8 +13,7 @@ import pytest
 from data_objects import data_object
 
 from tvmlite import runtime
-from tvmlite.core import abi
-from tvmlite.core.abi import Parameter, Signature
+from tvmlite.core.abi.signature import VERSION, Parameter, Signature
 from tvmlite.core.errors import InputError, LibraryError
 from tvmlite.machine.features import missing_features
 from tvmlite.runtime.library import link
@@ -184,11 +183,11 @@ def test_files_that_are_no_library_of_ours_are_refused(
         ("not json", "metadata of .* cannot be read"),
         ("{}", "metadata of .* cannot be read: KeyError"),
         (
-            metadata(SIGNATURE, "llvm").replace(f'"abi": {abi.VERSION}', '"abi": 99'),
+            metadata(SIGNATURE, "llvm").replace(f'"abi": {VERSION}', '"abi": 99'),
             "has ABI version 99, this runtime speaks",
         ),
-        (f'{{"abi": {abi.VERSION}, "entry": 5}}', "metadata of .* cannot be read"),
-        (f'{{"abi": {abi.VERSION}, "entry": "{{}}"}}', "metadata cannot be read"),
+        (f'{{"abi": {VERSION}, "entry": 5}}', "metadata of .* cannot be read"),
+        (f'{{"abi": {VERSION}, "entry": "{{}}"}}', "metadata cannot be read"),
     ],
 )
 def test_metadata_that_does_not_fit_is_refused(make: Make, text: str, message: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target
 from tvmlite.te import expr as te
+from tvmlite.te.codegen.contraction import MULTIPLY_ADD
 from tvmlite.te.codegen.math import expand as expansion
 from tvmlite.te.codegen.math import functions
 from tvmlite.te.loop.ir import Buffer, For, Function, Load, Store
@@ -48,7 +49,7 @@ def _operation(node: Any, args: list[Any], fused: bool) -> Any:
                 "bitwise_and": np.bitwise_and,
                 "shift_left": np.left_shift,
                 "shift_right": np.right_shift,
-                functions.MULTIPLY_ADD: _multiply_add_once if fused else lambda a, b, c: a * b + c,
+                MULTIPLY_ADD: _multiply_add_once if fused else lambda a, b, c: a * b + c,
                 functions.SCALE: lambda a, n: np.where(np.isnan(n), n, np.ldexp(a, _whole(n))),
                 functions.LIMIT: lambda a, most: np.where(np.isnan(a), most, np.clip(a, -most, most)),
             }[name](*args)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tvmlite.core.abi import align
+from tvmlite.core.abi.symbols import align
 from tvmlite.machine.machine import BEYOND_CACHES
 from tvmlite.runtime.tensor import side_by_side
 

@@ -25,7 +25,7 @@ ENDING = 5.0
 
 @dataclass(frozen=True)
 class Candidate:
-    """A function to run: LLVM IR for ``target`` of a signature (``abi.Signature.to_json``).
+    """A function to run: LLVM IR for ``target`` of a signature (``Signature.to_json``).
 
     When it is timed, the arrays at the places ``cold`` come from memory.
     """

@@ -24,7 +24,7 @@ from tvmlite.autotune.measure.gc_pause import gc_paused
 from tvmlite.autotune.measure.limits import bound_memory, bounded_time
 from tvmlite.autotune.measure.runner import Candidate
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.abi import Parameter, Signature
+from tvmlite.core.abi.signature import Parameter, Signature
 from tvmlite.core.errors import BeyondMemory, TvmliteError
 from tvmlite.machine.target import Target
 from tvmlite.runtime import timing

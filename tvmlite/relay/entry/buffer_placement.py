@@ -12,8 +12,8 @@ from typing import TypeAlias, Union
 
 import numpy as np
 
-from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi import symbols
 from tvmlite.relay.entry import memory
 from tvmlite.relay.entry.memory import Slot, slots_of, tensor_types
 from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, Step, steps_of
@@ -36,7 +36,7 @@ class Constants:
         """Where ``constant`` begins in the blob, in bytes; placed at the first call."""
         if constant not in self.offsets:
             self.offsets[constant] = self.size
-            self.size = abi.align(self.size + constant.nbytes)
+            self.size = symbols.align(self.size + constant.nbytes)
         return self.offsets[constant]
 
     def blob(self) -> np.ndarray:
@@ -63,9 +63,9 @@ class Constants:
 
 
 def _aligned(size: int) -> np.ndarray:
-    """``size`` bytes, uint8, at an address that is a multiple of ``abi.WORKSPACE_ALIGNMENT``."""
-    room = np.empty(size + abi.WORKSPACE_ALIGNMENT, np.uint8)
-    start = -room.ctypes.data % abi.WORKSPACE_ALIGNMENT
+    """``size`` bytes, uint8, at an address that is a multiple of ``symbols.WORKSPACE_ALIGNMENT``."""
+    room = np.empty(size + symbols.WORKSPACE_ALIGNMENT, np.uint8)
+    start = -room.ctypes.data % symbols.WORKSPACE_ALIGNMENT
     return room[start : start + size]
 
 
@@ -92,7 +92,7 @@ class BufferPlacement:
 
     def __init__(self, main: Function, root: Block, names: Sequence[str]) -> None:
         self.constants = Constants()
-        unique = abi.unique_names({p: p.name for p in main.params})
+        unique = symbols.unique_names({p: p.name for p in main.params})
         self.inputs = [buffer_of(unique[p], p.type, "param") for p in main.params]
         self.copies: dict[Block, list[tuple[Slot, Home]]] = {}
         self.variables: dict[tuple[Loop, str], e.Var] = {}
@@ -126,7 +126,8 @@ class BufferPlacement:
             self._settle_results(step, producers)
         if dynamic:
             count = 1 + sum(1 + type_.ndim for _, type_ in self.data_dependent)
-            self.dynamic_outputs = loop.Buffer("told", e.INDEX, (e.const(count, e.INDEX),), "param")
+            shape = (e.const(count, e.INDEX),)
+            self.dynamic_outputs = loop.Buffer("dynamic_outputs", e.INDEX, shape, "param")
         return outputs
 
     def _settle(self, slot: Slot, home: Home, block: Block, producers: Mapping[Expr, Block]) -> None:
@@ -208,7 +209,7 @@ def slot_type(slot: Slot) -> TensorType:
 def buffer_of(name: str, type_: Type, scope: str) -> loop.Buffer:
     """A buffer for a value of ``type_``, aligned as its scope is."""
     assert isinstance(type_, TensorType)
-    alignment = dtypes.bytes_of(type_.dtype) if scope == "param" else abi.WORKSPACE_ALIGNMENT
+    alignment = dtypes.bytes_of(type_.dtype) if scope == "param" else symbols.WORKSPACE_ALIGNMENT
     shape = tuple(e.convert(d, e.INDEX) for d in type_.shape)
     return loop.Buffer(name, type_.dtype, shape, scope, (), alignment)
 
@@ -229,5 +230,5 @@ def _producers(root: Block) -> dict[Expr, Block]:
 
 
 def _fresh(wanted: str, taken: set[str]) -> str:
-    names = abi.unique_names({**{n: n for n in sorted(taken)}, "": wanted})
+    names = symbols.unique_names({**{n: n for n in sorted(taken)}, "": wanted})
     return names[""]

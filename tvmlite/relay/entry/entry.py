@@ -9,7 +9,9 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tvmlite.core import abi, config
+from tvmlite.core import config
+from tvmlite.core.abi import symbols
+from tvmlite.core.abi.signature import TOO_SMALL
 from tvmlite.core.errors import TypeInferError, UnsupportedError
 from tvmlite.core.node import postorder, substitute
 from tvmlite.relay.entry import memory
@@ -74,7 +76,7 @@ def build_entry(
         statements.workspace(),
         tuple(statements.messages),
         tuple(one.symbol for one in called),
-        told=places.dynamic_outputs,
+        dynamic_outputs=places.dynamic_outputs,
         counts_runs=any(one.sweeps for one in called),
     )
     return function, places.constants
@@ -104,10 +106,8 @@ class _Statements:
     def workspace(self) -> e.Expr | None:
         """Bytes: the intermediates of sizes known at the start, then the largest scratch of their kernels."""
         total = arith.simplify(self._end(None))
-        takes_none = (
-            e.is_const(total, 0) and None not in self.scratch and self.placement.dynamic_outputs is None
-        )
-        return None if takes_none else total
+        dynamic = self.placement.dynamic_outputs is not None
+        return None if e.is_const(total, 0) and None not in self.scratch and not dynamic else total
 
     def _end(self, frame: Bind | None) -> e.Expr:
         """The byte behind a frame and the scratch of the kernels that are called while it is the last."""
@@ -190,7 +190,7 @@ class _Statements:
             enough = e.And(needed >= 0, needed <= loop.CAPACITY)
             check = (
                 loop.Store(self._outputs_buffer(), (e.const(0, e.INDEX),), needed),
-                self._require(enough, abi.TOO_SMALL),
+                self._require(enough, TOO_SMALL),
                 inner,
             )
             inner = loop.Let(needed, or_overflow(arith.simplify(self._end(step))), loop.Seq(check))
@@ -321,7 +321,7 @@ class _Statements:
 
 def _clock() -> e.Expr:
     """Nanoseconds of a clock that never goes back, now."""
-    return e.Foreign("c", abi.NOW, (), e.INDEX)
+    return e.Foreign("c", symbols.NOW, (), e.INDEX)
 
 
 def _place(group: Function) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi.symbols import WORKSPACE_ALIGNMENT, align
 from tvmlite.core.errors import VerifyError
 from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, inner_blocks, steps_of
 from tvmlite.relay.ir.infer import type_of
@@ -134,11 +134,11 @@ def _plan_frame(lives: Sequence[Lifetime], base: Dim, offsets: dict[Slot, Dim]) 
     for lifetime in lives:
         number, symbolic = _factors(lifetime.type)
         symbolic.sort(key=show_dim)
-        small = bool(symbolic) and number % abi.WORKSPACE_ALIGNMENT != 0 and number < SMALL_NUMBER
+        small = bool(symbolic) and number % WORKSPACE_ALIGNMENT != 0 and number < SMALL_NUMBER
         key = " * ".join(map(show_dim, symbolic)), small
         family = families.setdefault(key, _Family(_unit(symbolic, small)))
         family.members.append(lifetime)
-        family.sizes.append(number if small else abi.align(number))
+        family.sizes.append(number if small else align(number))
     total: Dim = 0
     for key in sorted(families):
         family = families[key]
@@ -334,7 +334,7 @@ def _unit(symbolic: Sequence[te.Expr], small: bool) -> te.Expr | None:
         product = product * factor
     if not small:
         return product
-    return (product + (abi.WORKSPACE_ALIGNMENT - 1)) // abi.WORKSPACE_ALIGNMENT * abi.WORKSPACE_ALIGNMENT
+    return (product + (WORKSPACE_ALIGNMENT - 1)) // WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT
 
 
 def _sum(start: Dim, count: int, unit: te.Expr | None) -> Dim:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.abi import Parameter
+from tvmlite.core.abi.signature import Parameter
 from tvmlite.core.errors import BeyondMemory, ExecutionError, InputError
 from tvmlite.runtime.tensor import as_array, empty_array
 

@@ -13,7 +13,7 @@ import cffi
 import numpy as np
 
 from tvmlite.core import arguments as checked
-from tvmlite.core.abi import TOO_SMALL, Parameter, Signature
+from tvmlite.core.abi.signature import TOO_SMALL, Parameter, Signature
 from tvmlite.core.errors import InputError, TargetError
 from tvmlite.runtime.call import arguments
 from tvmlite.runtime.call.arguments import ArrayParameter
@@ -58,7 +58,7 @@ class CompiledFunction(InProcess):
         self.name = signature.name
         self._keep = keep
         self._function = _ffi.cast(c_type(signature), address)
-        pointers = ("workspace", "told", "profile")
+        pointers = ("workspace", "dynamic_outputs", "profile")
         self._row = [_ffi.NULL if p.kind in pointers else 0 for p in signature.passed]
         self._slots = slots_of(signature)
         self._input_slots = tuple(s for s in self._slots if s.array is None or not s.array.is_output)
@@ -72,10 +72,11 @@ class CompiledFunction(InProcess):
         self._kinds = {p.kind: i for i, p in enumerate(signature.passed)}
         self._found = [ArrayParameter(p) for p in signature.of_kind("found")]
         self._too_small = signature.messages.index(TOO_SMALL) + 1 if TOO_SMALL in signature.messages else -1
-        self._tells, self._workspace_place = "told" in self._kinds, self._kinds.get("workspace")
+        self._reports_needs = "dynamic_outputs" in self._kinds
+        self._workspace_place = self._kinds.get("workspace")
         self._threads_place = self._kinds.get("threads")
         scalars = any(slot.array is None for slot in self._input_slots)
-        self._may_be_short = not (scalars or self._tells or self._found)
+        self._may_be_short = not (scalars or self._reports_needs or self._found)
         static = signature.is_static and "size" not in self._kinds
         self._static_key = (0,) * len(self._size_places) if static else None
         self._static_plan: Plan | None = None
@@ -155,7 +156,7 @@ class CompiledFunction(InProcess):
         try:
             for row, _outputs in bound:
                 taken.append(self._take_scratch(row))
-            if warm or self._tells:
+            if warm or self._reports_needs:
                 self._run(bound[0][0], taken[0])
             function, rows = self._function, itertools.cycle([row for row, _outputs in bound])
             return measure(lambda: function(*next(rows)), number, repeat, budget, clock, until, warm)
@@ -209,7 +210,7 @@ class CompiledFunction(InProcess):
             self._run(row, scratch)
             if not self._found:
                 return outputs
-            found = iter(self._read_outputs(row[self._kinds["told"]], scratch))
+            found = iter(self._read_outputs(row[self._kinds["dynamic_outputs"]], scratch))
         finally:
             self._put_scratch(scratch)
         made = iter(outputs)
@@ -218,13 +219,14 @@ class CompiledFunction(InProcess):
 
     def _run(self, row: list[Any], scratch: Scratch | None) -> None:
         """Run the code; with as much workspace as the data turn out to need."""
-        if not self._tells:
+        if not self._reports_needs:
             code = self._function(*row)
             if code:
                 check_code(self.signature, code, self._sizes_of(row))
             return
         assert scratch is not None, "a function that reports what it needs has a workspace"
-        told = row[self._kinds["told"]] = _ffi.new("int64_t[]", self.signature.dynamic_outputs_length)
+        reported = _ffi.new("int64_t[]", self.signature.dynamic_outputs_length)
+        row[self._kinds["dynamic_outputs"]] = reported
         while True:
             row[self._kinds["workspace"]] = scratch.address
             row[self._kinds["capacity"]] = scratch.size
@@ -232,7 +234,7 @@ class CompiledFunction(InProcess):
             if code != self._too_small:
                 check_code(self.signature, code, self._sizes_of(row))
                 return
-            needed = told[0]
+            needed = reported[0]
             if needed < 0:
                 raise InputError(f"{self.name}: the data ask for a workspace beyond any machine's memory")
             arguments.check_memory(self.name, [("workspace", needed)])
@@ -243,10 +245,10 @@ class CompiledFunction(InProcess):
         kinds = {p.name: p.kind for p in self.signature.shape_sizes}
         return [(name, row[place]) for place, name in self._size_places if kinds[name] == "size"]
 
-    def _read_outputs(self, told: Any, scratch: Scratch | None) -> list[np.ndarray]:
+    def _read_outputs(self, reported: Any, scratch: Scratch | None) -> list[np.ndarray]:
         """Copies of the outputs that lie in the workspace."""
         assert scratch is not None
-        numbers = iter(list(told)[1:])
+        numbers = iter(list(reported)[1:])
         made = []
         for expected in self._found:
             start, shape = next(numbers), tuple([next(numbers) for _ in expected.dims])
@@ -288,7 +290,7 @@ class CompiledFunction(InProcess):
     def _check(
         self, row: list[Any], slots: tuple[Slot, ...], args: tuple[Any, ...], sizes: dict[str, int]
     ) -> list[np.ndarray]:
-        """Put the arguments in ``row``, the sizes they tell in ``sizes``; the arrays, as they are passed."""
+        """Put the arguments in ``row``, the sizes they have in ``sizes``; the arrays, as they are passed."""
         given: list[np.ndarray] = []
         for slot, value in zip(slots, args):  # noqa: B905  (as many, by _bind; strict= takes its time)
             expected = slot.array

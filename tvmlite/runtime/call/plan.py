@@ -9,7 +9,7 @@ from typing import Any
 
 import cffi
 
-from tvmlite.core.abi import Signature
+from tvmlite.core.abi.signature import Signature
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.runtime.call import arguments
 from tvmlite.runtime.call.arguments import ArrayParameter

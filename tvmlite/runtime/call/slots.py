@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tvmlite.core.abi import C_TYPES, Parameter, Signature
+from tvmlite.core.abi.signature import C_TYPES, Parameter, Signature
 from tvmlite.core.errors import InputError
 from tvmlite.runtime.call.arguments import ArrayParameter
 
@@ -62,7 +62,7 @@ def in_order(
 
 
 def wrong_count(function: str, slots: Sequence[Slot], inputs: Sequence[Slot], count: int) -> InputError:
-    """What is told of ``count`` arguments, which are neither for all ``slots`` nor for the ``inputs``."""
+    """What is said of ``count`` arguments, which are neither for all ``slots`` nor for the ``inputs``."""
     every = ", ".join(s.parameter.name for s in slots)
     least = ", ".join(s.parameter.name for s in inputs) or "none"
     return InputError(
@@ -76,7 +76,7 @@ def c_type(signature: Signature) -> str:
     types = []
     for parameter in signature.passed:
         match parameter.kind:
-            case "input" | "output" | "workspace" | "told" | "profile":
+            case "input" | "output" | "workspace" | "dynamic_outputs" | "profile":
                 types.append("void *")
             case "scalar":
                 types.append(C_TYPES[parameter.dtype])

@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tvmlite.core import abi, arguments
+from tvmlite.core import arguments
+from tvmlite.core.abi.signature import VERSION, Signature
 from tvmlite.core.errors import InputError, LibraryError
 from tvmlite.machine.features import missing_features
 from tvmlite.runtime.call.compiled import CompiledFunction
@@ -168,7 +169,7 @@ def _sequences(rows: Any, inputs: Sequence[str], outputs: Sequence[str]) -> tupl
     return Sequences(rows["inputs"], inputs), Sequences(rows["outputs"], outputs)
 
 
-def metadata(signature: abi.Signature, target: str, features: Sequence[str] = (), **more: Any) -> str:
+def metadata(signature: Signature, target: str, features: Sequence[str] = (), **more: Any) -> str:
     """The text a library carries under ``METADATA``: its entry, and what the processor must have.
 
     ``features`` are LLVM's names of the instruction sets the code uses; ``more`` are the maker's own.
@@ -178,7 +179,7 @@ def metadata(signature: abi.Signature, target: str, features: Sequence[str] = ()
         "entry": signature.to_json(),
         "target": target,
         "features": sorted(features),
-        "abi": abi.VERSION,
+        "abi": VERSION,
     }
     return json.dumps(fields, sort_keys=True)
 
@@ -201,7 +202,7 @@ def load(path: str | os.PathLike[str]) -> Library:
         elf.check_shared_library(file)
     handle = _open(file)
     fields = _read_metadata(handle, file)
-    signature = abi.Signature.from_json(fields["entry"])
+    signature = Signature.from_json(fields["entry"])
     missing = missing_features(fields.get("features", ()))
     if missing:
         raise LibraryError(
@@ -255,8 +256,8 @@ def _read_metadata(handle: ctypes.CDLL, file: Path) -> dict[str, Any]:
         raise LibraryError(f"{file} is not a tvmlite library: it has no symbol {METADATA}")
     try:
         fields = json.loads(ctypes.string_at(address))
-        if fields["abi"] != abi.VERSION:
-            raise LibraryError(f"{file} has ABI version {fields['abi']}, this runtime speaks {abi.VERSION}")
+        if fields["abi"] != VERSION:
+            raise LibraryError(f"{file} has ABI version {fields['abi']}, this runtime speaks {VERSION}")
         if not isinstance(fields["entry"], str):
             raise TypeError("entry is not a string")
     except (ValueError, KeyError, TypeError) as error:

@@ -131,7 +131,7 @@ def load(objects: Sequence[bytes], symbols: Mapping[str, int], forever: bool = F
 
 
 def _kept(owner: Any) -> Any:
-    """``owner`` of something of LLVM's, which is told that it is another's to dispose of: nobody's."""
+    """``owner`` of something of LLVM's, which no longer disposes of it; nothing else does either."""
     owner._owned = True
     return owner
 
@@ -232,7 +232,7 @@ def _has_odd_vectors(ir_text: str) -> bool:
 
 def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, side_by_side: bool, loops: bool) -> None:
     """LLVM's own pipeline, which looks for statements that ``side_by_side`` make a vector, and for ``loops``
-    whose turns do, if it may."""
+    whose iterations do, if it may."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.loop_interleaving = loops
     options.slp_vectorization = side_by_side

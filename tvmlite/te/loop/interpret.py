@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.core import abi
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi.signature import TOO_SMALL
 from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir, scalars
@@ -101,8 +101,9 @@ class _Run:
         for param, given in zip(params, arguments, strict=True):
             if isinstance(param, ir.Buffer):
                 self.bind(param, given)
-        if (told := self.function.told) is not None:
-            self.memory[told] = self.place(told, np.full(int(self.expr(told.shape[0])()), -1, np.int64))
+        if (numbers := self.function.dynamic_outputs) is not None:
+            count = int(self.expr(numbers.shape[0])())
+            self.memory[numbers] = self.place(numbers, np.full(count, -1, np.int64))
         if self.function.workspace is not None:
             amount = int(self.expr(self.function.workspace)())
             self.workspace = np.full(amount, 0xFF, np.uint8)
@@ -117,15 +118,15 @@ class _Run:
 
     def provide(self) -> int:
         """The bytes that were found to be needed; they are there next time."""
-        assert self.function.told is not None
-        self.values[ir.CAPACITY] = np.int64(self.memory[self.function.told].data[0])
+        assert self.function.dynamic_outputs is not None
+        self.values[ir.CAPACITY] = np.int64(self.memory[self.function.dynamic_outputs].data[0])
         return int(self.values[ir.CAPACITY])
 
     def outputs(self) -> list[np.ndarray]:
         """The outputs that were left in the workspace."""
-        if self.function.told is None:
+        if self.function.dynamic_outputs is None:
             return []
-        numbers = iter(self.memory[self.function.told].data[1:].tolist())
+        numbers = iter(self.memory[self.function.dynamic_outputs].data[1:].tolist())
         made = []
         for buffer in self.function.outputs:
             if buffer not in self.function.params:
@@ -142,12 +143,12 @@ class _Run:
 
     def bind(self, param: ir.Buffer, given: Any) -> None:
         array = np.asarray(given)
-        told = param.holds or param.dtype
-        wanted = dtypes.numpy_of(told)
+        dtype = param.holds or param.dtype
+        wanted = dtypes.numpy_of(dtype)
         shape = tuple(int(self.expr(x)()) for x in param.shape)
         if array.dtype != wanted or array.shape != shape:
             raise InputError(
-                f"argument {param.name!r} is {array.dtype} {array.shape}, expected {told} {shape}"
+                f"argument {param.name!r} is {array.dtype} {array.shape}, expected {dtype} {shape}"
             )
         if param in self.function.outputs and not array.flags.c_contiguous:
             raise InputError(f"output {param.name!r} is not C-contiguous")
@@ -271,7 +272,7 @@ class _Run:
     def check(self, test: Run, message: str) -> Run:
         def run() -> None:
             if not test():
-                raise _TooSmall if message == abi.TOO_SMALL else ExecutionError(message)
+                raise _TooSmall if message == TOO_SMALL else ExecutionError(message)
 
         return run
 

@@ -278,9 +278,9 @@ class Function(Shown):
 
     An entry of kernels that sweep has ``counts_runs``: they are given the number of the run.
 
-    An entry whose extents come from data has ``told``, an array of int64 that it writes: what it needs as
-    workspace, and for every output that is no parameter, but a view, the byte of the workspace where it is,
-    and its extents. The parameters told and ``CAPACITY`` follow those of the workspace.
+    An entry whose extents come from data has ``dynamic_outputs``, an array of int64 that it writes: what it
+    needs as workspace, and for every output that is no parameter, but a view, the byte of the workspace where
+    it is, and its extents. The parameters ``dynamic_outputs`` and ``CAPACITY`` follow those of the workspace.
     """
 
     name: str
@@ -292,7 +292,7 @@ class Function(Shown):
     messages: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
     attrs: tuple[tuple[str, Any], ...] = ()
-    told: Buffer | None = None
+    dynamic_outputs: Buffer | None = None
     counts_runs: bool = False
     children_in: ClassVar[tuple[str, ...]] = ("body", "workspace")
     binders: ClassVar[tuple[str, ...]] = ("params", "sizes")

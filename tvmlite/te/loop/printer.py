@@ -98,10 +98,11 @@ class _Printer:
             self.line(1, f"# workspace: {self.expr(function.workspace)} bytes")
         if function.counts_runs:
             self.line(1, "# counts its runs: kernels sweep one way in one, and the other way in the next")
-        if function.told is not None:
+        if function.dynamic_outputs is not None:
             found = [b for b in function.outputs if b not in function.params]
-            told = ", ".join(f"{self.name(b)}: {self._array_type(b)}" for b in found)
-            self.line(1, f"# told: {self.name(function.told)}{f'; found: {told}' if told else ''}")
+            types = ", ".join(f"{self.name(b)}: {self._array_type(b)}" for b in found)
+            name = self.name(function.dynamic_outputs)
+            self.line(1, f"# dynamic outputs: {name}{f'; found: {types}' if types else ''}")
         self.stmt(function.body, 1)
 
     def declaration(self, buffer: ir.Buffer) -> str:

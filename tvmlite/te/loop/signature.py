@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tvmlite.core import abi
+from tvmlite.core.abi import symbols
+from tvmlite.core.abi.signature import Kind, Parameter, Signature
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 
 
-def signature_of(function: ir.Function) -> abi.Signature:
+def signature_of(function: ir.Function) -> Signature:
     """How ``function`` is called: params, sizes, then workspace, threads and profile if it has them.
 
     An extent in a parameter's shape is an int, the name of the size or scalar it equals, or None when
@@ -17,22 +18,22 @@ def signature_of(function: ir.Function) -> abi.Signature:
     has_workspace = function.workspace is not None
     if has_workspace:
         wanted |= {"workspace": "workspace", "threads": "threads"}
-    if function.told is not None:
-        wanted |= {function.told: "told", ir.CAPACITY: "capacity"}
+    if function.dynamic_outputs is not None:
+        wanted |= {function.dynamic_outputs: "dynamic_outputs", ir.CAPACITY: "capacity"}
     if function.kernels:
         wanted["profile"] = "profile"
-    names = abi.unique_names(wanted)
+    names = symbols.unique_names(wanted)
     parameters = _in_order(function, names)
-    parameters += [abi.Parameter(names[v], "size") for v in function.sizes]
+    parameters += [Parameter(names[v], "size") for v in function.sizes]
     if has_workspace:
-        parameters.append(abi.Parameter(names["workspace"], "workspace"))
-        parameters.append(abi.Parameter(names["threads"], "threads"))
-    if function.told is not None:
-        parameters.append(abi.Parameter(names[function.told], "told"))
-        parameters.append(abi.Parameter(names[ir.CAPACITY], "capacity"))
+        parameters.append(Parameter(names["workspace"], "workspace"))
+        parameters.append(Parameter(names["threads"], "threads"))
+    if function.dynamic_outputs is not None:
+        parameters.append(Parameter(names[function.dynamic_outputs], "dynamic_outputs"))
+        parameters.append(Parameter(names[ir.CAPACITY], "capacity"))
     if function.kernels:
-        parameters.append(abi.Parameter(names["profile"], "profile"))
-    return abi.Signature(
+        parameters.append(Parameter(names["profile"], "profile"))
+    return Signature(
         function.name,
         tuple(parameters),
         _static_bytes(function.workspace),
@@ -42,7 +43,7 @@ def signature_of(function: ir.Function) -> abi.Signature:
     )
 
 
-def _in_order(function: ir.Function, names: dict[object, str]) -> list[abi.Parameter]:
+def _in_order(function: ir.Function, names: dict[object, str]) -> list[Parameter]:
     """What ``function`` takes and gives in arrays and scalars; outputs in their order."""
     found = [one for one in function.outputs if one not in function.params]
     if not found:
@@ -51,18 +52,18 @@ def _in_order(function: ir.Function, names: dict[object, str]) -> list[abi.Param
     for output in function.outputs:
         if output in found:
             shape = tuple(_extent(x, function, names) for x in output.shape)
-            made.append(abi.Parameter(output.name, "found", output.dtype, shape))
+            made.append(Parameter(output.name, "found", output.dtype, shape))
         else:
             made.append(_parameter(output, function, names))
     return made
 
 
-def _parameter(param: ir.Buffer | e.Var, function: ir.Function, names: dict[object, str]) -> abi.Parameter:
+def _parameter(param: ir.Buffer | e.Var, function: ir.Function, names: dict[object, str]) -> Parameter:
     if isinstance(param, ir.Buffer):
-        kind: abi.Kind = "output" if param in function.outputs else "input"
+        kind: Kind = "output" if param in function.outputs else "input"
         shape = tuple(_extent(x, function, names) for x in param.shape)
-        return abi.Parameter(names[param], kind, param.holds or param.dtype, shape)
-    return abi.Parameter(names[param], "scalar", param.dtype)
+        return Parameter(names[param], kind, param.holds or param.dtype, shape)
+    return Parameter(names[param], "scalar", param.dtype)
 
 
 def _extent(extent: e.Expr, function: ir.Function, names: dict[object, str]) -> int | str | None:

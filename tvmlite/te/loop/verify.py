@@ -31,10 +31,10 @@ class _Verifier:
         self.variables |= {p for p in function.params if isinstance(p, e.Var)}
         self.buffers: set[ir.Buffer] = set(function.buffers)
         self.writable: set[ir.Buffer] = set(function.outputs)
-        if function.told is not None:
+        if function.dynamic_outputs is not None:
             self.variables.add(ir.CAPACITY)
-            self.buffers.add(function.told)
-            self.writable.add(function.told)
+            self.buffers.add(function.dynamic_outputs)
+            self.writable.add(function.dynamic_outputs)
         self.checked: set[e.Expr] = set()
         self.parallel = False
         self.where: ir.Stmt | None = None
@@ -43,7 +43,7 @@ class _Verifier:
         function = self.function
         names = [p.name for p in (*function.params, *function.sizes)]
         for out in function.outputs:
-            found = function.told is not None and out.scope == "view"
+            found = function.dynamic_outputs is not None and out.scope == "view"
             self.require(found or out in function.params, f"output {out.name!r} is not a parameter")
         for buffer in function.buffers:
             self.require(buffer.scope == "param", f"parameter {buffer.name!r} has scope {buffer.scope!r}")

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tvmlite.core import abi, arguments
+from tvmlite.core import arguments
+from tvmlite.core.abi import symbols
 from tvmlite.core.errors import TensorExpressionError, UnsupportedError
 from tvmlite.core.span import Span
 
@@ -25,7 +26,7 @@ def _matmul(a: np.ndarray, b: np.ndarray, c: np.ndarray, transa: bool = False, t
 
 _functions: dict[str, Callable[..., Any]] = {MATMUL: _matmul}
 _rules: dict[str, Callable[..., Any]] = {}
-_references: dict[str, Callable[..., Any]] = {abi.NOW: time.monotonic_ns}
+_references: dict[str, Callable[..., Any]] = {symbols.NOW: time.monotonic_ns}
 
 
 def register_func(name: str, function: Any = None, override: bool = False) -> Any:

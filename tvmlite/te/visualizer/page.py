@@ -14,7 +14,7 @@ from typing import Any
 
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.abi import check_symbol
+from tvmlite.core.abi.signature import check_symbol
 from tvmlite.core.errors import InputError, LibraryError
 from tvmlite.machine.target import Target
 from tvmlite.runtime.library import link

@@ -14,7 +14,7 @@ import pytest
 from data_objects import data_object
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.abi import Parameter, Signature
+from tvmlite.core.abi.signature import Parameter, Signature
 from tvmlite.core.errors import ExecutionError, UnsupportedError
 from tvmlite.runtime.call.compiled import CompiledFunction
 from tvmlite.runtime.pool import pool

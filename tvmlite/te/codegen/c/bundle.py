@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tvmlite.core.abi import WORKSPACE_ALIGNMENT
+from tvmlite.core.abi.symbols import WORKSPACE_ALIGNMENT
 from tvmlite.runtime.library.library import METADATA
 
 

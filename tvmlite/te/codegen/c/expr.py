@@ -9,6 +9,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import Node, postorder
 from tvmlite.te import expr as e
+from tvmlite.te.codegen import contraction
 from tvmlite.te.codegen.c import extern_calls
 from tvmlite.te.codegen.c.text import (
     HALVES,
@@ -26,13 +27,20 @@ from tvmlite.te.loop import ir
 _LONGEST = 100
 """Characters an expression may have before it becomes a temporary."""
 
-_COMPARE = {e.Equal: "==", e.NotEqual: "!=", e.Less: "<", e.LessEqual: "<="}
-_ARITH = {e.Add: "+", e.Sub: "-", e.Mul: "*", e.Div: "/"}
+COMPARE = {e.Equal: "==", e.NotEqual: "!=", e.Less: "<", e.LessEqual: "<="}
+ARITH = {e.Add: "+", e.Sub: "-", e.Mul: "*", e.Div: "/"}
 _DIVIDE = {e.FloorDiv: "floordiv", e.FloorMod: "floormod", e.TruncDiv: "truncdiv", e.TruncMod: "truncmod"}
 _LIBM = {name: name for name in (*LIBRARY, "sqrt", "floor", "ceil", "trunc", "fabs", "copysign", "fma")} | {
     "abs": "fabs",
     "round": "nearbyint",
 }
+BITWISE = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
+_HELPERS = {name: name for name in (contraction.MULTIPLY_ADD, "isinf", "isfinite", "popcount", "clz")} | {
+    "shift_left": "shl",
+    "shift_right": "shr",
+}
+"""Those that are a helper function of ours."""
+
 _EXACT = frozenset(("floor", "ceil", "trunc", "round", "fabs", "abs", "copysign"))
 """Those that take halves to halves without rounding."""
 
@@ -225,7 +233,7 @@ class Writer:
             if isinstance(node, e.LessEqual) and e.is_const(a, 0):
                 return "1"
         as_int = "(int)" if a.dtype == "bool" else ""
-        return f"({as_int}{self._find(a)} {_COMPARE[type(node)]} {as_int}{self._find(b)})"
+        return f"({as_int}{self._find(a)} {COMPARE[type(node)]} {as_int}{self._find(b)})"
 
     def _binary(self, node: e.Binary) -> str:
         a, b, kind = self._find(node.a), self._find(node.b), type(node)
@@ -237,7 +245,7 @@ class Writer:
             dtype = "float32" if node.dtype in HALVES else node.dtype
             return f"{self.helpers.name(kind.__name__.lower(), dtype)}({strip(a)}, {strip(b)})"
         both = isinstance(node.a, e.Const) and isinstance(node.b, e.Const)
-        return self._arith(_ARITH[kind], node.dtype, a, b, self._counters[node] and not both)
+        return self._arith(ARITH[kind], node.dtype, a, b, self._counters[node] and not both)
 
     def _arith(self, symbol: str, dtype: str, a: str, b: str, cannot_overflow: bool) -> str:
         if dtypes.is_float(dtype):
@@ -330,22 +338,15 @@ class Writer:
             case "isnan":
                 short = args[0] if args[0].isidentifier() else self._declare(node.args[0], args[0])
                 return f"({short} != {short})"
-            case functions.MULTIPLY_ADD:
-                return f"{self.helpers.name(node.name, dtype)}({', '.join(map(strip, args))})"
-            case "isinf" | "isfinite":
-                return f"{self.helpers.name(node.name, work)}({strip(args[0])})"
+            case name if name in _HELPERS:
+                exact = dtype if name not in ("isinf", "isfinite") else work
+                return f"{self.helpers.name(_HELPERS[name], exact)}({', '.join(map(strip, args))})"
             case "bitwise_not":
                 return f"(!{args[0]})" if dtype == "bool" else self._narrow(f"(~{args[0]})", dtype)
-            case "bitwise_and" | "bitwise_or" | "bitwise_xor":
-                symbol = {"and": "&", "or": "|", "xor": "^"}[node.name[8:]]
+            case name if name in BITWISE:
                 if dtype == "bool":
-                    return f"(({args[0]} != 0) {symbol} ({args[1]} != 0))"
-                return self._narrow(f"({args[0]} {symbol} {args[1]})", dtype)
-            case "shift_left" | "shift_right":
-                kind = "shl" if node.name == "shift_left" else "shr"
-                return f"{self.helpers.name(kind, dtype)}({strip(args[0])}, {strip(args[1])})"
-            case "popcount" | "clz":
-                return f"{self.helpers.name(node.name, dtype)}({strip(args[0])})"
+                    return f"(({args[0]} != 0) {BITWISE[name]} ({args[1]} != 0))"
+                return self._narrow(f"({args[0]} {BITWISE[name]} {args[1]})", dtype)
             case "abs" if not dtypes.is_float(dtype):
                 signed = dtype in dtypes.SIGNED
                 return f"{self.helpers.name('abs', dtype)}({strip(args[0])})" if signed else args[0]

@@ -27,8 +27,8 @@ def call(names: Declares, node: e.Foreign, args: Sequence[str]) -> str:
     types = [_type(node, a) for a in node.args]
     if node.kind == "packed":
         name = symbol_of(node)
-        told = "/* To be set before the first call; gives 0, or another number if it failed. */"
-        names.declare(f"{told}\nint32_t (*{name})({', '.join(types) or 'void'});")
+        comment = "/* To be set before the first call; gives 0, or another number if it failed. */"
+        names.declare(f"{comment}\nint32_t (*{name})({', '.join(types) or 'void'});")
         return f"{name}({', '.join(args)})"
     names.declare(f"{_type(node, node)} {node.name}({', '.join(types) or 'void'});")
     return f"{node.name}({', '.join(args)})"

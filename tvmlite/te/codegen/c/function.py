@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tvmlite.core import abi
+from tvmlite.core.abi import symbols
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c import x86
@@ -38,8 +38,8 @@ class FunctionWriter:
 
     def write(self) -> None:
         if self.function.counts_runs:
-            self.module.used.add(abi.NEXT_RUN)
-            self._emit_lines(["static uint32_t runs;", f"{abi.NEXT_RUN}(&runs);"])
+            self.module.used.add(symbols.NEXT_RUN)
+            self._emit("static uint32_t runs;", f"{symbols.NEXT_RUN}(&runs);")
         self.statement(self.function.body)
         signature = self.module.signatures[self.function.name]
         keys = parameter_keys(self.function)
@@ -127,9 +127,7 @@ class FunctionWriter:
             case ir.Choice():
                 self._choice(stmt)
             case ir.Assert(condition, message):
-                writer = Writer(self)
-                text = strip(writer.write(e.Not(condition)))
-                self._emit_lines(writer.lines)
+                (text,) = self._written(e.Not(condition))
                 code = self.function.messages.index(message) + 1
                 self._emit(f"if ({text}) {{", f"    return {code};", "}")
             case ir.Evaluate(value):
@@ -159,9 +157,7 @@ class FunctionWriter:
             self.module.used.add("TL_ALIGNED")
             self._emit(f"{kind} TL_ALIGNED {name}[{max(count, 1)}];")
             return
-        writer = Writer(self)
-        offset = strip(writer.write(stmt.offset))
-        self._emit_lines(writer.lines)
+        (offset,) = self._written(stmt.offset)
         if stmt.buffer.scope == "constant":
             blob = f"{self.function.name}_constants"
             self.module.declarations[f"extern const unsigned char {blob}[];"] = None
@@ -175,7 +171,7 @@ class FunctionWriter:
         if let.var.lanes == 1:
             writer = Writer(self)
             text = writer.write(let.value)
-            self._emit_lines(writer.lines)
+            self._emit(*writer.lines)
             if writer.is_natural(let.value):
                 self._naturals.add(let.var)
             self._emit(f"const {kind} {self._bind(let.var)} = {strip(text)};")
@@ -203,7 +199,7 @@ class FunctionWriter:
             writer = Writer(self)
             place, text = strip(writer.write(index)), writer.write(value)
             guard = "" if store.predicate is None else f"if ({strip(writer.write(store.predicate))}) "
-            self._emit_lines(writer.lines)
+            self._emit(*writer.lines)
             self._emit(f"{guard}{target}[{place}] = {writer.to_memory(text, buffer.dtype)};")
             return
         if store.predicate is None and is_dense(index) and can_write(value):
@@ -271,11 +267,11 @@ class FunctionWriter:
         outer = Writer(self)
         inner = Writer(self, self.temporary(), outer)
         texts = [inner.write(x) for x in (value, *extra)]
-        self._emit_lines(outer.lines)
+        self._emit(*outer.lines)
         lane = inner.lane
         self._emit(f"for (int64_t {lane} = 0; {lane} < {value.lanes}; ++{lane}) {{")
         self.depth += 1
-        self._emit_lines(inner.lines)
+        self._emit(*inner.lines)
         self._emit(line(inner, *texts))
         self.depth -= 1
         self._emit("}")
@@ -289,7 +285,7 @@ class FunctionWriter:
         elif not e.is_const(loop.min, 0):
             begin, end = f"{least} + {begin}", f"{least} + {end}"
         natural = writer.is_natural(loop.min)
-        self._emit_lines(writer.lines)
+        self._emit(*writer.lines)
         name = self._bind(loop.var)
         self._counters.add(loop.var)
         if natural:
@@ -301,18 +297,14 @@ class FunctionWriter:
     def _while(self, condition: e.Expr, body: ir.Stmt) -> None:
         self._emit("for (;;) {")
         self.depth += 1
-        writer = Writer(self)
-        text = strip(writer.write(e.Not(condition)))
-        self._emit_lines(writer.lines)
+        (text,) = self._written(e.Not(condition))
         self._emit(f"if ({text}) {{", "    break;", "}")
         self._nested(body)
         self.depth -= 1
         self._emit("}")
 
     def _if(self, stmt: ir.If) -> None:
-        writer = Writer(self)
-        text = strip(writer.write(stmt.condition))
-        self._emit_lines(writer.lines)
+        (text,) = self._written(stmt.condition)
         self._emit(f"if ({text}) {{")
         self._indented(stmt.then)
         if stmt.otherwise is not None:
@@ -333,7 +325,7 @@ class FunctionWriter:
             return  # a value has no effect
         else:
             text = f"(void){writer.write(value)};"
-        self._emit_lines([*writer.lines, text])
+        self._emit(*writer.lines, text)
 
     # -- parallel loops
 
@@ -346,15 +338,13 @@ class FunctionWriter:
         body, captured = self.lines, list(self._captured)
         self.lines, self.depth, self._bound = lines, depth, None
         self._define_body(name, body, captured)
-        shared_out = abi.SWEEP if loop.alternates_direction else abi.PARALLEL_FOR
+        shared_out = symbols.SWEEP if loop.alternates_direction else symbols.PARALLEL_FOR
         self.module.used.add(shared_out)
 
-        writer = Writer(self)
-        extent = strip(writer.write(loop.extent))
-        self._emit_lines(writer.lines)
+        (extent,) = self._written(loop.extent)
         if captured:
             self._emit(f"struct {name} closure;")
-        self._emit_lines([f"closure.{self._name(key)} = {self.names[key]};" for key in captured])
+        self._emit(*(f"closure.{self._name(key)} = {self.names[key]};" for key in captured))
         given = "&closure" if captured else "0"
         self._emit(f"const int32_t code = {shared_out}({name}_run, {given}, {extent});")
         self._emit("if (code != 0) {", "    return code;", "}")
@@ -367,13 +357,10 @@ class FunctionWriter:
         for key in captured:
             restrict = isinstance(key, ir.Buffer) and key.scope == "param"
             kind = self._field(key).rstrip()
-            kind = (
-                f"{kind}restrict "
-                if restrict
-                else f"{kind}const "
-                if kind.endswith("*")
-                else f"const {kind} "
-            )
+            if restrict or kind.endswith("*"):
+                kind += "restrict " if restrict else "const "
+            else:
+                kind = f"const {kind} "
             unpack.append(f"    {kind}{self.names[key]} = given->{self.names[key]};")
         lines = [*struct, head, *unpack, "    (void)thread;", *merged(body), "    return 0;", "}"]
         self.module.definitions.append("\n".join(lines))
@@ -393,36 +380,28 @@ class FunctionWriter:
     # -- kernels
 
     def _call(self, call: ir.CallKernel) -> None:
-        writer = Writer(self)
-        args = [self.buffer(b) for b in call.buffers]
-        args += [strip(writer.write(size)) for size in call.sizes]
+        given = call.sizes if call.workspace is None else (*call.sizes, call.workspace)
+        args = [self.buffer(b) for b in call.buffers] + self._written(*given)
         if call.workspace is not None:
-            offset = strip(writer.write(call.workspace))
-            args.append(f"(unsigned char *){self._name('workspace')} + ({offset})")
+            args[-1] = f"(unsigned char *){self._name('workspace')} + ({args[-1]})"
             args.append(self.variable(ir.THREADS))
-        self._emit_lines(writer.lines)
         if call.symbol not in self.module.signatures:
             self.module.declarations[self._declaration(call)] = None
         offset_code = f" + {call.messages_from}" if call.messages_from else ""
         profile = self._name("profile") if call.profile_slot >= 0 and self.function.kernels else ""
         if profile:
-            self.module.used.add(abi.NOW)
-            self._emit(f"const int64_t start = {profile} ? {abi.NOW}() : 0;")
+            self.module.used.add(symbols.NOW)
+            self._emit(f"const int64_t start = {profile} ? {symbols.NOW}() : 0;")
         self._emit(f"const int32_t code = {call.symbol}({', '.join(args)});")
         if profile:
             self._emit(
-                f"if ({profile}) {{", f"    {profile}[{call.profile_slot}] = {abi.NOW}() - start;", "}"
+                f"if ({profile}) {{", f"    {profile}[{call.profile_slot}] = {symbols.NOW}() - start;", "}"
             )
         self._emit("if (code != 0) {", f"    return code{offset_code};", "}")
 
     def _declaration(self, call: ir.CallKernel) -> str:
         """The prototype of a kernel defined elsewhere: inputs and constants of ours it only reads."""
-        types = []
-        for buffer in call.buffers:
-            read_only = buffer.scope == "constant" or (
-                buffer.scope == "param" and buffer not in self.function.outputs
-            )
-            types.append(f"{'const ' if read_only else ''}{memory_type(buffer.dtype)} *")
+        types = [self._field(buffer) for buffer in call.buffers]
         types += [memory_type(size.dtype) for size in call.sizes]
         types += ["void *", "int64_t"] if call.workspace is not None else []
         return f"int32_t {call.symbol}({', '.join(types) or 'void'});"
@@ -432,8 +411,12 @@ class FunctionWriter:
     def _emit(self, *lines: str) -> None:
         self.lines += [line if line.startswith("#") else "    " * self.depth + line for line in lines]
 
-    def _emit_lines(self, lines: list[str]) -> None:
-        self._emit(*lines)
+    def _written(self, *exprs: e.Expr) -> list[str]:
+        """The texts of ``exprs``, to be used once each, after the declarations that they need."""
+        writer = Writer(self)
+        texts = [strip(writer.write(one)) for one in exprs]
+        self._emit(*writer.lines)
+        return texts
 
     def _indented(self, stmt: ir.Stmt) -> None:
         self.depth += 1

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tvmlite.core import abi
+from tvmlite.core.abi import symbols
+from tvmlite.core.abi.signature import Parameter, Signature
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.node import postorder
 from tvmlite.machine.target import Target
@@ -26,10 +27,10 @@ _PROTOTYPES = {
     name: f"""int32_t {name}(
     int32_t (*body)(void *closure, int64_t begin, int64_t end, int64_t thread),
     void *closure, int64_t extent);"""
-    for name in (abi.PARALLEL_FOR, abi.SWEEP)
+    for name in (symbols.PARALLEL_FOR, symbols.SWEEP)
 } | {
-    abi.NEXT_RUN: f"void {abi.NEXT_RUN}(uint32_t *runs);",
-    abi.NOW: f"int64_t {abi.NOW}(void);",
+    symbols.NEXT_RUN: f"void {symbols.NEXT_RUN}(uint32_t *runs);",
+    symbols.NOW: f"int64_t {symbols.NOW}(void);",
 }
 
 _VECTORS = "!defined(TVMLITE_PORTABLE) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9))"
@@ -92,7 +93,7 @@ def generate(functions: Sequence[ir.Function], target: Target | str = "c") -> st
     same for every target: lanes were chosen when the IR was made.
     """
     for function in functions:
-        if function.name in BUILT_IN or abi.unique_names({"": function.name})[""] != function.name:
+        if function.name in BUILT_IN or symbols.unique_names({"": function.name})[""] != function.name:
             raise UnsupportedError(
                 f"a C function cannot be called {function.name!r}", hint="give it another name: name=..."
             )
@@ -126,7 +127,7 @@ def _adds_small_numbers(function: ir.Function) -> bool:
     return any(isinstance(node, e.Add) and node.lanes == 1 and node.dtype in small for node in every)
 
 
-def header(signature: abi.Signature) -> str:
+def header(signature: Signature) -> str:
     """A self-contained header for C and C++ that declares and documents ``signature``'s functions."""
     name = signature.name
     guard = f"TVMLITE_{name.upper()}_H"
@@ -136,11 +137,11 @@ def header(signature: abi.Signature) -> str:
         _comment(_description(signature)) + f"\n{signature.c_prototype()};",
     ]
     if not signature.is_static:
-        told = (
+        extents = (
             "Writes the extents of all inputs and outputs to out, in order, and then the bytes of workspace."
         )
         parts.append(
-            _comment([told, "Returns 0, or a code as above."]) + f"\n{signature.c_shapes_prototype()};"
+            _comment([extents, "Returns 0, or a code as above."]) + f"\n{signature.c_shapes_prototype()};"
         )
     if signature.constants:
         parts.append(
@@ -155,7 +156,7 @@ def header(signature: abi.Signature) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _description(signature: abi.Signature) -> list[str]:
+def _description(signature: Signature) -> list[str]:
     lines = [f"{signature.name}: returns 0, or a positive code.", ""]
     lines += [f"{p.name}: {_meaning(p, signature)}" for p in signature.parameters]
     lines += [""] if signature.messages else []
@@ -167,7 +168,7 @@ def _description(signature: abi.Signature) -> list[str]:
     return lines
 
 
-def _meaning(parameter: abi.Parameter, signature: abi.Signature) -> str:
+def _meaning(parameter: Parameter, signature: Signature) -> str:
     match parameter.kind:
         case "input" | "output":
             dims = "".join(f"[{'?' if d is None else d}]" for d in parameter.shape)
@@ -184,28 +185,29 @@ def _meaning(parameter: abi.Parameter, signature: abi.Signature) -> str:
             return f"scratch memory, {bytes_}, aligned to 64 bytes; may be null if 0"
         case "found":
             return _where_stored(parameter, signature)
-        case "told":
+        case "dynamic_outputs":
             return (
                 f"room for {signature.dynamic_outputs_length} numbers: the bytes of workspace that are "
                 "needed, and for every array that is found there the byte where it begins, and its extents"
             )
         case "capacity":
-            return "the bytes of the workspace: where too few, told[0] has the number to call again with"
+            return "the bytes of the workspace: if too few, dynamic_outputs[0] says how many to bring"
         case "threads":
             return "the number of threads the workspace is for: at least tvmlite_get_num_threads()"
         case "profile":
             return f"null, or room for {len(signature.kernels)} times in nanoseconds, one a kernel"
 
 
-def _where_stored(parameter: abi.Parameter, signature: abi.Signature) -> str:
-    """Which elements of told are those of an output that lies in the workspace."""
+def _where_stored(parameter: Parameter, signature: Signature) -> str:
+    """Which elements of ``dynamic_outputs`` are those of an output that lies in the workspace."""
     place = 1
     for other in signature.of_kind("found"):
         if other is parameter:
             break
         place += 1 + len(other.shape)
-    dims = "".join(f"[told[{place + 1 + k}]]" for k in range(len(parameter.shape)))
-    return f"no parameter but an output, {parameter.dtype}{dims}, at byte told[{place}] of the workspace"
+    name = "dynamic_outputs"
+    dims = "".join(f"[{name}[{place + 1 + k}]]" for k in range(len(parameter.shape)))
+    return f"no parameter but an output, {parameter.dtype}{dims}, at byte {name}[{place}] of the workspace"
 
 
 def _comment(lines: Sequence[str]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tvmlite.core import abi
+from tvmlite.core.abi import symbols
+from tvmlite.core.abi.signature import Signature
 from tvmlite.core.alike import alike
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
@@ -13,30 +14,13 @@ from tvmlite.te.codegen.c.text import Helpers
 from tvmlite.te.codegen.math.expand import LIBRARY
 from tvmlite.te.loop import ir
 
+_PLAIN = ("sqrt", "floor", "ceil", "trunc", "nearbyint", "fabs", "copysign", "fma")
+
 RESERVED = sorted(
-    {name + suffix for name in LIBRARY for suffix in ("", "f")}
-    | {
-        name + suffix
-        for name in ("sqrt", "floor", "ceil", "trunc", "fabs", "copysign", "fma")
-        for suffix in ("", "f")
-    }
-    | {
-        "nearbyint",
-        "nearbyintf",
-        "j0",
-        "j1",
-        "jn",
-        "y0",
-        "y1",
-        "yn",
-        "gamma",
-        "signgam",
-        "begin",
-        "end",
-        "thread",
-    }
-    | {"closure", "given", "code", "start", "runs", "errno", "linux", "unix"}
-    | {abi.PARALLEL_FOR, abi.SWEEP, abi.NEXT_RUN, abi.NOW}
+    {name + suffix for name in (*LIBRARY, *_PLAIN) for suffix in ("", "f")}
+    | set("j0 j1 jn y0 y1 yn gamma signgam errno linux unix".split())
+    | set("begin end thread closure given code start runs".split())
+    | {symbols.PARALLEL_FOR, symbols.SWEEP, symbols.NEXT_RUN, symbols.NOW}
     | {f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 )
 
@@ -52,7 +36,7 @@ BUILT_IN = frozenset(
 class Module:
     """One C source in the making: ``signatures`` of its functions, and what they turn out to need."""
 
-    signatures: Mapping[str, abi.Signature]
+    signatures: Mapping[str, Signature]
     helpers: Helpers = field(default_factory=Helpers)
     used: set[str] = field(default_factory=set)
     typedefs: dict[str, None] = field(default_factory=dict)
@@ -66,8 +50,8 @@ def parameter_keys(function: ir.Function) -> list[object]:
     keys: list[object] = [*function.params, *function.sizes]
     if function.workspace is not None:
         keys += ["workspace", ir.THREADS]
-    if function.told is not None:
-        keys += [function.told, ir.CAPACITY]
+    if function.dynamic_outputs is not None:
+        keys += [function.dynamic_outputs, ir.CAPACITY]
     return [*keys, "profile"] if function.kernels else keys
 
 
@@ -82,7 +66,7 @@ def unique_names(function: ir.Function, module: Module) -> dict[object, str]:
     for key in keys:
         text = key if isinstance(key, str) else key.name  # type: ignore[attr-defined]
         wanted.setdefault(key, f"v_{text}" if text.startswith("tl_") else text)
-    return abi.unique_names(wanted)
+    return symbols.unique_names(wanted)
 
 
 def reads_elsewhere(value: e.Expr, buffer: ir.Buffer, index: e.Expr) -> bool:

@@ -8,7 +8,8 @@ import struct
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.abi import C_TYPES
+from tvmlite.core.abi.signature import C_TYPES
+from tvmlite.te.codegen.math.rounding import rounded
 
 HALVES = ("float16", "bfloat16")
 
@@ -47,17 +48,6 @@ def int_literal(value: int, dtype: str) -> str:
     if value < 0:
         return f"(-{text.lstrip('-')})"
     return text
-
-
-def rounded(value: float, dtype: str) -> float:
-    """``value`` as ``dtype`` holds it, to nearest even."""
-    if dtype == "bfloat16":
-        bits = int(np.array(value, np.float32).view(np.uint32))
-        if not math.isnan(value):
-            bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
-        return float(np.array(bits, np.uint32).view(np.float32))
-    with np.errstate(over="ignore"):
-        return float(np.array(value, dtypes.numpy_of(dtype)))
 
 
 def float_literal(value: float, dtype: str) -> str | None:
@@ -253,16 +243,11 @@ def _shift(kind: str, dtype: str) -> str:
 
 
 def _count_bits(kind: str, dtype: str) -> str:
-    work, raw, width = work_type(dtype), unsigned_type(dtype), dtypes.bits(dtype)
-    start, step = (width, -1) if kind == "clz" else (0, 1)
+    start, step = (0, "rest &= rest - 1;\n        count += 1;")
     if kind == "clz":
-        return (
-            f"    uint64_t rest = ({raw})a;\n    int count = {start};\n"
-            "    while (rest != 0) {\n        rest >>= 1;\n        count--;\n    }\n"
-            f"    return ({work})count;"
-        )
+        start, step = dtypes.bits(dtype), "rest >>= 1;\n        count--;"
     return (
-        f"    uint64_t rest = ({raw})a;\n    int count = {start};\n"
-        f"    while (rest != 0) {{\n        rest &= rest - 1;\n        count += {step};\n    }}\n"
-        f"    return ({work})count;"
+        f"    uint64_t rest = ({unsigned_type(dtype)})a;\n    int count = {start};\n"
+        f"    while (rest != 0) {{\n        {step}\n    }}\n"
+        f"    return ({work_type(dtype)})count;"
     )

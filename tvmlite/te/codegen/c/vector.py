@@ -12,10 +12,11 @@ from math import copysign
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
+from tvmlite.te.codegen import contraction
 from tvmlite.te.codegen.c import x86
-from tvmlite.te.codegen.c.expr import Names, Writer, strip
+from tvmlite.te.codegen.c.expr import ARITH, BITWISE, COMPARE, Names, Writer, strip
 from tvmlite.te.codegen.c.text import FUSES, HALVES, SUFFIX, memory_type, multiply_add, work_type
-from tvmlite.te.codegen.c.vector_forms import ARITH, COMPARE, can_write, parts, shift_count, vectors
+from tvmlite.te.codegen.c.vector_forms import can_write, parts, shift_count, vectors
 from tvmlite.te.codegen.math import functions
 from tvmlite.te.loop import ir
 
@@ -53,7 +54,7 @@ class VectorWriter:
         self.names, self.dtype, self.lanes = names, dtype, lanes
         self.scalars = Writer(names)
         self.typedefs: list[str] = []
-        self.includes: set[str] = set()
+        self.includes: dict[str, None] = {}
         self._texts: dict[object, _Text] = {}
         self._uses: dict[object, int] = {}
         self._lazy: set[object] = set()
@@ -203,7 +204,7 @@ class VectorWriter:
     def _extreme_by_instruction(self, node: e.Min | e.Max, a: _Text, b: _Text) -> _Text:
         """In two versions; the instruction gives the second where one is NaN."""
         name, asked = self.names.temporary(), x86.condition(x86.mask_needs(self.lanes))
-        self.includes.add(asked)
+        self.includes[asked] = None
         kind = self.type_of(node.dtype)
         self.lines.extend([f"{kind} {name};", f"#if {asked}"])
         form = x86.extreme(self.lanes, isinstance(node, e.Max), a.text, b.text)
@@ -305,7 +306,7 @@ class VectorWriter:
                     return self._padded(node, holds)
                 then, otherwise = (self._vector(arm) for arm in args)
                 return _Text(f"({holds} ? ({type_}){then} : ({type_}){otherwise})", dtype)
-            case functions.MULTIPLY_ADD:
+            case contraction.MULTIPLY_ADD:
                 a, b, c = (self._named(x, vector=True).text for x in args)
                 return _Text(f"{self._multiply_add(dtype)}({a}, {b}, {c})", dtype)
             case functions.SCALE | functions.LIMIT:
@@ -332,11 +333,10 @@ class VectorWriter:
                 return (
                     self._inverse(args[0]) if dtype == "bool" else _Text(f"(~{self._vector(args[0])})", dtype)
                 )
-            case "bitwise_and" | "bitwise_or" | "bitwise_xor":
-                symbol = {"and": "&", "or": "|", "xor": "^"}[node.name[8:]]
+            case name if name in BITWISE:
                 if dtype == "bool":
-                    return self._both(symbol, *node.args)
-                return _Text(f"({self._vector(args[0])} {symbol} {self._vector(args[1])})", dtype)
+                    return self._both(BITWISE[name], *node.args)
+                return _Text(f"({self._vector(args[0])} {BITWISE[name]} {self._vector(args[1])})", dtype)
             case "shift_left":
                 raw = self.type_of(f"uint{bits}")
                 shifted = f"(({raw}){self._vector(args[0])} << {shift_count(node)})"
@@ -352,7 +352,7 @@ class VectorWriter:
         versions = [(FUSES, f"(({type_}){{{', '.join(lanes)}}})")]
         if form := x86.multiply_add(self.lanes, dtype, "a", "b", "c"):
             needs = x86.condition(form.needs)
-            self.includes.add(needs)
+            self.includes[needs] = None
             versions.insert(0, (needs, f"(({type_}){form.text})"))
         define = f"#define {name}(a, b, c)"
         texts = [f"#{'el' * (n > 0)}if {asked}\n{define} {text}" for n, (asked, text) in enumerate(versions)]
@@ -381,7 +381,7 @@ class VectorWriter:
         branch = f"((holds) ? *(const {type_} *)(const void *)&(array)[index] : ({type_}){{0}})"
         define = f"#define {name}(holds, array, index)"
         self.typedefs.append(f"#if {asked}\n{define} {masked}\n#else\n{define} {branch}\n#endif")
-        self.includes.add(asked)
+        self.includes[asked] = None
         index = strip(self.scalars.write(load.indices[0].base))
         return _Text(f"{name}({holds}, {self.names.buffer(load.buffer)}, {index})", node.dtype)
 
@@ -401,7 +401,7 @@ class VectorWriter:
         known, before = self._texts, self.lines
         type_, name = self.type_of(node.dtype), self.names.temporary()
         asked = x86.condition(x86.scaling_needs(self.lanes))
-        self.includes.add(asked)
+        self.includes[asked] = None
         made: list[list[str]] = []
         for version in (node.args[1], node.args[0]):
             self._texts, self.scalars.lines = dict(known), []

@@ -5,13 +5,12 @@ from __future__ import annotations
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
+from tvmlite.te.codegen import contraction
 from tvmlite.te.codegen.c import x86
+from tvmlite.te.codegen.c.expr import ARITH, COMPARE
 from tvmlite.te.codegen.c.text import HALVES
 from tvmlite.te.codegen.math import functions
 from tvmlite.te.loop import ir
-
-ARITH = {e.Add: "+", e.Sub: "-", e.Mul: "*", e.Div: "/"}
-COMPARE = {e.Equal: "==", e.NotEqual: "!=", e.Less: "<", e.LessEqual: "<="}
 
 _WIDEST = 256
 _FLOATS = ("float32", "float64")
@@ -123,7 +122,7 @@ def _is_plain_call(node: e.Call) -> bool:
         case "if_then_else":
             in_place = all(_is_written_in_place(arm) for arm in node.args[1:])
             return node.dtype != "bool" and node.args[0].lanes == 1 and in_place
-        case functions.EITHER | functions.MULTIPLY_ADD | "likely":
+        case functions.EITHER | contraction.MULTIPLY_ADD | "likely":
             return True
         case functions.SCALE | functions.LIMIT:
             return node.lanes in x86.SCALED_LANES

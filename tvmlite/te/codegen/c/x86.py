@@ -1,4 +1,4 @@
-"""LLVM's x86 intrinsics as ``<immintrin.h>`` spells them, and the macros that tell whether they are there."""
+"""LLVM's x86 intrinsics as ``<immintrin.h>`` spells them, and the macros defined where they exist."""
 
 from __future__ import annotations
 
@@ -19,18 +19,15 @@ class Intrinsic:
 
 
 INTRINSICS = {
-    "llvm.x86.avx512.vpdpbusd.512": Intrinsic("_mm512_dpbusd_epi32", "__m512i", ("__m512i",) * 3),
-    "llvm.x86.avx512.vpdpbusd.256": Intrinsic("_mm256_dpbusd_avx_epi32", "__m256i", ("__m256i",) * 3),
-    "llvm.x86.avx512.vpdpbusd.128": Intrinsic("_mm_dpbusd_avx_epi32", "__m128i", ("__m128i",) * 3),
-    "llvm.x86.avx512bf16.dpbf16ps.512": Intrinsic(
-        "_mm512_dpbf16_ps", "__m512", ("__m512", "__m512bh", "__m512bh")
-    ),
-    "llvm.x86.avx512bf16.dpbf16ps.256": Intrinsic(
-        "_mm256_dpbf16_ps", "__m256", ("__m256", "__m256bh", "__m256bh")
-    ),
-    "llvm.x86.avx512bf16.dpbf16ps.128": Intrinsic(
-        "_mm_dpbf16_ps", "__m128", ("__m128", "__m128bh", "__m128bh")
-    ),
+    f"llvm.x86.avx512.vpdpbusd.{bits}": Intrinsic(
+        f"{prefix}_dpbusd{form}_epi32", f"__m{bits}i", (f"__m{bits}i",) * 3
+    )
+    for bits, prefix, form in ((512, "_mm512", ""), (256, "_mm256", "_avx"), (128, "_mm", "_avx"))
+} | {
+    f"llvm.x86.avx512bf16.dpbf16ps.{bits}": Intrinsic(
+        f"{prefix}_dpbf16_ps", f"__m{bits}", (f"__m{bits}", f"__m{bits}bh", f"__m{bits}bh")
+    )
+    for bits, prefix in ((512, "_mm512"), (256, "_mm256"), (128, "_mm"))
 }
 """By LLVM's name. Those of 256 and 128 bits are AVX-VNNI's, as the tensor intrinsics ask for that."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.llvm import arith, cast
+from tvmlite.te.codegen.llvm.emitters import emitter_of
 from tvmlite.te.codegen.llvm.text import Lines, Writer, literal
 
 Terms: TypeAlias = tuple[tuple[e.Expr, int], ...]
@@ -135,14 +135,17 @@ class Addresses:
             return literal(expr.value, expr.dtype)
         here = self._levels[self._level_of(expr)]
         if expr not in here.values:
-            operands = [self._moved(child) for child in expr.children()]  # type: ignore[arg-type]
+            operands = {child: self._moved(child) for child in expr.children()}  # type: ignore[arg-type]
             with self.w.at(here.lines):
-                if isinstance(expr, e.Cast):
-                    here.values[expr] = cast.convert(self.w, operands[0], expr.value.dtype, expr.dtype, 1)
-                else:
-                    assert isinstance(expr, e.Binary)
-                    here.values[expr] = arith.binary(self.w, expr, *operands)
+                here.values[expr] = emitter_of(expr).emit(_Operands(self.w, operands), expr)
         return here.values[expr]
+
+
+class _Operands(NamedTuple):
+    """What an emitter of arithmetic needs of ``Expressions``."""
+
+    w: Writer
+    known: dict[Any, str]
 
 
 def _is_movable(expr: e.Expr) -> bool:

@@ -1,58 +1,37 @@
-"""Arithmetic, comparisons and divisions as LLVM IR, with the meaning ``te.expr`` gives them."""
+"""Arithmetic, comparisons and conversions as LLVM IR, with the meaning ``te.expr`` gives them."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.llvm import cast
-from tvmlite.te.codegen.llvm.text import Writer, literal, mangled, register_type, vector
+from tvmlite.te.codegen.contraction import MULTIPLY_ADD
+from tvmlite.te.codegen.llvm.emitters import emits
+from tvmlite.te.codegen.llvm.text import HALVES, Writer, literal, mangled, register_type, vector
+from tvmlite.te.extensions import extension
+from tvmlite.te.loop.walk import loads
 
-_FLOAT = {e.Add: "fadd", e.Sub: "fsub", e.Mul: "fmul", e.Div: "fdiv"}
-_INT = {e.Add: "add", e.Sub: "sub", e.Mul: "mul"}
+_FLOAT = {e.Add: "fadd", e.Sub: "fsub", e.Mul: "fmul", e.Div: "fdiv", e.TruncMod: "frem"}
+_INT = {e.Add: "add", e.Sub: "sub", e.Mul: "mul", e.And: "and", e.Or: "or"}
 _COMPARE = {e.Equal: "eq", e.NotEqual: "ne", e.Less: "lt", e.LessEqual: "le"}
-_DIVISIONS = (e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod)
+_DIVISIONS = (e.FloorDiv, e.FloorMod, e.TruncDiv)
 
 
-def binary(w: Writer, node: e.Binary, a: str, b: str) -> str:
-    """A binary node, given its operands' values."""
+@emits(*_FLOAT, *_INT, *_COMPARE, *_DIVISIONS, e.Min, e.Max)
+def _binary(values: Any, node: e.Binary) -> str:
+    w, a, b = values.w, values.known[node.a], values.known[node.b]
     kind, dtype, lanes = type(node), node.a.dtype, node.lanes
     type_ = register_type(dtype, lanes)
     if isinstance(node, e.Compare):
         return _compare(w, node, a, b)
-    if isinstance(node, e.And):
-        return w.emit(f"and {type_} {a}, {b}")
-    if isinstance(node, e.Or):
-        return w.emit(f"or {type_} {a}, {b}")
     if isinstance(node, (e.Min, e.Max)):
         return _extreme(w, node, a, b)
     if dtypes.is_float(dtype):
-        if kind is e.TruncMod:
-            return cast.rounded(w, w.emit(f"frem {type_} {a}, {b}"), dtype, lanes)
-        return cast.rounded(w, w.emit(f"{_FLOAT[kind]} {type_} {a}, {b}"), dtype, lanes)
-    if kind in _DIVISIONS:
-        return _divide(w, node, a, b)
-    return w.emit(f"{_INT[kind]} {type_} {a}, {b}")
-
-
-def is_whole_positive(expr: e.Expr) -> bool:
-    """Whether an int is at least 0, by its form alone: index arithmetic is taken not to overflow."""
-    match expr:
-        case e.Const(value):
-            return value >= 0
-        case e.SizeVar():
-            return True
-        case e.Add() | e.Mul() | e.Min():
-            return expr.dtype == e.INDEX and is_whole_positive(expr.a) and is_whole_positive(expr.b)
-        case e.Max():
-            return is_whole_positive(expr.a) or is_whole_positive(expr.b)
-        case e.FloorDiv() | e.TruncDiv():
-            return is_whole_positive(expr.a) and is_whole_positive(expr.b)
-        case e.FloorMod():
-            return isinstance(expr.b, e.Const) and expr.b.value >= 0
-        case e.Broadcast(value=value):
-            return is_whole_positive(value)
-        case _:
-            return False
+        return rounded(w, w.emit(f"{_FLOAT[kind]} {type_} {a}, {b}"), dtype, lanes)
+    if kind in _INT:
+        return w.emit(f"{_INT[kind]} {type_} {a}, {b}")
+    return extension("llvm.division").divide(w, node, a, b)
 
 
 def _compare(w: Writer, node: e.Compare, a: str, b: str) -> str:
@@ -86,79 +65,61 @@ def _float_extreme(w: Writer, node: e.Min | e.Max, type_: str, a: str, b: str) -
     the first of ``llvm.maximum``): in a reduction that is the new element, and the accumulator's chain stays
     short.
     """
-    mask = vector("i1", node.lanes)
-    relation = "olt" if isinstance(node, e.Min) else "ogt"
-    if isinstance(node.b, e.Const) and node.b.value == node.b.value:
+    if _is_number(node.b):
         a, b = b, a
-        known = True
-    else:
-        known = isinstance(node.a, e.Const) and node.a.value == node.a.value
-    if known:
-        return w.emit(
-            f"select {mask} {w.emit(f'fcmp {relation} {type_} {a}, {b}')}, {type_} {a}, {type_} {b}"
-        )
+    if _is_number(node.a) or _is_number(node.b):
+        relation = "olt" if isinstance(node, e.Min) else "ogt"
+        chosen = w.emit(f"fcmp {relation} {type_} {a}, {b}")
+        return w.emit(f"select {vector('i1', node.lanes)} {chosen}, {type_} {a}, {type_} {b}")
     kind = f"llvm.{'minimum' if isinstance(node, e.Min) else 'maximum'}.{mangled(type_)}"
     target = w.module.declare(kind, type_, f"{type_}, {type_}")
     return w.emit(f"call nsz {type_} {target}({type_} {b}, {type_} {a})")
 
 
-def _divide(w: Writer, node: e.Binary, a: str, b: str) -> str:
-    if isinstance(node.b, e.Const):
-        return _divide_by_constant(w, node, a, int(node.b.value))
-    dtype, lanes = node.dtype, node.lanes
-    type_, mask = register_type(dtype, lanes), vector("i1", lanes)
-    zero, one = literal(0, dtype, lanes), literal(1, dtype, lanes)
-    by_zero = w.emit(f"icmp eq {type_} {b}, {zero}")
-    unsafe = by_zero
-    if dtype in dtypes.SIGNED:
-        least = literal(dtypes.limits(dtype)[0], dtype, lanes)
-        first = w.emit(f"icmp eq {type_} {a}, {least}")
-        second = w.emit(f"icmp eq {type_} {b}, {literal(-1, dtype, lanes)}")
-        unsafe = w.emit(f"or {mask} {by_zero}, {w.emit(f'and {mask} {first}, {second}')}")
-    divisor = w.emit(f"select {mask} {unsafe}, {type_} {one}, {type_} {b}")
-    result = _quotient_or_rest(w, node, a, divisor)
-    if isinstance(node, (e.FloorDiv, e.TruncDiv)):
-        return w.emit(f"select {mask} {by_zero}, {type_} {zero}, {type_} {result}")
-    return result
+def _is_number(expr: e.Expr) -> bool:
+    return isinstance(expr, e.Const) and expr.value == expr.value
 
 
-def _divide_by_constant(w: Writer, node: e.Binary, a: str, divisor: int) -> str:
-    dtype, lanes = node.dtype, node.lanes
-    type_ = register_type(dtype, lanes)
-    quotient = isinstance(node, (e.FloorDiv, e.TruncDiv))
-    if divisor == 0 or (abs(divisor) == 1 and not quotient):
-        return literal(0, dtype, lanes)
-    if divisor == 1:
-        return a
-    if divisor == -1:
-        return w.emit(f"sub {type_} {literal(0, dtype, lanes)}, {a}")
-    floors = isinstance(node, (e.FloorDiv, e.FloorMod)) and divisor & (divisor - 1) == 0
-    if divisor > 0 and floors and dtype in dtypes.SIGNED:  # a power of two
-        if quotient:
-            return w.emit(f"ashr {type_} {a}, {literal(divisor.bit_length() - 1, dtype, lanes)}")
-        return w.emit(f"and {type_} {a}, {literal(divisor - 1, dtype, lanes)}")
-    return _quotient_or_rest(w, node, a, literal(divisor, dtype, lanes))
+@emits(MULTIPLY_ADD)
+def _multiply_add(values: Any, node: e.Call) -> str:
+    type_ = register_type(node.dtype, node.lanes)
+    return values.w.intrinsic("fmuladd", type_, *(values.known[one] for one in node.args))
 
 
-def _quotient_or_rest(w: Writer, node: e.Binary, a: str, b: str) -> str:
-    """The division proper: no zero divisor, no overflow."""
-    dtype, lanes = node.dtype, node.lanes
-    type_, mask = register_type(dtype, lanes), vector("i1", lanes)
-    plain = dtype not in dtypes.SIGNED or (is_whole_positive(node.a) and is_whole_positive(node.b))
-    kind = "u" if plain else "s"
-    quotient = isinstance(node, (e.FloorDiv, e.TruncDiv))
-    if plain or isinstance(node, (e.TruncDiv, e.TruncMod)):
-        return w.emit(f"{kind}{'div' if quotient else 'rem'} {type_} {a}, {b}")
-    zero = literal(0, dtype, lanes)
-    rest = w.emit(f"srem {type_} {a}, {b}")
-    if isinstance(node.b, e.Const) and node.b.value > 0:
-        wrong = w.emit(f"icmp slt {type_} {rest}, {zero}")
-    else:
-        opposite = w.emit(f"icmp slt {type_} {w.emit(f'xor {type_} {rest}, {b}')}, {zero}")
-        inexact = w.emit(f"icmp ne {type_} {rest}, {zero}")
-        wrong = w.emit(f"and {mask} {opposite}, {inexact}")
-    if not quotient:
-        fixed = w.emit(f"select {mask} {wrong}, {type_} {b}, {type_} {zero}")
-        return w.emit(f"add {type_} {rest}, {fixed}")
-    divided = w.emit(f"sdiv {type_} {a}, {b}")
-    return w.emit(f"add {type_} {divided}, {w.emit(f'sext {mask} {wrong} to {type_}')}")
+@emits(e.Const)
+def _constant(values: Any, node: e.Const) -> str:
+    return literal(node.value, node.dtype, node.lanes)
+
+
+@emits(e.Not)
+def _not(values: Any, node: e.Not) -> str:
+    return negated(values.w, values.known[node.a], node.lanes)
+
+
+def negated(w: Writer, value: str, lanes: int) -> str:
+    """The opposite of bools."""
+    return w.emit(f"xor {vector('i1', lanes)} {value}, {literal(1, 'bool', lanes)}")
+
+
+def decided(w: Writer, condition: e.Expr, value: str) -> str:
+    """``value``, that of ``condition``, to branch by: of elements that nothing was written to it is some
+    truth, where LLVM would be free to take the branch, and with it the function, for one that never runs."""
+    own = any(one.buffer.scope != "param" for one in loads(condition))
+    return w.emit(f"freeze i1 {value}") if own else value
+
+
+@emits(e.Select)
+def _select(values: Any, node: e.Select) -> str:
+    type_, mask = register_type(node.dtype, node.lanes), vector("i1", node.condition.lanes)
+    condition, a, b = (values.known[one] for one in (node.condition, node.a, node.b))
+    return values.w.emit(f"select {mask} {condition}, {type_} {a}, {type_} {b}")
+
+
+@emits(e.Broadcast)
+def _broadcast(values: Any, node: e.Broadcast) -> str:
+    return values.w.splat(register_type(node.dtype), values.known[node.value], node.lanes)
+
+
+def rounded(w: Writer, value: str, dtype: str, lanes: int) -> str:
+    """The float ``value`` rounded to what ``dtype`` can hold, to nearest even; still a float."""
+    return extension("llvm.halves").rounded(w, value, dtype, lanes) if dtype in HALVES else value

@@ -37,18 +37,13 @@ class Contents:
         return None if held is None or span is None else held.get(span)
 
     def stored(self, buffer: Buffer, span: Span | None, value: str | None) -> None:
-        """``value`` was stored, or something at a place unknown."""
+        """``value`` was stored, or something that is not known (None), at ``span`` or at an unknown place."""
         if span is None:
             self._held.pop(buffer, None)
             return
-        old = self._held.get(buffer)
-        if old is not None and span in old:  # all that is held is apart from each other
-            if value is None:
-                del old[span]
-            else:
-                old[span] = value
-            return
-        held = {s: v for s, v in (old or {}).items() if s.is_apart_from(span)}
+        held = self._held.get(buffer, {})
+        if held.pop(span, None) is None:  # else the others are apart from it, as all are from each other
+            held = {s: v for s, v in held.items() if s.is_apart_from(span)}
         if len(held) == _MOST:
             held.clear()
         if value is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import struct
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.machine.target import Target, family
+from tvmlite.te.extensions import extension
 
 _REGISTER = {"float16": "float", "bfloat16": "float", "float32": "float", "float64": "double", "bool": "i1"}
 _SHORT = {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}
@@ -61,20 +63,12 @@ def literal(value: float, dtype: str, lanes: int = 1) -> str:
 
 
 def _float(value: float, dtype: str) -> str:
-    with np.errstate(over="ignore"):
-        if dtype == "bfloat16":
-            value = _rounded_to_bfloat16(value)
-        elif dtype != "float64":
-            value = float(np.dtype(dtype).type(value))
+    if dtype in HALVES:
+        value = extension("rounding").rounded(value, dtype)
+    elif dtype == "float32":
+        with np.errstate(over="ignore"):
+            value = float(np.float32(value))
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-
-
-def _rounded_to_bfloat16(value: float) -> float:
-    with np.errstate(over="ignore"):
-        bits = int(np.float32(value).view(np.uint32))
-    if value != value:
-        return value
-    return float(np.uint32((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).view(np.float32))
 
 
 class Module:
@@ -86,29 +80,20 @@ class Module:
         self.functions: list[str] = []
         self._declarations: dict[str, str] = {}
         self._metadata: list[str] = []
+        self._parallels = itertools.count()
 
-    @property
-    def converts_halves(self) -> bool:
-        """Whether the machine converts float16 from and to float32 (else LLVM would call a library)."""
-        has = self.target.has
-        return self.family == "aarch64" or has("f16c") or has("avx512f") or has("zfh")
-
-    @property
-    def converts_bfloat16(self) -> bool:
-        """Whether the machine rounds float32 to bfloat16; what is subnormal it takes for 0."""
-        return self.target.has("avx512bf16") and self.target.has("avx512vl")
+    def parallel(self) -> int:
+        """A number for one more parallel loop."""
+        return next(self._parallels)
 
     def declare(self, name: str, result: str, arguments: str, attributes: str = "") -> str:
         """The symbol of an external function, declared once."""
-        self._declarations.setdefault(
-            name, f"declare {result} {symbol(name)}({arguments}) {attributes}".rstrip()
-        )
-        return symbol(name)
+        at = symbol(name)
+        return self.define(at, f"declare {result} {at}({arguments}) {attributes}".rstrip())
 
     def declare_data(self, name: str) -> str:
         """The symbol of external constant bytes, aligned to 64."""
-        self._declarations.setdefault(name, f"{symbol(name)} = external constant i8, align 64")
-        return symbol(name)
+        return self.define(symbol(name), f"{symbol(name)} = external constant i8, align 64")
 
     def define(self, symbol: str, text: str) -> str:
         """``symbol``, which ``text`` defines; defined once."""

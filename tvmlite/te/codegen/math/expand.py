@@ -7,23 +7,11 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import reachable, rewrite, substitute
 from tvmlite.machine.target import Target
+from tvmlite.te.codegen.contraction import contract
 from tvmlite.te.codegen.math import functions
-from tvmlite.te.expr import (
-    Add,
-    Call,
-    Cast,
-    Const,
-    ContractedAdd,
-    ContractedSub,
-    Expr,
-    Mul,
-    Sub,
-    Var,
-    contracted,
-)
+from tvmlite.te.expr import Call, Cast, ContractedAdd, ContractedSub, Expr, Var, contracted
 from tvmlite.te.loop.ir import Function
 
 FLOAT32 = {
@@ -47,8 +35,6 @@ _SCALED = {"exp": functions.exp, "sigmoid": functions.sigmoid}
 
 _HALVES = ("float16", "bfloat16")
 
-_CONTRACTED = (ContractedAdd, ContractedSub)
-
 
 def expand_intrinsics(
     function: Function, target: Target | None = None, either: frozenset[int] = frozenset()
@@ -63,7 +49,7 @@ def expand_intrinsics(
     A contracted sum that has a product is a ``MULTIPLY_ADD``, but of halves, which are rounded from float32
     each time. All other sums are ordinary ones.
     """
-    if not any(isinstance(node, (Call, *_CONTRACTED)) for node in reachable(function)):
+    if not any(isinstance(node, (Call, ContractedAdd, ContractedSub)) for node in reachable(function)):
         return function
     lanes = scaled_vectors(target) if target is not None else frozenset()
     return rewrite(function, partial(_expand, scaled=lanes, either=either))
@@ -82,10 +68,8 @@ def scaled_vectors(target: Target) -> frozenset[int]:
 
 
 def _expand(node: Any, scaled: frozenset[int] = frozenset(), either: frozenset[int] = frozenset()) -> Any:
-    if isinstance(node, _CONTRACTED):
-        return _multiply_add(node)
     if not isinstance(node, Call):
-        return node
+        return contract(node)
     if node.dtype in _HALVES and (node.name in LIBRARY or node.name in ("sigmoid", "rsqrt")):
         wide = tuple(Cast("float32", argument) for argument in node.args)
         return Cast(node.dtype, _expand(Call(node.name, wide, "float32"), scaled, either))
@@ -111,23 +95,3 @@ def _applied(form: Callable[..., Expr], x: Expr, *options: bool) -> Expr:
 def _template(form: Callable[..., Expr], dtype: str, lanes: int, *options: bool) -> tuple[Var, Expr]:
     place = Var("x", dtype, lanes)
     return place, rewrite(contracted(form(place, *options)), _expand)
-
-
-def _multiply_add(node: ContractedAdd | ContractedSub) -> Expr:
-    """``node`` by a multiply-add, preferably of the product on its right; if it has none, an ordinary sum."""
-    a, b, negative = node.a, node.b, isinstance(node, ContractedSub)
-    if dtypes.bits(node.dtype) >= 32:
-        match a, b:
-            case _, Mul(x, y):
-                if negative:
-                    x, y = (_negated(x), y) if isinstance(x, Const) else (x, _negated(y))
-                return Call(functions.MULTIPLY_ADD, (x, y, a), node.dtype)
-            case Mul(x, y), _:
-                return Call(functions.MULTIPLY_ADD, (x, y, _negated(b) if negative else b), node.dtype)
-    return Sub(a, b) if negative else Add(a, b)
-
-
-def _negated(x: Expr) -> Expr:
-    if isinstance(x, Const):
-        return Const(-x.value, x.dtype, x.lanes)
-    return Sub(Const(-0.0, x.dtype, x.lanes), x)

@@ -23,10 +23,6 @@ EITHER = "either"
 """``Call(EITHER, (plain, scaled, x))`` is a function of x in two forms, the second of SCALE and LIMIT, of
 which the compiler of the generated code takes one."""
 
-MULTIPLY_ADD = "multiply_add"
-"""``Call(MULTIPLY_ADD, (x, y, z))`` is ``x * y + z``, rounded once where the machine has an instruction for
-it, else twice."""
-
 LIMIT = "limit"
 """``Call(LIMIT, (x, most))`` is x with a magnitude of at most ``most``, which it is for NaN."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.abi import WORKSPACE_ALIGNMENT
+from tvmlite.core.abi.symbols import WORKSPACE_ALIGNMENT
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import reachable, rewrite
 from tvmlite.te import expr as e

@@ -1,65 +1,50 @@
-"""Conversions between dtypes, and between a value at work and its form in memory, as LLVM IR."""
+"""float16 and bfloat16 as LLVM IR: 16 bits in memory; at work floats, rounded after each operation."""
 
 from __future__ import annotations
 
-import numpy as np
+from tvmlite.te.codegen.llvm.extensions import casts
+from tvmlite.te.codegen.llvm.text import Module, Writer, literal, vector
 
-from tvmlite.core import dtype as dtypes
-from tvmlite.te.codegen.llvm.text import HALVES, Writer, literal, mangled, register_type, vector
+
+def converts_float16(module: Module) -> bool:
+    """Whether the machine converts float16 from and to float32 (else LLVM would call a library)."""
+    has = module.target.has
+    return module.family == "aarch64" or has("f16c") or has("avx512f") or has("zfh")
+
+
+def _converts_bfloat16(module: Module) -> bool:
+    """Whether the machine rounds float32 to bfloat16; what is subnormal it takes for 0."""
+    return module.target.has("avx512bf16") and module.target.has("avx512vl")
+
+
+def _is_converted(w: Writer, dtype: str) -> bool:
+    return dtype == "float16" and converts_float16(w.module)
 
 
 def convert(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
-    """``value`` cast from dtype ``source`` to dtype ``to``; see te.expr for the meaning."""
-    if source == to:
-        return value
-    if dtypes.is_float(source):
-        if dtypes.is_float(to):
-            return _float_to_float(w, value, source, to, lanes)
-        return _from_float(w, value, source, to, lanes)
-    given, wanted = register_type(source, lanes), register_type(to, lanes)
-    if to == "bool":
-        return w.emit(
-            f"icmp ne {given} {value}, zeroinitializer" if lanes > 1 else f"icmp ne {given} {value}, 0"
-        )
-    signed = source in dtypes.SIGNED
-    if dtypes.is_float(to):
-        made = w.emit(f"{'sitofp' if signed else 'uitofp'} {given} {value} to {wanted}")
-        return rounded(w, made, to, lanes)
-    have = 1 if source == "bool" else dtypes.bits(source)
-    if have == dtypes.bits(to):
-        return value
-    kind = "trunc" if have > dtypes.bits(to) else "sext" if signed else "zext"
-    return w.emit(f"{kind} {given} {value} to {wanted}")
+    """``value`` of dtype ``source`` cast to the half ``to``."""
+    if source == "float64":
+        value = _rounded_to_odd(w, value, lanes)
+    else:
+        value = casts.convert(w, value, source, "float32", lanes)
+    return rounded(w, value, to, lanes)
 
 
 def rounded(w: Writer, value: str, dtype: str, lanes: int) -> str:
     """The float ``value`` rounded to what ``dtype`` can hold, to nearest even; still a float."""
-    if dtype == "bfloat16":
-        return _rounded_to_bfloat16(w, value, lanes)
-    if dtype == "float16":
-        return _rounded_to_float16(w, value, lanes)
-    return value
+    rounding = _rounded_to_bfloat16 if dtype == "bfloat16" else _rounded_to_float16
+    return rounding(w, value, lanes)
 
 
 def memory_type(w: Writer, dtype: str, lanes: int = 1) -> str:
-    """The type of elements in memory: a bool takes a byte, a half two."""
-    if dtype == "bool":
-        return vector("i8", lanes)
-    if dtype == "float16" and w.module.converts_halves:
-        return vector("half", lanes)
-    if dtype in HALVES:
-        return vector("i16", lanes)
-    return register_type(dtype, lanes)
+    """The type of halves in memory."""
+    return vector("half" if _is_converted(w, dtype) else "i16", lanes)
 
 
 def from_memory(w: Writer, value: str, dtype: str, lanes: int) -> str:
     """A value at work, from the one loaded."""
-    if dtype == "bool":
-        return w.emit(f"icmp ne {vector('i8', lanes)} {value}, {literal(0, 'int8', lanes)}")
-    if dtype not in HALVES:
-        return value
     floats, ints = vector("float", lanes), vector("i32", lanes)
-    if dtype == "float16" and w.module.converts_halves:
+    if _is_converted(w, dtype):
         return w.emit(f"fpext {vector('half', lanes)} {value} to {floats}")
     wide = w.emit(f"zext {vector('i16', lanes)} {value} to {ints}")
     if dtype == "bfloat16":
@@ -69,12 +54,8 @@ def from_memory(w: Writer, value: str, dtype: str, lanes: int) -> str:
 
 def to_memory(w: Writer, value: str, dtype: str, lanes: int) -> str:
     """The value to store, from the one at work."""
-    if dtype == "bool":
-        return w.emit(f"zext {vector('i1', lanes)} {value} to {vector('i8', lanes)}")
-    if dtype not in HALVES:
-        return value
     floats, ints = vector("float", lanes), vector("i32", lanes)
-    if dtype == "float16" and w.module.converts_halves:
+    if _is_converted(w, dtype):
         return w.emit(f"fptrunc {floats} {value} to {vector('half', lanes)}")
     bits = w.emit(f"bitcast {floats} {value} to {ints}")
     if dtype == "bfloat16":
@@ -82,32 +63,6 @@ def to_memory(w: Writer, value: str, dtype: str, lanes: int) -> str:
     else:
         low = _float_to_float16_bits(w, value, bits, lanes)
     return w.emit(f"trunc {ints} {low} to {vector('i16', lanes)}")
-
-
-def reinterpret(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
-    """The same bits as another dtype of the same width."""
-    if source in HALVES:
-        raw = memory_type(w, source, lanes)
-        value = to_memory(w, value, source, lanes)
-    elif source == "bool":
-        raw, value = vector("i8", lanes), to_memory(w, value, source, lanes)
-    else:
-        raw = register_type(source, lanes)
-    wanted = memory_type(w, to, lanes)
-    if raw != wanted:
-        value = w.emit(f"bitcast {raw} {value} to {wanted}")
-    return from_memory(w, value, to, lanes)
-
-
-def _float_to_float(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
-    floats, doubles = vector("float", lanes), vector("double", lanes)
-    if to == "float64":
-        return w.emit(f"fpext {floats} {value} to {doubles}")
-    if source == "float64":
-        if to in HALVES:
-            return rounded(w, _rounded_to_odd(w, value, lanes), to, lanes)
-        return w.emit(f"fptrunc {doubles} {value} to {floats}")
-    return value if to == "float32" else rounded(w, value, to, lanes)
 
 
 def _rounded_to_odd(w: Writer, value: str, lanes: int) -> str:
@@ -131,48 +86,6 @@ def _rounded_to_odd(w: Writer, value: str, lanes: int) -> str:
     return w.emit(f"bitcast {ints} {odd} to {floats}")
 
 
-def _from_float(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
-    """Truncating and saturating, NaN to 0; to a bool: whether it is not 0."""
-    floats, wanted = register_type(source, lanes), register_type(to, lanes)
-    if to == "bool":
-        return w.emit(f"fcmp une {floats} {value}, {literal(0.0, source, lanes)}")
-    kind = "fptoui" if dtypes.is_unsigned(to) else "fptosi"
-    if w.module.family != "x86":  # saturating as the hardware does
-        name = f"llvm.{kind}.sat.{mangled(wanted)}.{mangled(floats)}"
-        return w.call(name, wanted, [(floats, value)])
-    return _saturated(w, value, "float32" if source in HALVES else source, to, lanes)
-
-
-def _saturated(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
-    """By clamping to the outermost floats of the range: ``llvm.fptosi.sat`` goes lane by lane on x86."""
-    floats, wanted, mask = register_type(source, lanes), register_type(to, lanes), vector("i1", lanes)
-    least, greatest = dtypes.limits(to)
-    low, high = float(least), _float_at_most(int(greatest), source)
-    ordered = w.emit(f"fcmp ord {floats} {value}, {value}")
-    number = w.emit(f"select {mask} {ordered}, {floats} {value}, {floats} {literal(0.0, source, lanes)}")
-    clamped = number
-    for relation, bound in (("ogt", low), ("olt", high)):
-        text = literal(bound, source, lanes)
-        inside = w.emit(f"fcmp {relation} {floats} {clamped}, {text}")
-        clamped = w.emit(f"select {mask} {inside}, {floats} {clamped}, {floats} {text}")
-    if dtypes.bits(to) < 32:  # the vector conversions are those to i32
-        ints = vector("i32", lanes)
-        wide = w.emit(f"fptosi {floats} {clamped} to {ints}")
-        return w.emit(f"trunc {ints} {wide} to {wanted}")
-    kind = "fptoui" if dtypes.is_unsigned(to) else "fptosi"
-    result = w.emit(f"{kind} {floats} {clamped} to {wanted}")
-    if int(high) == greatest:
-        return result
-    above = w.emit(f"fcmp ogt {floats} {number}, {literal(high, source, lanes)}")
-    return w.emit(f"select {mask} {above}, {wanted} {literal(greatest, to, lanes)}, {wanted} {result}")
-
-
-def _float_at_most(limit: int, dtype: str) -> float:
-    kind = np.dtype(dtype).type
-    value = kind(limit)
-    return float(value if int(value) <= limit else np.nextafter(value, kind(0)))
-
-
 _CONVERTED_LANES = 8
 """The fewest lanes for which the instruction that rounds to bfloat16 is asked for. Of loops over single ones
 LLVM 22 makes vectors of four, and aborts where their signs are taken."""
@@ -180,7 +93,7 @@ LLVM 22 makes vectors of four, and aborts where their signs are taken."""
 
 def _rounded_to_bfloat16(w: Writer, value: str, lanes: int) -> str:
     floats, ints = vector("float", lanes), vector("i32", lanes)
-    if w.module.converts_bfloat16 and lanes >= _CONVERTED_LANES:
+    if _converts_bfloat16(w.module) and lanes >= _CONVERTED_LANES:
         halves, shorts = vector("bfloat", lanes), vector("i16", lanes)
         made = w.emit(f"bitcast {halves} {w.emit(f'fptrunc {floats} {value} to {halves}')} to {shorts}")
         wide = w.emit(f"zext {shorts} {made} to {ints}")
@@ -200,7 +113,7 @@ def _rounded_to_bfloat16(w: Writer, value: str, lanes: int) -> str:
 
 def _rounded_to_float16(w: Writer, value: str, lanes: int) -> str:
     floats, ints, mask = vector("float", lanes), vector("i32", lanes), vector("i1", lanes)
-    if w.module.converts_halves:
+    if converts_float16(w.module):
         halves = vector("half", lanes)
         return w.emit(f"fpext {halves} {w.emit(f'fptrunc {floats} {value} to {halves}')} to {floats}")
     magnitude = w.intrinsic("fabs", floats, value)

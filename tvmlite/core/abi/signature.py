@@ -9,14 +9,15 @@ A compiled function is ``int32_t NAME(parameters...)``, parameters in the order 
 - ``size``: an ``int64_t``, the value of a size variable (``h``, ``w``, ``batch``, ...), which the
   runtime reads off the arrays' shapes.
 - ``workspace``: a pointer to scratch memory, aligned to 64 bytes, of the size that
-  ``NAME_shapes`` (or ``Signature.workspace``, when static) tells; may be null if that is 0.
+  ``NAME_shapes`` (or ``Signature.workspace``, when static) gives; may be null if that is 0.
 - ``threads``: an ``int64_t``, the number of threads the workspace was sized for.
-- ``told``: a pointer to ``int64_t``, and ``capacity``: an ``int64_t``, the bytes of the workspace: only where
-  extents come from the data. What ``NAME_shapes`` tells is then the least to begin with. When more is needed,
-  the entry writes how much to ``told[0]`` and returns the code of ``TOO_SMALL``: bring a larger workspace and
-  call again (a negative number is more than any memory has).
+- ``dynamic_outputs``: a pointer to ``int64_t``, and ``capacity``: an ``int64_t``, the bytes of the workspace:
+  only where extents come from the data. What ``NAME_shapes`` gives is then the least to begin with. When
+  more is needed, the entry writes how much to ``dynamic_outputs[0]`` and returns the code of ``TOO_SMALL``:
+  bring a larger workspace and call again (a negative number is more than any memory has).
 - ``found``: not passed: an output whose extents come from the data. The entry leaves it in the workspace; for
-  each, in order, ``told`` has from element 1 on the byte of the workspace where it begins, and its extents.
+  each, in order, ``dynamic_outputs`` has from element 1 on the byte of the workspace where it begins, and its
+  extents.
 - ``profile``: a nullable pointer to ``int64_t``; an entry writes the nanoseconds of its k-th
   kernel to element k.
 
@@ -41,28 +42,29 @@ Constants of a model live in one blob, the external symbol ``NAME_constants``, a
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
+from tvmlite.core.abi.symbols import C_KEYWORDS
 from tvmlite.core.errors import InputError, LibraryError
 
 VERSION = 1
-WORKSPACE_ALIGNMENT = 64
-LONGEST_NAME = 128
-"""Characters of a parameter's name that are kept: compilers need not tell apart names of any length."""
-PARALLEL_FOR = "tvmlite_parallel_for"
-SWEEP = "tvmlite_sweep"
-NEXT_RUN = "tvmlite_next_run"
-NOW = "tvmlite_now"
-
-TOO_SMALL = "the workspace is too small; told[0] has the bytes that are needed"
+TOO_SMALL = "the workspace is too small; dynamic_outputs[0] has the bytes that are needed"
 """The message whose code says: call again with a larger workspace."""
 
 Kind = Literal[
-    "input", "output", "found", "scalar", "size", "workspace", "threads", "told", "capacity", "profile"
+    "input",
+    "output",
+    "found",
+    "scalar",
+    "size",
+    "workspace",
+    "threads",
+    "dynamic_outputs",
+    "capacity",
+    "profile",
 ]
 
 C_TYPES = {
@@ -100,7 +102,7 @@ class Parameter:
                 return f"{C_TYPES[self.dtype]} "
             case "workspace":
                 return "void *"
-            case "profile" | "told":
+            case "profile" | "dynamic_outputs":
                 return "int64_t *"
             case _:
                 return "int64_t "
@@ -110,7 +112,7 @@ class Parameter:
 class Signature:
     """A compiled function: its symbol, its parameters, and what the caller must bring.
 
-    ``workspace`` is in bytes, or None when ``NAME_shapes`` tells it. ``kernels`` are the names of
+    ``workspace`` is in bytes, or None when ``NAME_shapes`` gives it. ``kernels`` are the names of
     an entry's kernels, in the order of ``profile``; ``constants`` is the size in bytes of the
     blob the function expects at ``NAME_constants``.
     """
@@ -143,7 +145,7 @@ class Signature:
 
     @property
     def dynamic_outputs_length(self) -> int:
-        """The elements of ``told``."""
+        """The elements of ``dynamic_outputs``."""
         return 1 + sum(1 + len(p.shape) for p in self.of_kind("found"))
 
     @property
@@ -194,7 +196,7 @@ class Signature:
                 str(fields["name"]),
                 parameters,
                 None if fields["workspace"] is None else int(fields["workspace"]),
-                tuple(map(str, fields["messages"])),
+                tuple(_FORMER.get(text, str(text)) for text in fields["messages"]),
                 tuple(map(str, fields["kernels"])),
                 int(fields["constants"]),
             )
@@ -204,35 +206,20 @@ class Signature:
             raise LibraryError(f"library metadata cannot be read: {error!r}") from error
 
 
+_FORMER: dict[Any, Any] = {
+    "told": "dynamic_outputs",
+    "the workspace is too small; told[0] has the bytes that are needed": TOO_SMALL,
+}
+"""What libraries exported by tvmlite 0.1 and before call things."""
+
+
 def _parameter(row: Any) -> Parameter:
     name, kind, dtype, shape = row
+    kind = _FORMER.get(kind, kind)
     if kind not in get_args(Kind):
         raise ValueError(f"parameter kind {kind!r}")
     extents = tuple(d if d is None or isinstance(d, int) else str(d) for d in shape)
     return Parameter(str(name), kind, dtypes.check(dtype), extents)
-
-
-def align(offset: int, alignment: int = WORKSPACE_ALIGNMENT) -> int:
-    """``offset`` rounded up to a multiple of ``alignment``."""
-    return -(-offset // alignment) * alignment
-
-
-def unique_names(wanted: Mapping[Any, str]) -> dict[Any, str]:
-    """C identifiers for ``wanted``, made unique by a suffix, in order."""
-    taken: set[str] = set()
-    names: dict[Any, str] = {}
-    for key, text in wanted.items():
-        text = text[:LONGEST_NAME]
-        base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in text) or "_"
-        if base[0].isdigit():
-            base = "_" + base
-        name, count = base, 0
-        while name in taken or name in C_KEYWORDS:
-            count += 1
-            name = f"{base}_{count}"
-        taken.add(name)
-        names[key] = name
-    return names
 
 
 def check_symbol(name: object) -> str:
@@ -241,10 +228,3 @@ def check_symbol(name: object) -> str:
     if not name.isascii() or not name.isidentifier() or name in C_KEYWORDS:
         raise InputError(f"name {name!r} is not a C identifier that a library can define")
     return name
-
-
-C_KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int "
-    "long register restrict return short signed sizeof static struct switch typedef union unsigned void "
-    "volatile while bool true false main and or not xor class new delete this template".split()
-)

@@ -7,71 +7,87 @@ the registers where it begins, and gives them back where it ends.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tvmlite.machine import amx
 from tvmlite.te import expr as e
+from tvmlite.te.codegen.llvm.emitters import emits
+from tvmlite.te.codegen.llvm.expr import Expressions
+from tvmlite.te.codegen.llvm.generator import Body
 from tvmlite.te.codegen.llvm.text import Module, Writer
 from tvmlite.te.loop import ir
 
 _ROW_BYTES = 64
 
 
-def forms_in(stmt: ir.Stmt, parallel: bool) -> list[str]:
+class TileBody(Body):
+    """The statements of a function some of which use tile registers."""
+
+    def begin(self, stmt: ir.Stmt) -> None:
+        super().begin(stmt)
+        self._forms = _forms_in(stmt, outlines=not self.is_parallel)
+        if self.is_parallel:
+            self._configure()
+
+    def finish(self, header: str) -> None:
+        if self._forms:  # a thread without tiles is quicker put aside
+            self.w.do(f"call void {self.w.module.declare('llvm.x86.tilerelease', 'void', '')}()")
+        super().finish(header)
+
+    def inner(self, stmt: ir.Stmt) -> None:
+        super().inner(stmt)
+        match stmt:
+            case ir.Assert(e.Foreign(name="tile.permitted")):
+                self._configure()
+            case ir.For(kind=ir.PARALLEL) if not self.is_parallel and _forms_in(stmt.body, outlines=False):
+                self._configure()  # they were released on this thread, too
+            case ir.Evaluate(e.Foreign(name="tile.configure", form=form)) if len(self._forms) > 1:
+                _configure(self.w, form)
+
+    def _configure(self) -> None:
+        """Configure the tile registers for the function; where it uses them in several ways, they are
+        configured each time they are reset."""
+        if len(self._forms) == 1:
+            _configure(self.w, self._forms[0])
+
+
+def _forms_in(stmt: ir.Stmt, outlines: bool) -> list[str]:
     """The configurations that ``stmt`` uses, in order; not those of parallel loops if they are functions of
-    their own (``parallel``)."""
+    their own (``outlines``)."""
     found: dict[str, None] = {}
     stack: list[ir.Stmt] = [stmt]
     while stack:
         node = stack.pop()
         if isinstance(node, ir.Evaluate) and isinstance(node.value, e.Foreign) and node.value.kind == "tile":
             found.setdefault(node.value.form)
-        if not (parallel and isinstance(node, ir.For) and node.kind == ir.PARALLEL):
+        if not (outlines and isinstance(node, ir.For) and node.kind == ir.PARALLEL):
             stack.extend(c for c in reversed(list(node.children())) if isinstance(c, ir.Stmt))
     return list(found)
 
 
-def is_permission(condition: e.Expr) -> bool:
-    """Whether ``condition`` is that tiles may be used, after which they may be configured."""
-    return isinstance(condition, e.Foreign) and condition.name == "tile.permitted"
-
-
-def configure(w: Writer, form: str) -> None:
+def _configure(w: Writer, form: str) -> None:
     """Configure the registers as ``form`` says, the rows of each; their contents are lost."""
     w.do(f"call void {w.module.declare('llvm.x86.ldtilecfg', 'void', 'ptr')}(ptr {_data(w.module, form)})")
 
 
-def release(w: Writer) -> None:
-    """Give the registers back: a thread without tiles is quicker put aside."""
-    w.do(f"call void {w.module.declare('llvm.x86.tilerelease', 'void', '')}()")
+_INSTRUCTIONS = {
+    "tile.zero": ("tilezero", ("i8",)),
+    "tile.load": ("tileloadd64", ("i8", "ptr", "i64")),
+    "tile.store": ("tilestored64", ("i8", "ptr", "i64")),
+    "tile.dot_bfloat16": ("tdpbf16ps", ("i8", "i8", "i8")),
+}
 
 
-def call(w: Writer, node: e.Foreign, args: Sequence[str], several: bool) -> str:
-    """The call ``node``, given its arguments' values; ``several`` configurations are in use."""
-    match node.name:
-        case "tile.configure":
-            if several:
-                configure(w, node.form)
-        case "tile.permitted":
-            return w.emit(f"call i1 {_permitted(w.module)}()")
-        case "tile.zero":
-            _do(w, "tilezero", [f"i8 {args[0]}"])
-        case "tile.load":
-            _do(w, "tileloadd64", [f"i8 {args[0]}", f"ptr {args[1]}", f"i64 {args[2]}"])
-        case "tile.store":
-            _do(w, "tilestored64", [f"i8 {args[0]}", f"ptr {args[1]}", f"i64 {args[2]}"])
-        case "tile.dot_bfloat16":
-            _do(w, "tdpbf16ps", [f"i8 {one}" for one in args])
-        case _:
-            raise AssertionError(f"no code for {node.name}")
+@emits("tile", reads=lambda node: None)
+def _tile(values: Expressions, node: e.Foreign) -> str:
+    w = values.w
+    if node.name == "tile.permitted":
+        return w.emit(f"call i1 {_permitted(w.module)}()")
+    if node.name != "tile.configure":  # for which see ``TileBody``
+        name, kinds = _INSTRUCTIONS[node.name]
+        parameters = ", ".join("i8 immarg" if kind == "i8" else kind for kind in kinds)
+        target = w.module.declare(f"llvm.x86.{name}", "void", parameters)
+        given = (f"{kind} {values.known[one]}" for kind, one in zip(kinds, node.args, strict=True))
+        w.do(f"call void {target}({', '.join(given)})")
     return "0"
-
-
-def _do(w: Writer, name: str, arguments: Sequence[str]) -> None:
-    kinds = (one.split()[0] for one in arguments)
-    parameters = ", ".join("i8 immarg" if kind == "i8" else kind for kind in kinds)
-    target = w.module.declare(f"llvm.x86.{name}", "void", parameters)
-    w.do(f"call void {target}({', '.join(arguments)})")
 
 
 def _data(module: Module, form: str) -> str:

@@ -1,42 +1,39 @@
-"""Calls of foreign functions as LLVM IR: other intrinsics of LLVM's, C functions, bits read anew."""
+"""Calls of foreign functions as LLVM IR: intrinsics of LLVM's, C functions, bits read as another dtype."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import UnsupportedError
 from tvmlite.te import expr as e
-from tvmlite.te.codegen.llvm import tiles
-from tvmlite.te.codegen.llvm.cast import from_memory, memory_type, to_memory
+from tvmlite.te.codegen.llvm.emitters import emits
+from tvmlite.te.codegen.llvm.expr import Expressions
+from tvmlite.te.codegen.llvm.memory import from_memory, memory_type, to_memory
 from tvmlite.te.codegen.llvm.text import HALVES, Writer, register_type, vector
-from tvmlite.te.extensions import extension
+from tvmlite.te.codegen.packed import symbol_of
 
 _HALF = {"float16": "half", "bfloat16": "bfloat"}
 
 
-def call(w: Writer, node: e.Foreign, args: Sequence[str], several_tile_forms: bool) -> str:
-    """The call ``node``, given its arguments' values; see ``tiles`` for ``several_tile_forms``."""
-    match node.kind:
-        case "tile":
-            return tiles.call(w, node, args, several_tile_forms)
-        case "bits":
-            return _bits(w, node.args[0], args[0], node)
-        case "llvm":
-            given = [_passed(w, a, v) for a, v in zip(node.args, args, strict=True)]
-            result = _intrinsic_type(node)
-            made = w.call(node.name, result, given)
-            return _returned(w, made, node)
-    arguments = [(_c_type(node, a), v) for a, v in zip(node.args, args, strict=True)]
-    name = extension("packed").symbol_of(node) if node.kind == "packed" else node.name
-    return w.call(name, _c_type(node, node), arguments)
-
-
-def _bits(w: Writer, given: e.Expr, value: str, node: e.Foreign) -> str:
-    raw = to_memory(w, value, given.dtype, given.lanes)
+@emits("bits")
+def _bits(values: Expressions, node: e.Foreign) -> str:
+    w, (given,) = values.w, node.args
+    raw = to_memory(w, values.known[given], given.dtype, given.lanes)
     source, wanted = (memory_type(w, x.dtype, x.lanes) for x in (given, node))
     read = w.emit(f"bitcast {source} {raw} to {wanted}")
     return from_memory(w, read, node.dtype, node.lanes)
+
+
+@emits("llvm")
+def _llvm(values: Expressions, node: e.Foreign) -> str:
+    given = [_passed(values.w, one, values.known[one]) for one in node.args]
+    return _returned(values.w, values.w.call(node.name, _intrinsic_type(node), given), node)
+
+
+@emits("c", "packed", reads=lambda node: None)
+def _c(values: Expressions, node: e.Foreign) -> str:
+    arguments = [(_c_type(node, one), values.known[one]) for one in node.args]
+    name = symbol_of(node) if node.kind == "packed" else node.name
+    return values.w.call(name, _c_type(node, node), arguments)
 
 
 def _intrinsic_type(value: e.Expr) -> str:

@@ -1,0 +1,43 @@
+"""Names and numbers that generated code and the runtime have agreed on; see ``core.abi.signature``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+WORKSPACE_ALIGNMENT = 64
+LONGEST_NAME = 128
+"""Characters of a parameter's name that are kept: compilers need not distinguish names of any length."""
+PARALLEL_FOR = "tvmlite_parallel_for"
+SWEEP = "tvmlite_sweep"
+NEXT_RUN = "tvmlite_next_run"
+NOW = "tvmlite_now"
+
+C_KEYWORDS = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if inline int "
+    "long register restrict return short signed sizeof static struct switch typedef union unsigned void "
+    "volatile while bool true false main and or not xor class new delete this template".split()
+)
+
+
+def unique_names(wanted: Mapping[Any, str]) -> dict[Any, str]:
+    """C identifiers for ``wanted``, made unique by a suffix, in order."""
+    taken: set[str] = set()
+    names: dict[Any, str] = {}
+    for key, text in wanted.items():
+        text = text[:LONGEST_NAME]
+        base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in text) or "_"
+        if base[0].isdigit():
+            base = "_" + base
+        name, count = base, 0
+        while name in taken or name in C_KEYWORDS:
+            count += 1
+            name = f"{base}_{count}"
+        taken.add(name)
+        names[key] = name
+    return names
+
+
+def align(offset: int, alignment: int = WORKSPACE_ALIGNMENT) -> int:
+    """``offset`` rounded up to a multiple of ``alignment``."""
+    return -(-offset // alignment) * alignment

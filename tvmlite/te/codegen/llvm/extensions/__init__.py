@@ -1,0 +1,1 @@
+"""What the LLVM generator can do beyond plain vectors of float32, ints and bools: loaded on first use."""

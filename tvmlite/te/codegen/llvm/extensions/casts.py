@@ -1,0 +1,84 @@
+"""Conversions between dtypes as LLVM IR, with the meaning ``te.expr`` gives them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tvmlite.core import dtype as dtypes
+from tvmlite.te import expr as e
+from tvmlite.te.codegen.llvm.emitters import emits
+from tvmlite.te.codegen.llvm.expr import Expressions
+from tvmlite.te.codegen.llvm.text import HALVES, Writer, literal, mangled, register_type, vector
+from tvmlite.te.extensions import extension
+
+
+@emits(e.Cast)
+def _cast(values: Expressions, node: e.Cast) -> str:
+    return convert(values.w, values.known[node.value], node.value.dtype, node.dtype, node.lanes)
+
+
+def convert(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
+    """``value`` cast from dtype ``source`` to dtype ``to``; see te.expr for the meaning."""
+    if source != to and to in HALVES:
+        return extension("llvm.halves").convert(w, value, source, to, lanes)
+    source = "float32" if source in HALVES and source != to else source
+    if source == to:
+        return value
+    given, wanted, signed = register_type(source, lanes), register_type(to, lanes), source in dtypes.SIGNED
+    if dtypes.is_float(source) and not dtypes.is_float(to):
+        return _from_float(w, value, source, to, lanes)
+    if to == "bool":
+        zero = "zeroinitializer" if lanes > 1 else "0"
+        return w.emit(f"icmp ne {given} {value}, {zero}")
+    if dtypes.is_float(to):
+        kind = "sitofp" if signed else "uitofp"
+        if dtypes.is_float(source):
+            kind = "fpext" if to == "float64" else "fptrunc"
+        return w.emit(f"{kind} {given} {value} to {wanted}")
+    have = 1 if source == "bool" else dtypes.bits(source)
+    if have == dtypes.bits(to):
+        return value
+    kind = "trunc" if have > dtypes.bits(to) else "sext" if signed else "zext"
+    return w.emit(f"{kind} {given} {value} to {wanted}")
+
+
+def _from_float(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
+    """A float32 or float64 as an int, truncating and saturating, NaN to 0; as a bool: whether it is not 0."""
+    floats, wanted = register_type(source, lanes), register_type(to, lanes)
+    if to == "bool":
+        return w.emit(f"fcmp une {floats} {value}, {literal(0.0, source, lanes)}")
+    kind = "fptoui" if dtypes.is_unsigned(to) else "fptosi"
+    if w.module.family != "x86":  # saturating as the hardware does
+        name = f"llvm.{kind}.sat.{mangled(wanted)}.{mangled(floats)}"
+        return w.call(name, wanted, [(floats, value)])
+    return _saturated(w, value, source, to, lanes)
+
+
+def _saturated(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
+    """By clamping to the outermost floats of the range: ``llvm.fptosi.sat`` goes lane by lane on x86."""
+    floats, wanted, mask = register_type(source, lanes), register_type(to, lanes), vector("i1", lanes)
+    least, greatest = dtypes.limits(to)
+    low, high = float(least), _float_at_most(int(greatest), source)
+    ordered = w.emit(f"fcmp ord {floats} {value}, {value}")
+    number = w.emit(f"select {mask} {ordered}, {floats} {value}, {floats} {literal(0.0, source, lanes)}")
+    clamped = number
+    for relation, bound in (("ogt", low), ("olt", high)):
+        text = literal(bound, source, lanes)
+        inside = w.emit(f"fcmp {relation} {floats} {clamped}, {text}")
+        clamped = w.emit(f"select {mask} {inside}, {floats} {clamped}, {floats} {text}")
+    if dtypes.bits(to) < 32:  # the vector conversions are those to i32
+        ints = vector("i32", lanes)
+        wide = w.emit(f"fptosi {floats} {clamped} to {ints}")
+        return w.emit(f"trunc {ints} {wide} to {wanted}")
+    kind = "fptoui" if dtypes.is_unsigned(to) else "fptosi"
+    result = w.emit(f"{kind} {floats} {clamped} to {wanted}")
+    if int(high) == greatest:
+        return result
+    above = w.emit(f"fcmp ogt {floats} {number}, {literal(high, source, lanes)}")
+    return w.emit(f"select {mask} {above}, {wanted} {literal(greatest, to, lanes)}, {wanted} {result}")
+
+
+def _float_at_most(limit: int, dtype: str) -> float:
+    kind = np.dtype(dtype).type
+    value = kind(limit)
+    return float(value if int(value) <= limit else np.nextafter(value, kind(0)))
