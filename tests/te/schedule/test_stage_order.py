@@ -176,6 +176,94 @@ def test_reverse_compute_at_of_fused_tiles_and_what_was_computed_there(run: Any)
         np.testing.assert_allclose(result, want, rtol=1e-5, atol=1e-5)
 
 
+def several_readers(n: int = 12, m: int = 8):
+    """A softmax, of which three stages read X: its rows' maxima M, their sums S, and the quotients."""
+    A = te.placeholder((n, m), name="A")
+    X = te.compute((n, m), lambda i, j: A[i, j] * 0.5, name="X")
+    k, r = te.reduce_axis((0, m), name="k"), te.reduce_axis((0, m), name="r")
+    M = te.compute((n,), lambda i: te.max(X[i, k], axis=k), name="M")
+    S = te.compute((n,), lambda i: te.sum(te.exp(X[i, r] - M[i]), axis=r), name="S")
+    D = te.compute((n, m), lambda i, j: te.exp(X[i, j] - M[i]) / S[i], name="D")
+    return te.create_schedule(D.op), A, X, M, S, D
+
+
+def is_softmax(s: te.Schedule, A: te.Tensor, D: te.Tensor, run: Any) -> None:
+    shape = tuple(int(extent) for extent in A.shape)  # type: ignore[arg-type]
+    a = np.random.default_rng(0).standard_normal(shape).astype("float32")
+    high = np.exp(a * 0.5 - np.max(a * 0.5, axis=1, keepdims=True))
+    np.testing.assert_allclose(
+        run(s, [A, D], [a], [shape])[0], high / high.sum(axis=1, keepdims=True), rtol=1e-5
+    )
+
+
+def test_what_several_stages_in_a_loop_read_is_computed_once_before_the_first(loops: Any, run: Any) -> None:
+    s, A, X, M, S, D = several_readers()
+    for tensor in (S, M, X):
+        s[tensor].compute_at(s[D], D.op.axis[0])
+
+    assert loops(s, [A, D]) == text(
+        """
+        for i in range(0, 12):
+            allocate X[1, 8] float32:
+                for j in range(0, 8):
+                    X[0, j] = A[i, j] * 0.5
+                allocate M[1] float32:
+                    M[0] = -inf
+                    for k in range(0, 8):
+                        M[0] = max(M[0], X[0, k])
+                    allocate S[1] float32:
+                        S[0] = 0.0
+                        for r in range(0, 8):
+                            S[0] = S[0] + exp(X[0, r] - M[0])
+                        for j_1 in range(0, 8):
+                            D[i, j_1] = exp(X[0, j_1] - M[0]) / S[0]
+        """
+    )
+    is_softmax(s, A, D, run)
+
+
+@pytest.mark.parametrize("n", [12, 13])
+@pytest.mark.parametrize("tail", ["guard", "shrink"])
+def test_readers_may_stand_at_different_depths_of_the_loop(run: Any, n: int, tail: str) -> None:
+    s, A, X, M, S, D = several_readers(n)
+    outer, inner = s[D].split(D.op.axis[0], factor=4, tail=tail)
+    s[S].compute_at(s[D], inner)
+    s[M].compute_at(s[D], outer)
+    s[X].compute_at(s[D], outer)
+    s[X].vectorize(X.op.axis[1])
+
+    assert str(te.lower(s, [A, D])).count("* 0.5") == (2 if (n, tail) == (13, "shrink") else 1)
+    is_softmax(s, A, D, run)
+
+
+def test_a_reader_outside_the_loop_is_named() -> None:
+    s, A, X, M, S, D = several_readers()
+    s[X].compute_at(s[D], D.op.axis[0])
+    s[S].compute_at(s[D], D.op.axis[0])
+
+    with pytest.raises(
+        ScheduleError, match="X is computed at axis i of D, but M, which is outside that loop, reads it too"
+    ):
+        te.lower(s, [A, D])
+
+
+@pytest.mark.parametrize("n", [16, 13])
+def test_an_epilogue_of_several_stages_shares_the_producers_tile(loops: Any, run: Any, n: int) -> None:
+    s, A, B, _ = sums(n)
+    C = te.compute((n,), lambda i: B[i] * 2.0, name="C")
+    D = te.compute((n,), lambda i: B[i] + C[i], name="D")
+    s = te.create_schedule(D.op)
+    outer, _ = s[B].split(B.op.axis[0], factor=4)
+    s[C].compute_at(s[D], D.op.axis[0])
+    s[D].reverse_compute_at(s[B], outer)
+
+    shown = loops(s, [A, D])
+    assert [shown.count(f"{name}[") > 0 for name in "BCD"] == [True] * 3
+    assert shown.startswith("for i.outer in range(0, 4):\n    allocate B[4] float32:")
+    a = np.random.default_rng(0).standard_normal((n, 8)).astype("float32")
+    np.testing.assert_allclose(run(s, [A, D], [a], [(n,)])[0], a.sum(1) * 3, rtol=1e-5, atol=1e-5)
+
+
 def test_reverse_compute_at_says_why_it_cannot() -> None:
     s, _, B, C = sums()
     with pytest.raises(ScheduleError, match="axis k of stage B is a reduce axis: C cannot be computed in it"):

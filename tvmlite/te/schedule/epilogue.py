@@ -74,7 +74,7 @@ def _check(stage: StageBase, producer: StageBase) -> None:
     others = [
         one.name
         for one in (() if producer.schedule is None else producer.schedule.stages)
-        if one is not stage and any(x.op is producer.op for x in one.op.inputs)
+        if any(x.op is producer.op for x in one.op.inputs) and not _stands_in(one, stage)
     ]
     problem = ""
     if producer.is_output:
@@ -87,6 +87,15 @@ def _check(stage: StageBase, producer: StageBase) -> None:
         problem = f"the loops of {stage.name} are arranged already"
     if problem:
         raise ScheduleError(f"reverse_compute_at: {problem}", Span.of_caller())
+
+
+def _stands_in(stage: StageBase, other: StageBase) -> bool:
+    """Whether ``stage`` is ``other``, or is computed in a loop of it."""
+    while stage is not other:
+        if stage.attach_type != AT or stage.attach_stage is None:
+            return False
+        stage = stage.attach_stage
+    return True
 
 
 def _replay(

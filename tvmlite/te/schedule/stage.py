@@ -266,7 +266,8 @@ class Stage(MorePrimitives):
     @primitive
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
         """This stage's loops move into the loop ``scope`` of the stage ``parent``, which reads its result.
-        There they compute what one iteration needs, in a buffer of just that size.
+        There they compute what one iteration needs, in a buffer of just that size. All that read the result
+        must stand in that loop: it is computed once an iteration for all of them, before the first.
 
         ::
 

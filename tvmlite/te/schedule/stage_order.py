@@ -86,6 +86,7 @@ class OrderPrimitives(StageBase):
 
         The loops of the producer down to ``axis`` become this stage's, with their kinds, and the producer
         is computed at the innermost of them. Its other loops stay its own. Only data loops can be shared.
+        Others may read ``producer`` too if they are computed in this stage's loops.
         """
         epilogue.reverse_compute_at(self, producer, axis)
 
