@@ -40,6 +40,7 @@ PRIMITIVES = {
     "bind": _STAGE_ORDER,
     "cache_read": _SCHEDULE,
     "cache_write": _SCHEDULE,
+    "compute_with": _STAGE_ORDER,
     "create_group": _SCHEDULE,
     "decompose_reduction": _STAGE_ORDER,
     "double_buffer": _STAGE_MEMORY,

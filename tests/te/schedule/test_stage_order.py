@@ -237,7 +237,7 @@ def test_readers_may_stand_at_different_depths_of_the_loop(run: Any, n: int, tai
 
 
 def test_a_reader_outside_the_loop_is_named() -> None:
-    s, A, X, M, S, D = several_readers()
+    s, A, X, _, S, D = several_readers()
     s[X].compute_at(s[D], D.op.axis[0])
     s[S].compute_at(s[D], D.op.axis[0])
 
@@ -262,6 +262,127 @@ def test_an_epilogue_of_several_stages_shares_the_producers_tile(loops: Any, run
     assert shown.startswith("for i.outer in range(0, 4):\n    allocate B[4] float32:")
     a = np.random.default_rng(0).standard_normal((n, 8)).astype("float32")
     np.testing.assert_allclose(run(s, [A, D], [a], [(n,)])[0], a.sum(1) * 3, rtol=1e-5, atol=1e-5)
+
+
+def outputs_of_sums(n: Any = 16):
+    """Row sums B that three outputs read: C, D, and E, which reads C too."""
+    A = te.placeholder((n, 8), name="A")
+    k = te.reduce_axis((0, 8), name="k")
+    B = te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="B")
+    C = te.compute((n,), lambda i: B[i] + 1.0, name="C")
+    D = te.compute((n,), lambda i: B[i] * 2.0, name="D")
+    E = te.compute((n,), lambda i: B[i] * C[i], name="E")
+    return te.create_schedule([C.op, D.op, E.op]), A, B, C, D, E
+
+
+def are_outputs_of_sums(s: te.Schedule, args: list[te.Tensor], run: Any, n: int = 16) -> None:
+    a = np.random.default_rng(0).standard_normal((n, 8)).astype("float32")
+    sums = a.sum(1)
+    interpreted = run(s, args, [a], [(n,)] * 3)
+    for found in (interpreted, *(tvmlite.build(s, args, target=t)(a) for t in ("native", "c"))):
+        for result, expected in zip(found, (sums + 1, sums * 2, sums * (sums + 1)), strict=True):
+            np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_compute_with_puts_outputs_in_one_loop(loops: Any, run: Any) -> None:
+    s, A, B, C, D, E = outputs_of_sums()
+    i = E.op.axis[0]
+    s[C].compute_with(s[E], i)
+    s[D].compute_with(s[E], i)
+    s[B].compute_at(s[E], i)
+
+    assert loops(s, [A, C, D, E]) == text(
+        """
+        for i in range(0, 16):
+            allocate B[1] float32:
+                B[0] = 0.0
+                for k in range(0, 8):
+                    B[0] = B[0] + A[i, k]
+                C[i] = B[0] + 1.0
+                D[i] = B[0] * 2.0
+                E[i] = B[0] * C[i]
+        """
+    )
+    are_outputs_of_sums(s, [A, C, D, E], run)
+    assert "C: output, at E, i" in str(s)
+    assert str(s.trace[0]) == "s[C].compute_with(s[E], i)"
+
+
+@pytest.mark.parametrize("n", [16, 13, 3])
+@pytest.mark.parametrize("tail", ["guard", "shrink"])
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_compute_with_of_tiles(run: Any, n: int, tail: str, symbolic: bool) -> None:
+    s, A, B, C, D, E = outputs_of_sums(te.var("n") if symbolic else n)
+    outer, inner = s[E].split(E.op.axis[0], factor=4, tail=tail)
+    s[D].compute_with(s[E], outer)
+    s[C].compute_with(s[E], outer)
+    s[B].compute_at(s[E], outer)
+    s[E].parallel(outer)
+    s[E].vectorize(inner)
+
+    are_outputs_of_sums(s, [A, C, D, E], run, n)
+
+
+def test_outputs_are_computed_with_each_other_in_turn(run: Any) -> None:
+    _, A, B, C, D, _ = outputs_of_sums()
+    D2 = te.compute((16,), lambda i: B[i] - 1.0, name="D2")
+    s = te.create_schedule([C.op, D.op, D2.op])
+    outer, _ = s[D2].split(D2.op.axis[0], factor=8)
+    s[D].compute_with(s[D2], outer)
+    middle, _ = s[D].split(D.op.axis[0], factor=2)
+    s[C].compute_with(s[D], middle)
+    s[B].compute_at(s[D2], outer)
+    a = np.random.default_rng(0).standard_normal((16, 8)).astype("float32")
+    found = run(s, [A, C, D, D2], [a], [(16,)] * 3)
+    for result, expected in zip(found, (a.sum(1) + 1, a.sum(1) * 2, a.sum(1) - 1), strict=True):
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_compute_with_of_two_axes_that_were_fused(run: Any) -> None:
+    A = te.placeholder((6, 8), name="A")
+    B = te.compute((6, 8), lambda i, j: A[i, j] * 3.0, name="B")
+    C = te.compute((6, 8), lambda i, j: B[i, j] + 1.0, name="C")
+    D = te.compute((6, 8), lambda i, j: B[i, j] - C[i, j], name="D")
+    s = te.create_schedule([C.op, D.op])
+    outer, inner = s[D].split(s[D].fuse(*D.op.axis), factor=16)
+    s[C].compute_with(s[D], outer)
+    s[B].compute_at(s[D], outer)
+    s[D].vectorize(inner)
+    a = np.random.default_rng(0).standard_normal((6, 8)).astype("float32")
+
+    for result, expected in zip(
+        run(s, [A, C, D], [a], [(6, 8)] * 2), (a * 3 + 1, np.full((6, 8), -1.0)), strict=True
+    ):
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_compute_with_says_why_it_cannot() -> None:
+    s, _, B, C, D, E = outputs_of_sums()
+    F = te.compute((8,), lambda i: C[i + 1], name="F")
+    G = te.compute((16,), lambda i: C[15 - i], name="G")
+    K = te.reduce_axis((0, 16), name="r")
+    H = te.compute((16,), lambda i: te.sum(D[K] * i, axis=K), name="H")
+    wide = te.create_schedule([C.op, G.op])
+    other = te.create_schedule([C.op, F.op])
+    whole = te.create_schedule([D.op, H.op])
+    whole[H].reorder(K, H.op.axis[0])
+    third = te.create_schedule([C.op, G.op, E.op])
+    i = E.op.axis[0]
+    cases = [
+        (lambda: s[B].compute_with(s[E], i), "B and E must be outputs of the schedule"),
+        (lambda: s[E].compute_with(s[C], C.op.axis[0]), "E comes after C, which can be computed with it"),
+        (lambda: other[C].compute_with(other[F], F.op.axis[0]), r"C is \[16\], F is \[8\]"),
+        (lambda: third[C].compute_with(third[E], i), "G reads C too"),
+        (lambda: wide[C].compute_with(wide[G], G.op.axis[0]), r"G reads C\[15 - i\], not the element of"),
+        (lambda: s[C].compute_with(third[E], i), "is no stage of this schedule"),
+        (lambda: s[C].compute_with(E, i), "is no stage of this schedule"),
+        (lambda: s[C].compute_with(s[E], D.op.axis[0]), "axis i of stage E is not a loop of that stage"),
+    ]
+    for act, message in cases:
+        with pytest.raises(ScheduleError, match=rf"(?s)compute_with: .*{message}.*test_stage_order.py:\d+"):
+            act()
+    with pytest.raises(ScheduleError, match="H reads D"):
+        whole[D].compute_with(whole[H], H.op.axis[0])
 
 
 def test_reverse_compute_at_says_why_it_cannot() -> None:

@@ -250,7 +250,9 @@ def _describe(stage: Stage) -> list[str]:
     where = stage.attach_type
     if stage.attach_stage is not None and stage.attach_ivar is not None:
         where = f"at {stage.attach_stage.name}, {stage.attach_ivar.var.name}"
-    lines = [f"{stage.name}: {'output' if stage.is_output else where}"]
+    if stage.is_output:
+        where = f"output, {where}" if stage.alongside else "output"
+    lines = [f"{stage.name}: {where}"]
     for axis in stage.leaf_iter_vars:
         notes = [axis.kind, stage.loop_kinds.get(axis, ""), *(p for p, _ in stage.pragmas.get(axis, ()))]
         lines.append(f"    {axis.var.name}: {', '.join(n for n in notes if n)}")

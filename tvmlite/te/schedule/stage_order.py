@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.te.extensions import extend
-from tvmlite.te.schedule import epilogue
+from tvmlite.te.schedule import alongside, epilogue
 from tvmlite.te.schedule.stage_base import StageBase, put
 from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import threads
@@ -89,6 +89,26 @@ class OrderPrimitives(StageBase):
         Others may read ``producer`` too if they are computed in this stage's loops.
         """
         epilogue.reverse_compute_at(self, producer, axis)
+
+    @primitive
+    def compute_with(self, other: Stage, axis: IterVar) -> None:
+        """This stage, an output, is computed in the loop ``axis`` of ``other``, another output of the same
+        shape, which comes after it: at each iteration the elements that ``other`` computes there. So what
+        both read can be computed once, in that loop. Halide's primitive of that name.
+
+        ::
+
+            for i in range(n):          -->    for i in range(n):
+                B[i] = f(A[i])                     B[0] = f(A[i])
+            for i in range(n):                     C[i] = B[0] + 1
+                C[i] = B[i] + 1                    D[i] = B[0] * 2
+            for i in range(n):
+                D[i] = B[i] * 2                # s[C].compute_with(s[D], i); s[B].compute_at(s[D], i)
+
+        Only ``other`` may read this stage, at the indices of its own axes; the loops down to ``axis`` must be
+        data loops.
+        """
+        alongside.compute_with(self, other, axis)
 
     def bind(self, ivar: IterVar, thread_ivar: Any) -> NoReturn:
         """An error: CPUs have no thread axes to bind a loop to."""
