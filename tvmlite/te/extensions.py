@@ -33,26 +33,28 @@ def extension(name: str) -> Any:
 
 _STAGE_MEMORY = "tvmlite.te.schedule.stage_memory"
 _STAGE_ORDER = "tvmlite.te.schedule.stage_order"
-_SCHEDULE = "tvmlite.te.schedule.schedule_primitives"
+_CACHE = "tvmlite.te.schedule.cache"
+_GROUP = "tvmlite.te.schedule.group"
+_EPILOGUE = "tvmlite.te.schedule.epilogue"
 
 PRIMITIVES = {
     "align_bounds": _STAGE_MEMORY,
     "bind": _STAGE_ORDER,
-    "cache_read": _SCHEDULE,
-    "cache_write": _SCHEDULE,
-    "compute_with": _STAGE_ORDER,
-    "create_group": _SCHEDULE,
+    "cache_read": _CACHE,
+    "cache_write": _CACHE,
+    "compute_with": _EPILOGUE,
+    "create_group": _GROUP,
     "decompose_reduction": _STAGE_ORDER,
     "double_buffer": _STAGE_MEMORY,
     "loop_partition": _STAGE_ORDER,
     "prefetch": _STAGE_MEMORY,
-    "reverse_compute_at": _STAGE_ORDER,
-    "rfactor": _SCHEDULE,
+    "reverse_compute_at": _EPILOGUE,
+    "rfactor": "tvmlite.te.schedule.rfactor",
     "set_scope": _STAGE_MEMORY,
     "set_store_predicate": _STAGE_MEMORY,
     "storage_align": _STAGE_MEMORY,
     "tensorize": "tvmlite.te.schedule.tensor_intrin",
-    "transform_layout": _STAGE_MEMORY,
+    "transform_layout": "tvmlite.te.schedule.layout",
 }
 """The module of each primitive that ``Schedule`` and ``Stage`` do not have from the start. It enters its own
 in these classes when it is imported."""

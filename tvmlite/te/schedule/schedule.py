@@ -18,12 +18,17 @@ from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import Operation, Tensor
 
 if TYPE_CHECKING:
-    from tvmlite.te.schedule.schedule_primitives import SchedulePrimitives
+    from tvmlite.te.schedule.cache import CachePrimitives
+    from tvmlite.te.schedule.group import GroupPrimitive
+    from tvmlite.te.schedule.rfactor import RfactorPrimitive
+
+    class MorePrimitives(CachePrimitives, GroupPrimitive, RfactorPrimitive):
+        """Those that enter themselves when the first is called."""
 else:
-    SchedulePrimitives = object  # they enter themselves when the first is called
+    MorePrimitives = object
 
 
-class Schedule(SchedulePrimitives):
+class Schedule(MorePrimitives):
     """The stages of a computation, producers first; ``s[tensor]`` or ``s[op]`` is the stage that makes it.
 
     A stage is found by its present operation and by those it had before ``cache_read``, ``cache_write`` and

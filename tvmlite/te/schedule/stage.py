@@ -33,11 +33,15 @@ from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import Extent, IterVar
 
 if TYPE_CHECKING:
+    from tvmlite.te.schedule.epilogue import EpiloguePrimitives
+    from tvmlite.te.schedule.layout import LayoutPrimitive
     from tvmlite.te.schedule.stage_memory import MemoryPrimitives
     from tvmlite.te.schedule.stage_order import OrderPrimitives
     from tvmlite.te.schedule.tensor_intrin import TensorizePrimitive
 
-    class MorePrimitives(MemoryPrimitives, OrderPrimitives, TensorizePrimitive):
+    class MorePrimitives(
+        EpiloguePrimitives, LayoutPrimitive, MemoryPrimitives, OrderPrimitives, TensorizePrimitive
+    ):
         """Those that enter themselves when the first is called."""
 else:
     MorePrimitives = StageBase

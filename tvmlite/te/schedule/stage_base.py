@@ -323,21 +323,6 @@ class StageBase(_Shown):
         )
 
 
-def hand_over(source: StageBase, target: StageBase, became: Mapping[IterVar, IterVar]) -> None:
-    """The loops of ``source`` that ``became`` loops of ``target`` give them their kinds and pragmas, and the
-    stages that stand in them."""
-    for name in ("loop_kinds", "pragmas"):
-        given = getattr(source, name)
-        moved = {new: given[old] for old, new in became.items() if old in given}
-        if moved:
-            target.change(**{name: MappingProxyType({**getattr(target, name), **moved})})
-            source.change(**{name: without(given, became)})
-    for one in () if source.schedule is None else source.schedule.stages:
-        axis = one.attach_ivar
-        if one.attach_op is source.origin_op and axis is not None and axis in became:
-            one.change(attach_op=target.origin_op, attach_ivar=became[axis])
-
-
 def loops_around(stage: StageBase) -> Iterator[tuple[Stage, IterVar]]:
     """The loops that ``stage`` stands in, with the stages they belong to, innermost first. A ScheduleError if
     the one it was put in is no loop any more."""

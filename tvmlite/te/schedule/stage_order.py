@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.te.extensions import extend
-from tvmlite.te.schedule import alongside, epilogue
 from tvmlite.te.schedule.stage_base import StageBase, put
 from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import threads
 from tvmlite.te.tensor.tensor import IterVar
 
 if TYPE_CHECKING:
-    from tvmlite.te.schedule.stage import Stage
+    pass
 
 
 class OrderPrimitives(StageBase):
@@ -69,46 +68,6 @@ class OrderPrimitives(StageBase):
                 "loop_partition", f"by [{listed}]: expected ints of at least 1, at most one None", axis
             )
         self.change(partitions=put(self.partitions, axis, given))
-
-    @primitive
-    def reverse_compute_at(self, producer: Stage, axis: IterVar) -> None:
-        """This stage, which reads ``producer`` element by element, moves into the loop ``axis`` of it: an
-        epilogue in its producer's tile, which then needs room for no more than a tile.
-
-        ::
-
-            for i in range(16):             -->    for i.outer in range(4):
-                for k in range(m):                     for i.inner in range(4):
-                    B[i] += A[i, k]                        for k in range(m):
-            for i in range(16):                                B[i.inner] += A[i.outer * 4 + i.inner, k]
-                C[i] = B[i] + 1                        for i.inner in range(4):
-                                                           C[i.outer * 4 + i.inner] = B[i.inner] + 1
-
-        The loops of the producer down to ``axis`` become this stage's, with their kinds, and the producer
-        is computed at the innermost of them. Its other loops stay its own. Only data loops can be shared.
-        Others may read ``producer`` too if they are computed in this stage's loops.
-        """
-        epilogue.reverse_compute_at(self, producer, axis)
-
-    @primitive
-    def compute_with(self, other: Stage, axis: IterVar) -> None:
-        """This stage, an output, is computed in the loop ``axis`` of ``other``, another output of the same
-        shape, which comes after it: at each iteration the elements that ``other`` computes there. So what
-        both read can be computed once, in that loop. Halide's primitive of that name.
-
-        ::
-
-            for i in range(n):          -->    for i in range(n):
-                B[i] = f(A[i])                     B[0] = f(A[i])
-            for i in range(n):                     C[i] = B[0] + 1
-                C[i] = B[i] + 1                    D[i] = B[0] * 2
-            for i in range(n):
-                D[i] = B[i] * 2                # s[C].compute_with(s[D], i); s[B].compute_at(s[D], i)
-
-        Only ``other`` may read this stage, at the indices of its own axes; the loops down to ``axis`` must be
-        data loops.
-        """
-        alongside.compute_with(self, other, axis)
 
     def bind(self, ivar: IterVar, thread_ivar: Any) -> NoReturn:
         """An error: CPUs have no thread axes to bind a loop to."""
