@@ -14,9 +14,11 @@ from typing import Any
 
 MODULES = {
     "extern": "tvmlite.te.lowering.extensions.extern_stage",
+    "masks": "tvmlite.te.loop.passes.masks",
     "memory": "tvmlite.te.lowering.extensions.memory",
     "packed": "tvmlite.te.codegen.packed",
     "printer": "tvmlite.te.loop.printer",
+    "reads": "tvmlite.te.tensor.bounds_check",
     "scan": "tvmlite.te.lowering.extensions.scan",
     "shrink": "tvmlite.te.lowering.extensions.tails",
     "staging": "tvmlite.te.lowering.extensions.staging",
@@ -36,8 +38,10 @@ _STAGE_ORDER = "tvmlite.te.schedule.stage_order"
 _CACHE = "tvmlite.te.schedule.cache"
 _GROUP = "tvmlite.te.schedule.group"
 _EPILOGUE = "tvmlite.te.schedule.epilogue"
+_BUFFER = "tvmlite.te.loop.buffer_access"
 
 PRIMITIVES = {
+    "access_ptr": _BUFFER,
     "align_bounds": _STAGE_MEMORY,
     "bind": _STAGE_ORDER,
     "cache_read": _CACHE,
@@ -55,9 +59,11 @@ PRIMITIVES = {
     "storage_align": _STAGE_MEMORY,
     "tensorize": "tvmlite.te.schedule.tensor_intrin",
     "transform_layout": "tvmlite.te.schedule.layout",
+    "vload": _BUFFER,
+    "vstore": _BUFFER,
 }
-"""The module of each primitive that ``Schedule`` and ``Stage`` do not have from the start. It enters its own
-in these classes when it is imported."""
+"""The module of each method that ``Schedule``, ``Stage`` and ``Buffer`` do not have from the start. It enters
+its own in these classes when it is imported."""
 
 
 def extend(owner: type, primitives: type) -> None:
@@ -68,7 +74,7 @@ def extend(owner: type, primitives: type) -> None:
 
 
 def extended(owner: Any, name: str) -> Any:
-    """The primitive ``name`` of a schedule or a stage that has not been loaded yet."""
+    """The method ``name`` of a schedule, a stage or a buffer, not loaded yet."""
     if name in PRIMITIVES:
         importlib.import_module(PRIMITIVES[name])
         method = getattr(type(owner), name, None)

@@ -24,7 +24,8 @@ from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.space import Config, Task, create, template
 from tvmlite.te.templates import templates as schedules
 from tvmlite.te.templates.anchors import Anchor
-from tvmlite.te.tensor.tensor import ExternOp, Tensor
+from tvmlite.te.tensor.extern import ExternOp
+from tvmlite.te.tensor.tensor import Tensor
 
 NAME = "fused"
 """The schedule function's name in records."""

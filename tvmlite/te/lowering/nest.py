@@ -26,7 +26,7 @@ from tvmlite.te.schedule.relations import Number, values_up
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies
-from tvmlite.te.tensor.reducers import combined
+from tvmlite.te.tensor.reduction import combined
 from tvmlite.te.tensor.tensor import IterVar, TensorRead
 
 

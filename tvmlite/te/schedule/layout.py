@@ -16,6 +16,7 @@ from tvmlite.te.schedule.relations import Number, ceil_div
 from tvmlite.te.schedule.stage_base import StageBase
 from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.extern import ExternOp
 from tvmlite.te.tensor.tensor import IterVar
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class LayoutPrimitive(StageBase):
         """
         op = self.op
         span = Span.of_caller()
-        if isinstance(op, t.ExternOp):
+        if isinstance(op, ExternOp):
             raise ScheduleError(f"transform_layout: {op.name} is an extern stage, its loops are fixed", span)
         if self.layout is not None:
             raise ScheduleError(
