@@ -75,6 +75,7 @@ def steps(w: SimpleNamespace) -> dict[str, list[tuple[Any, dict[str, Any]]]]:
         "create_group": [(s, {"outputs": w.c, "inputs": w.a, "include_inputs": False})],
         "current": [(s, {"tensor": w.c})],
         "replay": [(s, {"steps": 1})],
+        "undo": [(s, {"steps": 1})],
         "copy": [(s, {})],
         "normalize": [(s, {})],
         "__getitem__": [(s, {"key": w.c})],

@@ -54,27 +54,30 @@ def extension(name: str) -> Any:
 
 _STAGE_MEMORY = "tvmlite.te.schedule.stage_memory"
 _STAGE_ORDER = "tvmlite.te.schedule.stage_order"
+_CACHE = "tvmlite.te.schedule.cache"
+_GROUP = "tvmlite.te.schedule.group"
+_EPILOGUE = "tvmlite.te.schedule.epilogue"
 _BUFFER = "tvmlite.te.loop.buffer_access"
-_SCHEDULE = "tvmlite.te.schedule.schedule_primitives"
 
 PRIMITIVES = {
     "access_ptr": _BUFFER,
     "align_bounds": _STAGE_MEMORY,
     "bind": _STAGE_ORDER,
-    "cache_read": _SCHEDULE,
-    "cache_write": _SCHEDULE,
-    "create_group": _SCHEDULE,
+    "cache_read": _CACHE,
+    "cache_write": _CACHE,
+    "compute_with": _EPILOGUE,
+    "create_group": _GROUP,
     "decompose_reduction": _STAGE_ORDER,
     "double_buffer": _STAGE_MEMORY,
     "loop_partition": _STAGE_ORDER,
     "prefetch": _STAGE_MEMORY,
-    "reverse_compute_at": _STAGE_ORDER,
-    "rfactor": _SCHEDULE,
+    "reverse_compute_at": _EPILOGUE,
+    "rfactor": "tvmlite.te.schedule.rfactor",
     "set_scope": _STAGE_MEMORY,
     "set_store_predicate": _STAGE_MEMORY,
     "storage_align": _STAGE_MEMORY,
     "tensorize": "tvmlite.te.schedule.tensor_intrin",
-    "transform_layout": _STAGE_MEMORY,
+    "transform_layout": "tvmlite.te.schedule.layout",
     "vload": _BUFFER,
     "vstore": _BUFFER,
 }

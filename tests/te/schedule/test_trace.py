@@ -187,7 +187,7 @@ def test_undo_takes_back_the_last_primitives() -> None:
     s, args = blocked()
     stage, whole = s[args[2]], str(s)
     before, lines = str(s.replay(7)), str(s.trace).splitlines()
-    again = s.copy()
+    again, packed = s.copy(), s.stages[2]
 
     s.undo(3)
     assert (str(s), str(s.trace).splitlines()) == (before, lines[:7])
@@ -198,6 +198,8 @@ def test_undo_takes_back_the_last_primitives() -> None:
     assert len(stage.leaf_iter_vars) == 3
     assert str(again) == whole
 
+    with pytest.raises(ScheduleError, match=r"unroll: stage B.global is not in the schedule any more"):
+        packed.unroll(packed.leaf_iter_vars[0])
     with pytest.raises(ScheduleError, match=r"undo: 1 steps given, but only 0 .*\n  at .*test_trace"):
         s.undo()
 

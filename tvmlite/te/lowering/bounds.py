@@ -153,7 +153,10 @@ def infer(
                 widening.extent(plain(axis.dom.min)), widening.extent(plain(axis.dom.extent))
             )
             bounds.ranges[axis] = bounds.whole[axis]
-        if isinstance(op, t.ComputeOp) and op not in given:
+        if isinstance(op, t.ComputeOp) and stage.alongside:
+            _check_scope(stage, consumers[op])
+            _set_part_of_other(stage, op, bounds)
+        elif isinstance(op, t.ComputeOp) and op not in given:
             _set_region(stage, op, consumers[op], formulas, bounds)
         _set_loops(stage, bounds)
     return bounds
@@ -201,6 +204,18 @@ def _set_region(
             interval = reduce(lambda a, b: union(a, b, bounds.analyzer), intervals) if intervals else None
             needed_part = _clip(interval, axis, stage, bounds)
             bounds.ranges[axis] = _in_groups(needed_part, axis, stage, bounds)
+
+
+def _set_part_of_other(stage: Stage, op: t.ComputeOp, bounds: Bounds) -> None:
+    """The part of ``op``'s axes that the stage in whose loop it is computed runs over there itself."""
+    other = stage.attach_stage
+    assert other is not None
+    assert isinstance(other.op, t.ComputeOp)
+    with bounds.inside(other, own=True):
+        running = running_intervals(other, stage.attach_ivar, bounds)
+    with bounds.inside(stage, own=False):
+        for axis, host in zip(op.axis, other.op.axis, strict=True):
+            bounds.ranges[axis] = _clip(running[bounds.variable(host)], axis, stage, bounds)
 
 
 def running_intervals(stage: Stage, loop: IterVar | None, bounds: Bounds) -> dict[e.Var, Interval]:

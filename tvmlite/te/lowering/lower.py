@@ -97,6 +97,7 @@ def _built(
         for stage in normal.stages:
             if stage not in stages:
                 bounds.ranges.update((a, around.bounds.ranges[a]) for a in _element_axes(stage))
+            if stage not in stages or stage.op in given.ops:
                 buffers.update((one, around.buffers[one]) for one in stage.op.outputs)
     layouts = {stage.op: stage.layout for stage in normal.stages if stage.layout is not None}
     same = _same_memory(normal)
@@ -140,7 +141,7 @@ def _check_whole(schedule: Schedule, tensors: dict[Tensor, Tensor]) -> None:
     """A tensor that is an argument is computed whole, in loops of its own."""
     for tensor in tensors:
         stage = schedule.stage_map.get(tensor.op)
-        if stage is not None and stage.attach_type in (AT, INLINE):
+        if stage is not None and stage.attach_type in (AT, INLINE) and not stage.alongside:
             primitive = "compute_at" if stage.attach_type == AT else "compute_inline"
             raise ScheduleError(
                 f"{primitive}: {tensor.name} is an argument of the function, so it is computed at the root",

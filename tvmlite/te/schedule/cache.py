@@ -2,77 +2,119 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import substitute
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.schedule import rfactor
-from tvmlite.te.schedule.relations import Number, axes_of, made_from, overruns, values_down, values_up
-from tvmlite.te.schedule.stage import Fuse, Stage
-from tvmlite.te.schedule.stage_base import hand_over
+from tvmlite.te.extensions import extend
+from tvmlite.te.schedule.derived import (
+    axes_of,
+    check_apart,
+    equal,
+    hand_over,
+    range_of,
+    ranges_of,
+    values_down,
+)
+from tvmlite.te.schedule.relations import Number, made_from, overruns, values_up
+from tvmlite.te.schedule.schedule import Schedule
+from tvmlite.te.schedule.stage import Stage
+from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies
 from tvmlite.te.tensor.tensor import IterVar, Tensor, TensorRead
 
-if TYPE_CHECKING:
-    from tvmlite.te.schedule.schedule import Schedule
 
+class CachePrimitives:
+    """The part of ``Schedule`` that adds copies of tensors."""
 
-def cache_read(schedule: Schedule, tensor: Tensor, scope: str, readers: Any) -> Tensor:
-    """See ``Schedule.cache_read``."""
-    source = schedule.current(tensor)
-    given = readers if isinstance(readers, (list, tuple)) else (readers,)
-    stages = [schedule[reader] for reader in given]
-    for stage in stages:
-        if source not in stage.op.inputs:
-            raise ScheduleError(
-                f"cache_read: stage {stage.name} does not read {tensor.name}", Span.of_caller()
-            )
-    axis = tuple(_axis(f"ax{k}", extent) for k, extent in enumerate(source.shape))
-    read = TensorRead(source, tuple(a.var for a in axis))
-    op = t.ComputeOp(f"{source.name}.{scope}", axis, (), (read,), span=Span.of_caller())
-    schedule.insert(schedule.stages.index(schedule[source]) + 1, op, scope)
-    schedule.replace_reads({source: op.output(0)}, stages)
-    return op.output(0)
+    @primitive
+    def cache_read(self: Any, tensor: Tensor, scope: str, readers: Any) -> Tensor:
+        """A copy of ``tensor`` that ``readers`` (tensors or operations) read in its stead.
 
+        ::
 
-def cache_write(schedule: Schedule, tensor: Any, scope: str) -> Any:
-    """See ``Schedule.cache_write``."""
-    several = isinstance(tensor, (list, tuple))
-    tensors = [schedule.current(one) for one in (tensor if several else (tensor,))]
-    if not tensors:
-        raise ScheduleError("cache_write: no tensors given, expected at least one", Span.of_caller())
-    stage = schedule[tensors[0]]
-    op = stage.op
-    _check(stage, tensors)
-    assert isinstance(op, t.ComputeOp)
-    stage.refuse_shrinking("cache_write", ("data",))
-    reducing = made_from(stage.relations, op.reduce_axis)
-    _check_apart(stage, op, reducing)
-    loops = [leaf for leaf in stage.leaf_iter_vars if leaf not in reducing]
-    cached, places = _relaid(stage, op, loops, f"{op.name}.{scope}")
-    copies = tuple(TensorRead(one, places) for one in cached.outputs)
-    copy = t.ComputeOp(op.name, op.axis, (), copies, op.tag, op.attrs, op.span)
-    made = schedule.insert(schedule.stages.index(stage), cached, scope)
-    _hand_over(stage, made, reducing)
-    schedule.change_op(stage, copy)
-    return list(cached.outputs) if several else cached.output(0)
+            C[i] = A[i] + 1      -->    A.local[i] = A[i]
+                                        C[i] = A.local[i] + 1
+
+        The copy is a stage of its own, to be placed with ``compute_at``. Gives the copy.
+        """
+        schedule: Schedule = self
+        source = schedule.current(tensor)
+        given = readers if isinstance(readers, (list, tuple)) else (readers,)
+        stages = [schedule[reader] for reader in given]
+        for stage in stages:
+            if source not in stage.op.inputs:
+                raise ScheduleError(
+                    f"cache_read: stage {stage.name} does not read {tensor.name}", Span.of_caller()
+                )
+        axis = tuple(_axis(f"ax{k}", extent) for k, extent in enumerate(source.shape))
+        read = TensorRead(source, tuple(a.var for a in axis))
+        op = t.ComputeOp(f"{source.name}.{scope}", axis, (), (read,), span=Span.of_caller())
+        schedule.insert(schedule.stages.index(schedule[source]) + 1, op, scope)
+        schedule.replace_reads({source: op.output(0)}, stages)
+        return op.output(0)
+
+    @primitive
+    def cache_write(self: Any, tensor: Any, scope: str) -> Any:
+        """``tensor`` is computed in a buffer of its own, and then copied out.
+
+        ::
+
+            for i in range(n):               -->    for i.c in range(n):
+                C[i] = 0                                C.local[i.c] = 0
+                for k in range(m):                      for k in range(m):
+                    C[i] += A[i, k]                         C.local[i.c] += A[i.c, k]
+                                                    for i in range(n):
+                                                        C[i] = C.local[i]
+
+        The reduction moves along, with its loops, so ``tensor``'s stage has only its data axes left.
+        ``tensor`` may be a list: all outputs of one operation; a list is then given. The buffer is laid out
+        as the data loops stand: after a split or a reorder it has an axis for each of them::
+
+            for i.outer in range(4):         -->    for i.outer.c in range(4):
+                for j in range(m):                      for j.c in range(m):
+                    for i.inner in range(8):                for i.inner.c in range(8):
+                        C[i.outer * 8 + i.inner, j]             C.local[i.outer.c, j.c, i.inner.c] = ...
+                            = ...                   for i.outer in range(4): ...
+                                                        C[...] = C.local[i.outer, j, i.inner]
+        """
+        schedule: Schedule = self
+        several = isinstance(tensor, (list, tuple))
+        tensors = [schedule.current(one) for one in (tensor if several else (tensor,))]
+        if not tensors:
+            raise ScheduleError("cache_write: no tensors given, expected at least one", Span.of_caller())
+        stage = schedule[tensors[0]]
+        op = stage.op
+        _check(stage, tensors)
+        assert isinstance(op, t.ComputeOp)
+        stage.refuse_shrinking("cache_write", ("data",))
+        reducing = made_from(stage.relations, op.reduce_axis)
+        check_apart("cache_write", stage, reducing)
+        loops = [leaf for leaf in stage.leaf_iter_vars if leaf not in reducing]
+        cached, places = _relaid(stage, op, loops, f"{op.name}.{scope}")
+        copies = tuple(TensorRead(one, places) for one in cached.outputs)
+        copy = t.ComputeOp(op.name, op.axis, (), copies, op.tag, op.attrs, op.span)
+        made = schedule.insert(schedule.stages.index(stage), cached, scope)
+        _hand_over(stage, made, reducing)
+        schedule.change_op(stage, copy)
+        return list(cached.outputs) if several else cached.output(0)
 
 
 def _relaid(
     stage: Stage, op: t.ComputeOp, loops: list[IterVar], name: str
 ) -> tuple[t.ComputeOp, tuple[e.Expr, ...]]:
     """``op`` over one axis for each of ``loops``, and where in its result an element of ``op``'s is."""
-    ranges = rfactor.ranges_of(stage, op)
+    ranges = ranges_of(stage, op)
     axis = tuple(
-        IterVar(rfactor.range_of(ranges[leaf]), e.Var(f"{leaf.var.name}.c", leaf.var.dtype)) for leaf in loops
+        IterVar(range_of(ranges[leaf]), e.Var(f"{leaf.var.name}.c", leaf.var.dtype)) for leaf in loops
     )
     values: dict[IterVar, Number] = {leaf: leaf.var for leaf in stage.leaf_iter_vars}
     values.update(zip(loops, (a.var for a in axis), strict=True))
     values_up(stage.relations, ranges, values)
-    risky = overruns(stage.relations, stage.leaf_iter_vars, ranges, rfactor.equal)
+    risky = overruns(stage.relations, stage.leaf_iter_vars, ranges, equal)
     reducing = made_from(stage.relations, op.reduce_axis)
     conditions = [
         e.convert(values[one] < ranges[one].min + ranges[one].extent)
@@ -125,24 +167,16 @@ def _check(stage: Any, tensors: list[Tensor]) -> None:
             f"cache_write: {op.name} has {op.num_outputs} outputs, which are cached together or not at all",
             Span.of_caller(),
         )
-    for made, primitive in ((stage.tensorized, "tensorize"), (stage.layout, "transform_layout")):
+    for made, called in ((stage.tensorized, "tensorize"), (stage.layout, "transform_layout")):
         if made is not None:
             raise ScheduleError(
-                f"cache_write: stage {stage.name} has been given to {primitive} already", Span.of_caller()
-            )
-
-
-def _check_apart(stage: Stage, op: t.ComputeOp, reducing: set[IterVar]) -> None:
-    """No loop both reduces and runs over elements."""
-    for relation in stage.relations:
-        if isinstance(relation, Fuse) and (relation.outer in reducing) != (relation.inner in reducing):
-            raise ScheduleError(
-                f"cache_write: axis {relation.fused.var.name} of stage {op.name} both reduces and runs over "
-                "elements",
-                Span.of_caller(),
+                f"cache_write: stage {stage.name} has been given to {called} already", Span.of_caller()
             )
 
 
 def _axis(name: str, extent: t.Extent) -> IterVar:
     whole = e.convert(extent)
     return IterVar(t.Range(e.const(0, whole.dtype), whole), e.Var(name, whole.dtype))
+
+
+extend(Schedule, CachePrimitives)

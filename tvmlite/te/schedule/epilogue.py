@@ -1,4 +1,4 @@
-"""``reverse_compute_at``: a stage that reads another element by element shares that one's outer loops."""
+"""``reverse_compute_at`` and ``compute_with``: a stage shares loops of one that does not read it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
-from tvmlite.te.schedule.stage_base import AT, ROOT, Fuse, Relation, Singleton, Split, StageBase, hand_over
+from tvmlite.te.extensions import extend
+from tvmlite.te.schedule.derived import hand_over
+from tvmlite.te.schedule.relations import same
+from tvmlite.te.schedule.stage_base import AT, ROOT, Fuse, Relation, Singleton, Split, StageBase
+from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar
 
@@ -16,27 +20,81 @@ if TYPE_CHECKING:
     from tvmlite.te.schedule.stage import Stage
 
 
-def reverse_compute_at(stage: StageBase, producer: StageBase, axis: IterVar) -> None:
-    """See ``Stage.reverse_compute_at``."""
-    if not isinstance(producer, StageBase):
-        raise ScheduleError(
-            f"reverse_compute_at: {producer!r} is not a stage", Span.of_caller(), "pass s[tensor]"
-        )
-    position = producer.require_leaf("reverse_compute_at", axis)
-    image = _axes_read(stage, producer)
-    _check(stage, producer)
-    shared = producer.leaf_iter_vars[: position + 1]
-    for leaf in shared:
-        if leaf.kind != "data" or producer.loop_kinds.get(leaf) == "vectorize":
-            what = "is vectorised" if leaf.kind == "data" else f"is a {leaf.kind} axis"
-            raise producer.error("reverse_compute_at", f"{what}: {stage.name} cannot be computed in it", leaf)
-    consumer: Stage = stage  # type: ignore[assignment]
-    images = _replay(consumer, producer, shared, image)
-    consumer.reorder(*(images[leaf] for leaf in shared))
-    rest = [leaf for leaf in stage.leaf_iter_vars if not any(leaf is images[one] for one in shared)]
-    stage.change(leaf_iter_vars=(*(images[leaf] for leaf in shared), *rest))
-    hand_over(producer, stage, {leaf: images[leaf] for leaf in shared})
-    producer.attach(AT, stage, images[axis])
+class EpiloguePrimitives(StageBase):
+    """The part of ``Stage`` that puts it into loops of a stage that does not read it."""
+
+    @primitive
+    def reverse_compute_at(self, producer: StageBase, axis: IterVar) -> None:
+        """This stage, which reads ``producer`` element by element, moves into the loop ``axis`` of it: an
+        epilogue in its producer's tile, which then needs room for no more than a tile.
+
+        ::
+
+            for i in range(16):             -->    for i.outer in range(4):
+                for k in range(m):                     for i.inner in range(4):
+                    B[i] += A[i, k]                        for k in range(m):
+            for i in range(16):                                B[i.inner] += A[i.outer * 4 + i.inner, k]
+                C[i] = B[i] + 1                        for i.inner in range(4):
+                                                           C[i.outer * 4 + i.inner] = B[i.inner] + 1
+
+        The loops of the producer down to ``axis`` become this stage's, with their kinds, and the producer
+        is computed at the innermost of them. Its other loops stay its own. Only data loops can be shared.
+        Others may read ``producer`` too if they are computed in this stage's loops.
+        """
+        if not isinstance(producer, StageBase):
+            raise ScheduleError(
+                f"reverse_compute_at: {producer!r} is not a stage", Span.of_caller(), "pass s[tensor]"
+            )
+        position = producer.require_leaf("reverse_compute_at", axis)
+        image = _axes_read(self, producer)
+        _check(self, producer)
+        shared = producer.leaf_iter_vars[: position + 1]
+        for leaf in shared:
+            if leaf.kind != "data" or producer.loop_kinds.get(leaf) == "vectorize":
+                what = "is vectorised" if leaf.kind == "data" else f"is a {leaf.kind} axis"
+                raise producer.error(
+                    "reverse_compute_at", f"{what}: {self.name} cannot be computed in it", leaf
+                )
+        consumer: Stage = self  # type: ignore[assignment]
+        images = _replay(consumer, producer, shared, image)
+        consumer.reorder(*(images[leaf] for leaf in shared))
+        rest = [leaf for leaf in self.leaf_iter_vars if not any(leaf is images[one] for one in shared)]
+        self.change(leaf_iter_vars=(*(images[leaf] for leaf in shared), *rest))
+        hand_over(producer, self, {leaf: images[leaf] for leaf in shared})
+        producer.attach(AT, self, images[axis])
+
+    @primitive
+    def compute_with(self, other: Any, axis: IterVar) -> None:
+        """This stage, an output, is computed in the loop ``axis`` of ``other``, another output of the same
+        shape, which comes after it: at each iteration the elements that ``other`` computes there. So what
+        both read can be computed once, in that loop. Halide's primitive of that name.
+
+        ::
+
+            for i in range(n):          -->    for i in range(n):
+                B[i] = f(A[i])                     B[0] = f(A[i])
+            for i in range(n):                     C[i] = B[0] + 1
+                C[i] = B[i] + 1                    D[i] = B[0] * 2
+            for i in range(n):
+                D[i] = B[i] * 2                # s[C].compute_with(s[D], i); s[B].compute_at(s[D], i)
+
+        Only ``other`` may read this stage, at the indices of its own axes; the loops down to ``axis`` must be
+        data loops.
+        """
+        span = Span.of_caller()
+        if not isinstance(other, StageBase) or self.schedule is None or other.schedule is not self.schedule:
+            raise ScheduleError(
+                f"compute_with: {other!r} is no stage of this schedule", span, "pass s[tensor]"
+            )
+        position = other.require_leaf("compute_with", axis)
+        problem = _problem(self, other)
+        if problem:
+            raise ScheduleError(f"compute_with: {problem}", span)
+        for leaf in other.leaf_iter_vars[: position + 1]:
+            if leaf.kind != "data":
+                raise other.error("compute_with", f"reduces: {self.name} cannot be computed in it", leaf)
+        self.attach(AT, other, axis)
+        self.change(alongside=True)
 
 
 def _axes_read(stage: StageBase, producer: StageBase) -> dict[IterVar, IterVar]:
@@ -59,8 +117,8 @@ def _axes_read(stage: StageBase, producer: StageBase) -> dict[IterVar, IterVar]:
             f"reverse_compute_at: {stage.name} does not read {producer.name}", Span.of_caller()
         )
     for place in found:
-        same = all(a is b for a, b in zip(place, found[0], strict=True))
-        if not same or len(set(place)) != len(place) or any(index not in axes for index in place):
+        alike = all(a is b for a, b in zip(place, found[0], strict=True))
+        if not alike or len(set(place)) != len(place) or any(index not in axes for index in place):
             text = ", ".join(map(str, place))
             raise ScheduleError(
                 f"reverse_compute_at: {stage.name} reads {producer.name}[{text}], which is not one element "
@@ -74,7 +132,7 @@ def _check(stage: StageBase, producer: StageBase) -> None:
     others = [
         one.name
         for one in (() if producer.schedule is None else producer.schedule.stages)
-        if one is not stage and any(x.op is producer.op for x in one.op.inputs)
+        if any(x.op is producer.op for x in one.op.inputs) and not _stands_in(one, stage)
     ]
     problem = ""
     if producer.is_output:
@@ -87,6 +145,15 @@ def _check(stage: StageBase, producer: StageBase) -> None:
         problem = f"the loops of {stage.name} are arranged already"
     if problem:
         raise ScheduleError(f"reverse_compute_at: {problem}", Span.of_caller())
+
+
+def _stands_in(stage: StageBase, other: StageBase) -> bool:
+    """Whether ``stage`` is ``other``, or is computed in a loop of it."""
+    while stage is not other:
+        if stage.attach_type != AT or stage.attach_stage is None:
+            return False
+        stage = stage.attach_stage
+    return True
 
 
 def _replay(
@@ -123,3 +190,33 @@ def _neighbours(consumer: Stage, outer: IterVar, inner: IterVar) -> list[IterVar
     rest = [leaf for leaf in consumer.leaf_iter_vars if leaf is not inner]
     place = next(n for n, leaf in enumerate(rest) if leaf is outer)
     return [*rest[: place + 1], inner, *rest[place + 1 :]]
+
+
+def _problem(stage: StageBase, other: StageBase) -> str:
+    """Why ``stage`` cannot be computed along with ``other``; empty if it can."""
+    made, op = stage.op, other.op
+    schedule = stage.schedule
+    assert schedule is not None
+    if not isinstance(made, t.ComputeOp) or not isinstance(op, t.ComputeOp):
+        return f"{stage.name} and {other.name} must be computes"
+    if not (stage.is_output and other.is_output):
+        return f"{stage.name} and {other.name} must be outputs of the schedule"
+    stages = schedule.stages
+    if stages.index(stage) >= stages.index(other):  # type: ignore[arg-type]
+        return f"{stage.name} comes after {other.name}, which can be computed with it instead"
+    mine, others = made.output_shape(0), op.output_shape(0)
+    if len(mine) != len(others) or not all(same(a, b) for a, b in zip(mine, others, strict=True)):
+        return f"{stage.name} is {list(mine)}, {other.name} is {list(others)}"
+    for reader in stages:
+        if reader is not other and any(tensor.op is made for tensor in reader.op.inputs):
+            return f"{reader.name} reads {stage.name} too"
+    own = tuple(axis.var for axis in op.axis)
+    for root in op.body:
+        for node in postorder(root):
+            if isinstance(node, t.TensorRead) and node.tensor.op is made and node.indices != own:
+                places = ", ".join(map(str, node.indices))
+                return f"{other.name} reads {stage.name}[{places}], not the element of its own indices"
+    return ""
+
+
+extend(StageBase, EpiloguePrimitives)

@@ -11,8 +11,10 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
+from tvmlite.te.extensions import extend
 from tvmlite.te.schedule.relations import Number, ceil_div
 from tvmlite.te.schedule.stage_base import StageBase
+from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.extern import ExternOp
 from tvmlite.te.tensor.tensor import IterVar
@@ -49,23 +51,43 @@ class IndexMap:
         return tuple(ceil_div(old[d.axis], d.step) if d.base is None else d.base for d in self.digits)
 
 
-def transform(stage: StageBase, mapping: Callable[..., Any]) -> list[IterVar]:
-    """See ``Stage.transform_layout``."""
-    op = stage.op
-    span = Span.of_caller()
-    if isinstance(op, ExternOp):
-        raise ScheduleError(f"transform_layout: {op.name} is an extern stage, its loops are fixed", span)
-    if stage.layout is not None:
-        raise ScheduleError(f"transform_layout: the layout of stage {op.name} was transformed before", span)
-    if stage.relations or stage.leaf_iter_vars != stage.all_iter_vars:
-        raise ScheduleError(
-            f"transform_layout: the loops of stage {op.name} are arranged already",
-            span,
-            hint="call transform_layout first, then arrange the loops it gives",
-        )
-    found = _index_map(mapping, op.output_shape(0), op.name, span)
-    stage.change(layout=found)
-    return _loops(stage, found) if isinstance(op, t.ComputeOp) else []
+class LayoutPrimitive(StageBase):
+    """The part of ``Stage`` that lays out its buffer."""
+
+    @primitive
+    def transform_layout(self, mapping: Callable[..., Any]) -> list[IterVar]:
+        """The stage's buffer is laid out by other axes: ``mapping`` gives the new indices of an element. The
+        loops that write it follow, one a new axis; those that read it stay as they are.
+
+        ::
+
+            for i in range(64):         -->    for i.outer in range(4):
+                for j in range(8):                 for j in range(8):
+                    B[i, j] = A[i, j]                  for i.inner in range(16):
+                                                           B[i.outer, j, i.inner] = A[...]
+                                               # s[B].transform_layout(lambda i, j: [i // 16, j, i % 16])
+
+        Each new index is an axis, its quotient by a constant, or its remainder; together they must
+        distinguish elements. Where an extent does not divide, the buffer has room to spare, never read. The
+        loops must be as they were made. Gives the new loops.
+        """
+        op = self.op
+        span = Span.of_caller()
+        if isinstance(op, ExternOp):
+            raise ScheduleError(f"transform_layout: {op.name} is an extern stage, its loops are fixed", span)
+        if self.layout is not None:
+            raise ScheduleError(
+                f"transform_layout: the layout of stage {op.name} was transformed before", span
+            )
+        if self.relations or self.leaf_iter_vars != self.all_iter_vars:
+            raise ScheduleError(
+                f"transform_layout: the loops of stage {op.name} are arranged already",
+                span,
+                hint="call transform_layout first, then arrange the loops it gives",
+            )
+        found = _index_map(mapping, op.output_shape(0), op.name, span)
+        self.change(layout=found)
+        return _loops(self, found) if isinstance(op, t.ComputeOp) else []
 
 
 def _index_map(mapping: Callable[..., Any], extents: t.Shape, name: str, span: Span) -> IndexMap:
@@ -152,3 +174,6 @@ def _loops(stage: StageBase, found: IndexMap) -> list[IterVar]:
                 rest, loops[digit] = owner.split(rest, factor=digit.base)
     owner.reorder(*(loops[digit] for digit in found.digits))
     return [loops[digit] for digit in found.digits]
+
+
+extend(StageBase, LayoutPrimitive)

@@ -122,30 +122,6 @@ def values_up(relations: Sequence[Relation], ranges: Ranges, values: dict[IterVa
                 values[inner] = second + ranges[inner].min
 
 
-def values_down(relations: Sequence[Relation], ranges: Ranges, values: dict[IterVar, Number]) -> None:
-    """Complete ``values``, which has those of the operation's axes, by those of all axes made from them."""
-    for relation in relations:
-        match relation:
-            case Split(parent, outer, inner):
-                factor = ranges[inner].extent
-                within = values[parent] - ranges[parent].min
-                values[outer], values[inner] = within // factor, within % factor
-            case Fuse(outer, inner, fused):
-                row, column = values[outer] - ranges[outer].min, values[inner] - ranges[inner].min
-                values[fused] = row * ranges[inner].extent + column
-            case Singleton(axis):
-                values[axis] = 0
-
-
-def axes_of(relation: Relation) -> set[IterVar]:
-    """The axes that ``relation`` is about."""
-    match relation:
-        case Split(a, b, c) | Fuse(a, b, c):
-            return {a, b, c}
-        case _:
-            return {relation.iter}
-
-
 def made_from(relations: Sequence[Relation], roots: Sequence[IterVar]) -> set[IterVar]:
     """``roots`` and all axes that are made from any of them."""
     made = set(roots)

@@ -2,71 +2,74 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import substitute
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
+from tvmlite.te.extensions import extend
+from tvmlite.te.schedule.derived import axes_of, check_apart, equal, hand_over, range_of, ranges_of
 from tvmlite.te.schedule.relations import (
-    Extent,
     Number,
-    Ranges,
-    axes_of,
     made_from,
     overruns,
-    pass_down,
-    plain,
     values_up,
 )
+from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import Fuse, Split, Stage
-from tvmlite.te.schedule.stage_base import hand_over
+from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies
 from tvmlite.te.tensor.tensor import IterVar, Tensor, TensorRead
 
-if TYPE_CHECKING:
-    from tvmlite.te.schedule.schedule import Schedule
 
+class RfactorPrimitive:
+    """The part of ``Schedule`` that does a reduction in two steps."""
 
-def rfactor(schedule: Schedule, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Any:
-    """See ``Schedule.rfactor``."""
-    stage = schedule[tensor]
-    op = stage.op
-    stage.require_leaf("rfactor", axis)
-    if not isinstance(op, t.ComputeOp) or axis.kind != "reduce":
-        raise ScheduleError(
-            f"rfactor: axis {axis.var.name} of stage {stage.name} is a {axis.kind} axis, "
-            "expected a reduce axis",
-            Span.of_caller(),
-        )
-    stage.refuse_shrinking("rfactor")
-    factor_axis = arguments.whole("rfactor: factor_axis", factor_axis, ScheduleError)
-    place = factor_axis + len(op.axis) + 1 if factor_axis < 0 else factor_axis
-    if not 0 <= place <= len(op.axis):
-        raise ScheduleError(
-            f"rfactor: factor_axis is {factor_axis}, expected one of 0 to {len(op.axis)}", Span.of_caller()
-        )
-    partial, new, loops = _partial(stage, op, axis, place)
-    reducing = made_from(stage.relations, op.reduce_axis)
-    _check_apart(stage, reducing)
-    made = schedule.insert(schedule.stages.index(stage), partial, "global")
-    whole = _whole(op, partial, new, place)
-    _arrange(stage, made, whole, {one: loops.get(one, one) for one in reducing}, axis)
-    schedule.change_op(stage, whole)
-    return list(partial.outputs) if op.num_outputs > 1 else partial.output(0)
+    @primitive
+    def rfactor(self: Any, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Any:
+        """The reduction over ``axis`` is done last: its iterations first give partial results each.
 
+        ::
 
-def _check_apart(stage: Stage, reducing: set[IterVar]) -> None:
-    """No loop both reduces and runs over elements."""
-    for relation in stage.relations:
-        if isinstance(relation, Fuse) and (relation.outer in reducing) != (relation.inner in reducing):
+            for ko in range(n):              -->    for ki in range(16):
+                for ki in range(16):                    B.rf[ki] = 0
+                    B[0] += A[ko * 16 + ki]             for ko in range(n):
+                                                            B.rf[ki] += A[ko * 16 + ki]
+                                                    for ki.v in range(16):
+                                                        B[0] += B.rf[ki.v]
+
+        ``factor_axis`` is the place of the new data axis in the partial results. Gives those, one tensor or
+        a list.
+        """
+        schedule: Schedule = self
+        stage = schedule[tensor]
+        op = stage.op
+        stage.require_leaf("rfactor", axis)
+        if not isinstance(op, t.ComputeOp) or axis.kind != "reduce":
             raise ScheduleError(
-                f"rfactor: axis {relation.fused.var.name} of stage {stage.name} both reduces and runs over "
-                "elements",
+                f"rfactor: axis {axis.var.name} of stage {stage.name} is a {axis.kind} axis, "
+                "expected a reduce axis",
                 Span.of_caller(),
             )
+        stage.refuse_shrinking("rfactor")
+        factor_axis = arguments.whole("rfactor: factor_axis", factor_axis, ScheduleError)
+        place = factor_axis + len(op.axis) + 1 if factor_axis < 0 else factor_axis
+        if not 0 <= place <= len(op.axis):
+            raise ScheduleError(
+                f"rfactor: factor_axis is {factor_axis}, expected one of 0 to {len(op.axis)}",
+                Span.of_caller(),
+            )
+        partial, new, loops = _partial(stage, op, axis, place)
+        reducing = made_from(stage.relations, op.reduce_axis)
+        check_apart("rfactor", stage, reducing)
+        made = schedule.insert(schedule.stages.index(stage), partial, "global")
+        whole = _whole(op, partial, new, place)
+        _arrange(stage, made, whole, {one: loops.get(one, one) for one in reducing}, axis)
+        schedule.change_op(stage, whole)
+        return list(partial.outputs) if op.num_outputs > 1 else partial.output(0)
 
 
 def _arrange(
@@ -171,26 +174,6 @@ def _position(op: t.ComputeOp, value_index: int) -> int:
     return [b.value_index for b in op.body if isinstance(b, t.Reduce)].index(value_index)
 
 
-def ranges_of(stage: Stage, op: t.ComputeOp) -> Ranges:
-    """The ranges of all axes of ``stage``, as far as they are known before bounds are inferred."""
-    ranges: Ranges = {}
-    for axis in (*op.axis, *op.reduce_axis):
-        assert axis.dom is not None
-        ranges[axis] = Extent(plain(axis.dom.min), plain(axis.dom.extent))
-    pass_down(stage.relations, ranges, plain, plain)
-    return ranges
-
-
-def range_of(extent: Extent) -> t.Range:
-    """``extent`` as the range of an axis of an operation."""
-    whole = e.convert(extent.extent)
-    return (
-        t.Range(e.const(0, whole.dtype), whole)
-        if e.is_const(extent.min, 0)
-        else t.Range(e.convert(extent.min), whole)
-    )
-
-
 def _touched(stage: Stage, op: t.ComputeOp, axis: IterVar) -> set[IterVar]:
     """The axes that share a reduce axis with ``axis``."""
     touched = {axis}
@@ -210,6 +193,4 @@ def _touched(stage: Stage, op: t.ComputeOp, axis: IterVar) -> set[IterVar]:
     return touched
 
 
-def equal(a: Number, b: Number) -> bool:
-    """Whether both are known and the same."""
-    return isinstance(a, int) and isinstance(b, int) and a == b
+extend(Schedule, RfactorPrimitive)

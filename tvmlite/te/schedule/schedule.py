@@ -18,12 +18,17 @@ from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import Operation, Tensor
 
 if TYPE_CHECKING:
-    from tvmlite.te.schedule.schedule_primitives import SchedulePrimitives
+    from tvmlite.te.schedule.cache import CachePrimitives
+    from tvmlite.te.schedule.group import GroupPrimitive
+    from tvmlite.te.schedule.rfactor import RfactorPrimitive
+
+    class MorePrimitives(CachePrimitives, GroupPrimitive, RfactorPrimitive):
+        """Those that enter themselves when the first is called."""
 else:
-    SchedulePrimitives = object  # they enter themselves when the first is called
+    MorePrimitives = object
 
 
-class Schedule(SchedulePrimitives):
+class Schedule(MorePrimitives):
     """The stages of a computation, producers first; ``s[tensor]`` or ``s[op]`` is the stage that makes it.
 
     A stage is found by its present operation and by those it had before ``cache_read``, ``cache_write`` and
@@ -250,7 +255,9 @@ def _describe(stage: Stage) -> list[str]:
     where = stage.attach_type
     if stage.attach_stage is not None and stage.attach_ivar is not None:
         where = f"at {stage.attach_stage.name}, {stage.attach_ivar.var.name}"
-    lines = [f"{stage.name}: {'output' if stage.is_output else where}"]
+    if stage.is_output:
+        where = f"output, {where}" if stage.alongside else "output"
+    lines = [f"{stage.name}: {where}"]
     for axis in stage.leaf_iter_vars:
         notes = [axis.kind, stage.loop_kinds.get(axis, ""), *(p for p, _ in stage.pragmas.get(axis, ()))]
         lines.append(f"    {axis.var.name}: {', '.join(n for n in notes if n)}")

@@ -33,11 +33,15 @@ from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import Extent, IterVar
 
 if TYPE_CHECKING:
+    from tvmlite.te.schedule.epilogue import EpiloguePrimitives
+    from tvmlite.te.schedule.layout import LayoutPrimitive
     from tvmlite.te.schedule.stage_memory import MemoryPrimitives
     from tvmlite.te.schedule.stage_order import OrderPrimitives
     from tvmlite.te.schedule.tensor_intrin import TensorizePrimitive
 
-    class MorePrimitives(MemoryPrimitives, OrderPrimitives, TensorizePrimitive):
+    class MorePrimitives(
+        EpiloguePrimitives, LayoutPrimitive, MemoryPrimitives, OrderPrimitives, TensorizePrimitive
+    ):
         """Those that enter themselves when the first is called."""
 else:
     MorePrimitives = StageBase
@@ -266,7 +270,8 @@ class Stage(MorePrimitives):
     @primitive
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
         """This stage's loops move into the loop ``scope`` of the stage ``parent``, which reads its result.
-        There they compute what one iteration needs, in a buffer of just that size.
+        There they compute what one iteration needs, in a buffer of just that size. All that read the result
+        must stand in that loop: it is computed once an iteration for all of them, before the first.
 
         ::
 

@@ -113,7 +113,7 @@ class StageState:
     computes now, is another after ``cache_read``, ``cache_write`` and ``rfactor``. ``leaf_iter_vars`` are
     the loops, outermost first; ``all_iter_vars`` also what they were made from, by ``relations``.
     ``attach_type`` is "root", "inline", or "at", that is in the loop ``attach_ivar`` of the stage that was
-    made for ``attach_op``.
+    made for ``attach_op``; if it is ``alongside``, it computes the same elements there as that stage.
     """
 
     origin_op: Operation
@@ -128,6 +128,7 @@ class StageState:
     attach_op: Operation | None = None
     attach_ivar: IterVar | None = None
     attach_span: Span | None = None
+    alongside: bool = False
     scope: str = "global"
     tensorized: tuple[IterVar, TensorIntrin] | None = None
     prefetches: tuple[Prefetch, ...] = ()
@@ -216,7 +217,7 @@ class StageBase(_Shown):
         """The loops stand as ``kind`` says, in the loop ``axis`` of ``parent`` if that is ``AT``."""
         origin = None if parent is None else parent.origin_op
         where = None if kind == ROOT else span or Span.of_caller()
-        self.change(attach_type=kind, attach_op=origin, attach_ivar=axis, attach_span=where)
+        self.change(attach_type=kind, attach_op=origin, attach_ivar=axis, attach_span=where, alongside=False)
 
     @property
     def attach_stage(self) -> Stage | None:
@@ -320,21 +321,6 @@ class StageBase(_Shown):
             all_iter_vars=(*self.all_iter_vars, *made),
             loop_kinds=without(self.loop_kinds, leaves[begin:end]),
         )
-
-
-def hand_over(source: StageBase, target: StageBase, became: Mapping[IterVar, IterVar]) -> None:
-    """The loops of ``source`` that ``became`` loops of ``target`` give them their kinds and pragmas, and the
-    stages that stand in them."""
-    for name in ("loop_kinds", "pragmas"):
-        given = getattr(source, name)
-        moved = {new: given[old] for old, new in became.items() if old in given}
-        if moved:
-            target.change(**{name: MappingProxyType({**getattr(target, name), **moved})})
-            source.change(**{name: without(given, became)})
-    for one in () if source.schedule is None else source.schedule.stages:
-        axis = one.attach_ivar
-        if one.attach_op is source.origin_op and axis is not None and axis in became:
-            one.change(attach_op=target.origin_op, attach_ivar=became[axis])
 
 
 def loops_around(stage: StageBase) -> Iterator[tuple[Stage, IterVar]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tvmlite.core import arguments
@@ -12,7 +12,6 @@ from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.extensions import extend
-from tvmlite.te.schedule import layout
 from tvmlite.te.schedule.stage_base import Prefetch, StageBase, loops_around, put
 from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import tensor as t
@@ -173,25 +172,6 @@ class MemoryPrimitives(StageBase):
                 Span.of_caller(),
             )
         self.change(predicate=condition)
-
-    @primitive
-    def transform_layout(self, mapping: Callable[..., Any]) -> list[IterVar]:
-        """The stage's buffer is laid out by other axes: ``mapping`` gives the new indices of an element. The
-        loops that write it follow, one a new axis; those that read it stay as they are.
-
-        ::
-
-            for i in range(64):         -->    for i.outer in range(4):
-                for j in range(8):                 for j in range(8):
-                    B[i, j] = A[i, j]                  for i.inner in range(16):
-                                                           B[i.outer, j, i.inner] = A[...]
-                                               # s[B].transform_layout(lambda i, j: [i // 16, j, i % 16])
-
-        Each new index is an axis, its quotient by a constant, or its remainder; together they must
-        distinguish elements. Where an extent does not divide, the buffer has room to spare, never read. The
-        loops must be as they were made. Gives the new loops.
-        """
-        return layout.transform(self, mapping)
 
 
 extend(StageBase, MemoryPrimitives)

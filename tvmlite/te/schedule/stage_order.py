@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
 from tvmlite.te.extensions import extend
-from tvmlite.te.schedule import epilogue
 from tvmlite.te.schedule.stage_base import StageBase, put
 from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import threads
 from tvmlite.te.tensor.tensor import IterVar
 
 if TYPE_CHECKING:
-    from tvmlite.te.schedule.stage import Stage
+    pass
 
 
 class OrderPrimitives(StageBase):
@@ -69,25 +68,6 @@ class OrderPrimitives(StageBase):
                 "loop_partition", f"by [{listed}]: expected ints of at least 1, at most one None", axis
             )
         self.change(partitions=put(self.partitions, axis, given))
-
-    @primitive
-    def reverse_compute_at(self, producer: Stage, axis: IterVar) -> None:
-        """This stage, which reads ``producer`` element by element, moves into the loop ``axis`` of it: an
-        epilogue in its producer's tile, which then needs room for no more than a tile.
-
-        ::
-
-            for i in range(16):             -->    for i.outer in range(4):
-                for k in range(m):                     for i.inner in range(4):
-                    B[i] += A[i, k]                        for k in range(m):
-            for i in range(16):                                B[i.inner] += A[i.outer * 4 + i.inner, k]
-                C[i] = B[i] + 1                        for i.inner in range(4):
-                                                           C[i.outer * 4 + i.inner] = B[i.inner] + 1
-
-        The loops of the producer down to ``axis`` become this stage's, with their kinds, and the producer
-        is computed at the innermost of them. Its other loops stay its own. Only data loops can be shared.
-        """
-        epilogue.reverse_compute_at(self, producer, axis)
 
     def bind(self, ivar: IterVar, thread_ivar: Any) -> NoReturn:
         """An error: CPUs have no thread axes to bind a loop to."""

@@ -73,6 +73,9 @@ def primitive(method: Callable[Parameters, Result]) -> Callable[Parameters, Resu
         stage, schedule = (owner.origin_op, owner.schedule) if isinstance(owner, StageBase) else (None, owner)
         if schedule is None:  # a stage by itself
             return _call(method, everything, named)
+        if stage is not None and stage not in schedule.state.stages:
+            problem = f"{method.__name__}: stage {stage.name} is not in the schedule any more"
+            raise ScheduleError(problem, Span.of_caller())
         args = tuple(map(_frozen, everything[1:]))
         by_name = tuple((name, _frozen(value)) for name, value in named.items())
         before = schedule.trace

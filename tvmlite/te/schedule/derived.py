@@ -1,0 +1,89 @@
+"""What ``cache_write``, ``rfactor`` and ``reverse_compute_at`` share: loops that go to another stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from tvmlite.core.errors import ScheduleError
+from tvmlite.core.span import Span
+from tvmlite.te import expr as e
+from tvmlite.te.schedule.relations import Extent, Number, Ranges, pass_down, plain
+from tvmlite.te.schedule.stage_base import Fuse, Relation, Singleton, Split, StageBase, without
+from tvmlite.te.tensor import tensor as t
+from tvmlite.te.tensor.tensor import IterVar
+
+
+def hand_over(source: StageBase, target: StageBase, became: Mapping[IterVar, IterVar]) -> None:
+    """The loops of ``source`` that ``became`` loops of ``target`` give them their kinds and pragmas, and the
+    stages that stand in them."""
+    for name in ("loop_kinds", "pragmas"):
+        given = getattr(source, name)
+        moved = {new: given[old] for old, new in became.items() if old in given}
+        if moved:
+            target.change(**{name: MappingProxyType({**getattr(target, name), **moved})})
+            source.change(**{name: without(given, became)})
+    for one in () if source.schedule is None else source.schedule.stages:
+        axis = one.attach_ivar
+        if one.attach_op is source.origin_op and axis is not None and axis in became:
+            one.change(attach_op=target.origin_op, attach_ivar=became[axis])
+
+
+def check_apart(primitive: str, stage: StageBase, reducing: set[IterVar]) -> None:
+    """A ScheduleError if a loop both reduces and runs over elements."""
+    for relation in stage.relations:
+        if isinstance(relation, Fuse) and (relation.outer in reducing) != (relation.inner in reducing):
+            raise ScheduleError(
+                f"{primitive}: axis {relation.fused.var.name} of stage {stage.name} both reduces and runs "
+                "over elements",
+                Span.of_caller(),
+            )
+
+
+def axes_of(relation: Relation) -> set[IterVar]:
+    """The axes that ``relation`` is about."""
+    match relation:
+        case Split(a, b, c) | Fuse(a, b, c):
+            return {a, b, c}
+        case _:
+            return {relation.iter}
+
+
+def values_down(relations: Sequence[Relation], ranges: Ranges, values: dict[IterVar, Number]) -> None:
+    """Complete ``values``, which has those of the operation's axes, by those of all axes made from them."""
+    for relation in relations:
+        match relation:
+            case Split(parent, outer, inner):
+                factor = ranges[inner].extent
+                within = values[parent] - ranges[parent].min
+                values[outer], values[inner] = within // factor, within % factor
+            case Fuse(outer, inner, fused):
+                row, column = values[outer] - ranges[outer].min, values[inner] - ranges[inner].min
+                values[fused] = row * ranges[inner].extent + column
+            case Singleton(axis):
+                values[axis] = 0
+
+
+def ranges_of(stage: StageBase, op: t.ComputeOp) -> Ranges:
+    """The ranges of all axes of ``stage``, as far as they are known before bounds are inferred."""
+    ranges: Ranges = {}
+    for axis in (*op.axis, *op.reduce_axis):
+        assert axis.dom is not None
+        ranges[axis] = Extent(plain(axis.dom.min), plain(axis.dom.extent))
+    pass_down(stage.relations, ranges, plain, plain)
+    return ranges
+
+
+def range_of(extent: Extent) -> t.Range:
+    """``extent`` as the range of an axis of an operation."""
+    whole = e.convert(extent.extent)
+    return (
+        t.Range(e.const(0, whole.dtype), whole)
+        if e.is_const(extent.min, 0)
+        else t.Range(e.convert(extent.min), whole)
+    )
+
+
+def equal(a: Number, b: Number) -> bool:
+    """Whether both are known and the same."""
+    return isinstance(a, int) and isinstance(b, int) and a == b
